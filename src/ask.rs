@@ -12,9 +12,9 @@ use futures_util::future::{Either, select};
 use crate::continuity::compile::{CompileFault, Inputs, compile};
 use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::render;
-use crate::govern::authority::{Decision, Normative, broken_beside, decide};
+use crate::govern::authority::{Decision, PolicyInput, broken_beside, decide};
 use crate::govern::kernel::Kernel;
-use crate::govern::sanitize::{Clean, Finding, Placeholders, Redaction, redact_with};
+use crate::govern::sanitize::{Clean, Placeholders, Redaction, SecretFinding, redact_with};
 use crate::govern::validate::silent_tool;
 use crate::models::{Model, ModelFault};
 use crate::record::bundle::{ArtifactRef, SightEntry};
@@ -23,21 +23,22 @@ use crate::record::context::turn::Counts;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::recorder::{
-    Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, RecorderError, Refusal,
-    RefusedPrompt,
+    Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal,
+    RecorderError, Refusal, RefusedPrompt,
 };
-use crate::session::{House, Resumed, resume_or_open};
+use crate::session::{ActiveSession, TurnEnvironment, resume_or_open};
 use crate::store::SessionRow;
 
-use recall::{Declared, recall};
-use refer::{Standing, count, refer};
+use recall::{DeclaredContext, recall};
+use refer::{ThreadPosition, count, refer};
 
 /// How a turn ended; each ending is on record.
 #[derive(Debug)]
-pub enum Turn {
+pub enum TurnEnd {
     /// With an answer; whether it may be shown is in its judgement.
     Answered(Box<RecordedAnswer>),
-    /// Policy denied it, its references could not be resolved, or no bundle could be compiled; no model was called.
+    /// Policy denied it, its references could not be resolved, or no bundle could be compiled; no
+    /// model was called.
     Refused(RecordedRefusal, Option<CompileFault>),
     /// The model gave no answer.
     Failed(RecordedFailure, ModelFault),
@@ -50,7 +51,7 @@ pub const INTERRUPTED: &str = "interrupted";
 
 /// What a turn waits for, outside of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitReason {
     /// A block source; nothing is on record.
     Block,
     /// The model; the prompt is on record.
@@ -58,22 +59,26 @@ pub enum Waiting {
 }
 
 /// Whoever asked, while a turn waits.
-pub trait Patience {
+pub trait Cancellation {
     /// Ends when they give up; polled only while the turn waits, dropped when it goes on.
-    fn while_waiting(&self, what: Waiting) -> impl Future<Output = ()>;
+    fn while_waiting(&self, what: WaitReason) -> impl Future<Output = ()>;
 }
 
 /// Never gives up.
-pub struct Endless;
+pub struct NeverCancelled;
 
-impl Patience for Endless {
-    async fn while_waiting(&self, _what: Waiting) {
+impl Cancellation for NeverCancelled {
+    async fn while_waiting(&self, _what: WaitReason) {
         std::future::pending().await
     }
 }
 
 /// What was waited for; none when whoever asked gave up first.
-async fn unless_given_up<T>(patience: &impl Patience, what: Waiting, work: impl Future<Output = T>) -> Option<T> {
+async fn unless_given_up<T>(
+    patience: &impl Cancellation,
+    what: WaitReason,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     // Giving up comes first: a signal that came before the call means that there is no call.
     match select(pin!(patience.while_waiting(what)), pin!(work)).await {
         Either::Left(((), _)) => None,
@@ -83,14 +88,14 @@ async fn unless_given_up<T>(patience: &impl Patience, what: Waiting, work: impl 
 
 /// A turn with what a person is told beside it.
 #[derive(Debug)]
-pub struct Asked {
+pub struct TurnResult {
     /// How it ended.
-    pub turn: Turn,
+    pub turn: TurnEnd,
     /// The session, and whether it was opened for this turn.
-    pub resumed: Resumed,
-    /// Secrets that were removed from the prompt, and from the owner's part of the system message, before anything else
-    /// saw them.
-    pub removed: Vec<Finding>,
+    pub resumed: ActiveSession,
+    /// Secrets that were removed from the prompt, and from the owner's part of the system message,
+    /// before anything else saw them.
+    pub removed: Vec<SecretFinding>,
     /// What was put before the model, and why; nothing when none was to be called.
     pub context: Vec<ArtifactRef>,
     /// What was declared, and what that came to.
@@ -107,9 +112,9 @@ pub struct Question<'a> {
     /// As it was typed.
     pub text: &'a str,
     /// What is declared as its context.
-    pub declared: &'a Declared,
+    pub declared: &'a DeclaredContext,
     /// Where it stands.
-    pub standing: Standing,
+    pub standing: ThreadPosition,
 }
 
 /// What a turn can't go on without.
@@ -128,7 +133,7 @@ pub enum AskError {
 
 /// What is looked at for a turn, beside the block: taken once, before anything is decided.
 #[derive(Clone)]
-pub struct Seen {
+pub struct Observations {
     /// What each tool showed.
     pub sight: BTreeMap<String, SightEntry>,
     /// Fresh randomness.
@@ -137,46 +142,80 @@ pub struct Seen {
     pub action_salts: Vec<Salt>,
 }
 
-/// So many times a text is redacted again because other turns of the session named secrets meanwhile.
+/// So many times a text is redacted again because other turns of the session named secrets
+/// meanwhile.
 const ATTEMPTS: u32 = 16;
 
 /// Asks: resume, redact, refer, decide, recall, compile, render, record, call, judge, record.
 ///
-/// `gather` takes the turn's observations. The answer that comes back is durable in the database and
-/// written to git and log. An error means that nothing may be shown. When `patience` ends before the prompt
-/// is recorded, nothing of it is; when it ends while the model thinks, that is on record as the outcome.
+/// `gather` takes the turn's observations. The answer that comes back is durable in the database
+/// and written to git and log. An error means that nothing may be shown. When `patience` ends
+/// before the prompt is recorded, nothing of it is; when it ends while the model thinks, that is on
+/// record as the outcome.
 pub async fn ask(
-    house: &House<'_>,
+    house: &TurnEnvironment<'_>,
     auth_key_hash: Hash32,
     model: &Model,
     question: Question<'_>,
-    gather: impl FnOnce() -> Seen,
-    patience: &impl Patience,
-) -> Result<Asked, AskError> {
-    let resuming = unless_given_up(patience, Waiting::Block, resume_or_open(house, auth_key_hash)).await;
-    let resumed = resuming.ok_or(AskError::Interrupted)?.map_err(AskError::Prompt)?;
+    gather: impl FnOnce() -> Observations,
+    patience: &impl Cancellation,
+) -> Result<TurnResult, AskError> {
+    let resuming = unless_given_up(
+        patience,
+        WaitReason::Block,
+        resume_or_open(house, auth_key_hash),
+    )
+    .await;
+    let resumed = resuming
+        .ok_or(AskError::Interrupted)?
+        .map_err(AskError::Prompt)?;
     let seen = gather();
     let mut attempt = 1;
     let (clean, begun) = loop {
-        let clean = Cleaned::of(house, &resumed.session, model, question.text).map_err(AskError::Prompt)?;
+        let clean = RedactedQuestion::of(house, &resumed.session, model, question.text)
+            .map_err(AskError::Prompt)?;
         match record(house, &resumed, model, &question, &clean, seen.clone()).await {
-            // Another turn of this session named a secret between the look and the record: nothing is on record.
+            // Another turn of this session named a secret between the look and the record: nothing
+            // is on record.
             Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
             done => break (clean, done.map_err(AskError::Prompt)?),
         }
     };
-    let (removed, Begun { outcome, referred, unfit }) = (clean.removed, begun);
+    let (
+        removed,
+        PromptOnRecord {
+            outcome,
+            referred,
+            unfit,
+        },
+    ) = (clean.removed, begun);
     let (prompt, injected) = match outcome {
         Ok((prompt, injected)) => (*prompt, injected),
         Err((on_record, fault)) => {
             let actions = on_record.actions.clone();
-            let turn = Turn::Refused(*on_record, fault);
-            return Ok(Asked { turn, resumed, removed, actions, context: Vec::new(), referred, unfit });
+            let turn = TurnEnd::Refused(*on_record, fault);
+            return Ok(TurnResult {
+                turn,
+                resumed,
+                removed,
+                actions,
+                context: Vec::new(),
+                referred,
+                unfit,
+            });
         }
     };
     let mut actions = prompt.actions().to_vec();
     let turn = call(house, model, prompt, &mut actions, patience).await?;
-    Ok(Asked { turn, resumed, removed, actions, context: injected, referred, unfit })
+    Ok(TurnResult {
+        turn,
+        resumed,
+        removed,
+        actions,
+        context: injected,
+        referred,
+        unfit,
+    })
 }
 
 /// Why no model may be asked.
@@ -185,7 +224,8 @@ struct Denial {
     authority_state: AuthorityState,
 }
 
-/// Decides on INTENTs alone; references that could not be resolved are denied without asking policy.
+/// Decides on INTENTs alone; references that could not be resolved are denied without asking
+/// policy.
 fn decided(
     kernel: &Kernel,
     text: &Clean,
@@ -194,93 +234,157 @@ fn decided(
     counts: Counts,
 ) -> Result<AuthorityState, Denial> {
     if let Err(fault) = context.resolved() {
-        let refusal = Refusal::Denied { reason: fault.reason().to_owned(), codes: vec![fault.code().to_owned()] };
-        return Err(Denial { refusal, authority_state: AuthorityState::Blocked });
+        let refusal = Refusal::Denied {
+            reason: fault.reason().to_owned(),
+            codes: vec![fault.code().to_owned()],
+        };
+        return Err(Denial {
+            refusal,
+            authority_state: AuthorityState::Blocked,
+        });
     }
-    match decide(kernel, &Normative { prompt: text, model, counts, intents: context.intents() }) {
+    match decide(
+        kernel,
+        &PolicyInput {
+            prompt: text,
+            model,
+            counts,
+            intents: context.intents(),
+        },
+    ) {
         Decision::Allow { authority_state } => Ok(authority_state),
-        Decision::Deny { reasons, authority_state } => {
+        Decision::Deny {
+            reasons,
+            authority_state,
+        } => {
             let reason = reasons.first().cloned().unwrap_or_default();
-            Err(Denial { refusal: Refusal::Denied { reason, codes: reasons }, authority_state })
+            Err(Denial {
+                refusal: Refusal::Denied {
+                    reason,
+                    codes: reasons,
+                },
+                authority_state,
+            })
         }
     }
 }
 
 /// Calls the model with what is on record, and records how that ends.
 async fn call(
-    house: &House<'_>,
+    house: &TurnEnvironment<'_>,
     model: &Model,
     prompt: RecordedPrompt,
     actions: &mut Vec<Action>,
-    patience: &impl Patience,
-) -> Result<Turn, AskError> {
-    Ok(match unless_given_up(patience, Waiting::Model, model.invoke(&prompt)).await {
-        None => {
-            let reason = INTERRUPTED.to_owned();
-            let failure = house.recorder.fail(prompt, reason, house.now()).await.map_err(AskError::Outcome)?;
-            Turn::Interrupted(failure)
-        }
-        Some(Ok(reply)) => {
-            let judged = reply.judge(house.kernel, &prompt);
-            let answer = house.recorder.answer(prompt, judged, house.now()).await.map_err(AskError::Outcome)?;
-            actions.extend(answer.actions.iter().cloned());
-            Turn::Answered(Box::new(answer))
-        }
-        Some(Err(fault)) => {
-            let reason = fault.reason().into_owned();
-            let failure = house.recorder.fail(prompt, reason, house.now()).await.map_err(AskError::Outcome)?;
-            Turn::Failed(failure, fault)
-        }
-    })
+    patience: &impl Cancellation,
+) -> Result<TurnEnd, AskError> {
+    Ok(
+        match unless_given_up(patience, WaitReason::Model, model.invoke(&prompt)).await {
+            None => {
+                let reason = INTERRUPTED.to_owned();
+                let failure = house
+                    .recorder
+                    .fail(prompt, reason, house.now())
+                    .await
+                    .map_err(AskError::Outcome)?;
+                TurnEnd::Interrupted(failure)
+            }
+            Some(Ok(reply)) => {
+                let judged = reply.judge(house.kernel, &prompt);
+                let answer = house
+                    .recorder
+                    .answer(prompt, judged, house.now())
+                    .await
+                    .map_err(AskError::Outcome)?;
+                actions.extend(answer.actions.iter().cloned());
+                TurnEnd::Answered(Box::new(answer))
+            }
+            Some(Err(fault)) => {
+                let reason = fault.reason().into_owned();
+                let failure = house
+                    .recorder
+                    .fail(prompt, reason, house.now())
+                    .await
+                    .map_err(AskError::Outcome)?;
+                TurnEnd::Failed(failure, fault)
+            }
+        },
+    )
 }
 
 /// What goes to the model and on record, without its secrets, under the session's numbers.
-struct Cleaned {
+struct RedactedQuestion {
     text: Clean,
     /// The owner's part of the system message.
     own: Option<Clean>,
-    removed: Vec<Finding>,
+    removed: Vec<SecretFinding>,
     numbers: Placeholders,
 }
 
-impl Cleaned {
-    fn of(house: &House<'_>, session: &SessionRow, model: &Model, text: &str) -> Result<Cleaned, RecorderError> {
+impl RedactedQuestion {
+    fn of(
+        house: &TurnEnvironment<'_>,
+        session: &SessionRow,
+        model: &Model,
+        text: &str,
+    ) -> Result<RedactedQuestion, RecorderError> {
         let mut numbers = house.recorder.numbers(house.store, session.uuid)?;
         // What stays by the home's own list is said by the list's digest on record.
-        let Redaction { clean: text, found: mut removed, allowed: _ } = redact_with(text, &mut numbers);
-        let own = model.system().map(|text| redact_with(text.trim(), &mut numbers)).map(|own| {
-            removed.extend(own.found);
-            own.clean
-        });
-        Ok(Cleaned { text, own, removed, numbers })
+        let Redaction {
+            clean: text,
+            found: mut removed,
+            allowed: _,
+        } = redact_with(text, &mut numbers);
+        let own = model
+            .system()
+            .map(|text| redact_with(text.trim(), &mut numbers))
+            .map(|own| {
+                removed.extend(own.found);
+                own.clean
+            });
+        Ok(RedactedQuestion {
+            text,
+            own,
+            removed,
+            numbers,
+        })
     }
 }
 
 /// A prompt that goes to a model, and what that is shown.
-type Sent = (Box<RecordedPrompt>, Vec<ArtifactRef>);
+type PromptToSend = (Box<RecordedPrompt>, Vec<ArtifactRef>);
 /// One that goes to nobody.
-type Unsent = (Box<RecordedRefusal>, Option<CompileFault>);
+type PromptToRefuse = (Box<RecordedRefusal>, Option<CompileFault>);
 
 /// A prompt on record, and what it declared.
-struct Begun {
-    outcome: Result<Sent, Unsent>,
+struct PromptOnRecord {
+    outcome: Result<PromptToSend, PromptToRefuse>,
     referred: TurnContext,
     unfit: u64,
 }
 
 /// Refers, decides, recalls, compiles, and records what came of it.
 async fn record(
-    house: &House<'_>,
-    resumed: &Resumed,
+    house: &TurnEnvironment<'_>,
+    resumed: &ActiveSession,
     model: &Model,
     question: &Question<'_>,
-    clean: &Cleaned,
-    seen: Seen,
-) -> Result<Begun, RecorderError> {
+    clean: &RedactedQuestion,
+    seen: Observations,
+) -> Result<PromptOnRecord, RecorderError> {
     let (session, now, text) = (&resumed.session, house.now(), &clean.text);
-    let Seen { sight, salt, action_salts } = seen;
+    let Observations {
+        sight,
+        salt,
+        action_salts,
+    } = seen;
     let rules = (house.kernel, house.context);
-    let referred = refer(house.store, rules, Some(session), question.standing, question.declared)?;
+    let referred = refer(
+        house.store,
+        rules,
+        Some(session),
+        question.standing,
+        question.declared,
+    )?;
     let (context, unfit) = (referred.context.clone(), referred.unfit);
     let counts = count(house.store, house.kernel, &context, now)?;
     let refuse = async |refusal, authority_state, fault, salt, action_salts| {
@@ -298,15 +402,29 @@ async fn record(
             now,
         };
         let on_record = Box::new(house.recorder.refuse(refused).await?);
-        Ok(Begun { outcome: Err((on_record, fault)), referred: context.clone(), unfit })
+        Ok(PromptOnRecord {
+            outcome: Err((on_record, fault)),
+            referred: context.clone(),
+            unfit,
+        })
     };
     let authority_state = match decided(house.kernel, text, model.id(), &context, counts) {
         Ok(state) => state,
-        Err(Denial { refusal, authority_state }) => {
+        Err(Denial {
+            refusal,
+            authority_state,
+        }) => {
             return refuse(refusal, authority_state, None, salt, action_salts).await;
         }
     };
-    let recalled = recall(house.store, house.kernel, Some(session.uuid), text, &referred, question.declared.deep)?;
+    let recalled = recall(
+        house.store,
+        house.kernel,
+        Some(session.uuid),
+        text,
+        &referred,
+        question.declared.deep,
+    )?;
     let bundle = match compile(&Inputs {
         session_id: session.uuid,
         user_input: text,
@@ -322,11 +440,19 @@ async fn record(
             // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
             let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
             let judgement = silent.then(|| silent_tool(house.kernel));
-            let refusal = Refusal::CompileFailed { reason: fault.code().to_owned(), judgement };
+            let refusal = Refusal::CompileFailed {
+                reason: fault.code().to_owned(),
+                judgement,
+            };
             return refuse(refusal, authority_state, Some(fault), salt, action_salts).await;
         }
     };
-    let codes = broken_beside(house.kernel, text, counts, &bundle.beside(clean.own.as_ref()));
+    let codes = broken_beside(
+        house.kernel,
+        text,
+        counts,
+        &bundle.beside(clean.own.as_ref()),
+    );
     if let Some(reason) = codes.first().cloned() {
         let refusal = Refusal::Denied { reason, codes };
         return refuse(refusal, AuthorityState::Blocked, None, salt, action_salts).await;
@@ -349,5 +475,9 @@ async fn record(
         now,
     };
     let prompt = Box::new(house.recorder.prompt(prompt).await?);
-    Ok(Begun { outcome: Ok((prompt, injected)), referred: context, unfit })
+    Ok(PromptOnRecord {
+        outcome: Ok((prompt, injected)),
+        referred: context,
+        unfit,
+    })
 }

@@ -5,10 +5,10 @@
 //!                       gently.toml context.json keys/ audit.log ledger.git/ gently.db
 //! ```
 //!
-//! The writer's lock is held only while a snapshot of the database begins, refs and the length of the log
-//! are noted and packs are opened: nobody waits for a backup. The rest is copied afterwards: an open pack
-//! can be read to its end when a writer has merged it into another one, loose objects stay, and the log
-//! only grows.
+//! The writer's lock is held only while a snapshot of the database begins, refs and the length of
+//! the log are noted and packs are opened: nobody waits for a backup. The rest is copied
+//! afterwards: an open pack can be read to its end when a writer has merged it into another one,
+//! loose objects stay, and the log only grows.
 
 mod restore;
 
@@ -26,7 +26,7 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{CHECKPOINT, RecorderError, WAIT, WriterLock};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read as _, StoreError};
+use crate::store::{ReadStore as _, StoreError};
 
 pub use restore::{Back, restore};
 
@@ -105,12 +105,16 @@ pub enum BackupError {
 }
 
 fn io_error(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> BackupError {
-    move |source| BackupError::Io { doing, path: path.to_owned(), source }
+    move |source| BackupError::Io {
+        doing,
+        path: path.to_owned(),
+        source,
+    }
 }
 
 /// How a backup is made.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'a> {
+pub struct BackupOptions<'a> {
     /// What opens it.
     pub passphrase: &'a str,
     /// How hard that is to try.
@@ -122,12 +126,12 @@ pub struct Terms<'a> {
 }
 
 /// What was noted at the moment of the backup.
-struct Moment {
+struct BackupState {
     manifest: Manifest,
     store: Sqlite,
     log_len: u64,
-    /// Refs and settings of `ledger.git`, and the tree head beside the log, which do change, by their path in the
-    /// archive.
+    /// Refs and settings of `ledger.git`, and the tree head beside the log, which do change, by
+    /// their path in the archive.
     small: Vec<(String, Vec<u8>)>,
     /// Packs, open, since a writer may merge and remove them; there are a dozen or two.
     packs: Vec<(PathBuf, File)>,
@@ -136,14 +140,19 @@ struct Moment {
 /// Writes a backup of a home that may be in use.
 ///
 /// Atomic: a file beside `to`, mode 0600, renamed when it is whole and synced. Durable on return.
-pub fn backup(home: &Home, to: &Path, terms: &Terms<'_>) -> Result<Manifest, BackupError> {
+pub fn backup(home: &Home, to: &Path, terms: &BackupOptions<'_>) -> Result<Manifest, BackupError> {
     if !terms.force && fs::symlink_metadata(to).is_ok() {
-        return Err(BackupError::Exists { path: to.to_owned() });
+        return Err(BackupError::Exists {
+            path: to.to_owned(),
+        });
     }
     let partial = Scratch(beside(to, &format!(".{}.partial", std::process::id())));
     let file = private_file(&partial.0)?;
-    let moment = Moment::take(home, terms.now)?;
-    let copy = Scratch(home.root().join(format!("backup-{}.db", std::process::id())));
+    let moment = BackupState::take(home, terms.now)?;
+    let copy = Scratch(
+        home.root()
+            .join(format!("backup-{}.db", std::process::id())),
+    );
     let _ = fs::remove_file(&copy.0);
     moment.store.copy_to(&copy.0)?;
     moment.store.end_read()?;
@@ -151,7 +160,10 @@ pub fn backup(home: &Home, to: &Path, terms: &Terms<'_>) -> Result<Manifest, Bac
     let failed = io_error("write", &partial.0);
     let mut archive = tar::Builder::new(sealed);
     moment.pack(&mut archive, home, &copy.0)?;
-    let file = archive.into_inner().and_then(|sealed| sealed.finish()).map_err(&failed)?;
+    let file = archive
+        .into_inner()
+        .and_then(|sealed| sealed.finish())
+        .map_err(&failed)?;
     let file = file.into_inner().map_err(|e| failed(e.into_error()))?;
     file.sync_all().map_err(&failed)?;
     place(&partial.0, to, terms.force)?;
@@ -161,14 +173,21 @@ pub fn backup(home: &Home, to: &Path, terms: &Terms<'_>) -> Result<Manifest, Bac
 /// Gives a finished file its name; without force never over another one.
 fn place(partial: &Path, to: &Path, force: bool) -> Result<(), BackupError> {
     if !force && fs::symlink_metadata(to).is_ok() {
-        return Err(BackupError::Exists { path: to.to_owned() });
+        return Err(BackupError::Exists {
+            path: to.to_owned(),
+        });
     }
     fs::rename(partial, to).map_err(io_error("rename the backup to", to))?;
-    let parent = to.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(parent).and_then(|dir| dir.sync_all()).map_err(io_error("sync", parent))
+    let parent = to
+        .parent()
+        .filter(|dir| !dir.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    File::open(parent)
+        .and_then(|dir| dir.sync_all())
+        .map_err(io_error("sync", parent))
 }
 
-impl Moment {
+impl BackupState {
     /// Under the writer's lock, for as long as this takes: a few files are read.
     fn take(home: &Home, now: Seconds) -> Result<Self, BackupError> {
         let paths = home.paths();
@@ -177,7 +196,9 @@ impl Moment {
         store.begin_read()?;
         let head = store.head()?;
         let genesis = Home::genesis(&store)?;
-        let log_len = fs::metadata(paths.log()).map_err(io_error("look at", &paths.log()))?.len();
+        let log_len = fs::metadata(paths.log())
+            .map_err(io_error("look at", &paths.log()))?
+            .len();
         let (mut small, mut packs) = (Vec::new(), Vec::new());
         match fs::read(paths.checkpoint()) {
             Ok(head) => small.push((CHECKPOINT.to_owned(), head)),
@@ -202,13 +223,26 @@ impl Moment {
             made_at: now,
             origin: genesis.origin,
         };
-        Ok(Moment { manifest, store, log_len, small, packs })
+        Ok(BackupState {
+            manifest,
+            store,
+            log_len,
+            small,
+            packs,
+        })
     }
 
-    fn pack<W: Write>(&self, to: &mut tar::Builder<W>, home: &Home, database: &Path) -> Result<(), BackupError> {
+    fn pack<W: Write>(
+        &self,
+        to: &mut tar::Builder<W>,
+        home: &Home,
+        database: &Path,
+    ) -> Result<(), BackupError> {
         let paths = home.paths();
-        let manifest = canon::print(&self.manifest)
-            .map_err(|e| BackupError::Foreign { place: MANIFEST.to_owned(), what: e.to_string() })?;
+        let manifest = canon::print(&self.manifest).map_err(|e| BackupError::Foreign {
+            place: MANIFEST.to_owned(),
+            what: e.to_string(),
+        })?;
         bytes(to, MANIFEST, manifest.as_bytes(), 0o600)?;
         for name in [config::FILE, CONTEXT] {
             let path = home.root().join(name);
@@ -225,14 +259,26 @@ impl Moment {
             bytes(to, name, content, 0o644)?;
         }
         for (path, file) in &self.packs {
-            opened(to, &archive_name("ledger.git", &paths.ledger(), path), path, file, None)?;
+            opened(
+                to,
+                &archive_name("ledger.git", &paths.ledger(), path),
+                path,
+                file,
+                None,
+            )?;
         }
         let objects = paths.ledger().join("objects");
         for path in files_under(&objects)? {
             // Packs are done; temporary files are somebody's at this moment, and no ref needs them.
-            let temporary = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tmp"));
+            let temporary = path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("tmp"));
             if !temporary && !path.starts_with(objects.join("pack")) {
-                whole(to, &archive_name("ledger.git/objects", &objects, &path), &path)?;
+                whole(
+                    to,
+                    &archive_name("ledger.git/objects", &objects, &path),
+                    &path,
+                )?;
             }
         }
         whole(to, "gently.db", database)?;
@@ -246,7 +292,12 @@ fn whole<W: Write>(to: &mut tar::Builder<W>, name: &str, path: &Path) -> Result<
 }
 
 /// Packs the first `len` bytes of a file.
-fn part<W: Write>(to: &mut tar::Builder<W>, name: &str, path: &Path, len: u64) -> Result<(), BackupError> {
+fn part<W: Write>(
+    to: &mut tar::Builder<W>,
+    name: &str,
+    path: &Path,
+    len: u64,
+) -> Result<(), BackupError> {
     let file = File::open(path).map_err(|e| vanished(e, path))?;
     opened(to, name, path, &file, Some(len))
 }
@@ -261,15 +312,24 @@ fn opened<W: Write>(
     let found = file.metadata().map_err(|e| vanished(e, path))?;
     let len = len.unwrap_or(found.len());
     if found.len() < len {
-        return Err(BackupError::Moved { path: path.to_owned() });
+        return Err(BackupError::Moved {
+            path: path.to_owned(),
+        });
     }
     let mut header = header(len, mode(&found));
-    to.append_data(&mut header, name, file.take(len)).map_err(io_error("pack", path))
+    to.append_data(&mut header, name, file.take(len))
+        .map_err(io_error("pack", path))
 }
 
-fn bytes<W: Write>(to: &mut tar::Builder<W>, name: &str, content: &[u8], mode: u32) -> Result<(), BackupError> {
+fn bytes<W: Write>(
+    to: &mut tar::Builder<W>,
+    name: &str,
+    content: &[u8],
+    mode: u32,
+) -> Result<(), BackupError> {
     let mut header = header(u64::try_from(content.len()).unwrap_or(u64::MAX), mode);
-    to.append_data(&mut header, name, content).map_err(io_error("pack", Path::new(name)))
+    to.append_data(&mut header, name, content)
+        .map_err(io_error("pack", Path::new(name)))
 }
 
 fn header(len: u64, mode: u32) -> tar::Header {
@@ -281,7 +341,9 @@ fn header(len: u64, mode: u32) -> tar::Header {
 
 fn vanished(error: io::Error, path: &Path) -> BackupError {
     match error.kind() {
-        io::ErrorKind::NotFound => BackupError::Moved { path: path.to_owned() },
+        io::ErrorKind::NotFound => BackupError::Moved {
+            path: path.to_owned(),
+        },
         _ => io_error("read", path)(error),
     }
 }

@@ -26,7 +26,8 @@ use crate::config;
 use crate::config::SignedBy;
 use crate::govern::kernel::{Kernel, KernelError};
 use crate::keys::{
-    AuthKey, KeyError, Random, SIGNING_KEY, SIGNING_KEY_PUB, Signer, SigningKey, allowed_signers, create_dir, rotation,
+    AuthKey, KeyError, Random, SIGNING_KEY, SIGNING_KEY_PUB, Signer, SigningKey, allowed_signers,
+    create_dir, rotation,
 };
 use crate::record::block::Network;
 use crate::record::canon;
@@ -39,7 +40,7 @@ use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::recorder::{FirstRecords, Paths, RecorderError, create};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, StoreError};
+use crate::store::{ReadStore, StoreError};
 
 pub use guard::PRIVATE;
 use guard::lock_init;
@@ -51,10 +52,14 @@ pub const CONTEXT: &str = "context.json";
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// Neither `$GENTLY_HOME` nor a home directory is known.
-    #[error("no place for a home: $GENTLY_HOME is not set, and neither is $HOME. Set GENTLY_HOME to a directory")]
+    #[error(
+        "no place for a home: $GENTLY_HOME is not set, and neither is $HOME. Set GENTLY_HOME to a directory"
+    )]
     NoPlace,
     /// Something is there already.
-    #[error("{path} is there already, and is not an empty directory. Use another place: GENTLY_HOME=DIR gently init")]
+    #[error(
+        "{path} is there already, and is not an empty directory. Use another place: GENTLY_HOME=DIR gently init"
+    )]
     Exists {
         /// The place.
         path: PathBuf,
@@ -81,7 +86,9 @@ pub enum HomeError {
         widest: u32,
     },
     /// An origin that the format does not allow.
-    #[error("'{origin}' can't be a ledger's name: 1 to 100 printable ASCII characters, without spaces and '+'")]
+    #[error(
+        "'{origin}' can't be a ledger's name: 1 to 100 printable ASCII characters, without spaces and '+'"
+    )]
     Origin {
         /// What was given.
         origin: String,
@@ -152,7 +159,11 @@ pub struct InitOptions {
 
 impl Default for InitOptions {
     fn default() -> Self {
-        InitOptions { network: Network::Bitcoin, commitments: Scheme::HmacSha256, origin: None }
+        InitOptions {
+            network: Network::Bitcoin,
+            commitments: Scheme::HmacSha256,
+            origin: None,
+        }
     }
 }
 
@@ -164,7 +175,8 @@ pub fn locate(gently_home: Option<OsString>) -> Result<PathBuf, HomeError> {
             std::path::absolute(&path).map_err(|e| io("find", &path, &e))
         }
         _ => {
-            let base = etcetera::base_strategy::choose_base_strategy().map_err(|_| HomeError::NoPlace)?;
+            let base =
+                etcetera::base_strategy::choose_base_strategy().map_err(|_| HomeError::NoPlace)?;
             let path = base.data_dir().join("gently");
             std::path::absolute(&path).map_err(|e| io("find", &path, &e))
         }
@@ -172,7 +184,11 @@ pub fn locate(gently_home: Option<OsString>) -> Result<PathBuf, HomeError> {
 }
 
 fn io(doing: &'static str, path: &Path, error: &std::io::Error) -> HomeError {
-    HomeError::Io { doing, path: path.to_owned(), reason: error.to_string() }
+    HomeError::Io {
+        doing,
+        path: path.to_owned(),
+        reason: error.to_string(),
+    }
 }
 
 impl Home {
@@ -181,7 +197,9 @@ impl Home {
         if is_free(root)? {
             return Ok(None);
         }
-        let home = Home { root: root.to_owned() };
+        let home = Home {
+            root: root.to_owned(),
+        };
         let paths = home.paths();
         for (part, path) in [
             ("gently.db", paths.database()),
@@ -190,7 +208,10 @@ impl Home {
             ("keys", home.root.join("keys")),
         ] {
             if !path.exists() {
-                return Err(HomeError::Incomplete { path: home.root, part });
+                return Err(HomeError::Incomplete {
+                    path: home.root,
+                    part,
+                });
             }
         }
         Ok(Some(home))
@@ -198,28 +219,53 @@ impl Home {
 
     /// Makes a home: in a temporary directory beside it, under a lock, renamed at the end.
     ///
-    /// Durable and whole on return; after a failure nothing is left at `root`. Two at once make one home,
-    /// and both get it.
-    pub fn init(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) -> Result<Self, HomeError> {
-        if let Some(origin) = options.origin.as_ref().filter(|origin| !origin_is_valid(origin)) {
-            return Err(HomeError::Origin { origin: origin.clone() });
+    /// Durable and whole on return; after a failure nothing is left at `root`. Two at once make one
+    /// home, and both get it.
+    pub fn init(
+        root: &Path,
+        options: &InitOptions,
+        random: Random<'_>,
+        now: Seconds,
+    ) -> Result<Self, HomeError> {
+        if let Some(origin) = options
+            .origin
+            .as_ref()
+            .filter(|origin| !origin_is_valid(origin))
+        {
+            return Err(HomeError::Origin {
+                origin: origin.clone(),
+            });
         }
-        let parent = root.parent().ok_or_else(|| HomeError::Exists { path: root.to_owned() })?;
+        let parent = root.parent().ok_or_else(|| HomeError::Exists {
+            path: root.to_owned(),
+        })?;
         std::fs::create_dir_all(parent).map_err(|e| io("make", parent, &e))?;
-        let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = root
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if let Some(home) = Home::open(root)? {
             return Ok(home);
         }
         let lock_path = parent.join(format!(".{name}.init.lock"));
         let lock = lock_init(&lock_path)?;
         let made = match Home::open(root) {
-            Ok(None) => make(&parent.join(format!(".{name}.init")), root, options, random, now),
+            Ok(None) => make(
+                &parent.join(format!(".{name}.init")),
+                root,
+                options,
+                random,
+                now,
+            ),
             other => other.map(|_| ()),
         };
         // Removed while it is held: whoever waits on it sees that it is gone, and takes a new one.
         let _ = std::fs::remove_file(&lock_path);
         drop(lock);
-        made.map(|()| Home { root: root.to_owned() })
+        made.map(|()| Home {
+            root: root.to_owned(),
+        })
     }
 
     /// The home's directory.
@@ -229,7 +275,9 @@ impl Home {
 
     /// Where its parts are.
     pub fn paths(&self) -> Paths {
-        Paths { root: self.root.clone() }
+        Paths {
+            root: self.root.clone(),
+        }
     }
 
     /// The vault file of the auth key.
@@ -262,8 +310,8 @@ impl Home {
         Ok(rotation::prepare_agent(&self.root.join("keys"), next)?)
     }
 
-    /// What signs, as the configuration says; `socket` is the value of `SSH_AUTH_SOCK`. One never stands in
-    /// for the other.
+    /// What signs, as the configuration says; `socket` is the value of `SSH_AUTH_SOCK`. One never
+    /// stands in for the other.
     pub fn signer(&self, chosen: SignedBy, socket: Option<&Path>) -> Result<Signer, HomeError> {
         let keys = self.root.join("keys");
         Ok(match chosen {
@@ -274,11 +322,14 @@ impl Home {
 
     /// What the ledger is.
     pub fn genesis(store: &Sqlite) -> Result<Genesis, HomeError> {
-        canon::parse(store.genesis()?.as_bytes())
-            .map_err(|e| HomeError::Document { what: "genesis.json in gently.db", reason: e.to_string() })
+        canon::parse(store.genesis()?.as_bytes()).map_err(|e| HomeError::Document {
+            what: "genesis.json in gently.db",
+            reason: e.to_string(),
+        })
     }
 
-    /// What a turn may refer to: the home's `context.json`, or the built-in one in a home from before it.
+    /// What a turn may refer to: the home's `context.json`, or the built-in one in a home from
+    /// before it.
     pub fn context(&self) -> Result<ContextConfig, HomeError> {
         let path = self.root.join(CONTEXT);
         let text = match std::fs::read_to_string(&path) {
@@ -291,10 +342,16 @@ impl Home {
 
     /// The kernel in force: the newest one on record.
     pub fn kernel(store: &Sqlite) -> Result<Kernel, HomeError> {
-        let missing = |reason: &str| HomeError::Document { what: "the kernel in gently.db", reason: reason.to_owned() };
-        let row = store.newest_artifact("kernel")?.ok_or_else(|| missing("there is none"))?;
+        let missing = |reason: &str| HomeError::Document {
+            what: "the kernel in gently.db",
+            reason: reason.to_owned(),
+        };
+        let row = store
+            .newest_artifact("kernel")?
+            .ok_or_else(|| missing("there is none"))?;
         let text = row.document.ok_or_else(|| missing("its text is gone"))?;
-        let doc: ArtifactDoc = canon::parse(text.as_bytes()).map_err(|e| missing(&e.to_string()))?;
+        let doc: ArtifactDoc =
+            canon::parse(text.as_bytes()).map_err(|e| missing(&e.to_string()))?;
         let json = canon::print(&doc.content).map_err(|e| missing(&e.to_string()))?;
         Ok(Kernel::from_canonical(&json)?)
     }
@@ -321,7 +378,9 @@ fn is_free(root: &Path) -> Result<bool, HomeError> {
         Ok(mut entries) => Ok(entries.next().is_none()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(true),
         Err(e) if e.kind() == std::io::ErrorKind::NotADirectory && root.exists() => {
-            Err(HomeError::Exists { path: root.to_owned() })
+            Err(HomeError::Exists {
+                path: root.to_owned(),
+            })
         }
         Err(e) => Err(io("read", root, &e)),
     }
@@ -335,7 +394,12 @@ fn remove_dir(path: &Path) -> Result<(), HomeError> {
 }
 
 /// Makes everything a home holds.
-fn fill(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) -> Result<(), HomeError> {
+fn fill(
+    root: &Path,
+    options: &InitOptions,
+    random: Random<'_>,
+    now: Seconds,
+) -> Result<(), HomeError> {
     create_dir(root)?;
     let keys = root.join("keys");
     create_dir(&keys)?;
@@ -346,7 +410,10 @@ fn fill(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) ->
     allowed_signers::save_new(&keys.join("allowed_signers"), &[signing.public()])?;
     let config = root.join(config::FILE);
     let context = root.join(CONTEXT);
-    for (path, text) in [(&config, config::genesis_file(options.network)), (&context, GENESIS_CONTEXT.to_owned())] {
+    for (path, text) in [
+        (&config, config::genesis_file(options.network)),
+        (&context, GENESIS_CONTEXT.to_owned()),
+    ] {
         crate::os::replace_file(path, text.as_bytes(), 0o600).map_err(|e| io("write", path, &e))?;
     }
     let genesis = genesis(options, &signing, now)?;
@@ -359,17 +426,38 @@ fn fill(root: &Path, options: &InitOptions, random: Random<'_>, now: Seconds) ->
         salt: Salt::new(salt),
         auth_key: (auth.hash(), "owner".to_owned()),
     };
-    create(&Paths { root: root.to_owned() }, signing, &first)?;
-    Home { root: root.to_owned() }.note_files(now).map(|_| ())
+    create(
+        &Paths {
+            root: root.to_owned(),
+        },
+        signing,
+        &first,
+    )?;
+    Home {
+        root: root.to_owned(),
+    }
+    .note_files(now)
+    .map(|_| ())
 }
 
-/// `genesis.json` of a new ledger: the template that the binary carries, with this ledger's own values.
-fn genesis(options: &InitOptions, signing: &SigningKey, now: Seconds) -> Result<Genesis, HomeError> {
+/// `genesis.json` of a new ledger: the template that the binary carries, with this ledger's own
+/// values.
+fn genesis(
+    options: &InitOptions,
+    signing: &SigningKey,
+    now: Seconds,
+) -> Result<Genesis, HomeError> {
     let template: serde_json::Value = serde_json::from_str(include_str!("../genesis/genesis.json"))
-        .map_err(|e| HomeError::Document { what: "the built-in genesis.json", reason: e.to_string() })?;
+        .map_err(|e| HomeError::Document {
+            what: "the built-in genesis.json",
+            reason: e.to_string(),
+        })?;
     if template["format"] != FORMAT || template["genesis"] != Hash32::GENESIS.to_string() {
         let reason = "it names another format or genesis hash".to_owned();
-        return Err(HomeError::Document { what: "the built-in genesis.json", reason });
+        return Err(HomeError::Document {
+            what: "the built-in genesis.json",
+            reason,
+        });
     }
     let signer = signing.public();
     Ok(Genesis {
@@ -378,15 +466,22 @@ fn genesis(options: &InitOptions, signing: &SigningKey, now: Seconds) -> Result<
         format: Format,
         genesis: Hash32::GENESIS,
         network: options.network,
-        origin: options.origin.clone().unwrap_or_else(|| default_origin(&signer)),
+        origin: options
+            .origin
+            .clone()
+            .unwrap_or_else(|| default_origin(&signer)),
         signer,
     })
 }
 
 /// Syncs the new home and gives it its name.
 fn move_in(temporary: &Path, root: &Path) -> Result<(), HomeError> {
-    File::open(temporary).and_then(|dir| dir.sync_all()).map_err(|e| io("sync", temporary, &e))?;
+    File::open(temporary)
+        .and_then(|dir| dir.sync_all())
+        .map_err(|e| io("sync", temporary, &e))?;
     std::fs::rename(temporary, root).map_err(|e| io("rename the new home to", root, &e))?;
     let parent = root.parent().unwrap_or(root);
-    File::open(parent).and_then(|dir| dir.sync_all()).map_err(|e| io("sync", parent, &e))
+    File::open(parent)
+        .and_then(|dir| dir.sync_all())
+        .map_err(|e| io("sync", parent, &e))
 }

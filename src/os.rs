@@ -1,8 +1,9 @@
-//! What the operating system is asked for beyond `std`: files that are files, and limits of this process.
+//! What the operating system is asked for beyond `std`: files that are files, and limits of this
+//! process.
 //!
-//! A folder that somebody hands over may hold a pipe where a ref should be, or a symlink to another file of the
-//! reader's. So whatever is read from it is opened without following a link and without waiting, and is asked what it
-//! is before a byte is read.
+//! A folder that somebody hands over may hold a pipe where a ref should be, or a symlink to another
+//! file of the reader's. So whatever is read from it is opened without following a link and without
+//! waiting, and is asked what it is before a byte is read.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -10,7 +11,10 @@ use std::path::Path;
 
 /// What a path names that is no regular file, as an error's words.
 fn not_regular(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, format!("{what}, not a regular file: it is not followed"))
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("{what}, not a regular file: it is not followed"),
+    )
 }
 
 /// What kind of thing this is, in a word or two.
@@ -34,14 +38,17 @@ pub fn kind_of(kind: std::fs::FileType) -> &'static str {
     }
 }
 
-/// Opens a regular file for reading; anything else at that path is an error that says what it is, and nothing waits.
+/// Opens a regular file for reading; anything else at that path is an error that says what it is,
+/// and nothing waits.
 #[cfg(unix)]
 pub fn open_regular(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags, open};
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file = match open(path, flags, Mode::empty()) {
         Ok(fd) => File::from(fd),
-        // What a link is answered with differs between systems, and a socket can't be opened at all.
+        // What a link is answered with differs between systems, and a socket can't be opened at
+        // all.
         Err(error) => {
             return Err(match std::fs::symlink_metadata(path) {
                 Ok(found) if !found.is_file() => not_regular(kind_of(found.file_type())),
@@ -50,28 +57,43 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
         }
     };
     let found = file.metadata()?;
-    if found.is_file() { Ok(file) } else { Err(not_regular(kind_of(found.file_type()))) }
+    if found.is_file() {
+        Ok(file)
+    } else {
+        Err(not_regular(kind_of(found.file_type())))
+    }
 }
 
 /// Opens a regular file for reading.
 #[cfg(not(unix))]
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let found = std::fs::symlink_metadata(path)?;
-    if found.is_file() { File::open(path) } else { Err(not_regular(kind_of(found.file_type()))) }
+    if found.is_file() {
+        File::open(path)
+    } else {
+        Err(not_regular(kind_of(found.file_type())))
+    }
 }
 
-/// Opens a file of mode 0600 as it is, and makes an empty one where there is none; no link is followed, nothing is cut.
+/// Opens a file of mode 0600 as it is, and makes an empty one where there is none; no link is
+/// followed, nothing is cut.
 ///
 /// For locks: whoever put a link there would have it lock, make or empty a file of his choice.
 pub fn open_private(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     let opened = {
         use rustix::fs::{Mode, OFlags, open};
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         open(path, flags, Mode::RUSR | Mode::WUSR).map(File::from)
     };
     #[cfg(not(unix))]
-    let opened = std::fs::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+    let opened = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path);
     match (opened, std::fs::symlink_metadata(path)) {
         (_, Ok(found)) if !found.is_file() => Err(not_regular(kind_of(found.file_type()))),
         (opened, _) => Ok(opened?),
@@ -87,16 +109,20 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= most) {
         return Ok(bytes);
     }
-    Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes")))
+    Err(io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        format!("more than {most} bytes"),
+    ))
 }
 
 /// [`read_regular`], as text.
 pub fn read_regular_text(path: &Path, most: u64) -> io::Result<String> {
-    String::from_utf8(read_regular(path, most)?).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
+    String::from_utf8(read_regular(path, most)?)
+        .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
 }
 
-/// Writes a new file, or replaces a regular one, under its name: nothing is written through a link, and whoever reads
-/// meanwhile sees the old file or the new one. With `mode`, as permissions.
+/// Writes a new file, or replaces a regular one, under its name: nothing is written through a link,
+/// and whoever reads meanwhile sees the old file or the new one. With `mode`, as permissions.
 pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     use std::io::Write as _;
     match std::fs::symlink_metadata(path) {
@@ -128,19 +154,27 @@ pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     placed
 }
 
-/// Nothing of this process's memory is written to the disk when it crashes: there are texts and keys in it.
+/// Nothing of this process's memory is written to the disk when it crashes: there are texts and
+/// keys in it.
 pub fn no_core_dump() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         let hard = getrlimit(Resource::Core).maximum;
         // What was lowered can't fail; a system that has no such limit writes no core either.
-        let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: hard });
+        let _ = setrlimit(
+            Resource::Core,
+            Rlimit {
+                current: Some(0),
+                maximum: hard,
+            },
+        );
     }
     #[cfg(target_os = "linux")]
     {
         // A core that goes to a program (`core_pattern` with a pipe) is not kept off by the limit.
-        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+        let _ =
+            rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     }
 }
 
@@ -153,14 +187,20 @@ pub struct Deadline {
 
 impl Deadline {
     /// From now on; `late` is run just before the process ends with this exit code.
-    pub fn start(within: std::time::Duration, code: i32, late: impl FnOnce() + Send + 'static) -> io::Result<Self> {
+    pub fn start(
+        within: std::time::Duration,
+        code: i32,
+        late: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Self> {
         let (ended, end) = std::sync::mpsc::channel();
-        std::thread::Builder::new().name("deadline".to_owned()).spawn(move || {
-            if end.recv_timeout(within) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-                late();
-                std::process::exit(code);
-            }
-        })?;
+        std::thread::Builder::new()
+            .name("deadline".to_owned())
+            .spawn(move || {
+                if end.recv_timeout(within) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                    late();
+                    std::process::exit(code);
+                }
+            })?;
         Ok(Deadline { _ended: ended })
     }
 }
@@ -172,7 +212,13 @@ pub fn bound_memory(bytes: u64) {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         let found = getrlimit(Resource::As);
         if found.current.is_none_or(|current| current > bytes) {
-            let _ = setrlimit(Resource::As, Rlimit { current: Some(bytes), maximum: found.maximum });
+            let _ = setrlimit(
+                Resource::As,
+                Rlimit {
+                    current: Some(bytes),
+                    maximum: found.maximum,
+                },
+            );
         }
     }
     #[cfg(not(unix))]
@@ -197,7 +243,10 @@ mod tests {
         symlink(at("file"), at("link")).unwrap();
         symlink(at("gone"), at("dangling")).unwrap();
         std::fs::create_dir(at("folder")).unwrap();
-        let made = std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(at("pipe"))
+            .status()
+            .unwrap();
         assert!(made.success());
         let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
         assert_eq!(read_regular(&at("file"), 4).unwrap(), b"text");
@@ -209,16 +258,29 @@ mod tests {
             ("pipe", "a pipe"),
             ("socket", "a socket"),
         ] {
-            assert!(why(open_regular(&at(name))).starts_with(what), "{name}: {}", why(open_regular(&at(name))));
-            assert!(why(replace_file(&at(name), b"new", 0o600)).starts_with(what), "{name}");
+            assert!(
+                why(open_regular(&at(name))).starts_with(what),
+                "{name}: {}",
+                why(open_regular(&at(name)))
+            );
+            assert!(
+                why(replace_file(&at(name), b"new", 0o600)).starts_with(what),
+                "{name}"
+            );
             assert!(why(open_private(&at(name))).starts_with(what), "{name}");
         }
         assert!(why(open_regular(Path::new("/dev/zero"))).starts_with("a device"));
-        assert_eq!(open_regular(&at("gone")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            open_regular(&at("gone")).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
         assert_eq!(std::fs::read(at("file")).unwrap(), b"text");
         drop(open_private(&at("file")).unwrap());
         drop(open_private(&at("lock")).unwrap());
-        assert_eq!(std::fs::metadata(at("lock")).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::metadata(at("lock")).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         assert_eq!(std::fs::read(at("file")).unwrap(), b"text");
     }
 
@@ -229,7 +291,10 @@ mod tests {
         for (text, mode) in [("one", 0o644), ("two", 0o600)] {
             replace_file(&path, text.as_bytes(), mode).unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
-            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
+            assert_eq!(
+                std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+                mode
+            );
         }
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
@@ -237,7 +302,13 @@ mod tests {
     /// Runs one of the helpers below in a process of its own; its exit code.
     fn run_alone(helper: &str) -> Option<i32> {
         let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
-        alone.args(["--exact", &format!("os::tests::{helper}"), "--ignored", "--test-threads", "1"]);
+        alone.args([
+            "--exact",
+            &format!("os::tests::{helper}"),
+            "--ignored",
+            "--test-threads",
+            "1",
+        ]);
         alone.output().unwrap().status.code()
     }
 

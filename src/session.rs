@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use crate::anchor::BlockSource;
-use crate::anchor::agree::{Policy, observe_beside};
+use crate::anchor::agree::{AgreementPolicy, observe_beside};
 use crate::govern::kernel::Kernel;
 use crate::record::block::{Anchor, Network};
 use crate::record::commitment::Salt;
 use crate::record::context::config::ContextConfig;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::recorder::{Closed, Recorder, RecorderError, SessionTerms, block_elsewhere, resumable};
+use crate::recorder::{
+    Recorder, RecorderError, SessionClose, SessionTerms, block_elsewhere, resumable,
+};
 use crate::store::{Recall, SessionRow};
 
 /// How often a prompt in flight is looked at while its session waits to be closed.
@@ -18,9 +20,9 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// Everything around a session and a turn: what is asked, looked at and written to.
 ///
-/// All of it is observed or injected from outside; the pipeline itself has no clock, no randomness and
-/// no configuration.
-pub struct House<'a> {
+/// All of it is observed or injected from outside; the pipeline itself has no clock, no randomness
+/// and no configuration.
+pub struct TurnEnvironment<'a> {
     /// The one door.
     pub recorder: &'a Recorder,
     /// Queries; another connection than the recorder's.
@@ -40,7 +42,7 @@ pub struct House<'a> {
     /// Block sources; none when nobody is to be asked.
     pub sources: &'a [Box<dyn BlockSource>],
     /// How they have to agree, and how long they may take.
-    pub policy: Policy,
+    pub policy: AgreementPolicy,
     /// A session quiet for so long looks for a newer block before its next prompt.
     pub look_again: Duration,
     /// The clock.
@@ -49,7 +51,7 @@ pub struct House<'a> {
     pub say: &'a dyn Fn(&str),
 }
 
-impl House<'_> {
+impl TurnEnvironment<'_> {
     /// The clock.
     pub fn now(&self) -> Seconds {
         (self.clock)()
@@ -60,7 +62,10 @@ impl House<'_> {
         let now = self.now();
         if self.sources.is_empty() {
             // Whoever asks nobody has chosen so, and is told once, when the home is made.
-            return Anchor { block: crate::record::block::Block::local(self.network, now), header: None };
+            return Anchor {
+                block: crate::record::block::Block::local(self.network, now),
+                header: None,
+            };
         }
         // What can't be looked up here the writer looks up once more, and refuses.
         let known = |hash, height| block_elsewhere(self.store, hash, height).ok().flatten();
@@ -87,7 +92,7 @@ impl House<'_> {
 
 /// The session of a turn, and the block that was seen on the way.
 #[derive(Clone, Debug)]
-pub struct Resumed {
+pub struct ActiveSession {
     /// It.
     pub session: SessionRow,
     /// Whether it was opened just now.
@@ -98,16 +103,29 @@ pub struct Resumed {
 
 /// Closes what is idle, then resumes the session that fits or opens one.
 ///
-/// A block is looked for when a session is opened or closed, and when the one resumed has been quiet for
-/// `look_again`: questions in quick succession ask no explorer.
-pub async fn resume_or_open(house: &House<'_>, auth_key_hash: Hash32) -> Result<Resumed, RecorderError> {
+/// A block is looked for when a session is opened or closed, and when the one resumed has been
+/// quiet for `look_again`: questions in quick succession ask no explorer.
+pub async fn resume_or_open(
+    house: &TurnEnvironment<'_>,
+    auth_key_hash: Hash32,
+) -> Result<ActiveSession, RecorderError> {
     let terms = house.terms(auth_key_hash);
     let now = house.now();
-    let idle: Vec<SessionRow> =
-        house.store.open_sessions()?.into_iter().filter(|session| is_idle(house, session, now)).collect();
+    let idle: Vec<SessionRow> = house
+        .store
+        .open_sessions()?
+        .into_iter()
+        .filter(|session| is_idle(house, session, now))
+        .collect();
     let fits = resumable(house.store, &terms)?.filter(|session| !is_idle(house, session, now));
-    let quiet = fits.as_ref().is_none_or(|session| now.since(session.last_at) >= house.look_again.as_secs());
-    let seen = if quiet || !idle.is_empty() { Some(house.block().await) } else { None };
+    let quiet = fits
+        .as_ref()
+        .is_none_or(|session| now.since(session.last_at) >= house.look_again.as_secs());
+    let seen = if quiet || !idle.is_empty() {
+        Some(house.block().await)
+    } else {
+        None
+    };
     if let Some(anchor) = &seen {
         close_idle(house, &idle, anchor).await?;
     }
@@ -115,22 +133,43 @@ pub async fn resume_or_open(house: &House<'_>, auth_key_hash: Hash32) -> Result<
         Some(anchor) => anchor,
         // It may have been closed since it was looked at; then a new one needs a block.
         None => match house.recorder.resume(terms.clone(), house.now()).await? {
-            Some(session) => return Ok(Resumed { session, opened: false, seen: None }),
+            Some(session) => {
+                return Ok(ActiveSession {
+                    session,
+                    opened: false,
+                    seen: None,
+                });
+            }
             None => house.block().await,
         },
     };
-    let (session, opened) = house.recorder.resume_or_open(terms, anchor.clone(), house.now()).await?;
-    Ok(Resumed { session, opened, seen: Some(anchor) })
+    let (session, opened) = house
+        .recorder
+        .resume_or_open(terms, anchor.clone(), house.now())
+        .await?;
+    Ok(ActiveSession {
+        session,
+        opened,
+        seen: Some(anchor),
+    })
 }
 
-fn is_idle(house: &House<'_>, session: &SessionRow, now: Seconds) -> bool {
+fn is_idle(house: &TurnEnvironment<'_>, session: &SessionRow, now: Seconds) -> bool {
     now.since(session.last_at) >= house.idle.as_secs()
 }
 
 /// Closes idle sessions; one whose prompt still waits for its model is not idle.
-async fn close_idle(house: &House<'_>, idle: &[SessionRow], anchor: &Anchor) -> Result<(), RecorderError> {
+async fn close_idle(
+    house: &TurnEnvironment<'_>,
+    idle: &[SessionRow],
+    anchor: &Anchor,
+) -> Result<(), RecorderError> {
     for session in idle {
-        match house.recorder.close_session(session.id, anchor.clone(), house.now()).await {
+        match house
+            .recorder
+            .close_session(session.id, anchor.clone(), house.now())
+            .await
+        {
             Ok(closed) => (house.say)(&format!(
                 "closed the idle session {} ({} interactions)",
                 closed.session.id.short8(),
@@ -145,22 +184,39 @@ async fn close_idle(house: &House<'_>, idle: &[SessionRow], anchor: &Anchor) -> 
 }
 
 /// Opens a session, whether or not one that fits is open.
-pub async fn open(house: &House<'_>, auth_key_hash: Hash32) -> Result<SessionRow, RecorderError> {
+pub async fn open(
+    house: &TurnEnvironment<'_>,
+    auth_key_hash: Hash32,
+) -> Result<SessionRow, RecorderError> {
     let anchor = house.block().await;
-    house.recorder.open_session(house.terms(auth_key_hash), anchor, house.now()).await
+    house
+        .recorder
+        .open_session(house.terms(auth_key_hash), anchor, house.now())
+        .await
 }
 
-/// Closes a session against the block of this moment, waiting for prompts whose model is still thinking.
+/// Closes a session against the block of this moment, waiting for prompts whose model is still
+/// thinking.
 ///
-/// The wait ends when the answer is recorded or its process is gone; a model call has its own time limit.
-pub async fn close(house: &House<'_>, session: Hash32) -> Result<Closed, RecorderError> {
+/// The wait ends when the answer is recorded or its process is gone; a model call has its own time
+/// limit.
+pub async fn close(
+    house: &TurnEnvironment<'_>,
+    session: Hash32,
+) -> Result<SessionClose, RecorderError> {
     let mut said = false;
     loop {
         let anchor = house.block().await;
-        match house.recorder.close_session(session, anchor, house.now()).await {
+        match house
+            .recorder
+            .close_session(session, anchor, house.now())
+            .await
+        {
             Err(RecorderError::InFlight { seq, .. }) => {
                 if !said {
-                    (house.say)(&format!("waiting for the model's answer to interaction-{seq}"));
+                    (house.say)(&format!(
+                        "waiting for the model's answer to interaction-{seq}"
+                    ));
                 }
                 said = true;
                 wait_for(house, session).await?;
@@ -170,15 +226,26 @@ pub async fn close(house: &House<'_>, session: Hash32) -> Result<Closed, Recorde
     }
 }
 
-/// Puts a kernel in force: closes every open session, as [`close`] does, and starts none; the next prompt does.
-pub async fn set_kernel(house: &House<'_>, kernel: &Kernel, salt: &Salt) -> Result<Vec<Closed>, RecorderError> {
+/// Puts a kernel in force: closes every open session, as [`close`] does, and starts none; the next
+/// prompt does.
+pub async fn set_kernel(
+    house: &TurnEnvironment<'_>,
+    kernel: &Kernel,
+    salt: &Salt,
+) -> Result<Vec<SessionClose>, RecorderError> {
     let mut said = false;
     loop {
         let anchor = house.block().await;
-        match house.recorder.set_kernel(kernel.clone(), anchor, salt.clone(), house.now()).await {
+        match house
+            .recorder
+            .set_kernel(kernel.clone(), anchor, salt.clone(), house.now())
+            .await
+        {
             Err(RecorderError::InFlight { session, seq }) => {
                 if !said {
-                    (house.say)(&format!("waiting for the model's answer to interaction-{seq}"));
+                    (house.say)(&format!(
+                        "waiting for the model's answer to interaction-{seq}"
+                    ));
                 }
                 said = true;
                 wait_for(house, session).await?;
@@ -189,13 +256,18 @@ pub async fn set_kernel(house: &House<'_>, kernel: &Kernel, salt: &Salt) -> Resu
 }
 
 /// Waits until no process waits for an answer in a session.
-async fn wait_for(house: &House<'_>, session: Hash32) -> Result<(), RecorderError> {
+async fn wait_for(house: &TurnEnvironment<'_>, session: Hash32) -> Result<(), RecorderError> {
     loop {
         tokio::time::sleep(POLL).await;
-        let Some(row) = house.store.session(session)? else { return Err(RecorderError::NotOpen { session }) };
+        let Some(row) = house.store.session(session)? else {
+            return Err(RecorderError::NotOpen { session });
+        };
         let unanswered = house.store.in_flight(row.uuid)?;
         let waited_for = house.recorder.waited_for()?;
-        if !unanswered.iter().any(|exchange| waited_for.contains(&exchange.exchange_id)) {
+        if !unanswered
+            .iter()
+            .any(|exchange| waited_for.contains(&exchange.exchange_id))
+        {
             return Ok(());
         }
     }

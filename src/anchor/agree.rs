@@ -14,9 +14,10 @@ use crate::record::epochs::is_cheap;
 use crate::record::fit::CLOCKS_APART;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use known::{Told, contradictions};
+use known::{BlockClaims, contradictions};
 
-/// How old a block may be, by this machine's clock, to be stood on: on mainnet six blocks an hour are found.
+/// How old a block may be, by this machine's clock, to be stood on: on mainnet six blocks an hour
+/// are found.
 const MAX_BEHIND: u64 = 24 * 60 * 60;
 
 /// Explorers lag each other by a block or two for minutes; an hour's worth of blocks is not lag.
@@ -42,23 +43,26 @@ impl std::fmt::Display for Quorum {
 
 /// How many sources have to agree, and how long they may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct AgreementPolicy {
     /// Whose word is enough.
     pub quorum: Quorum,
     /// The time for everything together.
     pub deadline: Duration,
 }
 
-impl Default for Policy {
+impl Default for AgreementPolicy {
     /// All that answer, within 3 seconds.
     fn default() -> Self {
-        Policy { quorum: Quorum::All, deadline: Duration::from_secs(3) }
+        AgreementPolicy {
+            quorum: Quorum::All,
+            deadline: Duration::from_secs(3),
+        }
     }
 }
 
 /// What one source said about its tip.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct SourceTip {
     /// The source's name.
     pub name: String,
     /// The source's kind.
@@ -76,77 +80,109 @@ pub struct Observation {
     /// The block to stand on; `local` when nobody could be believed.
     pub anchor: Anchor,
     /// Every source's answer, in the order of configuration.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<SourceTip>,
     /// Lines for stderr; empty when all is as usual.
     pub notes: Vec<String>,
 }
 
 /// What an answer is held against.
 #[derive(Clone, Copy)]
-struct Ground<'a> {
+struct AnswerBasis<'a> {
     network: Network,
     now: Seconds,
-    known: Known<'a>,
+    known: RecordedHeight<'a>,
 }
 
 /// The height of a block that is on record, if it is another than this one.
-pub type Known<'a> = &'a dyn Fn(Hash32, u32) -> Option<u32>;
+pub type RecordedHeight<'a> = &'a dyn Fn(Hash32, u32) -> Option<u32>;
 
 /// Asks every source at once, and chooses the block to stand on; nothing is on record yet.
-pub async fn observe(sources: &[Box<dyn BlockSource>], network: Network, policy: Policy, now: Seconds) -> Observation {
+pub async fn observe(
+    sources: &[Box<dyn BlockSource>],
+    network: Network,
+    policy: AgreementPolicy,
+    now: Seconds,
+) -> Observation {
     observe_beside(sources, network, policy, now, &|_, _| None).await
 }
 
 /// Asks every source at once, and chooses the block to stand on.
 ///
-/// Every answer is checked as format section 8 says; one that fails is a lie, is named in `notes` and
-/// dropped: a header without its work, a height that does not fit its time, a block that is on record at another
-/// height, or that another source has at another height (then both are dropped). So is a block that is more than a
-/// day behind the clock, but for test networks and header files.
+/// Every answer is checked as format section 8 says; one that fails is a lie, is named in `notes`
+/// and dropped: a header without its work, a height that does not fit its time, a block that is on
+/// record at another height, or that another source has at another height (then both are dropped).
+/// So is a block that is more than a day behind the clock, but for test networks and header files.
 ///
-/// With [`Quorum::All`] a block counts that every source has which answers: sources are compared at the lowest of
-/// their tips, and if they differ there (a block that will be orphaned) a few blocks lower. With a quorum of 1 the
-/// highest valid block wins, tips that differ by a few blocks being usual. Two valid blocks at one height are named in
-/// a note, and that of the source configured first is taken: either is a sound *not before*, since neither could exist
-/// before its proof of work was done, and that one of them is orphaned later does not change when that was.
+/// With [`Quorum::All`] a block counts that every source has which answers: sources are compared at
+/// the lowest of their tips, and if they differ there (a block that will be orphaned) a few blocks
+/// lower. With a quorum of 1 the highest valid block wins, tips that differ by a few blocks being
+/// usual. Two valid blocks at one height are named in a note, and that of the source configured
+/// first is taken: either is a sound *not before*, since neither could exist before its proof of
+/// work was done, and that one of them is orphaned later does not change when that was.
 ///
-/// With a quorum of k, k sources of different names must say the same block. They are compared at the
-/// lowest of their tips, first among those with the k highest tips, then with one more source, and so on:
-/// a source that lags or lies low can't hold the others back, and one that is caught is asked no more. Where several
-/// are compared, tips get half of the deadline, so that one slow source leaves time for that.
+/// With a quorum of k, k sources of different names must say the same block. They are compared at
+/// the lowest of their tips, first among those with the k highest tips, then with one more source,
+/// and so on: a source that lags or lies low can't hold the others back, and one that is caught is
+/// asked no more. Where several are compared, tips get half of the deadline, so that one slow
+/// source leaves time for that.
 ///
-/// Nobody believed: the `local` block at `now`, and one note that there is no anchor, and why for each
-/// source. Never fails, never panics, and takes `policy.deadline` at most.
+/// Nobody believed: the `local` block at `now`, and one note that there is no anchor, and why for
+/// each source. Never fails, never panics, and takes `policy.deadline` at most.
 pub async fn observe_beside(
     sources: &[Box<dyn BlockSource>],
     network: Network,
-    policy: Policy,
+    policy: AgreementPolicy,
     now: Seconds,
-    known: Known<'_>,
+    known: RecordedHeight<'_>,
 ) -> Observation {
     let start = Instant::now();
-    let ground = Ground { network, now, known };
+    let ground = AnswerBasis {
+        network,
+        now,
+        known,
+    };
     let compares = match policy.quorum {
         Quorum::All => sources.len() > 1,
         Quorum::Of(count) => count > 1,
     };
-    let wait = if compares { policy.deadline / 2 } else { policy.deadline };
-    let mut heard = join_all(sources.iter().map(|s| ask(&**s, s.tip(), ground, None, wait))).await;
-    let mut told = Told::default();
+    let wait = if compares {
+        policy.deadline / 2
+    } else {
+        policy.deadline
+    };
+    let mut heard = join_all(
+        sources
+            .iter()
+            .map(|s| ask(&**s, s.tip(), ground, None, wait)),
+    )
+    .await;
+    let mut told = BlockClaims::default();
     contradictions(&mut heard, &mut told);
-    let mut notes: Vec<String> = heard.iter().filter_map(Heard::dropped).collect();
-    let voices: Vec<Voice> = heard.iter().filter_map(Heard::voice).collect();
+    let mut notes: Vec<String> = heard.iter().filter_map(SourceAnswer::dropped).collect();
+    let voices: Vec<Voice> = heard.iter().filter_map(SourceAnswer::voice).collect();
     notes.extend(disagreements(&voices));
     let left = policy.deadline.saturating_sub(start.elapsed());
     let chosen = match policy.quorum {
         Quorum::All if voices.is_empty() => Err(reasons(&heard)),
         Quorum::All => {
-            let mut round = Round { ground, left, told, notes: &mut notes };
+            let mut round = Round {
+                ground,
+                left,
+                told,
+                notes: &mut notes,
+            };
             everybodys(&fresh(&voices, now), &mut round).await
         }
         Quorum::Of(count) if count > 1 => {
-            let mut round = Round { ground, left, told, notes: &mut notes };
-            agreed(&voices, count, &mut round).await.map_err(|why| format!("{why}{}", silent(&heard)))
+            let mut round = Round {
+                ground,
+                left,
+                told,
+                notes: &mut notes,
+            };
+            agreed(&voices, count, &mut round)
+                .await
+                .map_err(|why| format!("{why}{}", silent(&heard)))
         }
         Quorum::Of(_) => highest(&voices).cloned().ok_or_else(|| reasons(&heard)),
     };
@@ -158,20 +194,24 @@ pub async fn observe_beside(
         Anchor::local(network, now)
     });
     notes.extend(ahead(&anchor.block, now));
-    Observation { anchor, answers: heard.into_iter().map(Heard::into_answer).collect(), notes }
+    Observation {
+        anchor,
+        answers: heard.into_iter().map(SourceAnswer::into_answer).collect(),
+        notes,
+    }
 }
 
 /// What is needed to compare sources.
 struct Round<'a> {
-    ground: Ground<'a>,
+    ground: AnswerBasis<'a>,
     /// The time that is left.
     left: Duration,
-    told: Told,
+    told: BlockClaims,
     notes: &'a mut Vec<String>,
 }
 
 /// One source's checked answer.
-struct Heard<'a> {
+struct SourceAnswer<'a> {
     source: &'a dyn BlockSource,
     outcome: Result<Anchor, SourceFault>,
     elapsed: Duration,
@@ -184,18 +224,25 @@ struct Voice<'a> {
     tip: &'a Anchor,
 }
 
-impl<'a> Heard<'a> {
+impl<'a> SourceAnswer<'a> {
     fn voice(&self) -> Option<Voice<'_>> {
-        self.outcome.as_ref().ok().map(|tip| Voice { source: self.source, tip })
+        self.outcome.as_ref().ok().map(|tip| Voice {
+            source: self.source,
+            tip,
+        })
     }
 
     fn dropped(&self) -> Option<String> {
-        let fault = self.outcome.as_ref().err().filter(|fault| fault.is_dropped())?;
+        let fault = self
+            .outcome
+            .as_ref()
+            .err()
+            .filter(|fault| fault.is_dropped())?;
         Some(format!("block source dropped: {fault}"))
     }
 
-    fn into_answer(self) -> Answer {
-        Answer {
+    fn into_answer(self) -> SourceTip {
+        SourceTip {
             name: self.source.name().to_owned(),
             kind: self.source.kind(),
             outcome: self.outcome.map(|anchor| anchor.block),
@@ -207,58 +254,101 @@ impl<'a> Heard<'a> {
 async fn ask<'a>(
     source: &'a dyn BlockSource,
     question: BoxFuture<'a, Result<Anchor, SourceFault>>,
-    ground: Ground<'_>,
+    ground: AnswerBasis<'_>,
     height: Option<u32>,
     wait: Duration,
-) -> Heard<'a> {
+) -> SourceAnswer<'a> {
     let start = Instant::now();
     let outcome = match tokio::time::timeout(wait, question).await {
         Ok(answer) => answer.and_then(|anchor| accept(source, anchor, ground, height)),
-        Err(_) => Err(SourceFault::Timeout { at: source.name().to_owned(), after: wait }),
+        Err(_) => Err(SourceFault::Timeout {
+            at: source.name().to_owned(),
+            after: wait,
+        }),
     };
-    Heard { source, outcome, elapsed: start.elapsed() }
+    SourceAnswer {
+        source,
+        outcome,
+        elapsed: start.elapsed(),
+    }
 }
 
 /// The one place where a claim becomes a block that counts.
 fn accept(
     source: &dyn BlockSource,
     anchor: Anchor,
-    ground: Ground<'_>,
+    ground: AnswerBasis<'_>,
     height: Option<u32>,
 ) -> Result<Anchor, SourceFault> {
     let network = ground.network;
     let at = || source.name().to_owned();
     let block = &anchor.block;
     if let Some(expected) = height.filter(|expected| *expected != block.height) {
-        return Err(SourceFault::OtherHeight { at: at(), expected, actual: block.height });
+        return Err(SourceFault::OtherHeight {
+            at: at(),
+            expected,
+            actual: block.height,
+        });
     }
     // A local block passes the check as what it is; as a source's answer it is no block.
-    let missing = || HeaderFault::Missing { height: block.height, hash: block.hash };
-    let checked = if block.is_local() { Err(missing()) } else { anchor.check(network) };
-    checked.map_err(|fault| SourceFault::Lie { at: at(), height: block.height, fault })?;
+    let missing = || HeaderFault::Missing {
+        height: block.height,
+        hash: block.hash,
+    };
+    let checked = if block.is_local() {
+        Err(missing())
+    } else {
+        anchor.check(network)
+    };
+    checked.map_err(|fault| SourceFault::Lie {
+        at: at(),
+        height: block.height,
+        fault,
+    })?;
     if block.height == 0 {
         return Err(SourceFault::NoBlockYet { at: at() });
     }
     let bits = anchor.header.map(|header| header.fields().bits);
     if let Some(bits) = bits.filter(|bits| is_cheap(network, *bits)) {
-        return Err(SourceFault::Cheap { at: at(), height: block.height, bits });
+        return Err(SourceFault::Cheap {
+            at: at(),
+            height: block.height,
+            bits,
+        });
     }
     if let Some(other) = (ground.known)(block.hash, block.height) {
         let (hash, height, who) = (block.hash, block.height, "this ledger has it".to_owned());
-        return Err(SourceFault::TwoHeights { at: at(), hash, height, who, other });
+        return Err(SourceFault::TwoHeights {
+            at: at(),
+            hash,
+            height,
+            who,
+            other,
+        });
     }
-    if network == Network::Bitcoin && source.kind() != Source::File && ground.now.since(block.time) > MAX_BEHIND {
-        return Err(SourceFault::Old { at: at(), height: block.height, time: block.time, now: ground.now });
+    if network == Network::Bitcoin
+        && source.kind() != Source::File
+        && ground.now.since(block.time) > MAX_BEHIND
+    {
+        return Err(SourceFault::Old {
+            at: at(),
+            height: block.height,
+            time: block.time,
+            now: ground.now,
+        });
     }
     Ok(anchor)
 }
 
 /// The highest tip; of several at one height that of the source configured first.
 fn highest<'a>(voices: &[Voice<'a>]) -> Option<&'a Anchor> {
-    voices
-        .iter()
-        .map(|voice| voice.tip)
-        .reduce(|best, tip| if tip.block.height > best.block.height { tip } else { best })
+    voices.iter().map(|voice| voice.tip).reduce(|best, tip| {
+        if tip.block.height > best.block.height {
+            tip
+        } else {
+            best
+        }
+    })
 }
 
 /// Forks between valid tips, and tips further apart than lag explains.
@@ -282,7 +372,11 @@ fn disagreement(first: &Voice, second: &Voice) -> Option<String> {
             a.height
         ));
     }
-    let (low, high) = if a.height <= b.height { (first, second) } else { (second, first) };
+    let (low, high) = if a.height <= b.height {
+        (first, second)
+    } else {
+        (second, first)
+    };
     let apart = high.tip.block.height - low.tip.block.height;
     (apart > USUAL_LAG).then(|| {
         format!(
@@ -295,14 +389,20 @@ fn disagreement(first: &Voice, second: &Voice) -> Option<String> {
     })
 }
 
-/// The voices that are within a day of the clock, if any is: a file of old headers does not hold explorers back.
+/// The voices that are within a day of the clock, if any is: a file of old headers does not hold
+/// explorers back.
 fn fresh<'a>(voices: &[Voice<'a>], now: Seconds) -> Vec<Voice<'a>> {
     let is_fresh = |voice: &&Voice<'_>| now.since(voice.tip.block.time) <= MAX_BEHIND;
     let fresh: Vec<Voice<'a>> = voices.iter().filter(is_fresh).copied().collect();
-    if fresh.is_empty() { voices.to_vec() } else { fresh }
+    if fresh.is_empty() {
+        voices.to_vec()
+    } else {
+        fresh
+    }
 }
 
-/// The highest block that all of them have, looked for from the lowest of their tips down, or why there is none.
+/// The highest block that all of them have, looked for from the lowest of their tips down, or why
+/// there is none.
 async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Anchor, String> {
     let start = Instant::now();
     let mut left = voices.to_vec();
@@ -317,25 +417,43 @@ async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Ancho
             return last;
         }
         let wait = round.left.saturating_sub(start.elapsed());
-        let mut heard = join_all(left.iter().map(|voice| at_height(*voice, height, round.ground, wait))).await;
+        let mut heard = join_all(
+            left.iter()
+                .map(|voice| at_height(*voice, height, round.ground, wait)),
+        )
+        .await;
         contradictions(&mut heard, &mut round.told);
-        round.notes.extend(heard.iter().filter_map(Heard::dropped));
-        let dropped: BTreeSet<&str> =
-            heard.iter().filter(|one| one.dropped().is_some()).map(|one| one.source.name()).collect();
+        round
+            .notes
+            .extend(heard.iter().filter_map(SourceAnswer::dropped));
+        let dropped: BTreeSet<&str> = heard
+            .iter()
+            .filter(|one| one.dropped().is_some())
+            .map(|one| one.source.name())
+            .collect();
         if !dropped.is_empty() {
             last = Err(reasons(&heard));
             left.retain(|voice| !dropped.contains(voice.source.name()));
             continue;
         }
         if heard.iter().any(|one| one.outcome.is_err()) {
-            return Err(format!("not every source that answered has block {height}: {}", reasons(&heard)));
+            return Err(format!(
+                "not every source that answered has block {height}: {}",
+                reasons(&heard)
+            ));
         }
-        let said: BTreeSet<Hash32> =
-            heard.iter().filter_map(|one| one.outcome.as_ref().ok()).map(|anchor| anchor.block.hash).collect();
+        let said: BTreeSet<Hash32> = heard
+            .iter()
+            .filter_map(|one| one.outcome.as_ref().ok())
+            .map(|anchor| anchor.block.hash)
+            .collect();
         match heard.into_iter().find_map(|one| one.outcome.ok()) {
             Some(anchor) if said.len() == 1 => return Ok(anchor),
             _ => {
-                last = Err(format!("the sources that answer name {} different blocks at height {height}", said.len()));
+                last = Err(format!(
+                    "the sources that answer name {} different blocks at height {height}",
+                    said.len()
+                ));
                 lower += 1;
             }
         }
@@ -344,57 +462,113 @@ async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Ancho
 }
 
 /// The block that k sources agree on, or why there is none.
-async fn agreed(voices: &[Voice<'_>], quorum: usize, round: &mut Round<'_>) -> Result<Anchor, String> {
+async fn agreed(
+    voices: &[Voice<'_>],
+    quorum: usize,
+    round: &mut Round<'_>,
+) -> Result<Anchor, String> {
     let start = Instant::now();
     let mut ranked = voices.to_vec();
     // Stable: sources of one height stay in the order of configuration.
     ranked.sort_by_key(|voice| std::cmp::Reverse(voice.tip.block.height));
     let mut tried = Vec::new();
     let mut count = quorum;
-    while let Some((top, height)) = ranked.get(..count).and_then(|top| Some((top, top.last()?.tip.block.height))) {
+    while let Some((top, height)) = ranked
+        .get(..count)
+        .and_then(|top| Some((top, top.last()?.tip.block.height)))
+    {
         // The next round has this height too, and one source more.
-        if ranked.get(count).is_some_and(|next| next.tip.block.height == height) {
+        if ranked
+            .get(count)
+            .is_some_and(|next| next.tip.block.height == height)
+        {
             count += 1;
             continue;
         }
         let wait = round.left.saturating_sub(start.elapsed());
-        let mut heard = join_all(top.iter().map(|voice| at_height(*voice, height, round.ground, wait))).await;
+        let mut heard = join_all(
+            top.iter()
+                .map(|voice| at_height(*voice, height, round.ground, wait)),
+        )
+        .await;
         contradictions(&mut heard, &mut round.told);
-        round.notes.extend(heard.iter().filter_map(Heard::dropped));
+        round
+            .notes
+            .extend(heard.iter().filter_map(SourceAnswer::dropped));
         if let Some(anchor) = majority(&heard, quorum) {
             return Ok(anchor);
         }
         tried.push(format!("at height {height}: {}", reasons(&heard)));
-        let liars: BTreeSet<&str> =
-            heard.iter().filter(|one| one.dropped().is_some()).map(|one| one.source.name()).collect();
+        let liars: BTreeSet<&str> = heard
+            .iter()
+            .filter(|one| one.dropped().is_some())
+            .map(|one| one.source.name())
+            .collect();
         // Who lied once is believed no more, and those after it move up.
         let before = ranked.len();
         ranked.retain(|voice| !liars.contains(voice.source.name()));
-        count = (count + 1).saturating_sub(before - ranked.len()).max(quorum);
+        count = (count + 1)
+            .saturating_sub(before - ranked.len())
+            .max(quorum);
     }
     let names: BTreeSet<&str> = voices.iter().map(|voice| voice.source.name()).collect();
-    tried.push(format!("{} of {quorum} sources needed gave a valid block", names.len()));
-    Err(format!("no {quorum} sources name the same block; {}", tried.join("; ")))
+    tried.push(format!(
+        "{} of {quorum} sources needed gave a valid block",
+        names.len()
+    ));
+    Err(format!(
+        "no {quorum} sources name the same block; {}",
+        tried.join("; ")
+    ))
 }
 
-async fn at_height<'a>(voice: Voice<'a>, height: u32, ground: Ground<'_>, wait: Duration) -> Heard<'a> {
+async fn at_height<'a>(
+    voice: Voice<'a>,
+    height: u32,
+    ground: AnswerBasis<'_>,
+    wait: Duration,
+) -> SourceAnswer<'a> {
     if voice.tip.block.height == height {
-        return Heard { source: voice.source, outcome: Ok(voice.tip.clone()), elapsed: Duration::ZERO };
+        return SourceAnswer {
+            source: voice.source,
+            outcome: Ok(voice.tip.clone()),
+            elapsed: Duration::ZERO,
+        };
     }
-    ask(voice.source, voice.source.at(height), ground, Some(height), wait).await
+    ask(
+        voice.source,
+        voice.source.at(height),
+        ground,
+        Some(height),
+        wait,
+    )
+    .await
 }
 
 /// The first block that `quorum` sources of different names say.
-fn majority(heard: &[Heard], quorum: usize) -> Option<Anchor> {
+fn majority(heard: &[SourceAnswer], quorum: usize) -> Option<Anchor> {
     let named = |hash: Hash32| {
-        let said = |one: &&Heard| one.outcome.as_ref().is_ok_and(|anchor| anchor.block.hash == hash);
-        heard.iter().filter(said).map(|one| one.source.name()).collect::<BTreeSet<_>>().len()
+        let said = |one: &&SourceAnswer| {
+            one.outcome
+                .as_ref()
+                .is_ok_and(|anchor| anchor.block.hash == hash)
+        };
+        heard
+            .iter()
+            .filter(said)
+            .map(|one| one.source.name())
+            .collect::<BTreeSet<_>>()
+            .len()
     };
-    heard.iter().filter_map(|one| one.outcome.as_ref().ok()).find(|anchor| named(anchor.block.hash) >= quorum).cloned()
+    heard
+        .iter()
+        .filter_map(|one| one.outcome.as_ref().ok())
+        .find(|anchor| named(anchor.block.hash) >= quorum)
+        .cloned()
 }
 
 /// One clause for each thing that went wrong, with the sources it happened to.
-fn reasons(heard: &[Heard]) -> String {
+fn reasons(heard: &[SourceAnswer]) -> String {
     if heard.is_empty() {
         return "no block source is configured".to_owned();
     }
@@ -406,24 +580,36 @@ fn reasons(heard: &[Heard]) -> String {
             None => clauses.push((vec![name], what)),
         }
     }
-    clauses.iter().map(|(names, what)| format!("{} {what}", names.join(" and "))).collect::<Vec<_>>().join("; ")
+    clauses
+        .iter()
+        .map(|(names, what)| format!("{} {what}", names.join(" and ")))
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// What one address did, in a few words for one line.
 pub fn in_short(fault: &SourceFault) -> String {
     match fault {
-        SourceFault::Unreachable { at, reason } => format!("{} can't be reached: {}", host(at), briefly(reason)),
-        SourceFault::Timeout { at, after } => format!("{} says nothing within {} s", host(at), after.as_secs()),
+        SourceFault::Unreachable { at, reason } => {
+            format!("{} can't be reached: {}", host(at), briefly(reason))
+        }
+        SourceFault::Timeout { at, after } => {
+            format!("{} says nothing within {} s", host(at), after.as_secs())
+        }
         other => other.to_string(),
     }
 }
 
 /// What one source did, as it goes on after its name.
-fn reason(one: &Heard) -> String {
+fn reason(one: &SourceAnswer) -> String {
     match &one.outcome {
         Ok(anchor) => format!("says {}", anchor.block.hash),
-        Err(SourceFault::Unreachable { reason, .. }) => format!("can't be reached ({})", briefly(reason)),
-        Err(SourceFault::Timeout { after, .. }) => format!("gave no answer within {} ms", after.as_millis()),
+        Err(SourceFault::Unreachable { reason, .. }) => {
+            format!("can't be reached ({})", briefly(reason))
+        }
+        Err(SourceFault::Timeout { after, .. }) => {
+            format!("gave no answer within {} ms", after.as_millis())
+        }
         Err(fault) if fault.is_lie() => "gave a false answer".to_owned(),
         Err(fault) => format!("gave no block ({fault})"),
     }
@@ -439,13 +625,19 @@ fn briefly(reason: &str) -> &str {
 
 /// The host of an address, as messages name it; a path as it is.
 pub fn host(name: &str) -> &str {
-    let address = name.strip_prefix("https://").or_else(|| name.strip_prefix("http://"));
+    let address = name
+        .strip_prefix("https://")
+        .or_else(|| name.strip_prefix("http://"));
     address.map_or(name, |rest| rest.split('/').next().unwrap_or(rest))
 }
 
 /// The faults of those that gave no valid tip, as further clauses.
-fn silent(heard: &[Heard]) -> String {
-    heard.iter().filter_map(|one| one.outcome.as_ref().err()).map(|fault| format!("; {fault}")).collect()
+fn silent(heard: &[SourceAnswer]) -> String {
+    heard
+        .iter()
+        .filter_map(|one| one.outcome.as_ref().err())
+        .map(|fault| format!("; {fault}"))
+        .collect()
 }
 
 fn ahead(block: &Block, now: Seconds) -> Option<String> {
@@ -466,9 +658,9 @@ mod tests {
     use crate::record::block::Header;
 
     /// A source that says whatever it was told to, to every question.
-    struct Says(Anchor);
+    struct ScriptedSource(Anchor);
 
-    impl BlockSource for Says {
+    impl BlockSource for ScriptedSource {
         fn name(&self) -> &str {
             "says"
         }
@@ -484,10 +676,17 @@ mod tests {
     }
 
     fn accepted(anchor: Anchor, height: Option<u32>) -> Result<Anchor, SourceFault> {
-        let source = Says(anchor);
+        let source = ScriptedSource(anchor);
         let wait = Duration::from_secs(60);
-        let ground = Ground { network: Network::Bitcoin, now: Seconds::ZERO, known: &|_, _| None };
-        ask(&source, source.tip(), ground, height, wait).now_or_never().unwrap().outcome
+        let ground = AnswerBasis {
+            network: Network::Bitcoin,
+            now: Seconds::ZERO,
+            known: &|_, _| None,
+        };
+        ask(&source, source.tip(), ground, height, wait)
+            .now_or_never()
+            .unwrap()
+            .outcome
     }
 
     /// A real block, with as much work as blocks have.
@@ -497,17 +696,38 @@ mod tests {
         let [_, hash, header] = row.split(',').collect::<Vec<_>>().try_into().unwrap();
         let header: Header = header.parse().unwrap();
         let (height, network, time) = (829_619, Network::Bitcoin, header.fields().time);
-        let block = Block { hash: hash.parse().unwrap(), height, network, source: Source::Esplora, time };
-        Anchor { block, header: Some(header) }
+        let block = Block {
+            hash: hash.parse().unwrap(),
+            height,
+            network,
+            source: Source::Esplora,
+            time,
+        };
+        Anchor {
+            block,
+            header: Some(header),
+        }
     }
 
-    /// The first block of all: at its own height, or at another one where as little work was asked for.
+    /// The first block of all: at its own height, or at another one where as little work was asked
+    /// for.
     fn early_block(height: u32) -> Anchor {
         let genesis = bitcoin::constants::genesis_block(bitcoin::Network::Bitcoin).header;
-        let header: Header = bitcoin::consensus::encode::serialize_hex(&genesis).parse().unwrap();
+        let header: Header = bitcoin::consensus::encode::serialize_hex(&genesis)
+            .parse()
+            .unwrap();
         let (hash, time) = (header.hash(), header.fields().time);
-        let block = Block { hash, height, network: Network::Bitcoin, source: Source::Esplora, time };
-        Anchor { block, header: Some(header) }
+        let block = Block {
+            hash,
+            height,
+            network: Network::Bitcoin,
+            source: Source::Esplora,
+            time,
+        };
+        Anchor {
+            block,
+            header: Some(header),
+        }
     }
 
     #[tokio::test]
@@ -516,23 +736,42 @@ mod tests {
         let (hash, height, time) = (good.block.hash, good.block.height, good.block.time);
         assert_eq!(accepted(good.clone(), None), Ok(good.clone()));
         assert_eq!(accepted(good.clone(), Some(height)), Ok(good.clone()));
-        let other = SourceFault::OtherHeight { at: at(), expected: 2, actual: height };
+        let other = SourceFault::OtherHeight {
+            at: at(),
+            expected: 2,
+            actual: height,
+        };
         assert_eq!(accepted(good.clone(), Some(2)), Err(other));
         // Everybody has the first block from the beginning: it shows no time.
-        assert_eq!(accepted(early_block(0), None), Err(SourceFault::NoBlockYet { at: at() }));
+        assert_eq!(
+            accepted(early_block(0), None),
+            Err(SourceFault::NoBlockYet { at: at() })
+        );
         // What costs nothing shows nothing, and a height far from the block's time is nobody's.
-        let cheap = SourceFault::Cheap { at: at(), height: 1, bits: 0x1d00_ffff };
+        let cheap = SourceFault::Cheap {
+            at: at(),
+            height: 1,
+            bits: 0x1d00_ffff,
+        };
         assert_eq!(accepted(early_block(1), None), Err(cheap));
         let mut far = good.clone();
         far.block.height += 2_100;
         let far = accepted(far, None);
-        let lie = |fault: &HeaderFault| matches!(fault, HeaderFault::Height { .. } | HeaderFault::Epoch { .. });
-        assert!(matches!(&far, Err(SourceFault::Lie { fault, .. }) if lie(fault)), "{far:?}");
+        let lie = |fault: &HeaderFault| {
+            matches!(
+                fault,
+                HeaderFault::Height { .. } | HeaderFault::Epoch { .. }
+            )
+        };
+        assert!(
+            matches!(&far, Err(SourceFault::Lie { fault, .. }) if lie(fault)),
+            "{far:?}"
+        );
         // A day and a second behind the clock, a day exactly, and another ledger's own word.
         let known = |known: Hash32, of: u32| (known == hash && of != 829_615).then_some(829_615);
         let nobody = |_: Hash32, _: u32| None;
         for (behind, known, expected) in [
-            (MAX_BEHIND, &nobody as Known<'_>, None),
+            (MAX_BEHIND, &nobody as RecordedHeight<'_>, None),
             (
                 MAX_BEHIND + 1,
                 &nobody,
@@ -556,15 +795,37 @@ mod tests {
             ),
         ] {
             let now = Seconds::new(time.get() + behind).unwrap();
-            let source = Says(good.clone());
-            let ground = Ground { network: Network::Bitcoin, now, known };
+            let source = ScriptedSource(good.clone());
+            let ground = AnswerBasis {
+                network: Network::Bitcoin,
+                now,
+                known,
+            };
             assert_eq!(accept(&source, good.clone(), ground, None).err(), expected);
         }
-        let naked = accepted(Anchor { header: None, ..good.clone() }, None);
-        assert!(matches!(naked, Err(SourceFault::Lie { fault: HeaderFault::Missing { .. }, .. })));
+        let naked = accepted(
+            Anchor {
+                header: None,
+                ..good.clone()
+            },
+            None,
+        );
+        assert!(matches!(
+            naked,
+            Err(SourceFault::Lie {
+                fault: HeaderFault::Missing { .. },
+                ..
+            })
+        ));
         // The local block is sound in a ledger, and no answer of a source.
         let local = accepted(Anchor::local(Network::Bitcoin, Seconds::ZERO), None);
-        assert!(matches!(local, Err(SourceFault::Lie { fault: HeaderFault::Missing { .. }, .. })));
+        assert!(matches!(
+            local,
+            Err(SourceFault::Lie {
+                fault: HeaderFault::Missing { .. },
+                ..
+            })
+        ));
     }
 
     #[test]
@@ -584,21 +845,38 @@ mod tests {
             assert_eq!(host(name), short);
         }
         let anchor = real_block();
-        let sources = [Says(anchor.clone()), Says(anchor.clone())];
-        let unreachable = || SourceFault::Unreachable { at: "x".to_owned(), reason: dns.to_owned() };
-        let heard: Vec<Heard> = sources
+        let sources = [
+            ScriptedSource(anchor.clone()),
+            ScriptedSource(anchor.clone()),
+        ];
+        let unreachable = || SourceFault::Unreachable {
+            at: "x".to_owned(),
+            reason: dns.to_owned(),
+        };
+        let heard: Vec<SourceAnswer> = sources
             .iter()
-            .map(|source| Heard { source, outcome: Err(unreachable()), elapsed: Duration::ZERO })
+            .map(|source| SourceAnswer {
+                source,
+                outcome: Err(unreachable()),
+                elapsed: Duration::ZERO,
+            })
             .collect();
-        assert_eq!(reasons(&heard), "says and says can't be reached (name not resolved)");
+        assert_eq!(
+            reasons(&heard),
+            "says and says can't be reached (name not resolved)"
+        );
     }
 
     #[tokio::test]
     async fn a_deadline_without_end_is_no_overflow() {
         for quorum in [Quorum::Of(1), Quorum::Of(2), Quorum::All] {
-            let sources: [Box<dyn BlockSource>; 1] = [Box::new(Says(real_block()))];
-            let policy = Policy { quorum, deadline: Duration::MAX };
-            let observation = observe(&sources, Network::Bitcoin, policy, real_block().block.time).await;
+            let sources: [Box<dyn BlockSource>; 1] = [Box::new(ScriptedSource(real_block()))];
+            let policy = AgreementPolicy {
+                quorum,
+                deadline: Duration::MAX,
+            };
+            let observation =
+                observe(&sources, Network::Bitcoin, policy, real_block().block.time).await;
             assert_eq!(observation.anchor.block.is_local(), quorum == Quorum::Of(2));
         }
     }

@@ -47,8 +47,8 @@ pub enum Auth {
         /// The password.
         password: Zeroizing<String>,
     },
-    /// The `.cookie` file in the node's data directory; read anew at every question, since every start
-    /// of the node writes another.
+    /// The `.cookie` file in the node's data directory; read anew at every question, since every
+    /// start of the node writes another.
     CookieFile(PathBuf),
 }
 
@@ -71,7 +71,7 @@ struct ChainInfo {
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct RpcReply {
     #[serde(default)]
     result: Value,
     error: Option<RpcError>,
@@ -79,7 +79,7 @@ struct Reply {
 
 /// One answer of several.
 #[derive(Deserialize)]
-struct Numbered {
+struct BatchReply {
     id: usize,
     #[serde(default)]
     result: Value,
@@ -94,13 +94,14 @@ struct RpcError {
 }
 
 /// What one call came to: the node's own errors are told apart by the question that was asked.
-enum Called<T> {
+enum RpcOutcome<T> {
     Result(T),
     Error(RpcError),
 }
 
 impl Bitcoind {
-    /// Prepares a node at an address such as `http://127.0.0.1:8332`; contacts nobody, reads no cookie.
+    /// Prepares a node at an address such as `http://127.0.0.1:8332`; contacts nobody, reads no
+    /// cookie.
     ///
     /// `https`, or `http` on loopback: the password goes over this connection. Fails with
     /// [`SourceFault::Address`] or [`SourceFault::Certificates`].
@@ -108,7 +109,13 @@ impl Bitcoind {
         let base = http::parse_base(address, KEY)?;
         let client = http::client(&base)?;
         let name = base.as_str().trim_end_matches('/').to_owned();
-        Ok(Bitcoind { name, base, network, auth, client })
+        Ok(Bitcoind {
+            name,
+            base,
+            network,
+            auth,
+            client,
+        })
     }
 
     async fn ask_tip(&self) -> Result<Anchor, SourceFault> {
@@ -118,31 +125,47 @@ impl Bitcoind {
 
     async fn ask_at(&self, height: u32) -> Result<Anchor, SourceFault> {
         self.chain_info().await?;
-        match self.call("getblockhash", json!([height]), "a block hash of 64 digits").await? {
-            Called::Result(hash) => self.header_of(hash, height).await,
-            Called::Error(error) if error.code == RPC_INVALID_PARAMETER => {
-                Err(SourceFault::UnknownHeight { at: self.name.clone(), height })
+        match self
+            .call("getblockhash", json!([height]), "a block hash of 64 digits")
+            .await?
+        {
+            RpcOutcome::Result(hash) => self.header_of(hash, height).await,
+            RpcOutcome::Error(error) if error.code == RPC_INVALID_PARAMETER => {
+                Err(SourceFault::UnknownHeight {
+                    at: self.name.clone(),
+                    height,
+                })
             }
-            Called::Error(error) => Err(self.failed("getblockhash", &error)),
+            RpcOutcome::Error(error) => Err(self.failed("getblockhash", &error)),
         }
     }
 
-    /// The node's chain, which must be the ledger's and, except in regtest, caught up: a node in its
-    /// first download would give a block that is years old. (A regtest node says so whenever nobody mined
-    /// for a day.)
+    /// The node's chain, which must be the ledger's and, except in regtest, caught up: a node in
+    /// its first download would give a block that is years old. (A regtest node says so whenever
+    /// nobody mined for a day.)
     async fn chain_info(&self) -> Result<ChainInfo, SourceFault> {
         let method = "getblockchaininfo";
-        let info: ChainInfo = match self.call(method, json!([]), "chain, blocks and bestblockhash").await? {
-            Called::Result(info) => info,
-            Called::Error(error) => return Err(self.failed(method, &error)),
+        let info: ChainInfo = match self
+            .call(method, json!([]), "chain, blocks and bestblockhash")
+            .await?
+        {
+            RpcOutcome::Result(info) => info,
+            RpcOutcome::Error(error) => return Err(self.failed(method, &error)),
         };
         if info.chain != chain_name(self.network) {
             let actual = shown(info.chain.as_bytes());
-            return Err(SourceFault::OtherNetwork { at: self.name.clone(), expected: self.network, actual });
+            return Err(SourceFault::OtherNetwork {
+                at: self.name.clone(),
+                expected: self.network,
+                actual,
+            });
         }
         if info.initialblockdownload && self.network != Network::Regtest {
             let said = format!("still downloading the chain, at height {}", info.blocks);
-            return Err(SourceFault::NotReady { at: self.name.clone(), said });
+            return Err(SourceFault::NotReady {
+                at: self.name.clone(),
+                said,
+            });
         }
         Ok(info)
     }
@@ -150,12 +173,23 @@ impl Bitcoind {
     async fn header_of(&self, hash: Hash32, height: u32) -> Result<Anchor, SourceFault> {
         let (method, expected) = ("getblockheader", "a header of 160 digits");
         let text: String = match self.call(method, json!([hash, false]), expected).await? {
-            Called::Result(text) => text,
-            Called::Error(error) => return Err(self.failed(method, &error)),
+            RpcOutcome::Result(text) => text,
+            RpcOutcome::Error(error) => return Err(self.failed(method, &error)),
         };
-        let header: Header = text.parse().map_err(|_| self.malformed(method, expected, text.as_bytes()))?;
-        let block = Block { hash, height, network: self.network, source: Source::Bitcoind, time: header.fields().time };
-        Ok(Anchor { block, header: Some(header) })
+        let header: Header = text
+            .parse()
+            .map_err(|_| self.malformed(method, expected, text.as_bytes()))?;
+        let block = Block {
+            hash,
+            height,
+            network: self.network,
+            source: Source::Bitcoind,
+            time: header.fields().time,
+        };
+        Ok(Anchor {
+            block,
+            header: Some(header),
+        })
     }
 
     /// The headers of `count` heights from `from` on, in two questions.
@@ -165,39 +199,66 @@ impl Bitcoind {
     /// [getblockheader HASH false, …]    → [160 digits, …]
     /// ```
     pub async fn headers(&self, from: u32, count: u32) -> Result<Vec<Header>, SourceFault> {
-        let heights = (from..from.saturating_add(count)).map(|height| json!([height])).collect();
+        let heights = (from..from.saturating_add(count))
+            .map(|height| json!([height]))
+            .collect();
         let hashes: Vec<Hash32> = self.batch("getblockhash", heights).await?;
-        let hashes = hashes.into_iter().map(|hash| json!([hash, false])).collect();
+        let hashes = hashes
+            .into_iter()
+            .map(|hash| json!([hash, false]))
+            .collect();
         let texts: Vec<String> = self.batch("getblockheader", hashes).await?;
         let expected = "a header of 160 digits";
-        let header =
-            |text: &String| text.parse().map_err(|_| self.malformed("getblockheader", expected, text.as_bytes()));
+        let header = |text: &String| {
+            text.parse()
+                .map_err(|_| self.malformed("getblockheader", expected, text.as_bytes()))
+        };
         texts.iter().map(header).collect()
     }
 
     /// One method with many parameters, answered in their order.
-    async fn batch<T: DeserializeOwned>(&self, method: &str, params: Vec<Value>) -> Result<Vec<T>, SourceFault> {
+    async fn batch<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: Vec<Value>,
+    ) -> Result<Vec<T>, SourceFault> {
         let (at, count) = (format!("{} {method}", self.name), params.len());
         let (user, password) = self.credentials().await?;
-        let one =
-            |(id, params): (usize, Value)| json!({"jsonrpc": "1.0", "id": id, "method": method, "params": params});
+        let one = |(id, params): (usize, Value)| json!({"jsonrpc": "1.0", "id": id, "method": method, "params": params});
         let questions: Vec<Value> = params.into_iter().enumerate().map(one).collect();
-        let request = self.client.post(self.base.clone()).basic_auth(user, Some(password.as_str())).json(&questions);
+        let request = self
+            .client
+            .post(self.base.clone())
+            .basic_auth(user, Some(password.as_str()))
+            .json(&questions);
         let body = http::fetch(request, &at, MAX_BATCH).await?;
         if body.status == StatusCode::UNAUTHORIZED {
-            return Err(SourceFault::Denied { at, mend: self.mend() });
+            return Err(SourceFault::Denied {
+                at,
+                mend: self.mend(),
+            });
         }
         let wrong = || self.malformed(method, "an answer to each question", &body.bytes);
-        let replies: Vec<Numbered> = serde_json::from_slice(&body.bytes).map_err(|_| wrong())?;
+        let replies: Vec<BatchReply> = serde_json::from_slice(&body.bytes).map_err(|_| wrong())?;
         let mut results = std::collections::BTreeMap::new();
         for reply in replies {
             if let Some(error) = reply.error {
                 return Err(self.failed(method, &error));
             }
-            results.insert(reply.id, serde_json::from_value(reply.result).map_err(|_| wrong())?);
+            results.insert(
+                reply.id,
+                serde_json::from_value(reply.result).map_err(|_| wrong())?,
+            );
         }
-        let complete = results.len() == count && results.last_key_value().is_none_or(|(last, _)| *last < count);
-        if complete { Ok(results.into_values().collect()) } else { Err(wrong()) }
+        let complete = results.len() == count
+            && results
+                .last_key_value()
+                .is_none_or(|(last, _)| *last < count);
+        if complete {
+            Ok(results.into_values().collect())
+        } else {
+            Err(wrong())
+        }
     }
 
     async fn call<T: DeserializeOwned>(
@@ -205,28 +266,46 @@ impl Bitcoind {
         method: &str,
         params: Value,
         expected: &'static str,
-    ) -> Result<Called<T>, SourceFault> {
+    ) -> Result<RpcOutcome<T>, SourceFault> {
         let at = format!("{} {method}", self.name);
         let (user, password) = self.credentials().await?;
-        let question = json!({"jsonrpc": "1.0", "id": "gently", "method": method, "params": params});
-        let request = self.client.post(self.base.clone()).basic_auth(user, Some(password.as_str())).json(&question);
+        let question =
+            json!({"jsonrpc": "1.0", "id": "gently", "method": method, "params": params});
+        let request = self
+            .client
+            .post(self.base.clone())
+            .basic_auth(user, Some(password.as_str()))
+            .json(&question);
         let body = http::fetch(request, &at, MAX_ANSWER).await?;
         if body.status == StatusCode::UNAUTHORIZED {
-            return Err(SourceFault::Denied { at, mend: self.mend() });
+            return Err(SourceFault::Denied {
+                at,
+                mend: self.mend(),
+            });
         }
-        // Errors come with status 500 or 404 and a JSON body; anything else with such a status is no node.
-        match serde_json::from_slice::<Reply>(&body.bytes) {
-            Ok(Reply { error: Some(error), .. }) => Ok(Called::Error(error)),
-            Ok(Reply { result, .. }) if body.status == StatusCode::OK => {
+        // Errors come with status 500 or 404 and a JSON body; anything else with such a status is
+        // no node.
+        match serde_json::from_slice::<RpcReply>(&body.bytes) {
+            Ok(RpcReply {
+                error: Some(error), ..
+            }) => Ok(RpcOutcome::Error(error)),
+            Ok(RpcReply { result, .. }) if body.status == StatusCode::OK => {
                 let shown_result = result.to_string();
                 serde_json::from_value(result)
-                    .map(Called::Result)
+                    .map(RpcOutcome::Result)
                     .map_err(|_| self.malformed(method, expected, shown_result.as_bytes()))
             }
-            Err(_) if body.status == StatusCode::OK => Err(self.malformed(method, expected, &body.bytes)),
+            Err(_) if body.status == StatusCode::OK => {
+                Err(self.malformed(method, expected, &body.bytes))
+            }
             Ok(_) | Err(_) => {
                 let actual = body.status.as_u16();
-                Err(SourceFault::Status { at, expected: 200, actual, said: shown(&body.bytes) })
+                Err(SourceFault::Status {
+                    at,
+                    expected: 200,
+                    actual,
+                    said: shown(&body.bytes),
+                })
             }
         }
     }
@@ -235,13 +314,19 @@ impl Bitcoind {
         match &self.auth {
             Auth::Password { user, password } => Ok((user.clone(), password.clone())),
             Auth::CookieFile(path) => {
-                let (read_from, of) = (path.clone(), |reason| SourceFault::Read { path: path.clone(), reason });
+                let (read_from, of) = (path.clone(), |reason| SourceFault::Read {
+                    path: path.clone(),
+                    reason,
+                });
                 let read = tokio::task::spawn_blocking(move || read_cookie(&read_from)).await;
-                let text = read
-                    .map_err(|e| of(e.to_string()))?
-                    .map_err(|error| of(format!("{error}; a node that runs writes it, into its data directory")))?;
+                let text = read.map_err(|e| of(e.to_string()))?.map_err(|error| {
+                    of(format!(
+                        "{error}; a node that runs writes it, into its data directory"
+                    ))
+                })?;
                 let pair = text.trim_end().split_once(':');
-                let (user, password) = pair.ok_or_else(|| of("not a cookie of the form name:secret".into()))?;
+                let (user, password) =
+                    pair.ok_or_else(|| of("not a cookie of the form name:secret".into()))?;
                 Ok((user.to_owned(), Zeroizing::new(password.to_owned())))
             }
         }
@@ -256,7 +341,10 @@ impl Bitcoind {
                 )
             }
             Auth::CookieFile(path) => {
-                format!("is {} the cookie of the node that runs there? every start writes another", path.display())
+                format!(
+                    "is {} the cookie of the node that runs there? every start writes another",
+                    path.display()
+                )
             }
         }
     }
@@ -271,7 +359,11 @@ impl Bitcoind {
     }
 
     fn malformed(&self, method: &str, expected: &'static str, actual: &[u8]) -> SourceFault {
-        SourceFault::Malformed { at: format!("{} {method}", self.name), expected, actual: shown(actual) }
+        SourceFault::Malformed {
+            at: format!("{} {method}", self.name),
+            expected,
+            actual: shown(actual),
+        }
     }
 }
 
@@ -296,7 +388,9 @@ impl BlockSource for Bitcoind {
 /// Reads at most [`MAX_COOKIE`] bytes, whatever the path is of.
 fn read_cookie(path: &Path) -> std::io::Result<Zeroizing<String>> {
     let mut text = Zeroizing::new(String::new());
-    File::open(path)?.take(MAX_COOKIE).read_to_string(&mut text)?;
+    File::open(path)?
+        .take(MAX_COOKIE)
+        .read_to_string(&mut text)?;
     Ok(text)
 }
 

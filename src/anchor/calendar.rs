@@ -1,24 +1,29 @@
-//! OpenTimestamps calendars: they take a digest, put it into a Bitcoin block with others, and tell how (format, section 8).
+//! OpenTimestamps calendars: they take a digest, put it into a Bitcoin block with others, and tell
+//! how (format, section 8).
 //!
 //! ```text
 //! POST BASE/digest          32 bytes → a tree over them that ends in promises (pending attestations)
 //! GET  URI/timestamp/HEX    the commitment that a promise is about → a tree over it; 404 while there is none
 //! ```
-//! A calendar is believed nothing. Of a promise only its address counts, and only one that is configured or a known
-//! calendar's is kept: it is asked later. Of an answer to that question only attestations of Bitcoin are kept, and
-//! whoever asked holds them against the block's header.
+//! A calendar is believed nothing. Of a promise only its address counts, and only one that is
+//! configured or a known calendar's is kept: it is asked later. Of an answer to that question only
+//! attestations of Bitcoin are kept, and whoever asked holds them against the block's header.
 
 use reqwest::{Client, Method, StatusCode, Url};
 
 use super::{SourceFault, http, shown};
-use crate::record::ots::{Attestation, Tree};
+use crate::record::ots::{Attestation, ProofNode};
 
 /// What the stock client reads at most.
 const MAX_ANSWER: usize = 10_000;
 /// Where addresses of this kind are configured.
 const KEY: &str = "ots.calendars";
 /// The public calendars that the stock client asks, too; pools hand a digest on to one of them.
-const KNOWN: &[&str] = &[".calendar.opentimestamps.org", ".calendar.eternitywall.com", ".calendar.catallaxy.com"];
+const KNOWN: &[&str] = &[
+    ".calendar.opentimestamps.org",
+    ".calendar.eternitywall.com",
+    ".calendar.catallaxy.com",
+];
 
 /// A calendar that can be asked.
 pub struct Calendar {
@@ -47,23 +52,44 @@ impl Calendar {
     /// Hands in a digest; the tree over it holds promises of known calendars and nothing else.
     ///
     /// `configured` are the addresses that are known beside the public ones.
-    pub async fn submit(&self, digest: &[u8], configured: &[String]) -> Result<Tree, SourceFault> {
-        let (at, body) = self.ask(Method::POST, "digest", Some(digest.to_vec())).await?;
-        let answer = self.tree(&at, body, digest)?.ok_or_else(|| self.useless(&at, "404"))?;
+    pub async fn submit(
+        &self,
+        digest: &[u8],
+        configured: &[String],
+    ) -> Result<ProofNode, SourceFault> {
+        let (at, body) = self
+            .ask(Method::POST, "digest", Some(digest.to_vec()))
+            .await?;
+        let answer = self
+            .tree(&at, body, digest)?
+            .ok_or_else(|| self.useless(&at, "404"))?;
         let promises = |attestation: &Attestation| match attestation {
             Attestation::Pending { uri } => is_known(uri, configured),
             _ => false,
         };
         let kept = pruned(answer, &promises);
-        kept.ok_or_else(|| self.useless(&at, "no promise of a calendar that is configured or known"))
+        kept.ok_or_else(|| {
+            self.useless(&at, "no promise of a calendar that is configured or known")
+        })
     }
 
-    /// Asks what became of a commitment; the tree over it ends in Bitcoin blocks. None while there is no block.
-    pub async fn complete(&self, commitment: &[u8]) -> Result<Option<Tree>, SourceFault> {
-        let (at, body) = self.ask(Method::GET, &format!("timestamp/{}", hex::encode(commitment)), None).await?;
-        let Some(answer) = self.tree(&at, body, commitment)? else { return Ok(None) };
+    /// Asks what became of a commitment; the tree over it ends in Bitcoin blocks. None while there
+    /// is no block.
+    pub async fn complete(&self, commitment: &[u8]) -> Result<Option<ProofNode>, SourceFault> {
+        let (at, body) = self
+            .ask(
+                Method::GET,
+                &format!("timestamp/{}", hex::encode(commitment)),
+                None,
+            )
+            .await?;
+        let Some(answer) = self.tree(&at, body, commitment)? else {
+            return Ok(None);
+        };
         let blocks = |attestation: &Attestation| matches!(attestation, Attestation::Bitcoin { .. });
-        pruned(answer, &blocks).map(Some).ok_or_else(|| self.useless(&at, "a proof that ends in no block"))
+        pruned(answer, &blocks)
+            .map(Some)
+            .ok_or_else(|| self.useless(&at, "a proof that ends in no block"))
     }
 
     async fn ask(
@@ -71,10 +97,16 @@ impl Calendar {
         method: Method,
         path: &str,
         body: Option<Vec<u8>>,
-    ) -> Result<(String, http::Body), SourceFault> {
+    ) -> Result<(String, http::HttpAnswer), SourceFault> {
         let at = format!("{}/{path}", self.name);
-        let url = self.base.join(path).map_err(|_| self.useless(&at, "no path"))?;
-        let request = self.client.request(method, url).header("Accept", "application/vnd.opentimestamps.v1");
+        let url = self
+            .base
+            .join(path)
+            .map_err(|_| self.useless(&at, "no path"))?;
+        let request = self
+            .client
+            .request(method, url)
+            .header("Accept", "application/vnd.opentimestamps.v1");
         let request = match body {
             Some(body) => request.body(body),
             None => request,
@@ -84,9 +116,14 @@ impl Calendar {
     }
 
     /// The tree of an answer; none of a 404.
-    fn tree(&self, at: &str, body: http::Body, message: &[u8]) -> Result<Option<Tree>, SourceFault> {
+    fn tree(
+        &self,
+        at: &str,
+        body: http::HttpAnswer,
+        message: &[u8],
+    ) -> Result<Option<ProofNode>, SourceFault> {
         match body.status {
-            StatusCode::OK => match Tree::read(&body.bytes, message) {
+            StatusCode::OK => match ProofNode::read(&body.bytes, message) {
                 Ok(tree) => Ok(Some(tree)),
                 Err(fault) => Err(self.useless(at, &fault.to_string())),
             },
@@ -101,7 +138,11 @@ impl Calendar {
     }
 
     fn useless(&self, at: &str, actual: &str) -> SourceFault {
-        SourceFault::Malformed { at: at.to_owned(), expected: "a timestamp", actual: shown(actual.as_bytes()) }
+        SourceFault::Malformed {
+            at: at.to_owned(),
+            expected: "a timestamp",
+            actual: shown(actual.as_bytes()),
+        }
     }
 }
 
@@ -110,19 +151,31 @@ pub fn is_known(uri: &str, configured: &[String]) -> bool {
     let uri = uri.trim_end_matches('/');
     let public = uri.strip_prefix("https://").is_some_and(|rest| {
         let host = rest.split('/').next().unwrap_or_default();
-        KNOWN
-            .iter()
-            .any(|known| host.strip_suffix(known).is_some_and(|label| !label.is_empty() && !label.contains(':')))
+        KNOWN.iter().any(|known| {
+            host.strip_suffix(known)
+                .is_some_and(|label| !label.is_empty() && !label.contains(':'))
+        })
     });
-    public || configured.iter().any(|known| known.trim_end_matches('/') == uri)
+    public
+        || configured
+            .iter()
+            .any(|known| known.trim_end_matches('/') == uri)
 }
 
-/// The tree with these attestations only, and without branches that end in none; none when nothing is left.
-fn pruned(tree: Tree, keeps: &dyn Fn(&Attestation) -> bool) -> Option<Tree> {
-    let attestations: std::collections::BTreeSet<_> = tree.attestations.into_iter().filter(|a| keeps(a)).collect();
-    let branches: std::collections::BTreeMap<_, _> =
-        tree.branches.into_iter().filter_map(|(op, below)| Some((op, pruned(below, keeps)?))).collect();
-    (!attestations.is_empty() || !branches.is_empty()).then_some(Tree { attestations, branches })
+/// The tree with these attestations only, and without branches that end in none; none when nothing
+/// is left.
+fn pruned(tree: ProofNode, keeps: &dyn Fn(&Attestation) -> bool) -> Option<ProofNode> {
+    let attestations: std::collections::BTreeSet<_> =
+        tree.attestations.into_iter().filter(|a| keeps(a)).collect();
+    let branches: std::collections::BTreeMap<_, _> = tree
+        .branches
+        .into_iter()
+        .filter_map(|(op, below)| Some((op, pruned(below, keeps)?)))
+        .collect();
+    (!attestations.is_empty() || !branches.is_empty()).then_some(ProofNode {
+        attestations,
+        branches,
+    })
 }
 
 #[cfg(test)]
@@ -157,15 +210,20 @@ mod tests {
 
     #[test]
     fn a_tree_keeps_what_was_asked_for() {
-        let pending = |uri: &str| Attestation::Pending { uri: uri.to_owned() };
+        let pending = |uri: &str| Attestation::Pending {
+            uri: uri.to_owned(),
+        };
         let block = Attestation::Bitcoin { height: 5 };
-        let mut tree = Tree::chain([Op::Sha256, Op::Reverse].into_iter(), block.clone());
-        tree.merge(Tree::chain([Op::Sha256].into_iter(), pending("a")));
-        tree.merge(Tree::chain([Op::Sha1].into_iter(), pending("b")));
+        let mut tree = ProofNode::chain([Op::Sha256, Op::Reverse].into_iter(), block.clone());
+        tree.merge(ProofNode::chain([Op::Sha256].into_iter(), pending("a")));
+        tree.merge(ProofNode::chain([Op::Sha1].into_iter(), pending("b")));
         let blocks = pruned(tree.clone(), &|a| matches!(a, Attestation::Bitcoin { .. })).unwrap();
-        assert_eq!(blocks, Tree::chain([Op::Sha256, Op::Reverse].into_iter(), block));
+        assert_eq!(
+            blocks,
+            ProofNode::chain([Op::Sha256, Op::Reverse].into_iter(), block)
+        );
         let b = pruned(tree.clone(), &|a| *a == pending("b")).unwrap();
-        assert_eq!(b, Tree::chain([Op::Sha1].into_iter(), pending("b")));
+        assert_eq!(b, ProofNode::chain([Op::Sha1].into_iter(), pending("b")));
         assert_eq!(pruned(tree, &|_| false), None);
     }
 }

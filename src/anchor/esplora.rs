@@ -24,7 +24,7 @@ const MAX_PAGE: usize = 128 * 1024;
 
 /// A block as an explorer lists it.
 #[derive(Deserialize)]
-struct Listed {
+struct ExplorerBlock {
     id: Hash32,
     height: u32,
     version: i64,
@@ -36,7 +36,7 @@ struct Listed {
     nonce: u32,
 }
 
-impl Listed {
+impl ExplorerBlock {
     fn header(&self) -> Header {
         let mut bytes = [0; 80];
         let reversed = |hash: Hash32| {
@@ -72,13 +72,18 @@ pub struct Esplora {
 impl Esplora {
     /// Prepares an explorer at a base address, with or without a slash at its end; contacts nobody.
     ///
-    /// `https`, or `http` on loopback. The network is what the explorer is believed to serve: Esplora
-    /// does not say, the header's work shows it. Fails with [`SourceFault::Address`]; that a machine has no CA store is
-    /// said by the first question ([`SourceFault::Certificates`]).
+    /// `https`, or `http` on loopback. The network is what the explorer is believed to serve:
+    /// Esplora does not say, the header's work shows it. Fails with [`SourceFault::Address`]; that
+    /// a machine has no CA store is said by the first question ([`SourceFault::Certificates`]).
     pub fn new(address: &str, network: Network) -> Result<Self, SourceFault> {
         let base = http::parse_base(address, KEY)?;
         let name = base.as_str().trim_end_matches('/').to_owned();
-        Ok(Esplora { name, base, network, client: OnceLock::new() })
+        Ok(Esplora {
+            name,
+            base,
+            network,
+            client: OnceLock::new(),
+        })
     }
 
     fn client(&self) -> Result<&Client, SourceFault> {
@@ -90,24 +95,42 @@ impl Esplora {
 
     async fn ask_tip(&self) -> Result<Anchor, SourceFault> {
         let at = "blocks/tip/height";
-        let text = self.ask(at).await?.ok_or_else(|| self.malformed(at, "a height", b"Block not found"))?;
-        let height = parse_height(&text).ok_or_else(|| self.malformed(at, "a height", text.as_bytes()))?;
+        let text = self
+            .ask(at)
+            .await?
+            .ok_or_else(|| self.malformed(at, "a height", b"Block not found"))?;
+        let height =
+            parse_height(&text).ok_or_else(|| self.malformed(at, "a height", text.as_bytes()))?;
         self.ask_at(height).await
     }
 
     async fn ask_at(&self, height: u32) -> Result<Anchor, SourceFault> {
-        let unknown = || SourceFault::UnknownHeight { at: self.name.clone(), height };
+        let unknown = || SourceFault::UnknownHeight {
+            at: self.name.clone(),
+            height,
+        };
         let at = format!("block-height/{height}");
         let text = self.ask(&at).await?.ok_or_else(unknown)?;
-        let hash: Hash32 =
-            text.parse().map_err(|_| self.malformed(&at, "a block hash of 64 digits", text.as_bytes()))?;
+        let hash: Hash32 = text
+            .parse()
+            .map_err(|_| self.malformed(&at, "a block hash of 64 digits", text.as_bytes()))?;
         let at = format!("block/{hash}/header");
         // A block that was orphaned between the two questions is 404 here.
         let text = self.ask(&at).await?.ok_or_else(unknown)?;
-        let header: Header =
-            text.parse().map_err(|_| self.malformed(&at, "a header of 160 digits", text.as_bytes()))?;
-        let block = Block { hash, height, network: self.network, source: Source::Esplora, time: header.fields().time };
-        Ok(Anchor { block, header: Some(header) })
+        let header: Header = text
+            .parse()
+            .map_err(|_| self.malformed(&at, "a header of 160 digits", text.as_bytes()))?;
+        let block = Block {
+            hash,
+            height,
+            network: self.network,
+            source: Source::Esplora,
+            time: header.fields().time,
+        };
+        Ok(Anchor {
+            block,
+            header: Some(header),
+        })
     }
 
     /// The headers of heights `from..to`, at most ten, in one question.
@@ -115,20 +138,37 @@ impl Esplora {
     /// ```text
     /// GET BASE/blocks/HEIGHT   → [{"id","height","version","previousblockhash","merkle_root","timestamp","bits","nonce",…}, …]
     /// ```
-    /// An answer lists blocks from HEIGHT down, ten or more. Each header is put together from its fields and must have
-    /// the hash that it is listed under.
+    /// An answer lists blocks from HEIGHT down, ten or more. Each header is put together from its
+    /// fields and must have the hash that it is listed under.
     pub async fn headers(&self, from: u32, to: u32) -> Result<Vec<Header>, SourceFault> {
         let at = format!("blocks/{}", to.saturating_sub(1));
-        let url = self.base.join(&at).map_err(|_| self.malformed(&at, "a path", at.as_bytes()))?;
-        let body = http::fetch(self.client()?.get(url), &format!("{}/{at}", self.name), MAX_PAGE).await?;
+        let url = self
+            .base
+            .join(&at)
+            .map_err(|_| self.malformed(&at, "a path", at.as_bytes()))?;
+        let body = http::fetch(
+            self.client()?.get(url),
+            &format!("{}/{at}", self.name),
+            MAX_PAGE,
+        )
+        .await?;
         if body.status != StatusCode::OK {
             let (at, actual) = (format!("{}/{at}", self.name), body.status.as_u16());
-            return Err(SourceFault::Status { at, expected: 200, actual, said: shown(&body.bytes) });
+            return Err(SourceFault::Status {
+                at,
+                expected: 200,
+                actual,
+                said: shown(&body.bytes),
+            });
         }
         let wrong = |expected| self.malformed(&at, expected, &body.bytes);
-        let listed: Vec<Listed> = serde_json::from_slice(&body.bytes).map_err(|_| wrong("a list of blocks"))?;
+        let listed: Vec<ExplorerBlock> =
+            serde_json::from_slice(&body.bytes).map_err(|_| wrong("a list of blocks"))?;
         let mut headers = std::collections::BTreeMap::new();
-        for block in listed.into_iter().filter(|block| (from..to).contains(&block.height)) {
+        for block in listed
+            .into_iter()
+            .filter(|block| (from..to).contains(&block.height))
+        {
             let header = block.header();
             if header.hash() != block.id {
                 return Err(wrong("blocks whose fields hash to their id"));
@@ -144,7 +184,10 @@ impl Esplora {
     /// One answer as text without white space at its end; none for a 404.
     async fn ask(&self, path: &str) -> Result<Option<String>, SourceFault> {
         let at = format!("{}/{path}", self.name);
-        let url = self.base.join(path).map_err(|_| self.malformed(path, "a path", path.as_bytes()))?;
+        let url = self
+            .base
+            .join(path)
+            .map_err(|_| self.malformed(path, "a path", path.as_bytes()))?;
         let body = http::fetch(self.client()?.get(url), &at, MAX_ANSWER).await?;
         match body.status {
             StatusCode::OK => match String::from_utf8(body.bytes) {
@@ -152,12 +195,21 @@ impl Esplora {
                 Err(error) => Err(self.malformed(path, "text", error.as_bytes())),
             },
             StatusCode::NOT_FOUND if body.bytes.starts_with(b"Block not found") => Ok(None),
-            other => Err(SourceFault::Status { at, expected: 200, actual: other.as_u16(), said: shown(&body.bytes) }),
+            other => Err(SourceFault::Status {
+                at,
+                expected: 200,
+                actual: other.as_u16(),
+                said: shown(&body.bytes),
+            }),
         }
     }
 
     fn malformed(&self, path: &str, expected: &'static str, actual: &[u8]) -> SourceFault {
-        SourceFault::Malformed { at: format!("{}/{path}", self.name), expected, actual: shown(actual) }
+        SourceFault::Malformed {
+            at: format!("{}/{path}", self.name),
+            expected,
+            actual: shown(actual),
+        }
     }
 }
 
@@ -193,7 +245,17 @@ mod tests {
     fn heights_have_one_spelling() {
         assert_eq!(parse_height("0"), Some(0));
         assert_eq!(parse_height("4294967295"), Some(u32::MAX));
-        for text in ["", "-1", "+1", "01", "1 ", "4294967296", "0x1", "1.0", "one"] {
+        for text in [
+            "",
+            "-1",
+            "+1",
+            "01",
+            "1 ",
+            "4294967296",
+            "0x1",
+            "1.0",
+            "one",
+        ] {
             assert_eq!(parse_height(text), None, "{text}");
         }
     }

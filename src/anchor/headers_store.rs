@@ -1,8 +1,10 @@
-//! Headers that this home keeps, so that heights are proven and nobody is asked (format, section 8).
+//! Headers that this home keeps, so that heights are proven and nobody is asked (format, section
+//! 8).
 //!
-//! One file, `headers/NETWORK-START.dat`: 80 bytes a block, from height START on, only ever appended to. Every
-//! header in it was checked on the one before ([`HeaderChain`]), and is checked again whenever it is read. Blocks
-//! enter it once [`BURIED`] others are on top of them, so a reorganisation does not reach into it.
+//! One file, `headers/NETWORK-START.dat`: 80 bytes a block, from height START on, only ever
+//! appended to. Every header in it was checked on the one before ([`HeaderChain`]), and is checked
+//! again whenever it is read. Blocks enter it once [`BURIED`] others are on top of them, so a
+//! reorganisation does not reach into it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
@@ -74,12 +76,12 @@ pub struct HeadersStore {
     chain: HeaderChain,
     /// Whole headers in the file.
     count: u32,
-    merkle: Vec<Wanted>,
+    merkle: Vec<HeaderAtHeight>,
 }
 
 /// A height that was asked for, and the header found there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct HeaderAtHeight {
     /// Which height.
     pub height: u32,
     /// Its header; none when the file does not reach it.
@@ -88,38 +90,61 @@ pub struct Wanted {
 
 /// Whoever holds it may append; released when dropped.
 #[derive(Debug)]
-pub struct Appending {
+pub struct AppendLock {
     _folder: File,
 }
 
 impl HeadersStore {
     /// Makes the folder if need be, and keeps others from appending.
-    pub fn lock(folder: &Path) -> Result<Appending, StoreFault> {
-        let io = |e: std::io::Error| StoreFault::Io { path: folder.to_owned(), reason: e.to_string() };
+    pub fn lock(folder: &Path) -> Result<AppendLock, StoreFault> {
+        let io = |e: std::io::Error| StoreFault::Io {
+            path: folder.to_owned(),
+            reason: e.to_string(),
+        };
         fs::create_dir_all(folder).map_err(io)?;
         let held = File::open(folder).map_err(io)?;
         match held.try_lock() {
-            Ok(()) => Ok(Appending { _folder: held }),
-            Err(fs::TryLockError::WouldBlock) => Err(StoreFault::Busy { path: folder.to_owned() }),
+            Ok(()) => Ok(AppendLock { _folder: held }),
+            Err(fs::TryLockError::WouldBlock) => Err(StoreFault::Busy {
+                path: folder.to_owned(),
+            }),
             Err(fs::TryLockError::Error(e)) => Err(io(e)),
         }
     }
 
     /// Opens the file of a network in a folder, and checks all of it; none when there is no file.
     ///
-    /// `wanted` are heights whose headers are to be kept in memory, in any order. A last header that was
-    /// only partly written is left out; the next append writes over it.
-    pub fn open(folder: &Path, network: Network, wanted: &[u32]) -> Result<Option<Self>, StoreFault> {
-        let Some((path, start)) = find(folder, network)? else { return Ok(None) };
-        let io = |e: std::io::Error| StoreFault::Io { path: path.clone(), reason: e.to_string() };
-        let broken = |fault| StoreFault::Broken { path: path.clone(), fault };
+    /// `wanted` are heights whose headers are to be kept in memory, in any order. A last header
+    /// that was only partly written is left out; the next append writes over it.
+    pub fn open(
+        folder: &Path,
+        network: Network,
+        wanted: &[u32],
+    ) -> Result<Option<Self>, StoreFault> {
+        let Some((path, start)) = find(folder, network)? else {
+            return Ok(None);
+        };
+        let io = |e: std::io::Error| StoreFault::Io {
+            path: path.clone(),
+            reason: e.to_string(),
+        };
+        let broken = |fault| StoreFault::Broken {
+            path: path.clone(),
+            fault,
+        };
         let mut chain = HeaderChain::starting_at(network, start).map_err(broken)?;
         let file = open_regular(&path).map_err(io)?;
         let whole = file.metadata().map_err(io)?.len() / HEADER;
         let mut heights = wanted.to_vec();
         heights.sort_unstable();
         heights.dedup();
-        let mut merkle: Vec<Wanted> = heights.into_iter().map(|height| Wanted { height, header: None }).collect();
+        let mut merkle: Vec<HeaderAtHeight> = heights
+            .into_iter()
+            .map(|height| HeaderAtHeight {
+                height,
+                header: None,
+            })
+            .collect();
         let mut next_wanted = merkle.partition_point(|wanted| wanted.height < start);
         let mut reader = BufReader::with_capacity(1 << 16, file.take(whole * HEADER));
         for _ in 0..whole {
@@ -127,44 +152,83 @@ impl HeadersStore {
             reader.read_exact(&mut bytes).map_err(io)?;
             let (height, header) = (chain.next_height(), Header::from_bytes(bytes));
             chain.push(&header).map_err(broken)?;
-            if let Some(wanted) = merkle.get_mut(next_wanted).filter(|wanted| wanted.height == height) {
+            if let Some(wanted) = merkle
+                .get_mut(next_wanted)
+                .filter(|wanted| wanted.height == height)
+            {
                 wanted.header = Some(header);
                 next_wanted += 1;
             }
         }
         let count = chain.next_height() - start;
-        Ok(Some(HeadersStore { path, start, chain, count, merkle }))
+        Ok(Some(HeadersStore {
+            path,
+            start,
+            chain,
+            count,
+            merkle,
+        }))
     }
 
-    /// The header that stands at a height, without checking the chain to it: good for asking, not for proving.
+    /// The header that stands at a height, without checking the chain to it: good for asking, not
+    /// for proving.
     ///
     /// None where the file does not reach, or there is none.
-    pub fn peek(folder: &Path, network: Network, height: u32) -> Result<Option<Header>, StoreFault> {
-        let Some((path, start)) = find(folder, network)? else { return Ok(None) };
-        let io = |e: std::io::Error| StoreFault::Io { path: path.clone(), reason: e.to_string() };
-        let Some(at) = height.checked_sub(start) else { return Ok(None) };
+    pub fn peek(
+        folder: &Path,
+        network: Network,
+        height: u32,
+    ) -> Result<Option<Header>, StoreFault> {
+        let Some((path, start)) = find(folder, network)? else {
+            return Ok(None);
+        };
+        let io = |e: std::io::Error| StoreFault::Io {
+            path: path.clone(),
+            reason: e.to_string(),
+        };
+        let Some(at) = height.checked_sub(start) else {
+            return Ok(None);
+        };
         let mut file = open_regular(&path).map_err(io)?;
         if u64::from(at).saturating_add(1) * HEADER > file.metadata().map_err(io)?.len() {
             return Ok(None);
         }
         let mut bytes = [0; 80];
-        file.seek(SeekFrom::Start(u64::from(at) * HEADER)).map_err(io)?;
+        file.seek(SeekFrom::Start(u64::from(at) * HEADER))
+            .map_err(io)?;
         file.read_exact(&mut bytes).map_err(io)?;
         Ok(Some(Header::from_bytes(bytes)))
     }
 
-    /// Makes an empty file that starts at a height; the network's first block, or one that the built-in table knows.
+    /// Makes an empty file that starts at a height; the network's first block, or one that the
+    /// built-in table knows.
     pub fn create(folder: &Path, network: Network, start: u32) -> Result<Self, StoreFault> {
         let path = folder.join(format!("{}-{start}.dat", network.name()));
         let chain = HeaderChain::starting_at(network, start).map_err(StoreFault::NotAdded)?;
-        let io = |e: std::io::Error| StoreFault::Io { path: path.clone(), reason: e.to_string() };
+        let io = |e: std::io::Error| StoreFault::Io {
+            path: path.clone(),
+            reason: e.to_string(),
+        };
         fs::create_dir_all(folder).map_err(io)?;
-        OpenOptions::new().write(true).create_new(true).open(&path).map_err(io)?;
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(io)?;
-        Ok(HeadersStore { path, start, chain, count: 0, merkle: Vec::new() })
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(io)?;
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(io)?;
+        Ok(HeadersStore {
+            path,
+            start,
+            chain,
+            count: 0,
+            merkle: Vec::new(),
+        })
     }
 
-    /// Checks headers on top of the newest, and appends those before the first that does not fit; durable on return.
+    /// Checks headers on top of the newest, and appends those before the first that does not fit;
+    /// durable on return.
     pub fn append(&mut self, headers: &[Header]) -> Result<(), StoreFault> {
         let mut bytes = Vec::with_capacity(headers.len().saturating_mul(80));
         let (mut chain, mut refused) = (self.chain.clone(), None);
@@ -175,14 +239,22 @@ impl HeadersStore {
             }
             bytes.extend_from_slice(header.as_bytes());
         }
-        let io = |e: std::io::Error| StoreFault::Io { path: self.path.clone(), reason: e.to_string() };
-        let mut file = OpenOptions::new().append(true).open(&self.path).map_err(io)?;
+        let io = |e: std::io::Error| StoreFault::Io {
+            path: self.path.clone(),
+            reason: e.to_string(),
+        };
+        let mut file = OpenOptions::new()
+            .append(true)
+            .open(&self.path)
+            .map_err(io)?;
         // A torn header of an earlier append is cut off; whole ones are never touched.
         let whole = u64::from(self.count) * HEADER;
         if file.metadata().map_err(io)?.len() != whole {
             file.set_len(whole).map_err(io)?;
         }
-        file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(io)?;
+        file.write_all(&bytes)
+            .and_then(|()| file.sync_data())
+            .map_err(io)?;
         self.count = chain.next_height() - self.start;
         self.chain = chain;
         refused.map_or(Ok(()), |fault| Err(StoreFault::NotAdded(fault)))
@@ -203,16 +275,23 @@ impl HeadersStore {
         self.chain.tip()
     }
 
-    /// The header at a height that was asked for in [`HeadersStore::open`]; none where the file does not reach.
+    /// The header at a height that was asked for in [`HeadersStore::open`]; none where the file
+    /// does not reach.
     pub fn header(&self, height: u32) -> Option<Header> {
-        let at = self.merkle.binary_search_by_key(&height, |wanted| wanted.height).ok()?;
+        let at = self
+            .merkle
+            .binary_search_by_key(&height, |wanted| wanted.height)
+            .ok()?;
         self.merkle.get(at)?.header
     }
 }
 
 /// The file of a network, and where it starts.
 fn find(folder: &Path, network: Network) -> Result<Option<(PathBuf, u32)>, StoreFault> {
-    let io = |e: std::io::Error| StoreFault::Io { path: folder.to_owned(), reason: e.to_string() };
+    let io = |e: std::io::Error| StoreFault::Io {
+        path: folder.to_owned(),
+        reason: e.to_string(),
+    };
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         entries => entries.map_err(io)?,
@@ -220,16 +299,30 @@ fn find(folder: &Path, network: Network) -> Result<Option<(PathBuf, u32)>, Store
     let mut found: Option<(PathBuf, u32)> = None;
     for entry in entries {
         let path = entry.map_err(io)?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        let parts = name.strip_suffix(".dat").and_then(|stem| stem.split_once('-'));
-        let start = parts.and_then(|(_, start)| start.parse::<u32>().ok().filter(|n| n.to_string() == start));
-        let (Some((of, _)), Some(start)) = (parts, start) else { return Err(StoreFault::Name { path }) };
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default()
+            .to_owned();
+        let parts = name
+            .strip_suffix(".dat")
+            .and_then(|stem| stem.split_once('-'));
+        let start = parts
+            .and_then(|(_, start)| start.parse::<u32>().ok().filter(|n| n.to_string() == start));
+        let (Some((of, _)), Some(start)) = (parts, start) else {
+            return Err(StoreFault::Name { path });
+        };
         if of != network.name() {
             continue;
         }
         if let Some((first, _)) = &found {
             let (path, first) = (folder.to_owned(), first.display().to_string());
-            return Err(StoreFault::Two { path, network, first, second: name });
+            return Err(StoreFault::Two {
+                path,
+                network,
+                first,
+                second: name,
+            });
         }
         found = Some((path, start));
     }
@@ -242,14 +335,21 @@ mod tests {
 
     fn headers() -> Vec<Header> {
         let text = include_str!("../../tests/data/ots/regtest-headers.csv");
-        text.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect()
+        text.lines()
+            .skip(1)
+            .map(|line| line.rsplit(',').next().unwrap().parse().unwrap())
+            .collect()
     }
 
     #[test]
     fn headers_are_kept_checked_and_found_again() {
         let (dir, headers) = (tempfile::tempdir().unwrap(), headers());
         let folder = dir.path().join("headers");
-        assert!(HeadersStore::open(&folder, Network::Regtest, &[]).unwrap().is_none());
+        assert!(
+            HeadersStore::open(&folder, Network::Regtest, &[])
+                .unwrap()
+                .is_none()
+        );
         let mut store = HeadersStore::create(&folder, Network::Regtest, 0).unwrap();
         store.append(&headers[..50]).unwrap();
         assert!(HeadersStore::create(&folder, Network::Regtest, 0).is_err());
@@ -258,14 +358,28 @@ mod tests {
         let mut bytes = fs::read(&path).unwrap();
         bytes.extend_from_slice(&headers[50].as_bytes()[..33]);
         fs::write(&path, &bytes).unwrap();
-        let mut store = HeadersStore::open(&folder, Network::Regtest, &[49, 0, 50]).unwrap().unwrap();
-        assert_eq!((store.start(), store.next_height(), store.tip()), (0, 50, Some(headers[49].hash())));
-        assert_eq!((store.header(0), store.header(49), store.header(50)), (Some(headers[0]), Some(headers[49]), None));
+        let mut store = HeadersStore::open(&folder, Network::Regtest, &[49, 0, 50])
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (store.start(), store.next_height(), store.tip()),
+            (0, 50, Some(headers[49].hash()))
+        );
+        assert_eq!(
+            (store.header(0), store.header(49), store.header(50)),
+            (Some(headers[0]), Some(headers[49]), None)
+        );
         store.append(&headers[50..]).unwrap();
-        let store = HeadersStore::open(&folder, Network::Regtest, &[102]).unwrap().unwrap();
+        let store = HeadersStore::open(&folder, Network::Regtest, &[102])
+            .unwrap()
+            .unwrap();
         assert_eq!(store.header(102), Some(headers[102]));
         assert_eq!(fs::read(&path).unwrap().len(), headers.len() * 80);
-        assert!(HeadersStore::open(&folder, Network::Signet, &[]).unwrap().is_none());
+        assert!(
+            HeadersStore::open(&folder, Network::Signet, &[])
+                .unwrap()
+                .is_none()
+        );
     }
 
     #[test]
@@ -273,7 +387,10 @@ mod tests {
         let (dir, headers) = (tempfile::tempdir().unwrap(), headers());
         let mut store = HeadersStore::create(dir.path(), Network::Regtest, 0).unwrap();
         let gap = [headers[0], headers[1], headers[3]];
-        assert!(matches!(store.append(&gap), Err(StoreFault::NotAdded(ChainFault::Link { height: 2, .. }))));
+        assert!(matches!(
+            store.append(&gap),
+            Err(StoreFault::NotAdded(ChainFault::Link { height: 2, .. }))
+        ));
         assert_eq!(store.next_height(), 2);
         store.append(&headers[2..]).unwrap();
         let path = dir.path().join("regtest-0.dat");
@@ -287,8 +404,18 @@ mod tests {
         }
         fs::write(&path, &good).unwrap();
         fs::write(dir.path().join("regtest-2016.dat"), b"").unwrap();
-        assert!(matches!(HeadersStore::open(dir.path(), Network::Regtest, &[]), Err(StoreFault::Two { .. })));
-        fs::rename(dir.path().join("regtest-2016.dat"), dir.path().join("notes.txt")).unwrap();
-        assert!(matches!(HeadersStore::open(dir.path(), Network::Regtest, &[]), Err(StoreFault::Name { .. })));
+        assert!(matches!(
+            HeadersStore::open(dir.path(), Network::Regtest, &[]),
+            Err(StoreFault::Two { .. })
+        ));
+        fs::rename(
+            dir.path().join("regtest-2016.dat"),
+            dir.path().join("notes.txt"),
+        )
+        .unwrap();
+        assert!(matches!(
+            HeadersStore::open(dir.path(), Network::Regtest, &[]),
+            Err(StoreFault::Name { .. })
+        ));
     }
 }

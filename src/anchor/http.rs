@@ -28,19 +28,34 @@ pub fn install_tls_provider() {
 
 /// Checks a configured address: `https`, or `http` on loopback, and nothing in it but a path.
 pub(super) fn parse_base(address: &str, key: &'static str) -> Result<Url, SourceFault> {
-    let fault = |reason| SourceFault::Address { address: without_credentials(address), reason, key };
-    let mut url = Url::parse(address).map_err(|_| fault("it is not a URL like https://example.org/api"))?;
+    let fault = |reason| SourceFault::Address {
+        address: without_credentials(address),
+        reason,
+        key,
+    };
+    let mut url =
+        Url::parse(address).map_err(|_| fault("it is not a URL like https://example.org/api"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(fault("a name or password in it would show in messages"));
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(fault("it has a '?' or '#' part, and paths are appended to it"));
+        return Err(fault(
+            "it has a '?' or '#' part, and paths are appended to it",
+        ));
     }
     match url.scheme() {
         "https" => {}
         "http" if is_loopback(&url) => {}
-        "http" => return Err(fault("plain http is for loopback only, elsewhere it must be https")),
-        _ => return Err(fault("it must begin with https:// (or http:// on loopback)")),
+        "http" => {
+            return Err(fault(
+                "plain http is for loopback only, elsewhere it must be https",
+            ));
+        }
+        _ => {
+            return Err(fault(
+                "it must begin with https:// (or http:// on loopback)",
+            ));
+        }
     }
     // A base ends with '/', so that joining appends to its path whichever way it was written.
     if !url.path().ends_with('/') {
@@ -71,9 +86,10 @@ fn is_loopback(url: &Url) -> bool {
 /// Builds the client of one base address.
 ///
 /// Loopback: never through a proxy, and without a CA store, since only `http` may be spoken there.
-/// `https`: `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment are honoured, as on hosts that
-/// reach the world no other way; TLS runs through the proxy to the explorer, and a header proves itself,
-/// so a proxy can withhold a block but not forge one. Redirects never leave scheme, host and port.
+/// `https`: `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment are honoured, as on hosts
+/// that reach the world no other way; TLS runs through the proxy to the explorer, and a header
+/// proves itself, so a proxy can withhold a block but not forge one. Redirects never leave scheme,
+/// host and port.
 pub(super) fn client(base: &Url) -> Result<Client, SourceFault> {
     install_tls_provider();
     let mut builder = Client::builder()
@@ -85,45 +101,81 @@ pub(super) fn client(base: &Url) -> Result<Client, SourceFault> {
     if base.scheme() == "http" {
         builder = builder.no_proxy().tls_certs_only([]);
     }
-    builder.build().map_err(|error| SourceFault::Certificates { reason: reason(&error) })
+    builder.build().map_err(|error| SourceFault::Certificates {
+        reason: reason(&error),
+    })
 }
 
 fn redirects() -> redirect::Policy {
     redirect::Policy::custom(|attempt| {
-        let Some(first) = attempt.previous().first() else { return attempt.stop() };
+        let Some(first) = attempt.previous().first() else {
+            return attempt.stop();
+        };
         let (next, hops) = (attempt.url(), attempt.previous().len());
         if next.scheme() != first.scheme() {
             return attempt.error("redirected to another scheme");
         }
-        // Only places that the configuration names are asked: an explorer does not choose whom this machine talks to.
-        if (next.host_str(), next.port_or_known_default()) != (first.host_str(), first.port_or_known_default()) {
-            return attempt.error("redirected to another host; name that one in the configuration, if it is meant");
+        // Only places that the configuration names are asked: an explorer does not choose whom this
+        // machine talks to.
+        if (next.host_str(), next.port_or_known_default())
+            != (first.host_str(), first.port_or_known_default())
+        {
+            return attempt.error(
+                "redirected to another host; name that one in the configuration, if it is meant",
+            );
         }
-        if hops > MAX_REDIRECTS { attempt.error("redirected too often") } else { attempt.follow() }
+        if hops > MAX_REDIRECTS {
+            attempt.error("redirected too often")
+        } else {
+            attempt.follow()
+        }
     })
 }
 
 /// A whole answer: its status, its media type, and at most `limit` bytes.
-pub(super) struct Body {
+pub(super) struct HttpAnswer {
     pub status: StatusCode,
     pub kind: Option<String>,
     pub bytes: Vec<u8>,
 }
 
 /// Sends one request and reads its answer, at most `limit` bytes of it.
-pub(super) async fn fetch(request: RequestBuilder, at: &str, limit: usize) -> Result<Body, SourceFault> {
+pub(super) async fn fetch(
+    request: RequestBuilder,
+    at: &str,
+    limit: usize,
+) -> Result<HttpAnswer, SourceFault> {
     let mut response = request.send().await.map_err(|error| classify(at, &error))?;
     let status = response.status();
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).map(str::to_owned);
+    let kind = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .map(str::to_owned);
     let bytes = read_bounded(&mut response, at, limit).await?;
-    Ok(Body { status, kind, bytes })
+    Ok(HttpAnswer {
+        status,
+        kind,
+        bytes,
+    })
 }
 
-async fn read_bounded(response: &mut Response, at: &str, limit: usize) -> Result<Vec<u8>, SourceFault> {
+async fn read_bounded(
+    response: &mut Response,
+    at: &str,
+    limit: usize,
+) -> Result<Vec<u8>, SourceFault> {
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| classify(at, &error))? {
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|error| classify(at, &error))?
+    {
         if bytes.len().saturating_add(chunk.len()) > limit {
-            return Err(SourceFault::TooLong { at: at.to_owned(), limit });
+            return Err(SourceFault::TooLong {
+                at: at.to_owned(),
+                limit,
+            });
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -132,9 +184,15 @@ async fn read_bounded(response: &mut Response, at: &str, limit: usize) -> Result
 
 fn classify(at: &str, error: &reqwest::Error) -> SourceFault {
     if error.is_timeout() {
-        return SourceFault::Timeout { at: at.to_owned(), after: REQUEST_TIMEOUT };
+        return SourceFault::Timeout {
+            at: at.to_owned(),
+            after: REQUEST_TIMEOUT,
+        };
     }
-    SourceFault::Unreachable { at: at.to_owned(), reason: reason(error) }
+    SourceFault::Unreachable {
+        at: at.to_owned(),
+        reason: reason(error),
+    }
 }
 
 /// The library's words from the second on: the first only repeats that the request failed.
@@ -145,7 +203,11 @@ fn reason(error: &reqwest::Error) -> String {
         words.push(inner.to_string());
         cause = inner.source();
     }
-    if words.is_empty() { "the request failed".to_owned() } else { words.join(": ") }
+    if words.is_empty() {
+        "the request failed".to_owned()
+    } else {
+        words.join(": ")
+    }
 }
 
 #[cfg(test)]
@@ -155,8 +217,14 @@ mod tests {
     #[test]
     fn a_base_is_https_or_loopback() {
         let good = [
-            ("https://blockstream.info/api", "https://blockstream.info/api/"),
-            ("https://blockstream.info/api/", "https://blockstream.info/api/"),
+            (
+                "https://blockstream.info/api",
+                "https://blockstream.info/api/",
+            ),
+            (
+                "https://blockstream.info/api/",
+                "https://blockstream.info/api/",
+            ),
             ("https://mempool.space", "https://mempool.space/"),
             ("http://127.0.0.1:3000", "http://127.0.0.1:3000/"),
             ("http://127.9.9.9/x", "http://127.9.9.9/x/"),
@@ -179,7 +247,9 @@ mod tests {
             ("https://example.org/#a", "'?' or '#'"),
         ];
         for (address, why) in bad {
-            let fault = parse_base(address, "anchor.esplora").unwrap_err().to_string();
+            let fault = parse_base(address, "anchor.esplora")
+                .unwrap_err()
+                .to_string();
             assert!(fault.contains(why), "{address}: {fault}");
             assert!(!fault.contains("u:p"), "{fault}");
         }

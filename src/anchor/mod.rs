@@ -1,7 +1,7 @@
 //! When: block sources, and how they agree; witnesses of the log.
 //!
-//! Floor 2. A source only *claims* a block; [`agree::observe`] asks all of them at once, checks every
-//! header by format section 8, and comes back with one [`Anchor`] or with the `local` block.
+//! Floor 2. A source only *claims* a block; [`agree::observe`] asks all of them at once, checks
+//! every header by format section 8, and comes back with one [`Anchor`] or with the `local` block.
 
 pub mod agree;
 pub mod bitcoind;
@@ -27,14 +27,17 @@ pub use http::install_tls_provider;
 ///
 /// The contract:
 /// - An answer is a **claim**. The source has parsed it, and filled `network` with what it was
-///   configured for and `time` with the header's; it has not checked work, hash or height. Callers do,
-///   with [`Anchor::check`]; [`agree::observe`] does it for them.
-/// - An answer always has a header and is never the `local` block: a source that does not know says why.
-/// - [`tip`](Self::tip) is the best block of this moment, not cached. [`at`](Self::at) is the block of the
-///   source's best chain at a height; [`SourceFault::UnknownHeight`] when its chain ends before it.
-/// - Nothing is kept, written or retried here. Futures may be dropped at any time (a deadline) and leave
-///   nothing behind; several may run at once on one source.
-/// - Answers are bounded in size whatever the other side sends, and no method panics on what it sends.
+///   configured for and `time` with the header's; it has not checked work, hash or height. Callers
+///   do, with [`Anchor::check`]; [`agree::observe`] does it for them.
+/// - An answer always has a header and is never the `local` block: a source that does not know says
+///   why.
+/// - [`tip`](Self::tip) is the best block of this moment, not cached. [`at`](Self::at) is the block
+///   of the source's best chain at a height; [`SourceFault::UnknownHeight`] when its chain ends
+///   before it.
+/// - Nothing is kept, written or retried here. Futures may be dropped at any time (a deadline) and
+///   leave nothing behind; several may run at once on one source.
+/// - Answers are bounded in size whatever the other side sends, and no method panics on what it
+///   sends.
 pub trait BlockSource: Send + Sync {
     /// What messages and the quorum call it: the address, or the path. Never holds a secret.
     fn name(&self) -> &str;
@@ -53,7 +56,9 @@ pub trait BlockSource: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceFault {
     /// The configured address can't be used.
-    #[error("'{address}' is no address that can be asked: {reason}; change it with: gently config set {key} …")]
+    #[error(
+        "'{address}' is no address that can be asked: {reason}; change it with: gently config set {key} …"
+    )]
     Address {
         /// What is configured.
         address: String,
@@ -177,7 +182,9 @@ pub enum SourceFault {
         bits: u32,
     },
     /// A block that is known at another height: somebody lies.
-    #[error("{at}: block {hash} is said to be at height {height}, and {who} at {other}; one of the two is a lie")]
+    #[error(
+        "{at}: block {hash} is said to be at height {height}, and {who} at {other}; one of the two is a lie"
+    )]
     TwoHeights {
         /// Who said it.
         at: String,
@@ -271,7 +278,8 @@ impl SourceFault {
         )
     }
 
-    /// Whether it is named to the person beside an answer of others: a lie, or a block that is too old to stand on.
+    /// Whether it is named to the person beside an answer of others: a lie, or a block that is too
+    /// old to stand on.
     pub fn is_dropped(&self) -> bool {
         self.is_lie() || matches!(self, SourceFault::Old { .. })
     }
@@ -281,7 +289,11 @@ impl SourceFault {
 fn shown(bytes: &[u8]) -> String {
     /// Enough to see what it is; a screen line has more to say.
     const SHOWN: usize = 80;
-    String::from_utf8_lossy(bytes).chars().take(SHOWN).flat_map(char::escape_default).collect()
+    String::from_utf8_lossy(bytes)
+        .chars()
+        .take(SHOWN)
+        .flat_map(char::escape_default)
+        .collect()
 }
 
 #[cfg(test)]
@@ -291,7 +303,10 @@ mod tests {
     #[test]
     fn foreign_bytes_cannot_write_on_the_screen() {
         let hostile = b"\x1b[2J<html>\r\n'\xff\xe2\x80\xae";
-        assert_eq!(shown(hostile), "\\u{1b}[2J<html>\\r\\n\\'\\u{fffd}\\u{202e}");
+        assert_eq!(
+            shown(hostile),
+            "\\u{1b}[2J<html>\\r\\n\\'\\u{fffd}\\u{202e}"
+        );
         assert_eq!(shown(&[b'a'; 500]).len(), 80);
     }
 }

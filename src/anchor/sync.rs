@@ -1,7 +1,9 @@
-//! Filling the store of headers: from a file, from one's own node, or from an explorer (format, section 8).
+//! Filling the store of headers: from a file, from one's own node, or from an explorer (format,
+//! section 8).
 //!
-//! Whoever it is from is believed nothing: the store takes a header only on top of the one before, with its work and
-//! the difficulty that the rule gives. The newest [`BURIED`] blocks stay out, since a reorganisation may replace them.
+//! Whoever it is from is believed nothing: the store takes a header only on top of the one before,
+//! with its work and the difficulty that the rule gives. The newest [`BURIED`] blocks stay out,
+//! since a reorganisation may replace them.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -33,7 +35,9 @@ pub enum SyncFault {
     #[error(transparent)]
     Source(#[from] SourceFault),
     /// A file that is no file of headers.
-    #[error("{place}: {reason}; expected 80 bytes a block, or lines of height,hash,header in the order of heights")]
+    #[error(
+        "{place}: {reason}; expected 80 bytes a block, or lines of height,hash,header in the order of heights"
+    )]
     File {
         /// Path, and line or length.
         place: String,
@@ -44,7 +48,7 @@ pub enum SyncFault {
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Synced {
+pub struct SyncResult {
     /// Headers added.
     pub added: u32,
     /// Whether all that the source has, but the newest few, is kept now.
@@ -52,9 +56,10 @@ pub struct Synced {
 }
 
 /// Told how far a run is: height of the next header, and where it will end.
-pub type Watch<'a> = &'a dyn Fn(u32, u32);
+pub type SyncProgress<'a> = &'a dyn Fn(u32, u32);
 
-/// Where a new store starts that is to hold a height: the newest block at or below it that something built in knows.
+/// Where a new store starts that is to hold a height: the newest block at or below it that
+/// something built in knows.
 pub fn start_for(network: Network, height: u32) -> u32 {
     if network != Network::Bitcoin {
         return 0;
@@ -67,8 +72,18 @@ pub fn start_for(network: Network, height: u32) -> u32 {
 }
 
 /// Takes headers from a node, in batches, up to the buried ones.
-pub async fn from_node(store: &mut HeadersStore, node: &Bitcoind, watch: Watch<'_>) -> Result<Synced, SyncFault> {
-    let end = node.tip().await?.block.height.saturating_sub(BURIED).saturating_add(1);
+pub async fn from_node(
+    store: &mut HeadersStore,
+    node: &Bitcoind,
+    watch: SyncProgress<'_>,
+) -> Result<SyncResult, SyncFault> {
+    let end = node
+        .tip()
+        .await?
+        .block
+        .height
+        .saturating_sub(BURIED)
+        .saturating_add(1);
     let first = store.next_height();
     while store.next_height() < end {
         let count = (end - store.next_height()).min(BATCH);
@@ -76,19 +91,29 @@ pub async fn from_node(store: &mut HeadersStore, node: &Bitcoind, watch: Watch<'
         store.append(&headers)?;
         watch(store.next_height(), end);
     }
-    Ok(Synced { added: store.next_height() - first, complete: true })
+    Ok(SyncResult {
+        added: store.next_height() - first,
+        complete: true,
+    })
 }
 
-/// Takes headers from an explorer, some blocks a question, while questions are left; it takes them off `left`.
+/// Takes headers from an explorer, some blocks a question, while questions are left; it takes them
+/// off `left`.
 pub async fn from_explorer(
     store: &mut HeadersStore,
     explorer: &Esplora,
     left: &mut u32,
-    watch: Watch<'_>,
-) -> Result<Synced, SyncFault> {
+    watch: SyncProgress<'_>,
+) -> Result<SyncResult, SyncFault> {
     // Before the tip was asked here, it was where a new store was to start.
     *left = left.saturating_sub(2 * TIP);
-    let end = explorer.tip().await?.block.height.saturating_sub(BURIED).saturating_add(1);
+    let end = explorer
+        .tip()
+        .await?
+        .block
+        .height
+        .saturating_sub(BURIED)
+        .saturating_add(1);
     let first = store.next_height();
     while store.next_height() < end && *left > 0 {
         let mut headers = Vec::new();
@@ -112,7 +137,10 @@ pub async fn from_explorer(
         store.append(&headers)?;
         watch(store.next_height(), end);
     }
-    Ok(Synced { added: store.next_height() - first, complete: store.next_height() >= end })
+    Ok(SyncResult {
+        added: store.next_height() - first,
+        complete: store.next_height() >= end,
+    })
 }
 
 /// Headers in a file, one after the other, from a height on.
@@ -125,20 +153,30 @@ pub struct HeadersIn {
 }
 
 impl HeadersIn {
-    /// Opens a file of 80 bytes a block from height `start` on, or of lines `height,hash,header`, which say it.
+    /// Opens a file of 80 bytes a block from height `start` on, or of lines `height,hash,header`,
+    /// which say it.
     pub fn open(path: &Path, start: u32) -> Result<Self, SyncFault> {
         let place = path.display().to_string();
-        let wrong = |reason: String| SyncFault::File { place: place.clone(), reason };
+        let wrong = |reason: String| SyncFault::File {
+            place: place.clone(),
+            reason,
+        };
         let file = File::open(path).map_err(|e| wrong(e.to_string()))?;
         let length = file.metadata().map_err(|e| wrong(e.to_string()))?.len();
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let begin = reader.fill_buf().map_err(|e| wrong(e.to_string()))?;
-        let lines =
-            begin.starts_with(b"height,") || begin.first().is_some_and(u8::is_ascii_digit) && begin.contains(&b',');
+        let lines = begin.starts_with(b"height,")
+            || begin.first().is_some_and(u8::is_ascii_digit) && begin.contains(&b',');
         if !lines && (length == 0 || !length.is_multiple_of(80)) {
             return Err(wrong(format!("{length} bytes, no multiple of 80")));
         }
-        let mut headers = HeadersIn { place, reader, lines, next: start, length };
+        let mut headers = HeadersIn {
+            place,
+            reader,
+            lines,
+            next: start,
+            length,
+        };
         if lines {
             headers.next = headers.first_height(path)?;
         }
@@ -158,18 +196,26 @@ impl HeadersIn {
             next: 0,
             length: 0,
         };
-        peek.line()?.map(|(height, _)| height).ok_or_else(|| self.wrong("no line".to_owned()))
+        peek.line()?
+            .map(|(height, _)| height)
+            .ok_or_else(|| self.wrong("no line".to_owned()))
     }
 
     fn wrong(&self, reason: String) -> SyncFault {
-        SyncFault::File { place: self.place.clone(), reason }
+        SyncFault::File {
+            place: self.place.clone(),
+            reason,
+        }
     }
 
     /// The next line's height and header.
     fn line(&mut self) -> Result<Option<(u32, Header)>, SyncFault> {
         loop {
             let mut line = String::new();
-            let read = (&mut self.reader).take(300).read_line(&mut line).map_err(|e| self.wrong(e.to_string()))?;
+            let read = (&mut self.reader)
+                .take(300)
+                .read_line(&mut line)
+                .map_err(|e| self.wrong(e.to_string()))?;
             if read == 0 {
                 return Ok(None);
             }
@@ -189,7 +235,9 @@ impl HeadersIn {
 
     fn take(&mut self) -> Result<Option<Header>, SyncFault> {
         if self.lines {
-            let Some((height, header)) = self.line()? else { return Ok(None) };
+            let Some((height, header)) = self.line()? else {
+                return Ok(None);
+            };
             if height != self.next {
                 return Err(self.wrong(format!("height {height} follows, not {}", self.next)));
             }
@@ -201,7 +249,9 @@ impl HeadersIn {
             return Ok(None);
         }
         let mut bytes = [0; 80];
-        self.reader.read_exact(&mut bytes).map_err(|e| self.wrong(e.to_string()))?;
+        self.reader
+            .read_exact(&mut bytes)
+            .map_err(|e| self.wrong(e.to_string()))?;
         self.next += 1;
         Ok(Some(Header::from_bytes(bytes)))
     }
@@ -213,8 +263,13 @@ impl HeadersIn {
     }
 }
 
-/// Takes headers from a file; those that the store has, or that are before its start, are passed over.
-pub fn from_file(store: &mut HeadersStore, mut file: HeadersIn, watch: Watch<'_>) -> Result<Synced, SyncFault> {
+/// Takes headers from a file; those that the store has, or that are before its start, are passed
+/// over.
+pub fn from_file(
+    store: &mut HeadersStore,
+    mut file: HeadersIn,
+    watch: SyncProgress<'_>,
+) -> Result<SyncResult, SyncFault> {
     let first = store.next_height();
     let end = file.next_height().saturating_add(file.about());
     let mut waiting: Vec<Header> = Vec::new();
@@ -226,7 +281,9 @@ pub fn from_file(store: &mut HeadersStore, mut file: HeadersIn, watch: Watch<'_>
             continue;
         }
         if at > first && waiting.is_empty() && store.next_height() == first {
-            return Err(file.wrong(format!("it starts at height {at}, the store goes on at {first}")));
+            return Err(file.wrong(format!(
+                "it starts at height {at}, the store goes on at {first}"
+            )));
         }
         waiting.push(header);
         if waiting.len() >= BATCH as usize + buried {
@@ -235,7 +292,10 @@ pub fn from_file(store: &mut HeadersStore, mut file: HeadersIn, watch: Watch<'_>
         }
     }
     append_but_newest(store, &mut waiting)?;
-    Ok(Synced { added: store.next_height() - first, complete: true })
+    Ok(SyncResult {
+        added: store.next_height() - first,
+        complete: true,
+    })
 }
 
 fn append_but_newest(store: &mut HeadersStore, waiting: &mut Vec<Header>) -> Result<(), SyncFault> {

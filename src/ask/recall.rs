@@ -2,7 +2,9 @@
 
 use uuid::Uuid;
 
-use crate::continuity::candidate::{Candidate, Class, Confidence, Recalled, TurnCandidate};
+use crate::continuity::candidate::{
+    Candidate, CandidateClass, Confidence, RecallResult, TurnCandidate,
+};
 use crate::continuity::words::words;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
@@ -12,7 +14,7 @@ use crate::record::item::{Item, ItemKind, ItemState};
 use crate::record::time::Seconds;
 use crate::store::{OpenDrift, Recall, StoreError, TurnRow};
 
-use super::refer::Referred;
+use super::refer::ResolvedRefs;
 use super::withheld::Withheld;
 
 /// So many artifacts beyond a ring's cap are looked at, so that what is kept out can be named.
@@ -59,7 +61,7 @@ impl std::fmt::Display for Reference {
 
 /// What whoever asks declares as context. Nothing is added to it here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Declared {
+pub struct DeclaredContext {
     /// Earlier turns.
     pub refs: Vec<Reference>,
     /// Whether it was said that there are none: then no configuration expands them.
@@ -74,16 +76,18 @@ pub fn recall(
     kernel: &Kernel,
     session: Option<Uuid>,
     text: &Clean,
-    referred: &Referred,
+    referred: &ResolvedRefs,
     deep: bool,
-) -> Result<Recalled, StoreError> {
+) -> Result<RecallResult, StoreError> {
     let question = words(text.as_str());
     let rings = kernel.rules().rings;
     let mut found = Vec::new();
     for (item, text) in store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)? {
         found.extend(text.map(|text| candidate(item, text, 0)));
     }
-    for (item, text, relevance) in store.items_like(&question, most(rings.ring1.items), MOST_PROPOSED)? {
+    for (item, text, relevance) in
+        store.items_like(&question, most(rings.ring1.items), MOST_PROPOSED)?
+    {
         found.push(candidate(item, text, relevance));
     }
     let here = session.unwrap_or_default();
@@ -98,8 +102,20 @@ pub fn recall(
             history.extend(turns.candidate(turn, relevance, "deep")?);
         }
     }
-    let Referred { context, turns: declared, kept, .. } = referred.clone();
-    Ok(Recalled { found, rivals, declared, kept, block: context.block(), deep: history })
+    let ResolvedRefs {
+        context,
+        turns: declared,
+        kept,
+        ..
+    } = referred.clone();
+    Ok(RecallResult {
+        found,
+        rivals,
+        declared,
+        kept,
+        block: context.block(),
+        deep: history,
+    })
 }
 
 fn most(cap: u64) -> u32 {
@@ -108,10 +124,13 @@ fn most(cap: u64) -> u32 {
 
 fn candidate(item: Item, text: String, relevance: u64) -> Candidate {
     let (class, confidence) = match item.kind {
-        ItemKind::Fact => (Class::Fact, Confidence::read(item.confidence.as_deref())),
-        ItemKind::Note => (Class::Note, Confidence::Low),
-        ItemKind::Decision => (Class::Decision, Confidence::High),
-        ItemKind::Intent => (Class::Intent, Confidence::High),
+        ItemKind::Fact => (
+            CandidateClass::Fact,
+            Confidence::read(item.confidence.as_deref()),
+        ),
+        ItemKind::Note => (CandidateClass::Note, Confidence::Low),
+        ItemKind::Decision => (CandidateClass::Decision, Confidence::High),
+        ItemKind::Intent => (CandidateClass::Intent, Confidence::High),
     };
     Candidate {
         id: item.id,
@@ -132,14 +151,22 @@ fn candidate(item: Item, text: String, relevance: u64) -> Candidate {
 
 /// An open drift event; its summary holds codes, no word of a reply.
 fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
-    let OpenDrift { drift, session, relevance } = open;
+    let OpenDrift {
+        drift,
+        session,
+        relevance,
+    } = open;
     let id = format!("driftwatch:{}", drift.drift_id);
     let issue = format!("{} ({}): {}", drift.class, drift.severity, drift.summary);
-    let entry = OpenItem { id: id.clone(), issue: issue.clone(), status: "open".to_owned() };
+    let entry = OpenItem {
+        id: id.clone(),
+        issue: issue.clone(),
+        status: "open".to_owned(),
+    };
     let hash = canon::digest(&entry);
     Ok(Candidate {
         id,
-        class: Class::Drift,
+        class: CandidateClass::Drift,
         text: issue,
         subject: None,
         source: Some("driftwatch".to_owned()),
@@ -148,7 +175,10 @@ fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
         counts: true,
         phase: None,
         tier: 1,
-        hash: hash.map_err(|e| StoreError::Sqlite { what: "print a drift event", reason: e.to_string() })?,
+        hash: hash.map_err(|e| StoreError::Sqlite {
+            what: "print a drift event",
+            reason: e.to_string(),
+        })?,
         relevance,
         here: session == here,
     })
@@ -158,7 +188,11 @@ fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
 fn rivals(store: &dyn Recall, found: &[Candidate]) -> Result<Vec<Candidate>, StoreError> {
     let mut rivals: Vec<Candidate> = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
-    for subject in found.iter().filter(|one| one.counts).filter_map(|one| one.subject.as_deref()) {
+    for subject in found
+        .iter()
+        .filter(|one| one.counts)
+        .filter_map(|one| one.subject.as_deref())
+    {
         if seen.contains(&subject) {
             continue;
         }
@@ -181,7 +215,10 @@ pub(super) struct Turns<'a> {
 impl<'a> Turns<'a> {
     /// Over a store.
     pub(super) fn of(store: &'a dyn Recall) -> Self {
-        Turns { store, gate: Withheld::of(store) }
+        Turns {
+            store,
+            gate: Withheld::of(store),
+        }
     }
 
     /// None for a turn without an exchange: a home that `audit verify` has to look at.
@@ -191,15 +228,23 @@ impl<'a> Turns<'a> {
         relevance: u64,
         name: &str,
     ) -> Result<Option<TurnCandidate>, StoreError> {
-        let Some(exchange) = self.store.exchange_of_turn(row.turn_id)? else { return Ok(None) };
+        let Some(exchange) = self.store.exchange_of_turn(row.turn_id)? else {
+            return Ok(None);
+        };
         let outcome = exchange.outcome.as_ref();
         let (line, hash) = if row.by_user {
             (Some(exchange.prompt_line), Some(exchange.prompt_commitment))
         } else {
-            (outcome.map(|o| o.outcome_line), outcome.and_then(|o| o.response_commitment))
+            (
+                outcome.map(|o| o.outcome_line),
+                outcome.and_then(|o| o.response_commitment),
+            )
         };
-        let (Some(line), Some(hash)) = (line, hash) else { return Ok(None) };
-        let withheld = exchange.decision == "deny" || (!row.by_user && self.gate.answer_of(&exchange)?);
+        let (Some(line), Some(hash)) = (line, hash) else {
+            return Ok(None);
+        };
+        let withheld =
+            exchange.decision == "deny" || (!row.by_user && self.gate.answer_of(&exchange)?);
         Ok(Some(TurnCandidate {
             turn: row.turn_id,
             by_user: row.by_user,

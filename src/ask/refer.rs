@@ -1,7 +1,9 @@
-//! What a question declares as its context, and what the record has of it: the client's part, and the looking up.
+//! What a question declares as its context, and what the record has of it: the client's part, and
+//! the looking up.
 //!
-//! The client declares ids; the core resolves them and adds none. `last:N` is declared here, as the ids of what was said
-//! in the last N turns before the question, on its way back to the thread's first.
+//! The client declares ids; the core resolves them and adds none. `last:N` is declared here, as the
+//! ids of what was said in the last N turns before the question, on its way back to the thread's
+//! first.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,28 +12,30 @@ use uuid::Uuid;
 
 use crate::continuity::candidate::TurnCandidate;
 use crate::continuity::declared::TurnContext;
-use crate::continuity::gates::{Kept, gate_turn};
-use crate::continuity::refs::{Found, Lookup};
+use crate::continuity::gates::{ExclusionReason, gate_turn};
+use crate::continuity::refs::{Lookup, NamedRecord};
 use crate::govern::kernel::Kernel;
 use crate::govern::policy::Topics;
 use crate::govern::sanitize::redact;
 use crate::record::bundle::NamedHash;
 use crate::record::context::config::{ContextConfig, EmptyRefs};
 use crate::record::context::event::{
-    Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
+    Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
+    PolicyName, PolicyVerdict, Reason, ThreadEvent,
 };
 use crate::record::context::json::JsonFault;
-use crate::record::context::spec::{DeclaredRef, Effect, Resolved};
+use crate::record::context::spec::{DeclaredRef, ResolvedContext, RuleEffect};
 use crate::record::context::turn::Counts;
 use crate::record::time::Seconds;
 use crate::recorder::{POLICY, thread_id};
-use crate::store::{EventRow, Read, Recall, SessionRow, StoreError};
+use crate::store::{EventRow, ReadStore, Recall, SessionRow, StoreError};
 
-use super::recall::{Declared, Reference, Turns};
+use super::recall::{DeclaredContext, Reference, Turns};
 
-/// Where a question stands: as it was asked for, or in its session's own thread, behind the newest turn.
+/// Where a question stands: as it was asked for, or in its session's own thread, behind the newest
+/// turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct ThreadPosition {
     /// The thread; none for the session's own.
     pub thread: Option<Uuid>,
     /// The turn that it replies to; none for the thread's newest.
@@ -40,14 +44,15 @@ pub struct Standing {
 
 /// What was declared for a question, resolved, with what people are told of it.
 #[derive(Clone, Debug)]
-pub struct Referred {
+pub struct ResolvedRefs {
     /// The context.
     pub context: TurnContext,
     /// The resolved turns, by `event_index`.
     pub turns: Vec<TurnCandidate>,
     /// Ids that were kept out, with the rule.
     pub kept: Vec<(String, String)>,
-    /// How many turns of `last:N` were not declared, as the configuration allows no more references.
+    /// How many turns of `last:N` were not declared, as the configuration allows no more
+    /// references.
     pub unfit: u64,
 }
 
@@ -59,31 +64,75 @@ pub fn refer(
     store: &dyn Recall,
     (kernel, config): (&Kernel, &ContextConfig),
     session: Option<&SessionRow>,
-    standing: Standing,
-    declared: &Declared,
-) -> Result<Referred, StoreError> {
+    standing: ThreadPosition,
+    declared: &DeclaredContext,
+) -> Result<ResolvedRefs, StoreError> {
     // Without a session there is no thread yet: nothing can be referred to.
-    let own = session.map(|session| thread_id(session.id, 0)).unwrap_or_default();
+    let own = session
+        .map(|session| thread_id(session.id, 0))
+        .unwrap_or_default();
     let thread = standing.thread.unwrap_or(own);
     let parent = match standing.parent {
         Some(parent) => Some(parent),
         None => store.newest_turn(thread)?,
     };
-    let Declaration { ids: labelled, unfit } = declare(store, config, parent, declared)?;
-    let refs: Vec<DeclaredRef> = labelled.iter().map(|(id, _)| DeclaredRef::event(id.clone())).collect();
+    let Declaration {
+        ids: labelled,
+        unfit,
+    } = declare(store, config, parent, declared)?;
+    let refs: Vec<DeclaredRef> = labelled
+        .iter()
+        .map(|(id, _)| DeclaredRef::event(id.clone()))
+        .collect();
     let topics = Topics::of(kernel.policy());
-    let record = Record { turns: RefCell::new(Turns::of(store)), store, topics, found: RefCell::default() };
-    let context = TurnContext::resolve(config, (thread, parent), &refs, kernel.rules().rings.declared(), &record)?;
+    let record = RecordLookup {
+        turns: RefCell::new(Turns::of(store)),
+        store,
+        topics,
+        found: RefCell::default(),
+    };
+    let context = TurnContext::resolve(
+        config,
+        (thread, parent),
+        &refs,
+        kernel.rules().rings.declared(),
+        &record,
+    )?;
     let mut found = record.found.into_inner();
     let mut turns = Vec::new();
-    for (reference, event) in context.resolved().into_iter().flat_map(Resolved::shown) {
-        let label = labelled.iter().find(|(id, _)| *id == reference.ref_id).map(|(_, label)| label.clone());
-        let candidate = event.place().id.parse().ok().and_then(|id| found.remove(&id));
-        turns.extend(candidate.map(|turn| TurnCandidate { declared: label.unwrap_or_default(), ..turn }));
+    for (reference, event) in context
+        .resolved()
+        .into_iter()
+        .flat_map(ResolvedContext::shown)
+    {
+        let label = labelled
+            .iter()
+            .find(|(id, _)| *id == reference.ref_id)
+            .map(|(_, label)| label.clone());
+        let candidate = event
+            .place()
+            .id
+            .parse()
+            .ok()
+            .and_then(|id| found.remove(&id));
+        turns.extend(candidate.map(|turn| TurnCandidate {
+            declared: label.unwrap_or_default(),
+            ..turn
+        }));
     }
-    let left = context.transformations().iter().filter(|made| made.effect == Effect::LeftOut);
-    let kept = left.map(|made| (made.ref_id.clone(), made.rule.clone())).collect();
-    Ok(Referred { context, turns, kept, unfit })
+    let left = context
+        .transformations()
+        .iter()
+        .filter(|made| made.effect == RuleEffect::LeftOut);
+    let kept = left
+        .map(|made| (made.ref_id.clone(), made.rule.clone()))
+        .collect();
+    Ok(ResolvedRefs {
+        context,
+        turns,
+        kept,
+        unfit,
+    })
 }
 
 /// What a question declares.
@@ -97,23 +146,35 @@ struct Declaration {
 /// Longest id that is declared as it was typed, in characters.
 const MOST_TYPED: usize = 200;
 
-/// The ids that are declared. Which they are depends on the turns before and what policy said of them, never on whether or
-/// what a model answered: a turn takes the room of two references, and is declared by two where it was allowed.
+/// The ids that are declared. Which they are depends on the turns before and what policy said of
+/// them, never on whether or what a model answered: a turn takes the room of two references, and is
+/// declared by two where it was allowed.
 fn declare(
     store: &dyn Recall,
     config: &ContextConfig,
     parent: Option<Uuid>,
-    declared: &Declared,
+    declared: &DeclaredContext,
 ) -> Result<Declaration, StoreError> {
     let mut ids: Vec<(String, String)> = Vec::new();
     let rules = config.rules();
-    let expanded = declared.refs.is_empty() && !declared.none && rules.empty_refs_policy == EmptyRefs::Expand;
-    let expansion = [Reference::Last(u32::try_from(rules.expand_last_n).unwrap_or(u32::MAX))];
-    let refs = if expanded { &expansion[..] } else { &declared.refs };
+    let expanded =
+        declared.refs.is_empty() && !declared.none && rules.empty_refs_policy == EmptyRefs::Expand;
+    let expansion = [Reference::Last(
+        u32::try_from(rules.expand_last_n).unwrap_or(u32::MAX),
+    )];
+    let refs = if expanded {
+        &expansion[..]
+    } else {
+        &declared.refs
+    };
     for reference in refs {
         match reference {
             Reference::Last(_) => {}
-            Reference::Exchange(id) => ids.extend(said(store, *id)?.into_iter().map(|id| (id, "exchange".to_owned()))),
+            Reference::Exchange(id) => ids.extend(
+                said(store, *id)?
+                    .into_iter()
+                    .map(|id| (id, "exchange".to_owned())),
+            ),
             // What names nothing is declared as it was typed; it may hold anything.
             Reference::Id(id) => {
                 let typed: String = redact(id).clean.as_str().chars().take(MOST_TYPED).collect();
@@ -121,9 +182,12 @@ fn declare(
             }
         }
     }
-    // What is named one by one comes first; the last turns take the room that is left, two references each.
+    // What is named one by one comes first; the last turns take the room that is left, two
+    // references each.
     let mut unfit = 0;
-    let mut room = rules.max_refs.saturating_sub(u64::try_from(ids.len()).unwrap_or(u64::MAX));
+    let mut room = rules
+        .max_refs
+        .saturating_sub(u64::try_from(ids.len()).unwrap_or(u64::MAX));
     for (reference, most) in refs.iter().filter_map(|one| Some((one, one.last()?))) {
         let (last, left) = last(store, parent, most, &mut room)?;
         unfit += left;
@@ -132,21 +196,36 @@ fn declare(
     Ok(Declaration { ids, unfit })
 }
 
-/// What a turn is declared by: its INTENT and its EXECUTION. One that was allowed and has no answer, or none yet, is named
-/// twice, so that no limit tells it from one that has; what was denied never has one. A turn from before threads is
-/// declared by its own id, and the core says that it has no events.
+/// What a turn is declared by: its INTENT and its EXECUTION. One that was allowed and has no
+/// answer, or none yet, is named twice, so that no limit tells it from one that has; what was
+/// denied never has one. A turn from before threads is declared by its own id, and the core says
+/// that it has no events.
 fn said(store: &dyn Recall, turn: Uuid) -> Result<Vec<String>, StoreError> {
     let events = store.events_of(turn)?;
-    let of = |kind| events.iter().find(|event| event.kind == kind).map(|event| event.event.to_string());
-    let Some(intent) = of(Kind::Intent) else { return Ok(vec![turn.to_string()]) };
-    let denied = store.exchange(turn)?.is_some_and(|exchange| exchange.decision == "deny");
-    let answer = of(Kind::Execution).or((!denied).then(|| turn.to_string()));
+    let of = |kind| {
+        events
+            .iter()
+            .find(|event| event.kind == kind)
+            .map(|event| event.event.to_string())
+    };
+    let Some(intent) = of(EventKind::Intent) else {
+        return Ok(vec![turn.to_string()]);
+    };
+    let denied = store
+        .exchange(turn)?
+        .is_some_and(|exchange| exchange.decision == "deny");
+    let answer = of(EventKind::Execution).or((!denied).then(|| turn.to_string()));
     Ok([Some(intent), answer].into_iter().flatten().collect())
 }
 
-/// Events of the last `most` turns on the way from a turn back to the first of its thread, as far as there is room for
-/// two references a turn; and how many turns had none.
-fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32, room: &mut u64) -> Result<(Vec<String>, u64), StoreError> {
+/// Events of the last `most` turns on the way from a turn back to the first of its thread, as far
+/// as there is room for two references a turn; and how many turns had none.
+fn last(
+    store: &dyn Recall,
+    parent: Option<Uuid>,
+    most: u32,
+    room: &mut u64,
+) -> Result<(Vec<String>, u64), StoreError> {
     let most = usize::try_from(most).unwrap_or(usize::MAX).min(MOST_BACK);
     let (mut ids, mut next, mut unfit) = (Vec::new(), parent, 0);
     for _ in 0..most {
@@ -156,11 +235,17 @@ fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32, room: &mut u64) -> 
             1 => {
                 // The question alone.
                 unfit += 1;
-                let intent = store.events_of(turn)?.into_iter().find(|event| event.kind == Kind::Intent);
+                let intent = store
+                    .events_of(turn)?
+                    .into_iter()
+                    .find(|event| event.kind == EventKind::Intent);
                 ids.extend(intent.map(|event| event.event.to_string()));
             }
             _ => {
-                let events = store.events_of(turn)?.into_iter().filter(|event| event.kind != Kind::Decision);
+                let events = store
+                    .events_of(turn)?
+                    .into_iter()
+                    .filter(|event| event.kind != EventKind::Decision);
                 ids.extend(events.map(|event| event.event.to_string()));
             }
         }
@@ -171,13 +256,18 @@ fn last(store: &dyn Recall, parent: Option<Uuid>, most: u32, room: &mut u64) -> 
 }
 
 /// What policy counts at this moment.
-pub fn count(store: &dyn Recall, kernel: &Kernel, context: &TurnContext, now: Seconds) -> Result<Counts, StoreError> {
+pub fn count(
+    store: &dyn Recall,
+    kernel: &Kernel,
+    context: &TurnContext,
+    now: Seconds,
+) -> Result<Counts, StoreError> {
     let as_of = store.head()?.lines;
     counted(store, kernel, context.thread(), as_of, now)
 }
 
 /// What policy would have counted when the log had so many lines and the clock showed `at`.
-pub fn counted<R: Read + ?Sized>(
+pub fn counted<R: ReadStore + ?Sized>(
     store: &R,
     kernel: &Kernel,
     thread: Uuid,
@@ -186,8 +276,14 @@ pub fn counted<R: Read + ?Sized>(
 ) -> Result<Counts, StoreError> {
     let windows = kernel.policy().windows();
     let since = |seconds: u64| at.before(seconds);
-    let recent = windows.rate.map(|seconds| store.intents_since(since(seconds), as_of)).transpose()?;
-    let spent = windows.budget.map(|seconds| store.intents_since(since(seconds), as_of)).transpose()?;
+    let recent = windows
+        .rate
+        .map(|seconds| store.intents_since(since(seconds), as_of))
+        .transpose()?;
+    let spent = windows
+        .budget
+        .map(|seconds| store.intents_since(since(seconds), as_of))
+        .transpose()?;
     Ok(Counts {
         as_of,
         at,
@@ -198,7 +294,7 @@ pub fn counted<R: Read + ?Sized>(
 }
 
 /// The record as the core looks ids up in it.
-struct Record<'a> {
+struct RecordLookup<'a> {
     store: &'a dyn Recall,
     turns: RefCell<Turns<'a>>,
     /// What no answer that is shown may be about; of a question policy decides.
@@ -206,11 +302,13 @@ struct Record<'a> {
     found: RefCell<HashMap<Uuid, TurnCandidate>>,
 }
 
-impl Lookup for Record<'_> {
+impl Lookup for RecordLookup<'_> {
     type Error = StoreError;
 
-    fn event(&self, id: &str) -> Result<Option<Found>, StoreError> {
-        let Ok(uuid) = id.parse::<Uuid>() else { return Ok(None) };
+    fn event(&self, id: &str) -> Result<Option<NamedRecord>, StoreError> {
+        let Ok(uuid) = id.parse::<Uuid>() else {
+            return Ok(None);
+        };
         // One id has one spelling.
         if uuid.to_string() != id {
             return Ok(None);
@@ -218,24 +316,31 @@ impl Lookup for Record<'_> {
         let own = self.store.event(uuid)?;
         let row = match own {
             Some(row) => Some(row),
-            None => self.store.events_of(uuid)?.into_iter().find(|event| event.kind == Kind::Intent),
+            None => self
+                .store
+                .events_of(uuid)?
+                .into_iter()
+                .find(|event| event.kind == EventKind::Intent),
         };
         row.map(|row| self.found(row)).transpose()
     }
 }
 
-impl Record<'_> {
-    fn found(&self, row: EventRow) -> Result<Found, StoreError> {
-        let place = Place {
+impl RecordLookup<'_> {
+    fn found(&self, row: EventRow) -> Result<NamedRecord, StoreError> {
+        let place = EventPosition {
             index: row.index,
             id: row.event.to_string(),
             turn_id: row.turn.to_string(),
             thread_id: row.thread.to_string(),
         };
-        if row.kind == Kind::Decision {
+        if row.kind == EventKind::Decision {
             return Ok(match decision(self.store, &row, place.clone())? {
-                Some(event) => Found::from(event),
-                None => Found { event: Event::without_text(row.kind, place), kept: Some(Kept::Erased) },
+                Some(event) => NamedRecord::from(event),
+                None => NamedRecord {
+                    event: ThreadEvent::without_text(row.kind, place),
+                    kept: Some(ExclusionReason::Erased),
+                },
             });
         }
         let missing = || StoreError::Corrupt {
@@ -244,48 +349,87 @@ impl Record<'_> {
             actual: row.event.to_string(),
         };
         let turn = self.store.turn(row.event)?.ok_or_else(missing)?;
-        let exchange = self.store.exchange_of_turn(row.event)?.ok_or_else(missing)?;
-        let candidate = self.turns.borrow_mut().candidate(turn, 0, "event")?.ok_or_else(missing)?;
-        let kept = gate_turn(&candidate, |text| row.kind == Kind::Execution && self.topics.forbid(text));
+        let exchange = self
+            .store
+            .exchange_of_turn(row.event)?
+            .ok_or_else(missing)?;
+        let candidate = self
+            .turns
+            .borrow_mut()
+            .candidate(turn, 0, "event")?
+            .ok_or_else(missing)?;
+        let kept = gate_turn(&candidate, |text| {
+            row.kind == EventKind::Execution && self.topics.forbid(text)
+        });
         let event = match candidate.text.clone() {
             Some(text) => said_event(row.kind, place, text, &exchange.model).map_err(undigested)?,
-            None => Event::without_text(row.kind, place),
+            None => ThreadEvent::without_text(row.kind, place),
         };
         self.found.borrow_mut().insert(row.event, candidate);
-        Ok(Found { event: event.with_denied(exchange.decision == "deny"), kept })
+        Ok(NamedRecord {
+            event: event.with_denied(exchange.decision == "deny"),
+            kept,
+        })
     }
 }
 
 fn undigested(e: JsonFault) -> StoreError {
-    StoreError::Sqlite { what: "digest an event", reason: e.to_string() }
+    StoreError::Sqlite {
+        what: "digest an event",
+        reason: e.to_string(),
+    }
 }
 
 /// An INTENT or EXECUTION from its text.
-pub fn said_event(kind: Kind, place: Place, text: String, model: &str) -> Result<Event, JsonFault> {
+pub fn said_event(
+    kind: EventKind,
+    place: EventPosition,
+    text: String,
+    model: &str,
+) -> Result<ThreadEvent, JsonFault> {
     Ok(match kind {
-        Kind::Execution => Event::Execution(Execution::new(place, text, model)?),
-        _ => Event::Intent(Intent::new(place, text)?),
+        EventKind::Execution => ThreadEvent::Execution(Execution::new(place, text, model)?),
+        _ => ThreadEvent::Intent(IntentPayload::new(place, text)?),
     })
 }
 
 /// A DECISION from its turn's row; none when its digest is erased.
-fn decision(store: &dyn Recall, row: &EventRow, place: Place) -> Result<Option<Event>, StoreError> {
-    let (Some(turn), Some(exchange)) = (store.thread_turn(row.turn)?, store.exchange(row.turn)?) else {
+fn decision(
+    store: &dyn Recall,
+    row: &EventRow,
+    place: EventPosition,
+) -> Result<Option<ThreadEvent>, StoreError> {
+    let (Some(turn), Some(exchange)) = (store.thread_turn(row.turn)?, store.exchange(row.turn)?)
+    else {
         return Ok(None);
     };
     let session = store.session_of(exchange.session)?;
-    let (Some(session), Some(_)) = (session, row.digest) else { return Ok(None) };
-    let codes: Vec<String> = serde_json::from_str(&turn.reasons).map_err(|e| StoreError::Corrupt {
-        place: "thread_turn.reasons",
-        expected: "a list",
-        actual: e.to_string(),
-    })?;
-    let normative = Normative {
-        boundary: Boundary { context_config_digest: NamedHash(turn.config_digest) },
-        context_digest: turn.context_digest.map(NamedHash),
-        policy: Policy { policy_id: POLICY.to_owned(), policy_version: NamedHash(session.kernel_hash) },
-        reasons: codes.into_iter().map(|code| Reason { code }).collect(),
-        result: if exchange.decision == "deny" { Verdict::Deny } else { Verdict::Allow },
+    let (Some(session), Some(_)) = (session, row.digest) else {
+        return Ok(None);
     };
-    Ok(Some(Event::Decision(Decision::new(place, &normative).map_err(undigested)?)))
+    let codes: Vec<String> =
+        serde_json::from_str(&turn.reasons).map_err(|e| StoreError::Corrupt {
+            place: "thread_turn.reasons",
+            expected: "a list",
+            actual: e.to_string(),
+        })?;
+    let normative = NormativeFields {
+        boundary: Boundary {
+            context_config_digest: NamedHash(turn.config_digest),
+        },
+        context_digest: turn.context_digest.map(NamedHash),
+        policy: PolicyName {
+            policy_id: POLICY.to_owned(),
+            policy_version: NamedHash(session.kernel_hash),
+        },
+        reasons: codes.into_iter().map(|code| Reason { code }).collect(),
+        result: if exchange.decision == "deny" {
+            PolicyVerdict::Deny
+        } else {
+            PolicyVerdict::Allow
+        },
+    };
+    Ok(Some(ThreadEvent::Decision(
+        DecisionPayload::new(place, &normative).map_err(undigested)?,
+    )))
 }

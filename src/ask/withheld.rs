@@ -1,7 +1,9 @@
-//! The one gate before an answer that its kernel blocks: whoever shows or sends an answer on record asks here first.
+//! The one gate before an answer that its kernel blocks: whoever shows or sends an answer on record
+//! asks here first.
 //!
-//! Nothing on record says *withheld*: it follows from the drift of the exchange and the kernel of its session, which are
-//! evidence. A kernel that can't be read blocks, so that nothing is shown on a guess.
+//! Nothing on record says *withheld*: it follows from the drift of the exchange and the kernel of
+//! its session, which are evidence. A kernel that can't be read blocks, so that nothing is shown on
+//! a guess.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,24 +11,27 @@ use std::collections::hash_map::Entry;
 
 use uuid::Uuid;
 
-use crate::govern::drift::{DriftClass, Effect, rule_of};
+use crate::govern::drift::{DriftClass, DriftEffect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::hash::Hash32;
-use crate::store::{DriftRow, ExchangeRow, Read, StoreError};
+use crate::store::{DriftRow, ExchangeRow, ReadStore, StoreError};
 
 /// What stands in the place of a withheld answer.
 pub const WITHHELD: &str = "withheld: the kernel blocks this drift";
 
 /// Which answers are withheld, with the kernels that say so.
 pub struct Withheld<'a> {
-    store: &'a dyn Read,
+    store: &'a dyn ReadStore,
     kernels: RefCell<HashMap<Hash32, Option<Kernel>>>,
 }
 
 impl<'a> Withheld<'a> {
     /// Over a store.
-    pub fn of(store: &'a dyn Read) -> Self {
-        Withheld { store, kernels: RefCell::default() }
+    pub fn of(store: &'a dyn ReadStore) -> Self {
+        Withheld {
+            store,
+            kernels: RefCell::default(),
+        }
     }
 
     /// Whether the answer of an exchange is withheld; false for one without an answer.
@@ -35,7 +40,9 @@ impl<'a> Withheld<'a> {
         if drift.is_empty() {
             return Ok(false);
         }
-        let Some(session) = self.store.session_of(exchange.session)? else { return Ok(true) };
+        let Some(session) = self.store.session_of(exchange.session)? else {
+            return Ok(true);
+        };
         let mut kernels = self.kernels.borrow_mut();
         let kernel = match kernels.entry(session.kernel_hash) {
             Entry::Occupied(known) => known.into_mut(),
@@ -45,22 +52,30 @@ impl<'a> Withheld<'a> {
             }
         };
         let kernel = kernel.as_ref();
-        Ok(drift.iter().any(|event| kernel.is_none_or(|kernel| blocks(kernel, event))))
+        Ok(drift
+            .iter()
+            .any(|event| kernel.is_none_or(|kernel| blocks(kernel, event))))
     }
 
     /// Whether a turn's text is a withheld answer: false for what a person asked.
     pub fn turn(&self, turn: Uuid) -> Result<bool, StoreError> {
-        let Some(exchange) = self.store.exchange_of_turn(turn)? else { return Ok(false) };
+        let Some(exchange) = self.store.exchange_of_turn(turn)? else {
+            return Ok(false);
+        };
         Ok(exchange.turn_user != turn && self.answer_of(&exchange)?)
     }
 
     /// The same by an exchange's id; false for one that is not here.
     pub fn answer_called(&self, exchange: Uuid) -> Result<bool, StoreError> {
-        self.store.exchange(exchange)?.map_or(Ok(false), |exchange| self.answer_of(&exchange))
+        self.store
+            .exchange(exchange)?
+            .map_or(Ok(false), |exchange| self.answer_of(&exchange))
     }
 }
 
 fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {
-    let known = DriftClass::ALL.into_iter().find(|known| known.name() == event.class);
-    known.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == Effect::Block)
+    let known = DriftClass::ALL
+        .into_iter()
+        .find(|known| known.name() == event.class);
+    known.is_none_or(|class| kernel.drift(class, rule_of(&event.summary)).1 == DriftEffect::Block)
 }

@@ -10,8 +10,8 @@ use crate::home::CONTEXT;
 use crate::keys::{KeyError, sealed};
 use crate::record::canon;
 use crate::record::time::Seconds;
-use crate::recorder::{CHECKPOINT, Paths, Restored};
-use crate::store::Read as _;
+use crate::recorder::{CHECKPOINT, Paths, RestoreRecord};
+use crate::store::ReadStore as _;
 use crate::store::sqlite::Sqlite;
 
 /// The largest manifest that is read; ours has some 250 bytes.
@@ -30,15 +30,22 @@ pub struct Back {
 
 /// Restores a backup as the home `root`, which must be absent or an empty directory.
 ///
-/// Everything is unpacked beside it, read to the authenticated end, checked against the manifest, synced,
-/// marked as restored, and only then given its name. After an error nothing is at `root`.
-pub fn restore(file: &Path, root: &Path, passphrase: &str, now: Seconds) -> Result<Back, BackupError> {
+/// Everything is unpacked beside it, read to the authenticated end, checked against the manifest,
+/// synced, marked as restored, and only then given its name. After an error nothing is at `root`.
+pub fn restore(
+    file: &Path,
+    root: &Path,
+    passphrase: &str,
+    now: Seconds,
+) -> Result<Back, BackupError> {
     let free = match fs::read_dir(root) {
         Ok(mut entries) => entries.next().is_none(),
         Err(e) => e.kind() == io::ErrorKind::NotFound,
     };
     if !free {
-        return Err(BackupError::HomeThere { path: root.to_owned() });
+        return Err(BackupError::HomeThere {
+            path: root.to_owned(),
+        });
     }
     let opened = File::open(file).map_err(io_error("open", file))?;
     let place = file.display().to_string();
@@ -50,31 +57,61 @@ pub fn restore(file: &Path, root: &Path, passphrase: &str, now: Seconds) -> Resu
     private_dir(&folder.0)?;
     let (manifest, files) = unpack(stream, &folder.0, &place)?;
     let database = check(&folder.0, &manifest, &place)?;
-    let restored = Restored { restored_at: now, made_at: manifest.made_at, lines: manifest.lines, head: manifest.head };
-    restored.mark(&folder.0).map_err(io_error("mark as restored", &folder.0))?;
-    File::open(&folder.0).and_then(|dir| dir.sync_all()).map_err(io_error("sync", &folder.0))?;
+    let restored = RestoreRecord {
+        restored_at: now,
+        made_at: manifest.made_at,
+        lines: manifest.lines,
+        head: manifest.head,
+    };
+    restored
+        .mark(&folder.0)
+        .map_err(io_error("mark as restored", &folder.0))?;
+    File::open(&folder.0)
+        .and_then(|dir| dir.sync_all())
+        .map_err(io_error("sync", &folder.0))?;
     fs::rename(&folder.0, root).map_err(io_error("rename the restored home to", root))?;
     if let Some(parent) = root.parent() {
-        File::open(parent).and_then(|dir| dir.sync_all()).map_err(io_error("sync", parent))?;
+        File::open(parent)
+            .and_then(|dir| dir.sync_all())
+            .map_err(io_error("sync", parent))?;
     }
-    Ok(Back { manifest, files, database })
+    Ok(Back {
+        manifest,
+        files,
+        database,
+    })
 }
 
-/// Unpacks everything and reads on to the end of the encryption, which alone shows that nothing was cut.
+/// Unpacks everything and reads on to the end of the encryption, which alone shows that nothing was
+/// cut.
 fn unpack(stream: impl Read, folder: &Path, place: &str) -> Result<(Manifest, u64), BackupError> {
-    let broken = |e: io::Error| BackupError::Key(KeyError::Sealed { place: place.to_owned(), reason: e.to_string() });
-    let foreign = |what: String| BackupError::Foreign { place: place.to_owned(), what };
+    let broken = |e: io::Error| {
+        BackupError::Key(KeyError::Sealed {
+            place: place.to_owned(),
+            reason: e.to_string(),
+        })
+    };
+    let foreign = |what: String| BackupError::Foreign {
+        place: place.to_owned(),
+        what,
+    };
     let mut archive = tar::Archive::new(stream);
     let (mut manifest, mut files) = (None, 0);
     for entry in archive.entries().map_err(broken)? {
         let mut entry = entry.map_err(broken)?;
         let path = entry.path().map_err(broken)?.into_owned();
         if !entry.header().entry_type().is_file() {
-            return Err(foreign(format!("'{}', which is not a file", path.display())));
+            return Err(foreign(format!(
+                "'{}', which is not a file",
+                path.display()
+            )));
         }
         if manifest.is_none() {
             if path != Path::new(MANIFEST) {
-                return Err(foreign(format!("'{}' where {MANIFEST} belongs", path.display())));
+                return Err(foreign(format!(
+                    "'{}' where {MANIFEST} belongs",
+                    path.display()
+                )));
             }
             manifest = Some(read_manifest(&mut entry).map_err(foreign)?);
             continue;
@@ -82,8 +119,8 @@ fn unpack(stream: impl Read, folder: &Path, place: &str) -> Result<(Manifest, u6
         let inside = inside(&path).ok_or_else(|| foreign(format!("'{}'", path.display())))?;
         let mode = entry.header().mode().map_err(broken)? & 0o777;
         write(&mut entry, folder, &inside, mode).map_err(|e| match e {
-            Fault::Read(e) => broken(e),
-            Fault::Write(e) => e,
+            RestoreFault::Read(e) => broken(e),
+            RestoreFault::Write(e) => e,
         })?;
         files += 1;
     }
@@ -94,12 +131,19 @@ fn unpack(stream: impl Read, folder: &Path, place: &str) -> Result<(Manifest, u6
 
 fn read_manifest(entry: &mut impl Read) -> Result<Manifest, String> {
     let mut text = Vec::new();
-    entry.take(MAX_MANIFEST).read_to_end(&mut text).map_err(|e| e.to_string())?;
-    let manifest: Manifest = canon::parse(&text).map_err(|e| format!("a {MANIFEST} that can't be read ({e})"))?;
+    entry
+        .take(MAX_MANIFEST)
+        .read_to_end(&mut text)
+        .map_err(|e| e.to_string())?;
+    let manifest: Manifest =
+        canon::parse(&text).map_err(|e| format!("a {MANIFEST} that can't be read ({e})"))?;
     if manifest.format == FORMAT {
         return Ok(manifest);
     }
-    Err(format!("a backup of format '{}', not '{FORMAT}'", manifest.format))
+    Err(format!(
+        "a backup of format '{}', not '{FORMAT}'",
+        manifest.format
+    ))
 }
 
 /// A path that belongs into a home, made of plain names only.
@@ -119,21 +163,28 @@ fn inside(path: &Path) -> Option<PathBuf> {
     (plain && fits).then(|| path.to_owned())
 }
 
-enum Fault {
+enum RestoreFault {
     Read(io::Error),
     Write(BackupError),
 }
 
-fn write(entry: &mut impl Read, folder: &Path, inside: &Path, mode: u32) -> Result<(), Fault> {
+fn write(
+    entry: &mut impl Read,
+    folder: &Path,
+    inside: &Path,
+    mode: u32,
+) -> Result<(), RestoreFault> {
     let path = folder.join(inside);
     let parent = path.parent().unwrap_or(folder);
-    private_dirs(parent, folder).map_err(Fault::Write)?;
-    let mut file = private_file(&path).map_err(Fault::Write)?;
-    let failed = |e: io::Error| Fault::Write(io_error("write", &path)(e));
+    private_dirs(parent, folder).map_err(RestoreFault::Write)?;
+    let mut file = private_file(&path).map_err(RestoreFault::Write)?;
+    let failed = |e: io::Error| RestoreFault::Write(io_error("write", &path)(e));
     let mut buffer = vec![0; 64 * 1024];
     loop {
-        let count = entry.read(&mut buffer).map_err(Fault::Read)?;
-        let Some(chunk) = buffer.get(..count).filter(|chunk| !chunk.is_empty()) else { break };
+        let count = entry.read(&mut buffer).map_err(RestoreFault::Read)?;
+        let Some(chunk) = buffer.get(..count).filter(|chunk| !chunk.is_empty()) else {
+            break;
+        };
         io::Write::write_all(&mut file, chunk).map_err(failed)?;
     }
     file.sync_all().map_err(failed)?;
@@ -169,9 +220,18 @@ fn set_mode(_: &Path, _: u32) -> io::Result<()> {
 
 /// Holds what was unpacked against the manifest; what an empty folder of git's needs is made.
 fn check(folder: &Path, manifest: &Manifest, place: &str) -> Result<String, BackupError> {
-    let paths = Paths { root: folder.to_owned() };
-    let foreign = |what: String| BackupError::Foreign { place: place.to_owned(), what };
-    for (part, path) in [("gently.db", paths.database()), ("audit.log", paths.log()), ("keys", folder.join("keys"))] {
+    let paths = Paths {
+        root: folder.to_owned(),
+    };
+    let foreign = |what: String| BackupError::Foreign {
+        place: place.to_owned(),
+        what,
+    };
+    for (part, path) in [
+        ("gently.db", paths.database()),
+        ("audit.log", paths.log()),
+        ("keys", folder.join("keys")),
+    ] {
         if !path.exists() {
             return Err(foreign(format!("no {part}")));
         }
@@ -182,7 +242,10 @@ fn check(folder: &Path, manifest: &Manifest, place: &str) -> Result<String, Back
     let store = Sqlite::open(&paths.database())?;
     let head = store.head()?;
     if (head.lines, head.hash) != (manifest.lines, manifest.head) {
-        return Err(foreign(format!("a database of {} lines, its {MANIFEST} says {}", head.lines, manifest.lines)));
+        return Err(foreign(format!(
+            "a database of {} lines, its {MANIFEST} says {}",
+            head.lines, manifest.lines
+        )));
     }
     Ok(store.integrity()?)
 }
@@ -202,14 +265,27 @@ mod tests {
 
     #[test]
     fn only_parts_of_a_home_are_unpacked() {
-        for fine in
-            ["gently.toml", "audit.log", "audit.checkpoint", "gently.db", "keys/auth.key", "ledger.git/refs/heads/main"]
-        {
+        for fine in [
+            "gently.toml",
+            "audit.log",
+            "audit.checkpoint",
+            "gently.db",
+            "keys/auth.key",
+            "ledger.git/refs/heads/main",
+        ] {
             assert!(inside(Path::new(fine)).is_some(), "{fine}");
         }
-        for wrong in
-            ["", "/etc/passwd", "../x", "keys/../../x", "keys", "gently.db/x", "writer.lock", "x", "restored.toml"]
-        {
+        for wrong in [
+            "",
+            "/etc/passwd",
+            "../x",
+            "keys/../../x",
+            "keys",
+            "gently.db/x",
+            "writer.lock",
+            "x",
+            "restored.toml",
+        ] {
             assert!(inside(Path::new(wrong)).is_none(), "{wrong}");
         }
     }

@@ -1,4 +1,5 @@
-//! `gently action`: actuation intents on record. They are shown; there is nothing that carries them out.
+//! `gently action`: actuation intents on record. They are shown; there is nothing that carries them
+//! out.
 
 use serde_json::{Value, json};
 
@@ -8,31 +9,37 @@ use crate::record::entry::Line;
 use crate::record::exchange::ArtifactDoc;
 use crate::recorder::{ACTION, AWAITING, Action, REPLY};
 use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRow, Read, StoreError};
+use crate::store::{ArtifactRow, ReadStore, StoreError};
 
 use super::args::ActionCommand;
 use super::screen::{beginning, quiet};
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{could_not, print, say};
 
 /// How much of an intent stands in the list.
 const EXCERPT: usize = 80;
 
 /// Runs one of the verbs.
-pub fn run(command: &ActionCommand, json: bool) -> Result<u8, WireError> {
+pub fn run(command: &ActionCommand, json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     let rows = store.artifacts_of(ACTION)?;
     match command {
         ActionCommand::List => list(&store, &rows, json),
         ActionCommand::Show { id, withheld } => match rows.iter().find(|row| row.id == *id) {
-            Some(row) => show(&Intent::of(&store, &Withheld::of(&store), row)?.uncovered(*withheld), json),
-            None => Ok(could_not(&format!("no intent is called '{}': gently action list", quiet(id)), json)),
+            Some(row) => show(
+                &ActionIntent::of(&store, &Withheld::of(&store), row)?.uncovered(*withheld),
+                json,
+            ),
+            None => Ok(could_not(
+                &format!("no intent is called '{}': gently action list", quiet(id)),
+                json,
+            )),
         },
     }
 }
 
 /// An intent as it is on record.
-struct Intent {
+struct ActionIntent {
     id: String,
     line: u64,
     at: Option<String>,
@@ -43,13 +50,24 @@ struct Intent {
     covered: bool,
 }
 
-impl Intent {
-    fn of(store: &Sqlite, gate: &Withheld<'_>, row: &ArtifactRow) -> Result<Intent, StoreError> {
+impl ActionIntent {
+    fn of(
+        store: &Sqlite,
+        gate: &Withheld<'_>,
+        row: &ArtifactRow,
+    ) -> Result<ActionIntent, StoreError> {
         let line = store.lines(row.line, row.line + 1)?;
-        let line = line.first().and_then(|line| Line::parse(line.as_bytes()).ok());
-        let document = row.document.as_ref().and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
-        let covered = document.as_ref().map_or(Ok(false), |document| quotes_withheld(gate, &document.content))?;
-        Ok(Intent {
+        let line = line
+            .first()
+            .and_then(|line| Line::parse(line.as_bytes()).ok());
+        let document = row
+            .document
+            .as_ref()
+            .and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
+        let covered = document.as_ref().map_or(Ok(false), |document| {
+            quotes_withheld(gate, &document.content)
+        })?;
+        Ok(ActionIntent {
             covered,
             id: row.id.clone(),
             line: row.line + 1,
@@ -60,23 +78,33 @@ impl Intent {
     }
 
     /// Itself, for somebody who asked for what is withheld.
-    fn uncovered(mut self, by_name: bool) -> Intent {
+    fn uncovered(mut self, by_name: bool) -> ActionIntent {
         self.covered &= !by_name;
         self
     }
 
     /// What was said.
     fn what(&self) -> &str {
-        if self.covered { WITHHELD } else { self.word("what") }
+        if self.covered {
+            WITHHELD
+        } else {
+            self.word("what")
+        }
     }
 
     fn word(&self, key: &str) -> &str {
-        let Some(content) = &self.content else { return "erased" };
+        let Some(content) = &self.content else {
+            return "erased";
+        };
         content[key].as_str().unwrap_or("not kept")
     }
 
     fn facts(&self) -> Value {
-        let of = |key: &str| self.content.as_ref().map_or(Value::Null, |content| content[key].clone());
+        let of = |key: &str| {
+            self.content
+                .as_ref()
+                .map_or(Value::Null, |content| content[key].clone())
+        };
         json!({
             "id": self.id, "state": of("state"), "class": of("class"), "source": of("source"),
             "what": if self.covered { Value::Null } else { of("what") }, "withheld": self.covered,
@@ -87,16 +115,22 @@ impl Intent {
     }
 }
 
-fn list(store: &Sqlite, rows: &[ArtifactRow], json: bool) -> Result<u8, WireError> {
+fn list(store: &Sqlite, rows: &[ArtifactRow], json: bool) -> Result<u8, OpenHomeError> {
     let gate = Withheld::of(store);
-    let intents: Vec<Intent> = rows.iter().map(|row| Intent::of(store, &gate, row)).collect::<Result<_, _>>()?;
+    let intents: Vec<ActionIntent> = rows
+        .iter()
+        .map(|row| ActionIntent::of(store, &gate, row))
+        .collect::<Result<_, _>>()?;
     if json {
-        return Ok(print(&format!("{}\n", Value::Array(intents.iter().map(Intent::facts).collect()))));
+        return Ok(print(&format!(
+            "{}\n",
+            Value::Array(intents.iter().map(ActionIntent::facts).collect())
+        )));
     }
     if intents.is_empty() {
         say("nobody asked to have anything done");
     }
-    let line = |intent: &Intent| {
+    let line = |intent: &ActionIntent| {
         format!(
             "{}  {}  {}  {:13}  {:6}  {}\n",
             intent.id,
@@ -110,7 +144,7 @@ fn list(store: &Sqlite, rows: &[ArtifactRow], json: bool) -> Result<u8, WireErro
     Ok(print(&intents.iter().map(line).collect::<String>()))
 }
 
-fn show(intent: &Intent, json: bool) -> Result<u8, WireError> {
+fn show(intent: &ActionIntent, json: bool) -> Result<u8, OpenHomeError> {
     if json {
         return Ok(print(&format!("{}\n", intent.facts())));
     }
@@ -120,10 +154,19 @@ fn show(intent: &Intent, json: bool) -> Result<u8, WireError> {
         ("class", intent.word("class").to_owned()),
         ("said by", intent.word("source").to_owned()),
         ("exchange", intent.word("exchange").to_owned()),
-        ("recorded", intent.at.clone().unwrap_or_else(|| "unknown time".to_owned())),
+        (
+            "recorded",
+            intent
+                .at
+                .clone()
+                .unwrap_or_else(|| "unknown time".to_owned()),
+        ),
         ("log line", intent.line.to_string()),
     ];
-    let text: String = lines.iter().map(|(name, value)| format!("    {name:10}{value}\n")).collect();
+    let text: String = lines
+        .iter()
+        .map(|(name, value)| format!("    {name:10}{value}\n"))
+        .collect();
     Ok(print(&format!("{}\n{text}", intent.id)))
 }
 
@@ -138,8 +181,16 @@ pub fn quotes_withheld(gate: &Withheld<'_>, content: &Value) -> Result<bool, Sto
 
 /// What a person is told when an intent was recorded with a turn; `withheld` when its answer is.
 pub fn line_of(action: &Action, withheld: bool) -> String {
-    let what = if withheld && action.source == REPLY { WITHHELD } else { &action.what };
-    format!("{} on record, {AWAITING}, done by nobody: {}", action.id, quiet(what))
+    let what = if withheld && action.source == REPLY {
+        WITHHELD
+    } else {
+        &action.what
+    };
+    format!(
+        "{} on record, {AWAITING}, done by nobody: {}",
+        action.id,
+        quiet(what)
+    )
 }
 
 /// The same as JSON.

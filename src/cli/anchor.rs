@@ -5,40 +5,69 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::anchor::agree::{Answer, Observation, observe_beside};
+use crate::anchor::agree::{Observation, SourceTip, observe_beside};
 use crate::config::{AnchorMode, Config};
 use crate::home::Home;
 use crate::record::block::{Block, Network, Source};
 use crate::recorder::block_elsewhere;
 use crate::store::sqlite::Sqlite;
 
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{COULD_NOT, FINE, NEGATIVE, print, say};
 
 /// Asks every source, shows their answers, and writes nothing.
 ///
-/// Of a home only the configuration and the genesis are read; without one the defaults and `bitcoin` are
-/// taken. 0 when a session could be anchored now, 1 when not, 2 when the configuration can't work.
-pub async fn status(json: bool) -> Result<u8, WireError> {
+/// Of a home only the configuration and the genesis are read; without one the defaults and
+/// `bitcoin` are taken. 0 when a session could be anchored now, 1 when not, 2 when the
+/// configuration can't work.
+pub async fn status(json: bool) -> Result<u8, OpenHomeError> {
     let path = wire::home_path()?;
-    let store = Home::open(&path)?.map(|home| Sqlite::open_read_only(&home.paths().database())).transpose()?;
-    let network = store.as_ref().map(Home::genesis).transpose()?.map_or(Network::Bitcoin, |genesis| genesis.network);
+    let store = Home::open(&path)?
+        .map(|home| Sqlite::open_read_only(&home.paths().database()))
+        .transpose()?;
+    let network = store
+        .as_ref()
+        .map(Home::genesis)
+        .transpose()?
+        .map_or(Network::Bitcoin, |genesis| genesis.network);
     let config = Config::load(&path, &wire::env)?;
     let sources = wire::sources(&config, network)?;
     let names: BTreeSet<&str> = sources.iter().map(|source| source.name()).collect();
     let quorum = config.anchor.quorum;
     // One source is no quorum of two, whatever it answers.
-    let hopeless = quorum.filter(|quorum| !names.is_empty() && names.len() < *quorum).map(|quorum| {
-        format!(
-            "anchor.quorum is {quorum}, sources are {here}: no session can be anchored. \
+    let hopeless = quorum
+        .filter(|quorum| !names.is_empty() && names.len() < *quorum)
+        .map(|quorum| {
+            format!(
+                "anchor.quorum is {quorum}, sources are {here}: no session can be anchored. \
              Add sources, or: gently config set anchor.quorum {here}",
-            here = names.len()
-        )
+                here = names.len()
+            )
+        });
+    let known = |hash, height| {
+        store
+            .as_ref()
+            .and_then(|store| block_elsewhere(store, hash, height).ok().flatten())
+    };
+    let seen = observe_beside(
+        &sources,
+        network,
+        wire::policy(&config),
+        wire::clock()?,
+        &known,
+    )
+    .await;
+    let report = AnchorReport {
+        network,
+        config: &config,
+        seen: &seen,
+        hopeless: hopeless.as_deref(),
+    };
+    let printed = print(&if json {
+        format!("{}\n", report.json())
+    } else {
+        report.text()
     });
-    let known = |hash, height| store.as_ref().and_then(|store| block_elsewhere(store, hash, height).ok().flatten());
-    let seen = observe_beside(&sources, network, wire::policy(&config), wire::clock()?, &known).await;
-    let report = Report { network, config: &config, seen: &seen, hopeless: hopeless.as_deref() };
-    let printed = print(&if json { format!("{}\n", report.json()) } else { report.text() });
     if !json && config.anchor.mode == AnchorMode::Auto {
         for note in &seen.notes {
             say(note);
@@ -48,19 +77,28 @@ pub async fn status(json: bool) -> Result<u8, WireError> {
         say(&format!("error: {why}"));
         return Ok(COULD_NOT);
     }
-    Ok(if seen.anchor.block.is_local() { NEGATIVE } else { FINE }.max(printed))
+    Ok(if seen.anchor.block.is_local() {
+        NEGATIVE
+    } else {
+        FINE
+    }
+    .max(printed))
 }
 
-struct Report<'a> {
+struct AnchorReport<'a> {
     network: Network,
     config: &'a Config,
     seen: &'a Observation,
     hopeless: Option<&'a str>,
 }
 
-impl Report<'_> {
+impl AnchorReport<'_> {
     fn mode(&self) -> &'static str {
-        if self.config.anchor.mode == AnchorMode::Off { "off" } else { "auto" }
+        if self.config.anchor.mode == AnchorMode::Off {
+            "off"
+        } else {
+            "auto"
+        }
     }
 
     fn text(&self) -> String {
@@ -72,7 +110,13 @@ impl Report<'_> {
             wire::policy(self.config).quorum,
             anchor.deadline.as_millis()
         );
-        let width = self.seen.answers.iter().map(|answer| answer.name.chars().count()).max().unwrap_or(0);
+        let width = self
+            .seen
+            .answers
+            .iter()
+            .map(|answer| answer.name.chars().count())
+            .max()
+            .unwrap_or(0);
         for answer in &self.seen.answers {
             let said = match &answer.outcome {
                 Ok(block) => block_words(block),
@@ -81,7 +125,8 @@ impl Report<'_> {
                 Err(fault) => super::clean(&format!("no block: {fault}")),
             };
             let (name, kind, took) = (&answer.name, kind(answer.kind), answer.elapsed.as_millis());
-            writeln!(out, "{name:width$}  {kind:8}  {took:>5} ms  {said}").expect("a string takes every byte");
+            writeln!(out, "{name:width$}  {kind:8}  {took:>5} ms  {said}")
+                .expect("a string takes every byte");
         }
         let chosen = &self.seen.anchor.block;
         let last = if self.config.anchor.mode == AnchorMode::Off {
@@ -124,7 +169,7 @@ fn kind(source: Source) -> &'static str {
     }
 }
 
-fn source_facts(answer: &Answer) -> Value {
+fn source_facts(answer: &SourceTip) -> Value {
     let fault = answer.outcome.as_ref().err();
     json!({
         "name": answer.name, "kind": answer.kind,

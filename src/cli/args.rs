@@ -86,7 +86,8 @@ pub enum Command {
     /// Say who may ask: auth keys, and a passphrase on the vault file
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Show, check and set the kernel: what is allowed, what the model is told, what counts as drift
+    /// Show, check and set the kernel: what is allowed, what the model is told, what counts as
+    /// drift
     #[command(subcommand)]
     Kernel(KernelCommand),
     /// Write the whole home, keys included, to one encrypted file; the home may be in use
@@ -120,7 +121,8 @@ pub enum Command {
     /// Actuation intents: what somebody asked to have done; gently does none of it
     #[command(subcommand)]
     Action(ActionCommand),
-    /// Look at this machine and this home with the observational tools, and say why one shows nothing
+    /// Look at this machine and this home with the observational tools, and say why one shows
+    /// nothing
     Sight {
         /// One tool; all of them when not given. Exit 1 when it shows nothing
         tool: Option<String>,
@@ -188,7 +190,8 @@ pub enum ActionCommand {
 pub enum AnchorCommand {
     /// Ask every source now; exit 0 when a session could be anchored, 1 when not
     Status,
-    /// Keep headers of Bitcoin blocks, each checked on the one before: from a file, a node or an explorer
+    /// Keep headers of Bitcoin blocks, each checked on the one before: from a file, a node or an
+    /// explorer
     Sync(SyncArgs),
 }
 
@@ -197,21 +200,25 @@ pub enum AnchorCommand {
 pub enum Audit {
     #[command(flatten)]
     Look(AuditCommand),
-    /// Send tree heads that have no proof to the OpenTimestamps calendars; a hash is all that is sent
+    /// Send tree heads that have no proof to the OpenTimestamps calendars; a hash is all that is
+    /// sent
     Stamp,
     /// Ask the calendars for the proofs that they promised
     Upgrade,
     /// Push main, branches and notes to a remote with your own git, never by force
     Publish(PublishArgs),
-    /// Open one text of a turn, or an artifact, to somebody who has no ledger: one file with all that proves it
+    /// Open one text of a turn, or an artifact, to somebody who has no ledger: one file with all
+    /// that proves it
     Open(OpenArgs),
     /// Write one closed session with all that an outsider needs to check it
     Export(ExportArgs),
     /// Set the clock back on record, when the last line was written with a clock that ran ahead
     ClockSet,
-    /// Restore a lost or cut audit.log or ledger.git from the database; refuses where they contradict each other
+    /// Restore a lost or cut audit.log or ledger.git from the database; refuses where they
+    /// contradict each other
     Rebuild(RebuildArgs),
-    /// Compute exchanges again from the record: configuration, references, contexts, decisions, prompts
+    /// Compute exchanges again from the record: configuration, references, contexts, decisions,
+    /// prompts
     Replay(ReplayArgs),
     /// After a restore: take over what was published after the backup, or say that nothing was
     Adopt(AdoptArgs),
@@ -231,7 +238,8 @@ pub struct AskArgs {
     pub refs: RefArgs,
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Keep a signed receipt in a new file: gently audit verify --receipt FILE finds a ledger that lost the turn
+    /// Keep a signed receipt in a new file: gently audit verify --receipt FILE finds a ledger that
+    /// lost the turn
     #[arg(long, value_name = "FILE")]
     pub receipt: Option<PathBuf>,
 }

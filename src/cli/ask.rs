@@ -6,23 +6,26 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::ask::recall::Declared;
-use crate::ask::{AskError, Asked, Question, Turn, ask};
+use crate::ask::recall::DeclaredContext;
+use crate::ask::{AskError, Question, TurnEnd, TurnResult, ask};
 use crate::govern::authority;
-use crate::govern::drift::{Judgement, Verdict};
+use crate::govern::drift::{Judgement, ReplyVerdict};
 use crate::govern::policy;
 use crate::govern::sanitize::redact;
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecordedRefusal, Refusal, TurnIds};
 use crate::store::SessionRow;
 
 use super::args::AskArgs;
-use super::choose::{Chosen, choose};
+use super::choose::{ModelChoice, choose};
 use super::context;
-use super::receipt::{Place, Taken};
+use super::receipt::{ReceiptFile, TurnReceipt};
 use super::session::block_name;
-use super::terminal::Person;
-use super::wire::{self, Opened, WireError};
-use super::{COULD_NOT, FINE, NEGATIVE, Told, action, could_not, erase, heads, init, print, program, say, withheld};
+use super::terminal::Terminal;
+use super::wire::{self, OpenHome, OpenHomeError};
+use super::{
+    COULD_NOT, FINE, NEGATIVE, Notices, action, could_not, erase, heads, init, print, program, say,
+    withheld,
+};
 
 /// Standard input past this is no prompt; the kernel's own limit is far below.
 const MAX_INPUT: u64 = 16 * 1024 * 1024;
@@ -30,33 +33,51 @@ const MAX_INPUT: u64 = 16 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Asks once.
-pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
+pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let question = match question(&args.words) {
         Ok(question) => question,
         Err(why) => return Ok(could_not(&why, json)),
     };
-    let place = match args.receipt.as_deref().map(Place::reserve).transpose() {
+    let place = match args
+        .receipt
+        .as_deref()
+        .map(ReceiptFile::reserve)
+        .transpose()
+    {
         Ok(place) => place,
         Err(why) => return Ok(could_not(&why, json)),
     };
-    let told = Told::default();
+    let told = Notices::default();
     let (home, made) = wire::home_or_new()?;
     let touched = home.log_is_touched();
-    let opened = Opened::open(home)?;
+    let opened = OpenHome::open(home)?;
     if made {
         init::welcome(&opened.home, &opened.config, &told);
     }
     let key = opened.authorize().await?;
-    let Chosen { model, notes } =
-        choose(args.model.as_deref(), &args.call, &opened.config, &opened.home.paths().database()).await?;
+    let ModelChoice { model, notes } = choose(
+        args.model.as_deref(),
+        &args.call,
+        &opened.config,
+        &opened.home.paths().database(),
+    )
+    .await?;
     notes.iter().for_each(|note| told.say(note));
-    let declared = args.refs.declared(&opened.config, opened.context.rules(), &opened.store)?;
+    let declared = args
+        .refs
+        .declared(&opened.config, opened.context.rules(), &opened.store)?;
     let standing = args.place.standing(&opened.store)?;
     let seen = opened.gather()?;
     let say_on = |line: &str| told.say(line);
     let house = opened.house(model.id(), &say_on);
-    let person = Person::listen(model.id()).map_err(|e| WireError::Signals { reason: e.to_string() })?;
-    let question = Question { text: &question, declared: &declared, standing };
+    let person = Terminal::listen(model.id()).map_err(|e| OpenHomeError::Signals {
+        reason: e.to_string(),
+    })?;
+    let question = Question {
+        text: &question,
+        declared: &declared,
+        standing,
+    };
     let before = heads::main_tip(&opened)?;
     let outcome = ask(&house, key, &model, question, move || seen, &person).await;
     let signalled = person.exit_code().unwrap_or(COULD_NOT);
@@ -64,8 +85,16 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, WireError> {
     drop(person);
     let told_all = match outcome {
         Ok(asked) => {
-            let receipt = Taken::of(&opened, &asked.turn, place, json);
-            let code = show(&asked, &declared, model.note(), (json, &receipt), made, signalled, &told);
+            let receipt = TurnReceipt::of(&opened, &asked.turn, place, json);
+            let code = show(
+                &asked,
+                &declared,
+                model.note(),
+                (json, &receipt),
+                made,
+                signalled,
+                &told,
+            );
             Ok(code.max(receipt.say()))
         }
         Err(AskError::Interrupted) => Ok(given_up(json, signalled)),
@@ -91,15 +120,23 @@ fn question(words: &[String]) -> Result<String, String> {
     let nothing = || format!("nothing asked: {} ask \"QUESTION\"", program());
     let mut text = words.join(" ");
     if std::io::stdin().is_terminal() {
-        return if words.is_empty() { Err(nothing()) } else { Ok(text) };
+        return if words.is_empty() {
+            Err(nothing())
+        } else {
+            Ok(text)
+        };
     }
     let bytes = piped()?;
     if bytes.len() as u64 > MAX_INPUT {
-        return Err(format!("standard input holds more than {MAX_INPUT} bytes; ask about less"));
+        return Err(format!(
+            "standard input holds more than {MAX_INPUT} bytes; ask about less"
+        ));
     }
     let piped = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
-        format!("standard input is not UTF-8 at byte {at}; convert it first, for example with iconv")
+        format!(
+            "standard input is not UTF-8 at byte {at}; convert it first, for example with iconv"
+        )
     })?;
     if let Some(at) = piped.find('\0') {
         return Err(format!(
@@ -116,20 +153,29 @@ fn question(words: &[String]) -> Result<String, String> {
     Ok(text)
 }
 
-/// All of standard input; says so when it takes long, since a pipe that nobody closes looks like a hang.
+/// All of standard input; says so when it takes long, since a pipe that nobody closes looks like a
+/// hang.
 fn piped() -> Result<Vec<u8>, String> {
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        let read = std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes);
+        let read = std::io::stdin()
+            .lock()
+            .take(MAX_INPUT + 1)
+            .read_to_end(&mut bytes);
         // Nobody listens only when the program is ending.
-        let _ = sender.send(read.map(|_| bytes).map_err(|e| format!("reading standard input: {e}")));
+        let _ = sender.send(
+            read.map(|_| bytes)
+                .map_err(|e| format!("reading standard input: {e}")),
+        );
     });
     let gone = || "reading standard input: it could not be read".to_owned();
     match receiver.recv_timeout(PATIENCE) {
         Ok(read) => read,
         Err(RecvTimeoutError::Timeout) => {
-            say("waiting for the end of standard input, which is no terminal (with < /dev/null there is none)");
+            say(
+                "waiting for the end of standard input, which is no terminal (with < /dev/null there is none)",
+            );
             receiver.recv().map_err(|_| gone())?
         }
         Err(RecvTimeoutError::Disconnected) => Err(gone()),
@@ -138,32 +184,41 @@ fn piped() -> Result<Vec<u8>, String> {
 
 /// `source` is where the answer is from, if it is a replay.
 fn show(
-    asked: &Asked,
-    declared: &Declared,
+    asked: &TurnResult,
+    declared: &DeclaredContext,
     source: Option<String>,
-    (json, receipt): (bool, &Taken),
+    (json, receipt): (bool, &TurnReceipt),
     made: bool,
     signalled: u8,
-    told: &Told,
+    told: &Notices,
 ) -> u8 {
     for kind in kinds(asked) {
-        say(&format!("removed from the prompt before it was stored or sent: {kind}"));
+        say(&format!(
+            "removed from the prompt before it was stored or sent: {kind}"
+        ));
     }
-    if !matches!(asked.turn, Turn::Refused(..)) {
-        context::lost(&asked.referred, asked.unfit).iter().for_each(|line| say(line));
+    if !matches!(asked.turn, TurnEnd::Refused(..)) {
+        context::lost(&asked.referred, asked.unfit)
+            .iter()
+            .for_each(|line| say(line));
     }
-    let withheld =
-        matches!(&asked.turn, Turn::Answered(answer) if matches!(answer.judgement.verdict(), Verdict::Block(_)));
+    let withheld = matches!(&asked.turn, TurnEnd::Answered(answer) if matches!(answer.judgement.verdict(), ReplyVerdict::Block(_)));
     let print_facts = |mut facts: Value| {
         facts["notes"] = json!(told.lines());
         facts["receipt"] = receipt.value();
         facts["context"] = context::asked(declared, &asked.context, &asked.referred, asked.unfit);
-        facts["actions"] = asked.actions.iter().map(|one| action::facts_of(one, withheld)).collect();
+        facts["actions"] = asked
+            .actions
+            .iter()
+            .map(|one| action::facts_of(one, withheld))
+            .collect();
         print(&format!("{facts}\n"))
     };
     let code = match &asked.turn {
-        Turn::Answered(answer) => show_answer(answer, source.as_deref(), json, asked, &print_facts),
-        Turn::Refused(refusal, fault) => {
+        TurnEnd::Answered(answer) => {
+            show_answer(answer, source.as_deref(), json, asked, &print_facts)
+        }
+        TurnEnd::Refused(refusal, fault) => {
             let (code, why) = match fault {
                 None => (NEGATIVE, refusal_words(asked, &refusal.refusal)),
                 Some(fault) => (COULD_NOT, fault.to_string()),
@@ -172,14 +227,24 @@ fn show(
                 print_facts(refusal_facts(asked, &refusal.ids, &refusal.session, &why));
             }
             say(&format!("no model was called: {why}"));
-            say(&format!("recorded prompt-{} · {}", refusal.ids.seq, place(&refusal.session)));
+            say(&format!(
+                "recorded prompt-{} · {}",
+                refusal.ids.seq,
+                place(&refusal.session)
+            ));
             code
         }
-        Turn::Failed(failure, fault) => {
-            show_failure(asked, failure, redact(&fault.to_string()).clean.as_str(), json, &print_facts);
+        TurnEnd::Failed(failure, fault) => {
+            show_failure(
+                asked,
+                failure,
+                redact(&fault.to_string()).clean.as_str(),
+                json,
+                &print_facts,
+            );
             COULD_NOT
         }
-        Turn::Interrupted(failure) => {
+        TurnEnd::Interrupted(failure) => {
             let why = format!("interrupted while {} was thinking", failure.session.model);
             show_failure(asked, failure, &why, json, &print_facts);
             signalled
@@ -197,7 +262,13 @@ fn show(
     code
 }
 
-fn show_failure(asked: &Asked, failure: &RecordedFailure, why: &str, json: bool, print_facts: &dyn Fn(Value) -> u8) {
+fn show_failure(
+    asked: &TurnResult,
+    failure: &RecordedFailure,
+    why: &str,
+    json: bool,
+    print_facts: &dyn Fn(Value) -> u8,
+) {
     if json {
         print_facts(refusal_facts(asked, &failure.ids, &failure.session, why));
     }
@@ -225,13 +296,13 @@ fn show_answer(
     answer: &RecordedAnswer,
     source: Option<&str>,
     json: bool,
-    asked: &Asked,
+    asked: &TurnResult,
     print_facts: &dyn Fn(Value) -> u8,
 ) -> u8 {
     let (code, line) = match answer.judgement.verdict() {
-        Verdict::Show => (FINE, None),
-        Verdict::Warn(line) => (FINE, Some(line)),
-        Verdict::Block(line) => (NEGATIVE, Some(line)),
+        ReplyVerdict::Show => (FINE, None),
+        ReplyVerdict::Warn(line) => (FINE, Some(line)),
+        ReplyVerdict::Block(line) => (NEGATIVE, Some(line)),
     };
     let shown = code == FINE;
     let printed = if json {
@@ -239,35 +310,53 @@ fn show_answer(
         facts["replayed"] = json!(source);
         print_facts(facts)
     } else if shown {
-        let newline = if answer.text.ends_with('\n') { "" } else { "\n" };
+        let newline = if answer.text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
         print(&format!("{}{newline}", answer.text))
     } else {
         FINE
     };
     line.iter().for_each(|line| say(line));
     for kind in distinct(&answer.redacted) {
-        say(&format!("the answer held a secret ({kind}): it is stored without it"));
+        say(&format!(
+            "the answer held a secret ({kind}): it is stored without it"
+        ));
     }
     if !shown {
         let look = format!("{} show {} --withheld", program(), answer.ids.exchange);
-        say(&format!("the answer is recorded and withheld: the kernel blocks this drift; to see it: {look}"));
+        say(&format!(
+            "the answer is recorded and withheld: the kernel blocks this drift; to see it: {look}"
+        ));
     }
     if let Some(line) = context::disclosed(&asked.context) {
         say(&line);
     }
-    say(&recorded_line(answer, source, context::turns_in(&asked.context)));
+    say(&recorded_line(
+        answer,
+        source,
+        context::turns_in(&asked.context),
+    ));
     code.max(printed)
 }
 
-/// `recorded interaction-3 · chain 8923fa34… · branch-4 · block 930226 · 4 earlier turns · 812 tokens · $0.0041`
+/// `recorded interaction-3 · chain 8923fa34… · branch-4 · block 930226 · 4 earlier turns · 812
+/// tokens · $0.0041`
 fn recorded_line(answer: &RecordedAnswer, source: Option<&str>, turns: Option<String>) -> String {
     let tokens = match (answer.usage.prompt_tokens, answer.usage.completion_tokens) {
         (None, None) => None,
-        (asked, said) => Some(format!("{} tokens", asked.unwrap_or(0).saturating_add(said.unwrap_or(0)))),
+        (asked, said) => Some(format!(
+            "{} tokens",
+            asked.unwrap_or(0).saturating_add(said.unwrap_or(0))
+        )),
     };
     let cost = answer.cost.as_ref().map(ToString::to_string);
-    let extras =
-        [turns, tokens, cost, source.map(str::to_owned)].into_iter().flatten().map(|text| format!(" · {text}"));
+    let extras = [turns, tokens, cost, source.map(str::to_owned)]
+        .into_iter()
+        .flatten()
+        .map(|text| format!(" · {text}"));
     format!(
         "recorded interaction-{} · chain {}… · {}{}",
         answer.ids.seq,
@@ -281,7 +370,7 @@ fn place(session: &SessionRow) -> String {
     format!("{} · {}", session.branch, block_name(session))
 }
 
-fn refusal_words(asked: &Asked, refusal: &Refusal) -> String {
+fn refusal_words(asked: &TurnResult, refusal: &Refusal) -> String {
     if let Err(fault) = asked.referred.resolved() {
         return fault.to_string();
     }
@@ -304,23 +393,37 @@ fn denial(reason: &str) -> Option<&'static str> {
         authority::PROMPT_TOO_LARGE => {
             Some("the prompt is longer than the kernel's prompt.max_bytes allows; ask about less")
         }
-        authority::MODEL_NOT_ALLOWED => Some("the kernel's models.allowed has no place for this model"),
-        policy::TIER_NOT_ALLOWED => Some("the kernel's policy.models has no place for this model at its tier"),
-        policy::THREAD_LIMIT => {
-            Some("the thread has as many questions as policy.thread allows; begin another: gently thread new")
+        authority::MODEL_NOT_ALLOWED => {
+            Some("the kernel's models.allowed has no place for this model")
         }
-        policy::RATE_LIMIT => Some("as many questions were asked as policy.rate allows in its time; wait"),
-        policy::BUDGET => Some("the questions came to as many tokens as policy.budget allows in its time; wait"),
-        policy::REFS_REQUIRED => Some("the kernel's policy.refs wants more earlier questions to be referred to: --ref"),
-        topic if topic.starts_with(policy::FORBIDDEN) => {
-            Some("the kernel forbids this topic, in the question, in what it refers to, or in what is sent with it")
+        policy::TIER_NOT_ALLOWED => {
+            Some("the kernel's policy.models has no place for this model at its tier")
         }
+        policy::THREAD_LIMIT => Some(
+            "the thread has as many questions as policy.thread allows; begin another: gently thread new",
+        ),
+        policy::RATE_LIMIT => {
+            Some("as many questions were asked as policy.rate allows in its time; wait")
+        }
+        policy::BUDGET => {
+            Some("the questions came to as many tokens as policy.budget allows in its time; wait")
+        }
+        policy::REFS_REQUIRED => {
+            Some("the kernel's policy.refs wants more earlier questions to be referred to: --ref")
+        }
+        topic if topic.starts_with(policy::FORBIDDEN) => Some(
+            "the kernel forbids this topic, in the question, in what it refers to, or in what is sent with it",
+        ),
         _ => None,
     }
 }
 
-fn kinds(asked: &Asked) -> Vec<&str> {
-    let mut kinds: Vec<&str> = asked.removed.iter().map(|finding| finding.kind.as_str()).collect();
+fn kinds(asked: &TurnResult) -> Vec<&str> {
+    let mut kinds: Vec<&str> = asked
+        .removed
+        .iter()
+        .map(|finding| finding.kind.as_str())
+        .collect();
     kinds.dedup();
     kinds
 }
@@ -333,7 +436,7 @@ fn distinct(kinds: &[String]) -> Vec<&str> {
 }
 
 /// What is the same for every ending.
-fn common_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, outcome: &str) -> Value {
+fn common_facts(asked: &TurnResult, ids: &TurnIds, session: &SessionRow, outcome: &str) -> Value {
     json!({
         "outcome": outcome, "session": ids.session.to_string(), "session_uuid": ids.session_uuid.to_string(),
         "session_opened": asked.resumed.opened, "seq": ids.seq, "exchange": ids.exchange.to_string(),
@@ -344,9 +447,13 @@ fn common_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, outcome: &st
     })
 }
 
-fn answer_facts(asked: &Asked, answer: &RecordedAnswer, shown: bool) -> Value {
+fn answer_facts(asked: &TurnResult, answer: &RecordedAnswer, shown: bool) -> Value {
     let mut facts = common_facts(asked, &answer.ids, &answer.session, "answered");
-    facts["answer"] = if shown { json!(answer.text) } else { Value::Null };
+    facts["answer"] = if shown {
+        json!(answer.text)
+    } else {
+        Value::Null
+    };
     facts["withheld"] = json!(!shown);
     facts["interaction"] = json!(format!("interaction-{}", answer.ids.seq));
     facts["response_hash"] = json!(answer.response_hash.to_string());
@@ -376,27 +483,33 @@ fn drift_facts(judgement: &Judgement, ids: &[String]) -> Value {
     })
 }
 
-fn refusal_facts(asked: &Asked, ids: &TurnIds, session: &SessionRow, why: &str) -> Value {
+fn refusal_facts(asked: &TurnResult, ids: &TurnIds, session: &SessionRow, why: &str) -> Value {
     let (outcome, reason, exchange_hash) = match &asked.turn {
-        Turn::Refused(refusal, _) => {
+        TurnEnd::Refused(refusal, _) => {
             let (outcome, reason) = match &refusal.refusal {
                 Refusal::Denied { reason, .. } => ("denied", reason),
                 Refusal::CompileFailed { reason, .. } => ("failed", reason),
             };
             (outcome, reason.clone(), refusal.exchange_hash)
         }
-        Turn::Failed(failure, _) | Turn::Interrupted(failure) => {
+        TurnEnd::Failed(failure, _) | TurnEnd::Interrupted(failure) => {
             ("failed", failure.reason.clone(), failure.exchange_hash)
         }
-        Turn::Answered(answer) => ("answered", String::new(), answer.exchange_hash),
+        TurnEnd::Answered(answer) => ("answered", String::new(), answer.exchange_hash),
     };
     let mut facts = common_facts(asked, ids, session, outcome);
-    if let Turn::Refused(RecordedRefusal { refusal: Refusal::Denied { codes, .. }, .. }, _) = &asked.turn {
+    if let TurnEnd::Refused(
+        RecordedRefusal {
+            refusal: Refusal::Denied { codes, .. },
+            ..
+        },
+        _,
+    ) = &asked.turn
+    {
         facts["reasons"] = json!(codes);
     }
     if let Err(fault) = asked.referred.resolved() {
-        facts["reference"] =
-            json!({"code": fault.code(), "id": fault.id(), "limit": fault.limit(), "remedy": fault.remedy()});
+        facts["reference"] = json!({"code": fault.code(), "id": fault.id(), "limit": fault.limit(), "remedy": fault.remedy()});
     }
     facts["answer"] = Value::Null;
     facts["reason"] = json!(reason);

@@ -1,9 +1,10 @@
 //! `gently audit`: checks a ledger, or one session of it, and says what it found.
 //!
-//! Exit codes: 0 consistent and complete, with `--since` of what is new, and no line signed by nobody; 1 not, or a
-//! required answer is not *yes*, or what the caller has kept of this ledger (a receipt, a tree head, an earlier copy, a
-//! position) says otherwise; 2 could not look, which includes that there is nothing to check. 0 without `--require` says
-//! nothing about time, uniqueness or whose key.
+//! Exit codes: 0 consistent and complete, with `--since` of what is new, and no line signed by
+//! nobody; 1 not, or a required answer is not *yes*, or what the caller has kept of this ledger (a
+//! receipt, a tree head, an earlier copy, a position) says otherwise; 2 could not look, which
+//! includes that there is nothing to check. 0 without `--require` says nothing about time,
+//! uniqueness or whose key.
 
 mod bracket;
 mod check;
@@ -27,17 +28,17 @@ use serde_json::json;
 
 use crate::govern::sanitize::redact;
 use crate::record::block::Network;
-use crate::record::policy::Policy;
+use crate::record::policy::WitnessPolicy;
 use crate::store::sqlite::Sqlite;
-use crate::verify::{OutsideHead, Report, Since, Terms};
+use crate::verify::{OutsideHead, Report, Since, VerifyOptions};
 
 use super::{find, receipt};
 
 use copy::Copy;
 use progress::watched;
-use required::{Required, read_required};
-use saved::Kept;
-use target::{Target, TargetError};
+use required::{RequiredAnswer, read_required};
+use saved::SavedPosition;
+use target::{AuditTarget, TargetError};
 pub(super) use target::{own_signers, read_signer};
 
 /// Fine: consistent and complete.
@@ -63,11 +64,12 @@ pub enum AuditCommand {
 pub struct VerifyArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Answers that must be yes: signed, not-before, not-after, unique, consistent, complete; not-after and unique up to
-    /// a line, not-after:120
+    /// Answers that must be yes: signed, not-before, not-after, unique, consistent, complete;
+    /// not-after and unique up to a line, not-after:120
     #[arg(long, value_name = "ANSWER[:LINE]", value_delimiter = ',', value_parser = read_required)]
-    require: Vec<Required>,
-    /// Check only what is new since a commit of main, or since the last check that found nothing wrong ('last')
+    require: Vec<RequiredAnswer>,
+    /// Check only what is new since a commit of main, or since the last check that found nothing
+    /// wrong ('last')
     #[arg(long, value_name = "COMMIT|last")]
     since: Option<String>,
     /// Check all of a copy that was fetched before, not only what is new since its last check
@@ -108,7 +110,8 @@ struct TargetArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Check this repository, bundle or URL (cloned with your git, kept in the cache), without any home
+    /// Check this repository, bundle or URL (cloned with your git, kept in the cache), without any
+    /// home
     #[arg(long, value_name = "PATH-BUNDLE-OR-URL")]
     repo: Option<PathBuf>,
     /// The log file that belongs to --repo
@@ -117,11 +120,12 @@ struct TargetArgs {
     /// The tree head of that log; audit.checkpoint beside it when not given
     #[arg(long, value_name = "FILE", requires = "log")]
     checkpoint: Option<PathBuf>,
-    /// A folder of kept headers (gently anchor sync); the home's own when not given, none with --repo
+    /// A folder of kept headers (gently anchor sync); the home's own when not given, none with
+    /// --repo
     #[arg(long, value_name = "FOLDER")]
     headers: Option<PathBuf>,
-    /// A key that the ledger may be signed by, 'ssh-ed25519 AAAA…', or a file of them, such as allowed_signers; may be
-    /// given several times, the newest last
+    /// A key that the ledger may be signed by, 'ssh-ed25519 AAAA…', or a file of them, such as
+    /// allowed_signers; may be given several times, the newest last
     #[arg(long, value_name = "KEY-OR-FILE")]
     signer: Vec<String>,
     /// A test network whose blocks are to count: testnet4, signet or regtest
@@ -132,15 +136,33 @@ struct TargetArgs {
 /// Runs the command on a home, or on what `--repo` names, and gives the exit code.
 ///
 /// The report goes to `out`, what kept it from looking to `err`.
-pub fn run(command: AuditCommand, home: Option<&Path>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+pub fn run(
+    command: AuditCommand,
+    home: Option<&Path>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
     let checked = match &command {
         AuditCommand::Check(args) => return check::run(args, out, err),
         AuditCommand::Verify(args) => run_verify(args, home, out, err),
-        AuditCommand::Session(args) => Target::find(&args.target, home).and_then(|target| {
-            let report = target.report(Terms { network: args.target.network, ..Terms::default() })?;
+        AuditCommand::Session(args) => AuditTarget::find(&args.target, home).and_then(|target| {
+            let report = target.report(VerifyOptions {
+                network: args.target.network,
+                ..VerifyOptions::default()
+            })?;
             let known = !report.sessions_of(&args.prefix).is_empty() || args.target.repo.is_some();
-            let named = if known { None } else { home.and_then(|home| session_around(home, &args.prefix)) };
-            Ok(run_session(&report, named.as_deref().unwrap_or(&args.prefix), args.target.json, out, err))
+            let named = if known {
+                None
+            } else {
+                home.and_then(|home| session_around(home, &args.prefix))
+            };
+            Ok(run_session(
+                &report,
+                named.as_deref().unwrap_or(&args.prefix),
+                args.target.json,
+                out,
+                err,
+            ))
         }),
     };
     let json = match &command {
@@ -155,8 +177,18 @@ pub fn run(command: AuditCommand, home: Option<&Path>, out: &mut dyn Write, err:
 fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let words = redact(words).clean;
     if json {
-        let why = words.as_str().trim_start_matches("gently audit: ").trim_start_matches("gently audit check: ");
-        say(out, &format!("{}\n", json!({"error": why.trim_end(), "exit": COULD_NOT_LOOK})), COULD_NOT_LOOK);
+        let why = words
+            .as_str()
+            .trim_start_matches("gently audit: ")
+            .trim_start_matches("gently audit check: ");
+        say(
+            out,
+            &format!(
+                "{}\n",
+                json!({"error": why.trim_end(), "exit": COULD_NOT_LOOK})
+            ),
+            COULD_NOT_LOOK,
+        );
     }
     warn(err, words.as_str(), COULD_NOT_LOOK)
 }
@@ -169,39 +201,76 @@ fn run_verify(
 ) -> Result<u8, TargetError> {
     announce(args, err);
     let (policy, heads) = outside(args, home, err)?;
-    let target = Target::find(&args.target, home)?;
+    let target = AuditTarget::find(&args.target, home)?;
     let of_copy = target.copy().map(Copy::position);
-    let kept = Kept::find(args.position.as_deref().or(of_copy.as_deref()), home.filter(|_| args.target.repo.is_none()));
-    // Of a copy that was checked before, what is new is what is asked for. A log is no part of the copy: the position
-    // says nothing of the bytes of this one.
+    let kept = SavedPosition::find(
+        args.position.as_deref().or(of_copy.as_deref()),
+        home.filter(|_| args.target.repo.is_none()),
+    );
+    // Of a copy that was checked before, what is new is what is asked for. A log is no part of the
+    // copy: the position says nothing of the bytes of this one.
     let again = target.copy().is_some()
         && !args.from_scratch
         && args.target.log.is_none()
-        && kept.as_ref().is_some_and(Kept::is_there);
+        && kept.as_ref().is_some_and(SavedPosition::is_there);
     let wanted = args.since.as_deref().or(again.then_some("last"));
-    let saved = kept.as_ref().filter(|_| wanted.is_some()).map(Kept::read);
+    let saved = kept
+        .as_ref()
+        .filter(|_| wanted.is_some())
+        .map(SavedPosition::read);
     let since = match (wanted, &saved) {
         (None, _) => None,
         (Some("last"), Some(saved)) => Some(Since::Position(saved.as_ref())),
         (Some("last"), None) => return Err(TargetError::NoPosition),
-        (Some(commit), _) => Some(Since::Commit(commit, saved.as_ref().and_then(|saved| saved.as_ref().ok()))),
+        (Some(commit), _) => Some(Since::Commit(
+            commit,
+            saved.as_ref().and_then(|saved| saved.as_ref().ok()),
+        )),
     };
     let shown = !args.quiet && !args.target.json;
     let receipts = receipt::read(&args.receipt).map_err(TargetError::Receipt)?;
     let (policy_of, network) = (policy.as_ref(), args.target.network);
-    let terms = Terms { since, policy: policy_of, heads: &heads, receipts: &receipts, network, ..Terms::default() };
-    let mut report = watched(shown, |progress| target.report(Terms { progress: Some(progress), ..terms }))?;
+    let terms = VerifyOptions {
+        since,
+        policy: policy_of,
+        heads: &heads,
+        receipts: &receipts,
+        network,
+        ..VerifyOptions::default()
+    };
+    let mut report = watched(shown, |progress| {
+        target.report(VerifyOptions {
+            progress: Some(progress),
+            ..terms
+        })
+    })?;
     outside::same_log(&report, &heads)?;
-    for finding in target.copy().map(Copy::moved_back).transpose()?.unwrap_or_default() {
-        report.contradicted_by.insert(format!("{} as an earlier check saw it", finding.place));
+    for finding in target
+        .copy()
+        .map(Copy::moved_back)
+        .transpose()?
+        .unwrap_or_default()
+    {
+        report
+            .contradicted_by
+            .insert(format!("{} as an earlier check saw it", finding.place));
         report.found(finding);
     }
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
-    let position = kept.zip(report.position.clone()).map(|(kept, to)| kept.write(to, from, &report.scope));
+    let position = kept
+        .zip(report.position.clone())
+        .map(|(kept, to)| kept.write(to, from, &report.scope));
     let refs = target.copy().map(|copy| copy.remember(&report));
-    for (what, done) in [("the position of this check", position), ("where the copy's refs are", refs)] {
+    for (what, done) in [
+        ("the position of this check", position),
+        ("where the copy's refs are", refs),
+    ] {
         if let Some(Err(words)) = done {
-            warn(err, &format!("gently audit: {what} is not kept: {words}\n"), FINE);
+            warn(
+                err,
+                &format!("gently audit: {what} is not kept: {words}\n"),
+                FINE,
+            );
         }
     }
     if let Some(words) = render::cost(&report) {
@@ -216,33 +285,54 @@ fn run_verify(
     let fine = report.holds() && otherwise.is_none() && unmet.is_none();
     let code = say(out, &text, if fine { FINE } else { FOUND });
     let words = otherwise.into_iter().chain(unmet).collect::<String>();
-    Ok(if code == FOUND && !words.is_empty() { warn(err, &words, code) } else { code })
+    Ok(if code == FOUND && !words.is_empty() {
+        warn(err, &words, code)
+    } else {
+        code
+    })
 }
 
 /// Says what is fetched, before it takes its time.
 fn announce(args: &VerifyArgs, err: &mut dyn Write) {
-    let address = args.target.repo.as_ref().filter(|repo| !repo.exists() && copy::is_address(&repo.to_string_lossy()));
+    let address = args
+        .target
+        .repo
+        .as_ref()
+        .filter(|repo| !repo.exists() && copy::is_address(&repo.to_string_lossy()));
     if let Some(address) = address.filter(|_| !args.quiet && !args.target.json) {
-        warn(err, &format!("fetching a copy of {}\n", copy::shown(address)), FINE);
+        warn(
+            err,
+            &format!("fetching a copy of {}\n", copy::shown(address)),
+            FINE,
+        );
     }
 }
 
-/// What is held against the log beside itself: a policy (in a home its own witnesses'), and tree heads.
+/// What is held against the log beside itself: a policy (in a home its own witnesses'), and tree
+/// heads.
 fn outside(
     args: &VerifyArgs,
     home: Option<&Path>,
     err: &mut dyn Write,
-) -> Result<(Option<Policy>, Vec<OutsideHead>), TargetError> {
+) -> Result<(Option<WitnessPolicy>, Vec<OutsideHead>), TargetError> {
     let policy = match (&args.policy, home.filter(|_| args.target.repo.is_none())) {
         (Some(file), _) => Some(outside::read_policy(file)?),
         (None, Some(home)) => super::witness::own_policy(home).unwrap_or_else(|fault| {
             // The evidence is looked at all the same; `unique` is then not checked.
-            warn(err, &format!("gently audit: which witnesses this home has is not known: {fault}\n"), FINE);
+            warn(
+                err,
+                &format!("gently audit: which witnesses this home has is not known: {fault}\n"),
+                FINE,
+            );
             None
         }),
         (None, None) => None,
     };
-    let mut heads = args.head.iter().map(|file| outside::read_head(file)).collect::<Result<Vec<_>, _>>()?;
+    let mut heads = args
+        .head
+        .iter()
+        .map(|file| outside::read_head(file))
+        .collect::<Result<Vec<_>, _>>()?;
     for copy in &args.compare {
         heads.extend(outside::read_copy(copy)?);
     }
@@ -252,17 +342,37 @@ fn outside(
 /// The session that another id of this home means: `last`, an exchange, a commit.
 fn session_around(home: &Path, text: &str) -> Option<String> {
     let store = Sqlite::open_read_only(&home.join("gently.db")).ok()?;
-    find::session(&store, text).ok().map(|row| row.id.to_string())
+    find::session(&store, text)
+        .ok()
+        .map(|row| row.id.to_string())
 }
 
-fn run_session(report: &Report, prefix: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+fn run_session(
+    report: &Report,
+    prefix: &str,
+    json: bool,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
     let session = match report.sessions_of(prefix).as_slice() {
         [session] => *session,
         [] => return not_looked(&render::unknown_session(report, prefix), json, out, err),
         several => return not_looked(&render::ambiguous_session(prefix, several), json, out, err),
     };
-    let text = if json { render::session_json(report, session) } else { render::session_text(report, session) };
-    say(out, &text, if session.chain_valid && session.all_verified { FINE } else { FOUND })
+    let text = if json {
+        render::session_json(report, session)
+    } else {
+        render::session_text(report, session)
+    };
+    say(
+        out,
+        &text,
+        if session.chain_valid && session.all_verified {
+            FINE
+        } else {
+            FOUND
+        },
+    )
 }
 
 /// The same on stderr, where nothing goes that has not passed the sanitizer.

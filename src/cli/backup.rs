@@ -4,13 +4,18 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::backup::{BackupError, Terms, backup, restore};
+use crate::backup::{BackupError, BackupOptions, backup, restore};
 use crate::config::Config;
 use crate::home::Home;
 use crate::keys::Signer;
-use crate::recorder::{AdoptFault, Newer, Paths, RecorderError, TakenOver, is_marked, nothing_newer, taken_over};
+use crate::recorder::{
+    AdoptFault, Newer, Paths, RecorderError, TakenOver, is_marked, nothing_newer, taken_over,
+};
 use crate::store::sqlite::Sqlite;
-use crate::verify::{Answer, Database, Evidence, Finding, Look, Question, Report, VerifyError, verify};
+use crate::verify::{
+    AuditQuestion, Database, Evidence, Finding, QuestionAnswer, Report, VerifyError, WithDatabase,
+    verify,
+};
 
 use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
 use super::audit::own_signers;
@@ -18,35 +23,52 @@ use super::key::is_known;
 use super::screen::counted;
 use super::secrets::{new_passphrase, passphrase, work_factor};
 use super::stranger::bounded;
-use super::wire::{self, WireError, env};
+use super::wire::{self, OpenHomeError, env};
 use super::{FINE, NEGATIVE, could_not, print, say};
 
 /// Findings shown before one is sent to `gently audit verify`.
 const SHOWN_FINDINGS: usize = 5;
 
 /// `gently backup FILE`.
-pub fn make(args: &BackupArgs, json: bool) -> Result<u8, WireError> {
+pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &env)?;
     is_known(&home, &config)?;
     let place = args.file.display().to_string();
     if !args.force && args.file.exists() {
-        return Err(BackupError::Exists { path: args.file.clone() }.into());
+        return Err(BackupError::Exists {
+            path: args.file.clone(),
+        }
+        .into());
     }
     let passphrase = new_passphrase(&config, &place)?;
-    let terms = Terms { passphrase: &passphrase, work: work_factor(), force: args.force, now: wire::clock()? };
+    let terms = BackupOptions {
+        passphrase: &passphrase,
+        work: work_factor(),
+        force: args.force,
+        now: wire::clock()?,
+    };
     let made = backup(&home, &args.file, &terms)?;
     if json {
-        return Ok(print(&format!("{}\n", json!({ "file": place, "backup": made }))));
+        return Ok(print(&format!(
+            "{}\n",
+            json!({ "file": place, "backup": made })
+        )));
     }
     let (lines, head) = (made.lines, made.head.short16());
-    say(&format!("backed up {} as it was at {}: {lines} lines, head {head}…", home.root().display(), made.made_at));
-    say(&format!("{place} holds keys and texts, encrypted; without its passphrase nobody can open it, you neither"));
+    say(&format!(
+        "backed up {} as it was at {}: {lines} lines, head {head}…",
+        home.root().display(),
+        made.made_at
+    ));
+    say(&format!(
+        "{place} holds keys and texts, encrypted; without its passphrase nobody can open it, you neither"
+    ));
     Ok(FINE)
 }
 
 /// `gently restore FILE`.
-pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, WireError> {
+pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, OpenHomeError> {
     let root = wire::home_path()?;
     if Home::open(&root)?.is_some() {
         return Err(BackupError::HomeThere { path: root }.into());
@@ -59,7 +81,11 @@ pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, WireError> {
     let paths = home.paths();
     let report = check(&paths, &paths.ledger(), Some(&paths.log()), true)?;
     let sound = back.database == "ok";
-    let code = if sound && holds(&report) { FINE } else { NEGATIVE };
+    let code = if sound && holds(&report) {
+        FINE
+    } else {
+        NEGATIVE
+    };
     if json {
         let facts = json!({
             "home": root.display().to_string(), "backup": back.manifest, "files": back.files,
@@ -69,17 +95,29 @@ pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, WireError> {
         return Ok(code);
     }
     let made = &back.manifest;
-    say(&format!("restored {} files to {}: the home as it was at {}", back.files, root.display(), made.made_at));
-    say(&format!("{} lines, head {}…, database {}", made.lines, made.head.short16(), back.database));
+    say(&format!(
+        "restored {} files to {}: the home as it was at {}",
+        back.files,
+        root.display(),
+        made.made_at
+    ));
+    say(&format!(
+        "{} lines, head {}…, database {}",
+        made.lines,
+        made.head.short16(),
+        back.database
+    ));
     say_report(&report);
     say("nothing is written here before you say what was published after this backup; one of:");
-    say("  gently audit adopt --from LEDGER     a newer published ledger (git clone --mirror URL LEDGER)");
+    say(
+        "  gently audit adopt --from LEDGER     a newer published ledger (git clone --mirror URL LEDGER)",
+    );
     say("  gently audit adopt --nothing-newer   there is none");
     Ok(code)
 }
 
 /// `gently audit adopt`.
-pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> {
+pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &env)?;
     is_known(&home, &config)?;
@@ -92,7 +130,11 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
             let why = format!(
                 "no ledger at {}; fetch it first: git clone --mirror {} LEDGER",
                 from.display(),
-                if args.is_address() { from.display().to_string() } else { "URL".to_owned() }
+                if args.is_address() {
+                    from.display().to_string()
+                } else {
+                    "URL".to_owned()
+                }
             );
             return Ok(could_not(&why, json));
         }
@@ -103,9 +145,13 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
     let report = check(&paths, &repository, log.as_deref(), false)?;
     if !holds(&report) {
         say_report(&report);
-        say("nothing was taken over: the ledger does not hold together, or is not signed by this home's key");
+        say(
+            "nothing was taken over: the ledger does not hold together, or is not signed by this home's key",
+        );
         if args.from.is_none() {
-            say("if somebody pushed to ledger.git or changed it: gently audit rebuild names what, and what to do");
+            say(
+                "if somebody pushed to ledger.git or changed it: gently audit rebuild names what, and what to do",
+            );
         }
         return Ok(NEGATIVE);
     }
@@ -117,29 +163,53 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, WireError> 
             return Err(RecorderError::from(AdoptFault::Unsigned { unsigned, signed }).into());
         }
         let count = counted(newer.unsigned, "line");
-        say(&format!("left out: {count} of the log after line {}, signed by nobody", newer.lines.len()));
+        say(&format!(
+            "left out: {count} of the log after line {}, signed by nobody",
+            newer.lines.len()
+        ));
     }
-    let mut salts =
-        || wire::fresh_salt().map_err(|e| RecorderError::Unrecordable { what: "a salt", reason: e.to_string() });
-    let taken = taken_over(&paths, &newer, configured_signer(&home)?, &mut salts, wire::clock()?)?;
+    let mut salts = || {
+        wire::fresh_salt().map_err(|e| RecorderError::Unrecordable {
+            what: "a salt",
+            reason: e.to_string(),
+        })
+    };
+    let taken = taken_over(
+        &paths,
+        &newer,
+        configured_signer(&home)?,
+        &mut salts,
+        wire::clock()?,
+    )?;
     Ok(show_taken(&taken, json))
 }
 
-fn configured_signer(home: &Home) -> Result<Signer, WireError> {
+fn configured_signer(home: &Home) -> Result<Signer, OpenHomeError> {
     wire::signer(home, &Config::load(home.root(), &wire::env)?)
 }
 
-async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, WireError> {
+async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, OpenHomeError> {
     let paths = home.paths();
     if !is_marked(&paths) {
-        return Ok(could_not("this home was not restored from a backup: there is nothing to say", json));
+        return Ok(could_not(
+            "this home was not restored from a backup: there is nothing to say",
+            json,
+        ));
     }
-    nothing_newer(&paths, configured_signer(home)?, wire::fresh_salt()?, wire::clock()?).await?;
+    nothing_newer(
+        &paths,
+        configured_signer(home)?,
+        wire::fresh_salt()?,
+        wire::clock()?,
+    )
+    .await?;
     if json {
         return Ok(print("{\"adopted\":\"nothing_newer\"}\n"));
     }
     say("on record: nothing newer was ever published. This home writes again");
-    say("if that is wrong, two histories exist from here on, and whoever has the other one can show it");
+    say(
+        "if that is wrong, two histories exist from here on, and whoever has the other one can show it",
+    );
     Ok(FINE)
 }
 
@@ -166,33 +236,58 @@ fn show_taken(taken: &TakenOver, json: bool) -> u8 {
         ));
     }
     for key in &taken.keys_lost {
-        say(&format!("the auth key {key} was added after the backup and opens nothing here: add it anew"));
+        say(&format!(
+            "the auth key {key} was added after the backup and opens nothing here: add it anew"
+        ));
     }
     if taken.open > 0 {
-        say(&format!("still open: {}; end with: gently session close", counted(taken.open, "session")));
+        say(&format!(
+            "still open: {}; end with: gently session close",
+            counted(taken.open, "session")
+        ));
     }
     FINE
 }
 
-/// The checks of `gently audit verify`, against the key that this home's ledger began with; `whole` also
-/// holds the home's database against it.
-pub(super) fn check(paths: &Paths, repository: &Path, log: Option<&Path>, whole: bool) -> Result<Report, WireError> {
+/// The checks of `gently audit verify`, against the key that this home's ledger began with; `whole`
+/// also holds the home's database against it.
+pub(super) fn check(
+    paths: &Paths,
+    repository: &Path,
+    log: Option<&Path>,
+    whole: bool,
+) -> Result<Report, OpenHomeError> {
     let store = Sqlite::open_read_only(&paths.database())?;
     let genesis = Home::genesis(&store)?;
-    let database = |look: &mut Look<'_>| -> Result<(), VerifyError> {
+    let database = |look: &mut WithDatabase<'_>| -> Result<(), VerifyError> {
         store.begin_read()?;
         look(&store)?;
         Ok(store.end_read()?)
     };
     let database = whole.then_some(&database as &Database<'_>);
     let checkpoint = log.map(|log| log.with_file_name("audit.checkpoint"));
-    // Of a home's own ledger the newest key is known; of one that is to be taken over only the first.
-    let signers = if whole { own_signers(&paths.root).unwrap_or_default() } else { Vec::new() };
-    let evidence = Evidence { repository, log, checkpoint: checkpoint.as_deref(), signers: &signers, database };
+    // Of a home's own ledger the newest key is known; of one that is to be taken over only the
+    // first.
+    let signers = if whole {
+        own_signers(&paths.root).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    let evidence = Evidence {
+        repository,
+        log,
+        checkpoint: checkpoint.as_deref(),
+        signers: &signers,
+        database,
+    };
     let mut report = verify(&evidence)?;
-    if report.signers.first().is_some_and(|first| *first != genesis.signer.to_string()) {
+    if report
+        .signers
+        .first()
+        .is_some_and(|first| *first != genesis.signer.to_string())
+    {
         report.found(Finding {
-            question: Question::SignedBy,
+            question: AuditQuestion::SignedBy,
             place: "genesis.json".to_owned(),
             expected: format!("the key that this home began with, {}", genesis.signer),
             actual: report.signers.first().cloned().unwrap_or_default(),
@@ -204,7 +299,8 @@ pub(super) fn check(paths: &Paths, repository: &Path, log: Option<&Path>, whole:
 
 pub(super) fn holds(report: &Report) -> bool {
     let answer = |question| report.answers.to(question).answer;
-    answer(Question::Consistent) == Answer::Yes && answer(Question::SignedBy) != Answer::No
+    answer(AuditQuestion::Consistent) == QuestionAnswer::Yes
+        && answer(AuditQuestion::SignedBy) != QuestionAnswer::No
 }
 
 fn say_report(report: &Report) {
@@ -214,24 +310,37 @@ fn say_report(report: &Report) {
 /// The answers, and the first findings.
 pub(super) fn report_lines(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
-    for question in Question::ALL {
+    for question in AuditQuestion::ALL {
         let verdict = report.answers.to(question);
         let name = question.name().replace('_', " ");
-        lines.push(format!("  {name:<11} {:<11} {}", verdict.answer.word(), verdict.reason));
+        lines.push(format!(
+            "  {name:<11} {:<11} {}",
+            verdict.answer.word(),
+            verdict.reason
+        ));
     }
     for finding in report.findings.iter().take(SHOWN_FINDINGS) {
-        lines.push(format!("  {}: expected {}, found {}", finding.place, finding.expected, finding.actual));
+        lines.push(format!(
+            "  {}: expected {}, found {}",
+            finding.place, finding.expected, finding.actual
+        ));
     }
     if report.findings.len() > SHOWN_FINDINGS {
-        lines.push(format!("  and {} more: gently audit verify", report.findings.len() - SHOWN_FINDINGS));
+        lines.push(format!(
+            "  and {} more: gently audit verify",
+            report.findings.len() - SHOWN_FINDINGS
+        ));
     }
     lines
 }
 
 pub(super) fn answers(report: &Report) -> Value {
-    let each = Question::ALL.into_iter().map(|question| {
+    let each = AuditQuestion::ALL.into_iter().map(|question| {
         let verdict = report.answers.to(question);
-        (question.name().to_owned(), json!({ "answer": verdict.answer.word(), "reason": verdict.reason }))
+        (
+            question.name().to_owned(),
+            json!({ "answer": verdict.answer.word(), "reason": verdict.reason }),
+        )
     });
     Value::Object(each.collect())
 }

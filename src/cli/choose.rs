@@ -1,4 +1,5 @@
-//! Which model answers: what was asked for, what it means, what is there, and what it is asked with.
+//! Which model answers: what was asked for, what it means, what is there, and what it is asked
+//! with.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,21 +11,21 @@ use zeroize::Zeroizing;
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::govern::output::{ANY_JSON, Shape};
-use crate::models::http::Place;
+use crate::models::http::ServerAddress;
 use crate::models::remote::{self, Remote};
-use crate::models::replay::{Recording, Replay};
+use crate::models::replay::{ReplayModel, StoredAnswer};
 use crate::models::wire::Wire;
 use crate::models::{Model, ModelFault, listing, observer};
 use crate::record::hash::Hash32;
 use crate::record::params::Params;
 use crate::record::unseen::is_plain_name;
 use crate::store::sqlite::Sqlite;
-use crate::store::{ExchangeRow, Outcome, Read, StoreError};
+use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, StoreError};
 
 use super::find::{self, FindError};
 use super::no_secret;
 use super::provider_key::provider_key;
-use super::wire::{WireError, env};
+use super::wire::{OpenHomeError, env};
 
 /// How long `auto` waits for an Ollama to show itself: it is on this machine, or near.
 const PROBE: Duration = Duration::from_millis(200);
@@ -50,23 +51,34 @@ pub struct CallArgs {
     /// Where sampling starts, for servers that take a seed; recorded
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=crate::config::table::MAX_SEED))]
     pub seed: Option<u64>,
-    /// The answer's shape: `json`, or the file of a JSON Schema; the model is told, the answer is checked; recorded
+    /// The answer's shape: `json`, or the file of a JSON Schema; the model is told, the answer is
+    /// checked; recorded
     #[arg(long, value_name = "SHAPE")]
     pub expect: Option<String>,
 }
 
 impl CallArgs {
     /// The settings in force: flags, then configuration.
-    pub fn over(&self, configured: &Params) -> Result<Params, WireError> {
+    pub fn over(&self, configured: &Params) -> Result<Params, OpenHomeError> {
         let given = self.temperature.as_deref().map(str::parse).transpose();
-        let temperature = given.map_err(|e: crate::record::params::NotDecimal| WireError::Setting {
-            flag: "--temperature",
-            reason: e.to_string(),
-        })?;
-        let system = self.system.clone().or_else(|| configured.system.clone()).filter(|text| !text.trim().is_empty());
+        let temperature =
+            given.map_err(
+                |e: crate::record::params::NotDecimal| OpenHomeError::Setting {
+                    flag: "--temperature",
+                    reason: e.to_string(),
+                },
+            )?;
+        let system = self
+            .system
+            .clone()
+            .or_else(|| configured.system.clone())
+            .filter(|text| !text.trim().is_empty());
         let shape = self.expect.as_deref().map(shape).transpose()?;
         // Said first: what an owner's own text ends with can't run into it.
-        let parts = [shape.as_ref().map(Shape::told), system].into_iter().flatten().collect::<Vec<_>>();
+        let parts = [shape.as_ref().map(Shape::told), system]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>();
         Ok(Params {
             expect: shape.map(|shape| shape.as_str().to_owned()),
             max_tokens: self.max_tokens.or(configured.max_tokens),
@@ -78,18 +90,24 @@ impl CallArgs {
 }
 
 /// The shape that `--expect` names.
-fn shape(text: &str) -> Result<Shape, WireError> {
+fn shape(text: &str) -> Result<Shape, OpenHomeError> {
     if text == ANY_JSON {
         return Ok(Shape::any_json());
     }
-    let fault = |reason: String| WireError::Setting { flag: "--expect", reason };
-    let schema = std::fs::read_to_string(text)
-        .map_err(|e| fault(format!("say json, or the file of a JSON Schema; {text}: {e}")))?;
+    let fault = |reason: String| OpenHomeError::Setting {
+        flag: "--expect",
+        reason,
+    };
+    let schema = std::fs::read_to_string(text).map_err(|e| {
+        fault(format!(
+            "say json, or the file of a JSON Schema; {text}: {e}"
+        ))
+    })?;
     Shape::schema(&schema).map_err(|e| fault(format!("{text}: {e}")))
 }
 
 /// A model, and what a person is told about it before it is asked.
-pub struct Chosen {
+pub struct ModelChoice {
     /// Ready to be asked.
     pub model: Model,
     /// How it was chosen, and warnings.
@@ -102,14 +120,20 @@ pub async fn choose(
     call: &CallArgs,
     config: &Config,
     database: &Path,
-) -> Result<Chosen, WireError> {
+) -> Result<ModelChoice, OpenHomeError> {
     let wanted = asked.unwrap_or(&config.model.default);
-    let (id, mut notes) =
-        if wanted == AUTO { first_there(config).await } else { (resolve(wanted, config), Vec::new()) };
+    let (id, mut notes) = if wanted == AUTO {
+        first_there(config).await
+    } else {
+        (resolve(wanted, config), Vec::new())
+    };
     no_secret("--model, model.default", &id)?;
     if !is_plain_name(&id) {
         let reason = "a model's name with characters that nobody sees".to_owned();
-        return Err(WireError::Setting { flag: "--model, model.default", reason });
+        return Err(OpenHomeError::Setting {
+            flag: "--model, model.default",
+            reason,
+        });
     }
     let settings = call.over(&config.model.params)?;
     if let Some(shape) = &settings.expect {
@@ -117,29 +141,46 @@ pub async fn choose(
     }
     let (model, more) = model(&id, settings, config, database)?;
     notes.extend(more);
-    Ok(Chosen { model, notes })
+    Ok(ModelChoice { model, notes })
 }
 
 /// The full id of a name.
 fn resolve(name: &str, config: &Config) -> String {
-    config.model.named.aliases.get(name).map_or(name, String::as_str).to_owned()
+    config
+        .model
+        .named
+        .aliases
+        .get(name)
+        .map_or(name, String::as_str)
+        .to_owned()
 }
 
-/// The first that is there: an Ollama, a key of Anthropic, a key of OpenAI, `observer`; and which it is.
+/// The first that is there: an Ollama, a key of Anthropic, a key of OpenAI, `observer`; and which
+/// it is.
 async fn first_there(config: &Config) -> (String, Vec<String>) {
     let ollama = ollama_url(config);
     let (anthropic, openai) = (&config.model.anthropic_key_env, &config.model.api_key_env);
     let (id, why) = if let Some(name) = first_of_ollama(config).await {
-        (format!("ollama/{name}"), format!("the first of the Ollama at {ollama}"))
+        (
+            format!("ollama/{name}"),
+            format!("the first of the Ollama at {ollama}"),
+        )
     } else if key(anthropic).is_some() {
-        (resolve("sonnet", config), format!("there is a key in ${anthropic}"))
+        (
+            resolve("sonnet", config),
+            format!("there is a key in ${anthropic}"),
+        )
     } else if key(openai).is_some() {
-        (resolve("gpt", config), format!("there is a key in ${openai}"))
+        (
+            resolve("gpt", config),
+            format!("there is a key in ${openai}"),
+        )
     } else {
         let nothing = format!("no Ollama at {ollama}, no ${anthropic}, no ${openai}");
         (observer::ID.to_owned(), nothing)
     };
-    let note = format!("model {id}: {why}. Choose with --model, or gently config set model.default ID");
+    let note =
+        format!("model {id}: {why}. Choose with --model, or gently config set model.default ID");
     (id, vec![note])
 }
 
@@ -150,16 +191,31 @@ async fn first_of_ollama(config: &Config) -> Option<String> {
     }
     let place = place(Wire::Ollama, &url, None, "", PROBE);
     // The client itself tries a lost connection twice; here there is no time for that.
-    let names = tokio::time::timeout(PROBE, listing::models(place)).await.ok()?.ok()?;
+    let names = tokio::time::timeout(PROBE, listing::models(place))
+        .await
+        .ok()?
+        .ok()?;
     names.into_iter().next()
 }
 
-/// Whether nobody listens at an address of this machine: the HTTP client would try again a while later.
+/// Whether nobody listens at an address of this machine: the HTTP client would try again a while
+/// later.
 async fn is_shut(url: &str) -> bool {
-    let Ok(url) = reqwest::Url::parse(url) else { return false };
-    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    let here = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    let Some(port) = url.port_or_known_default().filter(|_| here) else { return false };
+    let Ok(url) = reqwest::Url::parse(url) else {
+        return false;
+    };
+    let host = url
+        .host_str()
+        .unwrap_or_default()
+        .trim_start_matches('[')
+        .trim_end_matches(']');
+    let here = host == "localhost"
+        || host
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|ip| ip.is_loopback());
+    let Some(port) = url.port_or_known_default().filter(|_| here) else {
+        return false;
+    };
     let refused = |e: std::io::Error| e.kind() == std::io::ErrorKind::ConnectionRefused;
     match tokio::time::timeout(PROBE, tokio::net::TcpStream::connect((host, port))).await {
         Ok(connected) => connected.is_err_and(refused),
@@ -174,25 +230,39 @@ pub fn place<'a>(
     key: Option<Zeroizing<String>>,
     key_variable: &'a str,
     limit: Duration,
-) -> Place<'a> {
-    Place { wire, base_url, path: &[], key, key_variable, connect_timeout: limit, total_timeout: limit }
+) -> ServerAddress<'a> {
+    ServerAddress {
+        wire,
+        base_url,
+        path: &[],
+        key,
+        key_variable,
+        connect_timeout: limit,
+        total_timeout: limit,
+    }
 }
 
 /// Where an Ollama is: configuration, `$OLLAMA_HOST`, its usual port on this machine.
 pub fn ollama_url(config: &Config) -> String {
     let host = env("OLLAMA_HOST").and_then(|text| text.into_string().ok());
-    let named = config.model.ollama_url.clone().or_else(|| host.as_deref().and_then(ollama_host));
+    let named = config
+        .model
+        .ollama_url
+        .clone()
+        .or_else(|| host.as_deref().and_then(ollama_host));
     named.unwrap_or_else(|| Wire::Ollama.base_url().to_owned())
 }
 
-/// An address as `$OLLAMA_HOST` spells it: scheme and port may be missing, and the addresses that a server listens
-/// on everywhere with mean this machine.
+/// An address as `$OLLAMA_HOST` spells it: scheme and port may be missing, and the addresses that a
+/// server listens on everywhere with mean this machine.
 fn ollama_host(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches('/');
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') && (!name.contains(':') || name.ends_with(']')) => {
+        Some((name, port))
+            if !port.contains(']') && (!name.contains(':') || name.ends_with(']')) =>
+        {
             (name, port.parse().ok()?)
         }
         _ => (
@@ -213,30 +283,50 @@ fn ollama_host(text: &str) -> Option<String> {
         return None;
     }
     let scheme = if scheme.is_empty() { "http" } else { scheme };
-    let path = if path.is_empty() { String::new() } else { format!("/{path}") };
+    let path = if path.is_empty() {
+        String::new()
+    } else {
+        format!("/{path}")
+    };
     Some(format!("{scheme}://{name}:{port}{path}"))
 }
 
 /// A key from the environment; a blank one is none.
 pub fn key(variable: &str) -> Option<Zeroizing<String>> {
-    std::env::var(variable).ok().map(Zeroizing::new).filter(|key| !key.trim().is_empty())
+    std::env::var(variable)
+        .ok()
+        .map(Zeroizing::new)
+        .filter(|key| !key.trim().is_empty())
 }
 
 /// Address of a wire, and the variable of its key.
 pub fn server(wire: Wire, config: &Config) -> (String, &str) {
     match wire {
         Wire::Ollama => (ollama_url(config), ""),
-        Wire::Anthropic => (config.model.anthropic_url.clone(), &config.model.anthropic_key_env),
+        Wire::Anthropic => (
+            config.model.anthropic_url.clone(),
+            &config.model.anthropic_key_env,
+        ),
         Wire::OpenAi => (config.model.base_url.clone(), &config.model.api_key_env),
     }
 }
 
-fn model(id: &str, settings: Params, config: &Config, database: &Path) -> Result<(Model, Vec<String>), WireError> {
-    let unknown = || WireError::UnknownModel { id: id.to_owned() };
+fn model(
+    id: &str,
+    settings: Params,
+    config: &Config,
+    database: &Path,
+) -> Result<(Model, Vec<String>), OpenHomeError> {
+    let unknown = || OpenHomeError::UnknownModel { id: id.to_owned() };
     // What answers from the record has no sampling: nothing of it is sent, and nothing recorded.
-    let own_text = Params { expect: settings.expect.clone(), system: settings.system.clone(), ..Params::default() };
+    let own_text = Params {
+        expect: settings.expect.clone(),
+        system: settings.system.clone(),
+        ..Params::default()
+    };
     if let Some(of) = id.strip_prefix(REPLAY_OF) {
-        // A whole id that is not here is a turn without an answer; part of one has to mean something first.
+        // A whole id that is not here is a turn without an answer; part of one has to mean
+        // something first.
         let of = match of.parse() {
             Ok(id) => id,
             Err(_) => match find::exchange(&Sqlite::open_read_only(database)?, of) {
@@ -248,41 +338,67 @@ fn model(id: &str, settings: Params, config: &Config, database: &Path) -> Result
     }
     match id.split_once('/') {
         None if id == observer::ID => Ok((Model::observer().set(own_text), Vec::new())),
-        None if id == crate::models::replay::ID => Ok((replay(None, database).set(own_text), Vec::new())),
+        None if id == crate::models::replay::ID => {
+            Ok((replay(None, database).set(own_text), Vec::new()))
+        }
         None => Err(unknown()),
         Some((provider, name)) => {
-            let wire = Wire::ALL.into_iter().find(|wire| wire.name() == provider).ok_or_else(unknown)?;
+            let wire = Wire::ALL
+                .into_iter()
+                .find(|wire| wire.name() == provider)
+                .ok_or_else(unknown)?;
             remote(wire, name, &settings, config)
         }
     }
 }
 
-fn remote(wire: Wire, name: &str, wanted: &Params, config: &Config) -> Result<(Model, Vec<String>), WireError> {
+fn remote(
+    wire: Wire,
+    name: &str,
+    wanted: &Params,
+    config: &Config,
+) -> Result<(Model, Vec<String>), OpenHomeError> {
     let (base_url, variable) = server(wire, config);
     let api_key = provider_key(wire, variable, config)?;
     if api_key.is_none() && wire == Wire::Anthropic && base_url == wire.base_url() {
-        // It answers nobody without one: no block, no model, nobody is asked for a turn that can't be answered.
+        // It answers nobody without one: no block, no model, nobody is asked for a turn that can't
+        // be answered.
         let reason = format!(
             "{}/{name} needs a key and there is none: set ${variable}, or --key-cmd CMD; gently model list shows what \
              is there",
             wire.name()
         );
-        return Err(WireError::Setting { flag: "--model", reason });
+        return Err(OpenHomeError::Setting {
+            flag: "--model",
+            reason,
+        });
     }
     let (params, left_out) = wire.fit(wanted);
-    let backend = Remote::new(remote::Config {
+    let backend = Remote::new(remote::RemoteConfig {
         base_url,
         api_key,
         key_variable: variable.to_owned(),
         params: params.clone(),
         connect_timeout: config.model.connect_timeout,
         total_timeout: config.model.timeout,
-        ..remote::Config::new(wire, name)
+        ..remote::RemoteConfig::new(wire, name)
     })?;
     let mut notes: Vec<String> = backend.warning().into_iter().collect();
-    notes.extend(left_out.iter().map(|what| format!("{} takes no {what}: it is not sent", wire.name())));
-    let price = config.model.named.prices.get(&format!("{}/{name}", wire.name())).cloned();
-    Ok((Model::over(Box::new(backend)).set(params).priced(price), notes))
+    notes.extend(
+        left_out
+            .iter()
+            .map(|what| format!("{} takes no {what}: it is not sent", wire.name())),
+    );
+    let price = config
+        .model
+        .named
+        .prices
+        .get(&format!("{}/{name}", wire.name()))
+        .cloned();
+    Ok((
+        Model::over(Box::new(backend)).set(params).priced(price),
+        notes,
+    ))
 }
 
 fn replay(of: Option<Uuid>, database: &Path) -> Model {
@@ -291,22 +407,33 @@ fn replay(of: Option<Uuid>, database: &Path) -> Model {
         Some(id) => format!("an answer of exchange {id}"),
         None => "an answer to this prompt, or to the same words,".to_owned(),
     };
-    let find = move |prompt: Hash32, words: &str| recorded(&database, of, prompt, words).map_err(|e| e.to_string());
-    Model::replay(Replay::new(wanted, Box::new(find)))
+    let find = move |prompt: Hash32, words: &str| {
+        recorded(&database, of, prompt, words).map_err(|e| e.to_string())
+    };
+    Model::replay(ReplayModel::new(wanted, Box::new(find)))
 }
 
 /// Why there is nothing to give again.
 #[derive(Debug, thiserror::Error)]
-enum Unanswered {
+enum NoReplay {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the answer of exchange {0} is on record by its commitment only: its text was not kept")]
+    #[error(
+        "the answer of exchange {0} is on record by its commitment only: its text was not kept"
+    )]
     NotKept(Uuid),
-    #[error("the answer of exchange {0} is withheld: its kernel blocks its drift, and it is not given again")]
+    #[error(
+        "the answer of exchange {0} is withheld: its kernel blocks its drift, and it is not given again"
+    )]
     Withheld(Uuid),
 }
 
-fn recorded(database: &Path, of: Option<Uuid>, prompt: Hash32, words: &str) -> Result<Option<Recording>, Unanswered> {
+fn recorded(
+    database: &Path,
+    of: Option<Uuid>,
+    prompt: Hash32,
+    words: &str,
+) -> Result<Option<StoredAnswer>, NoReplay> {
     let store = Sqlite::open_read_only(database)?;
     let found = match of {
         Some(id) => store.exchange(id)?,
@@ -317,22 +444,28 @@ fn recorded(database: &Path, of: Option<Uuid>, prompt: Hash32, words: &str) -> R
     };
     let Some(row) = found else { return Ok(None) };
     if Withheld::of(&store).answer_of(&row)? {
-        return Err(Unanswered::Withheld(row.exchange_id));
+        return Err(NoReplay::Withheld(row.exchange_id));
     }
     match recording(&store, &row)? {
-        None if row.unkept.is_some() => Err(Unanswered::NotKept(row.exchange_id)),
+        None if row.unkept.is_some() => Err(NoReplay::NotKept(row.exchange_id)),
         found => Ok(found),
     }
 }
 
 /// The stored answer of an exchange; none when it has none, or its text is erased.
-fn recording(store: &Sqlite, row: &ExchangeRow) -> Result<Option<Recording>, StoreError> {
-    let Some(outcome) = row.outcome.as_ref().filter(|o| o.outcome == Outcome::Answered) else { return Ok(None) };
+fn recording(store: &Sqlite, row: &ExchangeRow) -> Result<Option<StoredAnswer>, StoreError> {
+    let Some(outcome) = row
+        .outcome
+        .as_ref()
+        .filter(|o| o.outcome == ExchangeOutcome::Answered)
+    else {
+        return Ok(None);
+    };
     let turn = match outcome.turn_aurora {
         Some(id) => store.turn(id)?,
         None => None,
     };
-    Ok(turn.and_then(|turn| turn.content).map(|text| Recording {
+    Ok(turn.and_then(|turn| turn.content).map(|text| StoredAnswer {
         exchange: row.exchange_id,
         model: row.model.clone(),
         at: outcome.answered_at.to_string(),
@@ -340,9 +473,12 @@ fn recording(store: &Sqlite, row: &ExchangeRow) -> Result<Option<Recording>, Sto
     }))
 }
 
-impl From<&ModelFault> for super::model::State {
+impl From<&ModelFault> for super::model::ServerState {
     fn from(fault: &ModelFault) -> Self {
-        Self::Fault { reason: fault.reason().into_owned(), said: fault.to_string() }
+        Self::Fault {
+            reason: fault.reason().into_owned(),
+            said: fault.to_string(),
+        }
     }
 }
 
@@ -374,8 +510,14 @@ mod tests {
             ("0.0.0.0:1234/", Some("http://127.0.0.1:1234")),
             ("gpu.example.org", Some("http://gpu.example.org:11434")),
             ("http://gpu.example.org", Some("http://gpu.example.org:80")),
-            ("https://gpu.example.org", Some("https://gpu.example.org:443")),
-            ("https://gpu.example.org:8443/ollama", Some("https://gpu.example.org:8443/ollama")),
+            (
+                "https://gpu.example.org",
+                Some("https://gpu.example.org:443"),
+            ),
+            (
+                "https://gpu.example.org:8443/ollama",
+                Some("https://gpu.example.org:8443/ollama"),
+            ),
             ("[::1]", Some("http://[::1]:11434")),
             ("[::]:1234", Some("http://[::1]:1234")),
             ("host:port", None),

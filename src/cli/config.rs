@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json, json};
 use toml_edit::{DocumentMut, Item, Table};
 
 use crate::config::table::{KEYS, Key, Value};
-use crate::config::{ConfigError, Environment, FILE, GENESIS, Settings, Source, file_text};
+use crate::config::{ConfigError, Environment, FILE, GENESIS, Settings, ValueSource, file_text};
 
 /// What `gently config` is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
@@ -46,11 +46,23 @@ pub fn run_in(
 ) -> Result<String, ConfigError> {
     let path = home.join(FILE);
     match command {
-        ConfigCommand::Path if json => Ok(format!("{}\n", json!({ "path": path.display().to_string() }))),
+        ConfigCommand::Path if json => Ok(format!(
+            "{}\n",
+            json!({ "path": path.display().to_string() })
+        )),
         ConfigCommand::Path => Ok(format!("{}\n", path.display())),
-        ConfigCommand::Get { key: Some(name) } if alias_of(name).is_some() => get_alias(name, &path, json, environment),
-        ConfigCommand::Set { key, value } if alias_of(key).is_some() => set_alias(key, value, home, json),
-        ConfigCommand::Get { key: Some(name) } => get(Key::find(name, "gently config get")?, &path, json, environment),
+        ConfigCommand::Get { key: Some(name) } if alias_of(name).is_some() => {
+            get_alias(name, &path, json, environment)
+        }
+        ConfigCommand::Set { key, value } if alias_of(key).is_some() => {
+            set_alias(key, value, home, json)
+        }
+        ConfigCommand::Get { key: Some(name) } => get(
+            Key::find(name, "gently config get")?,
+            &path,
+            json,
+            environment,
+        ),
         ConfigCommand::Get { key: None } => list(&path, json, environment),
         ConfigCommand::Set { key, value } => {
             let key = Key::find(key, "gently config set")?;
@@ -60,11 +72,22 @@ pub fn run_in(
     }
 }
 
-/// Whether a key guards what is recorded, kept or believed: then `gently config set` asks for the auth key.
+/// Whether a key guards what is recorded, kept or believed: then `gently config set` asks for the
+/// auth key.
 ///
-/// The others choose a model's voice or what a person sees; what is asked with them is on record each time.
+/// The others choose a model's voice or what a person sees; what is asked with them is on record
+/// each time.
 pub fn guards(key: &str) -> bool {
-    const SECTIONS: [&str; 8] = ["anchor", "keys", "ots", "policy", "retention", "sanitize", "store", "witness"];
+    const SECTIONS: [&str; 8] = [
+        "anchor",
+        "keys",
+        "ots",
+        "policy",
+        "retention",
+        "sanitize",
+        "store",
+        "witness",
+    ];
     const KEYS: [&str; 7] = [
         "model.anthropic_url",
         "model.base_url",
@@ -82,7 +105,12 @@ fn alias_of(key: &str) -> Option<&str> {
     key.strip_prefix("model.alias.")
 }
 
-fn get_alias(key: &str, path: &Path, json: bool, environment: Environment<'_>) -> Result<String, ConfigError> {
+fn get_alias(
+    key: &str,
+    path: &Path,
+    json: bool,
+    environment: Environment<'_>,
+) -> Result<String, ConfigError> {
     let settings = settings(path, environment)?;
     let id = alias_of(key).and_then(|alias| settings.named().aliases.get(alias));
     if json {
@@ -91,24 +119,42 @@ fn get_alias(key: &str, path: &Path, json: bool, environment: Environment<'_>) -
     Ok(id.map_or(String::new(), |id| format!("{id}\n")))
 }
 
-/// Names a model; the file is read again as a home would, so that what is no alias or no model is refused.
+/// Names a model; the file is read again as a home would, so that what is no alias or no model is
+/// refused.
 fn set_alias(key: &str, id: &str, home: &Path, json: bool) -> Result<String, ConfigError> {
     if !home.is_dir() {
-        return Err(ConfigError::NoHome { path: home.to_owned() });
+        return Err(ConfigError::NoHome {
+            path: home.to_owned(),
+        });
     }
     let alias = alias_of(key).unwrap_or_default();
     edit(home, &|document| {
-        let model = document.entry("model").or_insert_with(|| Item::Table(Table::new()));
-        let Some(model) = model.as_table_like_mut() else { return };
-        let table = model.entry("alias").or_insert_with(|| Item::Table(Table::new()));
+        let model = document
+            .entry("model")
+            .or_insert_with(|| Item::Table(Table::new()));
+        let Some(model) = model.as_table_like_mut() else {
+            return;
+        };
+        let table = model
+            .entry("alias")
+            .or_insert_with(|| Item::Table(Table::new()));
         if let Some(table) = table.as_table_like_mut() {
             table.insert(alias, toml_edit::value(id));
         }
     })?;
-    Ok(if json { format!("{}\n", json!({ "key": key, "value": id })) } else { format!("{key} = \"{id}\"\n") })
+    Ok(if json {
+        format!("{}\n", json!({ "key": key, "value": id }))
+    } else {
+        format!("{key} = \"{id}\"\n")
+    })
 }
 
-fn get(key: &Key, path: &Path, json: bool, environment: Environment<'_>) -> Result<String, ConfigError> {
+fn get(
+    key: &Key,
+    path: &Path,
+    json: bool,
+    environment: Environment<'_>,
+) -> Result<String, ConfigError> {
     let settings = settings(path, environment)?;
     if json {
         return Ok(format!("{}\n", described(key, &settings)));
@@ -125,26 +171,35 @@ fn get(key: &Key, path: &Path, json: bool, environment: Environment<'_>) -> Resu
 fn confirmed(key: &Key, value: &Value, json: bool, environment: Environment<'_>) -> String {
     let over = environment(&key.variable()).map(|_| key.variable());
     if json {
-        return format!("{}\n", json!({ "key": key.name, "value": as_json(value), "overridden_by": over }));
+        return format!(
+            "{}\n",
+            json!({ "key": key.name, "value": as_json(value), "overridden_by": over })
+        );
     }
-    let note = over.map(|variable| format!("  # not in force: {variable} is set and wins")).unwrap_or_default();
+    let note = over
+        .map(|variable| format!("  # not in force: {variable} is set and wins"))
+        .unwrap_or_default();
     format!("{} = {value}{note}\n", key.name)
 }
 
 fn list(path: &Path, json: bool, environment: Environment<'_>) -> Result<String, ConfigError> {
     let settings = settings(path, environment)?;
     if json {
-        let all: Map<_, _> = KEYS.iter().map(|key| (key.name.to_owned(), described(key, &settings))).collect();
+        let all: Map<_, _> = KEYS
+            .iter()
+            .map(|key| (key.name.to_owned(), described(key, &settings)))
+            .collect();
         return Ok(format!("{}\n", Json::Object(all)));
     }
     let mut out = String::new();
     for key in KEYS {
         let (value, source) = match settings.get(key.name) {
-            Some((value, Source::Environment)) => (value.to_string(), key.variable()),
+            Some((value, ValueSource::Environment)) => (value.to_string(), key.variable()),
             Some((value, source)) => (value.to_string(), source.name().to_owned()),
-            None => ("(unset)".to_owned(), Source::Default.name().to_owned()),
+            None => ("(unset)".to_owned(), ValueSource::Default.name().to_owned()),
         };
-        writeln!(out, "{} = {value}  # {source}; {}", key.name, key.doc).expect("a string takes every byte");
+        writeln!(out, "{} = {value}  # {source}; {}", key.name, key.doc)
+            .expect("a string takes every byte");
     }
     Ok(out)
 }
@@ -156,7 +211,7 @@ fn described(key: &Key, settings: &Settings) -> Json {
         "key": key.name,
         "value": found.map(|(value, _)| as_json(value)),
         "default": default.as_ref().map(as_json),
-        "source": found.map_or(Source::Default, |(_, source)| source).name(),
+        "source": found.map_or(ValueSource::Default, |(_, source)| source).name(),
         "takes": key.kind.describe(),
     })
 }
@@ -171,13 +226,19 @@ fn as_json(value: &Value) -> Json {
 }
 
 fn settings(path: &Path, environment: Environment<'_>) -> Result<Settings, ConfigError> {
-    Settings::read(&file_text(path)?.unwrap_or_default(), &path.display().to_string(), environment)
+    Settings::read(
+        &file_text(path)?.unwrap_or_default(),
+        &path.display().to_string(),
+        environment,
+    )
 }
 
 /// Edits one value.
 fn set(key: &Key, typed: &str, home: &Path) -> Result<Value, ConfigError> {
     if !home.is_dir() {
-        return Err(ConfigError::NoHome { path: home.to_owned() });
+        return Err(ConfigError::NoHome {
+            path: home.to_owned(),
+        });
     }
     let value = key.accept_typed(typed, "gently config set")?;
     edit(home, &|document| put(document, key, &value))?;
@@ -186,10 +247,13 @@ fn set(key: &Key, typed: &str, home: &Path) -> Result<Value, ConfigError> {
 
 /// Changes the file of a home: read, change, read again as the parser would, replace atomically.
 ///
-/// Comments and order stay. Whatever is wrong, before or after the change, leaves the file as it was.
+/// Comments and order stay. Whatever is wrong, before or after the change, leaves the file as it
+/// was.
 pub fn edit(home: &Path, change: &dyn Fn(&mut DocumentMut)) -> Result<(), ConfigError> {
     if !home.is_dir() {
-        return Err(ConfigError::NoHome { path: home.to_owned() });
+        return Err(ConfigError::NoHome {
+            path: home.to_owned(),
+        });
     }
     let path = real_path(&home.join(FILE));
     let place = path.display().to_string();
@@ -202,21 +266,35 @@ pub fn edit(home: &Path, change: &dyn Fn(&mut DocumentMut)) -> Result<(), Config
 }
 
 /// The text as a change leaves it.
-fn edited(text: &str, change: &dyn Fn(&mut DocumentMut), place: &str) -> Result<String, ConfigError> {
-    let syntax =
-        |e: toml_edit::TomlError| ConfigError::Syntax { place: place.to_owned(), reason: e.message().to_owned() };
+fn edited(
+    text: &str,
+    change: &dyn Fn(&mut DocumentMut),
+    place: &str,
+) -> Result<String, ConfigError> {
+    let syntax = |e: toml_edit::TomlError| ConfigError::Syntax {
+        place: place.to_owned(),
+        reason: e.message().to_owned(),
+    };
     let mut document: DocumentMut = text.parse().map_err(syntax)?;
     change(&mut document);
     let after = document.to_string();
     // toml_edit prints bare newlines; a file with a carriage return before each keeps them.
-    Ok(if text.contains("\r\n") { after.replace('\n', "\r\n") } else { after })
+    Ok(if text.contains("\r\n") {
+        after.replace('\n', "\r\n")
+    } else {
+        after
+    })
 }
 
 /// Changes or adds one value; the document must have passed [`Settings::read`].
 fn put(document: &mut DocumentMut, key: &Key, value: &Value) {
     let (section, name) = key.parts();
-    let section = document.entry(section).or_insert_with(|| Item::Table(Table::new()));
-    let table = section.as_table_like_mut().expect("a known section that is no table was refused when it was read");
+    let section = document
+        .entry(section)
+        .or_insert_with(|| Item::Table(Table::new()));
+    let table = section
+        .as_table_like_mut()
+        .expect("a known section that is no table was refused when it was read");
     let mut new = value.to_toml();
     match table.get_mut(name).and_then(Item::as_value_mut) {
         Some(old) => {
@@ -237,7 +315,11 @@ fn real_path(path: &Path) -> PathBuf {
 
 /// Writes a new file beside the old one, syncs it, renames it over, and syncs the directory.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
-    let failed = |doing, path: &Path, source| ConfigError::Io { doing, path: path.to_owned(), source };
+    let failed = |doing, path: &Path, source| ConfigError::Io {
+        doing,
+        path: path.to_owned(),
+        source,
+    };
     let dir = path.parent().unwrap_or(Path::new("."));
     let new = dir.join(format!(".{FILE}.{}", std::process::id()));
     let written = write_new(&new, path, bytes).and_then(|()| fs::rename(&new, path));
@@ -247,7 +329,9 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
         return Err(failed("write", path, source));
     }
     if cfg!(unix) {
-        File::open(dir).and_then(|d| d.sync_all()).map_err(|e| failed("sync", dir, e))?;
+        File::open(dir)
+            .and_then(|d| d.sync_all())
+            .map_err(|e| failed("sync", dir, e))?;
     }
     Ok(())
 }
@@ -266,7 +350,10 @@ mod tests {
     use super::*;
 
     fn set_command(key: &str, value: &str) -> ConfigCommand {
-        ConfigCommand::Set { key: key.to_owned(), value: value.to_owned() }
+        ConfigCommand::Set {
+            key: key.to_owned(),
+            value: value.to_owned(),
+        }
     }
 
     fn bare(command: &ConfigCommand, home: &Path, json: bool) -> Result<String, ConfigError> {
@@ -280,15 +367,29 @@ mod tests {
     }
 
     fn only_file(home: &Path) {
-        assert_eq!(fs::read_dir(home).unwrap().count(), 1, "a temporary file was left");
+        assert_eq!(
+            fs::read_dir(home).unwrap().count(),
+            1,
+            "a temporary file was left"
+        );
     }
 
     #[test]
     fn set_changes_one_value_and_nothing_else() {
         for (key, typed, old, new) in [
             ("anchor.mode", "off", "mode = \"auto\"", "mode = \"off\""),
-            ("anchor.deadline_ms", "5000", "deadline_ms = 3000", "deadline_ms = 5000"),
-            ("model.default", "openai/qwen", "default = \"auto\"", "default = \"openai/qwen\""),
+            (
+                "anchor.deadline_ms",
+                "5000",
+                "deadline_ms = 3000",
+                "deadline_ms = 5000",
+            ),
+            (
+                "model.default",
+                "openai/qwen",
+                "default = \"auto\"",
+                "default = \"openai/qwen\"",
+            ),
             (
                 "anchor.esplora",
                 "['http://127.0.0.1:3000']",
@@ -301,11 +402,23 @@ mod tests {
             let text = fs::read_to_string(home.path().join(FILE)).unwrap();
             assert_eq!(text, GENESIS.replacen(old, new, 1), "{key}");
             assert_ne!(text, GENESIS, "{key}");
-            assert_eq!(said, format!("{key} = {}\n", new.split_once(" = ").unwrap().1));
+            assert_eq!(
+                said,
+                format!("{key} = {}\n", new.split_once(" = ").unwrap().1)
+            );
             only_file(home.path());
             // A broken environment does not break what writes the file, and is named.
-            let said = run_in(&set_command(key, typed), home.path(), false, &|_| Some("\n".into())).unwrap();
-            assert!(said.contains(&format!("{} is set and wins", Key::find(key, "t").unwrap().variable())), "{said}");
+            let said = run_in(&set_command(key, typed), home.path(), false, &|_| {
+                Some("\n".into())
+            })
+            .unwrap();
+            assert!(
+                said.contains(&format!(
+                    "{} is set and wins",
+                    Key::find(key, "t").unwrap().variable()
+                )),
+                "{said}"
+            );
         }
     }
 
@@ -314,17 +427,42 @@ mod tests {
         let home = home();
         let path = home.path().join(FILE);
         for (before, key, typed, after) in [
-            ("[anchor]\nmode = 'auto'   # mine\n", "anchor.mode", "off", "[anchor]\nmode = \"off\"   # mine\n"),
-            ("# top\n\n[anchor] # a\n", "anchor.headers", "h.csv", "# top\n\n[anchor] # a\nheaders = \"h.csv\"\n"),
+            (
+                "[anchor]\nmode = 'auto'   # mine\n",
+                "anchor.mode",
+                "off",
+                "[anchor]\nmode = \"off\"   # mine\n",
+            ),
+            (
+                "# top\n\n[anchor] # a\n",
+                "anchor.headers",
+                "h.csv",
+                "# top\n\n[anchor] # a\nheaders = \"h.csv\"\n",
+            ),
             (
                 "[anchor]\nmode = 'off'\n",
                 "session.host_role",
                 "brain",
                 "[anchor]\nmode = 'off'\n\n[session]\nhost_role = \"brain\"\n",
             ),
-            ("anchor = { mode = 'off' }\n", "anchor.mode", "auto", "anchor = { mode = \"auto\" }\n"),
-            ("anchor.mode = 'off'\n", "anchor.mode", "auto", "anchor.mode = \"auto\"\n"),
-            ("[anchor]\r\nmode = 'off' # mine\r\n", "anchor.mode", "auto", "[anchor]\r\nmode = \"auto\" # mine\r\n"),
+            (
+                "anchor = { mode = 'off' }\n",
+                "anchor.mode",
+                "auto",
+                "anchor = { mode = \"auto\" }\n",
+            ),
+            (
+                "anchor.mode = 'off'\n",
+                "anchor.mode",
+                "auto",
+                "anchor.mode = \"auto\"\n",
+            ),
+            (
+                "[anchor]\r\nmode = 'off' # mine\r\n",
+                "anchor.mode",
+                "auto",
+                "[anchor]\r\nmode = \"auto\" # mine\r\n",
+            ),
         ] {
             fs::write(&path, before).unwrap();
             bare(&set_command(key, typed), home.path(), false).unwrap();
@@ -332,7 +470,10 @@ mod tests {
         }
         fs::remove_file(&path).unwrap();
         bare(&set_command("anchor.mode", "off"), home.path(), false).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), GENESIS.replacen("mode = \"auto\"", "mode = \"off\"", 1));
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            GENESIS.replacen("mode = \"auto\"", "mode = \"off\"", 1)
+        );
     }
 
     #[test]
@@ -342,12 +483,19 @@ mod tests {
             (GENESIS, "anchor.mode", "on", "\"auto\" or \"off\""),
             (GENESIS, "anchor.deadline_ms", "soon", "from 100 to 60000"),
             (GENESIS, "anchor.esplora", "[", "a list"),
-            ("[anchor]\nmod = 1\n", "anchor.mode", "off", "line 2: unknown key 'anchor.mod'"),
+            (
+                "[anchor]\nmod = 1\n",
+                "anchor.mode",
+                "off",
+                "line 2: unknown key 'anchor.mod'",
+            ),
             ("[anchor\n", "anchor.mode", "off", "not TOML"),
         ] {
             let home = home();
             fs::write(home.path().join(FILE), before).unwrap();
-            let error = bare(&set_command(key, typed), home.path(), false).unwrap_err().to_string();
+            let error = bare(&set_command(key, typed), home.path(), false)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(said), "{error}");
             assert_eq!(fs::read_to_string(home.path().join(FILE)).unwrap(), before);
             only_file(home.path());
@@ -367,9 +515,26 @@ mod tests {
         fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink(&target, home.path().join(FILE)).unwrap();
         bare(&set_command("anchor.mode", "off"), home.path(), false).unwrap();
-        assert!(fs::symlink_metadata(home.path().join(FILE)).unwrap().is_symlink());
-        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
-        assert_eq!(bare(&ConfigCommand::Get { key: Some("anchor.mode".into()) }, home.path(), false).unwrap(), "off\n");
+        assert!(
+            fs::symlink_metadata(home.path().join(FILE))
+                .unwrap()
+                .is_symlink()
+        );
+        assert_eq!(
+            fs::metadata(&target).unwrap().permissions().mode() & 0o777,
+            0o640
+        );
+        assert_eq!(
+            bare(
+                &ConfigCommand::Get {
+                    key: Some("anchor.mode".into())
+                },
+                home.path(),
+                false
+            )
+            .unwrap(),
+            "off\n"
+        );
     }
 
     #[test]
@@ -378,7 +543,15 @@ mod tests {
         fs::write(home.path().join(FILE), "[anchor]\ndeadline_ms = 500\n").unwrap();
         let environment = |name: &str| (name == "GENTLY_MODEL_DEFAULT").then(|| "openai/x".into());
         let get = |key: Option<&str>, json| {
-            run_in(&ConfigCommand::Get { key: key.map(str::to_owned) }, home.path(), json, &environment).unwrap()
+            run_in(
+                &ConfigCommand::Get {
+                    key: key.map(str::to_owned),
+                },
+                home.path(),
+                json,
+                &environment,
+            )
+            .unwrap()
         };
         assert_eq!(get(Some("anchor.deadline_ms"), false), "500\n");
         assert_eq!(get(Some("anchor.headers"), false), "");
@@ -394,13 +567,26 @@ mod tests {
             assert!(all.contains(line), "{all}");
         }
         let one: Json = serde_json::from_str(&get(Some("anchor.deadline_ms"), true)).unwrap();
-        assert_eq!((&one["value"], &one["default"], &one["source"]), (&json!(500), &json!(3000), &json!("file")));
+        assert_eq!(
+            (&one["value"], &one["default"], &one["source"]),
+            (&json!(500), &json!(3000), &json!("file"))
+        );
         let all: Json = serde_json::from_str(&get(None, true)).unwrap();
         assert_eq!(all["anchor.headers"]["value"], Json::Null);
         assert_eq!(all.as_object().unwrap().len(), KEYS.len());
 
-        let unknown = bare(&ConfigCommand::Get { key: Some("anchor.mod".into()) }, home.path(), false).unwrap_err();
-        assert!(unknown.to_string().contains("did you mean 'anchor.mode'"), "{unknown}");
+        let unknown = bare(
+            &ConfigCommand::Get {
+                key: Some("anchor.mod".into()),
+            },
+            home.path(),
+            false,
+        )
+        .unwrap_err();
+        assert!(
+            unknown.to_string().contains("did you mean 'anchor.mode'"),
+            "{unknown}"
+        );
         let path = bare(&ConfigCommand::Path, home.path(), false).unwrap();
         assert_eq!(path, format!("{}\n", home.path().join(FILE).display()));
     }

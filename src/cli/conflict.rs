@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use crate::continuity::conflict::disagreeing;
 use crate::govern::sanitize::redact;
 use crate::record::item::{CONFLICT_RESOLVED, Item};
-use crate::recorder::{ArtifactId, Field, NewArtifact, RecorderError};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, Recall, StoreError};
+use crate::store::{ReadStore, Recall, StoreError};
 
 use super::items::{facts, line, session};
 
-use super::wire::{self, Opened, WireError, fresh_salt};
+use super::wire::{self, OpenHome, OpenHomeError, fresh_salt};
 use super::{could_not, print, program, say};
 
 /// So many subjects are listed.
@@ -36,7 +36,7 @@ pub enum ConflictCommand {
 }
 
 /// Does it.
-pub async fn run(command: ConflictCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: ConflictCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         ConflictCommand::List => list(json),
         ConflictCommand::Resolve { holds, reason } => resolve(&holds, reason, json).await,
@@ -46,11 +46,14 @@ pub async fn run(command: ConflictCommand, json: bool) -> Result<u8, WireError> 
 /// What is in force on a subject, if it disagrees.
 fn on(store: &dyn Recall, subject: &str) -> Result<Option<Vec<(Item, String)>>, StoreError> {
     let items = store.items_on(subject, MOST_ON_ONE)?;
-    let texts: Vec<(&str, &str)> = items.iter().map(|(item, text)| (item.id.as_str(), text.as_str())).collect();
+    let texts: Vec<(&str, &str)> = items
+        .iter()
+        .map(|(item, text)| (item.id.as_str(), text.as_str()))
+        .collect();
     Ok((!disagreeing(&texts).is_empty()).then_some(items))
 }
 
-fn list(json: bool) -> Result<u8, WireError> {
+fn list(json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut found = Vec::new();
@@ -59,7 +62,10 @@ fn list(json: bool) -> Result<u8, WireError> {
     }
     if json {
         let list = found.iter().map(|(subject, items)| {
-            let items: Vec<Value> = items.iter().map(|(item, text)| facts(item, Some(text))).collect();
+            let items: Vec<Value> = items
+                .iter()
+                .map(|(item, text)| facts(item, Some(text)))
+                .collect();
             json!({"subject": subject, "items": items})
         });
         return Ok(print(&format!("{}\n", list.collect::<Value>())));
@@ -76,38 +82,77 @@ fn list(json: bool) -> Result<u8, WireError> {
     }
     let printed = print(&out);
     if !found.is_empty() {
-        say(&format!("say which one holds: {} conflict resolve ID", program()));
+        say(&format!(
+            "say which one holds: {} conflict resolve ID",
+            program()
+        ));
     }
     Ok(printed)
 }
 
-async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
     let (item, others) = match sides(&opened.store, holds)? {
         Ok(sides) => sides,
         Err(why) => return Ok(could_not(&why, json)),
     };
     let session = session(&opened, key)?;
-    let all: Vec<String> = std::iter::once(&item).chain(&others).map(|item| item.id.clone()).collect();
-    let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
+    let all: Vec<String> = std::iter::once(&item)
+        .chain(&others)
+        .map(|item| item.id.clone())
+        .collect();
+    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
         for id in &all {
             if !store.item(id)?.is_some_and(|item| item.state.in_force()) {
-                return Ok(Some(format!("{id} is not in force any more: look again with gently conflict list")));
+                return Ok(Some(format!(
+                    "{id} is not in force any more: look again with gently conflict list"
+                )));
             }
         }
         Ok(None)
     };
     let superseded: Vec<&str> = others.iter().map(|item| item.id.as_str()).collect();
     let content = vec![
-        ("by", Field::Hash(key)),
-        ("holds", Field::Word(item.id.clone())),
-        ("reason", reason.map_or(Field::Null, |reason| Field::Text(redact(reason.trim()).clean))),
-        ("subject", item.subject.as_deref().map_or(Field::Null, |subject| Field::Text(redact(subject).clean))),
-        ("superseded", Field::List(superseded.iter().map(|id| Field::Word((*id).to_owned())).collect())),
+        ("by", ArtifactField::Hash(key)),
+        ("holds", ArtifactField::Word(item.id.clone())),
+        (
+            "reason",
+            reason.map_or(ArtifactField::Null, |reason| {
+                ArtifactField::Text(redact(reason.trim()).clean)
+            }),
+        ),
+        (
+            "subject",
+            item.subject
+                .as_deref()
+                .map_or(ArtifactField::Null, |subject| {
+                    ArtifactField::Text(redact(subject).clean)
+                }),
+        ),
+        (
+            "superseded",
+            ArtifactField::List(
+                superseded
+                    .iter()
+                    .map(|id| ArtifactField::Word((*id).to_owned()))
+                    .collect(),
+            ),
+        ),
     ];
-    let (id, salt, now) = (ArtifactId::Next { prefix: "conflict" }, fresh_salt()?, wire::clock()?);
-    let new = NewArtifact { kind: CONFLICT_RESOLVED, id, content, session, salt, now };
+    let (id, salt, now) = (
+        ArtifactId::Next { prefix: "conflict" },
+        fresh_salt()?,
+        wire::clock()?,
+    );
+    let new = NewArtifact {
+        kind: CONFLICT_RESOLVED,
+        id,
+        content,
+        session,
+        salt,
+        now,
+    };
     let recorded = opened.recorder.artifact(new, allowed).await?;
     if json {
         let facts = json!({
@@ -116,24 +161,42 @@ async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, 
         });
         return Ok(print(&format!("{facts}\n")));
     }
-    Ok(print(&format!("{}  {} holds; superseded: {}\n", recorded.document.id, item.id, superseded.join(", "))))
+    Ok(print(&format!(
+        "{}  {} holds; superseded: {}\n",
+        recorded.document.id,
+        item.id,
+        superseded.join(", ")
+    )))
 }
 
 /// The one that is to hold, and the others on its subject; or why there is nothing to resolve.
 fn sides(store: &dyn Recall, holds: &str) -> Result<Result<(Item, Vec<Item>), String>, StoreError> {
     let Some(item) = store.item(holds)? else {
-        return Ok(Err(format!("no {holds} is on record: gently conflict list names what disagrees")));
+        return Ok(Err(format!(
+            "no {holds} is on record: gently conflict list names what disagrees"
+        )));
     };
     if !item.state.in_force() {
-        return Ok(Err(format!("{holds} is {}: only what is in force can hold", item.state)));
+        return Ok(Err(format!(
+            "{holds} is {}: only what is in force can hold",
+            item.state
+        )));
     }
     let Some(subject) = item.subject.as_deref() else {
-        return Ok(Err(format!("{holds} names no subject, so that nothing disagrees with it")));
+        return Ok(Err(format!(
+            "{holds} names no subject, so that nothing disagrees with it"
+        )));
     };
     Ok(match on(store, subject)? {
-        None => Err(format!("nothing in force disagrees with {holds} on '{subject}'")),
+        None => Err(format!(
+            "nothing in force disagrees with {holds} on '{subject}'"
+        )),
         Some(all) => {
-            let others = all.into_iter().map(|(other, _)| other).filter(|other| other.id != item.id).collect();
+            let others = all
+                .into_iter()
+                .map(|(other, _)| other)
+                .filter(|other| other.id != item.id)
+                .collect();
             Ok((item, others))
         }
     })

@@ -19,7 +19,7 @@ use crate::store::sqlite::Sqlite;
 
 use super::sanitize;
 use super::screen::quiet;
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{FINE, NEGATIVE, clean, print};
 
 /// The checks that a home is there for.
@@ -41,7 +41,7 @@ const OF_A_HOME: [&str; 13] = [
 
 /// What came of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CheckState {
     /// As it should be.
     Ok,
     /// Works, and deserves a look.
@@ -52,52 +52,72 @@ enum State {
     Skipped,
 }
 
-impl State {
+impl CheckState {
     const fn word(self) -> &'static str {
         match self {
-            State::Ok => "ok",
-            State::Warn => "warn",
-            State::Fail => "FAIL",
-            State::Skipped => "skipped",
+            CheckState::Ok => "ok",
+            CheckState::Warn => "warn",
+            CheckState::Fail => "FAIL",
+            CheckState::Skipped => "skipped",
         }
     }
 }
 
 /// One line.
 #[derive(Debug)]
-struct Check {
+struct DoctorCheck {
     name: &'static str,
-    state: State,
+    state: CheckState,
     /// What was found.
     found: String,
     /// The next command, where there is one.
     mend: Option<String>,
 }
 
-impl Check {
-    fn new(name: &'static str, state: State, found: impl Into<String>) -> Check {
-        Check { name, state, found: clean(&found.into()), mend: None }
+impl DoctorCheck {
+    fn new(name: &'static str, state: CheckState, found: impl Into<String>) -> DoctorCheck {
+        DoctorCheck {
+            name,
+            state,
+            found: clean(&found.into()),
+            mend: None,
+        }
     }
 
-    fn ok(name: &'static str, found: impl Into<String>) -> Check {
-        Check::new(name, State::Ok, found)
+    fn ok(name: &'static str, found: impl Into<String>) -> DoctorCheck {
+        DoctorCheck::new(name, CheckState::Ok, found)
     }
 
-    fn warn(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
-        Check { mend: Some(clean(&mend.into())), ..Check::new(name, State::Warn, found) }
+    fn warn(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> DoctorCheck {
+        DoctorCheck {
+            mend: Some(clean(&mend.into())),
+            ..DoctorCheck::new(name, CheckState::Warn, found)
+        }
     }
 
-    fn fail(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
-        Check { mend: Some(clean(&mend.into())), ..Check::new(name, State::Fail, found) }
+    fn fail(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> DoctorCheck {
+        DoctorCheck {
+            mend: Some(clean(&mend.into())),
+            ..DoctorCheck::new(name, CheckState::Fail, found)
+        }
     }
 
-    fn skipped(name: &'static str, why: impl Into<String>) -> Check {
-        Check::new(name, State::Skipped, why)
+    fn skipped(name: &'static str, why: impl Into<String>) -> DoctorCheck {
+        DoctorCheck::new(name, CheckState::Skipped, why)
     }
 
     fn line(&self) -> String {
-        let mend = self.mend.as_ref().map(|mend| format!("\n{:9}{:12}-> {}", "", "", quiet(mend))).unwrap_or_default();
-        format!("{:9}{:12}{}{mend}\n", self.state.word(), self.name, quiet(&self.found))
+        let mend = self
+            .mend
+            .as_ref()
+            .map(|mend| format!("\n{:9}{:12}-> {}", "", "", quiet(mend)))
+            .unwrap_or_default();
+        format!(
+            "{:9}{:12}{}{mend}\n",
+            self.state.word(),
+            self.name,
+            quiet(&self.found)
+        )
     }
 
     fn facts(&self) -> Value {
@@ -108,14 +128,18 @@ impl Check {
 /// A path as a shell takes it.
 fn shell(path: &Path) -> String {
     let text = path.display().to_string();
-    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-+:@".contains(&b)) {
+    if !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"/._-+:@".contains(&b))
+    {
         return text;
     }
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Looks at everything, and says what it found.
-pub async fn run(json: bool) -> Result<u8, WireError> {
+pub async fn run(json: bool) -> Result<u8, OpenHomeError> {
     let root = wire::home_path()?;
     let mut checks = Vec::new();
     let there = home(&root, &mut checks);
@@ -127,95 +151,152 @@ pub async fn run(json: bool) -> Result<u8, WireError> {
         outside_of(config.as_ref(), store.as_ref(), &mut checks).await;
     } else {
         let why = "there is no home to look at";
-        checks.extend(OF_A_HOME.map(|name| Check::skipped(name, why)));
+        checks.extend(OF_A_HOME.map(|name| DoctorCheck::skipped(name, why)));
     }
     checks.push(outside::disk(&root));
     checks.push(outside::clock_sync());
     checks.push(outside::git());
     checks.push(outside::ssh_keygen());
-    let failed = checks.iter().any(|check| check.state == State::Fail);
+    let failed = checks.iter().any(|check| check.state == CheckState::Fail);
     let text = if json {
-        let list: Vec<Value> = checks.iter().map(Check::facts).collect();
-        format!("{}\n", json!({"home": root.display().to_string(), "ok": !failed, "checks": list}))
+        let list: Vec<Value> = checks.iter().map(DoctorCheck::facts).collect();
+        format!(
+            "{}\n",
+            json!({"home": root.display().to_string(), "ok": !failed, "checks": list})
+        )
     } else {
-        checks.iter().map(Check::line).collect()
+        checks.iter().map(DoctorCheck::line).collect()
     };
     let printed = print(&text);
     Ok(if failed { NEGATIVE } else { FINE }.max(printed))
 }
 
 /// Whether anything is there to be looked at.
-fn home(root: &Path, checks: &mut Vec<Check>) -> bool {
+fn home(root: &Path, checks: &mut Vec<DoctorCheck>) -> bool {
     let place = root.display().to_string();
     let (check, there) = match Home::open(root) {
-        Ok(Some(_)) => (Check::ok("home", place), true),
-        Ok(None) => (Check::fail("home", format!("there is none at {place}"), "gently init"), false),
+        Ok(Some(_)) => (DoctorCheck::ok("home", place), true),
+        Ok(None) => (
+            DoctorCheck::fail("home", format!("there is none at {place}"), "gently init"),
+            false,
+        ),
         Err(HomeError::Incomplete { part, .. }) => {
             let mend = match part {
                 "audit.log" | "ledger.git" => "gently audit rebuild".to_owned(),
-                _ => format!("put {part} back from the backup that has all parts; what is there stays as it is"),
+                _ => format!(
+                    "put {part} back from the backup that has all parts; what is there stays as it is"
+                ),
             };
-            (Check::fail("home", format!("{place} lacks {part}"), mend), true)
+            (
+                DoctorCheck::fail("home", format!("{place} lacks {part}"), mend),
+                true,
+            )
         }
-        Err(error) => (Check::fail("home", error.to_string(), "GENTLY_HOME=DIR gently init"), false),
+        Err(error) => (
+            DoctorCheck::fail("home", error.to_string(), "GENTLY_HOME=DIR gently init"),
+            false,
+        ),
     };
     checks.push(check);
     there
 }
 
-fn configuration(root: &Path, checks: &mut Vec<Check>) -> Option<Config> {
+fn configuration(root: &Path, checks: &mut Vec<DoctorCheck>) -> Option<Config> {
     match Config::load(root, &wire::env) {
         Ok(config) => {
-            checks.push(Check::ok("config", "every key of gently.toml and the environment is known and in range"));
+            checks.push(DoctorCheck::ok(
+                "config",
+                "every key of gently.toml and the environment is known and in range",
+            ));
             checks.push(match sanitize::described(&config) {
-                Ok(words) => Check::ok("sanitizer", words),
-                Err(fault) => Check::fail("sanitizer", fault.to_string(), "gently config get sanitize.rules"),
+                Ok(words) => DoctorCheck::ok("sanitizer", words),
+                Err(fault) => DoctorCheck::fail(
+                    "sanitizer",
+                    fault.to_string(),
+                    "gently config get sanitize.rules",
+                ),
             });
             Some(config)
         }
         Err(error) => {
-            let mend = format!("edit {}, or unset the variable that is named", shell(&root.join(crate::config::FILE)));
-            checks.push(Check::fail("config", error.to_string(), mend));
+            let mend = format!(
+                "edit {}, or unset the variable that is named",
+                shell(&root.join(crate::config::FILE))
+            );
+            checks.push(DoctorCheck::fail("config", error.to_string(), mend));
             None
         }
     }
 }
 
 /// What is compared with the database.
-fn stored(root: &Path, store: Option<&Sqlite>, config: Option<&Config>, checks: &mut Vec<Check>) {
+fn stored(
+    root: &Path,
+    store: Option<&Sqlite>,
+    config: Option<&Config>,
+    checks: &mut Vec<DoctorCheck>,
+) {
     let Some(store) = store else {
         let why = "the database can't be read";
-        let names = ["log", "ledger", "writer", "signing key", "auth key", "clock", "calendars", "witnesses"];
-        checks.extend(names.map(|name| Check::skipped(name, why)));
+        let names = [
+            "log",
+            "ledger",
+            "writer",
+            "signing key",
+            "auth key",
+            "clock",
+            "calendars",
+            "witnesses",
+        ];
+        checks.extend(names.map(|name| DoctorCheck::skipped(name, why)));
         return;
     };
-    checks.extend(evidence::all(store, &Paths { root: root.to_owned() }));
+    checks.extend(evidence::all(
+        store,
+        &Paths {
+            root: root.to_owned(),
+        },
+    ));
     checks.push(match config {
         Some(config) => secrets::signing(root, store, config.signer),
-        None => Check::skipped("signing key", "the configuration says who signs, and can't be read"),
+        None => DoctorCheck::skipped(
+            "signing key",
+            "the configuration says who signs, and can't be read",
+        ),
     });
     checks.push(secrets::auth(root, store));
     checks.push(outside::clock(store));
     match config {
         Some(config) => {
-            let paths = Paths { root: root.to_owned() };
+            let paths = Paths {
+                root: root.to_owned(),
+            };
             checks.extend(heads::calendars(store, &paths, config));
             checks.extend(heads::witnesses(store, &paths, config));
         }
         None => {
             let why = "the configuration says who is told of heads, and can't be read";
-            checks.extend(["calendars", "witnesses"].map(|name| Check::skipped(name, why)));
+            checks.extend(["calendars", "witnesses"].map(|name| DoctorCheck::skipped(name, why)));
         }
     }
 }
 
-async fn outside_of(config: Option<&Config>, store: Option<&Sqlite>, checks: &mut Vec<Check>) {
+async fn outside_of(
+    config: Option<&Config>,
+    store: Option<&Sqlite>,
+    checks: &mut Vec<DoctorCheck>,
+) {
     match (config, store.and_then(|store| Home::genesis(store).ok())) {
-        (Some(config), Some(genesis)) => checks.push(outside::sources(config, genesis.network).await),
-        _ => checks.push(Check::skipped("sources", "configuration or database can't be read")),
+        (Some(config), Some(genesis)) => {
+            checks.push(outside::sources(config, genesis.network).await)
+        }
+        _ => checks.push(DoctorCheck::skipped(
+            "sources",
+            "configuration or database can't be read",
+        )),
     }
     checks.push(match config {
         Some(config) => outside::model(config).await,
-        None => Check::skipped("model", "the configuration can't be read"),
+        None => DoctorCheck::skipped("model", "the configuration can't be read"),
     });
 }

@@ -13,12 +13,12 @@ use crate::keys::os_random;
 use crate::record::commitment::Salt;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::recorder::{ArtifactId, Field, NewArtifact};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
 use crate::store::sqlite::Sqlite;
-use crate::store::{DriftState, ExchangeRow, Find, Read, SessionRow};
+use crate::store::{DriftState, ExchangeRow, Find, ReadStore, SessionRow};
 
 use super::screen::quiet;
-use super::wire::{self, Opened, WireError};
+use super::wire::{self, OpenHome, OpenHomeError};
 use super::{find, print, say};
 
 /// Events of one list, unless another number is asked for.
@@ -45,12 +45,13 @@ pub enum DriftCommand {
         event: String,
     },
     /// Say, on record, that you have seen drift events; they stay open
-    Ack(Stated),
+    Ack(DriftStatement),
     /// Say, on record, that drift events are dealt with
-    Close(Stated),
+    Close(DriftStatement),
     /// Judge replies from standard input, a JSON object a line; records nothing
     Test {
-        /// One `{"id","prompt","reply","bundle"?,"expect"?}` in, one `{"id","refusal","validator","events"}` out, a line each
+        /// One `{"id","prompt","reply","bundle"?,"expect"?}` in, one
+        /// `{"id","refusal","validator","events"}` out, a line each
         #[arg(long, required = true)]
         jsonl: bool,
         /// The kernel to try; else this home's, else the built-in one
@@ -61,7 +62,7 @@ pub enum DriftCommand {
 
 /// Which events, and why.
 #[derive(Debug, Args)]
-pub struct Stated {
+pub struct DriftStatement {
     /// `driftwatch:0042`, 42, or the first digits of an id
     #[arg(required = true)]
     pub events: Vec<String>,
@@ -72,18 +73,28 @@ pub struct Stated {
 
 /// A later state of a drift event: the kind of its artifact, and its word.
 #[derive(Clone, Copy)]
-struct Step {
+struct DriftTransition {
     kind: &'static str,
     word: &'static str,
 }
 
-const ACK: Step = Step { kind: "drift_ack", word: "acked" };
-const CLOSE: Step = Step { kind: "drift_close", word: "closed" };
+const ACK: DriftTransition = DriftTransition {
+    kind: "drift_ack",
+    word: "acked",
+};
+const CLOSE: DriftTransition = DriftTransition {
+    kind: "drift_close",
+    word: "closed",
+};
 
 /// Runs the command.
-pub async fn run(command: DriftCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: DriftCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
-        DriftCommand::List { all, number, before } => list(all, number, before.as_deref(), json),
+        DriftCommand::List {
+            all,
+            number,
+            before,
+        } => list(all, number, before.as_deref(), json),
         DriftCommand::Show { event } => show(&event, json),
         DriftCommand::Ack(stated) => step(&stated, ACK, json).await,
         DriftCommand::Close(stated) => step(&stated, CLOSE, json).await,
@@ -92,23 +103,36 @@ pub async fn run(command: DriftCommand, json: bool) -> Result<u8, WireError> {
 }
 
 /// An event with the exchange and session that it belongs to.
-struct Placed {
+struct DriftDetails {
     state: DriftState,
     exchange: Option<ExchangeRow>,
     session: Option<SessionRow>,
 }
 
-impl Placed {
-    fn of(store: &dyn Find, state: DriftState) -> Result<Placed, WireError> {
+impl DriftDetails {
+    fn of(store: &dyn Find, state: DriftState) -> Result<DriftDetails, OpenHomeError> {
         let exchange = store.exchange(state.event.exchange)?;
-        let session = exchange.as_ref().map(|row| store.sessions_like(&row.session.to_string(), 1)).transpose()?;
-        Ok(Placed { state, exchange, session: session.and_then(|mut found| found.pop()) })
+        let session = exchange
+            .as_ref()
+            .map(|row| store.sessions_like(&row.session.to_string(), 1))
+            .transpose()?;
+        Ok(DriftDetails {
+            state,
+            exchange,
+            session: session.and_then(|mut found| found.pop()),
+        })
     }
 
     /// `8923fa34/interaction-3`, as every command takes it.
     fn place(&self) -> String {
-        let turn = self.exchange.as_ref().map(super::session::turn_name).unwrap_or_default();
-        self.session.as_ref().map_or(turn.clone(), |session| format!("{}/{turn}", session.id.short8()))
+        let turn = self
+            .exchange
+            .as_ref()
+            .map(super::session::turn_name)
+            .unwrap_or_default();
+        self.session.as_ref().map_or(turn.clone(), |session| {
+            format!("{}/{turn}", session.id.short8())
+        })
     }
 
     fn facts(&self, now: Seconds) -> Value {
@@ -123,36 +147,61 @@ impl Placed {
     }
 }
 
-fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, WireError> {
+fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
-    let before = before.map(|id| find::drift(&store, id)).transpose()?.map(|state| state.number);
+    let before = before
+        .map(|id| find::drift(&store, id))
+        .transpose()?
+        .map(|state| state.number);
     let (mut states, older) = store.drift_states(!all, before, number)?;
     states.reverse();
-    let placed = states.into_iter().map(|state| Placed::of(&store, state)).collect::<Result<Vec<_>, _>>()?;
+    let placed = states
+        .into_iter()
+        .map(|state| DriftDetails::of(&store, state))
+        .collect::<Result<Vec<_>, _>>()?;
     let now = wire::clock()?;
     if let Some(first) = placed.first().filter(|_| older > 0) {
         let flags = if all { " --all" } else { "" };
-        let next = format!("{} drift list{flags} --before {}", super::program(), first.state.id());
+        let next = format!(
+            "{} drift list{flags} --before {}",
+            super::program(),
+            first.state.id()
+        );
         say(&format!("{older} older not listed: {next}"));
     }
     if json {
         let facts: Vec<Value> = placed.iter().map(|event| event.facts(now)).collect();
-        return Ok(print(&format!("{}\n", json!({ "drift": facts, "older_not_listed": older }))));
+        return Ok(print(&format!(
+            "{}\n",
+            json!({ "drift": facts, "older_not_listed": older })
+        )));
     }
     if placed.is_empty() {
-        say(if all { "no drift on record" } else { "no open drift; closed ones: gently drift list --all" });
+        say(if all {
+            "no drift on record"
+        } else {
+            "no open drift; closed ones: gently drift list --all"
+        });
     }
-    Ok(print(&placed.iter().map(|event| line(event, now)).collect::<String>()))
+    Ok(print(
+        &placed
+            .iter()
+            .map(|event| line(event, now))
+            .collect::<String>(),
+    ))
 }
 
-fn line(event: &Placed, now: Seconds) -> String {
+fn line(event: &DriftDetails, now: Seconds) -> String {
     let DriftState { event: row, .. } = &event.state;
     let (id, state) = (event.state.id(), event.state.state());
     let what = format!("{} {}", quiet(&row.class), quiet(&row.summary));
     let (severity, age) = (quiet(&row.severity), age(now.since(row.created_at)));
-    format!("{id}  {state:6}  {severity:6}  {what}  {}  {age}\n", event.place())
+    format!(
+        "{id}  {state:6}  {severity:6}  {what}  {}  {age}\n",
+        event.place()
+    )
 }
 
 /// `3 h`: the largest unit of an age.
@@ -165,31 +214,47 @@ fn age(seconds: u64) -> String {
     }
 }
 
-fn show(id: &str, json: bool) -> Result<u8, WireError> {
+fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
-    let placed = Placed::of(&store, find::drift(&store, id)?)?;
+    let placed = DriftDetails::of(&store, find::drift(&store, id)?)?;
     let steps = [(ACK, placed.state.acked), (CLOSE, placed.state.closed)];
-    let steps: Vec<(Step, u64)> = steps.into_iter().filter_map(|(step, line)| Some((step, line?))).collect();
+    let steps: Vec<(DriftTransition, u64)> = steps
+        .into_iter()
+        .filter_map(|(step, line)| Some((step, line?)))
+        .collect();
     let mut said = Vec::new();
     for (step, line) in steps {
         let document = store.artifact_of_line(line)?.and_then(|row| row.document);
-        let document: Value = document.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let document: Value = document
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
         said.push((step.word, line, document["content"].clone()));
     }
     let mut facts = placed.facts(wire::clock()?);
-    facts["steps"] =
-        said.iter().map(|(word, line, by)| json!({"state": word, "log_line": line + 1, "said": by})).collect();
+    facts["steps"] = said
+        .iter()
+        .map(|(word, line, by)| json!({"state": word, "log_line": line + 1, "said": by}))
+        .collect();
     if json {
         return Ok(print(&format!("{facts}\n")));
     }
     let mut text = String::new();
-    for key in ["id", "drift_id", "kind", "state", "class", "severity", "level", "summary", "exchange", "place"] {
-        text.push_str(&format!("{key:13}  {}\n", quiet(facts[key].as_str().unwrap_or("unknown"))));
+    for key in [
+        "id", "drift_id", "kind", "state", "class", "severity", "level", "summary", "exchange",
+        "place",
+    ] {
+        text.push_str(&format!(
+            "{key:13}  {}\n",
+            quiet(facts[key].as_str().unwrap_or("unknown"))
+        ));
     }
     for key in ["prompt_hash", "response_hash", "created_at"] {
-        text.push_str(&format!("{key:13}  {}\n", facts[key].as_str().unwrap_or_default()));
+        text.push_str(&format!(
+            "{key:13}  {}\n",
+            facts[key].as_str().unwrap_or_default()
+        ));
     }
     for (word, line, by) in &said {
         let field = |key: &str| quiet(by[key].as_str().unwrap_or("-"));
@@ -204,15 +269,23 @@ fn show(id: &str, json: bool) -> Result<u8, WireError> {
     Ok(print(&text))
 }
 
-async fn step(stated: &Stated, step: Step, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn step(
+    stated: &DriftStatement,
+    step: DriftTransition,
+    json: bool,
+) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
-    let states = stated.events.iter().map(|id| find::drift(&opened.store, id)).collect::<Result<Vec<_>, _>>()?;
+    let states = stated
+        .events
+        .iter()
+        .map(|id| find::drift(&opened.store, id))
+        .collect::<Result<Vec<_>, _>>()?;
     let mut done = Vec::new();
     for state in states {
         let new = artifact(&state, step, key, stated.reason.as_deref(), &opened.store)?;
         let (id, name, kind) = (state.event.drift_id.clone(), state.id(), step.kind);
-        let allowed = move |store: &dyn Read| {
+        let allowed = move |store: &dyn ReadStore| {
             let known = |kind: &str| store.has_artifact(kind, &id);
             // What is closed is not looked at again; a state is told once.
             let closed = known(CLOSE.kind)?;
@@ -224,33 +297,58 @@ async fn step(stated: &Stated, step: Step, json: bool) -> Result<u8, WireError> 
         done.push(state.id());
     }
     if json {
-        return Ok(print(&format!("{}\n", json!({ "state": step.word, "drift": done }))));
+        return Ok(print(&format!(
+            "{}\n",
+            json!({ "state": step.word, "drift": done })
+        )));
     }
-    Ok(print(&done.iter().map(|id| format!("{id} {}\n", step.word)).collect::<String>()))
+    Ok(print(
+        &done
+            .iter()
+            .map(|id| format!("{id} {}\n", step.word))
+            .collect::<String>(),
+    ))
 }
 
 /// What is recorded: which event, by whose key, when and why. The artifact has the event's own id.
 fn artifact(
     state: &DriftState,
-    step: Step,
+    step: DriftTransition,
     key: Hash32,
     reason: Option<&str>,
-    store: &dyn Read,
-) -> Result<NewArtifact, WireError> {
+    store: &dyn ReadStore,
+) -> Result<NewArtifact, OpenHomeError> {
     let mut salt = [0; 32];
     os_random(&mut salt)?;
-    let name = store.auth_keys()?.into_iter().find(|row| row.hash == key).map(|row| row.name);
+    let name = store
+        .auth_keys()?
+        .into_iter()
+        .find(|row| row.hash == key)
+        .map(|row| row.name);
     let now = wire::clock()?;
     Ok(NewArtifact {
         kind: step.kind,
         id: ArtifactId::Of(state.event.drift_id.clone()),
         content: vec![
-            ("at", Field::Time(now)),
-            ("auth_key_hash", Field::Hash(key)),
-            ("by", name.map_or(Field::Null, |name| Field::Text(redact(&name).clean))),
-            ("driftwatch", Field::Word(state.id())),
-            ("exchange", Field::Word(state.event.exchange.to_string())),
-            ("reason", reason.map_or(Field::Null, |text| Field::Text(redact(text).clean))),
+            ("at", ArtifactField::Time(now)),
+            ("auth_key_hash", ArtifactField::Hash(key)),
+            (
+                "by",
+                name.map_or(ArtifactField::Null, |name| {
+                    ArtifactField::Text(redact(&name).clean)
+                }),
+            ),
+            ("driftwatch", ArtifactField::Word(state.id())),
+            (
+                "exchange",
+                ArtifactField::Word(state.event.exchange.to_string()),
+            ),
+            (
+                "reason",
+                reason.map_or(ArtifactField::Null, |text| {
+                    ArtifactField::Text(redact(text).clean)
+                }),
+            ),
         ],
         session: None,
         salt: Salt::new(salt),

@@ -1,16 +1,17 @@
-//! `gently erase`: text and salt are destroyed, what is committed to them stays, a tombstone says so.
+//! `gently erase`: text and salt are destroyed, what is committed to them stays, a tombstone says
+//! so.
 
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::govern::sanitize::redact;
 use crate::record::time::Seconds;
-use crate::recorder::{Erased, Erasure};
-use crate::store::{ExchangeRow, Find as _, Read as _};
+use crate::recorder::{Erasure, ErasureResult};
+use crate::store::{ExchangeRow, Find as _, ReadStore as _};
 
 use super::args::EraseArgs;
 use super::screen::quiet;
-use super::wire::{self, Opened, WireError};
+use super::wire::{self, OpenHome, OpenHomeError};
 use super::{FINE, could_not, find, print, say};
 
 /// So many exchanges share one transaction and one tombstone.
@@ -22,11 +23,14 @@ const DAY: u64 = 86_400;
 const RETENTION: &str = "retention";
 
 /// Erases what is named, or what is old.
-pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     opened.authorize().await?;
     let reason = redact(args.reason.as_deref().unwrap_or("asked for").trim()).clean;
-    let mut all = Erased { scrubbed: true, ..Erased::default() };
+    let mut all = ErasureResult {
+        scrubbed: true,
+        ..ErasureResult::default()
+    };
     if let Some(id) = &args.id {
         let (exchanges, artifacts) = match id.contains(':') {
             true => (Vec::new(), vec![id.clone()]),
@@ -37,17 +41,34 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
                 }
                 // The name of a thread is a text, too.
                 Err(other) => match find::thread(&opened.store, id) {
-                    Ok(thread) if thread.number > 0 => (Vec::new(), vec![thread.thread.to_string()]),
+                    Ok(thread) if thread.number > 0 => {
+                        (Vec::new(), vec![thread.thread.to_string()])
+                    }
                     _ => return Err(other.into()),
                 },
             },
         };
-        all = erase(&opened, Erasure { exchanges, artifacts, reason }).await?;
+        all = erase(
+            &opened,
+            Erasure {
+                exchanges,
+                artifacts,
+                reason,
+            },
+        )
+        .await?;
         return report(&all, json);
     }
-    let days = if args.due { opened.config.content_days } else { args.older_than };
+    let days = if args.due {
+        opened.config.content_days
+    } else {
+        args.older_than
+    };
     let Some(days) = days else {
-        return Ok(could_not("retention.content_days is not set: gently config set retention.content_days DAYS", json));
+        return Ok(could_not(
+            "retention.content_days is not set: gently config set retention.content_days DAYS",
+            json,
+        ));
     };
     let limit = before(days)?;
     loop {
@@ -55,8 +76,20 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
         if exchanges.is_empty() {
             return report(&all, json);
         }
-        let reason = if args.due { redact(RETENTION).clean } else { reason.clone() };
-        let erased = erase(&opened, Erasure { exchanges, artifacts: Vec::new(), reason }).await?;
+        let reason = if args.due {
+            redact(RETENTION).clean
+        } else {
+            reason.clone()
+        };
+        let erased = erase(
+            &opened,
+            Erasure {
+                exchanges,
+                artifacts: Vec::new(),
+                reason,
+            },
+        )
+        .await?;
         all.exchanges.extend(erased.exchanges);
         all.artifacts.extend(erased.artifacts);
         all.contexts.extend(erased.contexts);
@@ -65,47 +98,71 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, WireError> {
 }
 
 /// Erases some of what the retention is over for; what fails is tried again after the next turn.
-pub async fn some_that_is_due(opened: &Opened) {
-    let Some(days) = opened.config.content_days else { return };
+pub async fn some_that_is_due(opened: &OpenHome) {
+    let Some(days) = opened.config.content_days else {
+        return;
+    };
     let found = before(days).and_then(|limit| Ok(opened.store.kept_before(limit, AFTER_A_TURN)?));
     let exchanges: Vec<Uuid> = found.unwrap_or_default();
     if exchanges.is_empty() {
         return;
     }
-    let erasure = Erasure { exchanges, artifacts: Vec::new(), reason: redact(RETENTION).clean };
+    let erasure = Erasure {
+        exchanges,
+        artifacts: Vec::new(),
+        reason: redact(RETENTION).clean,
+    };
     match erase(opened, erasure).await {
         Ok(erased) => {
             let count = erased.exchanges.len();
             let exchanges = if count == 1 { "exchange" } else { "exchanges" };
-            say(&format!("erased {count} {exchanges} older than {days} days"));
+            say(&format!(
+                "erased {count} {exchanges} older than {days} days"
+            ));
         }
-        Err(e) => say(&format!("what is older than {days} days could not be erased: {e}")),
+        Err(e) => say(&format!(
+            "what is older than {days} days could not be erased: {e}"
+        )),
     }
 }
 
 /// Which exchange that is, without a word of it.
-fn named(opened: &Opened, exchange: &ExchangeRow) -> Result<String, WireError> {
-    let session = opened.store.sessions_like(&exchange.session.to_string(), 1)?.pop();
-    let session = session.map_or_else(String::new, |row| format!(" of session {}", row.id.short16()));
-    Ok(format!("prompt {}{session}, to {}", exchange.seq, quiet(&exchange.model)))
+fn named(opened: &OpenHome, exchange: &ExchangeRow) -> Result<String, OpenHomeError> {
+    let session = opened
+        .store
+        .sessions_like(&exchange.session.to_string(), 1)?
+        .pop();
+    let session = session.map_or_else(String::new, |row| {
+        format!(" of session {}", row.id.short16())
+    });
+    Ok(format!(
+        "prompt {}{session}, to {}",
+        exchange.seq,
+        quiet(&exchange.model)
+    ))
 }
 
-async fn erase(opened: &Opened, what: Erasure) -> Result<Erased, WireError> {
-    Ok(opened.recorder.erase(what, wire::fresh_salt()?, wire::clock()?).await?)
+async fn erase(opened: &OpenHome, what: Erasure) -> Result<ErasureResult, OpenHomeError> {
+    Ok(opened
+        .recorder
+        .erase(what, wire::fresh_salt()?, wire::clock()?)
+        .await?)
 }
 
 /// The time so many days ago.
-fn before(days: u64) -> Result<Seconds, WireError> {
+fn before(days: u64) -> Result<Seconds, OpenHomeError> {
     let now = wire::clock()?.get();
-    Seconds::new(now.saturating_sub(days.saturating_mul(DAY))).map_err(|_| WireError::Clock)
+    Seconds::new(now.saturating_sub(days.saturating_mul(DAY))).map_err(|_| OpenHomeError::Clock)
 }
 
-fn report(erased: &Erased, json: bool) -> Result<u8, WireError> {
+fn report(erased: &ErasureResult, json: bool) -> Result<u8, OpenHomeError> {
     let ids = |list: &[Uuid]| list.iter().map(Uuid::to_string).collect::<Vec<_>>();
     let nothing = erased.exchanges.is_empty() && erased.artifacts.is_empty();
     if !erased.scrubbed {
-        say("another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
-             without it");
+        say(
+            "another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
+             without it",
+        );
     }
     if json {
         let facts = json!({
@@ -118,9 +175,21 @@ fn report(erased: &Erased, json: bool) -> Result<u8, WireError> {
         say("nothing to erase: it was erased before, was never kept, or nothing is that old");
         return Ok(FINE);
     }
-    let mut lines: Vec<String> = ids(&erased.exchanges).iter().map(|id| format!("erased exchange {id}")).collect();
-    lines.extend(erased.artifacts.iter().map(|id| format!("erased {}", quiet(id))));
-    lines.extend(ids(&erased.contexts).iter().map(|id| format!("its words stood in the prompt of {id}, now gone too")));
+    let mut lines: Vec<String> = ids(&erased.exchanges)
+        .iter()
+        .map(|id| format!("erased exchange {id}"))
+        .collect();
+    lines.extend(
+        erased
+            .artifacts
+            .iter()
+            .map(|id| format!("erased {}", quiet(id))),
+    );
+    lines.extend(
+        ids(&erased.contexts)
+            .iter()
+            .map(|id| format!("its words stood in the prompt of {id}, now gone too")),
+    );
     say("an older backup still holds what it held; so does whoever was sent it");
     Ok(print(&format!("{}\n", lines.join("\n"))))
 }

@@ -56,44 +56,56 @@ pub enum FindError {
 
 /// The forms of an id.
 #[derive(Debug, PartialEq, Eq)]
-enum Form {
+enum IdForm {
     Last,
     Number(u64),
     In(String, u64),
     Digits(String),
 }
 
-impl Form {
-    fn read(text: &str) -> Option<Form> {
+impl IdForm {
+    fn read(text: &str) -> Option<IdForm> {
         // Screens shorten hashes with an ellipsis, and people copy it.
         let text = text.trim().trim_end_matches('…').to_ascii_lowercase();
         if text == "last" {
-            return Some(Form::Last);
+            return Some(IdForm::Last);
         }
         if let Some((session, number)) = text.split_once('/') {
             let fits = session == "last" || is_digits(session);
-            return number_of(number, true).filter(|_| fits).map(|n| Form::In(session.to_owned(), n));
+            return number_of(number, true)
+                .filter(|_| fits)
+                .map(|n| IdForm::In(session.to_owned(), n));
         }
-        number_of(&text, false).map(Form::Number).or_else(|| is_digits(&text).then_some(Form::Digits(text)))
+        number_of(&text, false)
+            .map(IdForm::Number)
+            .or_else(|| is_digits(&text).then_some(IdForm::Digits(text)))
     }
 }
 
 fn is_digits(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_hexdigit()) && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
+    text.starts_with(|c: char| c.is_ascii_hexdigit())
+        && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
 }
 
 fn number_of(text: &str, bare: bool) -> Option<u64> {
-    let named = text.strip_prefix("interaction-").or_else(|| text.strip_prefix("prompt-"));
+    let named = text
+        .strip_prefix("interaction-")
+        .or_else(|| text.strip_prefix("prompt-"));
     let digits = named.or(bare.then_some(text))?;
-    digits.parse().ok().filter(|n: &u64| n.to_string() == digits && *n > 0)
+    digits
+        .parse()
+        .ok()
+        .filter(|n: &u64| n.to_string() == digits && *n > 0)
 }
 
 /// The session that a text means: its own id, or that of something in it.
 pub fn session(store: &dyn Find, text: &str) -> Result<SessionRow, FindError> {
-    match Form::read(text).ok_or_else(|| FindError::Form { text: text.to_owned() })? {
-        Form::Last | Form::Number(_) => newest_session(store),
-        Form::In(session, _) => by_prefix(store, &session),
-        Form::Digits(digits) => match by_prefix(store, &digits) {
+    match IdForm::read(text).ok_or_else(|| FindError::Form {
+        text: text.to_owned(),
+    })? {
+        IdForm::Last | IdForm::Number(_) => newest_session(store),
+        IdForm::In(session, _) => by_prefix(store, &session),
+        IdForm::Digits(digits) => match by_prefix(store, &digits) {
             Err(FindError::Unknown { .. }) => session_around(store, &digits),
             found => found,
         },
@@ -102,18 +114,20 @@ pub fn session(store: &dyn Find, text: &str) -> Result<SessionRow, FindError> {
 
 /// The exchange that a text means.
 pub fn exchange(store: &dyn Find, text: &str) -> Result<ExchangeRow, FindError> {
-    match Form::read(text).ok_or_else(|| FindError::Form { text: text.to_owned() })? {
-        Form::Last => {
-            store.newest_exchange()?.ok_or_else(|| unknown("exchange", text, "nothing was asked yet: gently ask"))
-        }
-        Form::Number(n) => at(store, &newest_session(store)?, n, text),
-        Form::In(session, n) => at(store, &by_prefix(store, &session)?, n, text),
-        Form::Digits(digits) => exchange_by_digits(store, &digits),
+    match IdForm::read(text).ok_or_else(|| FindError::Form {
+        text: text.to_owned(),
+    })? {
+        IdForm::Last => store
+            .newest_exchange()?
+            .ok_or_else(|| unknown("exchange", text, "nothing was asked yet: gently ask")),
+        IdForm::Number(n) => at(store, &newest_session(store)?, n, text),
+        IdForm::In(session, n) => at(store, &by_prefix(store, &session)?, n, text),
+        IdForm::Digits(digits) => exchange_by_digits(store, &digits),
     }
 }
 
-/// What a text declares: an exchange by any of its forms, an event by the digits of its id. What names nothing, whatever
-/// its form, is declared as it was typed: the record says so.
+/// What a text declares: an exchange by any of its forms, an event by the digits of its id. What
+/// names nothing, whatever its form, is declared as it was typed: the record says so.
 pub fn reference(store: &dyn Find, text: &str) -> Result<Reference, FindError> {
     let typed = text.trim().trim_end_matches('…').to_ascii_lowercase();
     let is_digits = is_digits(&typed);
@@ -123,15 +137,25 @@ pub fn reference(store: &dyn Find, text: &str) -> Result<Reference, FindError> {
             [event] => return Ok(Reference::Id(event.event.to_string())),
             [] => {}
             several => {
-                let could_be = several.iter().map(|event| format!("event {}", event.event)).collect();
-                return Err(FindError::Ambiguous { text: text.to_owned(), could_be });
+                let could_be = several
+                    .iter()
+                    .map(|event| format!("event {}", event.event))
+                    .collect();
+                return Err(FindError::Ambiguous {
+                    text: text.to_owned(),
+                    could_be,
+                });
             }
         }
     }
     match exchange(store, text) {
         Ok(found) => Ok(Reference::Exchange(found.exchange_id)),
         Err(FindError::Unknown { .. } | FindError::Form { .. }) => {
-            Ok(Reference::Id(if is_digits { typed } else { text.to_owned() }))
+            Ok(Reference::Id(if is_digits {
+                typed
+            } else {
+                text.to_owned()
+            }))
         }
         Err(other) => Err(other),
     }
@@ -141,11 +165,19 @@ pub fn reference(store: &dyn Find, text: &str) -> Result<Reference, FindError> {
 pub fn thread(store: &dyn Find, text: &str) -> Result<ThreadRow, FindError> {
     let mut found = store.threads_like(text.trim().trim_end_matches('…'), NAMED)?;
     match found.len() {
-        1 => found.pop().ok_or_else(|| unknown("thread", text, "gently thread list")),
+        1 => found
+            .pop()
+            .ok_or_else(|| unknown("thread", text, "gently thread list")),
         0 => Err(unknown("thread", text, "gently thread list shows them")),
         _ => {
-            let could_be = found.iter().map(|row| format!("thread {}", row.thread)).collect();
-            Err(FindError::Ambiguous { text: text.to_owned(), could_be })
+            let could_be = found
+                .iter()
+                .map(|row| format!("thread {}", row.thread))
+                .collect();
+            Err(FindError::Ambiguous {
+                text: text.to_owned(),
+                could_be,
+            })
         }
     }
 }
@@ -154,7 +186,9 @@ pub fn thread(store: &dyn Find, text: &str) -> Result<ThreadRow, FindError> {
 pub fn drift(store: &dyn Find, text: &str) -> Result<DriftState, FindError> {
     let typed = text.trim().trim_end_matches('…').to_ascii_lowercase();
     let digits = typed.strip_prefix("driftwatch:").unwrap_or(&typed);
-    let is_number = !digits.is_empty() && digits.len() < EXCHANGE_DIGITS && digits.bytes().all(|b| b.is_ascii_digit());
+    let is_number = !digits.is_empty()
+        && digits.len() < EXCHANGE_DIGITS
+        && digits.bytes().all(|b| b.is_ascii_digit());
     let none = || unknown("drift event", text, "gently drift list --all shows them");
     if let Some(number) = is_number.then(|| digits.parse().ok()).flatten() {
         return store.drift_numbered(number)?.ok_or_else(none);
@@ -167,20 +201,36 @@ pub fn drift(store: &dyn Find, text: &str) -> Result<DriftState, FindError> {
     match found.len() {
         1 => found.pop().ok_or_else(none),
         0 => Err(none()),
-        _ => Err(FindError::Ambiguous { text: text.to_owned(), could_be: found.iter().map(DriftState::id).collect() }),
+        _ => Err(FindError::Ambiguous {
+            text: text.to_owned(),
+            could_be: found.iter().map(DriftState::id).collect(),
+        }),
     }
 }
 
 fn unknown(what: &'static str, text: &str, hint: impl Into<String>) -> FindError {
-    FindError::Unknown { what, text: text.to_owned(), hint: hint.into() }
+    FindError::Unknown {
+        what,
+        text: text.to_owned(),
+        hint: hint.into(),
+    }
 }
 
-/// The session that was used last: that of the newest exchange, unless one was opened and nothing asked in it yet.
+/// The session that was used last: that of the newest exchange, unless one was opened and nothing
+/// asked in it yet.
 fn newest_session(store: &dyn Find) -> Result<SessionRow, FindError> {
-    let opened = store.newest_session()?.ok_or_else(|| unknown("session", "last", "there is none yet: gently ask"))?;
-    match store.newest_exchange()?.filter(|newest| opened.prompts > 0 && newest.session != opened.uuid) {
+    let opened = store
+        .newest_session()?
+        .ok_or_else(|| unknown("session", "last", "there is none yet: gently ask"))?;
+    match store
+        .newest_exchange()?
+        .filter(|newest| opened.prompts > 0 && newest.session != opened.uuid)
+    {
         None => Ok(opened),
-        Some(newest) => Ok(store.sessions_like(&newest.session.to_string(), 1)?.pop().unwrap_or(opened)),
+        Some(newest) => Ok(store
+            .sessions_like(&newest.session.to_string(), 1)?
+            .pop()
+            .unwrap_or(opened)),
     }
 }
 
@@ -190,9 +240,14 @@ fn by_prefix(store: &dyn Find, prefix: &str) -> Result<SessionRow, FindError> {
     }
     let mut found = store.sessions_like(prefix, NAMED)?;
     match found.len() {
-        1 => found.pop().ok_or_else(|| unknown("session", prefix, "gently session list")),
+        1 => found
+            .pop()
+            .ok_or_else(|| unknown("session", prefix, "gently session list")),
         0 => Err(unknown("session", prefix, "gently session list shows them")),
-        _ => Err(FindError::Ambiguous { text: prefix.to_owned(), could_be: found.iter().map(name_session).collect() }),
+        _ => Err(FindError::Ambiguous {
+            text: prefix.to_owned(),
+            could_be: found.iter().map(name_session).collect(),
+        }),
     }
 }
 
@@ -200,10 +255,23 @@ fn name_session(row: &SessionRow) -> String {
     format!("session {}", row.id.short16())
 }
 
-fn at(store: &dyn Find, session: &SessionRow, seq: u64, text: &str) -> Result<ExchangeRow, FindError> {
+fn at(
+    store: &dyn Find,
+    session: &SessionRow,
+    seq: u64,
+    text: &str,
+) -> Result<ExchangeRow, FindError> {
     store.exchange_at(session.uuid, seq)?.ok_or_else(|| {
-        let has = format!("session {} has {} prompts", session.id.short16(), session.prompts);
-        unknown("exchange", text, format!("{has}; for another session: SESSION/{seq}, and gently session list"))
+        let has = format!(
+            "session {} has {} prompts",
+            session.id.short16(),
+            session.prompts
+        );
+        unknown(
+            "exchange",
+            text,
+            format!("{has}; for another session: SESSION/{seq}, and gently session list"),
+        )
     })
 }
 
@@ -212,24 +280,45 @@ fn session_around(store: &dyn Find, digits: &str) -> Result<SessionRow, FindErro
     let (exchanges, commits) = candidates(store, digits)?;
     let mut ids: Vec<Hash32> = commits.iter().filter_map(session_of).collect();
     for exchange in &exchanges {
-        ids.extend(store.sessions_like(&exchange.session.to_string(), 1)?.iter().map(|row| row.id));
+        ids.extend(
+            store
+                .sessions_like(&exchange.session.to_string(), 1)?
+                .iter()
+                .map(|row| row.id),
+        );
     }
     ids.sort_unstable();
     ids.dedup();
     match ids.as_slice() {
-        [id] => store.session(*id)?.ok_or_else(|| unknown("session", digits, "gently session list shows them")),
+        [id] => store
+            .session(*id)?
+            .ok_or_else(|| unknown("session", digits, "gently session list shows them")),
         [] => Err(unknown("session", digits, "gently session list shows them")),
         several => Err(FindError::Ambiguous {
             text: digits.to_owned(),
-            could_be: several.iter().map(|id| format!("session {}", id.short16())).collect(),
+            could_be: several
+                .iter()
+                .map(|id| format!("session {}", id.short16()))
+                .collect(),
         }),
     }
 }
 
 /// Exchanges and commits that begin with enough digits.
-fn candidates(store: &dyn Find, digits: &str) -> Result<(Vec<ExchangeRow>, Vec<CommitRow>), FindError> {
-    let exchanges = if digits.len() >= EXCHANGE_DIGITS { store.exchanges_like(digits, NAMED)? } else { Vec::new() };
-    let commits = if digits.len() >= COMMIT_DIGITS { store.commits_like(digits, NAMED)? } else { Vec::new() };
+fn candidates(
+    store: &dyn Find,
+    digits: &str,
+) -> Result<(Vec<ExchangeRow>, Vec<CommitRow>), FindError> {
+    let exchanges = if digits.len() >= EXCHANGE_DIGITS {
+        store.exchanges_like(digits, NAMED)?
+    } else {
+        Vec::new()
+    };
+    let commits = if digits.len() >= COMMIT_DIGITS {
+        store.commits_like(digits, NAMED)?
+    } else {
+        Vec::new()
+    };
     Ok((exchanges, commits))
 }
 
@@ -238,22 +327,49 @@ fn exchange_by_digits(store: &dyn Find, digits: &str) -> Result<ExchangeRow, Fin
     let mut others: Vec<String> = Vec::new();
     for commit in &commits {
         match exchange_of(store, commit)? {
-            Some(row) if found.iter().all(|known| known.exchange_id != row.exchange_id) => found.push(row),
+            Some(row)
+                if found
+                    .iter()
+                    .all(|known| known.exchange_id != row.exchange_id) =>
+            {
+                found.push(row)
+            }
             Some(_) => {}
-            None => others.push(format!("the {} commit {}", commit.kind.name(), short(&commit.id))),
+            None => others.push(format!(
+                "the {} commit {}",
+                commit.kind.name(),
+                short(&commit.id)
+            )),
         }
     }
     others.extend(store.sessions_like(digits, NAMED)?.iter().map(name_session));
     match found.len() {
-        1 => found.pop().ok_or_else(|| unknown("exchange", digits, "gently session list")),
+        1 => found
+            .pop()
+            .ok_or_else(|| unknown("exchange", digits, "gently session list")),
         0 => Err(match others.first() {
-            Some(other) => unknown("exchange", digits, format!("it is {other}: gently session show {digits}")),
-            None if digits.len() < COMMIT_DIGITS => FindError::Form { text: digits.to_owned() },
-            None => unknown("exchange", digits, "gently session list and gently session show SESSION name them all"),
+            Some(other) => unknown(
+                "exchange",
+                digits,
+                format!("it is {other}: gently session show {digits}"),
+            ),
+            None if digits.len() < COMMIT_DIGITS => FindError::Form {
+                text: digits.to_owned(),
+            },
+            None => unknown(
+                "exchange",
+                digits,
+                "gently session list and gently session show SESSION name them all",
+            ),
         }),
         _ => {
-            let named = found.iter().map(|row| format!("exchange {}", row.exchange_id));
-            Err(FindError::Ambiguous { text: digits.to_owned(), could_be: named.chain(others).collect() })
+            let named = found
+                .iter()
+                .map(|row| format!("exchange {}", row.exchange_id));
+            Err(FindError::Ambiguous {
+                text: digits.to_owned(),
+                could_be: named.chain(others).collect(),
+            })
         }
     }
 }
@@ -276,9 +392,14 @@ fn exchange_of(store: &dyn Find, commit: &CommitRow) -> Result<Option<ExchangeRo
     if commit.kind != CommitKind::Interaction {
         return Ok(None);
     }
-    let named = session_of(commit).zip(message_value(commit, "Seq").and_then(|seq| seq.parse().ok()));
-    let Some((id, seq)) = named else { return Ok(None) };
-    let Some(session) = store.session(id)? else { return Ok(None) };
+    let named =
+        session_of(commit).zip(message_value(commit, "Seq").and_then(|seq| seq.parse().ok()));
+    let Some((id, seq)) = named else {
+        return Ok(None);
+    };
+    let Some(session) = store.session(id)? else {
+        return Ok(None);
+    };
     Ok(store.exchange_at(session.uuid, seq)?)
 }
 
@@ -288,20 +409,23 @@ mod tests {
 
     #[test]
     fn every_form_that_people_see_is_read_and_nothing_else() {
-        let digits = |text: &str| Some(Form::Digits(text.to_owned()));
-        let inside = |session: &str, n| Some(Form::In(session.to_owned(), n));
+        let digits = |text: &str| Some(IdForm::Digits(text.to_owned()));
+        let inside = |session: &str, n| Some(IdForm::In(session.to_owned(), n));
         for (text, expected) in [
-            ("last", Some(Form::Last)),
-            (" LAST ", Some(Form::Last)),
-            ("interaction-3", Some(Form::Number(3))),
-            ("prompt-12", Some(Form::Number(12))),
+            ("last", Some(IdForm::Last)),
+            (" LAST ", Some(IdForm::Last)),
+            ("interaction-3", Some(IdForm::Number(3))),
+            ("prompt-12", Some(IdForm::Number(12))),
             ("a89ea86f/3", inside("a89ea86f", 3)),
             ("a89ea86f/interaction-3", inside("a89ea86f", 3)),
             ("A89EA86F/prompt-3", inside("a89ea86f", 3)),
             ("last/1", inside("last", 1)),
             ("8923fa34…", digits("8923fa34")),
             ("8923FA34", digits("8923fa34")),
-            ("8923fa34-0000-8000-8000-000000000000", digits("8923fa34-0000-8000-8000-000000000000")),
+            (
+                "8923fa34-0000-8000-8000-000000000000",
+                digits("8923fa34-0000-8000-8000-000000000000"),
+            ),
             ("", None),
             ("interaction-", None),
             ("interaction-0", None),
@@ -316,7 +440,7 @@ mod tests {
             ("%", None),
             ("a' OR 1", None),
         ] {
-            assert_eq!(Form::read(text), expected, "{text}");
+            assert_eq!(IdForm::read(text), expected, "{text}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The person's own git: it knows how to reach a place, with the person's keys and passwords.
 //!
-//! Its settings are the person's and the machine's, and none of a ledger's repository: a restored home, a copy or a
-//! folder that somebody handed over would otherwise say which program git runs (`core.sshCommand`, `core.fsmonitor`,
-//! hooks, credential helpers, `url.*.insteadOf`). So git never works in such a repository, but in an overlay of it.
+//! Its settings are the person's and the machine's, and none of a ledger's repository: a restored
+//! home, a copy or a folder that somebody handed over would otherwise say which program git runs
+//! (`core.sshCommand`, `core.fsmonitor`, hooks, credential helpers, `url.*.insteadOf`). So git
+//! never works in such a repository, but in an overlay of it.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,8 @@ use super::overlay::Overlay;
 /// How git may reach a place: nothing here runs a program that an address names.
 pub(super) const PROTOCOLS: [&str; 5] = ["https", "http", "ssh", "git", "file"];
 
-/// What another git, or the shell it was started from, may have left in the environment: which repository it works in.
+/// What another git, or the shell it was started from, may have left in the environment: which
+/// repository it works in.
 const OF_A_REPOSITORY: [&str; 11] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -33,7 +35,9 @@ pub(super) fn git() -> Command {
     for name in OF_A_REPOSITORY {
         git.env_remove(name);
     }
-    git.env("GIT_ALLOW_PROTOCOL", PROTOCOLS.join(":")).env("GIT_NO_REPLACE_OBJECTS", "1").env("LC_ALL", "C");
+    git.env("GIT_ALLOW_PROTOCOL", PROTOCOLS.join(":"))
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("LC_ALL", "C");
     for setting in [
         "core.hooksPath=/dev/null",
         "core.fsmonitor=false",
@@ -47,7 +51,8 @@ pub(super) fn git() -> Command {
     git
 }
 
-/// git in an overlay, whose configuration is ours; paths that it is given are those of the current folder.
+/// git in an overlay, whose configuration is ours; paths that it is given are those of the current
+/// folder.
 pub(super) fn git_in(overlay: &Overlay) -> Command {
     let mut git = git();
     git.arg("--git-dir").arg(overlay.repository());
@@ -56,11 +61,18 @@ pub(super) fn git_in(overlay: &Overlay) -> Command {
 
 /// Where a ledger is pushed: an address as it was typed, a path from the current folder on.
 ///
-/// What begins with `-` is taken for an option by no command behind `--`; what names a helper program is refused.
+/// What begins with `-` is taken for an option by no command behind `--`; what names a helper
+/// program is refused.
 pub(super) fn place(typed: &str) -> Result<String, String> {
-    let helper = typed.split(['/', '@']).next().is_some_and(|start| start.contains("::"));
+    let helper = typed
+        .split(['/', '@'])
+        .next()
+        .is_some_and(|start| start.contains("::"));
     if helper {
-        return Err(format!("'::' names a helper program; git reaches places by {}", PROTOCOLS.join(", ")));
+        return Err(format!(
+            "'::' names a helper program; git reaches places by {}",
+            PROTOCOLS.join(", ")
+        ));
     }
     if typed.contains("://") || (!Path::new(typed).exists() && is_short_address(typed)) {
         return Ok(typed.to_owned());
@@ -79,7 +91,10 @@ pub(super) fn place(typed: &str) -> Result<String, String> {
 
 /// `host:path`, as ssh takes it: a colon before the first slash.
 fn is_short_address(typed: &str) -> bool {
-    typed.split('/').next().is_some_and(|start| start.contains(':') && !start.starts_with([':', '-']))
+    typed
+        .split('/')
+        .next()
+        .is_some_and(|start| start.contains(':') && !start.starts_with([':', '-']))
 }
 
 #[cfg(test)]
@@ -88,16 +103,34 @@ mod tests {
 
     #[test]
     fn a_place_is_an_address_or_a_path_from_here() {
-        for address in ["https://host/x.git", "ssh://git@host/x", "git@host:x.git", "host:x", "file:///x"] {
+        for address in [
+            "https://host/x.git",
+            "ssh://git@host/x",
+            "git@host:x.git",
+            "host:x",
+            "file:///x",
+        ] {
             assert_eq!(place(address).unwrap(), address);
         }
         let dir = tempfile::tempdir().unwrap();
         let typed = dir.path().join("pub.git");
         std::fs::create_dir(&typed).unwrap();
-        assert_eq!(place(typed.to_str().unwrap()).unwrap(), typed.display().to_string());
+        assert_eq!(
+            place(typed.to_str().unwrap()).unwrap(),
+            typed.display().to_string()
+        );
         let here = place("src").unwrap();
-        assert!(Path::new(&here).is_absolute() && here.ends_with("/src"), "{here}");
-        for wrong in ["origin", "nothing/here.git", "ext::sh -c x", "--upload-pack=x", ":x"] {
+        assert!(
+            Path::new(&here).is_absolute() && here.ends_with("/src"),
+            "{here}"
+        );
+        for wrong in [
+            "origin",
+            "nothing/here.git",
+            "ext::sh -c x",
+            "--upload-pack=x",
+            ":x",
+        ] {
             assert!(place(wrong).is_err(), "{wrong}");
         }
     }

@@ -15,12 +15,12 @@ use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 use crate::record::limits;
 use crate::record::ots::{Attestation, Leaf, Proof};
 use crate::record::signature::PublicKey;
-use crate::verify::{Answer, Evidence, Question, Report, verify};
+use crate::verify::{AuditQuestion, Evidence, QuestionAnswer, Report, verify};
 
 use super::git::git;
 use super::overlay::Overlay;
 use super::stranger::bounded;
-use super::walk::{is_ancestor, is_ledger_ref, refs};
+use super::walk::{first_parents, is_ancestor, is_ledger_ref, refs};
 use super::{COULD_NOT, FINE, NEGATIVE, print, say, say_finding};
 
 /// What a signature line of a note begins with.
@@ -79,7 +79,8 @@ pub fn run(command: HookCommand) -> u8 {
             Ok(verdict(growth(&git_dir, &repository, &known, &updates)?))
         }),
         HookCommand::PreReceive { signer } => pre_receive(&signer),
-        // A person typed this path, and may have typed a secret; what git runs names objects, which have to stay whole.
+        // A person typed this path, and may have typed a secret; what git runs names objects, which
+        // have to stay whole.
         HookCommand::Install { path, signer } => {
             return install(&path, signer.as_deref()).unwrap_or_else(|why| {
                 say(&format!("gently hook: {why}"));
@@ -106,12 +107,20 @@ fn git_dir() -> PathBuf {
 }
 
 fn updates() -> Result<Vec<Update>, String> {
-    let lines = std::io::stdin().lock().lines().collect::<Result<Vec<_>, _>>();
-    lines.map_err(|e| format!("reading from git: {e}"))?.iter().map(|line| parse_update(line)).collect()
+    let lines = std::io::stdin()
+        .lock()
+        .lines()
+        .collect::<Result<Vec<_>, _>>();
+    lines
+        .map_err(|e| format!("reading from git: {e}"))?
+        .iter()
+        .map(|line| parse_update(line))
+        .collect()
 }
 
-/// `OLD NEW REF`, where forty zeros are no commit; a symbolic value (`ref:…`) is none either, and is kept apart: a ref
-/// of a ledger that becomes an alias is lost to git, whatever is packed under its name.
+/// `OLD NEW REF`, where forty zeros are no commit; a symbolic value (`ref:…`) is none either, and
+/// is kept apart: a ref of a ledger that becomes an alias is lost to git, whatever is packed under
+/// its name.
 fn parse_update(line: &str) -> Result<Update, String> {
     let mut words = line.splitn(3, ' ');
     let (Some(old), Some(new), Some(name)) = (words.next(), words.next(), words.next()) else {
@@ -121,10 +130,17 @@ fn parse_update(line: &str) -> Result<Update, String> {
         if word.bytes().all(|b| b == b'0') || word.starts_with("ref:") {
             return Ok(None);
         }
-        word.parse().map(Some).map_err(|e: crate::ledger::OidError| e.to_string())
+        word.parse()
+            .map(Some)
+            .map_err(|e: crate::ledger::OidError| e.to_string())
     };
     let alias = new.strip_prefix("ref:").map(str::to_owned);
-    Ok(Update { old: id(old)?, new: id(new)?, name: name.to_owned(), alias })
+    Ok(Update {
+        old: id(old)?,
+        new: id(new)?,
+        name: name.to_owned(),
+        alias,
+    })
 }
 
 /// What is not growth: other refs than the format's, deletions, moves that are not forward.
@@ -135,7 +151,10 @@ fn growth(
     updates: &[Update],
 ) -> Result<Vec<String>, String> {
     let mut refusals = Vec::new();
-    for update in updates.iter().filter(|update| update.name.starts_with("refs/")) {
+    for update in updates
+        .iter()
+        .filter(|update| update.name.starts_with("refs/"))
+    {
         let name = &update.name;
         let before = known.get(name).copied().or(update.old);
         match (before, update.new) {
@@ -144,33 +163,64 @@ fn growth(
             _ if !is_ledger_ref(name) => refusals.push(format!("{name} is no ref of a ledger")),
             _ if update.alias.is_some() => {
                 let to = update.alias.as_deref().unwrap_or_default();
-                refusals.push(format!("{name} would become an alias of {to}; a ledger's refs name commits"));
+                refusals.push(format!(
+                    "{name} would become an alias of {to}; a ledger's refs name commits"
+                ));
             }
             (Some(old), None) if is_only_packed(git_dir, name, &old) => {}
             (_, None) => refusals.push(format!("{name} would be deleted; a ledger only grows")),
             (Some(old), Some(new)) => {
-                if !is_ancestor(repository, &old, &new).map_err(|e| format!("{name} at {new}: {}", e.actual()))? {
-                    refusals.push(format!("{name} would leave {old} for {new}, which does not continue it"));
+                if !is_ancestor(repository, &old, &new)
+                    .map_err(|e| format!("{name} at {new}: {}", e.actual()))?
+                {
+                    refusals.push(format!(
+                        "{name} would leave {old} for {new}, which does not continue it"
+                    ));
                 }
             }
-            (None, Some(_)) => {}
+            (None, Some(new)) => refusals.extend(copied_from_main(repository, known, name, &new)?),
         }
     }
     Ok(refusals)
 }
 
+/// A branch begins with a session's own commit: one that would begin on a commit of `main` is a
+/// copy somebody made.
+fn copied_from_main(
+    repository: &Repository,
+    known: &BTreeMap<String, Oid>,
+    name: &str,
+    new: &Oid,
+) -> Result<Option<String>, String> {
+    let Some(main) = known.get(MAIN).filter(|_| name.starts_with(BRANCHES)) else {
+        return Ok(None);
+    };
+    let chain =
+        first_parents(repository, main).map_err(|e| format!("{MAIN} at {main}: {}", e.actual()))?;
+    let copied = chain.iter().any(|(id, _)| id == new);
+    Ok(copied.then(|| {
+        format!("{name} would begin at {new}, a commit of main; a branch begins with a session")
+    }))
+}
+
+/// How the refs of sessions begin.
+const BRANCHES: &str = "refs/heads/branch-";
+
 /// Whether a "deletion" is `git pack-refs` removing the loose copy of a ref that stays.
 ///
-/// Older gits show it to the hook like any deletion. It is one of a loose copy exactly when the packed
-/// refs hold the same commit and are not locked: a real deletion locks them first, to take it out there.
+/// Older gits show it to the hook like any deletion. It is one of a loose copy exactly when the
+/// packed refs hold the same commit and are not locked: a real deletion locks them first, to take
+/// it out there.
 fn is_only_packed(git_dir: &Path, name: &str, id: &Oid) -> bool {
     if git_dir.join("packed-refs.lock").exists() {
         return false;
     }
-    let packed = os::read_regular(&git_dir.join("packed-refs"), limits::PACKED_REFS).unwrap_or_default();
-    String::from_utf8_lossy(&packed)
-        .lines()
-        .any(|line| line.split_once(' ').is_some_and(|(at, of)| of == name && at == id.to_string()))
+    let packed =
+        os::read_regular(&git_dir.join("packed-refs"), limits::PACKED_REFS).unwrap_or_default();
+    String::from_utf8_lossy(&packed).lines().any(|line| {
+        line.split_once(' ')
+            .is_some_and(|(at, of)| of == name && at == id.to_string())
+    })
 }
 
 /// Checks the repository as it would be after the push; the pushed objects are still in quarantine.
@@ -178,9 +228,14 @@ fn pre_receive(signer: &str) -> Result<u8, String> {
     let pinned = super::audit::read_signer(signer).map_err(|e| e.to_string())?;
     let updates = updates()?;
     let git_dir = std::path::absolute(git_dir()).map_err(|e| e.to_string())?;
-    let known = refs(&Repository::open(&git_dir).map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
+    let known =
+        refs(&Repository::open(&git_dir).map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
     // What a host keeps of its own, such as the heads of pull requests, is no part of the ledger.
-    let mut after: BTreeMap<String, Oid> = known.clone().into_iter().filter(|(name, _)| is_ledger_ref(name)).collect();
+    let mut after: BTreeMap<String, Oid> = known
+        .clone()
+        .into_iter()
+        .filter(|(name, _)| is_ledger_ref(name))
+        .collect();
     for update in &updates {
         match update.new {
             Some(new) => after.insert(update.name.clone(), new),
@@ -203,18 +258,25 @@ fn pre_receive(signer: &str) -> Result<u8, String> {
 /// Where git keeps what is pushed until the hook agrees, and all that was there before.
 fn object_dirs(git_dir: &Path) -> Vec<PathBuf> {
     let mut dirs = vec![git_dir.join("objects")];
-    for name in ["GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"] {
+    for name in [
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_QUARANTINE_PATH",
+    ] {
         let value = std::env::var_os(name).unwrap_or_default();
         dirs.extend(std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()));
     }
-    let mut dirs: Vec<PathBuf> = dirs.into_iter().filter_map(|dir| std::path::absolute(dir).ok()).collect();
+    let mut dirs: Vec<PathBuf> = dirs
+        .into_iter()
+        .filter_map(|dir| std::path::absolute(dir).ok())
+        .collect();
     dirs.sort();
     dirs.dedup();
     dirs
 }
 
-/// Notes only come, and grow: one that is taken away, or stands in the place of one that said more, proves less to
-/// everybody who reads this copy.
+/// Notes only come, and grow: one that is taken away, or stands in the place of one that said more,
+/// proves less to everybody who reads this copy.
 fn fewer_notes(
     repository: &Repository,
     known: &BTreeMap<String, Oid>,
@@ -222,12 +284,21 @@ fn fewer_notes(
 ) -> Result<Vec<String>, String> {
     let mut refusals = Vec::new();
     for name in [NOTES_OTS, NOTES_WITNESS] {
-        let moved = updates.iter().find(|update| update.name == name).and_then(|update| update.new);
-        let read = |tip: &Oid| repository.notes(tip).map_err(|e| format!("{name} at {tip}: {}", e.actual()));
+        let moved = updates
+            .iter()
+            .find(|update| update.name == name)
+            .and_then(|update| update.new);
+        let read = |tip: &Oid| {
+            repository
+                .notes(tip)
+                .map_err(|e| format!("{name} at {tip}: {}", e.actual()))
+        };
         let (old, new) = match (known.get(name), moved) {
             (Some(old), Some(new)) => (old, new),
             (None, Some(new)) if read(&new)?.is_empty() => {
-                refusals.push(format!("{name} would begin without a note, and be in the way of the ledger's own"));
+                refusals.push(format!(
+                    "{name} would begin without a note, and be in the way of the ledger's own"
+                ));
                 continue;
             }
             _ => continue,
@@ -237,7 +308,9 @@ fn fewer_notes(
             match after.get(&commit) {
                 None => refusals.push(format!("{name} would lose its note on {commit}")),
                 Some(other) if *other != blob && less(repository, name, &blob, other)? => {
-                    refusals.push(format!("{name}: the new note on {commit} proves less than the one that is here"));
+                    refusals.push(format!(
+                        "{name}: the new note on {commit} proves less than the one that is here"
+                    ));
                 }
                 Some(_) => {}
             }
@@ -246,14 +319,23 @@ fn fewer_notes(
     Ok(refusals)
 }
 
-/// What a note proves to whoever can check it: its signature lines, or the messages that blocks attest, as text.
+/// What a note proves to whoever can check it: its signature lines, or the messages that blocks
+/// attest, as text.
 fn proves(repository: &Repository, name: &str, id: &Oid) -> Result<BTreeSet<String>, String> {
-    let bytes = repository.blob(id).map_err(|e| format!("{name}, note {id}: {}", e.actual()))?;
+    let bytes = repository
+        .blob(id)
+        .map_err(|e| format!("{name}, note {id}: {}", e.actual()))?;
     if name == NOTES_WITNESS {
         let text = String::from_utf8_lossy(&bytes);
-        return Ok(text.lines().filter(|line| line.starts_with(SIGNATURE)).map(str::to_owned).collect());
+        return Ok(text
+            .lines()
+            .filter(|line| line.starts_with(SIGNATURE))
+            .map(str::to_owned)
+            .collect());
     }
-    let Ok(proof) = Proof::read(&bytes) else { return Ok(BTreeSet::new()) };
+    let Ok(proof) = Proof::read(&bytes) else {
+        return Ok(BTreeSet::new());
+    };
     let leaves = proof.leaves().unwrap_or_default();
     let attested = |leaf: &Leaf<'_>| match leaf.attestation {
         Attestation::Bitcoin { height } => Some(format!("{height} {}", hex::encode(&leaf.message))),
@@ -262,20 +344,34 @@ fn proves(repository: &Repository, name: &str, id: &Oid) -> Result<BTreeSet<Stri
     Ok(leaves.iter().filter_map(attested).collect())
 }
 
-/// Whether a note lacks something that another proves. As many lines of rubbish in the place of good ones are no match:
-/// a host has no list of witnesses to tell them apart, so each line that was there has to stay.
+/// Whether a note lacks something that another proves. As many lines of rubbish in the place of
+/// good ones are no match: a host has no list of witnesses to tell them apart, so each line that
+/// was there has to stay.
 fn less(repository: &Repository, name: &str, old: &Oid, new: &Oid) -> Result<bool, String> {
     Ok(!proves(repository, name, old)?.is_subset(&proves(repository, name, new)?))
 }
 
 fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String> {
-    let evidence = Evidence { repository, log: None, checkpoint: None, signers: &[], database: None };
+    let evidence = Evidence {
+        repository,
+        log: None,
+        checkpoint: None,
+        signers: &[],
+        database: None,
+    };
     let report = verify(&evidence).map_err(|e| e.to_string())?;
-    let asked = [Question::Consistent, Question::SignedBy];
-    // Notes prove themselves before they are taken: one that does not would be a *no* for everybody who reads this.
-    let proven = [Question::Unique, Question::NotBefore, Question::NotAfter];
-    let denied: Vec<Question> =
-        proven.into_iter().filter(|question| report.answers.to(*question).answer == Answer::No).collect();
+    let asked = [AuditQuestion::Consistent, AuditQuestion::SignedBy];
+    // Notes prove themselves before they are taken: one that does not would be a *no* for everybody
+    // who reads this.
+    let proven = [
+        AuditQuestion::Unique,
+        AuditQuestion::NotBefore,
+        AuditQuestion::NotAfter,
+    ];
+    let denied: Vec<AuditQuestion> = proven
+        .into_iter()
+        .filter(|question| report.answers.to(*question).answer == QuestionAnswer::No)
+        .collect();
     // The ledger began with the pinned key; its rotations lead from there to the newest.
     match (report.begins_with(&pinned), denied.is_empty()) {
         (true, true) => Ok(Vec::new()),
@@ -284,30 +380,59 @@ fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String>
     }
 }
 
-fn refusals(report: &Report, asked: &[Question]) -> Vec<String> {
-    let counted = report.findings.iter().filter(|finding| asked.contains(&finding.question)).take(SHOWN);
+fn refusals(report: &Report, asked: &[AuditQuestion]) -> Vec<String> {
+    let counted = report
+        .findings
+        .iter()
+        .filter(|finding| asked.contains(&finding.question))
+        .take(SHOWN);
     let mut lines: Vec<String> = counted
-        .map(|f| format!("{}: {}: expected {}, found {}", f.question.name(), f.place, f.expected, f.actual))
+        .map(|f| {
+            format!(
+                "{}: {}: expected {}, found {}",
+                f.question.name(),
+                f.place,
+                f.expected,
+                f.actual
+            )
+        })
         .collect();
     if lines.is_empty() {
-        lines = asked.iter().map(|q| format!("{}: {}", q.name(), report.answers.to(*q).reason)).collect();
-        lines.push(format!("the ledger begins with {}", report.signers.first().map_or("no key", String::as_str)));
+        lines = asked
+            .iter()
+            .map(|q| format!("{}: {}", q.name(), report.answers.to(*q).reason))
+            .collect();
+        lines.push(format!(
+            "the ledger begins with {}",
+            report.signers.first().map_or("no key", String::as_str)
+        ));
     }
     lines
 }
 
 fn install(path: &Path, signer: Option<&str>) -> Result<u8, String> {
-    let path = Repository::open(path).map_err(|e| e.to_string())?.path().to_owned();
+    let path = Repository::open(path)
+        .map_err(|e| e.to_string())?
+        .path()
+        .to_owned();
     let path = std::path::absolute(path).map_err(|e| e.to_string())?;
     let hooks = path.join("hooks");
     match std::fs::symlink_metadata(&hooks) {
         Ok(found) if !found.is_dir() => {
             let what = os::kind_of(found.file_type());
-            return Err(format!("{} is {what}, not a folder: nothing is written through it", hooks.display()));
+            return Err(format!(
+                "{} is {what}, not a folder: nothing is written through it",
+                hooks.display()
+            ));
         }
-        _ => std::fs::create_dir_all(&hooks).map_err(|e| format!("make {}: {e}", hooks.display()))?,
+        _ => {
+            std::fs::create_dir_all(&hooks).map_err(|e| format!("make {}: {e}", hooks.display()))?
+        }
     }
-    let mut installed = vec![write_hook(&hooks.join("reference-transaction"), REFERENCE_TRANSACTION)?];
+    let mut installed = vec![write_hook(
+        &hooks.join("reference-transaction"),
+        REFERENCE_TRANSACTION,
+    )?];
     if let Some(signer) = signer {
         let key = super::audit::read_signer(signer).map_err(|e| e.to_string())?;
         let file = path.join(SIGNER_FILE);
@@ -315,25 +440,50 @@ fn install(path: &Path, signer: Option<&str>) -> Result<u8, String> {
             .map_err(|e| format!("write {}: {e}", file.display()))?;
         installed.push(write_hook(&hooks.join("pre-receive"), PRE_RECEIVE)?);
     } else if !path.join(MAIN).exists() {
-        say("no main here yet: to check what is pushed to this repository, install with --signer KEY");
+        say(
+            "no main here yet: to check what is pushed to this repository, install with --signer KEY",
+        );
     }
     keep_objects(&path)?;
     if let Some(elsewhere) = hooks_elsewhere(&path, &hooks)? {
-        say(&format!("the hooks are written, and git does not run them: core.hooksPath is {elsewhere}"));
-        let command = format!("git --git-dir {} config core.hooksPath {}", path.display(), hooks.display());
+        say(&format!(
+            "the hooks are written, and git does not run them: core.hooksPath is {elsewhere}"
+        ));
+        let command = format!(
+            "git --git-dir {} config core.hooksPath {}",
+            path.display(),
+            hooks.display()
+        );
         say(&format!("for this repository alone: {command}"));
         return Ok(COULD_NOT);
     }
-    Ok(print(&installed.iter().map(|path| format!("installed {}\n", path.display())).collect::<String>()))
+    Ok(print(
+        &installed
+            .iter()
+            .map(|path| format!("installed {}\n", path.display()))
+            .collect::<String>(),
+    ))
 }
 
-/// git throws away what no ref leads to, two weeks later; here, where refs only grow, what no ref leads to was cut off.
+/// git throws away what no ref leads to, two weeks later; here, where refs only grow, what no ref
+/// leads to was cut off.
 fn keep_objects(path: &Path) -> Result<(), String> {
-    for (key, value) in [("gc.pruneExpire", "never"), ("gc.cruftPacks", "false"), ("receive.denyDeletes", "true")] {
-        let set = git().arg("--git-dir").arg(path).args(["config", key, value]).output();
+    for (key, value) in [
+        ("gc.pruneExpire", "never"),
+        ("gc.cruftPacks", "false"),
+        ("receive.denyDeletes", "true"),
+    ] {
+        let set = git()
+            .arg("--git-dir")
+            .arg(path)
+            .args(["config", key, value])
+            .output();
         let set = set.map_err(|e| format!("git does not run ({e}); install git"))?;
         if !set.status.success() {
-            return Err(format!("git config {key} {value}: {}", String::from_utf8_lossy(&set.stderr).trim()));
+            return Err(format!(
+                "git config {key} {value}: {}",
+                String::from_utf8_lossy(&set.stderr).trim()
+            ));
         }
     }
     Ok(())
@@ -345,13 +495,20 @@ fn hooks_elsewhere(path: &Path, hooks: &Path) -> Result<Option<String>, String> 
     let asked = std::process::Command::new("git")
         .arg("--git-dir")
         .arg(path)
-        .args(["config", "--show-origin", "--type=path", "--get", "core.hooksPath"])
+        .args([
+            "config",
+            "--show-origin",
+            "--type=path",
+            "--get",
+            "core.hooksPath",
+        ])
         .output();
     let asked = asked.map_err(|e| format!("git does not run ({e}); install git"))?;
     let said = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
     let (origin, value) = said.split_once('\t').unwrap_or(("", &said));
     // A relative one is from the folder that git runs a hook in: the repository.
-    let names_ours = std::fs::canonicalize(path.join(value)).ok() == std::fs::canonicalize(hooks).ok();
+    let names_ours =
+        std::fs::canonicalize(path.join(value)).ok() == std::fs::canonicalize(hooks).ok();
     Ok((!value.is_empty() && !names_ours).then(|| format!("{value} ({origin})")))
 }
 
@@ -359,12 +516,18 @@ fn hooks_elsewhere(path: &Path, hooks: &Path) -> Result<Option<String>, String> 
 fn write_hook(path: &Path, text: &str) -> Result<PathBuf, String> {
     match os::read_regular(path, limits::DOCUMENT) {
         Ok(found) if found != text.as_bytes() => {
-            return Err(format!("{} is there already and is not ours; move it away first", path.display()));
+            return Err(format!(
+                "{} is there already and is not ours; move it away first",
+                path.display()
+            ));
         }
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(format!("read {}: {e}", path.display())),
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            return Err(format!("read {}: {e}", path.display()));
+        }
         _ => {}
     }
-    os::replace_file(path, text.as_bytes(), 0o755).map_err(|e| format!("write {}: {e}", path.display()))?;
+    os::replace_file(path, text.as_bytes(), 0o755)
+        .map_err(|e| format!("write {}: {e}", path.display()))?;
     Ok(path.to_owned())
 }
 
@@ -377,12 +540,38 @@ mod tests {
         let (zero, id) = ("0".repeat(40), "935f032f00000000000000000000000000000abc");
         let update = parse_update(&format!("{zero} {id} refs/heads/main")).unwrap();
         let name = "refs/heads/main".to_owned();
-        assert_eq!(update, Update { old: None, new: Some(id.parse().unwrap()), name, alias: None });
+        assert_eq!(
+            update,
+            Update {
+                old: None,
+                new: Some(id.parse().unwrap()),
+                name,
+                alias: None
+            }
+        );
         let alias = parse_update(&format!("{id} ref:refs/heads/x refs/heads/main")).unwrap();
-        assert_eq!((alias.new, alias.alias.as_deref()), (None, Some("refs/heads/x")));
-        assert_eq!(parse_update(&format!("{id} {zero} refs/heads/main")).unwrap().new, None);
-        assert_eq!(parse_update(&format!("{zero} ref:refs/heads/main HEAD")).unwrap().new, None);
-        for wrong in ["", "a b", &format!("{id} {id}"), &format!("{id} xyz refs/heads/main")] {
+        assert_eq!(
+            (alias.new, alias.alias.as_deref()),
+            (None, Some("refs/heads/x"))
+        );
+        assert_eq!(
+            parse_update(&format!("{id} {zero} refs/heads/main"))
+                .unwrap()
+                .new,
+            None
+        );
+        assert_eq!(
+            parse_update(&format!("{zero} ref:refs/heads/main HEAD"))
+                .unwrap()
+                .new,
+            None
+        );
+        for wrong in [
+            "",
+            "a b",
+            &format!("{id} {id}"),
+            &format!("{id} xyz refs/heads/main"),
+        ] {
             assert!(parse_update(wrong).is_err(), "{wrong}");
         }
     }

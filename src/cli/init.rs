@@ -9,21 +9,28 @@ use crate::keys::os_random;
 use crate::store::sqlite::Sqlite;
 
 use super::args::InitArgs;
-use super::wire::{self, WireError};
-use super::{Told, could_not, no_secret, print, program};
+use super::wire::{self, OpenHomeError};
+use super::{Notices, could_not, no_secret, print, program};
 
 /// Makes the home; fails when there is one.
-pub fn run(args: InitArgs, json: bool) -> Result<u8, WireError> {
+pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
     let path = wire::home_path()?;
     if args.upgrade {
         return upgrade(json);
     }
     if Home::open(&path)?.is_some() {
-        let why = format!("there is a home at {} already; another place: GENTLY_HOME=DIR gently init", path.display());
+        let why = format!(
+            "there is a home at {} already; another place: GENTLY_HOME=DIR gently init",
+            path.display()
+        );
         return Ok(could_not(&why, json));
     }
     no_secret("--origin", args.origin.as_deref().unwrap_or_default())?;
-    let options = InitOptions { network: args.network, commitments: args.commitments, origin: args.origin };
+    let options = InitOptions {
+        network: args.network,
+        commitments: args.commitments,
+        origin: args.origin,
+    };
     let home = Home::init(&path, &options, &mut os_random, wire::clock()?)?;
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
@@ -45,35 +52,58 @@ pub fn run(args: InitArgs, json: bool) -> Result<u8, WireError> {
 }
 
 /// Brings the database of a home up to this version; harmless when it is.
-fn upgrade(json: bool) -> Result<u8, WireError> {
+fn upgrade(json: bool) -> Result<u8, OpenHomeError> {
     let database = wire::existing_home()?.paths().database();
     let before = Sqlite::open_read_only(&database)?.version()?;
     let after = Sqlite::open(&database)?.version()?;
     if json {
-        return Ok(print(&format!("{}\n", json!({"database_version_before": before, "database_version": after}))));
+        return Ok(print(&format!(
+            "{}\n",
+            json!({"database_version_before": before, "database_version": after})
+        )));
     }
-    let said = if before == after { "is already of" } else { "is now of" };
+    let said = if before == after {
+        "is already of"
+    } else {
+        "is now of"
+    };
     Ok(print(&format!("the database {said} version {after}\n")))
 }
 
 /// What a person reads when the first `ask` made the home.
-pub fn welcome(home: &Home, config: &Config, told: &Told) {
+pub fn welcome(home: &Home, config: &Config, told: &Notices) {
     let contacted = config.anchor_addresses();
-    told.say(&format!("made a home for your records: {}", home.root().display()));
+    told.say(&format!(
+        "made a home for your records: {}",
+        home.root().display()
+    ));
     if contacted.is_empty() {
         told.say("no block explorer is contacted (anchor.mode is off, or none is configured)");
     } else {
-        told.say(&format!("asked for the newest Bitcoin block, and told nothing else: {}", hosts(&contacted)));
+        told.say(&format!(
+            "asked for the newest Bitcoin block, and told nothing else: {}",
+            hosts(&contacted)
+        ));
     }
     let calendars = config.calendars();
     if !calendars.is_empty() {
-        told.say(&format!("sent a hash when a session closes, and told nothing else: {}", hosts(calendars)));
+        told.say(&format!(
+            "sent a hash when a session closes, and told nothing else: {}",
+            hosts(calendars)
+        ));
     }
     if config.anchor.mode == AnchorMode::Auto && !(contacted.is_empty() && calendars.is_empty()) {
-        told.say(&format!("to contact nobody: {} config set anchor.mode off", program()));
+        told.say(&format!(
+            "to contact nobody: {} config set anchor.mode off",
+            program()
+        ));
     }
 }
 
 fn hosts(addresses: &[String]) -> String {
-    addresses.iter().map(|address| host(address)).collect::<Vec<_>>().join(", ")
+    addresses
+        .iter()
+        .map(|address| host(address))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -1,11 +1,12 @@
-//! `gently fact`, `note`, `decision`, `intent`: what a person puts on record for continuity (AEGIS 6).
+//! `gently fact`, `note`, `decision`, `intent`: what a person puts on record for continuity (AEGIS
+//! 6).
 
 mod add;
 mod list;
 
 pub use list::{facts, line};
 
-use add::{Said, add};
+use add::{ItemInput, add};
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
@@ -14,11 +15,11 @@ use crate::continuity::candidate::Confidence;
 use crate::govern::sanitize::redact;
 use crate::record::hash::Hash32;
 use crate::record::item::{FACT_RATIFIED, Item, ItemKind, ItemState};
-use crate::recorder::{ArtifactId, Field, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::{Read, Recall, SessionRow};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
+use crate::store::{ReadStore, Recall, SessionRow};
 
 use super::screen::quiet;
-use super::wire::{self, Opened, WireError, fresh_salt};
+use super::wire::{self, OpenHome, OpenHomeError, fresh_salt};
 use super::{could_not, print};
 
 /// `gently fact`.
@@ -160,10 +161,15 @@ impl Sure {
 }
 
 /// `gently fact`.
-pub async fn fact(command: FactCommand, json: bool) -> Result<u8, WireError> {
+pub async fn fact(command: FactCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         FactCommand::Add(args) => {
-            let said = Said::new(ItemKind::Fact, &args.text, args.subject.as_deref(), Some(args.common));
+            let said = ItemInput::new(
+                ItemKind::Fact,
+                &args.text,
+                args.subject.as_deref(),
+                Some(args.common),
+            );
             add(said, Some(args.confidence.confidence()), json).await
         }
         FactCommand::Ratify { id } => ratify(id, json).await,
@@ -173,19 +179,31 @@ pub async fn fact(command: FactCommand, json: bool) -> Result<u8, WireError> {
 }
 
 /// `gently note`.
-pub async fn note(command: NoteCommand, json: bool) -> Result<u8, WireError> {
+pub async fn note(command: NoteCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
-        NoteCommand::Add(args) => add(Said::new(ItemKind::Note, &args.text, None, Some(args.common)), None, json).await,
+        NoteCommand::Add(args) => {
+            add(
+                ItemInput::new(ItemKind::Note, &args.text, None, Some(args.common)),
+                None,
+                json,
+            )
+            .await
+        }
         NoteCommand::Retire(args) => end(ItemKind::Note, args, json).await,
         NoteCommand::List(args) => list::run(ItemKind::Note, args.all, json),
     }
 }
 
 /// `gently decision`.
-pub async fn decision(command: DecisionCommand, json: bool) -> Result<u8, WireError> {
+pub async fn decision(command: DecisionCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         DecisionCommand::Add(args) => {
-            let said = Said::new(ItemKind::Decision, &args.text, args.subject.as_deref(), Some(args.common));
+            let said = ItemInput::new(
+                ItemKind::Decision,
+                &args.text,
+                args.subject.as_deref(),
+                Some(args.common),
+            );
             add(said, None, json).await
         }
         DecisionCommand::Retire(args) => end(ItemKind::Decision, args, json).await,
@@ -194,35 +212,74 @@ pub async fn decision(command: DecisionCommand, json: bool) -> Result<u8, WireEr
 }
 
 /// `gently intent`.
-pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, WireError> {
+pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
-        IntentCommand::Set { text } => add(Said::new(ItemKind::Intent, &text, None, None), None, json).await,
+        IntentCommand::Set { text } => {
+            add(
+                ItemInput::new(ItemKind::Intent, &text, None, None),
+                None,
+                json,
+            )
+            .await
+        }
         IntentCommand::Show => list::intent(json),
         IntentCommand::Clear => {
-            let opened = Opened::open(wire::existing_home()?)?;
-            let found = opened.store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?.pop();
+            let opened = OpenHome::open(wire::existing_home()?)?;
+            let found = opened
+                .store
+                .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
+                .pop();
             match found {
-                None => Ok(could_not("no intent is declared: gently intent set \"…\"", json)),
-                Some((item, _)) => end_in(&opened, ItemKind::Intent, EndArgs { id: item.id, reason: None }, json).await,
+                None => Ok(could_not(
+                    "no intent is declared: gently intent set \"…\"",
+                    json,
+                )),
+                Some((item, _)) => {
+                    end_in(
+                        &opened,
+                        ItemKind::Intent,
+                        EndArgs {
+                            id: item.id,
+                            reason: None,
+                        },
+                        json,
+                    )
+                    .await
+                }
             }
         }
     }
 }
 
 /// The newest open session of a key.
-fn newest(opened: &Opened, key: Hash32) -> Result<Option<SessionRow>, WireError> {
-    Ok(opened.store.open_sessions()?.into_iter().rev().find(|session| session.auth_key_hash == key))
+fn newest(opened: &OpenHome, key: Hash32) -> Result<Option<SessionRow>, OpenHomeError> {
+    Ok(opened
+        .store
+        .open_sessions()?
+        .into_iter()
+        .rev()
+        .find(|session| session.auth_key_hash == key))
 }
 
 /// The id of the newest open session of a key.
-pub fn session(opened: &Opened, key: Hash32) -> Result<Option<Hash32>, WireError> {
+pub fn session(opened: &OpenHome, key: Hash32) -> Result<Option<Hash32>, OpenHomeError> {
     Ok(newest(opened, key)?.map(|session| session.id))
 }
 
-fn told(recorded: &RecordedArtifact, state: ItemState, text: &str, removed: &[String], json: bool) -> u8 {
+fn told(
+    recorded: &RecordedArtifact,
+    state: ItemState,
+    text: &str,
+    removed: &[String],
+    json: bool,
+) -> u8 {
     let id = &recorded.document.id;
     // What is not kept can't be ratified, shown or taken back: it is in no state.
-    let state = if recorded.is_kept { state.name() } else { "not kept" };
+    let state = if recorded.is_kept {
+        state.name()
+    } else {
+        "not kept"
+    };
     if json {
         let facts = json!({
             "id": id, "kind": recorded.document.kind, "state": state, "content": recorded.document.content,
@@ -234,35 +291,50 @@ fn told(recorded: &RecordedArtifact, state: ItemState, text: &str, removed: &[St
     print(&format!("{id}  {state}  {}\n", quiet(text)))
 }
 
-async fn ratify(id: String, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn ratify(id: String, json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
     let text = text_of(&opened, &id)?;
     let named = id.clone();
-    let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, ItemKind::Fact, &named)? {
             Err(fault) => Some(fault),
             Ok(item) if item.state == ItemState::Proposed => None,
-            Ok(item) => Some(format!("{named} is {} already; only a proposed fact can be ratified", item.state)),
+            Ok(item) => Some(format!(
+                "{named} is {} already; only a proposed fact can be ratified",
+                item.state
+            )),
         })
     };
     let session = session(&opened, key)?;
-    let content = vec![("by", Field::Hash(key))];
+    let content = vec![("by", ArtifactField::Hash(key))];
     let (id, salt, now) = (ArtifactId::Of(id), fresh_salt()?, wire::clock()?);
-    let new = NewArtifact { kind: FACT_RATIFIED, id, content, session, salt, now };
+    let new = NewArtifact {
+        kind: FACT_RATIFIED,
+        id,
+        content,
+        session,
+        salt,
+        now,
+    };
     let recorded = opened.recorder.artifact(new, allowed).await?;
     Ok(told(&recorded, ItemState::Ratified, &text, &[], json))
 }
 
-async fn end(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, WireError> {
-    end_in(&Opened::open(wire::existing_home()?)?, kind, args, json).await
+async fn end(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, OpenHomeError> {
+    end_in(&OpenHome::open(wire::existing_home()?)?, kind, args, json).await
 }
 
-async fn end_in(opened: &Opened, kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, WireError> {
+async fn end_in(
+    opened: &OpenHome,
+    kind: ItemKind,
+    args: EndArgs,
+    json: bool,
+) -> Result<u8, OpenHomeError> {
     let key = opened.authorize().await?;
     let text = text_of(opened, &args.id)?;
     let named = args.id.clone();
-    let allowed = move |store: &dyn Read| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, kind, &named)? {
             Err(fault) => Some(fault),
             Ok(item) if item.state.in_force() || item.state == ItemState::Proposed => None,
@@ -270,29 +342,50 @@ async fn end_in(opened: &Opened, kind: ItemKind, args: EndArgs, json: bool) -> R
         })
     };
     let session = session(opened, key)?;
-    let reason = args.reason.map_or(Field::Null, |reason| Field::Text(redact(reason.trim()).clean));
-    let content = vec![("by", Field::Hash(key)), ("reason", reason)];
+    let reason = args.reason.map_or(ArtifactField::Null, |reason| {
+        ArtifactField::Text(redact(reason.trim()).clean)
+    });
+    let content = vec![("by", ArtifactField::Hash(key)), ("reason", reason)];
     let (id, salt, now) = (ArtifactId::Of(args.id), fresh_salt()?, wire::clock()?);
-    let new = NewArtifact { kind: kind.ended(), id, content, session, salt, now };
+    let new = NewArtifact {
+        kind: kind.ended(),
+        id,
+        content,
+        session,
+        salt,
+        now,
+    };
     let recorded = opened.recorder.artifact(new, allowed).await?;
-    let state = if kind == ItemKind::Intent { ItemState::Cleared } else { ItemState::Retired };
+    let state = if kind == ItemKind::Intent {
+        ItemState::Cleared
+    } else {
+        ItemState::Retired
+    };
     Ok(told(&recorded, state, &text, &[], json))
 }
 
 /// The text of an item, for saying what was done to it; empty when there is none such.
-fn text_of(opened: &Opened, id: &str) -> Result<String, WireError> {
-    let Some(item) = opened.store.item(id)? else { return Ok(String::new()) };
+fn text_of(opened: &OpenHome, id: &str) -> Result<String, OpenHomeError> {
+    let Some(item) = opened.store.item(id)? else {
+        return Ok(String::new());
+    };
     Ok(opened.store.item_text(item.line)?.unwrap_or_default())
 }
 
 /// An item of a kind by its id, or why there is none such.
-pub fn known(store: &dyn Read, kind: ItemKind, id: &str) -> Result<Result<Item, String>, RecorderError> {
+pub fn known(
+    store: &dyn ReadStore,
+    kind: ItemKind,
+    id: &str,
+) -> Result<Result<Item, String>, RecorderError> {
     let name = kind.name();
     Ok(match store.item(id)? {
         Some(item) if item.kind == kind => Ok(item),
-        Some(item) => {
-            Err(format!("{id} is a {}, no {name}: {name}s are called {}:NUMBER", item.kind.name(), kind.prefix()))
-        }
+        Some(item) => Err(format!(
+            "{id} is a {}, no {name}: {name}s are called {}:NUMBER",
+            item.kind.name(),
+            kind.prefix()
+        )),
         None if store.has_artifact(name, id)? => Err(format!(
             "{name} {id} is on record by its commitment only: its text was not kept (store.content was \"none\"), so it \
              is in no state"

@@ -13,14 +13,14 @@ use crate::store::sqlite::Sqlite;
 
 use super::args::KernelCommand;
 use super::screen::{counted, quiet};
-use super::wire::{self, Opened, WireError};
-use super::{FINE, NEGATIVE, Told, could_not, heads, print, say};
+use super::wire::{self, OpenHome, OpenHomeError};
+use super::{FINE, NEGATIVE, Notices, could_not, heads, print, say};
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
 
 /// Runs one of the verbs.
-pub async fn run(command: KernelCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: KernelCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         KernelCommand::Show => show(json),
         KernelCommand::Check { file } => check(&file, json),
@@ -32,7 +32,7 @@ fn in_force(home: &Home) -> Result<Kernel, HomeError> {
     Home::kernel(&Sqlite::open_read_only(&home.paths().database())?)
 }
 
-fn show(json: bool) -> Result<u8, WireError> {
+fn show(json: bool) -> Result<u8, OpenHomeError> {
     let kernel = in_force(&wire::existing_home()?)?;
     if json {
         let facts = json!({"kernel_hash": kernel.hash().to_string(), "kernel": document(&kernel)});
@@ -48,17 +48,21 @@ fn document(kernel: &Kernel) -> Value {
 
 /// Reads a file; the error is a sentence, and whether there was a file at all.
 fn read(file: &Path) -> Result<Kernel, (bool, String)> {
-    let text = std::fs::read_to_string(file).map_err(|e| (false, format!("cannot read {}: {e}", file.display())))?;
+    let text = std::fs::read_to_string(file)
+        .map_err(|e| (false, format!("cannot read {}: {e}", file.display())))?;
     Kernel::from_toml(&text).map_err(|e| (true, format!("{}: {e}", file.display())))
 }
 
-fn check(file: &Path, json: bool) -> Result<u8, WireError> {
+fn check(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
     let kernel = match read(file) {
         Ok(kernel) => kernel,
         Err((false, why)) => return Ok(could_not(&why, json)),
         Err((true, why)) => {
             if json {
-                print(&format!("{}\n", json!({"valid": false, "error": super::clean(&why)})));
+                print(&format!(
+                    "{}\n",
+                    json!({"valid": false, "error": super::clean(&why)})
+                ));
             }
             say(&why);
             return Ok(NEGATIVE);
@@ -86,33 +90,51 @@ fn check(file: &Path, json: bool) -> Result<u8, WireError> {
     Ok(print(&format!("{head}{compared}{}", lines(&changes))))
 }
 
-async fn set(file: &Path, json: bool) -> Result<u8, WireError> {
+async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
     let kernel = match read(file) {
         Ok(kernel) => kernel,
-        Err((_, why)) => return Ok(could_not(&format!("{why}. The kernel in force stays"), json)),
+        Err((_, why)) => {
+            return Ok(could_not(
+                &format!("{why}. The kernel in force stays"),
+                json,
+            ));
+        }
     };
     super::no_secret("the kernel", kernel.canonical_json())?;
     let home = wire::existing_home()?;
     let known = in_force(&home).ok();
-    if known.as_ref().is_some_and(|known| known.hash() == kernel.hash()) {
+    if known
+        .as_ref()
+        .is_some_and(|known| known.hash() == kernel.hash())
+    {
         if json {
             let facts = json!({"kernel_hash": kernel.hash().to_string(), "set": false, "changes": [], "closed": []});
             print(&format!("{facts}\n"));
         }
-        say(&format!("kernel {} is in force already; nothing was recorded", kernel.hash()));
+        say(&format!(
+            "kernel {} is in force already; nothing was recorded",
+            kernel.hash()
+        ));
         return Ok(FINE);
     }
-    // Under the new one: the kernel in force may be lost (a home that adopted a newer ledger), and this mends it.
-    let opened = Opened::open_under(home, |_| Ok::<_, WireError>(kernel.clone()))?;
+    // Under the new one: the kernel in force may be lost (a home that adopted a newer ledger), and
+    // this mends it.
+    let opened = OpenHome::open_under(home, |_| Ok::<_, OpenHomeError>(kernel.clone()))?;
     opened.authorize().await?;
-    let changes = known.map(|known| changes(&known, &kernel)).unwrap_or_default();
-    let told = Told::default();
+    let changes = known
+        .map(|known| changes(&known, &kernel))
+        .unwrap_or_default();
+    let told = Notices::default();
     let say_on = |line: &str| told.say(line);
     let before = heads::main_tip(&opened)?;
-    let closed = session::set_kernel(&opened.house("", &say_on), &kernel, &wire::fresh_salt()?).await?;
+    let closed =
+        session::set_kernel(&opened.house("", &say_on), &kernel, &wire::fresh_salt()?).await?;
     let outside = heads::after(&opened, before, &told).await;
     if json {
-        let ids: Vec<String> = closed.iter().map(|closed| closed.session.id.to_string()).collect();
+        let ids: Vec<String> = closed
+            .iter()
+            .map(|closed| closed.session.id.to_string())
+            .collect();
         let facts = json!({
             "kernel_hash": kernel.hash().to_string(), "set": true, "changes": facts(&changes), "closed": ids,
             "closed_interactions": closed.iter().map(|closed| closed.session.interactions).collect::<Vec<_>>(),
@@ -128,23 +150,39 @@ async fn set(file: &Path, json: bool) -> Result<u8, WireError> {
             counted(closed.session.interactions, "interaction")
         ));
     }
-    Ok(print(&format!("kernel {} is in force\n{}", kernel.hash(), lines(&changes))))
+    Ok(print(&format!(
+        "kernel {} is in force\n{}",
+        kernel.hash(),
+        lines(&changes)
+    )))
 }
 
 fn facts(changes: &[Change]) -> Value {
-    changes.iter().map(|change| json!({"key": change.key, "from": change.from, "to": change.to})).collect()
+    changes
+        .iter()
+        .map(|change| json!({"key": change.key, "from": change.from, "to": change.to}))
+        .collect()
 }
 
 /// One line a key; of a list what comes and what goes.
 fn lines(changes: &[Change]) -> String {
-    let width = changes.iter().map(|change| change.key.len()).max().unwrap_or(0);
-    changes.iter().map(|change| format!("  {:width$}  {}\n", change.key, words(change))).collect()
+    let width = changes
+        .iter()
+        .map(|change| change.key.len())
+        .max()
+        .unwrap_or(0);
+    changes
+        .iter()
+        .map(|change| format!("  {:width$}  {}\n", change.key, words(change)))
+        .collect()
 }
 
 fn words(change: &Change) -> String {
     if let Some((added, removed)) = change.entries() {
         let added = added.into_iter().map(|value| format!("+{}", short(value)));
-        let removed = removed.into_iter().map(|value| format!("-{}", short(value)));
+        let removed = removed
+            .into_iter()
+            .map(|value| format!("-{}", short(value)));
         return added.chain(removed).collect::<Vec<_>>().join(" ");
     }
     let side = |value: &Option<Value>| value.as_ref().map_or_else(|| "(nothing)".to_owned(), short);
@@ -154,5 +192,9 @@ fn words(change: &Change) -> String {
 fn short(value: &Value) -> String {
     let text = value.to_string();
     let cut: String = text.chars().take(SHOWN).collect();
-    if cut.len() < text.len() { format!("{}…", quiet(&cut)) } else { quiet(&cut) }
+    if cut.len() < text.len() {
+        format!("{}…", quiet(&cut))
+    } else {
+        quiet(&cut)
+    }
 }

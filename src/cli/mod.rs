@@ -58,7 +58,7 @@ use crate::recorder::RecorderError;
 use screen::Gate;
 
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
-use wire::WireError;
+use wire::OpenHomeError;
 
 /// Everything went well.
 const FINE: u8 = 0;
@@ -74,8 +74,8 @@ pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {
-            // Help and version go to stdout with 0, usage errors to stderr with 2: clap's own rule. They quote what was
-            // typed.
+            // Help and version go to stdout with 0, usage errors to stderr with 2: clap's own rule.
+            // They quote what was typed.
             if e.use_stderr() {
                 say(e.render().to_string().trim_end());
             } else {
@@ -87,7 +87,10 @@ pub fn run() -> ExitCode {
     // There are texts and keys in this process's memory.
     crate::os::no_core_dump();
     crate::anchor::install_tls_provider();
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(e) => {
             say(&format!("error: no runtime: {e}"));
@@ -103,8 +106,8 @@ pub fn run() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Listens to the signal of a limit on the size of files, which would end the process in the middle of a turn: listened
-/// to, the write fails instead, and whoever wrote says so.
+/// Listens to the signal of a limit on the size of files, which would end the process in the middle
+/// of a turn: listened to, the write fails instead, and whoever wrote says so.
 #[cfg(unix)]
 fn size_signal() -> Option<tokio::signal::unix::Signal> {
     /// `SIGXFSZ`: one number on Linux, the BSDs and macOS.
@@ -117,7 +120,10 @@ fn size_signal() {}
 
 async fn dispatch(cli: Cli) -> u8 {
     let (json, writes) = (cli.json, writes(&cli.command));
-    secrets::set(secrets::Typed { passphrase_cmd: cli.passphrase_cmd, key_cmd: cli.key_cmd });
+    secrets::set(secrets::SecretCommands {
+        passphrase_cmd: cli.passphrase_cmd,
+        key_cmd: cli.key_cmd,
+    });
     let done = match cli.command {
         Command::Ask(args) => ask::run(args, json).await,
         Command::Init(args) => init::run(args, json),
@@ -125,8 +131,12 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Audit(Audit::ClockSet) => session::clock_set().await,
         Command::Audit(Audit::Stamp) => stamp::stamp(json).await,
         Command::Audit(Audit::Upgrade) => stamp::upgrade(json).await,
-        Command::Audit(Audit::Publish(args)) => wire::existing_home().map(|home| publish::publish(&args, home.root())),
-        Command::Audit(Audit::Export(args)) => wire::existing_home().map(|home| publish::export(&args, home.root())),
+        Command::Audit(Audit::Publish(args)) => {
+            wire::existing_home().map(|home| publish::publish(&args, home.root()))
+        }
+        Command::Audit(Audit::Export(args)) => {
+            wire::existing_home().map(|home| publish::export(&args, home.root()))
+        }
         Command::Audit(Audit::Open(args)) => audit::open::run(args, json).await,
         Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
@@ -172,8 +182,9 @@ async fn dispatch(cli: Cli) -> u8 {
     done.unwrap_or_else(|e| stopped(&e, json))
 }
 
-/// What guards a home is changed by who may ask in it: whoever has the machine for a minute has no auth key.
-fn config_key(command: &config::ConfigCommand, root: &Path) -> Result<(), WireError> {
+/// What guards a home is changed by who may ask in it: whoever has the machine for a minute has no
+/// auth key.
+fn config_key(command: &config::ConfigCommand, root: &Path) -> Result<(), OpenHomeError> {
     let guards = matches!(command, config::ConfigCommand::Set { key, .. } if config::guards(key));
     match crate::home::Home::open(root) {
         Ok(Some(home)) if guards => {
@@ -184,11 +195,15 @@ fn config_key(command: &config::ConfigCommand, root: &Path) -> Result<(), WireEr
     }
 }
 
-/// Whether a command records something, or changes a file of the home: what sight then compares with.
+/// Whether a command records something, or changes a file of the home: what sight then compares
+/// with.
 fn writes(command: &Command) -> bool {
     match command {
         Command::Ask(_) => true,
-        Command::Session(command) => matches!(command, SessionCommand::Open { .. } | SessionCommand::Close { .. }),
+        Command::Session(command) => matches!(
+            command,
+            SessionCommand::Open { .. } | SessionCommand::Close { .. }
+        ),
         Command::Config(command) => matches!(command, config::ConfigCommand::Set { .. }),
         Command::Key(command) => !matches!(command, KeyCommand::List),
         Command::Kernel(command) => matches!(command, KernelCommand::Set { .. }),
@@ -198,11 +213,13 @@ fn writes(command: &Command) -> bool {
 }
 
 /// Says what stopped a command, and gives its exit code.
-fn stopped(error: &WireError, json: bool) -> u8 {
-    if matches!(error, WireError::ReadOnly { .. }) {
+fn stopped(error: &OpenHomeError, json: bool) -> u8 {
+    if matches!(error, OpenHomeError::ReadOnly { .. }) {
         return not_recorded(error, json);
     }
-    let WireError::Recorder(cause) = error else { return could_not(&error.to_string(), json) };
+    let OpenHomeError::Recorder(cause) = error else {
+        return could_not(&error.to_string(), json);
+    };
     let refused_before_writing = matches!(
         cause,
         RecorderError::NotOpen { .. }
@@ -214,7 +231,11 @@ fn stopped(error: &WireError, json: bool) -> u8 {
             | RecorderError::KeyNotNew { .. }
             | RecorderError::Adopt(_)
     );
-    if refused_before_writing { could_not(&error.to_string(), json) } else { withheld(cause, json, "") }
+    if refused_before_writing {
+        could_not(&error.to_string(), json)
+    } else {
+        withheld(cause, json, "")
+    }
 }
 
 /// Says why something could not be done; what others wrote into it has passed the sanitizer.
@@ -231,8 +252,14 @@ fn could_not(why: &str, json: bool) -> u8 {
 /// Says that nothing may be shown; one of three sentences says what is on record.
 fn withheld(cause: &RecorderError, json: bool, what: &str) -> u8 {
     let (recorded, sentence) = match (cause.is_recorded(), cause.is_unknown()) {
-        (true, _) => (json!(true), "recorded, withheld, finished at the next start"),
-        (false, true) => (serde_json::Value::Null, "withheld; the next start shows whether it was recorded"),
+        (true, _) => (
+            json!(true),
+            "recorded, withheld, finished at the next start",
+        ),
+        (false, true) => (
+            serde_json::Value::Null,
+            "withheld; the next start shows whether it was recorded",
+        ),
         (false, false) => (json!(false), "not recorded"),
     };
     if json {
@@ -243,12 +270,16 @@ fn withheld(cause: &RecorderError, json: bool, what: &str) -> u8 {
         print(&format!("{facts}\n"));
     }
     say(&format!("error: {}", redact(&cause.to_string()).clean));
-    say(&if what.is_empty() { sentence.to_owned() } else { format!("{sentence}: {what}") });
+    say(&if what.is_empty() {
+        sentence.to_owned()
+    } else {
+        format!("{sentence}: {what}")
+    });
     WITHHELD
 }
 
 /// Says that nothing can be recorded, so that nothing was begun.
-fn not_recorded(error: &WireError, json: bool) -> u8 {
+fn not_recorded(error: &OpenHomeError, json: bool) -> u8 {
     if json {
         let facts = json!({
             "answer": null, "withheld": true, "recorded": false, "sentence": "not recorded",
@@ -263,9 +294,9 @@ fn not_recorded(error: &WireError, json: bool) -> u8 {
 
 /// Lines that a person was told on the way, so that `--json` can hold them too.
 #[derive(Default)]
-struct Told(RefCell<Vec<String>>);
+struct Notices(RefCell<Vec<String>>);
 
-impl Told {
+impl Notices {
     /// Says a line, unless it was said before.
     fn say(&self, line: &str) {
         let mut lines = self.0.borrow_mut();
@@ -286,7 +317,11 @@ impl Told {
 fn program() -> String {
     let name = std::env::args_os().next().unwrap_or_default();
     let path = Path::new(&name);
-    if path.components().count() > 1 { path.display().to_string() } else { "gently".to_owned() }
+    if path.components().count() > 1 {
+        path.display().to_string()
+    } else {
+        "gently".to_owned()
+    }
 }
 
 /// Writes to stdout; a reader that went away is nobody's fault.
@@ -301,18 +336,20 @@ fn print(text: &str) -> u8 {
     }
 }
 
-/// Says a line on stderr; whatever a person, a vendor or the system wrote into it has passed the sanitizer.
+/// Says a line on stderr; whatever a person, a vendor or the system wrote into it has passed the
+/// sanitizer.
 fn say(line: &str) {
     tell(&redact(line).clean);
 }
 
-/// Says what a check found, as it is: digests and ids are what it is about, and look like secrets. What moves a cursor or
-/// hides in a terminal is spelled out.
+/// Says what a check found, as it is: digests and ids are what it is about, and look like secrets.
+/// What moves a cursor or hides in a terminal is spelled out.
 fn say_finding(line: &str) {
     let _ = Gate::err().write_all(format!("{}\n", line.replace('\n', "\\n")).as_bytes());
 }
 
-/// The only other place that writes a line to stderr: it takes nothing that has not passed the sanitizer.
+/// The only other place that writes a line to stderr: it takes nothing that has not passed the
+/// sanitizer.
 fn tell(line: &Clean) {
     let _ = Gate::err().write_all(format!("{line}\n").as_bytes());
 }
@@ -323,12 +360,15 @@ fn clean(text: &str) -> String {
 }
 
 /// Refuses what would stand in ledger or log for everybody to read, if there is a secret in it.
-fn no_secret(flag: &'static str, text: &str) -> Result<(), WireError> {
+fn no_secret(flag: &'static str, text: &str) -> Result<(), OpenHomeError> {
     match redact(text).found.first() {
         None => Ok(()),
-        Some(found) => Err(WireError::Setting {
+        Some(found) => Err(OpenHomeError::Setting {
             flag,
-            reason: format!("there is a secret in it ({}), and it would stand on record for good", found.kind),
+            reason: format!(
+                "there is a secret in it ({}), and it would stand on record for good",
+                found.kind
+            ),
         }),
     }
 }

@@ -33,10 +33,15 @@ pub struct Overlay {
 impl Overlay {
     /// Borrows the objects of some object directories, with exactly these refs.
     pub fn new(objects: &[PathBuf], refs: &BTreeMap<String, Oid>) -> Result<Self, OverlayError> {
-        let overlay = Overlay { folder: fresh_folder()? };
+        let overlay = Overlay {
+            folder: fresh_folder()?,
+        };
         let repository = overlay.repository();
         Ledger::create(&repository)?;
-        let alternates: String = objects.iter().map(|path| format!("{}\n", path.display())).collect();
+        let alternates: String = objects
+            .iter()
+            .map(|path| format!("{}\n", path.display()))
+            .collect();
         write(&repository.join("objects/info/alternates"), &alternates)?;
         for (name, id) in refs {
             write(&repository.join(name), &format!("{id}\n"))?;
@@ -52,13 +57,20 @@ impl Overlay {
 
 impl Drop for Overlay {
     fn drop(&mut self) {
-        // Nothing to be done about a folder that can't be removed: it is in the system's temporary folder.
+        // Nothing to be done about a folder that can't be removed: it is in the system's temporary
+        // folder.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), OverlayError> {
-    let io = |doing| move |source| OverlayError::Io { doing, path: path.to_owned(), source };
+    let io = |doing| {
+        move |source| OverlayError::Io {
+            doing,
+            path: path.to_owned(),
+            source,
+        }
+    };
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).map_err(io("make the folder of"))?;
     }
@@ -78,6 +90,10 @@ fn fresh_folder() -> Result<PathBuf, OverlayError> {
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(&folder).map_err(|source| OverlayError::Io { doing: "make", path: folder.clone(), source })?;
+    builder.create(&folder).map_err(|source| OverlayError::Io {
+        doing: "make",
+        path: folder.clone(),
+        source,
+    })?;
     Ok(folder)
 }

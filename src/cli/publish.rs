@@ -37,8 +37,8 @@ pub struct ExportArgs {
 
 /// Pushes `main`, branches and notes with the user's own git, and never by force.
 ///
-/// 1 when the remote holds a history that ours does not continue (of notes: everything else is pushed); 2 when git can't
-/// push.
+/// 1 when the remote holds a history that ours does not continue (of notes: everything else is
+/// pushed); 2 when git can't push.
 pub fn publish(args: &PublishArgs, home: &Path) -> u8 {
     let ledger = home.join("ledger.git");
     match push(args, &ledger) {
@@ -54,7 +54,10 @@ fn push(args: &PublishArgs, ledger: &Path) -> Result<u8, String> {
     let repository = Repository::open(ledger).map_err(|e| e.to_string())?;
     let ours = refs(&repository).map_err(|e| e.to_string())?;
     let objects = std::path::absolute(ledger.join("objects")).map_err(|e| e.to_string())?;
-    let pushed: BTreeMap<String, Oid> = ours.into_iter().filter(|(name, _)| is_ledger_ref(name)).collect();
+    let pushed: BTreeMap<String, Oid> = ours
+        .into_iter()
+        .filter(|(name, _)| is_ledger_ref(name))
+        .collect();
     let overlay = Overlay::new(&[objects], &pushed).map_err(|e| e.to_string())?;
     let ours = pushed;
     let remote = place(&args.remote)?;
@@ -74,20 +77,36 @@ fn push(args: &PublishArgs, ledger: &Path) -> Result<u8, String> {
         }
     }
     for (name, id) in &refused {
-        say_finding(&format!("refused: {name} is at {id} there, which our history does not continue"));
+        say_finding(&format!(
+            "refused: {name} is at {id} there, which our history does not continue"
+        ));
     }
-    // Anybody who may push could have begun refs of notes there: they are unsigned, and hold up nothing that is signed.
+    // Anybody who may push could have begun refs of notes there: they are unsigned, and hold up
+    // nothing that is signed.
     if refused.keys().any(|name| !is_notes(name)) {
         say("nothing was pushed. If this home was restored from a backup: gently audit adopt");
         return Ok(NEGATIVE);
     }
-    let names: Vec<&String> = ours.keys().filter(|name| !refused.contains_key(name.as_str())).collect();
+    let names: Vec<&String> = ours
+        .keys()
+        .filter(|name| !refused.contains_key(name.as_str()))
+        .collect();
     let specs = names.iter().map(|name| format!("{name}:{name}"));
-    let pushed = run(git_in(&overlay).args(["push", "--atomic", "--", &remote]).args(specs))?;
+    let pushed = run(git_in(&overlay)
+        .args(["push", "--atomic", "--", &remote])
+        .args(specs))?;
     if !pushed.status.success() {
-        return Err(format!("git push: {}", String::from_utf8_lossy(&pushed.stderr).trim()));
+        return Err(format!(
+            "git push: {}",
+            String::from_utf8_lossy(&pushed.stderr).trim()
+        ));
     }
-    let printed = print(&names.iter().map(|name| format!("published {name} {}\n", ours[*name])).collect::<String>());
+    let printed = print(
+        &names
+            .iter()
+            .map(|name| format!("published {name} {}\n", ours[*name]))
+            .collect::<String>(),
+    );
     if refused.is_empty() {
         return Ok(printed);
     }
@@ -108,7 +127,10 @@ fn is_notes(name: &str) -> bool {
 fn remote_refs(overlay: &Overlay, remote: &str) -> Result<BTreeMap<String, Oid>, String> {
     let listed = run(git_in(overlay).args(["ls-remote", "--", remote]))?;
     if !listed.status.success() {
-        return Err(format!("git ls-remote {remote}: {}", String::from_utf8_lossy(&listed.stderr).trim()));
+        return Err(format!(
+            "git ls-remote {remote}: {}",
+            String::from_utf8_lossy(&listed.stderr).trim()
+        ));
     }
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();
     let parsed = text.lines().filter_map(|line| {
@@ -119,13 +141,20 @@ fn remote_refs(overlay: &Overlay, remote: &str) -> Result<BTreeMap<String, Oid>,
 }
 
 fn run(git: &mut Command) -> Result<Output, String> {
-    git.output().map_err(|e| format!("git does not run ({e}); install git"))
+    git.output()
+        .map_err(|e| format!("git does not run ({e}); install git"))
 }
 
-/// Writes one session with all that an outsider needs: bundle with notes, log, the signed tree head over it, keys, and how to check them.
+/// Writes one session with all that an outsider needs: bundle with notes, log, the signed tree head
+/// over it, keys, and how to check them.
 pub fn export(args: &ExportArgs, home: &Path) -> u8 {
     match write_export(args, &home.join("ledger.git")) {
-        Ok(files) => print(&files.iter().map(|file| format!("{}\n", file.display())).collect::<String>()),
+        Ok(files) => print(
+            &files
+                .iter()
+                .map(|file| format!("{}\n", file.display()))
+                .collect::<String>(),
+        ),
         Err(why) => {
             say(&format!("error: {why}"));
             COULD_NOT
@@ -136,7 +165,9 @@ pub fn export(args: &ExportArgs, home: &Path) -> u8 {
 fn write_export(args: &ExportArgs, ledger: &Path) -> Result<Vec<PathBuf>, String> {
     let repository = Repository::open(ledger).map_err(|e| e.to_string())?;
     let tips = refs(&repository).map_err(|e| e.to_string())?;
-    let main = tips.get(MAIN).ok_or("this ledger has no main; run `gently audit verify`")?;
+    let main = tips
+        .get(MAIN)
+        .ok_or("this ledger has no main; run `gently audit verify`")?;
     let chain = first_parents(&repository, main).map_err(|e| format!("main: {}", e.actual()))?;
     let at = find_close(&chain, &meant(&args.session, ledger))?;
     let (close, upto) = (chain[at].0, &chain[at..]);
@@ -144,21 +175,36 @@ fn write_export(args: &ExportArgs, ledger: &Path) -> Result<Vec<PathBuf>, String
     let mut kept = BTreeMap::from([(MAIN.to_owned(), close)]);
     for n in 1..=7 {
         let name = branch_ref(&format!("branch-{n}"));
-        if let Some(tip) = tips.get(&name).map(|tip| newest_inside(&repository, *tip, &inside)).transpose()?.flatten() {
+        if let Some(tip) = tips
+            .get(&name)
+            .map(|tip| newest_inside(&repository, *tip, &inside))
+            .transpose()?
+            .flatten()
+        {
             kept.insert(name, tip);
         }
     }
     let objects = std::path::absolute(ledger.join("objects")).map_err(|e| e.to_string())?;
     let overlay = Overlay::new(&[objects], &kept).map_err(|e| e.to_string())?;
-    carry_notes(&overlay, &repository, &tips, upto)?.iter().for_each(|line| say(line));
+    carry_notes(&overlay, &repository, &tips, upto)?
+        .iter()
+        .for_each(|line| say(line));
     prepare_dir(&args.dir)?;
     let dir = std::path::absolute(&args.dir).map_err(|e| e.to_string())?;
     let bundle = dir.join("ledger.bundle");
-    let bundled = run(git_in(&overlay).args(["bundle", "create", "--quiet"]).arg(&bundle).arg("--all"))?;
+    let bundled = run(git_in(&overlay)
+        .args(["bundle", "create", "--quiet"])
+        .arg(&bundle)
+        .arg("--all"))?;
     if !bundled.status.success() {
-        return Err(format!("git bundle: {}", String::from_utf8_lossy(&bundled.stderr).trim()));
+        return Err(format!(
+            "git bundle: {}",
+            String::from_utf8_lossy(&bundled.stderr).trim()
+        ));
     }
-    let session = trailer(&chain[at].1.message, "Session").unwrap_or_default().to_owned();
+    let session = trailer(&chain[at].1.message, "Session")
+        .unwrap_or_default()
+        .to_owned();
     let (_, closing) = &chain[at];
     let head = file_of(&repository, closing, "checkpoint")?;
     let head = head.ok_or("the close on main has no checkpoint; run `gently audit verify`")?;
@@ -177,10 +223,11 @@ fn write_export(args: &ExportArgs, ledger: &Path) -> Result<Vec<PathBuf>, String
     Ok(written)
 }
 
-/// Puts the notes on a stretch of `main` into an overlay: proofs and cosignatures go where their commits go.
+/// Puts the notes on a stretch of `main` into an overlay: proofs and cosignatures go where their
+/// commits go.
 ///
-/// Notes on later commits stay out, as those do. Returns a line for each ref of notes that can't be read, and is
-/// left out: the evidence does not rest on it.
+/// Notes on later commits stay out, as those do. Returns a line for each ref of notes that can't be
+/// read, and is left out: the evidence does not rest on it.
 fn carry_notes(
     overlay: &Overlay,
     repository: &Repository,
@@ -190,12 +237,20 @@ fn carry_notes(
     let mut ledger = Ledger::open(&overlay.repository()).map_err(|e| e.to_string())?;
     let mut left_out = Vec::new();
     for reference in [NOTES_OTS, NOTES_WITNESS] {
-        let Some(tip) = tips.get(reference) else { continue };
+        let Some(tip) = tips.get(reference) else {
+            continue;
+        };
         match notes_on(repository, tip, upto) {
             Ok((notes, time)) => {
-                ledger.put_notes(reference, &notes, time).map_err(|e| format!("{reference}: {e}"))?;
+                ledger
+                    .put_notes(reference, &notes, time)
+                    .map_err(|e| format!("{reference}: {e}"))?;
             }
-            Err(fault) => left_out.push(format!("left out: {reference}: {}, not {}", fault.actual(), fault.expected())),
+            Err(fault) => left_out.push(format!(
+                "left out: {reference}: {}, not {}",
+                fault.actual(),
+                fault.expected()
+            )),
         }
     }
     Ok(left_out)
@@ -208,14 +263,24 @@ fn notes_on(
     commits: &[(Oid, Commit)],
 ) -> Result<(BTreeMap<Oid, Vec<u8>>, Seconds), ObjectFault> {
     let (known, time) = (repository.notes(tip)?, repository.noted_at(tip)?);
-    let on = commits.iter().filter_map(|(commit, _)| Some((*commit, known.get(commit)?)));
-    let notes = on.map(|(commit, blob)| Ok((commit, repository.blob(blob)?))).collect::<Result<_, ObjectFault>>()?;
-    Ok((notes, time.and_then(|time| Seconds::new(time).ok()).unwrap_or(Seconds::ZERO)))
+    let on = commits
+        .iter()
+        .filter_map(|(commit, _)| Some((*commit, known.get(commit)?)));
+    let notes = on
+        .map(|(commit, blob)| Ok((commit, repository.blob(blob)?)))
+        .collect::<Result<_, ObjectFault>>()?;
+    Ok((
+        notes,
+        time.and_then(|time| Seconds::new(time).ok())
+            .unwrap_or(Seconds::ZERO),
+    ))
 }
 
-/// The session that any id of the home means: `last`, an exchange, a UUID, a commit; else what was typed.
+/// The session that any id of the home means: `last`, an exchange, a UUID, a commit; else what was
+/// typed.
 ///
-/// A home without its database, or one that does not know the id, still has the session in its ledger.
+/// A home without its database, or one that does not know the id, still has the session in its
+/// ledger.
 fn meant(typed: &str, ledger: &Path) -> String {
     let store = Sqlite::open_read_only(&ledger.with_file_name("gently.db"));
     // The newest that is closed, which may not be the newest.
@@ -229,34 +294,58 @@ fn find_close(chain: &[(Oid, Commit)], prefix: &str) -> Result<usize, String> {
     let closes = chain.iter().enumerate().filter_map(|(at, (_, commit))| {
         let subject = commit.message.lines().next()?;
         let closes = CommitKind::of_subject(subject) == Some(CommitKind::Close);
-        closes.then(|| trailer(&commit.message, "Session").map(|session| (at, session.to_owned())))?
+        closes
+            .then(|| trailer(&commit.message, "Session").map(|session| (at, session.to_owned())))?
     });
     let closed: Vec<(usize, String)> = closes.collect();
-    let names =
-        |of: &[(usize, String)]| of.iter().map(|(_, s)| s[..16.min(s.len())].to_owned()).collect::<Vec<_>>().join(", ");
-    let fits: Vec<(usize, String)> =
-        closed.iter().filter(|(_, session)| session.starts_with(prefix)).cloned().collect();
+    let names = |of: &[(usize, String)]| {
+        of.iter()
+            .map(|(_, s)| s[..16.min(s.len())].to_owned())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let fits: Vec<(usize, String)> = closed
+        .iter()
+        .filter(|(_, session)| session.starts_with(prefix))
+        .cloned()
+        .collect();
     match fits.as_slice() {
         _ if prefix == "last" => match closed.first() {
             Some((at, _)) => Ok(*at),
-            None => Err("no session is closed yet; close one first: gently session close".to_owned()),
+            None => {
+                Err("no session is closed yet; close one first: gently session close".to_owned())
+            }
         },
         [(at, _)] => Ok(*at),
-        [] if closed.is_empty() => Err("no session is closed yet; close one first: gently session close".to_owned()),
-        [] => Err(format!("no closed session begins with '{prefix}'; closed are: {}", names(&closed))),
+        [] if closed.is_empty() => {
+            Err("no session is closed yet; close one first: gently session close".to_owned())
+        }
+        [] => Err(format!(
+            "no closed session begins with '{prefix}'; closed are: {}",
+            names(&closed)
+        )),
         several => Err(format!("'{prefix}' could be any of: {}", names(several))),
     }
 }
 
 /// The newest commit of a branch that the close reaches.
-fn newest_inside(repository: &Repository, tip: Oid, inside: &HashSet<Oid>) -> Result<Option<Oid>, String> {
+fn newest_inside(
+    repository: &Repository,
+    tip: Oid,
+    inside: &HashSet<Oid>,
+) -> Result<Option<Oid>, String> {
     let mut next = Some(tip);
     while let Some(id) = next {
         let commit = repository.commit(&id).map_err(|e| e.actual())?;
         let subject = commit.message.lines().next().unwrap_or_default();
         let on_main = matches!(
             CommitKind::of_subject(subject),
-            Some(CommitKind::Genesis | CommitKind::Close | CommitKind::Checkpoint | CommitKind::KeyRotate) | None
+            Some(
+                CommitKind::Genesis
+                    | CommitKind::Close
+                    | CommitKind::Checkpoint
+                    | CommitKind::KeyRotate
+            ) | None
         );
         if on_main {
             return Ok(None);
@@ -288,16 +377,29 @@ fn signers_of(repository: &Repository, newest_first: &[(Oid, Commit)]) -> Result
     Err("no allowed_signers on main; run `gently audit verify`".to_owned())
 }
 
-fn file_of(repository: &Repository, commit: &Commit, name: &str) -> Result<Option<Vec<u8>>, String> {
+fn file_of(
+    repository: &Repository,
+    commit: &Commit,
+    name: &str,
+) -> Result<Option<Vec<u8>>, String> {
     let tree = repository.tree(&commit.tree).map_err(|e| e.actual())?;
     let entry = tree.into_iter().find(|entry| entry.name == name);
-    entry.map(|entry| repository.file(&entry).map_err(|e| format!("{name}: {}", e.actual()))).transpose()
+    entry
+        .map(|entry| {
+            repository
+                .file(&entry)
+                .map_err(|e| format!("{name}: {}", e.actual()))
+        })
+        .transpose()
 }
 
 fn prepare_dir(dir: &Path) -> Result<(), String> {
     match std::fs::read_dir(dir).map(|mut found| found.next().is_none()) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(format!("{} is not empty; name a new directory", dir.display())),
+        Ok(false) => Err(format!(
+            "{} is not empty; name a new directory",
+            dir.display()
+        )),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             std::fs::create_dir_all(dir).map_err(|e| format!("make {}: {e}", dir.display()))
         }

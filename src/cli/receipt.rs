@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::ask::Turn;
+use crate::ask::TurnEnd;
 use crate::record::receipt::{MAX_RECEIPT, Receipt};
 use crate::recorder::TurnIds;
 use crate::verify::KeptReceipt;
 
-use super::wire::Opened;
+use super::wire::OpenHome;
 use super::{COULD_NOT, FINE, say};
 
 /// A new, empty file for a receipt; removed again when nothing is put into it.
-pub struct Place {
+pub struct ReceiptFile {
     path: PathBuf,
     file: File,
     kept: bool,
 }
 
-impl Place {
+impl ReceiptFile {
     /// Makes the file before anything is asked, so that nobody is asked for nothing.
-    pub fn reserve(path: &Path) -> Result<Place, String> {
+    pub fn reserve(path: &Path) -> Result<ReceiptFile, String> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -36,18 +36,25 @@ impl Place {
             };
             format!("--receipt {}: {why}", path.display())
         })?;
-        Ok(Place { path: path.to_owned(), file, kept: false })
+        Ok(ReceiptFile {
+            path: path.to_owned(),
+            file,
+            kept: false,
+        })
     }
 
     fn keep(&mut self, text: &str) -> Result<(), String> {
-        // Not synced: nobody waits for the disk a third time. What a power cut takes is the receipt, never the turn.
-        self.file.write_all(text.as_bytes()).map_err(|e| format!("{}: {e}", self.path.display()))?;
+        // Not synced: nobody waits for the disk a third time. What a power cut takes is the
+        // receipt, never the turn.
+        self.file
+            .write_all(text.as_bytes())
+            .map_err(|e| format!("{}: {e}", self.path.display()))?;
         self.kept = true;
         Ok(())
     }
 }
 
-impl Drop for Place {
+impl Drop for ReceiptFile {
     fn drop(&mut self) {
         if !self.kept {
             // An empty file that stays is no receipt, and says so when it is read.
@@ -57,29 +64,48 @@ impl Drop for Place {
 }
 
 /// The receipt of a turn, if one was wanted.
-pub struct Taken {
+pub struct TurnReceipt {
     value: Value,
     /// Where it is kept, or why it is not.
     told: Option<Result<PathBuf, String>>,
 }
 
-impl Taken {
-    /// Takes the receipt of a turn that is on record, when there is a place for it or a reader of JSON.
-    pub fn of(opened: &Opened, turn: &Turn, place: Option<Place>, json: bool) -> Taken {
+impl TurnReceipt {
+    /// Takes the receipt of a turn that is on record, when there is a place for it or a reader of
+    /// JSON.
+    pub fn of(
+        opened: &OpenHome,
+        turn: &TurnEnd,
+        place: Option<ReceiptFile>,
+        json: bool,
+    ) -> TurnReceipt {
         if place.is_none() && !json {
-            return Taken { value: Value::Null, told: None };
+            return TurnReceipt {
+                value: Value::Null,
+                told: None,
+            };
         }
-        let receipt = opened.recorder.receipt(&opened.store, ids(turn)).map_err(|e| e.to_string());
-        let value = receipt.as_ref().ok().and_then(|receipt| receipt.value().ok()).unwrap_or(Value::Null);
+        let receipt = opened
+            .recorder
+            .receipt(&opened.store, ids(turn))
+            .map_err(|e| e.to_string());
+        let value = receipt
+            .as_ref()
+            .ok()
+            .and_then(|receipt| receipt.value().ok())
+            .unwrap_or(Value::Null);
         let told = match (receipt, place) {
             (Ok(_), None) => None,
             (Err(why), _) => Some(Err(why)),
             (Ok(receipt), Some(mut place)) => {
-                let kept = receipt.print().map_err(|e| e.to_string()).and_then(|text| place.keep(&text));
+                let kept = receipt
+                    .print()
+                    .map_err(|e| e.to_string())
+                    .and_then(|text| place.keep(&text));
                 Some(kept.map(|()| place.path.clone()))
             }
         };
-        Taken { value, told }
+        TurnReceipt { value, told }
     }
 
     /// For `--json`; null when none was taken.
@@ -96,18 +122,20 @@ impl Taken {
                 FINE
             }
             Some(Err(why)) => {
-                say(&format!("no receipt ({why}); the turn is on record all the same"));
+                say(&format!(
+                    "no receipt ({why}); the turn is on record all the same"
+                ));
                 COULD_NOT
             }
         }
     }
 }
 
-fn ids(turn: &Turn) -> &TurnIds {
+fn ids(turn: &TurnEnd) -> &TurnIds {
     match turn {
-        Turn::Answered(answer) => &answer.ids,
-        Turn::Refused(refusal, _) => &refusal.ids,
-        Turn::Failed(failure, _) | Turn::Interrupted(failure) => &failure.ids,
+        TurnEnd::Answered(answer) => &answer.ids,
+        TurnEnd::Refused(refusal, _) => &refusal.ids,
+        TurnEnd::Failed(failure, _) | TurnEnd::Interrupted(failure) => &failure.ids,
     }
 }
 
@@ -116,7 +144,8 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<KeptReceipt>, String> {
     let one = |path: &PathBuf| {
         let name = path.display().to_string();
         let failed = |why: String| format!("receipt {name}: {why}");
-        let bytes = crate::os::read_regular(path, MAX_RECEIPT as u64).map_err(|e| failed(e.to_string()))?;
+        let bytes =
+            crate::os::read_regular(path, MAX_RECEIPT as u64).map_err(|e| failed(e.to_string()))?;
         let receipt = Receipt::parse(&bytes).map_err(|e| failed(e.to_string()))?;
         Ok(KeptReceipt { name, receipt })
     };

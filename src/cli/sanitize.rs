@@ -1,4 +1,5 @@
-//! `gently sanitize`: the pipeline's own function for scripts, hooks and measurements; and which rules are in force.
+//! `gently sanitize`: the pipeline's own function for scripts, hooks and measurements; and which
+//! rules are in force.
 
 use std::io::{BufRead as _, BufWriter, Read as _, Write};
 use std::path::Path;
@@ -7,13 +8,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::govern::sanitize::{self, Engine, Finding, HomeRules, OPTIONAL, RuleFault, redact};
+use crate::govern::sanitize::{
+    self, Engine, HomeRules, OPTIONAL, RuleFault, SecretFinding, redact,
+};
 use crate::home::locate;
 use crate::record::hash::Hash32;
 
 use super::args::SanitizeArgs;
 use super::screen::Gate;
-use super::wire::{WireError, env};
+use super::wire::{OpenHomeError, env};
 use super::{FINE, could_not, print, say};
 
 /// Standard input past this is no text for one redaction.
@@ -22,7 +25,7 @@ const MAX_INPUT: u64 = 64 * 1024 * 1024;
 /// Takes secrets out of standard input.
 ///
 /// Works without a home; where there is one, the rule files of its configuration are in force, too.
-pub fn run(args: &SanitizeArgs, json: bool) -> Result<u8, WireError> {
+pub fn run(args: &SanitizeArgs, json: bool) -> Result<u8, OpenHomeError> {
     if let Ok(home) = locate(env("GENTLY_HOME")) {
         put_in_force(&Config::load(&home, &env)?)?;
     }
@@ -30,7 +33,8 @@ pub fn run(args: &SanitizeArgs, json: bool) -> Result<u8, WireError> {
     Ok(done.unwrap_or_else(|why| could_not(&why, json)))
 }
 
-/// Puts the rules of a configuration in force; a file that can't be used is an error, before anything else is done.
+/// Puts the rules of a configuration in force; a file that can't be used is an error, before
+/// anything else is done.
 pub fn put_in_force(config: &Config) -> Result<(), RuleFault> {
     if config.rules.is_empty() && config.allow.is_empty() && config.optional.is_empty() {
         return Ok(());
@@ -42,9 +46,17 @@ pub fn put_in_force(config: &Config) -> Result<(), RuleFault> {
 
 /// The rules of a configuration, ready to be used.
 fn engine(config: &Config) -> Result<Engine, RuleFault> {
-    let files = config.rules.iter().map(|path| Ok((path.display().to_string(), text_of(path)?)));
-    let chosen = OPTIONAL.iter().filter(|(name, ..)| config.optional.iter().any(|chosen| chosen == name));
-    let choice = HomeRules { allow: config.allow.clone(), optional: chosen.map(|(.., kind)| *kind).collect() };
+    let files = config
+        .rules
+        .iter()
+        .map(|path| Ok((path.display().to_string(), text_of(path)?)));
+    let chosen = OPTIONAL
+        .iter()
+        .filter(|(name, ..)| config.optional.iter().any(|chosen| chosen == name));
+    let choice = HomeRules {
+        allow: config.allow.clone(),
+        optional: chosen.map(|(.., kind)| *kind).collect(),
+    };
     Engine::with(&files.collect::<Result<Vec<_>, RuleFault>>()?, &choice)
 }
 
@@ -60,7 +72,11 @@ pub fn described(config: &Config) -> Result<String, RuleFault> {
         words.push_str(&format!("; {name} looked for"));
     }
     for path in &config.rules {
-        words.push_str(&format!("; {} sha256 {}", path.display(), Hash32::digest(text_of(path)?.as_bytes())));
+        words.push_str(&format!(
+            "; {} sha256 {}",
+            path.display(),
+            Hash32::digest(text_of(path)?.as_bytes())
+        ));
     }
     Ok(words)
 }
@@ -77,10 +93,15 @@ fn text_of(path: &Path) -> Result<String, RuleFault> {
 /// One text: all of standard input.
 fn whole(json: bool) -> Result<u8, String> {
     let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes);
+    let read = std::io::stdin()
+        .lock()
+        .take(MAX_INPUT + 1)
+        .read_to_end(&mut bytes);
     read.map_err(|e| format!("reading standard input: {e}"))?;
     if bytes.len() as u64 > MAX_INPUT {
-        return Err(format!("standard input holds more than {MAX_INPUT} bytes; give less at a time"));
+        return Err(format!(
+            "standard input holds more than {MAX_INPUT} bytes; give less at a time"
+        ));
     }
     let text = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
@@ -88,21 +109,30 @@ fn whole(json: bool) -> Result<u8, String> {
     })?;
     let redaction = redact(&text);
     for finding in &redaction.found {
-        say(&format!("removed: {} at bytes {} to {}", finding.kind, finding.start, finding.end));
+        say(&format!(
+            "removed: {} at bytes {} to {}",
+            finding.kind, finding.start, finding.end
+        ));
     }
     for finding in &redaction.allowed {
-        say(&format!("left, by [sanitize] allow: {} at bytes {} to {}", finding.kind, finding.start, finding.end));
+        say(&format!(
+            "left, by [sanitize] allow: {} at bytes {} to {}",
+            finding.kind, finding.start, finding.end
+        ));
     }
     let clean = redaction.clean.as_str();
     if json {
-        let facts = told(json!({ "text": clean, "found": facts(&redaction.found) }), &redaction.allowed);
+        let facts = told(
+            json!({ "text": clean, "found": facts(&redaction.found) }),
+            &redaction.allowed,
+        );
         return Ok(print(&format!("{facts}\n")));
     }
     Ok(print(clean))
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct SanitizeInput {
     id: Value,
     text: String,
 }
@@ -117,7 +147,7 @@ fn lines() -> Result<u8, String> {
         if line.trim().is_empty() {
             continue;
         }
-        let given: Given = serde_json::from_str(&line).map_err(|e| {
+        let given: SanitizeInput = serde_json::from_str(&line).map_err(|e| {
             let what = format!("column {}, {:?}", e.column(), e.classify());
             format!("standard input, line {number}: expected {{\"id\", \"text\"}}, a JSON object on one line; found something else ({what})")
         })?;
@@ -132,13 +162,16 @@ fn lines() -> Result<u8, String> {
 }
 
 /// Adds what stays by the home's list, where there is such.
-fn told(mut facts_of: Value, allowed: &[Finding]) -> Value {
+fn told(mut facts_of: Value, allowed: &[SecretFinding]) -> Value {
     if !allowed.is_empty() {
         facts_of["allowed"] = facts(allowed);
     }
     facts_of
 }
 
-fn facts(found: &[Finding]) -> Value {
-    found.iter().map(|finding| json!({ "kind": finding.kind, "start": finding.start, "end": finding.end })).collect()
+fn facts(found: &[SecretFinding]) -> Value {
+    found
+        .iter()
+        .map(|finding| json!({ "kind": finding.kind, "start": finding.start, "end": finding.end }))
+        .collect()
 }

@@ -1,9 +1,9 @@
 //! Foreign text on a screen: it may say anything, and move nothing.
 //!
-//! One gate for all of it: what is written to standard output or standard error passes [`Gate`], whoever's words they
-//! are. On a terminal everything that moves, hides or reorders is spelled out, and so it is on standard error always,
-//! which is for people wherever it is led (git shows a hook's on the terminal of whoever pushes). A pipe behind standard
-//! output gets the exact bytes.
+//! One gate for all of it: what is written to standard output or standard error passes [`Gate`],
+//! whoever's words they are. On a terminal everything that moves, hides or reorders is spelled out,
+//! and so it is on standard error always, which is for people wherever it is led (git shows a
+//! hook's on the terminal of whoever pushes). A pipe behind standard output gets the exact bytes.
 
 use std::io::{IsTerminal as _, Stderr, StdoutLock, Write};
 
@@ -19,21 +19,28 @@ impl Gate<StdoutLock<'static>> {
     /// Standard output.
     pub fn out() -> Self {
         let to = std::io::stdout();
-        Gate { spells: to.is_terminal(), to: to.lock() }
+        Gate {
+            spells: to.is_terminal(),
+            to: to.lock(),
+        }
     }
 }
 
 impl Gate<Stderr> {
     /// Standard error.
     pub fn err() -> Self {
-        Gate { spells: true, to: std::io::stderr() }
+        Gate {
+            spells: true,
+            to: std::io::stderr(),
+        }
     }
 }
 
 impl<W: Write> Write for Gate<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if self.spells {
-            self.to.write_all(spelled(&String::from_utf8_lossy(bytes)).as_bytes())?;
+            self.to
+                .write_all(spelled(&String::from_utf8_lossy(bytes)).as_bytes())?;
         } else {
             self.to.write_all(bytes)?;
         }
@@ -54,7 +61,13 @@ pub fn quiet(text: &str) -> String {
 pub fn block(text: &str, indent: &str) -> String {
     let safe = |line: &str| line.split('\t').map(quiet).collect::<Vec<_>>().join("\t");
     text.lines()
-        .map(|line| if line.is_empty() { "\n".to_owned() } else { format!("{indent}{}\n", safe(line)) })
+        .map(|line| {
+            if line.is_empty() {
+                "\n".to_owned()
+            } else {
+                format!("{indent}{}\n", safe(line))
+            }
+        })
         .collect()
 }
 
@@ -62,7 +75,11 @@ pub fn block(text: &str, indent: &str) -> String {
 pub fn beginning(text: &str, most: usize) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let cut: String = words.chars().take(most).collect();
-    if cut.len() < words.len() { format!("{}…", quiet(&cut)) } else { quiet(&cut) }
+    if cut.len() < words.len() {
+        format!("{}…", quiet(&cut))
+    } else {
+        quiet(&cut)
+    }
 }
 
 /// `1 line`, `2 lines`.
@@ -79,8 +96,14 @@ mod tests {
 
     #[test]
     fn foreign_text_cannot_write_elsewhere_on_the_screen() {
-        assert_eq!(quiet("a\u{1b}[2J\r\nb\u{202e}é"), "a\\u001b[2J\\r\\nb\\u202eé");
-        assert_eq!(block("one\n\ttwo\u{7}\n\nthree\n", "  "), "  one\n  \ttwo\\u0007\n\n  three\n");
+        assert_eq!(
+            quiet("a\u{1b}[2J\r\nb\u{202e}é"),
+            "a\\u001b[2J\\r\\nb\\u202eé"
+        );
+        assert_eq!(
+            block("one\n\ttwo\u{7}\n\nthree\n", "  "),
+            "  one\n  \ttwo\\u0007\n\n  three\n"
+        );
         assert_eq!(beginning(" a \n b\tc", 3), "a b…");
         assert_eq!(beginning("abc", 3), "abc");
     }
@@ -88,7 +111,10 @@ mod tests {
     #[test]
     fn a_gate_spells_for_people_and_for_nobody_else() {
         for (spells, expected) in [(true, "a\\u001b[2J\n"), (false, "a\u{1b}[2J\n")] {
-            let mut gate = Gate { to: Vec::new(), spells };
+            let mut gate = Gate {
+                to: Vec::new(),
+                spells,
+            };
             gate.write_all(b"a\x1b[2J\n").unwrap();
             assert_eq!(gate.to, expected.as_bytes());
         }
@@ -97,7 +123,11 @@ mod tests {
     #[test]
     fn one_is_no_plural() {
         assert_eq!(
-            [counted(0_u64, "turn"), counted(1_usize, "turn"), counted(2_u64, "turn")],
+            [
+                counted(0_u64, "turn"),
+                counted(1_usize, "turn"),
+                counted(2_u64, "turn")
+            ],
             ["0 turns", "1 turn", "2 turns"]
         );
     }

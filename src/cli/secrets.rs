@@ -1,7 +1,8 @@
 //! Where secrets come from: passphrases and the auth key; nothing of them is ever printed.
 //!
-//! A passphrase comes from the first of: `--passphrase-cmd`, `$GENTLY_PASSPHRASE`, `[keys] passphrase_cmd`,
-//! the terminal. A command runs with `sh -c`; the first line that it prints is the secret.
+//! A passphrase comes from the first of: `--passphrase-cmd`, `$GENTLY_PASSPHRASE`, `[keys]
+//! passphrase_cmd`, the terminal. A command runs with `sh -c`; the first line that it prints is the
+//! secret.
 
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -20,11 +21,11 @@ pub const PASSPHRASE_ENV: &str = "GENTLY_PASSPHRASE";
 const MAX_SECRET: usize = 64 * 1024;
 
 /// Commands that were typed; set once, before anything runs.
-static TYPED: OnceLock<Typed> = OnceLock::new();
+static TYPED: OnceLock<SecretCommands> = OnceLock::new();
 
 /// `--passphrase-cmd` and `--key-cmd`.
 #[derive(Clone, Debug, Default)]
-pub struct Typed {
+pub struct SecretCommands {
     /// Prints a passphrase.
     pub passphrase_cmd: Option<String>,
     /// Prints the model server's key.
@@ -32,12 +33,12 @@ pub struct Typed {
 }
 
 /// Remembers what was typed.
-pub fn set(typed: Typed) {
+pub fn set(typed: SecretCommands) {
     let _ = TYPED.set(typed);
 }
 
 /// What was typed.
-pub fn typed() -> Typed {
+pub fn typed() -> SecretCommands {
     TYPED.get().cloned().unwrap_or_default()
 }
 
@@ -45,8 +46,16 @@ pub fn typed() -> Typed {
 ///
 /// The error names where the command stands and how it ended, never what it printed.
 pub fn from_command(command: &str, place: &str) -> Result<Zeroizing<String>, KeyError> {
-    let failed = |reason: String| KeyError::Command { place: place.to_owned(), reason };
-    let child = Command::new("sh").arg("-c").arg(command).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let failed = |reason: String| KeyError::Command {
+        place: place.to_owned(),
+        reason,
+    };
+    let child = Command::new("sh")
+        .arg("-c")
+        .arg(command)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output();
     let output = child.map_err(|e| failed(format!("sh does not run ({e})")))?;
     let bytes = Zeroizing::new(output.stdout);
     if !output.status.success() {
@@ -99,16 +108,29 @@ fn given(config: &Config) -> Result<Option<Zeroizing<String>>, KeyError> {
         let text = text.into_string().map(Zeroizing::new);
         return match text {
             Ok(text) if !text.is_empty() => Ok(Some(text)),
-            _ => Err(KeyError::NoPassphrase { place, reason: "it is empty, or not UTF-8".to_owned() }),
+            _ => Err(KeyError::NoPassphrase {
+                place,
+                reason: "it is empty, or not UTF-8".to_owned(),
+            }),
         };
     }
-    config.passphrase_cmd.as_deref().map(|command| from_command(command, "[keys] passphrase_cmd")).transpose()
+    config
+        .passphrase_cmd
+        .as_deref()
+        .map(|command| from_command(command, "[keys] passphrase_cmd"))
+        .transpose()
 }
 
 fn ask(prompt: &str, place: &str) -> Result<Zeroizing<String>, KeyError> {
-    let reason = |reason: String| KeyError::NoPassphrase { place: place.to_owned(), reason };
-    let mut typed = rpassword::prompt_password(super::screen::quiet(prompt))
-        .map_err(|e| reason(format!("no passphrase given: there is no terminal to ask on, {e}")))?;
+    let reason = |reason: String| KeyError::NoPassphrase {
+        place: place.to_owned(),
+        reason,
+    };
+    let mut typed = rpassword::prompt_password(super::screen::quiet(prompt)).map_err(|e| {
+        reason(format!(
+            "no passphrase given: there is no terminal to ask on, {e}"
+        ))
+    })?;
     if typed.is_empty() {
         typed.zeroize();
         return Err(reason("nothing was typed".to_owned()));
@@ -123,7 +145,9 @@ pub fn auth_key(home: &Home, config: &Config) -> Result<AuthKey, KeyError> {
             let text = Zeroizing::new(text.to_string_lossy().into_owned());
             AuthKey::from_text(&text, "$GENTLY_AUTH_KEY")
         }
-        None => AuthKey::load_with(&home.auth_key_path(), &mut |place| passphrase(config, place)),
+        None => AuthKey::load_with(&home.auth_key_path(), &mut |place| {
+            passphrase(config, place)
+        }),
     }
 }
 
@@ -132,7 +156,8 @@ pub fn auth_key(home: &Home, config: &Config) -> Result<AuthKey, KeyError> {
 /// Builds with debug assertions, which encrypt a hundred times slower, take another one for tests.
 pub fn work_factor() -> WorkFactor {
     if cfg!(debug_assertions)
-        && let Some(log_n) = env("GENTLY_TEST_WORK_FACTOR").and_then(|text| text.to_str()?.parse().ok())
+        && let Some(log_n) =
+            env("GENTLY_TEST_WORK_FACTOR").and_then(|text| text.to_str()?.parse().ok())
     {
         return WorkFactor::new(log_n);
     }
@@ -154,15 +179,27 @@ mod tests {
             (b"\nkey", None),
             (b"\xff\n", None),
         ] {
-            assert_eq!(first_line(bytes).ok().as_deref().map(String::as_str), expected, "{bytes:?}");
+            assert_eq!(
+                first_line(bytes).ok().as_deref().map(String::as_str),
+                expected,
+                "{bytes:?}"
+            );
         }
     }
 
     #[test]
     fn a_failed_command_does_not_show_what_it_printed() {
-        assert_eq!(*from_command("printf 'sec ret\\nmore'", "t").unwrap(), "sec ret");
-        let error = from_command("echo hush; exit 3", "--key-cmd").unwrap_err().to_string();
-        assert!(error.contains("--key-cmd") && error.contains('3') && !error.contains("hush"), "{error}");
+        assert_eq!(
+            *from_command("printf 'sec ret\\nmore'", "t").unwrap(),
+            "sec ret"
+        );
+        let error = from_command("echo hush; exit 3", "--key-cmd")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("--key-cmd") && error.contains('3') && !error.contains("hush"),
+            "{error}"
+        );
         assert!(from_command("true", "t").is_err());
     }
 }

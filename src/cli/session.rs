@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use crate::record::block::Block;
 use crate::session;
 use crate::store::sqlite::Sqlite;
-use crate::store::{ExchangeRow, Find, Outcome, Read, SessionRow};
+use crate::store::{ExchangeOutcome, ExchangeRow, Find, ReadStore, SessionRow};
 
 use super::args::SessionCommand;
 use super::choose::{self, CallArgs};
-use super::wire::{self, Opened, WireError};
-use super::{FINE, Told, could_not, find, heads, init, print, say};
+use super::wire::{self, OpenHome, OpenHomeError};
+use super::{FINE, Notices, could_not, find, heads, init, print, say};
 
 /// Runs one of the verbs.
-pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: SessionCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         SessionCommand::Open { model } => open(model, json).await,
         SessionCommand::Close { session } => close(session, json).await,
@@ -23,16 +23,22 @@ pub async fn run(command: SessionCommand, json: bool) -> Result<u8, WireError> {
     }
 }
 
-async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
+async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
     let (home, made) = wire::home_or_new()?;
-    let opened = Opened::open(home)?;
-    let told = Told::default();
+    let opened = OpenHome::open(home)?;
+    let told = Notices::default();
     if made {
         init::welcome(&opened.home, &opened.config, &told);
     }
     let key = opened.authorize().await?;
     let none = CallArgs::default();
-    let chosen = choose::choose(model.as_deref(), &none, &opened.config, &opened.home.paths().database()).await?;
+    let chosen = choose::choose(
+        model.as_deref(),
+        &none,
+        &opened.config,
+        &opened.home.paths().database(),
+    )
+    .await?;
     chosen.notes.iter().for_each(|note| told.say(note));
     let say_on = |line: &str| told.say(line);
     let house = opened.house(chosen.model.id(), &say_on);
@@ -43,14 +49,18 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, WireError> {
     Ok(print(&format!("{}\n", line(&row))))
 }
 
-async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+async fn close(prefix: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     opened.authorize().await?;
-    let chosen = match choose(&opened.store, opened.store.open_sessions()?, prefix.as_deref()) {
+    let chosen = match choose(
+        &opened.store,
+        opened.store.open_sessions()?,
+        prefix.as_deref(),
+    ) {
         Ok(chosen) => chosen,
         Err(why) => return Ok(could_not(&why, json)),
     };
-    let told = Told::default();
+    let told = Notices::default();
     let say_once = |line: &str| told.say(line);
     let house = opened.house("", &say_once);
     let before = heads::main_tip(&opened)?;
@@ -74,31 +84,59 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, WireError> {
         // One tree head for all that were closed: the newest.
         last["witnesses"] = outside.witnesses;
     }
-    Ok(if json { print(&format!("{}\n", Value::Array(closed))) } else { FINE })
+    Ok(if json {
+        print(&format!("{}\n", Value::Array(closed)))
+    } else {
+        FINE
+    })
 }
 
 /// The open sessions that an id means; all of them without one.
 ///
 /// Open ones go first: a prefix that is theirs alone is theirs, whatever closed ones begin with it.
-fn choose(store: &dyn Find, open: Vec<SessionRow>, prefix: Option<&str>) -> Result<Vec<SessionRow>, String> {
+fn choose(
+    store: &dyn Find,
+    open: Vec<SessionRow>,
+    prefix: Option<&str>,
+) -> Result<Vec<SessionRow>, String> {
     let Some(prefix) = prefix else {
-        return if open.is_empty() { Err("no session is open".to_owned()) } else { Ok(open) };
+        return if open.is_empty() {
+            Err("no session is open".to_owned())
+        } else {
+            Ok(open)
+        };
     };
-    let names = |rows: &[SessionRow]| rows.iter().map(|s| s.id.short16()).collect::<Vec<_>>().join(", ");
-    let fits: Vec<SessionRow> = open.iter().filter(|s| s.id.to_string().starts_with(prefix)).cloned().collect();
+    let names = |rows: &[SessionRow]| {
+        rows.iter()
+            .map(|s| s.id.short16())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let fits: Vec<SessionRow> = open
+        .iter()
+        .filter(|s| s.id.to_string().starts_with(prefix))
+        .cloned()
+        .collect();
     match fits.len() {
         1 => Ok(fits),
         0 if open.is_empty() => Err("no session is open".to_owned()),
         0 => match find::session(store, prefix) {
             Ok(row) if row.ended_at.is_none() => Ok(vec![row]),
-            Ok(row) => Err(format!("session {} is closed; open are: {}", row.id.short16(), names(&open))),
+            Ok(row) => Err(format!(
+                "session {} is closed; open are: {}",
+                row.id.short16(),
+                names(&open)
+            )),
             Err(error) => Err(format!("{error}; open are: {}", names(&open))),
         },
-        _ => Err(format!("'{prefix}' could be any of: {}; give more digits", names(&fits))),
+        _ => Err(format!(
+            "'{prefix}' could be any of: {}; give more digits",
+            names(&fits)
+        )),
     }
 }
 
-fn list(only_open: bool, json: bool) -> Result<u8, WireError> {
+fn list(only_open: bool, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let mut rows = Vec::new();
@@ -119,17 +157,26 @@ fn list(only_open: bool, json: bool) -> Result<u8, WireError> {
             facts["start_block"] = json!(start);
             facts
         };
-        return Ok(print(&format!("{}\n", Value::Array(listed.map(with_start).collect()))));
+        return Ok(print(&format!(
+            "{}\n",
+            Value::Array(listed.map(with_start).collect())
+        )));
     }
     if rows.is_empty() {
-        say(if only_open { "no session is open" } else { "no sessions" });
+        say(if only_open {
+            "no session is open"
+        } else {
+            "no sessions"
+        });
     }
     let text = listed.map(|(row, start)| format!("{}\n", line_from(row, start.as_ref())));
     Ok(print(&text.collect::<String>()))
 }
 
 fn line(row: &SessionRow) -> String {
-    let state = row.ended_at.map_or("open  ".to_owned(), |_| "closed".to_owned());
+    let state = row
+        .ended_at
+        .map_or("open  ".to_owned(), |_| "closed".to_owned());
     let block = block_name(row);
     format!(
         "{}  {state}  {}  {}  {} of {} answered  {}  {block}",
@@ -146,15 +193,25 @@ fn line(row: &SessionRow) -> String {
 fn line_from(row: &SessionRow, start: Option<&Block>) -> String {
     let last = &row.anchor.block;
     match start.filter(|start| (start.height, start.hash) != (last.height, last.hash)) {
-        Some(start) => line(row).replace(&block_name(row), &format!("{} to {}", named(start), number(last))),
+        Some(start) => line(row).replace(
+            &block_name(row),
+            &format!("{} to {}", named(start), number(last)),
+        ),
         None => line(row),
     }
 }
 
 /// `interaction-3` of an answered prompt, else `prompt-3`.
 pub fn turn_name(exchange: &ExchangeRow) -> String {
-    let answered = exchange.outcome.as_ref().is_some_and(|outcome| outcome.outcome == Outcome::Answered);
-    format!("{}-{}", if answered { "interaction" } else { "prompt" }, exchange.seq)
+    let answered = exchange
+        .outcome
+        .as_ref()
+        .is_some_and(|outcome| outcome.outcome == ExchangeOutcome::Answered);
+    format!(
+        "{}-{}",
+        if answered { "interaction" } else { "prompt" },
+        exchange.seq
+    )
 }
 
 /// `block 930226`, or `block local` when there is no anchor.
@@ -167,7 +224,11 @@ fn named(block: &Block) -> String {
 }
 
 fn number(block: &Block) -> String {
-    if block.is_local() { "local".to_owned() } else { block.height.to_string() }
+    if block.is_local() {
+        "local".to_owned()
+    } else {
+        block.height.to_string()
+    }
 }
 
 /// A session as JSON.
@@ -183,8 +244,8 @@ pub fn facts(row: &SessionRow) -> Value {
 }
 
 /// `gently audit clock-set`.
-pub async fn clock_set() -> Result<u8, WireError> {
-    let opened = Opened::open(wire::existing_home()?)?;
+pub async fn clock_set() -> Result<u8, OpenHomeError> {
+    let opened = OpenHome::open(wire::existing_home()?)?;
     opened.authorize().await?;
     let now = wire::clock()?;
     opened.recorder.clock_set(now).await?;

@@ -1,4 +1,5 @@
-//! `gently show EXCHANGE`: all that is on record of one turn, and whether it still is what was recorded.
+//! `gently show EXCHANGE`: all that is on record of one turn, and whether it still is what was
+//! recorded.
 //!
 //! Exit 1 when a stored text or document has another hash than the one recorded with it.
 
@@ -18,38 +19,54 @@ use crate::record::hash::Hash32;
 use crate::record::params::Params;
 use crate::recorder::tombstone_of;
 use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, Find, Outcome, SessionRow, StoreError, TurnRow};
+use crate::store::{
+    ArtifactRefRow, CommitRow, DriftRow, ExchangeOutcome, ExchangeRow, Find, SessionRow,
+    StoreError, TurnRow,
+};
 use crate::verify::contexts::Context;
 
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{NEGATIVE, find, print, say};
 
 /// Shows one exchange.
-pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, WireError> {
+pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     store.begin_read()?;
-    let mut turn = Account::of(&store, &genesis, find::exchange(&store, id)?)?;
+    let mut turn = ExchangeDetails::of(&store, &genesis, find::exchange(&store, id)?)?;
     turn.uncovered = turn.withheld && uncover;
-    let printed = print(&if json { format!("{}\n", facts::of(&turn)) } else { text::of(&turn) });
-    let wrong: Vec<&str> = turn.checks.iter().filter(|check| check.holds == Some(false)).map(|c| c.what).collect();
+    let printed = print(&if json {
+        format!("{}\n", facts::of(&turn))
+    } else {
+        text::of(&turn)
+    });
+    let wrong: Vec<&str> = turn
+        .checks
+        .iter()
+        .filter(|check| check.holds == Some(false))
+        .map(|c| c.what)
+        .collect();
     if !wrong.is_empty() {
-        say(&format!("changed since it was recorded: {}; look with: gently audit verify", wrong.join(", ")));
+        say(&format!(
+            "changed since it was recorded: {}; look with: gently audit verify",
+            wrong.join(", ")
+        ));
         return Ok(NEGATIVE.max(printed));
     }
     Ok(printed)
 }
 
-/// The compiled prompt of an exchange, rendered again; none when there is none, or something in it is gone.
-pub fn compiled(store: &Sqlite, exchange: &ExchangeRow) -> Result<Option<String>, WireError> {
+/// The compiled prompt of an exchange, rendered again; none when there is none, or something in it
+/// is gone.
+pub fn compiled(store: &Sqlite, exchange: &ExchangeRow) -> Result<Option<String>, OpenHomeError> {
     let genesis = Home::genesis(store)?;
-    let account = Account::of(store, &genesis, exchange.clone())?;
+    let account = ExchangeDetails::of(store, &genesis, exchange.clone())?;
     Ok(account.compiled.and_then(Result::ok))
 }
 
 /// One thing that was recorded with a hash.
-struct Check {
+struct HashCheck {
     /// What.
     what: &'static str,
     /// The hash on record.
@@ -59,14 +76,14 @@ struct Check {
 }
 
 /// All that is on record of one exchange.
-struct Account {
+struct ExchangeDetails {
     session: SessionRow,
     exchange: ExchangeRow,
     prompt: Option<TurnRow>,
     answer: Option<TurnRow>,
     /// Rendered again from kernel, bundle and text; or why it can't be.
     compiled: Option<Result<String, String>>,
-    checks: Vec<Check>,
+    checks: Vec<HashCheck>,
     refs: Vec<ArtifactRefRow>,
     drift: Vec<DriftRow>,
     commits: Vec<CommitRow>,
@@ -78,20 +95,33 @@ struct Account {
     uncovered: bool,
 }
 
-impl Account {
-    fn of(store: &dyn Find, genesis: &Genesis, exchange: ExchangeRow) -> Result<Account, StoreError> {
+impl ExchangeDetails {
+    fn of(
+        store: &dyn Find,
+        genesis: &Genesis,
+        exchange: ExchangeRow,
+    ) -> Result<ExchangeDetails, StoreError> {
         let lost = || StoreError::Corrupt {
             place: "llm_exchange.session_id",
             expected: "a session",
             actual: exchange.session.to_string(),
         };
-        let session = store.sessions_like(&exchange.session.to_string(), 1)?.pop().ok_or_else(lost)?;
-        let kernel = store.kernel(session.kernel_hash)?.map(|json| Kernel::from_canonical(&json));
+        let session = store
+            .sessions_like(&exchange.session.to_string(), 1)?
+            .pop()
+            .ok_or_else(lost)?;
+        let kernel = store
+            .kernel(session.kernel_hash)?
+            .map(|json| Kernel::from_canonical(&json));
         let prompt = store.turn(exchange.turn_user)?;
         let outcome = exchange.outcome.as_ref();
-        let answer = outcome.and_then(|o| o.turn_aurora).map(|id| store.turn(id)).transpose()?.flatten();
+        let answer = outcome
+            .and_then(|o| o.turn_aurora)
+            .map(|id| store.turn(id))
+            .transpose()?
+            .flatten();
         let drift = store.drift(exchange.exchange_id)?;
-        let commits = match outcome.filter(|o| o.outcome == Outcome::Answered) {
+        let commits = match outcome.filter(|o| o.outcome == ExchangeOutcome::Answered) {
             Some(outcome) => store.commits_of_line(outcome.outcome_line)?,
             None => Vec::new(),
         };
@@ -104,22 +134,47 @@ impl Account {
         let refs = store.artifact_refs(exchange.exchange_id)?;
         let context = Context::read(store, exchange.exchange_id)?;
         let turns = prior_turns(store, &refs, context.is_some())?;
-        let block = context.as_ref().map(|context| context.block().map_err(|e| e.to_string())).transpose();
+        let block = context
+            .as_ref()
+            .map(|context| context.block().map_err(|e| e.to_string()))
+            .transpose();
         let compiled = exchange.bundle_json.as_deref().map(|bundle| {
-            let (kernel, text) = (kernel.clone()?, text.ok_or("the prompt's text is not here")?);
-            let params = exchange.params.as_deref().map(Params::parse).transpose().map_err(|e| e.to_string())?;
+            let (kernel, text) = (
+                kernel.clone()?,
+                text.ok_or("the prompt's text is not here")?,
+            );
+            let params = exchange
+                .params
+                .as_deref()
+                .map(Params::parse)
+                .transpose()
+                .map_err(|e| e.to_string())?;
             let system = params.and_then(|params| params.system);
             let (turns, block) = (turns.clone()?, block.clone()?);
             let earlier = match &block {
-                Some(block) => Earlier::Context { deep: &turns, block: block.as_deref() },
+                Some(block) => Earlier::Context {
+                    deep: &turns,
+                    block: block.as_deref(),
+                },
                 None => Earlier::Turns(&turns),
             };
-            render_again(kernel, bundle, system.as_deref(), earlier, text).map_err(|e| e.to_string())
+            render_again(kernel, bundle, system.as_deref(), earlier, text)
+                .map_err(|e| e.to_string())
         });
         let withheld = Withheld::of(store).answer_of(&exchange)?;
-        let checks = checks(genesis, &exchange, prompt.as_ref(), answer.as_ref(), compiled.as_ref());
-        let erased = if text.is_none() { erased(store, &exchange)? } else { None };
-        Ok(Account {
+        let checks = checks(
+            genesis,
+            &exchange,
+            prompt.as_ref(),
+            answer.as_ref(),
+            compiled.as_ref(),
+        );
+        let erased = if text.is_none() {
+            erased(store, &exchange)?
+        } else {
+            None
+        };
+        Ok(ExchangeDetails {
             session,
             exchange,
             prompt,
@@ -146,7 +201,9 @@ impl Account {
     /// What stands in the place of a text that is not here.
     fn gone(&self) -> &'static str {
         match (&self.erased, self.exchange.unkept) {
-            (None, Some(_)) => "not kept: only the commitment is on record (store.content was \"none\")",
+            (None, Some(_)) => {
+                "not kept: only the commitment is on record (store.content was \"none\")"
+            }
             _ => "erased",
         }
     }
@@ -158,7 +215,10 @@ impl Account {
 
     /// `answered`, `failed`, `denied`, or `in flight`.
     fn outcome(&self) -> &'static str {
-        self.exchange.outcome.as_ref().map_or("in flight", |outcome| outcome.outcome.name())
+        self.exchange
+            .outcome
+            .as_ref()
+            .map_or("in flight", |outcome| outcome.outcome.name())
     }
 
     /// `interaction-3` of an answered prompt, else `prompt-3`.
@@ -167,7 +227,8 @@ impl Account {
     }
 }
 
-/// The earlier turns that references name and that stand beside a context block, or which of them is gone.
+/// The earlier turns that references name and that stand beside a context block, or which of them
+/// is gone.
 fn prior_turns(
     store: &dyn Find,
     refs: &[ArtifactRefRow],
@@ -175,19 +236,40 @@ fn prior_turns(
 ) -> Result<Result<Vec<PriorTurn>, String>, StoreError> {
     let mut turns = Vec::new();
     let apart = |row: &&ArtifactRefRow| !has_context || row.included_reason.starts_with(DEEP);
-    for row in refs.iter().filter(|row| row.artifact_type == TURN).filter(apart) {
-        let turn = row.artifact_id.parse().ok().map(|id| store.turn(id)).transpose()?.flatten();
+    for row in refs
+        .iter()
+        .filter(|row| row.artifact_type == TURN)
+        .filter(apart)
+    {
+        let turn = row
+            .artifact_id
+            .parse()
+            .ok()
+            .map(|id| store.turn(id))
+            .transpose()?
+            .flatten();
         let unkept = match row.artifact_id.parse() {
-            Ok(id) => store.exchange_of_turn(id)?.is_some_and(|exchange| exchange.unkept.is_some()),
+            Ok(id) => store
+                .exchange_of_turn(id)?
+                .is_some_and(|exchange| exchange.unkept.is_some()),
             Err(_) => false,
         };
-        let prior =
-            turn.and_then(|turn| PriorTurn::new(turn.turn_id, turn.by_user, turn.created_at, turn.content.as_deref()));
+        let prior = turn.and_then(|turn| {
+            PriorTurn::new(
+                turn.turn_id,
+                turn.by_user,
+                turn.created_at,
+                turn.content.as_deref(),
+            )
+        });
         match prior {
             Some(prior) => turns.push(prior),
             None => {
                 let gone = if unkept { "was not kept" } else { "is erased" };
-                return Ok(Err(format!("the text of the earlier turn {} in it {gone}", row.artifact_id)));
+                return Ok(Err(format!(
+                    "the text of the earlier turn {} in it {gone}",
+                    row.artifact_id
+                )));
             }
         }
     }
@@ -195,11 +277,22 @@ fn prior_turns(
 }
 
 /// Time and reason of the tombstone that names an exchange.
-fn erased(store: &dyn Find, exchange: &ExchangeRow) -> Result<Option<(String, String)>, StoreError> {
+fn erased(
+    store: &dyn Find,
+    exchange: &ExchangeRow,
+) -> Result<Option<(String, String)>, StoreError> {
     let id = exchange.exchange_id.to_string();
-    let Some((line, tombstone)) = tombstone_of(store, &id)? else { return Ok(None) };
-    let line = store.lines(line, line + 1)?.first().and_then(|line| Line::parse(line.as_bytes()).ok());
-    let at = line.map_or_else(|| "at an unknown time".to_owned(), |line| line.time.to_string());
+    let Some((line, tombstone)) = tombstone_of(store, &id)? else {
+        return Ok(None);
+    };
+    let line = store
+        .lines(line, line + 1)?
+        .first()
+        .and_then(|line| Line::parse(line.as_bytes()).ok());
+    let at = line.map_or_else(
+        || "at an unknown time".to_owned(),
+        |line| line.time.to_string(),
+    );
     Ok(Some((at, tombstone.reason)))
 }
 
@@ -210,28 +303,55 @@ fn checks(
     prompt: Option<&TurnRow>,
     answer: Option<&TurnRow>,
     compiled: Option<&Result<String, String>>,
-) -> Vec<Check> {
+) -> Vec<HashCheck> {
     let digest = |text: &str| Hash32::digest(text.as_bytes());
     let mut checks = Vec::new();
     let mut add = |what, recorded: Option<Hash32>, found: Option<Hash32>| {
         if let Some(recorded) = recorded {
-            checks.push(Check { what, recorded, holds: found.map(|found| found == recorded) });
+            checks.push(HashCheck {
+                what,
+                recorded,
+                holds: found.map(|found| found == recorded),
+            });
         }
     };
     let text = prompt.and_then(|turn| turn.content.as_deref());
     let opened = exchange.salt.as_ref().zip(text);
-    let opened = opened.map(|(salt, text)| commit(genesis.commitments, salt, Role::Prompt, text.as_bytes()));
-    add("prompt commitment", Some(exchange.prompt_commitment), opened);
-    add("context bundle", exchange.bundle_hash, exchange.bundle_json.as_deref().map(digest));
+    let opened =
+        opened.map(|(salt, text)| commit(genesis.commitments, salt, Role::Prompt, text.as_bytes()));
+    add(
+        "prompt commitment",
+        Some(exchange.prompt_commitment),
+        opened,
+    );
+    add(
+        "context bundle",
+        exchange.bundle_hash,
+        exchange.bundle_json.as_deref().map(digest),
+    );
     let rendered = compiled.and_then(|compiled| compiled.as_ref().ok());
-    add("compiled prompt", exchange.prompt_hash, rendered.map(|text| digest(text)));
+    add(
+        "compiled prompt",
+        exchange.prompt_hash,
+        rendered.map(|text| digest(text)),
+    );
     let outcome = exchange.outcome.as_ref();
     let stored = answer.and_then(|turn| turn.content.as_deref());
-    add("stored answer", outcome.and_then(|o| o.response_hash), stored.map(digest));
-    // It is over the answer as it came; the stored one may have lost secrets, and then opens nothing.
+    add(
+        "stored answer",
+        outcome.and_then(|o| o.response_hash),
+        stored.map(digest),
+    );
+    // It is over the answer as it came; the stored one may have lost secrets, and then opens
+    // nothing.
     let opened = exchange.salt.as_ref().zip(stored);
-    let opened = opened.map(|(salt, text)| commit(genesis.commitments, salt, Role::Response, text.as_bytes()));
+    let opened = opened
+        .map(|(salt, text)| commit(genesis.commitments, salt, Role::Response, text.as_bytes()));
     let recorded = outcome.and_then(|o| o.response_commitment);
-    add("answer commitment", recorded, opened.filter(|found| Some(*found) == recorded));
+    add(
+        "answer commitment",
+        recorded,
+        opened.filter(|found| Some(*found) == recorded),
+    );
     checks
 }

@@ -13,11 +13,11 @@ use crate::sight::observe_all;
 use crate::store::sqlite::Sqlite;
 
 use super::screen::quiet;
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{FINE, NEGATIVE, could_not, print};
 
 /// Looks with all tools, or with one.
-pub fn run(tool: Option<&str>, json: bool) -> Result<u8, WireError> {
+pub fn run(tool: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &wire::env)?;
     let kernel = Home::kernel(&Sqlite::open_read_only(&home.paths().database())?)?;
@@ -34,8 +34,15 @@ pub fn run(tool: Option<&str>, json: bool) -> Result<u8, WireError> {
     }
     let mut sight = observe_all(&tools, &allowed, wire::clock()?);
     sight.values_mut().for_each(without_secrets);
-    let printed = print(&if json { facts(&kernel, &sight) } else { words(&kernel, &sight) });
-    let blind = tool.is_some() && sight.values().all(|entry| matches!(entry, SightEntry::Unavailable { .. }));
+    let printed = print(&if json {
+        facts(&kernel, &sight)
+    } else {
+        words(&kernel, &sight)
+    });
+    let blind = tool.is_some()
+        && sight
+            .values()
+            .all(|entry| matches!(entry, SightEntry::Unavailable { .. }));
     Ok(printed.max(if blind { NEGATIVE } else { FINE }))
 }
 
@@ -45,26 +52,46 @@ fn facts(kernel: &Kernel, sight: &BTreeMap<String, SightEntry>) -> String {
 }
 
 fn words(kernel: &Kernel, sight: &BTreeMap<String, SightEntry>) -> String {
-    sight.iter().map(|(name, entry)| tool_words(kernel.tier(), name, entry)).collect::<Vec<_>>().join("\n")
+    sight
+        .iter()
+        .map(|(name, entry)| tool_words(kernel.tier(), name, entry))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn tool_words(tier: u8, name: &str, entry: &SightEntry) -> String {
     let (mut out, unknowns) = match entry {
-        SightEntry::Seen { observed_at, values, unknowns, .. } => {
+        SightEntry::Seen {
+            observed_at,
+            values,
+            unknowns,
+            ..
+        } => {
             let width = values.keys().map(String::len).max().unwrap_or(0);
             let line = |(key, value): (&String, &crate::record::bundle::Reading)| {
                 format!("    {:width$}  {}\n", quiet(key), quiet(&value.to_string()))
             };
-            (format!("{name}  {observed_at}\n{}", values.iter().map(line).collect::<String>()), unknowns)
+            (
+                format!(
+                    "{name}  {observed_at}\n{}",
+                    values.iter().map(line).collect::<String>()
+                ),
+                unknowns,
+            )
         }
         SightEntry::Unavailable { reason, unknowns } => {
             let mend = match reason {
                 crate::record::bundle::NoSight::BlockedByTier => {
-                    format!(": tier {tier} does not allow it (tools.tier{tier} of the kernel: gently kernel show)")
+                    format!(
+                        ": tier {tier} does not allow it (tools.tier{tier} of the kernel: gently kernel show)"
+                    )
                 }
                 _ => String::new(),
             };
-            (format!("{name}  not available, {}{mend}\n", reason.name()), unknowns)
+            (
+                format!("{name}  not available, {}{mend}\n", reason.name()),
+                unknowns,
+            )
         }
     };
     if !unknowns.is_empty() {

@@ -1,19 +1,21 @@
-//! `gently session summary`: facts, theories and decisions of a session, by rule from what is on record (AEGIS 12.1).
+//! `gently session summary`: facts, theories and decisions of a session, by rule from what is on
+//! record (AEGIS 12.1).
 //!
-//! Of a session is what was recorded while it was open, and what was put before a model in it. No model is asked.
+//! Of a session is what was recorded while it was open, and what was put before a model in it. No
+//! model is asked.
 
 use serde_json::json;
 
 use crate::record::item::{Item, ItemKind, ItemState};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, Recall, StoreError};
+use crate::store::{ReadStore, Recall, StoreError};
 
 use super::items::{facts, line};
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{find, print};
 
 /// A heading with what stands under it.
-struct Part {
+struct SummarySection {
     name: &'static str,
     /// What the label means.
     label: &'static str,
@@ -31,7 +33,7 @@ fn heading(item: &Item) -> Option<usize> {
 }
 
 /// Prints it.
-pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
+pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let session = find::session(&store, id)?;
@@ -45,8 +47,16 @@ pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
         }
     }
     items.sort_by_key(|(item, _)| item.line);
-    let mut parts = [("facts", "ratified"), ("theories", "unratified"), ("decisions", "explicit")]
-        .map(|(name, label)| Part { name, label, items: Vec::new() });
+    let mut parts = [
+        ("facts", "ratified"),
+        ("theories", "unratified"),
+        ("decisions", "explicit"),
+    ]
+    .map(|(name, label)| SummarySection {
+        name,
+        label,
+        items: Vec::new(),
+    });
     for (item, text) in items {
         if let Some(part) = heading(&item).and_then(|at| parts.get_mut(at)) {
             part.items.push((item, text));
@@ -58,25 +68,44 @@ pub fn run(id: &str, json: bool) -> Result<u8, WireError> {
             "prompts": session.prompts, "interactions": session.interactions,
         });
         for part in &parts {
-            told[part.name] = part.items.iter().map(|(item, text)| facts(item, text.as_deref())).collect();
-            told[part.name].as_array_mut().into_iter().flatten().for_each(|fact| fact["label"] = json!(part.label));
+            told[part.name] = part
+                .items
+                .iter()
+                .map(|(item, text)| facts(item, text.as_deref()))
+                .collect();
+            told[part.name]
+                .as_array_mut()
+                .into_iter()
+                .flatten()
+                .for_each(|fact| fact["label"] = json!(part.label));
         }
         return Ok(print(&format!("{told}\n")));
     }
-    let mut out =
-        format!("session {} · {} of {} answered\n", session.id.short16(), session.interactions, session.prompts);
+    let mut out = format!(
+        "session {} · {} of {} answered\n",
+        session.id.short16(),
+        session.interactions,
+        session.prompts
+    );
     for part in &parts {
         out.push_str(&format!("\n{} ({})\n", part.name, part.label));
         if part.items.is_empty() {
             out.push_str("    none\n");
         }
-        out.extend(part.items.iter().map(|(item, text)| format!("    {}\n", line(item, text.as_deref()))));
+        out.extend(
+            part.items
+                .iter()
+                .map(|(item, text)| format!("    {}\n", line(item, text.as_deref()))),
+        );
     }
     Ok(print(&out))
 }
 
 /// Ids of the facts and decisions that were put before a model in a session.
-fn put_before_a_model(store: &dyn Read, session: uuid::Uuid) -> Result<Vec<String>, StoreError> {
+fn put_before_a_model(
+    store: &dyn ReadStore,
+    session: uuid::Uuid,
+) -> Result<Vec<String>, StoreError> {
     let mut exchanges = Vec::new();
     store.each_exchange(Some(session), &mut |exchange| {
         exchanges.push(exchange.exchange_id);
@@ -85,7 +114,9 @@ fn put_before_a_model(store: &dyn Read, session: uuid::Uuid) -> Result<Vec<Strin
     let mut ids: Vec<String> = Vec::new();
     for exchange in exchanges {
         let refs = store.artifact_refs(exchange)?;
-        let of = refs.into_iter().filter(|one| matches!(one.artifact_type.as_str(), "ledger_fact" | "decision"));
+        let of = refs
+            .into_iter()
+            .filter(|one| matches!(one.artifact_type.as_str(), "ledger_fact" | "decision"));
         ids.extend(of.map(|one| one.artifact_id));
     }
     ids.sort();

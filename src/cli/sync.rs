@@ -1,4 +1,5 @@
-//! `gently anchor sync`: keeps headers of Bitcoin blocks, so that heights and proofs are checked with nobody's help.
+//! `gently anchor sync`: keeps headers of Bitcoin blocks, so that heights and proofs are checked
+//! with nobody's help.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -9,15 +10,17 @@ use serde_json::json;
 
 use crate::anchor::BlockSource;
 use crate::anchor::headers_store::{HeadersStore, StoreFault};
-use crate::anchor::sync::{HeadersIn, MAX_REQUESTS, SyncFault, Synced, from_explorer, from_file, from_node, start_for};
+use crate::anchor::sync::{
+    HeadersIn, MAX_REQUESTS, SyncFault, SyncResult, from_explorer, from_file, from_node, start_for,
+};
 use crate::config::{AnchorMode, Config};
 use crate::home::Home;
 use crate::record::block::Network;
-use crate::store::Read;
+use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
 
 use super::terminal::wanted;
-use super::wire::{self, WireError};
+use super::wire::{self, OpenHomeError};
 use super::{COULD_NOT, FINE, could_not, print, say};
 
 /// `gently anchor sync`.
@@ -36,16 +39,23 @@ struct Bar(Option<ProgressBar>);
 
 impl Bar {
     fn new() -> Self {
-        if !wanted(std::io::stderr().is_terminal(), std::env::var("TERM").ok().as_deref()) {
+        if !wanted(
+            std::io::stderr().is_terminal(),
+            std::env::var("TERM").ok().as_deref(),
+        ) {
             return Bar(None);
         }
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         let form = "headers: {bar:24} {percent} % to {len} ({rate}, {eta} left)";
-        let style = ProgressStyle::with_template(form).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style =
+            ProgressStyle::with_template(form).unwrap_or_else(|_| ProgressStyle::default_bar());
         // What can't be written is not shown.
-        bar.set_style(style.with_key("rate", |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-            let _ = write!(to, "{:.0} a second", state.per_sec());
-        }));
+        bar.set_style(style.with_key(
+            "rate",
+            |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+                let _ = write!(to, "{:.0} a second", state.per_sec());
+            },
+        ));
         Bar(Some(bar))
     }
 
@@ -74,12 +84,17 @@ struct Run<'a> {
 }
 
 /// Adds headers; resumes where the last run ended. 2 when none could be had.
-pub async fn run(args: &SyncArgs, json: bool) -> Result<u8, WireError> {
+pub async fn run(args: &SyncArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &wire::env)?;
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let network = Home::genesis(&store)?.network;
-    let run = Run { folder: home.paths().headers(), network, store: &store, config: &config };
+    let run = Run {
+        folder: home.paths().headers(),
+        network,
+        store: &store,
+        config: &config,
+    };
     let held = match HeadersStore::lock(&run.folder) {
         Ok(held) => held,
         Err(fault) => return Ok(could_not(&fault.to_string(), json)),
@@ -88,7 +103,9 @@ pub async fn run(args: &SyncArgs, json: bool) -> Result<u8, WireError> {
         Ok(kept) => kept,
         Err(fault) => return Ok(could_not(&fault.to_string(), json)),
     };
-    let kept = before.as_ref().map_or(0, |kept| kept.next_height() - kept.start());
+    let kept = before
+        .as_ref()
+        .map_or(0, |kept| kept.next_height() - kept.start());
     let done = match &args.from {
         Some(file) => run.file(before, file, args.start),
         None if config.anchor.mode == AnchorMode::Off => {
@@ -106,7 +123,10 @@ pub async fn run(args: &SyncArgs, json: bool) -> Result<u8, WireError> {
         Err(why) => (Some(why.clone()), COULD_NOT),
     };
     let complete = done.as_ref().is_ok_and(|done| done.complete);
-    let facts = after.ok().flatten().map(|kept| (kept.start(), kept.next_height()));
+    let facts = after
+        .ok()
+        .flatten()
+        .map(|kept| (kept.start(), kept.next_height()));
     let count = facts.map_or(0, |(start, next)| next - start);
     if json {
         let facts = json!({
@@ -117,19 +137,30 @@ pub async fn run(args: &SyncArgs, json: bool) -> Result<u8, WireError> {
         print(&format!("{facts}\n"));
     } else if let Some((start, next)) = facts.filter(|(start, next)| next > start) {
         let added = count.saturating_sub(kept);
-        print(&format!("headers {start} to {} of {} are kept, {added} of them new\n", next - 1, network.name()));
+        print(&format!(
+            "headers {start} to {} of {} are kept, {added} of them new\n",
+            next - 1,
+            network.name()
+        ));
     }
     if let Some(why) = fault {
         say(&format!("error: {why}"));
     } else if !complete {
-        say(&format!("not all yet: one run asks at most {MAX_REQUESTS} questions. Run it again to go on"));
+        say(&format!(
+            "not all yet: one run asks at most {MAX_REQUESTS} questions. Run it again to go on"
+        ));
     }
     run.say_what_is_older(facts);
     Ok(code)
 }
 
 impl Run<'_> {
-    fn file(&self, kept: Option<HeadersStore>, path: &Path, start: u32) -> Result<Synced, String> {
+    fn file(
+        &self,
+        kept: Option<HeadersStore>,
+        path: &Path,
+        start: u32,
+    ) -> Result<SyncResult, String> {
         let words = |fault: SyncFault| fault.to_string();
         let file = HeadersIn::open(path, start).map_err(words)?;
         let mut kept = match kept {
@@ -144,22 +175,35 @@ impl Run<'_> {
     fn first_in(&self, height: u32) -> u32 {
         let start = start_for(self.network, height);
         let next = start_for(self.network, height.saturating_add(2015));
-        if start >= height { start } else { next.max(height) }
+        if start >= height {
+            start
+        } else {
+            next.max(height)
+        }
     }
 
     fn create(&self, start: u32) -> Result<HeadersStore, String> {
-        HeadersStore::create(&self.folder, self.network, start).map_err(|fault: StoreFault| fault.to_string())
+        HeadersStore::create(&self.folder, self.network, start)
+            .map_err(|fault: StoreFault| fault.to_string())
     }
 
     /// The first node that answers, else the first explorer.
-    async fn ask(&self, kept: Option<HeadersStore>) -> Result<Result<Synced, String>, WireError> {
-        let (nodes, explorers) = (wire::nodes(self.config, self.network)?, wire::explorers(self.config, self.network)?);
+    async fn ask(
+        &self,
+        kept: Option<HeadersStore>,
+    ) -> Result<Result<SyncResult, String>, OpenHomeError> {
+        let (nodes, explorers) = (
+            wire::nodes(self.config, self.network)?,
+            wire::explorers(self.config, self.network)?,
+        );
         let (mut kept, mut faults) = (kept, Vec::new());
         let bar = Bar::new();
         let watch = |next, end| bar.show(next, end);
         for node in &nodes {
             let done = match self.ready(&mut kept, node, 0).await {
-                Ok(store) => from_node(store, node, &watch).await.map_err(|fault| fault.to_string()),
+                Ok(store) => from_node(store, node, &watch)
+                    .await
+                    .map_err(|fault| fault.to_string()),
                 Err(why) => Err(why),
             };
             match done {
@@ -170,7 +214,9 @@ impl Run<'_> {
         let mut left = MAX_REQUESTS;
         for explorer in &explorers {
             let done = match self.ready(&mut kept, explorer, u32::MAX).await {
-                Ok(store) => from_explorer(store, explorer, &mut left, &watch).await.map_err(|fault| fault.to_string()),
+                Ok(store) => from_explorer(store, explorer, &mut left, &watch)
+                    .await
+                    .map_err(|fault| fault.to_string()),
                 Err(why) => Err(why),
             };
             match done {
@@ -179,12 +225,16 @@ impl Run<'_> {
             }
         }
         if faults.is_empty() {
-            faults.push("no node and no explorer is configured (anchor.bitcoind, anchor.esplora)".to_owned());
+            faults.push(
+                "no node and no explorer is configured (anchor.bitcoind, anchor.esplora)"
+                    .to_owned(),
+            );
         }
         Ok(Err(faults.join("; ")))
     }
 
-    /// The store to append to; a new one starts no higher than `most`, the tip, and the lowest block on record.
+    /// The store to append to; a new one starts no higher than `most`, the tip, and the lowest
+    /// block on record.
     async fn ready<'s>(
         &self,
         kept: &'s mut Option<HeadersStore>,
@@ -194,7 +244,12 @@ impl Run<'_> {
         let store = match kept.take() {
             Some(store) => store,
             None => {
-                let tip = source.tip().await.map_err(|fault| fault.to_string())?.block.height;
+                let tip = source
+                    .tip()
+                    .await
+                    .map_err(|fault| fault.to_string())?
+                    .block
+                    .height;
                 let lowest = self.store.lowest_block().ok().flatten().unwrap_or(tip);
                 self.create(start_for(self.network, lowest.min(tip).min(most)))?
             }

@@ -9,15 +9,18 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::ask::{Patience, Waiting};
+use crate::ask::{Cancellation, WaitReason};
 
 use super::screen::quiet;
 
 /// Shells say 128 and the signal's number.
 const SIGNALLED: u8 = 128;
 /// What ends a wait: the terminal is gone, Ctrl-C, a service manager.
-const SIGNALS: [(u8, SignalKind); 3] =
-    [(1, SignalKind::hangup()), (2, SignalKind::interrupt()), (15, SignalKind::terminate())];
+const SIGNALS: [(u8, SignalKind); 3] = [
+    (1, SignalKind::hangup()),
+    (2, SignalKind::interrupt()),
+    (15, SignalKind::terminate()),
+];
 /// An answer that comes sooner needs no spinner.
 const QUICK: Duration = Duration::from_millis(300);
 /// Between two frames.
@@ -25,30 +28,45 @@ const FRAME: Duration = Duration::from_millis(120);
 
 /// The person at the terminal, or the program that started us.
 ///
-/// The first signal ends a wait, and the turn is recorded as interrupted. A second one, and every one while
-/// nothing waits, ends the process at once; what was then unfinished is healed at the next start. Signals
-/// are taken by a thread of their own, so that nothing that blocks can hold them up.
-pub struct Person {
+/// The first signal ends a wait, and the turn is recorded as interrupted. A second one, and every
+/// one while nothing waits, ends the process at once; what was then unfinished is healed at the
+/// next start. Signals are taken by a thread of their own, so that nothing that blocks can hold
+/// them up.
+pub struct Terminal {
     given_up: watch::Receiver<Option<u8>>,
     turn_is_over: Arc<AtomicBool>,
     model: String,
 }
 
-impl Person {
+impl Terminal {
     /// Begins to listen to signals; until the process ends, they do nothing else any more.
     pub fn listen(model: &str) -> std::io::Result<Self> {
         let (tell, given_up) = watch::channel(None);
         let turn_is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&turn_is_over);
         let (ready, listens) = std::sync::mpsc::channel();
-        std::thread::Builder::new().name("signals".to_owned()).spawn(move || attend(&tell, &over, &ready))?;
-        listens.recv().unwrap_or_else(|_| Err(std::io::Error::other("the thread for signals ended")))?;
-        Ok(Person { given_up, turn_is_over, model: model.to_owned() })
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || attend(&tell, &over, &ready))?;
+        listens
+            .recv()
+            .unwrap_or_else(|_| Err(std::io::Error::other("the thread for signals ended")))?;
+        Ok(Terminal {
+            given_up,
+            turn_is_over,
+            model: model.to_owned(),
+        })
     }
 
     /// Ends when a signal has come, at once if that was before.
     async fn signal(&self) {
-        if self.given_up.clone().wait_for(Option::is_some).await.is_err() {
+        if self
+            .given_up
+            .clone()
+            .wait_for(Option::is_some)
+            .await
+            .is_err()
+        {
             // The listening thread is gone: nobody can give up any more.
             std::future::pending::<()>().await;
         }
@@ -60,18 +78,18 @@ impl Person {
     }
 }
 
-impl Drop for Person {
+impl Drop for Terminal {
     /// The turn is over: from here on a signal ends the process.
     fn drop(&mut self) {
         self.turn_is_over.store(true, Ordering::SeqCst);
     }
 }
 
-impl Patience for Person {
-    async fn while_waiting(&self, what: Waiting) {
+impl Cancellation for Terminal {
+    async fn while_waiting(&self, what: WaitReason) {
         match what {
-            Waiting::Block => self.signal().await,
-            Waiting::Model => {
+            WaitReason::Block => self.signal().await,
+            WaitReason::Model => {
                 if tokio::time::timeout(QUICK, self.signal()).await.is_err() {
                     let _spinner = Spinner::start(&self.model);
                     self.signal().await;
@@ -85,14 +103,21 @@ type Ready = std::sync::mpsc::Sender<std::io::Result<()>>;
 
 /// The thread's whole life.
 fn attend(tell: &watch::Sender<Option<u8>>, over: &AtomicBool, ready: &Ready) {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_io().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(e) => return drop(ready.send(Err(e))),
     };
     runtime.block_on(async {
         let ignored = ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
-        let heard = SIGNALS.into_iter().filter(|(number, _)| ignored & (1 << (number - 1)) == 0);
-        let streams: std::io::Result<Vec<_>> = heard.map(|(number, kind)| Ok((number, signal(kind)?))).collect();
+        let heard = SIGNALS
+            .into_iter()
+            .filter(|(number, _)| ignored & (1 << (number - 1)) == 0);
+        let streams: std::io::Result<Vec<_>> = heard
+            .map(|(number, kind)| Ok((number, signal(kind)?)))
+            .collect();
         let mut streams = match streams {
             Ok(streams) => streams,
             Err(e) => return drop(ready.send(Err(e))),
@@ -116,13 +141,15 @@ fn attend(tell: &watch::Sender<Option<u8>>, over: &AtomicBool, ready: &Ready) {
     });
 }
 
-/// The signals that whoever started us has switched off, bit N-1 for signal N: `nohup` does so with SIGHUP, and a
-/// shell without job control with SIGINT of what it puts into the background. They stay off.
+/// The signals that whoever started us has switched off, bit N-1 for signal N: `nohup` does so with
+/// SIGHUP, and a shell without job control with SIGINT of what it puts into the background. They
+/// stay off.
 ///
 /// None where the system does not tell in this way (it is Linux's).
 fn ignored(status: &str) -> u64 {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0)
+    mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok())
+        .unwrap_or(0)
 }
 
 /// A spinner on stderr, there for as long as this value lives; nothing where there is no terminal.
@@ -130,7 +157,10 @@ struct Spinner(Option<ProgressBar>);
 
 impl Spinner {
     fn start(model: &str) -> Self {
-        if !wanted(std::io::stderr().is_terminal(), std::env::var("TERM").ok().as_deref()) {
+        if !wanted(
+            std::io::stderr().is_terminal(),
+            std::env::var("TERM").ok().as_deref(),
+        ) {
             return Spinner(None);
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -160,7 +190,10 @@ mod tests {
 
     #[test]
     fn what_was_switched_off_is_read_from_the_system() {
-        assert_eq!(ignored("Name:\tgently\nSigBlk:\t0\nSigIgn:\t0000000000001001\nSigCgt:\t0\n"), 0x1001);
+        assert_eq!(
+            ignored("Name:\tgently\nSigBlk:\t0\nSigIgn:\t0000000000001001\nSigCgt:\t0\n"),
+            0x1001
+        );
         assert_eq!((ignored(""), ignored("SigIgn:\tnone\n")), (0, 0));
     }
 

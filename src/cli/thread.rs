@@ -6,16 +6,16 @@ use uuid::Uuid;
 
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::govern::sanitize::redact;
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::unseen::is_plain_name;
 use crate::session::resume_or_open;
 use crate::store::sqlite::Sqlite;
-use crate::store::{EventRow, Read, StoreError, ThreadRow, Threads};
+use crate::store::{EventRow, ReadStore, StoreError, ThreadRow, Threads};
 
 use super::choose::{self, CallArgs};
 use super::screen::{beginning, counted, quiet};
-use super::wire::{self, Opened, WireError};
-use super::{Told, could_not, find, print, program, say};
+use super::wire::{self, OpenHome, OpenHomeError};
+use super::{Notices, could_not, find, print, program, say};
 
 /// How much of a text stands in a line.
 const EXCERPT: usize = 70;
@@ -45,7 +45,7 @@ pub enum ThreadCommand {
 }
 
 /// Does it.
-pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         ThreadCommand::List => list(json),
         ThreadCommand::New { name, model } => new(name, model.as_deref(), json).await,
@@ -53,7 +53,7 @@ pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, WireError> {
     }
 }
 
-fn list(json: bool) -> Result<u8, WireError> {
+fn list(json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut threads = store.newest_threads(MOST)?;
@@ -63,8 +63,14 @@ fn list(json: bool) -> Result<u8, WireError> {
     for thread in &threads {
         let events = store.next_index(thread.thread)?;
         let turns = store.intents_before(thread.thread, u64::MAX)?;
-        let session = store.session_of(thread.session)?.map(|session| session.id.to_string());
-        let name = thread.name.as_deref().unwrap_or(if thread.number == 0 { "(session's own)" } else { "" });
+        let session = store
+            .session_of(thread.session)?
+            .map(|session| session.id.to_string());
+        let name = thread.name.as_deref().unwrap_or(if thread.number == 0 {
+            "(session's own)"
+        } else {
+            ""
+        });
         lines.push(format!(
             "{}  {}  {}, {}  {}\n",
             thread.thread,
@@ -87,22 +93,32 @@ fn list(json: bool) -> Result<u8, WireError> {
     Ok(print(&lines.concat()))
 }
 
-async fn new(name: Option<String>, model: Option<&str>, json: bool) -> Result<u8, WireError> {
+async fn new(name: Option<String>, model: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     if let Some(why) = name.as_deref().and_then(unfit) {
         return Ok(could_not(&why, json));
     }
-    let opened = Opened::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
-    let (told, none) = (Told::default(), CallArgs::default());
-    let chosen = choose::choose(model, &none, &opened.config, &opened.home.paths().database()).await?;
+    let (told, none) = (Notices::default(), CallArgs::default());
+    let chosen = choose::choose(
+        model,
+        &none,
+        &opened.config,
+        &opened.home.paths().database(),
+    )
+    .await?;
     let say_on = |line: &str| told.say(line);
     let house = opened.house(chosen.model.id(), &say_on);
     let session = resume_or_open(&house, key).await?.session;
     let salt = wire::fresh_salt()?;
     let name = name.map(|name| redact(&name).clean);
-    let row = opened.recorder.begin_thread(session.id, name, salt, wire::clock()?).await?;
+    let row = opened
+        .recorder
+        .begin_thread(session.id, name, salt, wire::clock()?)
+        .await?;
     if json {
-        let facts = json!({"thread": row.thread, "name": row.name, "session": session.id.to_string()});
+        let facts =
+            json!({"thread": row.thread, "name": row.name, "session": session.id.to_string()});
         return Ok(print(&format!("{facts}\n")));
     }
     Ok(print(&format!("{}\n", row.thread)))
@@ -123,7 +139,7 @@ fn unfit(name: &str) -> Option<String> {
     ))
 }
 
-fn show(id: Option<&str>, json: bool) -> Result<u8, WireError> {
+fn show(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     store.begin_read()?;
     let thread = match id {
@@ -140,19 +156,28 @@ fn show(id: Option<&str>, json: bool) -> Result<u8, WireError> {
     });
     each?;
     let gate = Withheld::of(&store);
-    let told = events.iter().map(|event| Shown::of(&store, &gate, event)).collect::<Result<Vec<_>, _>>()?;
+    let told = events
+        .iter()
+        .map(|event| EventView::of(&store, &gate, event))
+        .collect::<Result<Vec<_>, _>>()?;
     if json {
-        let events: Vec<Value> = told.iter().map(Shown::facts).collect();
+        let events: Vec<Value> = told.iter().map(EventView::facts).collect();
         return Ok(print(&format!("{}\n", facts(&thread, events))));
     }
     if told.is_empty() {
-        say(&format!("nothing was asked in it yet: {} ask --thread {}", program(), thread.thread));
+        say(&format!(
+            "nothing was asked in it yet: {} ask --thread {}",
+            program(),
+            thread.thread
+        ));
     }
     let mut text = format!("thread {}{}\n", thread.thread, named(&thread));
     let mut last: Option<Uuid> = None;
     for event in &told {
         if last != Some(event.row.turn) {
-            let parent = event.parent.map_or("the first".to_owned(), |parent| format!("after {parent}"));
+            let parent = event
+                .parent
+                .map_or("the first".to_owned(), |parent| format!("after {parent}"));
             text.push_str(&format!("\nturn {}  {parent}\n", event.row.turn));
             last = Some(event.row.turn);
         }
@@ -162,7 +187,10 @@ fn show(id: Option<&str>, json: bool) -> Result<u8, WireError> {
 }
 
 fn named(thread: &ThreadRow) -> String {
-    thread.name.as_deref().map_or(String::new(), |name| format!("  {}", quiet(name)))
+    thread
+        .name
+        .as_deref()
+        .map_or(String::new(), |name| format!("  {}", quiet(name)))
 }
 
 fn facts(thread: &ThreadRow, events: Vec<Value>) -> Value {
@@ -173,7 +201,7 @@ fn facts(thread: &ThreadRow, events: Vec<Value>) -> Value {
 }
 
 /// One event as it is shown.
-struct Shown<'a> {
+struct EventView<'a> {
     row: &'a EventRow,
     parent: Option<Uuid>,
     /// What was said, or what was decided; none once erased, and none when withheld.
@@ -182,29 +210,51 @@ struct Shown<'a> {
     withheld: bool,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> EventView<'a> {
     fn of(store: &Sqlite, gate: &Withheld<'_>, row: &'a EventRow) -> Result<Self, StoreError> {
         let turn = store.thread_turn(row.turn)?;
         let said = match row.kind {
-            Kind::Decision => {
+            EventKind::Decision => {
                 let exchange = store.exchange(row.turn)?;
-                let reasons = turn.as_ref().map(|turn| turn.reasons.as_str()).filter(|reasons| *reasons != "[]");
+                let reasons = turn
+                    .as_ref()
+                    .map(|turn| turn.reasons.as_str())
+                    .filter(|reasons| *reasons != "[]");
                 exchange.map(|exchange| match reasons {
                     Some(reasons) => format!("{} {reasons}", exchange.decision),
                     None => exchange.decision,
                 })
             }
-            Kind::Intent | Kind::Execution => store.turn(row.event)?.and_then(|turn| turn.content),
+            EventKind::Intent | EventKind::Execution => {
+                store.turn(row.event)?.and_then(|turn| turn.content)
+            }
         };
-        let withheld = row.kind == Kind::Execution && gate.turn(row.event)?;
+        let withheld = row.kind == EventKind::Execution && gate.turn(row.event)?;
         let said = said.filter(|_| !withheld);
-        Ok(Shown { row, parent: turn.and_then(|turn| turn.parent), said, withheld })
+        Ok(EventView {
+            row,
+            parent: turn.and_then(|turn| turn.parent),
+            said,
+            withheld,
+        })
     }
 
     fn line(&self) -> String {
-        let gone = if self.withheld { format!("({WITHHELD})") } else { "(erased)".to_owned() };
-        let said = self.said.as_deref().map_or(gone, |said| beginning(said, EXCERPT));
-        format!("{:6}  {:9}  {}  {said}\n", self.row.index, self.row.kind.name(), self.row.event)
+        let gone = if self.withheld {
+            format!("({WITHHELD})")
+        } else {
+            "(erased)".to_owned()
+        };
+        let said = self
+            .said
+            .as_deref()
+            .map_or(gone, |said| beginning(said, EXCERPT));
+        format!(
+            "{:6}  {:9}  {}  {said}\n",
+            self.row.index,
+            self.row.kind.name(),
+            self.row.event
+        )
     }
 
     fn facts(&self) -> Value {

@@ -1,9 +1,10 @@
-//! Questions about a ledger's history that several commands ask: what is an ancestor, which refs there are.
+//! Questions about a ledger's history that several commands ask: what is an ancestor, which refs
+//! there are.
 
 use std::collections::{BTreeMap, HashSet};
 
 use crate::ledger::Oid;
-use crate::ledger::read::{ObjectFault, OpenError, Repository, Target};
+use crate::ledger::read::{ObjectFault, OpenError, RefTarget, Repository};
 use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 
 /// Whether a ref is one of the format's (section 1): `main`, `branch-1` to `branch-7`, two notes.
@@ -15,10 +16,13 @@ pub fn is_ledger_ref(name: &str) -> bool {
 
 /// All refs that point at an object.
 pub fn refs(repository: &Repository) -> Result<BTreeMap<String, Oid>, OpenError> {
-    let direct = repository.refs()?.into_iter().filter_map(|found| match found.target {
-        Target::Direct(id) => Some((found.name, id)),
-        _ => None,
-    });
+    let direct = repository
+        .refs()?
+        .into_iter()
+        .filter_map(|found| match found.target {
+            RefTarget::Direct(id) => Some((found.name, id)),
+            _ => None,
+        });
     Ok(direct.collect())
 }
 
@@ -68,9 +72,13 @@ mod tests {
 
     #[test]
     fn the_refs_of_a_ledger() {
-        for name in
-            ["refs/heads/main", "refs/heads/branch-1", "refs/heads/branch-7", "refs/notes/ots", "refs/notes/witness"]
-        {
+        for name in [
+            "refs/heads/main",
+            "refs/heads/branch-1",
+            "refs/heads/branch-7",
+            "refs/notes/ots",
+            "refs/notes/witness",
+        ] {
             assert!(is_ledger_ref(name), "{name}");
         }
         for name in [

@@ -1,4 +1,5 @@
-//! The only place that chooses implementations: home, key, kernel, model, sources, clock, randomness.
+//! The only place that chooses implementations: home, key, kernel, model, sources, clock,
+//! randomness.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,11 +9,11 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::anchor::BlockSource;
-use crate::anchor::agree::{Policy, Quorum};
+use crate::anchor::agree::{AgreementPolicy, Quorum};
 use crate::anchor::bitcoind::{Auth, Bitcoind};
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
-use crate::ask::Seen;
+use crate::ask::Observations;
 use crate::config::{AnchorMode, Config, Content};
 use crate::govern::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
@@ -26,8 +27,8 @@ use crate::record::context::config::ContextConfig;
 use crate::record::documents::Genesis;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::recorder::{Keeping, Recorder, unwatched};
-use crate::session::House;
+use crate::recorder::{ContentPolicy, Recorder, unwatched};
+use crate::session::TurnEnvironment;
 use crate::sight::disk_usage::DiskUsage;
 use crate::sight::index_changed::IndexChanged;
 use crate::sight::index_status::IndexStatus;
@@ -35,20 +36,23 @@ use crate::sight::service_status::ServiceStatus;
 use crate::sight::sys_health::SysHealth;
 use crate::sight::{Tool, observe_all};
 use crate::store::sqlite::Sqlite;
-use crate::store::{AuthKeyRow, Read};
+use crate::store::{AuthKeyRow, ReadStore};
 
 use super::secrets::auth_key;
-pub use super::wire_error::WireError;
+pub use super::wire_error::OpenHomeError;
 
 /// The wall clock, in whole seconds; refuses what the format can't hold.
-pub fn clock() -> Result<Seconds, WireError> {
+pub fn clock() -> Result<Seconds, OpenHomeError> {
     seconds_at(std::time::SystemTime::now())
 }
 
-fn seconds_at(now: std::time::SystemTime) -> Result<Seconds, WireError> {
+fn seconds_at(now: std::time::SystemTime) -> Result<Seconds, OpenHomeError> {
     // Not by a calendar's library: those panic before 1970.
     let since = now.duration_since(std::time::UNIX_EPOCH);
-    since.ok().and_then(|since| Seconds::new(since.as_secs()).ok()).ok_or(WireError::Clock)
+    since
+        .ok()
+        .and_then(|since| Seconds::new(since.as_secs()).ok())
+        .ok_or(OpenHomeError::Clock)
 }
 
 /// The clock for places that come after [`clock`] has succeeded once.
@@ -62,27 +66,30 @@ pub fn env(name: &str) -> Option<OsString> {
 }
 
 /// Where the home is.
-pub fn home_path() -> Result<PathBuf, WireError> {
+pub fn home_path() -> Result<PathBuf, OpenHomeError> {
     Ok(locate(env("GENTLY_HOME"))?)
 }
 
 /// The home, which must exist.
-pub fn existing_home() -> Result<Home, WireError> {
+pub fn existing_home() -> Result<Home, OpenHomeError> {
     let path = home_path()?;
-    Home::open(&path)?.ok_or(WireError::NoHome { path })
+    Home::open(&path)?.ok_or(OpenHomeError::NoHome { path })
 }
 
 /// The home, made with defaults when it does not exist; and whether it was made.
-pub fn home_or_new() -> Result<(Home, bool), WireError> {
+pub fn home_or_new() -> Result<(Home, bool), OpenHomeError> {
     let path = home_path()?;
     match Home::open(&path)? {
         Some(home) => Ok((home, false)),
-        None => Ok((Home::init(&path, &InitOptions::default(), &mut os_random, clock()?)?, true)),
+        None => Ok((
+            Home::init(&path, &InitOptions::default(), &mut os_random, clock()?)?,
+            true,
+        )),
     }
 }
 
 /// Everything that a turn or a session needs, opened.
-pub struct Opened {
+pub struct OpenHome {
     /// The home.
     pub home: Home,
     /// Its configuration.
@@ -101,16 +108,19 @@ pub struct Opened {
     pub sources: Vec<Box<dyn BlockSource>>,
 }
 
-impl Opened {
+impl OpenHome {
     /// Opens a home for writing.
-    pub fn open(home: Home) -> Result<Self, WireError> {
+    pub fn open(home: Home) -> Result<Self, OpenHomeError> {
         Self::open_under(home, Home::kernel)
     }
 
     /// The same under a kernel of one's own.
-    pub fn open_under<E>(home: Home, kernel: impl FnOnce(&Sqlite) -> Result<Kernel, E>) -> Result<Self, WireError>
+    pub fn open_under<E>(
+        home: Home,
+        kernel: impl FnOnce(&Sqlite) -> Result<Kernel, E>,
+    ) -> Result<Self, OpenHomeError>
     where
-        WireError: From<E>,
+        OpenHomeError: From<E>,
     {
         let config = Config::load(home.root(), &env)?;
         super::sanitize::put_in_force(&config)?;
@@ -119,19 +129,34 @@ impl Opened {
         writable(&home.paths().database())?;
         finish_rotation(&home)?;
         let signer = signer(&home, &config)?;
-        let recorder = Recorder::open_keeping(home.paths(), signer, keeping(&config), clock()?, unwatched())?;
+        let recorder = Recorder::open_keeping(
+            home.paths(),
+            signer,
+            keeping(&config),
+            clock()?,
+            unwatched(),
+        )?;
         let store = Sqlite::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
         let kernel = kernel(&store)?;
         let config = config.on_host(kernel.host_role());
         let sources = sources(&config, genesis.network)?;
         let context = home.context()?;
-        Ok(Opened { home, config, store, genesis, kernel, context, recorder, sources })
+        Ok(OpenHome {
+            home,
+            config,
+            store,
+            genesis,
+            kernel,
+            context,
+            recorder,
+            sources,
+        })
     }
 
     /// The rooms as sessions and turns see them.
-    pub fn house<'a>(&'a self, model: &'a str, say: &'a dyn Fn(&str)) -> House<'a> {
-        House {
+    pub fn house<'a>(&'a self, model: &'a str, say: &'a dyn Fn(&str)) -> TurnEnvironment<'a> {
+        TurnEnvironment {
             recorder: &self.recorder,
             store: &self.store,
             kernel: &self.kernel,
@@ -148,49 +173,65 @@ impl Opened {
         }
     }
 
-    /// Checks the auth key in constant time; a wrong or missing one is on record before this returns.
-    pub async fn authorize(&self) -> Result<Hash32, WireError> {
+    /// Checks the auth key in constant time; a wrong or missing one is on record before this
+    /// returns.
+    pub async fn authorize(&self) -> Result<Hash32, OpenHomeError> {
         let presented = auth_key(&self.home, &self.config);
-        let (usable, revoked): (Vec<_>, Vec<_>) =
-            self.store.auth_keys()?.into_iter().partition(|key| key.revoked_at.is_none());
+        let (usable, revoked): (Vec<_>, Vec<_>) = self
+            .store
+            .auth_keys()?
+            .into_iter()
+            .partition(|key| key.revoked_at.is_none());
         let hashes = |keys: &[AuthKeyRow]| keys.iter().map(|key| key.hash).collect::<Vec<Hash32>>();
         let (known, revoked) = (hashes(&usable), hashes(&revoked));
         let (reason, why) = match presented {
             Ok(key) => match key.find_in(&known) {
                 Some(hash) => return Ok(hash),
-                None if key.find_in(&revoked).is_some() => {
-                    ("revoked_key", "the key was revoked; use another one (gently key list)".to_owned())
-                }
-                None => ("wrong_key", "this home does not know the key; use the one it was made with".to_owned()),
+                None if key.find_in(&revoked).is_some() => (
+                    "revoked_key",
+                    "the key was revoked; use another one (gently key list)".to_owned(),
+                ),
+                None => (
+                    "wrong_key",
+                    "this home does not know the key; use the one it was made with".to_owned(),
+                ),
             },
             Err(e @ KeyError::Missing { .. }) => ("missing_key", e.to_string()),
             Err(e @ KeyError::AuthKey { .. }) => ("malformed_key", e.to_string()),
             Err(e @ KeyError::WrongPassphrase { .. }) => ("wrong_passphrase", e.to_string()),
-            Err(e @ (KeyError::NoPassphrase { .. } | KeyError::Command { .. })) => ("no_passphrase", e.to_string()),
+            Err(e @ (KeyError::NoPassphrase { .. } | KeyError::Command { .. })) => {
+                ("no_passphrase", e.to_string())
+            }
             Err(e @ KeyError::Sealed { .. }) => ("malformed_key", e.to_string()),
             Err(e) => ("unsafe_key_file", e.to_string()),
         };
         self.recorder.auth_fail(reason.to_owned(), clock()?).await?;
-        Err(WireError::Auth { reason, why })
+        Err(OpenHomeError::Auth { reason, why })
     }
 
     /// A turn's own observations: sight, and a salt.
-    pub fn gather(&self) -> Result<Seen, WireError> {
-        let action_salts = (0..2 * MAX_ACTS).map(|_| fresh_salt()).collect::<Result<_, _>>()?;
-        Ok(Seen { sight: sight(&self.home, &self.config, &self.kernel)?, salt: fresh_salt()?, action_salts })
+    pub fn gather(&self) -> Result<Observations, OpenHomeError> {
+        let action_salts = (0..2 * MAX_ACTS)
+            .map(|_| fresh_salt())
+            .collect::<Result<_, _>>()?;
+        Ok(Observations {
+            sight: sight(&self.home, &self.config, &self.kernel)?,
+            salt: fresh_salt()?,
+            action_salts,
+        })
     }
 }
 
 /// What is kept of texts, as configured.
-fn keeping(config: &Config) -> Keeping {
+fn keeping(config: &Config) -> ContentPolicy {
     match config.content {
-        Content::Sanitized => Keeping::Sanitized,
-        Content::Nothing { openings } => Keeping::Nothing { openings },
+        Content::Sanitized => ContentPolicy::Sanitized,
+        Content::Nothing { openings } => ContentPolicy::Nothing { openings },
     }
 }
 
 /// 32 bytes of the system's randomness.
-pub fn fresh_salt() -> Result<Salt, WireError> {
+pub fn fresh_salt() -> Result<Salt, OpenHomeError> {
     let mut bytes = [0; 32];
     os_random(&mut bytes)?;
     Ok(Salt::new(bytes))
@@ -201,7 +242,9 @@ pub fn tools(home: &Home, config: &Config) -> Vec<Arc<dyn Tool>> {
     let paths = home.paths();
     let (counting, comparing) = (home.clone(), home.clone());
     vec![
-        Arc::new(SysHealth { home: home.root().to_owned() }),
+        Arc::new(SysHealth {
+            home: home.root().to_owned(),
+        }),
         Arc::new(DiskUsage),
         Arc::new(ServiceStatus::new(config.units.clone())),
         Arc::new(IndexStatus {
@@ -210,7 +253,9 @@ pub fn tools(home: &Home, config: &Config) -> Vec<Arc<dyn Tool>> {
             ledger: paths.ledger(),
             log: paths.log(),
         }),
-        Arc::new(IndexChanged { compare: Arc::new(move || comparing.compared().map_err(|e| e.to_string())) }),
+        Arc::new(IndexChanged {
+            compare: Arc::new(move || comparing.compared().map_err(|e| e.to_string())),
+        }),
     ]
 }
 
@@ -218,7 +263,9 @@ pub fn tools(home: &Home, config: &Config) -> Vec<Arc<dyn Tool>> {
 ///
 /// What fails here costs nobody anything: the next comparison then says that a file changed.
 pub fn note_files() {
-    let home = home_path().ok().and_then(|path| Home::open(&path).ok().flatten());
+    let home = home_path()
+        .ok()
+        .and_then(|path| Home::open(&path).ok().flatten());
     if let (Some(home), Ok(now)) = (home, clock()) {
         let _ = home.note_files(now);
         home.note_log();
@@ -226,40 +273,56 @@ pub fn note_files() {
 }
 
 /// What signs, as configured.
-pub fn signer(home: &Home, config: &Config) -> Result<Signer, WireError> {
+pub fn signer(home: &Home, config: &Config) -> Result<Signer, OpenHomeError> {
     let socket = env(SOCKET_ENV).map(PathBuf::from);
     Ok(home.signer(config.signer, socket.as_deref())?)
 }
 
 /// What each observational tool shows now.
-pub fn sight(home: &Home, config: &Config, kernel: &Kernel) -> Result<BTreeMap<String, SightEntry>, WireError> {
+pub fn sight(
+    home: &Home,
+    config: &Config,
+    kernel: &Kernel,
+) -> Result<BTreeMap<String, SightEntry>, OpenHomeError> {
     Ok(observe_all(&tools(home, config), kernel.tools(), clock()?))
 }
 
-/// Puts the next signing key in place, when a rotation is on record whose process died before it did.
-pub fn finish_rotation(home: &Home) -> Result<(), WireError> {
+/// Puts the next signing key in place, when a rotation is on record whose process died before it
+/// did.
+pub fn finish_rotation(home: &Home) -> Result<(), OpenHomeError> {
     if home.rotation_is_begun() {
-        let in_force = Sqlite::open_read_only(&home.paths().database())?.head()?.signer;
+        let in_force = Sqlite::open_read_only(&home.paths().database())?
+            .head()?
+            .signer;
         home.finish_rotation(&in_force)?;
     }
     Ok(())
 }
 
 /// Fails on a read-only disk, which the database itself tells only as "unable to open".
-fn writable(database: &Path) -> Result<(), WireError> {
+fn writable(database: &Path) -> Result<(), OpenHomeError> {
     let opened = std::fs::OpenOptions::new().write(true).open(database);
-    opened.map(drop).map_err(|e| WireError::ReadOnly { path: database.to_owned(), reason: e.to_string() })
+    opened.map(drop).map_err(|e| OpenHomeError::ReadOnly {
+        path: database.to_owned(),
+        reason: e.to_string(),
+    })
 }
 
 /// How block sources have to agree.
-pub fn policy(config: &Config) -> Policy {
-    Policy { quorum: config.anchor.quorum.map_or(Quorum::All, Quorum::Of), deadline: config.anchor.deadline }
+pub fn policy(config: &Config) -> AgreementPolicy {
+    AgreementPolicy {
+        quorum: config.anchor.quorum.map_or(Quorum::All, Quorum::Of),
+        deadline: config.anchor.deadline,
+    }
 }
 
 /// How the configured nodes know us: by their cookie file, or by a user and a variable's password.
-fn node_auth(config: &Config, address: &str) -> Result<Auth, WireError> {
+fn node_auth(config: &Config, address: &str) -> Result<Auth, OpenHomeError> {
     let anchor = &config.anchor;
-    let fault = |why: String| WireError::NodeAuth { address: address.to_owned(), why };
+    let fault = |why: String| OpenHomeError::NodeAuth {
+        address: address.to_owned(),
+        why,
+    };
     match (&anchor.bitcoind_cookie, &anchor.bitcoind_user) {
         (Some(path), None) => Ok(Auth::CookieFile(path.clone())),
         (None, Some(user)) => {
@@ -281,7 +344,10 @@ fn node_auth(config: &Config, address: &str) -> Result<Auth, WireError> {
 }
 
 /// The block sources of a configuration: file, nodes, explorers; none in mode `off`.
-pub fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSource>>, WireError> {
+pub fn sources(
+    config: &Config,
+    network: Network,
+) -> Result<Vec<Box<dyn BlockSource>>, OpenHomeError> {
     let mut sources: Vec<Box<dyn BlockSource>> = Vec::new();
     if config.anchor.mode == AnchorMode::Off {
         return Ok(sources);
@@ -299,14 +365,25 @@ pub fn sources(config: &Config, network: Network) -> Result<Vec<Box<dyn BlockSou
 }
 
 /// The nodes of a configuration, whatever its mode.
-pub fn nodes(config: &Config, network: Network) -> Result<Vec<Bitcoind>, WireError> {
-    let node = |address: &String| Ok(Bitcoind::new(address, network, node_auth(config, address)?)?);
+pub fn nodes(config: &Config, network: Network) -> Result<Vec<Bitcoind>, OpenHomeError> {
+    let node = |address: &String| {
+        Ok(Bitcoind::new(
+            address,
+            network,
+            node_auth(config, address)?,
+        )?)
+    };
     config.anchor.bitcoind.iter().map(node).collect()
 }
 
 /// The explorers of a configuration, whatever its mode.
-pub fn explorers(config: &Config, network: Network) -> Result<Vec<Esplora>, WireError> {
-    config.anchor.esplora.iter().map(|address| Ok(Esplora::new(address, network)?)).collect()
+pub fn explorers(config: &Config, network: Network) -> Result<Vec<Esplora>, OpenHomeError> {
+    config
+        .anchor
+        .esplora
+        .iter()
+        .map(|address| Ok(Esplora::new(address, network)?))
+        .collect()
 }
 
 #[cfg(test)]
@@ -318,9 +395,21 @@ mod tests {
     #[test]
     fn a_clock_outside_the_format_is_refused_and_nothing_panics() {
         let year_10000 = UNIX_EPOCH + Duration::from_secs(253_402_300_800);
-        assert_eq!(seconds_at(year_10000 - Duration::from_secs(1)).unwrap().to_string(), "9999-12-31T23:59:59Z");
-        for wrong in [UNIX_EPOCH - Duration::from_nanos(1), UNIX_EPOCH - Duration::from_secs(1 << 33), year_10000] {
-            assert!(matches!(seconds_at(wrong), Err(WireError::Clock)), "{wrong:?}");
+        assert_eq!(
+            seconds_at(year_10000 - Duration::from_secs(1))
+                .unwrap()
+                .to_string(),
+            "9999-12-31T23:59:59Z"
+        );
+        for wrong in [
+            UNIX_EPOCH - Duration::from_nanos(1),
+            UNIX_EPOCH - Duration::from_secs(1 << 33),
+            year_10000,
+        ] {
+            assert!(
+                matches!(seconds_at(wrong), Err(OpenHomeError::Clock)),
+                "{wrong:?}"
+            );
         }
     }
 }

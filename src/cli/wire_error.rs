@@ -18,7 +18,7 @@ use super::find::FindError;
 
 /// Why the house could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum WireError {
+pub enum OpenHomeError {
     /// The home.
     #[error(transparent)]
     Home(#[from] HomeError),
@@ -106,7 +106,9 @@ pub enum WireError {
         reason: String,
     },
     /// Nobody could be told to stop.
-    #[error("the system does not let gently listen to signals ({reason}), so that a turn could not be interrupted")]
+    #[error(
+        "the system does not let gently listen to signals ({reason}), so that a turn could not be interrupted"
+    )]
     Signals {
         /// The system's words.
         reason: String,

@@ -4,27 +4,30 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table};
 
-use crate::anchor::witness::Witness;
+use crate::anchor::witness::WitnessClient;
 use crate::config::witnesses::{WITNESS, is_witness_name, name_rule, read_key};
 use crate::config::{Config, ConfigError, Witnesses};
 use crate::home::Home;
 use crate::record::note::{KeyKind, VerifierKey};
-use crate::record::policy::{self, Policy};
+use crate::record::policy::{self, WitnessPolicy};
 use crate::record::time::Seconds;
 use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, WitnessState};
-use crate::witness::{Asked, Outcome, Said, Terms, WitnessError, ask, newest_head};
+use crate::store::{ReadStore, WitnessState};
+use crate::witness::{
+    RoundOptions, RoundResult, WitnessError, WitnessOutcome, WitnessStatement, ask, newest_head,
+};
 
 use super::config::edit;
-use super::heads::Words;
-use super::wire::{self, WireError};
+use super::heads::HeadReport;
+use super::wire::{self, OpenHomeError};
 use super::{COULD_NOT, FINE, NEGATIVE, could_not, print, say};
 
 /// What there is to do with witnesses.
 #[derive(Debug, Subcommand)]
 pub enum WitnessCommand {
-    /// Have a witness cosign tree heads from now on; it is asked with the next one, or by `witness ask`
+    /// Have a witness cosign tree heads from now on; it is asked with the next one, or by `witness
+    /// ask`
     Add {
         /// What to call it
         #[arg(value_parser = name)]
@@ -34,30 +37,39 @@ pub enum WitnessCommand {
         /// Its submission prefix: https://…, or http:// on loopback
         url: String,
     },
-    /// List witnesses and what each cosigned last, and what their operators need to know of this log
+    /// List witnesses and what each cosigned last, and what their operators need to know of this
+    /// log
     List,
     /// Ask a witness no more; what it cosigned stays
     Remove {
         /// Its name
         name: String,
     },
-    /// Ask the witnesses now; exit 0 when enough cosigned, 1 when one holds another history, 2 when not enough did
+    /// Ask the witnesses now; exit 0 when enough cosigned, 1 when one holds another history, 2 when
+    /// not enough did
     Ask,
 }
 
 impl WitnessCommand {
     /// Whether it changes gently.toml.
     pub const fn writes(&self) -> bool {
-        matches!(self, WitnessCommand::Add { .. } | WitnessCommand::Remove { .. })
+        matches!(
+            self,
+            WitnessCommand::Add { .. } | WitnessCommand::Remove { .. }
+        )
     }
 }
 
 fn name(text: &str) -> Result<String, String> {
-    if is_witness_name(text) { Ok(text.to_owned()) } else { Err(name_rule()) }
+    if is_witness_name(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(name_rule())
+    }
 }
 
 /// Runs one of the verbs.
-pub async fn run(command: WitnessCommand, json: bool) -> Result<u8, WireError> {
+pub async fn run(command: WitnessCommand, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     let config = Config::load(home.root(), &wire::env)?;
     match command {
@@ -68,19 +80,33 @@ pub async fn run(command: WitnessCommand, json: bool) -> Result<u8, WireError> {
     }
 }
 
-fn add(home: &Home, config: &Config, (name, vkey, url): (&str, &str, &str), json: bool) -> Result<u8, WireError> {
+fn add(
+    home: &Home,
+    config: &Config,
+    (name, vkey, url): (&str, &str, &str),
+    json: bool,
+) -> Result<u8, OpenHomeError> {
     let key = match read_key(vkey) {
         Ok(key) => key,
-        Err(why) => return Ok(could_not(&format!("'{vkey}' is no key of a witness: {why}"), json)),
+        Err(why) => {
+            return Ok(could_not(
+                &format!("'{vkey}' is no key of a witness: {why}"),
+                json,
+            ));
+        }
     };
     let named = &config.witness.named;
-    let same_key = named.iter().find(|(_, known)| known.key.key == key.key).map(|(name, _)| name);
+    let same_key = named
+        .iter()
+        .find(|(_, known)| known.key.key == key.key)
+        .map(|(name, _)| name);
     if let Some(known) = same_key.or(named.get_key_value(name).map(|(name, _)| name)) {
-        let why =
-            format!("'{known}' is there already: gently witness list; to change it: gently witness remove {known}");
+        let why = format!(
+            "'{known}' is there already: gently witness list; to change it: gently witness remove {known}"
+        );
         return Ok(could_not(&why, json));
     }
-    if let Err(fault) = Witness::new(name, key.clone(), url) {
+    if let Err(fault) = WitnessClient::new(name, key.clone(), url) {
         return Ok(could_not(&fault.to_string(), json));
     }
     let (vkey, url) = (key.print(), url.trim_end_matches('/'));
@@ -100,25 +126,35 @@ fn add(home: &Home, config: &Config, (name, vkey, url): (&str, &str, &str), json
 
 /// Writes `[witness.NAME]`, in whichever form the file has `[witness]`.
 fn put(document: &mut DocumentMut, name: &str, vkey: &str, url: &str) {
-    let section = document.entry(WITNESS).or_insert_with(|| Item::Table(Table::new()));
+    let section = document
+        .entry(WITNESS)
+        .or_insert_with(|| Item::Table(Table::new()));
     let mut fields = Table::new();
     fields.insert("key", toml_edit::value(vkey));
     fields.insert("url", toml_edit::value(url));
     match section {
         Item::Table(section) => _ = section.insert(name, Item::Table(fields)),
         other => {
-            let Some(section) = other.as_table_like_mut() else { return };
+            let Some(section) = other.as_table_like_mut() else {
+                return;
+            };
             section.insert(name, Item::Value(fields.into_inline_table().into()));
         }
     }
 }
 
-fn remove(home: &Home, config: &Config, name: &str, json: bool) -> Result<u8, WireError> {
+fn remove(home: &Home, config: &Config, name: &str, json: bool) -> Result<u8, OpenHomeError> {
     let Some(known) = config.witness.named.get(name) else {
         let names: Vec<&str> = config.witness.named.keys().map(String::as_str).collect();
-        let there =
-            if names.is_empty() { "there is none".to_owned() } else { format!("there are: {}", names.join(", ")) };
-        return Ok(could_not(&format!("no witness is called '{name}'; {there}"), json));
+        let there = if names.is_empty() {
+            "there is none".to_owned()
+        } else {
+            format!("there are: {}", names.join(", "))
+        };
+        return Ok(could_not(
+            &format!("no witness is called '{name}'; {there}"),
+            json,
+        ));
     };
     edit(home.root(), &|document| {
         if let Some(section) = document.get_mut(WITNESS).and_then(Item::as_table_like_mut) {
@@ -130,7 +166,10 @@ fn remove(home: &Home, config: &Config, name: &str, json: bool) -> Result<u8, Wi
         say(&hopeless(left, config.witness.quorum));
     }
     if json {
-        return Ok(print(&format!("{}\n", json!({"name": name, "key": known.key.print(), "removed": true}))));
+        return Ok(print(&format!(
+            "{}\n",
+            json!({"name": name, "key": known.key.print(), "removed": true})
+        )));
     }
     Ok(print(&format!("{name}  removed\n")))
 }
@@ -143,19 +182,28 @@ pub fn hopeless(here: usize, quorum: usize) -> String {
     )
 }
 
-/// What a witness, or the policy of a verifier, knows this log by: its origin and the key that signs now.
-fn log_key(home: &Home) -> Result<VerifierKey, WireError> {
+/// What a witness, or the policy of a verifier, knows this log by: its origin and the key that
+/// signs now.
+fn log_key(home: &Home) -> Result<VerifierKey, OpenHomeError> {
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
-    Ok(VerifierKey { name: genesis.origin, kind: KeyKind::Log, key: store.head()?.signer })
+    Ok(VerifierKey {
+        name: genesis.origin,
+        kind: KeyKind::Log,
+        key: store.head()?.signer,
+    })
 }
 
 /// The log's key for the operators of witnesses; none without a witness.
-pub fn hand_over(home: &Home, config: &Config) -> Result<Option<String>, WireError> {
-    if config.witness.named.is_empty() { Ok(None) } else { Ok(Some(log_key(home)?.print())) }
+pub fn hand_over(home: &Home, config: &Config) -> Result<Option<String>, OpenHomeError> {
+    if config.witness.named.is_empty() {
+        Ok(None)
+    } else {
+        Ok(Some(log_key(home)?.print()))
+    }
 }
 
-fn list(home: &Home, config: &Config, json: bool) -> Result<u8, WireError> {
+fn list(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_read_only(&home.paths().database())?;
     let (log, states) = (log_key(home)?, store.witness_states()?);
     let head = newest_head(&store)?.map(|head| head.note.size);
@@ -179,9 +227,18 @@ fn list(home: &Home, config: &Config, json: bool) -> Result<u8, WireError> {
         return Ok(print(&format!("{facts}\n")));
     }
     let width = named.keys().map(String::len).max().unwrap_or(0);
-    let mut out = format!("log {}\nkey {}\nquorum {quorum} of {}\n", log.name, log.print(), named.len());
+    let mut out = format!(
+        "log {}\nkey {}\nquorum {quorum} of {}\n",
+        log.name,
+        log.print(),
+        named.len()
+    );
     for (name, witness) in named {
-        out.push_str(&format!("{name:width$}  {}  {}\n", witness.url, state_words(state_of(&witness.key), head)));
+        out.push_str(&format!(
+            "{name:width$}  {}  {}\n",
+            witness.url,
+            state_words(state_of(&witness.key), head)
+        ));
     }
     if named.is_empty() {
         say("no witness is configured: gently witness add NAME VKEY URL");
@@ -193,7 +250,9 @@ fn list(home: &Home, config: &Config, json: bool) -> Result<u8, WireError> {
 
 /// `cosigned 58 of 58 lines at 2026-…`, and what was wrong since.
 pub fn state_words(state: Option<&WitnessState>, head: Option<u64>) -> String {
-    let Some(state) = state else { return "not asked yet".to_owned() };
+    let Some(state) = state else {
+        return "not asked yet".to_owned();
+    };
     let all = head.map_or("no tree head".to_owned(), |lines| format!("{lines} lines"));
     let cosigned = match (state.lines, state.cosigned_at) {
         (0, _) => "has cosigned nothing".to_owned(),
@@ -206,12 +265,16 @@ pub fn state_words(state: Option<&WitnessState>, head: Option<u64>) -> String {
     }
 }
 
-async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, WireError> {
+async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHomeError> {
     if config.witness.named.is_empty() {
-        return Ok(could_not("no witness is configured: gently witness add NAME VKEY URL", json));
+        return Ok(could_not(
+            "no witness is configured: gently witness add NAME VKEY URL",
+            json,
+        ));
     }
     let mut store = Sqlite::open(&home.paths().database())?;
-    let Some(asked) = round(&mut store, &home.paths(), &config.witness, wire::clock()?).await? else {
+    let Some(asked) = round(&mut store, &home.paths(), &config.witness, wire::clock()?).await?
+    else {
         let why = "there is no tree head yet, and nothing to ask about: the first one comes with gently session close";
         return Ok(could_not(why, json));
     };
@@ -224,13 +287,31 @@ async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, WireErr
         print(&format!("{}\n", facts(&asked)));
         return Ok(code);
     }
-    let width = asked.outcomes.iter().map(|outcome| outcome.name.len()).max().unwrap_or(0);
-    let line = |outcome: &Outcome| {
-        let mark = if outcome.said.is_finding() { "FINDING: " } else { "" };
-        format!("{:width$}  {:>5} ms  {mark}{}\n", outcome.name, outcome.elapsed.as_millis(), outcome.said)
+    let width = asked
+        .outcomes
+        .iter()
+        .map(|outcome| outcome.name.len())
+        .max()
+        .unwrap_or(0);
+    let line = |outcome: &WitnessOutcome| {
+        let mark = if outcome.said.is_finding() {
+            "FINDING: "
+        } else {
+            ""
+        };
+        format!(
+            "{:width$}  {:>5} ms  {mark}{}\n",
+            outcome.name,
+            outcome.elapsed.as_millis(),
+            outcome.said
+        )
     };
     let (size, root) = (asked.head.note.size, asked.head.note.root);
-    let last = format!("{} of {} needed cosignatures of {size} lines, root {root}\n", asked.cosigned(), asked.quorum);
+    let last = format!(
+        "{} of {} needed cosignatures of {size} lines, root {root}\n",
+        asked.cosigned(),
+        asked.quorum
+    );
     print(&(asked.outcomes.iter().map(line).collect::<String>() + &last));
     if !asked.is_enough() {
         say(&not_enough(&asked, config));
@@ -238,7 +319,7 @@ async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, WireErr
     Ok(code)
 }
 
-fn not_enough(asked: &Asked, config: &Config) -> String {
+fn not_enough(asked: &RoundResult, config: &Config) -> String {
     let (here, quorum) = (config.witness.named.len(), asked.quorum);
     if here < quorum {
         hopeless(here, quorum)
@@ -253,67 +334,105 @@ async fn round(
     paths: &Paths,
     config: &Witnesses,
     now: Seconds,
-) -> Result<Option<Asked>, WitnessError> {
+) -> Result<Option<RoundResult>, WitnessError> {
     let (mut able, mut unable) = (Vec::new(), Vec::new());
     for (name, witness) in &config.named {
-        match Witness::new(name, witness.key.clone(), &witness.url) {
+        match WitnessClient::new(name, witness.key.clone(), &witness.url) {
             Ok(witness) => able.push(witness),
             Err(fault) => unable.push((name.clone(), fault)),
         }
     }
-    let terms = Terms { quorum: config.quorum, deadline: config.deadline };
+    let terms = RoundOptions {
+        quorum: config.quorum,
+        deadline: config.deadline,
+    };
     let asked = ask(store, paths, &able, terms, now).await?;
     Ok(asked.map(|mut asked| {
-        asked.outcomes.extend(unable.into_iter().map(|(name, fault)| Outcome {
-            name,
-            said: Said::Fault(fault),
-            asked: true,
-            elapsed: std::time::Duration::ZERO,
-        }));
+        asked
+            .outcomes
+            .extend(unable.into_iter().map(|(name, fault)| WitnessOutcome {
+                name,
+                said: WitnessStatement::Fault(fault),
+                asked: true,
+                elapsed: std::time::Duration::ZERO,
+            }));
         asked
     }))
 }
 
 /// Asks about a tree head that is new to a witness, at the end of a command that may have made one.
 ///
-/// Nobody is contacted when no witness is configured, or when all were asked about the newest tree head already.
-/// What is wrong costs the command nothing: it is said, and asked again with the next tree head.
-pub async fn after(home: &Home, config: &Config) -> Words {
+/// Nobody is contacted when no witness is configured, or when all were asked about the newest tree
+/// head already. What is wrong costs the command nothing: it is said, and asked again with the next
+/// tree head.
+pub async fn after(home: &Home, config: &Config) -> HeadReport {
     if config.witness.named.is_empty() {
-        return Words::default();
+        return HeadReport::default();
     }
     match if_new(home, config).await {
-        Ok(None) => Words::default(),
-        Ok(Some(asked)) => Words { lines: told(&asked, config), facts: facts(&asked) },
-        Err(error) => Words::failed(format!("witnesses could not be asked: {error}"), &error.to_string()),
+        Ok(None) => HeadReport::default(),
+        Ok(Some(asked)) => HeadReport {
+            lines: told(&asked, config),
+            facts: facts(&asked),
+        },
+        Err(error) => HeadReport::failed(
+            format!("witnesses could not be asked: {error}"),
+            &error.to_string(),
+        ),
     }
 }
 
-async fn if_new(home: &Home, config: &Config) -> Result<Option<Asked>, WireError> {
+async fn if_new(home: &Home, config: &Config) -> Result<Option<RoundResult>, OpenHomeError> {
     let mut store = Sqlite::open(&home.paths().database())?;
-    let Some(head) = newest_head(&store)? else { return Ok(None) };
+    let Some(head) = newest_head(&store)? else {
+        return Ok(None);
+    };
     let states = store.witness_states()?;
     let is_new = |key: &VerifierKey| {
-        states.iter().find(|state| state.vkey == key.print()).is_none_or(|state| state.asked_lines < head.note.size)
+        states
+            .iter()
+            .find(|state| state.vkey == key.print())
+            .is_none_or(|state| state.asked_lines < head.note.size)
     };
-    if !config.witness.named.values().any(|witness| is_new(&witness.key)) {
+    if !config
+        .witness
+        .named
+        .values()
+        .any(|witness| is_new(&witness.key))
+    {
         return Ok(None);
     }
     Ok(round(&mut store, &home.paths(), &config.witness, wire::clock()?).await?)
 }
 
-/// One line when all is well; else one for each witness that did not cosign, and what follows from it.
-fn told(asked: &Asked, config: &Config) -> Vec<String> {
+/// One line when all is well; else one for each witness that did not cosign, and what follows from
+/// it.
+fn told(asked: &RoundResult, config: &Config) -> Vec<String> {
     let size = asked.head.note.size;
     let mut lines = Vec::new();
-    for outcome in asked.outcomes.iter().filter(|outcome| !outcome.said.is_cosigned()) {
-        let mark = if outcome.said.is_finding() { "FINDING: " } else { "" };
+    for outcome in asked
+        .outcomes
+        .iter()
+        .filter(|outcome| !outcome.said.is_cosigned())
+    {
+        let mark = if outcome.said.is_finding() {
+            "FINDING: "
+        } else {
+            ""
+        };
         lines.push(format!("{mark}witness {}: {}", outcome.name, outcome.said));
     }
-    let names: Vec<&str> =
-        asked.outcomes.iter().filter(|o| o.said.is_cosigned()).map(|outcome| outcome.name.as_str()).collect();
+    let names: Vec<&str> = asked
+        .outcomes
+        .iter()
+        .filter(|o| o.said.is_cosigned())
+        .map(|outcome| outcome.name.as_str())
+        .collect();
     if asked.is_enough() {
-        lines.push(format!("cosigned by {}: the tree head of {size} lines", names.join(", ")));
+        lines.push(format!(
+            "cosigned by {}: the tree head of {size} lines",
+            names.join(", ")
+        ));
     } else {
         let (cosigned, quorum) = (asked.cosigned(), asked.quorum);
         lines.push(format!(
@@ -325,9 +444,13 @@ fn told(asked: &Asked, config: &Config) -> Vec<String> {
     lines
 }
 
-fn facts(asked: &Asked) -> Value {
+fn facts(asked: &RoundResult) -> Value {
     let each = asked.outcomes.iter().map(|outcome| {
-        let at = if let Said::Cosigned { at } = &outcome.said { *at } else { None };
+        let at = if let WitnessStatement::Cosigned { at } = &outcome.said {
+            *at
+        } else {
+            None
+        };
         json!({
             "name": outcome.name, "cosigned": outcome.said.is_cosigned(), "asked": outcome.asked,
             "cosigned_at": at.map(|at| at.to_string()), "finding": outcome.said.is_finding(),
@@ -342,8 +465,9 @@ fn facts(asked: &Asked) -> Value {
     })
 }
 
-/// What this home's owner believes: as many of the configured witnesses as the quorum says; none without any.
-pub fn own_policy(home: &std::path::Path) -> Result<Option<Policy>, ConfigError> {
+/// What this home's owner believes: as many of the configured witnesses as the quorum says; none
+/// without any.
+pub fn own_policy(home: &std::path::Path) -> Result<Option<WitnessPolicy>, ConfigError> {
     let config = Config::load(home, &wire::env)?;
     let Witnesses { quorum, named, .. } = config.witness;
     let witness = |(name, witness): (String, crate::config::ConfiguredWitness)| policy::Witness {
@@ -351,5 +475,6 @@ pub fn own_policy(home: &std::path::Path) -> Result<Option<Policy>, ConfigError>
         key: witness.key,
         url: Some(witness.url),
     };
-    Ok((!named.is_empty()).then(|| Policy::of(named.into_iter().map(witness).collect(), quorum)))
+    Ok((!named.is_empty())
+        .then(|| WitnessPolicy::of(named.into_iter().map(witness).collect(), quorum)))
 }

@@ -28,8 +28,8 @@ use std::{fs, io};
 use crate::record::block::Network;
 
 pub use error::ConfigError;
-pub use named::{Named, is_alias};
-pub use settings::{Settings, Source};
+pub use named::{NamedTables, is_alias};
+pub use settings::{Settings, ValueSource};
 pub use witnesses::ConfiguredWitness;
 
 use crate::record::params::Params;
@@ -54,10 +54,11 @@ pub const GENESIS: &str = include_str!("../../genesis/gently.toml");
 
 /// The file that the home of a network's ledger starts from: the explorers are those of its chain.
 ///
-/// A regtest chain is its owner's alone, and no explorer has it. Public calendars write into mainnet only, so the
-/// ledgers of other chains start with none.
+/// A regtest chain is its owner's alone, and no explorer has it. Public calendars write into
+/// mainnet only, so the ledgers of other chains start with none.
 pub fn genesis_file(network: Network) -> String {
-    const ESPLORA: &str = r#"esplora = ["https://blockstream.info/api", "https://mempool.space/api"]"#;
+    const ESPLORA: &str =
+        r#"esplora = ["https://blockstream.info/api", "https://mempool.space/api"]"#;
     let of_network = match network {
         Network::Bitcoin => ESPLORA,
         Network::Testnet4 => r#"esplora = ["https://mempool.space/testnet4/api"]"#,
@@ -68,8 +69,13 @@ pub fn genesis_file(network: Network) -> String {
     if network == Network::Bitcoin {
         return file;
     }
-    let no_calendars =
-        |line: &str| if line.starts_with("calendars = ") { "calendars = []\n".to_owned() } else { format!("{line}\n") };
+    let no_calendars = |line: &str| {
+        if line.starts_with("calendars = ") {
+            "calendars = []\n".to_owned()
+        } else {
+            format!("{line}\n")
+        }
+    };
     file.lines().map(no_calendars).collect()
 }
 
@@ -80,14 +86,15 @@ pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Where blocks are from.
-    pub anchor: Anchor,
+    pub anchor: AnchorSettings,
     /// Who is sent heads of the log.
     pub ots: Ots,
     /// Who answers.
-    pub model: Model,
+    pub model: ModelSettings,
     /// How sessions are kept.
-    pub session: Session,
-    /// `[context] refs`: `none`, or `last:N`; unset, `context.json` decides whether there is anything to expand.
+    pub session: SessionSettings,
+    /// `[context] refs`: `none`, or `last:N`; unset, `context.json` decides whether there is
+    /// anything to expand.
     pub refs: Option<String>,
     /// `[sight] units`: systemd units that may be looked at.
     pub units: Vec<String>,
@@ -111,7 +118,7 @@ pub struct Config {
 
 /// `[anchor]`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Anchor {
+pub struct AnchorSettings {
     /// Whether sources are asked at all.
     pub mode: AnchorMode,
     /// Addresses of explorers, without a slash at the end.
@@ -154,7 +161,7 @@ pub enum AnchorMode {
 
 /// `[model]`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Model {
+pub struct ModelSettings {
     /// `auto`, a full id such as `ollama/NAME`, or an alias.
     pub default: String,
     /// Where an `openai/` model's server is, without a slash at the end.
@@ -178,12 +185,12 @@ pub struct Model {
     /// What is sent beside the question.
     pub params: Params,
     /// Aliases and prices.
-    pub named: Named,
+    pub named: NamedTables,
 }
 
 /// `[session]`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
+pub struct SessionSettings {
     /// A session idle for longer is closed before the next prompt.
     pub idle: Duration,
     /// Public in the ledger; empty when the kernel's word holds.
@@ -219,12 +226,20 @@ impl Config {
         if self.anchor.mode == AnchorMode::Off {
             return Vec::new();
         }
-        [self.anchor.bitcoind.as_slice(), self.anchor.esplora.as_slice()].concat()
+        [
+            self.anchor.bitcoind.as_slice(),
+            self.anchor.esplora.as_slice(),
+        ]
+        .concat()
     }
 
     /// Who is sent heads of the log; nobody in mode `off`, which contacts nobody.
     pub fn calendars(&self) -> &[String] {
-        if self.anchor.mode == AnchorMode::Off { &[] } else { &self.ots.calendars }
+        if self.anchor.mode == AnchorMode::Off {
+            &[]
+        } else {
+            &self.ots.calendars
+        }
     }
 
     /// The same on a machine that a kernel calls so: what the configuration says of it wins.
@@ -238,34 +253,67 @@ impl Config {
     /// Reads the configuration of a home; a missing file means the defaults.
     pub fn load(home: &Path, environment: Environment<'_>) -> Result<Self, ConfigError> {
         let path = home.join(FILE);
-        let settings =
-            Settings::read(&file_text(&path)?.unwrap_or_default(), &path.display().to_string(), environment)?;
+        let settings = Settings::read(
+            &file_text(&path)?.unwrap_or_default(),
+            &path.display().to_string(),
+            environment,
+        )?;
         Ok(Self::from_settings(&settings, home))
     }
 
     /// The plain values of some settings; relative paths start at the home.
     pub fn from_settings(settings: &Settings, home: &Path) -> Self {
-        let text = |name| settings.text(name).expect("the table gives this key a text").to_owned();
-        let number = |name| settings.number(name).expect("the table gives this key a number");
+        let text = |name| {
+            settings
+                .text(name)
+                .expect("the table gives this key a text")
+                .to_owned()
+        };
+        let number = |name| {
+            settings
+                .number(name)
+                .expect("the table gives this key a number")
+        };
         let address = |url: &str| url.trim_end_matches('/').to_owned();
         Config {
-            anchor: Anchor {
-                mode: if text("anchor.mode") == "off" { AnchorMode::Off } else { AnchorMode::Auto },
-                esplora: settings.list("anchor.esplora").iter().map(|url| address(url)).collect(),
+            anchor: AnchorSettings {
+                mode: if text("anchor.mode") == "off" {
+                    AnchorMode::Off
+                } else {
+                    AnchorMode::Auto
+                },
+                esplora: settings
+                    .list("anchor.esplora")
+                    .iter()
+                    .map(|url| address(url))
+                    .collect(),
                 headers: settings.text("anchor.headers").map(|path| home.join(path)),
-                bitcoind: settings.list("anchor.bitcoind").iter().map(|url| address(url)).collect(),
-                bitcoind_cookie: settings.text("anchor.bitcoind_cookie").map(|path| home.join(path)),
+                bitcoind: settings
+                    .list("anchor.bitcoind")
+                    .iter()
+                    .map(|url| address(url))
+                    .collect(),
+                bitcoind_cookie: settings
+                    .text("anchor.bitcoind_cookie")
+                    .map(|path| home.join(path)),
                 bitcoind_user: settings.text("anchor.bitcoind_user").map(str::to_owned),
                 bitcoind_password_env: text("anchor.bitcoind_password_env"),
-                quorum: settings.number("anchor.quorum").and_then(|count| usize::try_from(count).ok()),
+                quorum: settings
+                    .number("anchor.quorum")
+                    .and_then(|count| usize::try_from(count).ok()),
                 look_again: Duration::from_secs(number("anchor.look_again_s")),
                 deadline: Duration::from_millis(number("anchor.deadline_ms")),
             },
             ots: Ots {
-                calendars: settings.list("ots.calendars").iter().map(|url| address(url)).collect(),
-                quorum: usize::try_from(number("ots.quorum")).expect("the table's range fits usize"),
+                calendars: settings
+                    .list("ots.calendars")
+                    .iter()
+                    .map(|url| address(url))
+                    .collect(),
+                quorum: usize::try_from(number("ots.quorum"))
+                    .expect("the table's range fits usize"),
             },
-            model: Model {
+            model: ModelSettings {
                 default: text("model.default"),
                 base_url: address(&text("model.base_url")),
                 timeout: Duration::from_secs(number("model.timeout_s")),
@@ -280,32 +328,49 @@ impl Config {
                     expect: None,
                     max_tokens: settings.number("model.max_tokens"),
                     seed: settings.number("model.seed"),
-                    system: settings.text("model.system").filter(|t| !t.trim().is_empty()).map(str::to_owned),
-                    temperature: settings.text("model.temperature").and_then(|t| t.parse().ok()),
+                    system: settings
+                        .text("model.system")
+                        .filter(|t| !t.trim().is_empty())
+                        .map(str::to_owned),
+                    temperature: settings
+                        .text("model.temperature")
+                        .and_then(|t| t.parse().ok()),
                 },
                 named: settings.named().clone(),
             },
-            session: Session {
+            session: SessionSettings {
                 idle: Duration::from_secs(60 * number("session.idle_minutes")),
-                host_role: settings.text("session.host_role").unwrap_or_default().to_owned(),
+                host_role: settings
+                    .text("session.host_role")
+                    .unwrap_or_default()
+                    .to_owned(),
             },
             refs: settings.text("context.refs").map(str::to_owned),
             units: settings.list("sight.units").to_vec(),
             content_days: settings.number("retention.content_days"),
             content: match settings.text("store.content") {
-                Some("none") => Content::Nothing { openings: settings.flag("store.openings").unwrap_or(true) },
+                Some("none") => Content::Nothing {
+                    openings: settings.flag("store.openings").unwrap_or(true),
+                },
                 _ => Content::Sanitized,
             },
-            rules: settings.list("sanitize.rules").iter().map(|path| home.join(path)).collect(),
+            rules: settings
+                .list("sanitize.rules")
+                .iter()
+                .map(|path| home.join(path))
+                .collect(),
             allow: settings.list("sanitize.allow").to_vec(),
             optional: settings.list("sanitize.optional").to_vec(),
             witness: Witnesses {
-                quorum: usize::try_from(number("witness.quorum")).expect("the table's range fits usize"),
+                quorum: usize::try_from(number("witness.quorum"))
+                    .expect("the table's range fits usize"),
                 deadline: Duration::from_millis(number("witness.deadline_ms")),
                 named: settings.named().witnesses.clone(),
             },
             signer: match settings.text("keys.signer") {
-                Some("agent") => SignedBy::Agent { wait: Duration::from_secs(number("keys.agent_wait_s")) },
+                Some("agent") => SignedBy::Agent {
+                    wait: Duration::from_secs(number("keys.agent_wait_s")),
+                },
                 _ => SignedBy::File,
             },
             passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
@@ -318,7 +383,11 @@ pub(crate) fn file_text(path: &Path) -> Result<Option<String>, ConfigError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(ConfigError::Io { doing: "read", path: path.to_owned(), source }),
+        Err(source) => Err(ConfigError::Io {
+            doing: "read",
+            path: path.to_owned(),
+            source,
+        }),
     }
 }
 
@@ -338,15 +407,26 @@ mod tests {
     fn the_file_of_a_new_home_gives_exactly_the_defaults() {
         let home = Path::new("/home");
         let (written, defaults) = (read(GENESIS).unwrap(), read("").unwrap());
-        assert_eq!(Config::from_settings(&written, home), Config::from_settings(&defaults, home));
+        assert_eq!(
+            Config::from_settings(&written, home),
+            Config::from_settings(&defaults, home)
+        );
         for key in table::KEYS {
             let (section, name) = key.parts();
             let after = GENESIS.split_once(&format!("\n[{section}]\n")).unwrap().1;
             let own = after.split("\n[").next().unwrap();
-            let lines = own.lines().filter(|l| l.trim_start_matches("# ").starts_with(&format!("{name} = ")));
+            let lines = own.lines().filter(|l| {
+                l.trim_start_matches("# ")
+                    .starts_with(&format!("{name} = "))
+            });
             assert_eq!(lines.count(), 1, "{} is not shown once", key.name);
             if key.default_value().is_some() {
-                assert_eq!(written.get(key.name).unwrap().1, Source::File, "{}", key.name);
+                assert_eq!(
+                    written.get(key.name).unwrap().1,
+                    ValueSource::File,
+                    "{}",
+                    key.name
+                );
             }
         }
     }
@@ -354,10 +434,22 @@ mod tests {
     #[test]
     fn no_ledger_starts_with_the_explorers_of_another_chain() {
         assert_eq!(genesis_file(Network::Bitcoin), GENESIS);
-        for (network, explorers) in [(Network::Testnet4, 1), (Network::Signet, 1), (Network::Regtest, 0)] {
-            let config = Config::from_settings(&read(&genesis_file(network)).unwrap(), Path::new("/home"));
+        for (network, explorers) in [
+            (Network::Testnet4, 1),
+            (Network::Signet, 1),
+            (Network::Regtest, 0),
+        ] {
+            let config =
+                Config::from_settings(&read(&genesis_file(network)).unwrap(), Path::new("/home"));
             assert_eq!(config.anchor.esplora.len(), explorers, "{network:?}");
-            assert!(config.anchor.esplora.iter().all(|url| url.contains(network.name())), "{network:?}");
+            assert!(
+                config
+                    .anchor
+                    .esplora
+                    .iter()
+                    .all(|url| url.contains(network.name())),
+                "{network:?}"
+            );
             assert_eq!(config.ots.calendars, [""; 0], "{network:?}");
         }
     }
@@ -366,52 +458,133 @@ mod tests {
     fn the_defaults_are_those_of_the_issue() {
         let config = Config::from_settings(&read("").unwrap(), Path::new("/home"));
         assert_eq!(config.anchor.mode, AnchorMode::Auto);
-        assert_eq!(config.anchor.esplora, ["https://blockstream.info/api", "https://mempool.space/api"]);
-        assert_eq!((config.anchor.headers, config.anchor.deadline.as_millis()), (None, 3000));
-        assert_eq!((config.anchor.bitcoind.len(), config.anchor.quorum), (0, None));
+        assert_eq!(
+            config.anchor.esplora,
+            ["https://blockstream.info/api", "https://mempool.space/api"]
+        );
+        assert_eq!(
+            (config.anchor.headers, config.anchor.deadline.as_millis()),
+            (None, 3000)
+        );
+        assert_eq!(
+            (config.anchor.bitcoind.len(), config.anchor.quorum),
+            (0, None)
+        );
         assert_eq!(config.anchor.look_again.as_secs(), 60);
         assert_eq!((config.ots.calendars.len(), config.ots.quorum), (4, 2));
-        assert_eq!((config.model.timeout.as_secs(), config.model.connect_timeout.as_secs()), (120, 10));
-        assert_eq!((config.model.default.as_str(), config.model.api_key_env.as_str()), ("auto", "OPENAI_API_KEY"));
+        assert_eq!(
+            (
+                config.model.timeout.as_secs(),
+                config.model.connect_timeout.as_secs()
+            ),
+            (120, 10)
+        );
+        assert_eq!(
+            (
+                config.model.default.as_str(),
+                config.model.api_key_env.as_str()
+            ),
+            ("auto", "OPENAI_API_KEY")
+        );
         assert_eq!(config.model.anthropic_key_env, "ANTHROPIC_API_KEY");
-        assert_eq!((&config.model.ollama_url, &config.model.params), (&None, &Params::default()));
-        assert_eq!((config.session.idle.as_secs(), config.session.host_role.as_str()), (1800, ""));
-        assert_eq!((config.content, config.refs.as_deref()), (Content::Sanitized, None));
+        assert_eq!(
+            (&config.model.ollama_url, &config.model.params),
+            (&None, &Params::default())
+        );
+        assert_eq!(
+            (
+                config.session.idle.as_secs(),
+                config.session.host_role.as_str()
+            ),
+            (1800, "")
+        );
+        assert_eq!(
+            (config.content, config.refs.as_deref()),
+            (Content::Sanitized, None)
+        );
     }
 
     #[test]
     fn the_environment_wins_over_the_file() {
-        let environment = |name: &str| (name == "GENTLY_ANCHOR_MODE").then(|| OsString::from("off"));
-        let settings = Settings::read("[anchor]\nmode = 'auto'\nheaders = 'h.csv'", "f", &environment).unwrap();
-        assert_eq!(settings.get("anchor.mode"), Some((&table::Value::Text("off".into()), Source::Environment)));
+        let environment =
+            |name: &str| (name == "GENTLY_ANCHOR_MODE").then(|| OsString::from("off"));
+        let settings = Settings::read(
+            "[anchor]\nmode = 'auto'\nheaders = 'h.csv'",
+            "f",
+            &environment,
+        )
+        .unwrap();
+        assert_eq!(
+            settings.get("anchor.mode"),
+            Some((&table::Value::Text("off".into()), ValueSource::Environment))
+        );
         let config = Config::from_settings(&settings, Path::new("/home"));
-        assert_eq!((config.anchor.mode, config.calendars()), (AnchorMode::Off, &[][..]));
+        assert_eq!(
+            (config.anchor.mode, config.calendars()),
+            (AnchorMode::Off, &[][..])
+        );
         assert_eq!(config.anchor.headers, Some(PathBuf::from("/home/h.csv")));
 
         let wrong = |name: &str| (name == "GENTLY_MODEL_TIMEOUT_S").then(|| OsString::from("soon"));
         let error = Settings::read("", "f", &wrong).unwrap_err().to_string();
-        assert!(error.contains("GENTLY_MODEL_TIMEOUT_S") && error.contains("1 to 3600"), "{error}");
+        assert!(
+            error.contains("GENTLY_MODEL_TIMEOUT_S") && error.contains("1 to 3600"),
+            "{error}"
+        );
     }
 
     #[test]
     fn every_mistake_is_named_with_its_place() {
         for (text, said) in [
-            ("[anchor]\nmod = 'off'", "gently.toml line 2: unknown key 'anchor.mod', did you mean 'anchor.mode'?"),
-            ("\n\n[anchr]\nmode = 'off'", "gently.toml line 4: unknown key 'anchr.mode', did you mean 'anchor.mode'?"),
+            (
+                "[anchor]\nmod = 'off'",
+                "gently.toml line 2: unknown key 'anchor.mod', did you mean 'anchor.mode'?",
+            ),
+            (
+                "\n\n[anchr]\nmode = 'off'",
+                "gently.toml line 4: unknown key 'anchr.mode', did you mean 'anchor.mode'?",
+            ),
             ("[empty]", "gently.toml line 1: unknown key 'empty'"),
-            ("esplora = []", "gently.toml line 1: unknown key 'esplora', did you mean 'anchor.esplora'?"),
-            ("anchor = 1", "gently.toml line 1: anchor is a section: [anchor]; found integer"),
+            (
+                "esplora = []",
+                "gently.toml line 1: unknown key 'esplora', did you mean 'anchor.esplora'?",
+            ),
+            (
+                "anchor = 1",
+                "gently.toml line 1: anchor is a section: [anchor]; found integer",
+            ),
             (
                 "[anchor]\nbitcoind_password = 'x'",
                 "line 2: 'anchor.bitcoind_password' would put a password into a file",
             ),
-            ("[anchor]\nbitcoind_password = 'x'", "gently config set anchor.bitcoind_password_env NAME"),
-            ("[anchor]\nmode = true", "gently.toml line 2: anchor.mode is \"auto\" or \"off\"; found boolean true"),
-            ("[anchor]\ndeadline_ms = '3000'", "a whole number from 100 to 60000; found string \"3000\""),
-            ("[model.default]\nname = 1", "\"openai/NAME\" or an alias; found table"),
-            ("[store]\ncontent = 'all'", "\"sanitized\" or \"none\"; found string \"all\""),
-            ("[store]\nopenings = 'no'", "store.openings is true or false; found string \"no\""),
-            ("[anchor]\nmode = 'off'\nmode = 'off'", "gently.toml line 3: not TOML"),
+            (
+                "[anchor]\nbitcoind_password = 'x'",
+                "gently config set anchor.bitcoind_password_env NAME",
+            ),
+            (
+                "[anchor]\nmode = true",
+                "gently.toml line 2: anchor.mode is \"auto\" or \"off\"; found boolean true",
+            ),
+            (
+                "[anchor]\ndeadline_ms = '3000'",
+                "a whole number from 100 to 60000; found string \"3000\"",
+            ),
+            (
+                "[model.default]\nname = 1",
+                "\"openai/NAME\" or an alias; found table",
+            ),
+            (
+                "[store]\ncontent = 'all'",
+                "\"sanitized\" or \"none\"; found string \"all\"",
+            ),
+            (
+                "[store]\nopenings = 'no'",
+                "store.openings is true or false; found string \"no\"",
+            ),
+            (
+                "[anchor]\nmode = 'off'\nmode = 'off'",
+                "gently.toml line 3: not TOML",
+            ),
             ("[anchor", "gently.toml line 1: not TOML"),
         ] {
             let error = read(text).unwrap_err().to_string();
@@ -427,7 +600,11 @@ mod tests {
             "anchor = { mode = 'off' }",
             "[\"anchor\"]\n'mode' = \"off\"",
         ] {
-            assert_eq!(read(text).unwrap().get("anchor.mode").unwrap().1, Source::File, "{text}");
+            assert_eq!(
+                read(text).unwrap().get("anchor.mode").unwrap().1,
+                ValueSource::File,
+                "{text}"
+            );
         }
     }
 }

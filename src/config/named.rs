@@ -1,5 +1,5 @@
-//! Names that people give: `[model.alias]` for models, `[price."MODEL"]` for what their tokens cost,
-//! `[witness.NAME]` for witnesses.
+//! Names that people give: `[model.alias]` for models, `[price."MODEL"]` for what their tokens
+//! cost, `[witness.NAME]` for witnesses.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +16,8 @@ pub const PRICE: &str = "price";
 /// The table of aliases: a section, and a name in it.
 pub const ALIAS: (&str, &str) = ("model", "alias");
 
-/// What an alias means unless the file says otherwise. Providers rename and retire models: edit at will.
+/// What an alias means unless the file says otherwise. Providers rename and retire models: edit at
+/// will.
 pub const SHIPPED: [(&str, &str); 4] = [
     ("gpt", "openai/gpt-4o-mini"),
     ("haiku", "anthropic/claude-haiku-4-5-20251001"),
@@ -28,11 +29,11 @@ const TAKEN: [&str; 3] = ["auto", "observer", "replay"];
 /// Characters of an alias: it is typed often.
 const MAX_ALIAS: usize = 40;
 
-type Place<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
+type TablePlace<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
 
 /// Aliases, prices and witnesses, those of the file and those that are shipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedTables {
     /// The full id by its alias.
     pub aliases: BTreeMap<String, String>,
     /// The price by the full id.
@@ -41,32 +42,51 @@ pub struct Named {
     pub witnesses: BTreeMap<String, ConfiguredWitness>,
 }
 
-impl Default for Named {
+impl Default for NamedTables {
     fn default() -> Self {
         let aliases = SHIPPED.map(|(alias, id)| (alias.to_owned(), id.to_owned()));
-        Named { aliases: aliases.into(), prices: BTreeMap::new(), witnesses: BTreeMap::new() }
+        NamedTables {
+            aliases: aliases.into(),
+            prices: BTreeMap::new(),
+            witnesses: BTreeMap::new(),
+        }
     }
 }
 
-impl Named {
+impl NamedTables {
     /// Reads `[model.alias]`.
-    pub(super) fn read_aliases(&mut self, item: &Item, place: Place<'_>) -> Result<(), ConfigError> {
+    pub(super) fn read_aliases(
+        &mut self,
+        item: &Item,
+        place: TablePlace<'_>,
+    ) -> Result<(), ConfigError> {
         let table = section(item, "model.alias", place)?;
         for (alias, item) in table.iter() {
-            let (at, key) = (place_of(table, alias, place), format!("model.alias.{alias}"));
+            let (at, key) = (
+                place_of(table, alias, place),
+                format!("model.alias.{alias}"),
+            );
             if !is_alias(alias) {
                 let expected = format!(
                     "an alias of at most {MAX_ALIAS} small letters, digits, dots and hyphens, and none of {}",
                     TAKEN.join(", ")
                 );
-                return Err(ConfigError::Wrong { place: at, key, expected, actual: format!("\"{alias}\"") });
+                return Err(ConfigError::Wrong {
+                    place: at,
+                    key,
+                    expected,
+                    actual: format!("\"{alias}\""),
+                });
             }
-            let id = item.as_str().filter(|id| is_model_id(id)).ok_or_else(|| ConfigError::Wrong {
-                place: at,
-                key,
-                expected: "a model's full id, as in \"ollama/llama3.1:8b\"".to_owned(),
-                actual: item.to_string().trim().to_owned(),
-            })?;
+            let id =
+                item.as_str()
+                    .filter(|id| is_model_id(id))
+                    .ok_or_else(|| ConfigError::Wrong {
+                        place: at,
+                        key,
+                        expected: "a model's full id, as in \"ollama/llama3.1:8b\"".to_owned(),
+                        actual: item.to_string().trim().to_owned(),
+                    })?;
             self.aliases.insert(alias.to_owned(), id.to_owned());
         }
         Ok(())
@@ -78,19 +98,28 @@ impl Named {
         name: &str,
         table: &dyn TableLike,
         at: String,
-        place: Place<'_>,
+        place: TablePlace<'_>,
     ) -> Result<(), ConfigError> {
         witnesses::read(&mut self.witnesses, (name, table, at), place)
     }
 
     /// Reads all of `[price]`.
-    pub(super) fn read_prices(&mut self, item: &Item, place: Place<'_>) -> Result<(), ConfigError> {
+    pub(super) fn read_prices(
+        &mut self,
+        item: &Item,
+        place: TablePlace<'_>,
+    ) -> Result<(), ConfigError> {
         let models = section(item, PRICE, place)?;
         for (id, item) in models.iter() {
             let (at, key) = (place_of(models, id, place), format!("price.\"{id}\""));
             if !is_model_id(id) {
                 let expected = "a model's full id in quotes: [price.\"anthropic/NAME\"]".to_owned();
-                return Err(ConfigError::Wrong { place: at, key, expected, actual: format!("\"{id}\"") });
+                return Err(ConfigError::Wrong {
+                    place: at,
+                    key,
+                    expected,
+                    actual: format!("\"{id}\""),
+                });
             }
             let price = read_price(section(item, &key, place)?, &key, &at, place)?;
             self.prices.insert(id.to_owned(), price);
@@ -99,28 +128,45 @@ impl Named {
     }
 }
 
-fn read_price(table: &dyn TableLike, key: &str, at: &str, place: Place<'_>) -> Result<Price, ConfigError> {
+fn read_price(
+    table: &dyn TableLike,
+    key: &str,
+    at: &str,
+    place: TablePlace<'_>,
+) -> Result<Price, ConfigError> {
     let known = ["input_per_mtok", "output_per_mtok", "currency"];
     if let Some((other, _)) = table.iter().find(|(name, _)| !known.contains(name)) {
         let at = place_of(table, other, place);
-        return Err(ConfigError::Unknown { place: at, key: format!("{key}.{other}"), nearest: None });
+        return Err(ConfigError::Unknown {
+            place: at,
+            key: format!("{key}.{other}"),
+            nearest: None,
+        });
     }
     let wrong = |name: &str, expected: &str| ConfigError::Wrong {
-        place: if table.contains_key(name) { place_of(table, name, place) } else { at.to_owned() },
+        place: if table.contains_key(name) {
+            place_of(table, name, place)
+        } else {
+            at.to_owned()
+        },
         key: format!("{key}.{name}"),
         expected: expected.to_owned(),
-        actual: table.get(name).map_or("nothing".to_owned(), |item| item.to_string().trim().to_owned()),
+        actual: table.get(name).map_or("nothing".to_owned(), |item| {
+            item.to_string().trim().to_owned()
+        }),
     };
     let amount = |name: &str| {
         let text = table.get(name).and_then(Item::as_str);
         let says = "a decimal in quotes with at most 6 places, as in \"3.00\"";
-        text.and_then(|text| micro_units(text).ok()).ok_or_else(|| wrong(name, says))
+        text.and_then(|text| micro_units(text).ok())
+            .ok_or_else(|| wrong(name, says))
     };
     let currency = match table.get("currency") {
         None => "USD",
-        Some(item) => {
-            item.as_str().filter(|text| is_currency(text)).ok_or_else(|| wrong("currency", "letters, as in \"USD\""))?
-        }
+        Some(item) => item
+            .as_str()
+            .filter(|text| is_currency(text))
+            .ok_or_else(|| wrong("currency", "letters, as in \"USD\""))?,
     };
     Ok(Price {
         input_per_mtok: amount("input_per_mtok")?,
@@ -135,7 +181,11 @@ pub fn is_alias(text: &str) -> bool {
     (1..=MAX_ALIAS).contains(&text.len()) && text.bytes().all(fine) && !TAKEN.contains(&text)
 }
 
-fn section<'a>(item: &'a Item, key: &str, place: Place<'_>) -> Result<&'a dyn TableLike, ConfigError> {
+fn section<'a>(
+    item: &'a Item,
+    key: &str,
+    place: TablePlace<'_>,
+) -> Result<&'a dyn TableLike, ConfigError> {
     item.as_table_like().ok_or_else(|| ConfigError::Wrong {
         place: place(item.span()),
         key: key.to_owned(),
@@ -144,7 +194,7 @@ fn section<'a>(item: &'a Item, key: &str, place: Place<'_>) -> Result<&'a dyn Ta
     })
 }
 
-fn place_of(table: &dyn TableLike, name: &str, place: Place<'_>) -> String {
+fn place_of(table: &dyn TableLike, name: &str, place: TablePlace<'_>) -> String {
     place(table.get_key_value(name).and_then(|(key, _)| key.span()))
 }
 
@@ -153,7 +203,7 @@ mod tests {
     use super::super::Settings;
     use super::*;
 
-    fn read(text: &str) -> Result<Named, ConfigError> {
+    fn read(text: &str) -> Result<NamedTables, ConfigError> {
         Settings::read(text, "gently.toml", &|_| None).map(|settings| settings.named().clone())
     }
 
@@ -162,10 +212,23 @@ mod tests {
         for (alias, id) in SHIPPED {
             assert!(is_alias(alias) && is_model_id(id), "{alias}");
         }
-        let named = read("[model]\nseed = 1\n[model.alias]\nfast = 'ollama/qwen:1b'\nopus = 'openai/o'").unwrap();
+        let named =
+            read("[model]\nseed = 1\n[model.alias]\nfast = 'ollama/qwen:1b'\nopus = 'openai/o'")
+                .unwrap();
         assert_eq!(named.aliases.len(), SHIPPED.len() + 1);
-        assert_eq!((named.aliases["fast"].as_str(), named.aliases["opus"].as_str()), ("ollama/qwen:1b", "openai/o"));
-        assert_eq!(read("model = { alias = { a = 'observer' } }").unwrap().aliases["a"], "observer");
+        assert_eq!(
+            (
+                named.aliases["fast"].as_str(),
+                named.aliases["opus"].as_str()
+            ),
+            ("ollama/qwen:1b", "openai/o")
+        );
+        assert_eq!(
+            read("model = { alias = { a = 'observer' } }")
+                .unwrap()
+                .aliases["a"],
+            "observer"
+        );
     }
 
     #[test]
@@ -185,20 +248,41 @@ mod tests {
     #[test]
     fn every_mistake_is_named_with_its_place() {
         for (text, said) in [
-            ("[model.alias]\nAuto = 'observer'", "line 2: model.alias.Auto is an alias of"),
-            ("[model.alias]\nauto = 'observer'", "none of auto, observer, replay"),
-            ("[model.alias]\nfast = 'sonnet'", "line 2: model.alias.fast is a model's full id"),
+            (
+                "[model.alias]\nAuto = 'observer'",
+                "line 2: model.alias.Auto is an alias of",
+            ),
+            (
+                "[model.alias]\nauto = 'observer'",
+                "none of auto, observer, replay",
+            ),
+            (
+                "[model.alias]\nfast = 'sonnet'",
+                "line 2: model.alias.fast is a model's full id",
+            ),
             ("[model.alias]\nfast = 1", "model's full id"),
             ("[model]\nalias = 'x'", "model.alias is a section"),
             ("price = 1", "price is a section"),
-            ("[price.sonnet]\ninput_per_mtok = '1'", "line 1: price.\"sonnet\" is a model's full id in quotes"),
+            (
+                "[price.sonnet]\ninput_per_mtok = '1'",
+                "line 1: price.\"sonnet\" is a model's full id in quotes",
+            ),
             (
                 "[price.\"openai/x\"]\ninput_per_mtok = 3.0\noutput_per_mtok = '1'",
                 "line 2: price.\"openai/x\".input_per_mtok is a decimal in quotes",
             ),
-            ("[price.\"openai/x\"]\ninput_per_mtok = '1'", "output_per_mtok is a decimal in quotes"),
-            ("[price.\"openai/x\"]\nper_token = '1'", "line 2: unknown key 'price.\"openai/x\".per_token'"),
-            ("[price.\"openai/x\"]\ninput_per_mtok = '1'\noutput_per_mtok = '1'\ncurrency = '$'", "letters, as in"),
+            (
+                "[price.\"openai/x\"]\ninput_per_mtok = '1'",
+                "output_per_mtok is a decimal in quotes",
+            ),
+            (
+                "[price.\"openai/x\"]\nper_token = '1'",
+                "line 2: unknown key 'price.\"openai/x\".per_token'",
+            ),
+            (
+                "[price.\"openai/x\"]\ninput_per_mtok = '1'\noutput_per_mtok = '1'\ncurrency = '$'",
+                "letters, as in",
+            ),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(said), "{text:?}: {error}");

@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use toml_edit::{Document, Item, TableLike};
 
-use super::named::{self, Named};
+use super::named::{self, NamedTables};
 use super::table::{KEYS, Key, Value};
 use super::witnesses::WITNESS;
 use super::{ConfigError, Environment};
 
 /// Where a value in force is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ValueSource {
     /// The table.
     Default,
     /// `gently.toml`.
@@ -22,13 +22,13 @@ pub enum Source {
     Environment,
 }
 
-impl Source {
+impl ValueSource {
     /// The word that screens show.
     pub const fn name(self) -> &'static str {
         match self {
-            Source::Default => "default",
-            Source::File => "file",
-            Source::Environment => "environment",
+            ValueSource::Default => "default",
+            ValueSource::File => "file",
+            ValueSource::Environment => "environment",
         }
     }
 }
@@ -36,8 +36,8 @@ impl Source {
 /// Every key's value and where it is from; a key without value and default is absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    values: BTreeMap<&'static str, (Value, Source)>,
-    named: Named,
+    values: BTreeMap<&'static str, (Value, ValueSource)>,
+    named: NamedTables,
 }
 
 impl Settings {
@@ -46,29 +46,37 @@ impl Settings {
         let mut values = BTreeMap::new();
         for key in KEYS {
             if let Some(value) = key.default_value() {
-                values.insert(key.name, (value, Source::Default));
+                values.insert(key.name, (value, ValueSource::Default));
             }
         }
         let (in_file, named) = parse_file(text, file)?;
         for (name, value) in in_file {
-            values.insert(name, (value, Source::File));
+            values.insert(name, (value, ValueSource::File));
         }
         for key in KEYS {
             let variable = key.variable();
             if let Some(value) = environment(&variable) {
-                values.insert(key.name, (from_environment(key, &variable, value)?, Source::Environment));
+                values.insert(
+                    key.name,
+                    (
+                        from_environment(key, &variable, value)?,
+                        ValueSource::Environment,
+                    ),
+                );
             }
         }
         Ok(Settings { values, named })
     }
 
     /// A key's value, if it has one, and where it is from.
-    pub fn get(&self, name: &str) -> Option<(&Value, Source)> {
-        self.values.get(name).map(|(value, source)| (value, *source))
+    pub fn get(&self, name: &str) -> Option<(&Value, ValueSource)> {
+        self.values
+            .get(name)
+            .map(|(value, source)| (value, *source))
     }
 
     /// What people have given names to: models, prices, witnesses.
-    pub fn named(&self) -> &Named {
+    pub fn named(&self) -> &NamedTables {
         &self.named
     }
 
@@ -102,10 +110,15 @@ impl Settings {
 }
 
 /// The keys that a file sets; everything else in it is refused.
-pub(super) fn parse_file(text: &str, file: &str) -> Result<(BTreeMap<&'static str, Value>, Named), ConfigError> {
-    let document = Document::parse(text)
-        .map_err(|e| ConfigError::Syntax { place: place(text, file, e.span()), reason: e.message().to_owned() })?;
-    let (mut values, mut named) = (BTreeMap::new(), Named::default());
+pub(super) fn parse_file(
+    text: &str,
+    file: &str,
+) -> Result<(BTreeMap<&'static str, Value>, NamedTables), ConfigError> {
+    let document = Document::parse(text).map_err(|e| ConfigError::Syntax {
+        place: place(text, file, e.span()),
+        reason: e.message().to_owned(),
+    })?;
+    let (mut values, mut named) = (BTreeMap::new(), NamedTables::default());
     for (section, item) in document.as_table().iter() {
         let at = place(text, file, span_of(document.as_table(), section));
         if section == named::PRICE {
@@ -115,7 +128,9 @@ pub(super) fn parse_file(text: &str, file: &str) -> Result<(BTreeMap<&'static st
         let known = KEYS.iter().any(|key| key.parts().0 == section);
         match item.as_table_like() {
             Some(table) => {
-                read_section(section, table, (&mut values, &mut named), &|span| place(text, file, span))?;
+                read_section(section, table, (&mut values, &mut named), &|span| {
+                    place(text, file, span)
+                })?;
             }
             None if known => {
                 return Err(ConfigError::Wrong {
@@ -137,7 +152,7 @@ pub(super) fn parse_file(text: &str, file: &str) -> Result<(BTreeMap<&'static st
 fn read_section(
     section: &str,
     table: &dyn TableLike,
-    (values, named): (&mut BTreeMap<&'static str, Value>, &mut Named),
+    (values, named): (&mut BTreeMap<&'static str, Value>, &mut NamedTables),
     place: &dyn Fn(Option<Range<usize>>) -> String,
 ) -> Result<(), ConfigError> {
     for (name, item) in table.iter() {
@@ -162,7 +177,9 @@ fn read_section(
 
 fn from_environment(key: &Key, variable: &str, value: OsString) -> Result<Value, ConfigError> {
     let place = format!("environment variable {variable}");
-    let text = value.into_string().map_err(|_| key.wrong(&place, "bytes that are not UTF-8".to_owned()))?;
+    let text = value
+        .into_string()
+        .map_err(|_| key.wrong(&place, "bytes that are not UTF-8".to_owned()))?;
     key.accept_typed(&text, &place)
 }
 
@@ -173,5 +190,8 @@ fn span_of(table: &dyn TableLike, name: &str) -> Option<Range<usize>> {
 /// `FILE line N`, or the file alone where the parser does not say.
 fn place(text: &str, file: &str, span: Option<Range<usize>>) -> String {
     let before = span.and_then(|span| text.get(..span.start));
-    before.map_or_else(|| file.to_owned(), |before| format!("{file} line {}", before.matches('\n').count() + 1))
+    before.map_or_else(
+        || file.to_owned(),
+        |before| format!("{file} line {}", before.matches('\n').count() + 1),
+    )
 }

@@ -1,7 +1,9 @@
 //! The one table of configuration keys; it drives parsing, `get`, `set` and every error message.
 
 use super::ConfigError;
-use super::rules::{COMMAND, DECIMAL, EXEMPT, MODEL, OPTIONAL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE};
+use super::rules::{
+    COMMAND, DECIMAL, EXEMPT, MODEL, OPTIONAL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE,
+};
 pub use super::value::Value;
 use super::words::nearest;
 
@@ -11,7 +13,7 @@ pub struct Key {
     /// Section and name, joined by a dot.
     pub name: &'static str,
     /// What it may hold.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// What it holds when nothing else says so.
     pub default: Default,
     /// One sentence for a person.
@@ -20,13 +22,13 @@ pub struct Key {
 
 /// What a key may hold.
 #[derive(Debug)]
-pub enum Kind {
+pub enum ValueKind {
     /// One of these strings.
     Choice(&'static [&'static str]),
     /// A string that passes a check.
-    Text(Rule),
+    Text(TextRule),
     /// A list of strings that each pass a check.
-    List(Rule),
+    List(TextRule),
     /// A text of several lines, of at most so many bytes.
     Prose(usize),
     /// A whole number in a range, both ends included.
@@ -39,7 +41,7 @@ pub enum Kind {
 
 /// A check of strings, and the words that describe what passes.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct TextRule {
     pub(super) says: &'static str,
     pub(super) accepts: fn(&str) -> bool,
     /// Whether a refused text is shown: a key pasted where its variable's name belongs must not be.
@@ -76,67 +78,67 @@ pub const MAX_SEED: u64 = 2_147_483_647;
 pub static KEYS: &[Key] = &[
     Key {
         name: "anchor.mode",
-        kind: Kind::Choice(&["auto", "off"]),
+        kind: ValueKind::Choice(&["auto", "off"]),
         default: Default::Text("auto"),
         doc: "whether block sources are asked; off contacts nobody",
     },
     Key {
         name: "anchor.esplora",
-        kind: Kind::List(SOURCE),
+        kind: ValueKind::List(SOURCE),
         default: Default::List(&["https://blockstream.info/api", "https://mempool.space/api"]),
         doc: "block explorers with the Esplora interface, all asked at once",
     },
     Key {
         name: "anchor.headers",
-        kind: Kind::Text(PATH),
+        kind: ValueKind::Text(PATH),
         default: Default::Unset,
         doc: "a file of height,hash,header lines for hosts without network; relative to the home",
     },
     Key {
         name: "anchor.bitcoind",
-        kind: Kind::List(SOURCE),
+        kind: ValueKind::List(SOURCE),
         default: Default::List(&[]),
         doc: "your own Bitcoin nodes (JSON-RPC), asked together with the explorers",
     },
     Key {
         name: "anchor.bitcoind_cookie",
-        kind: Kind::Text(PATH),
+        kind: ValueKind::Text(PATH),
         default: Default::Unset,
         doc: "the node's .cookie file; relative to the home",
     },
     Key {
         name: "anchor.bitcoind_user",
-        kind: Kind::Text(USER),
+        kind: ValueKind::Text(USER),
         default: Default::Unset,
         doc: "the node's rpcuser, where there is no cookie file",
     },
     Key {
         name: "anchor.bitcoind_password_env",
-        kind: Kind::Text(VARIABLE),
+        kind: ValueKind::Text(VARIABLE),
         default: Default::Text("BITCOIND_PASSWORD"),
         doc: "the environment variable that holds that user's password",
     },
     Key {
         name: "anchor.quorum",
-        kind: Kind::WordOrNumber("auto", 1, MOST_QUORUM),
+        kind: ValueKind::WordOrNumber("auto", 1, MOST_QUORUM),
         default: Default::Text("auto"),
         doc: "how many sources must name the same block; auto: all that answer",
     },
     Key {
         name: "anchor.look_again_s",
-        kind: Kind::Number(0, 86_400),
+        kind: ValueKind::Number(0, 86_400),
         default: Default::Number(60),
         doc: "a session quiet for this many seconds looks for a newer block before its next prompt; 0: always",
     },
     Key {
         name: "anchor.deadline_ms",
-        kind: Kind::Number(100, 60_000),
+        kind: ValueKind::Number(100, 60_000),
         default: Default::Number(3000),
         doc: "how long all block sources together may take, in milliseconds",
     },
     Key {
         name: "ots.calendars",
-        kind: Kind::List(SOURCE),
+        kind: ValueKind::List(SOURCE),
         default: Default::List(&[
             "https://a.pool.opentimestamps.org",
             "https://b.pool.opentimestamps.org",
@@ -147,181 +149,181 @@ pub static KEYS: &[Key] = &[
     },
     Key {
         name: "ots.quorum",
-        kind: Kind::Number(1, MAX_LIST as u64),
+        kind: ValueKind::Number(1, MAX_LIST as u64),
         default: Default::Number(2),
         doc: "how many of them must accept a head",
     },
     Key {
         name: "model.default",
-        kind: Kind::Text(MODEL),
+        kind: ValueKind::Text(MODEL),
         default: Default::Text("auto"),
         doc: "who answers: auto (the first that is there), observer (built in, no language model), PROVIDER/NAME or an alias",
     },
     Key {
         name: "model.base_url",
-        kind: Kind::Text(URL),
+        kind: ValueKind::Text(URL),
         default: Default::Text("https://api.openai.com/v1"),
         doc: "where the server of an openai/ model is",
     },
     Key {
         name: "model.timeout_s",
-        kind: Kind::Number(1, 3600),
+        kind: ValueKind::Number(1, 3600),
         default: Default::Number(120),
         doc: "how long one answer may take, in seconds",
     },
     Key {
         name: "model.connect_timeout_s",
-        kind: Kind::Number(1, 600),
+        kind: ValueKind::Number(1, 600),
         default: Default::Number(10),
         doc: "how long a connection may take to stand, in seconds",
     },
     Key {
         name: "model.api_key_env",
-        kind: Kind::Text(VARIABLE),
+        kind: ValueKind::Text(VARIABLE),
         default: Default::Text("OPENAI_API_KEY"),
         doc: "the environment variable that holds the key of an openai/ model's server",
     },
     Key {
         name: "model.ollama_url",
-        kind: Kind::Text(URL),
+        kind: ValueKind::Text(URL),
         default: Default::Unset,
         doc: "where an Ollama is; unset: $OLLAMA_HOST, else http://127.0.0.1:11434",
     },
     Key {
         name: "model.anthropic_url",
-        kind: Kind::Text(URL),
+        kind: ValueKind::Text(URL),
         default: Default::Text("https://api.anthropic.com"),
         doc: "where the server of an anthropic/ model is, without /v1",
     },
     Key {
         name: "model.anthropic_key_env",
-        kind: Kind::Text(VARIABLE),
+        kind: ValueKind::Text(VARIABLE),
         default: Default::Text("ANTHROPIC_API_KEY"),
         doc: "the environment variable that holds the key of an anthropic/ model's server",
     },
     Key {
         name: "model.system",
-        kind: Kind::Prose(MAX_PROSE),
+        kind: ValueKind::Prose(MAX_PROSE),
         default: Default::Unset,
         doc: "your own part of the system message, after the kernel's",
     },
     Key {
         name: "model.temperature",
-        kind: Kind::Text(DECIMAL),
+        kind: ValueKind::Text(DECIMAL),
         default: Default::Unset,
         doc: "how freely words are chosen, as a decimal in quotes; unset: the server's choice",
     },
     Key {
         name: "model.max_tokens",
-        kind: Kind::Number(1, 1_000_000),
+        kind: ValueKind::Number(1, 1_000_000),
         default: Default::Unset,
         doc: "the most tokens of an answer; unset: the server's choice, and 4096 for anthropic/",
     },
     Key {
         name: "model.seed",
-        kind: Kind::Number(0, MAX_SEED),
+        kind: ValueKind::Number(0, MAX_SEED),
         default: Default::Unset,
         doc: "where sampling starts, for servers that take a seed; unset: the server's choice",
     },
     Key {
         name: "model.key_cmd",
-        kind: Kind::Text(COMMAND),
+        kind: ValueKind::Text(COMMAND),
         default: Default::Unset,
         doc: "a shell command whose first line is the server's key",
     },
     Key {
         name: "model.key_file",
-        kind: Kind::Text(PATH),
+        kind: ValueKind::Text(PATH),
         default: Default::Unset,
         doc: "a file of mode 0600 whose first line is the server's key; relative to the home",
     },
     Key {
         name: "session.idle_minutes",
-        kind: Kind::Number(1, 10_080),
+        kind: ValueKind::Number(1, 10_080),
         default: Default::Number(30),
         doc: "after how many idle minutes a session is closed before the next prompt",
     },
     Key {
         name: "session.host_role",
-        kind: Kind::Text(ROLE),
+        kind: ValueKind::Text(ROLE),
         default: Default::Unset,
         doc: "what this machine is, in place of what the kernel says; public in the ledger",
     },
     Key {
         name: "context.refs",
-        kind: Kind::Text(REFS),
+        kind: ValueKind::Text(REFS),
         default: Default::Unset,
         doc: "which earlier turns of the thread gently ask declares as context, unless --ref or --no-ref says so: none, or last:N; unset: last:6, or what context.json says where it expands",
     },
     Key {
         name: "sight.units",
-        kind: Kind::List(UNIT),
+        kind: ValueKind::List(UNIT),
         default: Default::List(&[]),
         doc: "systemd units whose state service_status shows; read only",
     },
     Key {
         name: "retention.content_days",
-        kind: Kind::Number(1, 36_500),
+        kind: ValueKind::Number(1, 36_500),
         default: Default::Unset,
         doc: "texts of exchanges older than so many days are erased after a turn; unset: kept",
     },
     Key {
         name: "store.content",
-        kind: Kind::Choice(&["sanitized", "none"]),
+        kind: ValueKind::Choice(&["sanitized", "none"]),
         default: Default::Text("sanitized"),
         doc: "what the database keeps of texts from now on: all, secrets removed; or none, hashes and commitments only",
     },
     Key {
         name: "store.openings",
-        kind: Kind::Flag,
+        kind: ValueKind::Flag,
         default: Default::Flag(true),
         doc: "with store.content none: whether salts are kept, so that who has a text can show that it is on record",
     },
     Key {
         name: "sanitize.rules",
-        kind: Kind::List(PATH),
+        kind: ValueKind::List(PATH),
         default: Default::List(&[]),
         doc: "rule files in the format of gitleaks that are in force beside our own; relative to the home",
     },
     Key {
         name: "sanitize.allow",
-        kind: Kind::List(EXEMPT),
+        kind: ValueKind::List(EXEMPT),
         default: Default::List(&[]),
         doc: "what is no secret although it looks like one: exact texts, and expressions between slashes; on record",
     },
     Key {
         name: "sanitize.optional",
-        kind: Kind::List(OPTIONAL),
+        kind: ValueKind::List(OPTIONAL),
         default: Default::List(&[]),
         doc: "kinds that are taken out only where they are named here: card, iban, email, phone",
     },
     Key {
         name: "witness.quorum",
-        kind: Kind::Number(1, MOST_WITNESSES),
+        kind: ValueKind::Number(1, MOST_WITNESSES),
         default: Default::Number(1),
         doc: "how many of the witnesses must cosign a tree head",
     },
     Key {
         name: "witness.deadline_ms",
-        kind: Kind::Number(100, 60_000),
+        kind: ValueKind::Number(100, 60_000),
         default: Default::Number(2000),
         doc: "how long all witnesses together may take, in milliseconds",
     },
     Key {
         name: "keys.signer",
-        kind: Kind::Choice(&["file", "agent"]),
+        kind: ValueKind::Choice(&["file", "agent"]),
         default: Default::Text("file"),
         doc: "what signs the ledger: keys/signing.key, or an SSH agent at $SSH_AUTH_SOCK",
     },
     Key {
         name: "keys.agent_wait_s",
-        kind: Kind::Number(1, 3600),
+        kind: ValueKind::Number(1, 3600),
         default: Default::Number(60),
         doc: "seconds that an SSH agent has for one signature; it may ask somebody (ssh-add -c)",
     },
     Key {
         name: "keys.passphrase_cmd",
-        kind: Kind::Text(COMMAND),
+        kind: ValueKind::Text(COMMAND),
         default: Default::Unset,
         doc: "a shell command whose first line is the passphrase of keys/auth.key and of backups",
     },
@@ -342,23 +344,33 @@ impl Key {
     /// A key that would hold a password is refused by name, with the way that a password can go.
     pub fn find(name: &str, place: &str) -> Result<&'static Key, ConfigError> {
         if PASSWORDS.contains(&name) {
-            return Err(ConfigError::Password { place: place.to_owned(), key: name.to_owned() });
+            return Err(ConfigError::Password {
+                place: place.to_owned(),
+                key: name.to_owned(),
+            });
         }
-        KEYS.iter().find(|key| key.name == name).ok_or_else(|| ConfigError::Unknown {
-            place: place.to_owned(),
-            key: name.to_owned(),
-            nearest: nearest(name),
-        })
+        KEYS.iter()
+            .find(|key| key.name == name)
+            .ok_or_else(|| ConfigError::Unknown {
+                place: place.to_owned(),
+                key: name.to_owned(),
+                nearest: nearest(name),
+            })
     }
 
     /// The environment variable that wins over the file: `anchor.mode` is `GENTLY_ANCHOR_MODE`.
     pub fn variable(&self) -> String {
-        format!("GENTLY_{}", self.name.to_ascii_uppercase().replace('.', "_"))
+        format!(
+            "GENTLY_{}",
+            self.name.to_ascii_uppercase().replace('.', "_")
+        )
     }
 
     /// Section and name apart.
     pub fn parts(&self) -> (&'static str, &'static str) {
-        self.name.split_once('.').expect("every name of the table has a dot, held by a test")
+        self.name
+            .split_once('.')
+            .expect("every name of the table has a dot, held by a test")
     }
 
     /// The default, if there is one.
@@ -366,7 +378,9 @@ impl Key {
         match self.default {
             Default::Unset => None,
             Default::Text(text) => Some(Value::Text(text.to_owned())),
-            Default::List(list) => Some(Value::List(list.iter().map(|text| (*text).to_owned()).collect())),
+            Default::List(list) => Some(Value::List(
+                list.iter().map(|text| (*text).to_owned()).collect(),
+            )),
             Default::Number(number) => Some(Value::Number(number)),
             Default::Flag(flag) => Some(Value::Flag(flag)),
         }
@@ -381,10 +395,25 @@ mod tests {
     fn the_table_holds_together() {
         for key in KEYS {
             assert_eq!(key.name.matches('.').count(), 1, "{}", key.name);
-            assert_eq!(KEYS.iter().filter(|other| other.name == key.name).count(), 1, "{}", key.name);
+            assert_eq!(
+                KEYS.iter().filter(|other| other.name == key.name).count(),
+                1,
+                "{}",
+                key.name
+            );
             if let Some(value) = key.default_value() {
-                assert_eq!(key.accept(&value.to_toml(), "table").unwrap(), value, "{}", key.name);
-                assert_eq!(key.accept_typed(&value.to_string(), "table").unwrap(), value, "{}", key.name);
+                assert_eq!(
+                    key.accept(&value.to_toml(), "table").unwrap(),
+                    value,
+                    "{}",
+                    key.name
+                );
+                assert_eq!(
+                    key.accept_typed(&value.to_string(), "table").unwrap(),
+                    value,
+                    "{}",
+                    key.name
+                );
             }
         }
     }
@@ -414,7 +443,11 @@ mod tests {
             ("session.host_role", "my brain", text("my brain")),
             ("session.host_role", "42", text("42")),
             ("anchor.headers", "/a b.csv", text("/a b.csv")),
-            ("model.default", "openai/smollm2:135m", text("openai/smollm2:135m")),
+            (
+                "model.default",
+                "openai/smollm2:135m",
+                text("openai/smollm2:135m"),
+            ),
             ("model.default", "auto", text("auto")),
             ("model.default", "sonnet", text("sonnet")),
             (
@@ -430,10 +463,22 @@ mod tests {
             ("model.system", "be\nbrief", text("be\nbrief")),
             ("anchor.deadline_ms", "5_000", Value::Number(5000)),
             ("anchor.esplora", "[]", Value::List(Vec::new())),
-            ("sight.units", "['getty@tty1.service']", Value::List(vec!["getty@tty1.service".to_owned()])),
-            ("anchor.esplora", "['http://127.0.0.1:3000']", Value::List(vec!["http://127.0.0.1:3000".to_owned()])),
+            (
+                "sight.units",
+                "['getty@tty1.service']",
+                Value::List(vec!["getty@tty1.service".to_owned()]),
+            ),
+            (
+                "anchor.esplora",
+                "['http://127.0.0.1:3000']",
+                Value::List(vec!["http://127.0.0.1:3000".to_owned()]),
+            ),
         ] {
-            assert_eq!(key(name).accept_typed(typed, "t").unwrap(), expected, "{name} {typed}");
+            assert_eq!(
+                key(name).accept_typed(typed, "t").unwrap(),
+                expected,
+                "{name} {typed}"
+            );
         }
         for (name, typed) in [
             ("anchor.quorum", "0"),
@@ -485,17 +530,29 @@ mod tests {
         ] {
             let error = key(name).accept_typed(typed, "t").unwrap_err();
             let said = error.to_string();
-            assert!(matches!(error, ConfigError::Wrong { .. }) && said.contains(name), "{said}");
+            assert!(
+                matches!(error, ConfigError::Wrong { .. }) && said.contains(name),
+                "{said}"
+            );
         }
-        let pasted = key("model.api_key_env").accept_typed("sk-proj-0123", "t").unwrap_err().to_string();
-        assert!(!pasted.contains("sk-proj") && !pasted.contains("0123"), "{pasted}");
+        let pasted = key("model.api_key_env")
+            .accept_typed("sk-proj-0123", "t")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            !pasted.contains("sk-proj") && !pasted.contains("0123"),
+            "{pasted}"
+        );
         for (name, typed) in [
             ("anchor.bitcoind", "['http://u:hunter2@127.0.0.1:8332']"),
             ("anchor.esplora", "['https://u:hunter2@example.org']"),
             ("anchor.bitcoind_user", "u:hunter2"),
         ] {
             let said = key(name).accept_typed(typed, "t").unwrap_err().to_string();
-            assert!(!said.contains("hunter2") && said.contains("password"), "{said}");
+            assert!(
+                !said.contains("hunter2") && said.contains("password"),
+                "{said}"
+            );
         }
     }
 }

@@ -22,7 +22,9 @@ impl Value {
             Value::Text(text) => Toml::from(text.as_str()),
             Value::List(list) => list.iter().map(String::as_str).collect(),
             Value::Flag(flag) => Toml::from(*flag),
-            Value::Number(number) => Toml::from(i64::try_from(*number).expect("the table's ranges fit i64")),
+            Value::Number(number) => {
+                Toml::from(i64::try_from(*number).expect("the table's ranges fit i64"))
+            }
         }
     }
 }

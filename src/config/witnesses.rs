@@ -23,7 +23,8 @@ pub const WITNESS: &str = "witness";
 const MAX_NAME: usize = 40;
 /// More are a burden on the log and on each other.
 pub const MAX_WITNESSES: usize = 32;
-/// A name that means something already: the section's own key, and a policy's quorum that asks nobody.
+/// A name that means something already: the section's own key, and a policy's quorum that asks
+/// nobody.
 const TAKEN: [&str; 2] = ["quorum", "none"];
 
 /// One witness, as it is configured.
@@ -35,17 +36,21 @@ pub struct ConfiguredWitness {
     pub url: String,
 }
 
-type Place<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
+type WitnessPlace<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
 
 /// Whether a word may be a witness's name.
 pub fn is_witness_name(text: &str) -> bool {
-    let fine = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'_');
+    let fine =
+        |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'_');
     (1..=MAX_NAME).contains(&text.len()) && text.bytes().all(fine) && !TAKEN.contains(&text)
 }
 
 /// What a name may be, in words.
 pub fn name_rule() -> String {
-    format!("a name of at most {MAX_NAME} small letters, digits, '.', '-' and '_', and none of {}", TAKEN.join(", "))
+    format!(
+        "a name of at most {MAX_NAME} small letters, digits, '.', '-' and '_', and none of {}",
+        TAKEN.join(", ")
+    )
 }
 
 /// Reads a verifier key that cosigns.
@@ -61,7 +66,7 @@ pub fn read_key(text: &str) -> Result<VerifierKey, String> {
 pub(super) fn read(
     known: &mut BTreeMap<String, ConfiguredWitness>,
     (name, item, at): (&str, &dyn TableLike, String),
-    place: Place<'_>,
+    place: WitnessPlace<'_>,
 ) -> Result<(), ConfigError> {
     let key = format!("{WITNESS}.{name}");
     let fault = |at: String, key: String, expected: String, actual: String| ConfigError::Wrong {
@@ -74,35 +79,73 @@ pub(super) fn read(
     if !is_witness_name(name) {
         return wrong(at, key, name_rule(), format!("\"{name}\""));
     }
-    if let Some((other, _)) = item.iter().find(|(field, _)| !["key", "url"].contains(field)) {
+    if let Some((other, _)) = item
+        .iter()
+        .find(|(field, _)| !["key", "url"].contains(field))
+    {
         let place = place_of(item, other, place);
-        return Err(ConfigError::Unknown { place, key: format!("{key}.{other}"), nearest: None });
+        return Err(ConfigError::Unknown {
+            place,
+            key: format!("{key}.{other}"),
+            nearest: None,
+        });
     }
-    let text = |field: &str, expected: &str, takes: &dyn Fn(&str) -> bool| match item.get(field).and_then(Item::as_str)
+    let text = |field: &str, expected: &str, takes: &dyn Fn(&str) -> bool| match item
+        .get(field)
+        .and_then(Item::as_str)
     {
         Some(text) if takes(text) => Ok(text.to_owned()),
         _ => Err(fault(
-            if item.contains_key(field) { place_of(item, field, place) } else { at.clone() },
+            if item.contains_key(field) {
+                place_of(item, field, place)
+            } else {
+                at.clone()
+            },
             format!("{key}.{field}"),
             expected.to_owned(),
-            item.get(field).map_or("nothing".to_owned(), |_| "another value".to_owned()),
+            item.get(field)
+                .map_or("nothing".to_owned(), |_| "another value".to_owned()),
         )),
     };
-    let vkey =
-        text("key", "a verifier key of cosignatures, NAME+ID+BASE64 of kind 04", &|text| read_key(text).is_ok())?;
+    let vkey = text(
+        "key",
+        "a verifier key of cosignatures, NAME+ID+BASE64 of kind 04",
+        &|text| read_key(text).is_ok(),
+    )?;
     let url = text("url", SOURCE.says, &|text| (SOURCE.accepts)(text))?;
-    let Ok(vkey) = read_key(&vkey) else { return wrong(at, key, "a verifier key".to_owned(), "another".to_owned()) };
-    if let Some((other, _)) = known.iter().find(|(_, witness)| witness.key.key == vkey.key) {
-        return wrong(at, key, "a key of its own".to_owned(), format!("that of witness.{other}"));
+    let Ok(vkey) = read_key(&vkey) else {
+        return wrong(at, key, "a verifier key".to_owned(), "another".to_owned());
+    };
+    if let Some((other, _)) = known
+        .iter()
+        .find(|(_, witness)| witness.key.key == vkey.key)
+    {
+        return wrong(
+            at,
+            key,
+            "a key of its own".to_owned(),
+            format!("that of witness.{other}"),
+        );
     }
     if known.len() >= MAX_WITNESSES {
-        return wrong(at, key, format!("at most {MAX_WITNESSES} witnesses"), "one more".to_owned());
+        return wrong(
+            at,
+            key,
+            format!("at most {MAX_WITNESSES} witnesses"),
+            "one more".to_owned(),
+        );
     }
-    known.insert(name.to_owned(), ConfiguredWitness { key: vkey, url: url.trim_end_matches('/').to_owned() });
+    known.insert(
+        name.to_owned(),
+        ConfiguredWitness {
+            key: vkey,
+            url: url.trim_end_matches('/').to_owned(),
+        },
+    );
     Ok(())
 }
 
-fn place_of(table: &dyn TableLike, name: &str, place: Place<'_>) -> String {
+fn place_of(table: &dyn TableLike, name: &str, place: WitnessPlace<'_>) -> String {
     place(table.get_key_value(name).and_then(|(key, _)| key.span()))
 }
 
@@ -113,11 +156,17 @@ mod tests {
     use crate::record::signature::PublicKey;
 
     fn vkey(seed: u8, kind: KeyKind) -> String {
-        VerifierKey { name: format!("w{seed}"), kind, key: PublicKey::from_bytes([seed; 32]) }.print()
+        VerifierKey {
+            name: format!("w{seed}"),
+            kind,
+            key: PublicKey::from_bytes([seed; 32]),
+        }
+        .print()
     }
 
     fn read(text: &str) -> Result<BTreeMap<String, ConfiguredWitness>, ConfigError> {
-        Settings::read(text, "gently.toml", &|_| None).map(|settings| settings.named().witnesses.clone())
+        Settings::read(text, "gently.toml", &|_| None)
+            .map(|settings| settings.named().witnesses.clone())
     }
 
     #[test]
@@ -129,28 +178,69 @@ mod tests {
         );
         let read = read(&text).unwrap();
         assert_eq!(read.len(), 2);
-        assert_eq!((read["desk"].url.as_str(), read["shed"].key.print()), ("https://w.example", b));
+        assert_eq!(
+            (read["desk"].url.as_str(), read["shed"].key.print()),
+            ("https://w.example", b)
+        );
     }
 
     #[test]
     fn every_mistake_is_named_with_its_place() {
-        let good = format!("key = '{}'\nurl = 'https://w.example'", vkey(1, KeyKind::Cosigner));
+        let good = format!(
+            "key = '{}'\nurl = 'https://w.example'",
+            vkey(1, KeyKind::Cosigner)
+        );
         let log = vkey(1, KeyKind::Log);
         for (text, said) in [
-            ("[witness.Desk]".to_owned(), "line 1: witness.Desk is a name of"),
-            ("[witness]\nquorum = { key = '' }".to_owned(), "witness.quorum is a name of"),
+            (
+                "[witness.Desk]".to_owned(),
+                "line 1: witness.Desk is a name of",
+            ),
+            (
+                "[witness]\nquorum = { key = '' }".to_owned(),
+                "witness.quorum is a name of",
+            ),
             ("[witness.none]".to_owned(), "none of quorum, none"),
-            ("[witness.desk]".to_owned(), "line 1: witness.desk.key is a verifier key"),
-            (format!("[witness.desk]\nkey = '{log}'"), "line 2: witness.desk.key is a verifier key"),
-            (good.replace("https", "ftp").replacen("key", "[witness.desk]\nkey", 1), "line 3: witness.desk.url is"),
-            (good.replace("w.example", "u:hunter2@w").replacen("key", "[witness.desk]\nkey", 1), "without a name"),
-            (format!("[witness.desk]\n{good}\nkind = 1"), "line 4: unknown key 'witness.desk.kind'"),
-            (format!("[witness.a]\n{good}\n[witness.b]\n{good}"), "line 4: witness.b is a key of its own; found that"),
-            ("[witness]\nquorum = 0".to_owned(), "witness.quorum is a whole number"),
-            ("[witness]\ndesk = 1".to_owned(), "unknown key 'witness.desk'"),
+            (
+                "[witness.desk]".to_owned(),
+                "line 1: witness.desk.key is a verifier key",
+            ),
+            (
+                format!("[witness.desk]\nkey = '{log}'"),
+                "line 2: witness.desk.key is a verifier key",
+            ),
+            (
+                good.replace("https", "ftp")
+                    .replacen("key", "[witness.desk]\nkey", 1),
+                "line 3: witness.desk.url is",
+            ),
+            (
+                good.replace("w.example", "u:hunter2@w")
+                    .replacen("key", "[witness.desk]\nkey", 1),
+                "without a name",
+            ),
+            (
+                format!("[witness.desk]\n{good}\nkind = 1"),
+                "line 4: unknown key 'witness.desk.kind'",
+            ),
+            (
+                format!("[witness.a]\n{good}\n[witness.b]\n{good}"),
+                "line 4: witness.b is a key of its own; found that",
+            ),
+            (
+                "[witness]\nquorum = 0".to_owned(),
+                "witness.quorum is a whole number",
+            ),
+            (
+                "[witness]\ndesk = 1".to_owned(),
+                "unknown key 'witness.desk'",
+            ),
         ] {
             let error = read(&text).unwrap_err().to_string();
-            assert!(error.contains(said) && !error.contains("hunter2"), "{text:?}: {error}");
+            assert!(
+                error.contains(said) && !error.contains("hunter2"),
+                "{text:?}: {error}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What could be put before a model, as it was found on record: inputs of a compile, not yet judged.
+//! What could be put before a model, as it was found on record: inputs of a compile, not yet
+//! judged.
 
 use uuid::Uuid;
 
@@ -7,7 +8,7 @@ use crate::record::time::Seconds;
 
 /// What a candidate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum CandidateClass {
     /// A claim.
     Fact,
     /// A note.
@@ -20,15 +21,15 @@ pub enum Class {
     Drift,
 }
 
-impl Class {
+impl CandidateClass {
     /// `artifact_type` of its reference (AEGIS 5.2).
     pub const fn artifact_type(self) -> &'static str {
         match self {
-            Class::Fact => "ledger_fact",
-            Class::Note => "note",
-            Class::Decision => "decision",
-            Class::Intent => "intent",
-            Class::Drift => "driftwatch",
+            CandidateClass::Fact => "ledger_fact",
+            CandidateClass::Note => "note",
+            CandidateClass::Decision => "decision",
+            CandidateClass::Intent => "intent",
+            CandidateClass::Drift => "driftwatch",
         }
     }
 }
@@ -70,7 +71,7 @@ pub struct Candidate {
     /// `ledger:000183`, `driftwatch:ID`.
     pub id: String,
     /// What it is.
-    pub class: Class,
+    pub class: CandidateClass,
     /// What it says.
     pub text: String,
     /// What it is about, as it is compared.
@@ -122,12 +123,13 @@ pub struct TurnCandidate {
 
 /// What was found for a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recalled {
+pub struct RecallResult {
     /// Intent, facts, notes, decisions, open drift.
     pub found: Vec<Candidate>,
     /// What is in force on the subjects of those, and not among them.
     pub rivals: Vec<Candidate>,
-    /// Turns that the client declared and that were resolved, by `event_index`; what they say stands in `block`.
+    /// Turns that the client declared and that were resolved, by `event_index`; what they say
+    /// stands in `block`.
     pub declared: Vec<TurnCandidate>,
     /// Ids of declared events that were kept out, each with the rule.
     pub kept: Vec<(String, String)>,

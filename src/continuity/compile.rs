@@ -1,7 +1,8 @@
 //! Compiling the context bundle: what is put before the model, from explicit artifacts (AEGIS 6).
 //!
-//! Ring 0 always: phase, tier, kernel hash, constraints, sight, the system's intent. Rings 1 and 2, and the turns that
-//! the client declared, from what was found on record ([`super::select`]). What is not given is not inferred.
+//! Ring 0 always: phase, tier, kernel hash, constraints, sight, the system's intent. Rings 1 and 2,
+//! and the turns that the client declared, from what was found on record ([`super::select`]). What
+//! is not given is not inferred.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +11,14 @@ use uuid::Uuid;
 use crate::govern::kernel::{Kernel, RingCaps};
 use crate::govern::sanitize::{Clean, redact};
 use crate::record::bundle::{
-    ArtifactRef, Bundle, Constraint, Exclusion, Fact, Intent, Moment, NamedHash, Reading, SightEntry,
+    ArtifactRef, Bundle, BundleIntent, Constraint, Exclusion, Fact, Moment, NamedHash, Reading,
+    SightEntry,
 };
 use crate::record::canon::{self, CanonError};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::candidate::{Confidence, Recalled};
+use super::candidate::{Confidence, RecallResult};
 use super::prompt::PriorTurn;
 use super::select::select;
 
@@ -38,13 +40,14 @@ pub struct Inputs<'a> {
     /// What each tool showed.
     pub sight: BTreeMap<String, SightEntry>,
     /// What was found on record for the question.
-    pub recalled: &'a Recalled,
+    pub recalled: &'a RecallResult,
 }
 
 /// Why no bundle was compiled; no model is called then (AEGIS 10.3).
 #[derive(Debug, thiserror::Error)]
 pub enum CompileFault {
-    /// A tool that the tier allows gave neither values nor a reason: completeness drift (AEGIS 7.2).
+    /// A tool that the tier allows gave neither values nor a reason: completeness drift (AEGIS
+    /// 7.2).
     #[error(
         "sight '{tool}' is declared at tier {tier} and gave neither values nor a reason: completeness drift; take it off the kernel's tools.tier{tier}, or mend the tool"
     )]
@@ -55,7 +58,9 @@ pub enum CompileFault {
         tier: u8,
     },
     /// A tool that the tier does not allow was run.
-    #[error("sight '{tool}' has values, but tier {tier} does not allow it; expected available:false, blocked_by_tier")]
+    #[error(
+        "sight '{tool}' has values, but tier {tier} does not allow it; expected available:false, blocked_by_tier"
+    )]
     SightNotAllowed {
         /// The tool.
         tool: String,
@@ -115,9 +120,13 @@ impl ContextBundle {
         &self.bundle
     }
 
-    /// Texts of people that are sent beside the question: `own` is the owner's part of the system message.
+    /// Texts of people that are sent beside the question: `own` is the owner's part of the system
+    /// message.
     pub fn beside<'a>(&'a self, own: Option<&'a Clean>) -> Vec<&'a str> {
-        own.map(Clean::as_str).into_iter().chain(self.bundle.texts_of_people()).collect()
+        own.map(Clean::as_str)
+            .into_iter()
+            .chain(self.bundle.texts_of_people())
+            .collect()
     }
 
     /// Canonical JSON.
@@ -135,17 +144,19 @@ impl ContextBundle {
         &self.refs
     }
 
-    /// All that the model is shown, for judging its reply: the bundle with the earlier turns among its facts, since a
-    /// reply may repeat what was said.
+    /// All that the model is shown, for judging its reply: the bundle with the earlier turns among
+    /// its facts, since a reply may repeat what was said.
     pub fn shown(&self) -> Bundle {
         let mut shown = self.bundle.clone();
-        shown.facts.extend(self.declared.iter().chain(&self.turns).map(|turn| Fact {
-            id: format!("turn:{}", turn.turn),
-            claim: turn.text.clone(),
-            source: turn.speaker.to_owned(),
-            observed_at: turn.at,
-            confidence: Confidence::Low.name().to_owned(),
-        }));
+        shown
+            .facts
+            .extend(self.declared.iter().chain(&self.turns).map(|turn| Fact {
+                id: format!("turn:{}", turn.turn),
+                claim: turn.text.clone(),
+                source: turn.speaker.to_owned(),
+                observed_at: turn.at,
+                confidence: Confidence::Low.name().to_owned(),
+            }));
         shown
     }
 
@@ -159,7 +170,8 @@ impl ContextBundle {
         self.block.as_deref()
     }
 
-    /// Turns of deep history that are shown beside it, oldest first; its `refs` name them, in this order.
+    /// Turns of deep history that are shown beside it, oldest first; its `refs` name them, in this
+    /// order.
     pub fn turns(&self) -> &[PriorTurn] {
         &self.turns
     }
@@ -193,7 +205,10 @@ pub fn ring0(inputs: &Inputs<'_>) -> Result<Bundle, CompileFault> {
         constraints: constraints(inputs.kernel),
         facts: Vec::new(),
         open_items: Vec::new(),
-        intent: vec![Intent { intent: inputs.kernel.rules().prompt.intent.clone(), source: "system".to_owned() }],
+        intent: vec![BundleIntent {
+            intent: inputs.kernel.rules().prompt.intent.clone(),
+            source: "system".to_owned(),
+        }],
         exclusions: Vec::new(),
     };
     cap(&bundle, &bundle.print()?, inputs.kernel.rules().rings.ring0)?;
@@ -204,7 +219,12 @@ pub fn ring0(inputs: &Inputs<'_>) -> Result<Bundle, CompileFault> {
 pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
     let mut bundle = ring0(inputs)?;
     let mut refs = refs(&bundle)?;
-    let chosen = select(inputs.kernel, inputs.user_input, inputs.recalled, inputs.now);
+    let chosen = select(
+        inputs.kernel,
+        inputs.user_input,
+        inputs.recalled,
+        inputs.now,
+    );
     bundle.facts = chosen.facts;
     bundle.open_items = chosen.open_items;
     bundle.intent.extend(chosen.intent);
@@ -212,7 +232,14 @@ pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
     refs.extend(chosen.refs);
     let json = bundle.print()?;
     let (turns, declared, block) = (chosen.turns, chosen.declared, chosen.block);
-    Ok(ContextBundle { bundle, json, refs, turns, declared, block })
+    Ok(ContextBundle {
+        bundle,
+        json,
+        refs,
+        turns,
+        declared,
+        block,
+    })
 }
 
 /// Takes secrets out of what a tool read: a folder, a disk, a unit may have been named by anybody.
@@ -220,7 +247,9 @@ pub fn without_secrets(entry: &mut SightEntry) {
     let clean = |text: &str| redact(text).clean.as_str().to_owned();
     let (SightEntry::Seen { unknowns, .. } | SightEntry::Unavailable { unknowns, .. }) = entry;
     unknowns.iter_mut().for_each(|name| *name = clean(name));
-    let SightEntry::Seen { values, .. } = entry else { return };
+    let SightEntry::Seen { values, .. } = entry else {
+        return;
+    };
     *values = std::mem::take(values)
         .into_iter()
         .map(|(name, value)| match value {
@@ -233,18 +262,37 @@ pub fn without_secrets(entry: &mut SightEntry) {
 /// Holds each tool's entry against the tier, and sets its age at this moment.
 fn sight(inputs: &Inputs<'_>) -> Result<BTreeMap<String, SightEntry>, CompileFault> {
     let (kernel, tier) = (inputs.kernel, inputs.kernel.tier());
-    if let Some(silent) = kernel.tools().iter().find(|tool| !inputs.sight.contains_key(*tool)) {
-        return Err(CompileFault::SightWithoutValues { tool: silent.clone(), tier });
+    if let Some(silent) = kernel
+        .tools()
+        .iter()
+        .find(|tool| !inputs.sight.contains_key(*tool))
+    {
+        return Err(CompileFault::SightWithoutValues {
+            tool: silent.clone(),
+            tier,
+        });
     }
     let mut sight = inputs.sight.clone();
     sight.values_mut().for_each(without_secrets);
     for (tool, entry) in &mut sight {
-        if let SightEntry::Seen { observed_at, freshness_s, values, .. } = entry {
+        if let SightEntry::Seen {
+            observed_at,
+            freshness_s,
+            values,
+            ..
+        } = entry
+        {
             if values.is_empty() {
-                return Err(CompileFault::SightWithoutValues { tool: tool.clone(), tier });
+                return Err(CompileFault::SightWithoutValues {
+                    tool: tool.clone(),
+                    tier,
+                });
             }
             if !kernel.tools().contains(tool) {
-                return Err(CompileFault::SightNotAllowed { tool: tool.clone(), tier });
+                return Err(CompileFault::SightNotAllowed {
+                    tool: tool.clone(),
+                    tier,
+                });
             }
             *freshness_s = inputs.now.since(observed_at.0);
         }
@@ -253,7 +301,10 @@ fn sight(inputs: &Inputs<'_>) -> Result<BTreeMap<String, SightEntry>, CompileFau
 }
 
 fn constraints(kernel: &Kernel) -> Vec<Constraint> {
-    let from_kernel = |rule: &String| Constraint { rule: rule.clone(), source: "kernel".to_owned() };
+    let from_kernel = |rule: &String| Constraint {
+        rule: rule.clone(),
+        source: "kernel".to_owned(),
+    };
     kernel.rules().constraints.iter().map(from_kernel).collect()
 }
 
@@ -261,9 +312,16 @@ fn cap(bundle: &Bundle, json: &str, caps: RingCaps) -> Result<(), CompileFault> 
     let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
     let items = count(bundle.constraints.len() + bundle.sight.len() + bundle.intent.len());
     let tokens = tokens(json.len());
-    for (unit, expected, actual) in [("items", caps.items, items), ("tokens", caps.tokens, tokens)] {
+    for (unit, expected, actual) in [
+        ("items", caps.items, items),
+        ("tokens", caps.tokens, tokens),
+    ] {
         if actual > expected {
-            return Err(CompileFault::Ring0TooLarge { unit, expected, actual });
+            return Err(CompileFault::Ring0TooLarge {
+                unit,
+                expected,
+                actual,
+            });
         }
     }
     Ok(())
@@ -283,10 +341,15 @@ fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
     }];
     for (tool, entry) in &bundle.sight {
         let (observed_at, freshness_s, unknowns, reason) = match entry {
-            SightEntry::Seen { observed_at, freshness_s, unknowns, .. } => {
-                (observed_at.0, Some(*freshness_s), unknowns, None)
+            SightEntry::Seen {
+                observed_at,
+                freshness_s,
+                unknowns,
+                ..
+            } => (observed_at.0, Some(*freshness_s), unknowns, None),
+            SightEntry::Unavailable { reason, unknowns } => {
+                (bundle.compiled_at.0, None, unknowns, Some(reason))
             }
-            SightEntry::Unavailable { reason, unknowns } => (bundle.compiled_at.0, None, unknowns, Some(reason)),
         };
         let unavailable = reason.map(|reason| format!("unavailable:{}", reason.name()));
         refs.push(ArtifactRef {
@@ -296,7 +359,10 @@ fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
             included_reason: "ring0.sight".to_owned(),
             observed_at: reason.is_none().then_some(observed_at),
             freshness_s,
-            risk_flags: unavailable.into_iter().chain(unknowns.iter().map(|u| format!("unknown:{u}"))).collect(),
+            risk_flags: unavailable
+                .into_iter()
+                .chain(unknowns.iter().map(|u| format!("unknown:{u}")))
+                .collect(),
         });
     }
     Ok(refs)
@@ -310,7 +376,10 @@ mod tests {
 
     /// The genesis kernel with one tool, and one change.
     fn narrow(from: &str, to: &str) -> Kernel {
-        let tools = GENESIS_KERNEL.lines().find(|line| line.starts_with("tier2 = ")).unwrap();
+        let tools = GENESIS_KERNEL
+            .lines()
+            .find(|line| line.starts_with("tier2 = "))
+            .unwrap();
         let narrow = GENESIS_KERNEL.replacen(tools, "tier2 = [\"sys_health\"]", 1);
         Kernel::from_toml(&narrow.replacen(from, to, 1)).unwrap()
     }
@@ -319,7 +388,10 @@ mod tests {
         SightEntry::Seen {
             observed_at: Moment(Seconds::new(97).unwrap()),
             freshness_s: 0,
-            values: values.iter().map(|(name, n)| ((*name).to_owned(), Reading::Count(*n))).collect(),
+            values: values
+                .iter()
+                .map(|(name, n)| ((*name).to_owned(), Reading::Count(*n)))
+                .collect(),
             unknowns: vec!["gpu_health".to_owned()],
         }
     }
@@ -332,8 +404,11 @@ mod tests {
             host_role: kernel.host_role(),
             model_id: "observer",
             now: Seconds::new(100).unwrap(),
-            sight: sight.iter().map(|(name, entry)| ((*name).to_owned(), entry.clone())).collect(),
-            recalled: &Recalled::default(),
+            sight: sight
+                .iter()
+                .map(|(name, entry)| ((*name).to_owned(), entry.clone()))
+                .collect(),
+            recalled: &RecallResult::default(),
         })
     }
 
@@ -344,11 +419,27 @@ mod tests {
         assert_eq!(Bundle::parse(bundle.json()).unwrap(), *bundle.bundle());
         assert!(bundle.json().contains(r#""freshness_s":3,"#));
         assert_eq!(bundle.hash(), Hash32::digest(bundle.json().as_bytes()));
-        let ids: Vec<&str> = bundle.refs().iter().map(|r| r.artifact_id.as_str()).collect();
-        assert_eq!(ids, [format!("kernel:{}", kernel.hash().short16()).as_str(), "tool:sys_health:97"]);
+        let ids: Vec<&str> = bundle
+            .refs()
+            .iter()
+            .map(|r| r.artifact_id.as_str())
+            .collect();
+        assert_eq!(
+            ids,
+            [
+                format!("kernel:{}", kernel.hash().short16()).as_str(),
+                "tool:sys_health:97"
+            ]
+        );
         let sight = &bundle.refs()[1];
-        assert_eq!(sight.artifact_hash, Some(canon::digest(&bundle.bundle().sight["sys_health"]).unwrap()));
-        assert_eq!((sight.freshness_s, sight.risk_flags.as_slice()), (Some(3), &["unknown:gpu_health".to_owned()][..]));
+        assert_eq!(
+            sight.artifact_hash,
+            Some(canon::digest(&bundle.bundle().sight["sys_health"]).unwrap())
+        );
+        assert_eq!(
+            (sight.freshness_s, sight.risk_flags.as_slice()),
+            (Some(3), &["unknown:gpu_health".to_owned()][..])
+        );
         assert_eq!(bundle.exclusions(), []);
     }
 
@@ -356,33 +447,63 @@ mod tests {
     fn what_a_tool_read_has_no_secret_in_it() {
         let kernel = narrow("", "");
         let mut entry = seen(&[("cores", 2)]);
-        let SightEntry::Seen { values, .. } = &mut entry else { unreachable!() };
+        let SightEntry::Seen { values, .. } = &mut entry else {
+            unreachable!()
+        };
         let secret = ["ghp_", "wJ8kQ2mZxV5nB7cR4tY9uL1oP3sD6fG0hA2E"].concat();
-        values.insert("disk1_mount".to_owned(), Reading::Text(format!("/srv/{secret}")));
+        values.insert(
+            "disk1_mount".to_owned(),
+            Reading::Text(format!("/srv/{secret}")),
+        );
         let bundle = with(&kernel, &[("sys_health", entry)]).unwrap();
-        assert!(bundle.json().contains("/srv/[redacted:") && !bundle.json().contains(&secret), "{}", bundle.json());
+        assert!(
+            bundle.json().contains("/srv/[redacted:") && !bundle.json().contains(&secret),
+            "{}",
+            bundle.json()
+        );
     }
 
     #[test]
     fn values_or_a_reason_or_no_bundle() {
         let kernel = narrow("", "");
-        let reason = |reason| SightEntry::Unavailable { reason, unknowns: vec![] };
+        let reason = |reason| SightEntry::Unavailable {
+            reason,
+            unknowns: vec![],
+        };
         assert!(with(&kernel, &[("sys_health", reason(NoSight::ToolError))]).is_ok());
         for (sight, code) in [
             (vec![], "compile.sight_without_values"),
-            (vec![("sys_health", seen(&[]))], "compile.sight_without_values"),
-            (vec![("sys_health", seen(&[("n", 1)])), ("spy", seen(&[("n", 1)]))], "compile.sight_not_allowed"),
+            (
+                vec![("sys_health", seen(&[]))],
+                "compile.sight_without_values",
+            ),
+            (
+                vec![
+                    ("sys_health", seen(&[("n", 1)])),
+                    ("spy", seen(&[("n", 1)])),
+                ],
+                "compile.sight_not_allowed",
+            ),
         ] {
             let fault = with(&kernel, &sight).unwrap_err();
             assert_eq!(fault.code(), code, "{fault}");
         }
-        let blocked = [("sys_health", seen(&[("n", 1)])), ("spy", reason(NoSight::BlockedByTier))];
-        assert_eq!(with(&kernel, &blocked).unwrap().refs()[1].risk_flags, ["unavailable:blocked_by_tier"]);
+        let blocked = [
+            ("sys_health", seen(&[("n", 1)])),
+            ("spy", reason(NoSight::BlockedByTier)),
+        ];
+        assert_eq!(
+            with(&kernel, &blocked).unwrap().refs()[1].risk_flags,
+            ["unavailable:blocked_by_tier"]
+        );
     }
 
     #[test]
     fn caps_hold() {
-        for (from, to, unit) in [("items = 16", "items = 4", "items"), ("tokens = 1024", "tokens = 100", "tokens")] {
+        for (from, to, unit) in [
+            ("items = 16", "items = 4", "items"),
+            ("tokens = 1024", "tokens = 100", "tokens"),
+        ] {
             let kernel = narrow(from, to);
             let fault = with(&kernel, &[("sys_health", seen(&[("cores", 2)]))]).unwrap_err();
             assert_eq!(fault.code(), "compile.ring0_too_large");

@@ -36,7 +36,8 @@ impl Dispute {
     }
 }
 
-/// The ids of a list of texts on one subject if they don't all say the same; all of them, since none is preferred.
+/// The ids of a list of texts on one subject if they don't all say the same; all of them, since
+/// none is preferred.
 pub fn disagreeing<'a>(texts: &[(&'a str, &str)]) -> Vec<&'a str> {
     let first = texts.first().map_or("", |(_, text)| text);
     if texts.iter().all(|(_, text)| same_claim(first, text)) {
@@ -53,7 +54,10 @@ pub fn disputes(candidates: &[&Candidate]) -> Vec<Dispute> {
     let mut by_subject: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     for candidate in candidates.iter().filter(|candidate| candidate.counts) {
         if let Some(subject) = &candidate.subject {
-            by_subject.entry(subject).or_default().push((&candidate.id, &candidate.text));
+            by_subject
+                .entry(subject)
+                .or_default()
+                .push((&candidate.id, &candidate.text));
         }
     }
     by_subject
@@ -69,13 +73,20 @@ pub fn disputes(candidates: &[&Candidate]) -> Vec<Dispute> {
 
 /// Whether an artifact takes part in any.
 pub fn is_disputed(disputes: &[Dispute], id: &str) -> bool {
-    disputes.iter().any(|dispute| dispute.ids.iter().any(|known| known == id))
+    disputes
+        .iter()
+        .any(|dispute| dispute.ids.iter().any(|known| known == id))
 }
 
 /// The risk flags of an artifact: one for each that it disagrees with.
 pub fn flags(disputes: &[Dispute], id: &str) -> Vec<String> {
-    let of = disputes.iter().filter(|dispute| dispute.ids.iter().any(|known| known == id));
-    of.flat_map(|dispute| &dispute.ids).filter(|other| *other != id).map(|other| format!("conflict:{other}")).collect()
+    let of = disputes
+        .iter()
+        .filter(|dispute| dispute.ids.iter().any(|known| known == id));
+    of.flat_map(|dispute| &dispute.ids)
+        .filter(|other| *other != id)
+        .map(|other| format!("conflict:{other}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -89,7 +100,10 @@ mod tests {
             (vec![("a", "x")], vec![]),
             (vec![("a", "Port 80."), ("b", "port  80")], vec![]),
             (vec![("b", "Port 80."), ("a", "Port 81.")], vec!["a", "b"]),
-            (vec![("a", "x"), ("b", "x"), ("c", "y")], vec!["a", "b", "c"]),
+            (
+                vec![("a", "x"), ("b", "x"), ("c", "y")],
+                vec!["a", "b", "c"],
+            ),
             (vec![("a", "x"), ("a", "x")], vec![]),
         ] {
             assert_eq!(disagreeing(&texts), expected, "{texts:?}");
@@ -98,7 +112,10 @@ mod tests {
 
     #[test]
     fn a_dispute_is_marked_on_each_side() {
-        let dispute = Dispute { subject: "port".into(), ids: vec!["ledger:1".into(), "ledger:2".into()] };
+        let dispute = Dispute {
+            subject: "port".into(),
+            ids: vec!["ledger:1".into(), "ledger:2".into()],
+        };
         assert_eq!(dispute.id(), "conflict:ledger:1+ledger:2");
         assert_eq!(dispute.open_item().status, "conflict");
         let all = [dispute];

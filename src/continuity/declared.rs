@@ -1,4 +1,5 @@
-//! What one turn declared and what that came to: all of its context but the id that the record gives the turn.
+//! What one turn declared and what that came to: all of its context but the id that the record
+//! gives the turn.
 
 use uuid::Uuid;
 
@@ -6,14 +7,15 @@ use crate::govern::kernel::RingCaps;
 use crate::record::bundle::NamedHash;
 use crate::record::context::block::context_block;
 use crate::record::context::config::ContextConfig;
-use crate::record::context::event::Intent;
+use crate::record::context::event::IntentPayload;
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::{
-    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, Resolved, Transformation, context_digest,
+    AssembledContext, ContextForm, ContextSpec, DeclaredRef, Identity, ResolvedContext,
+    Transformation, context_digest,
 };
 use crate::record::context::turn::CHAT_MESSAGE;
 
-use super::refs::{Lookup, Nothing, RefFault, governed, resolve, sorted};
+use super::refs::{EmptyRecord, Lookup, RefFault, governed, resolve, sorted};
 
 /// The declared context of one turn, resolved or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub struct TurnContext {
     thread: Uuid,
     parent: Option<Uuid>,
     declared: Vec<DeclaredRef>,
-    resolved: Result<Resolved, RefFault>,
+    resolved: Result<ResolvedContext, RefFault>,
 }
 
 impl TurnContext {
@@ -35,12 +37,27 @@ impl TurnContext {
         events: &L,
     ) -> Result<Self, L::Error> {
         let resolved = resolve(declared, &thread.to_string(), config, caps, events)?;
-        Ok(TurnContext { config: config.clone(), thread, parent, declared: sorted(declared), resolved })
+        Ok(TurnContext {
+            config: config.clone(),
+            thread,
+            parent,
+            declared: sorted(declared),
+            resolved,
+        })
     }
 
     /// A turn that refers to nothing.
     pub fn alone(config: &ContextConfig, thread: Uuid, parent: Option<Uuid>) -> Self {
-        let Ok(context) = Self::resolve(config, (thread, parent), &[], RingCaps { items: 0, tokens: 0 }, &Nothing);
+        let Ok(context) = Self::resolve(
+            config,
+            (thread, parent),
+            &[],
+            RingCaps {
+                items: 0,
+                tokens: 0,
+            },
+            &EmptyRecord,
+        );
         context
     }
 
@@ -65,23 +82,28 @@ impl TurnContext {
     }
 
     /// What it came to, or why nothing did.
-    pub fn resolved(&self) -> Result<&Resolved, &RefFault> {
+    pub fn resolved(&self) -> Result<&ResolvedContext, &RefFault> {
         self.resolved.as_ref()
     }
 
     /// What the rules changed.
     pub fn transformations(&self) -> &[Transformation] {
-        self.resolved.as_ref().map_or(&[], |resolved| &resolved.transformations)
+        self.resolved
+            .as_ref()
+            .map_or(&[], |resolved| &resolved.transformations)
     }
 
     /// What policy may see: every INTENT that was resolved, each once, by `event_index`.
-    pub fn intents(&self) -> Vec<&Intent> {
+    pub fn intents(&self) -> Vec<&IntentPayload> {
         self.resolved.as_ref().map(governed).unwrap_or_default()
     }
 
     /// The context block as it is sent; none when nothing is referred to.
     pub fn block(&self) -> Option<String> {
-        self.resolved.as_ref().ok().and_then(|resolved| context_block(resolved, Form::Sent))
+        self.resolved
+            .as_ref()
+            .ok()
+            .and_then(|resolved| context_block(resolved, ContextForm::Sent))
     }
 
     /// The specification; none when it could not be resolved.
@@ -92,17 +114,29 @@ impl TurnContext {
             turn_id: turn.to_string(),
         };
         let resolved = self.resolved.as_ref().ok()?;
-        Some(ContextSpec::new(&self.config, identity, CHAT_MESSAGE, text, resolved))
+        Some(ContextSpec::new(
+            &self.config,
+            identity,
+            CHAT_MESSAGE,
+            text,
+            resolved,
+        ))
     }
 
     /// The assembled context in one of its forms; none when it could not be resolved.
-    pub fn assembled(&self, text: &str, form: Form) -> Option<AssembledContext> {
-        self.resolved.as_ref().ok().map(|resolved| AssembledContext::new(text, resolved, form))
+    pub fn assembled(&self, text: &str, form: ContextForm) -> Option<AssembledContext> {
+        self.resolved
+            .as_ref()
+            .ok()
+            .map(|resolved| AssembledContext::new(text, resolved, form))
     }
 
     /// `context_digest`; none when it could not be resolved.
     pub fn digest(&self, turn: Uuid, text: &str) -> Result<Option<NamedHash>, JsonFault> {
-        match (self.spec(turn, text), self.assembled(text, Form::Hashed)) {
+        match (
+            self.spec(turn, text),
+            self.assembled(text, ContextForm::Hashed),
+        ) {
             (Some(spec), Some(hashed)) => context_digest(&spec, &hashed).map(Some),
             _ => Ok(None),
         }

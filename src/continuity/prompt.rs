@@ -9,11 +9,12 @@
 //! turns  = [{"at":"2026-01-08T00:00:00Z","speaker":"user","text":"…","turn":"UUID"},…]                         canonical JSON
 //! ```
 //! `turns` are those of deep history; what the client declared stands in the context block
-//! ([`context_block`](crate::record::context::block::context_block)). Their texts are in no bundle, so that one erased is
-//! erased everywhere. Inside the first two blocks every `<` is spelled `\u003c`, and so are the ends of lines that JSON
-//! leaves as they are (`\u0085`, `\u2028`, `\u2029`), which is the same JSON; elsewhere a
-//! marker's `<` becomes `&lt;`, and a line that looks like one of the context block's gets a `\`. So exactly one block of
-//! each kind can be read, and it is the host's. Exchanges from before threads had no context block: what was declared
+//! ([`context_block`](crate::record::context::block::context_block)). Their texts are in no bundle,
+//! so that one erased is erased everywhere. Inside the first two blocks every `<` is spelled
+//! `\u003c`, and so are the ends of lines that JSON leaves as they are (`\u0085`, `\u2028`,
+//! `\u2029`), which is the same JSON; elsewhere a marker's `<` becomes `&lt;`, and a line that
+//! looks like one of the context block's gets a `\`. So exactly one block of each kind can be read,
+//! and it is the host's. Exchanges from before threads had no context block: what was declared
 //! stood among the turns.
 
 use serde::Serialize;
@@ -37,7 +38,9 @@ pub enum RenderFault {
     #[error("stored bundle: {0}")]
     Bundle(#[from] CanonError),
     /// The bundle was compiled under another kernel.
-    #[error("the bundle was compiled under kernel {expected}, this is {actual}; render with that kernel's snapshot")]
+    #[error(
+        "the bundle was compiled under kernel {expected}, this is {actual}; render with that kernel's snapshot"
+    )]
     Kernel {
         /// The bundle's kernel.
         expected: Hash32,
@@ -94,7 +97,7 @@ impl CompiledPrompt {
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct ChatMessage<'a> {
     content: &'a str,
     role: &'static str,
 }
@@ -116,7 +119,12 @@ impl PriorTurn {
     /// A turn on record; none when its text is erased.
     pub fn new(turn: Uuid, by_user: bool, at: Seconds, text: Option<&str>) -> Option<PriorTurn> {
         let speaker = if by_user { "user" } else { "aurora" };
-        text.map(|text| PriorTurn { at: Moment(at), speaker, text: text.to_owned(), turn })
+        text.map(|text| PriorTurn {
+            at: Moment(at),
+            speaker,
+            text: text.to_owned(),
+            turn,
+        })
     }
 
     pub(super) fn of(turn: &TurnCandidate) -> Option<PriorTurn> {
@@ -161,19 +169,32 @@ impl Earlier<'_> {
 /// Renders the prompt; a function of its arguments and nothing else.
 ///
 /// `own` is the owner's own part of the system message: after the kernel's, before the context.
-pub fn render(kernel: &Kernel, bundle: &ContextBundle, own: Option<&Clean>, user: &Clean) -> CompiledPrompt {
-    let earlier = Earlier::Context { deep: bundle.turns(), block: bundle.block() };
+pub fn render(
+    kernel: &Kernel,
+    bundle: &ContextBundle,
+    own: Option<&Clean>,
+    user: &Clean,
+) -> CompiledPrompt {
+    let earlier = Earlier::Context {
+        deep: bundle.turns(),
+        block: bundle.block(),
+    };
     let system = system_message(kernel, bundle.json(), own.map(Clean::as_str), earlier);
     let user = earlier.beside(user.as_str());
     let canonical = canonical_form(&system, &user);
-    CompiledPrompt { system, user, canonical }
+    CompiledPrompt {
+        system,
+        user,
+        canonical,
+    }
 }
 
-/// Renders a stored exchange again: the same canonical bytes, from kernel snapshot, bundle, the owner's part of the
-/// system message (`system` of the stored params), what its references name, in their order, and text.
+/// Renders a stored exchange again: the same canonical bytes, from kernel snapshot, bundle, the
+/// owner's part of the system message (`system` of the stored params), what its references name, in
+/// their order, and text.
 ///
-/// Gives bytes to compare and to show, not a [`CompiledPrompt`]: what is on record can't be sent again
-/// past the pipeline.
+/// Gives bytes to compare and to show, not a [`CompiledPrompt`]: what is on record can't be sent
+/// again past the pipeline.
 pub fn render_again(
     kernel: &Kernel,
     bundle_json: &str,
@@ -181,7 +202,13 @@ pub fn render_again(
     earlier: Earlier<'_>,
     user_text: &str,
 ) -> Result<String, RenderFault> {
-    render_read(kernel, (&Bundle::parse(bundle_json)?, bundle_json), own, earlier, user_text)
+    render_read(
+        kernel,
+        (&Bundle::parse(bundle_json)?, bundle_json),
+        own,
+        earlier,
+        user_text,
+    )
 }
 
 /// The same of a bundle that was read, and the text that it was read from ([`Bundle::parse`]).
@@ -194,21 +221,37 @@ pub fn render_read(
 ) -> Result<String, RenderFault> {
     let expected = bundle.kernel_hash.0;
     if expected != kernel.hash() {
-        return Err(RenderFault::Kernel { expected, actual: kernel.hash() });
+        return Err(RenderFault::Kernel {
+            expected,
+            actual: kernel.hash(),
+        });
     }
-    Ok(canonical_form(&system_message(kernel, bundle_json, own, earlier), &earlier.beside(user_text)))
+    Ok(canonical_form(
+        &system_message(kernel, bundle_json, own, earlier),
+        &earlier.beside(user_text),
+    ))
 }
 
-fn system_message(kernel: &Kernel, bundle_json: &str, own: Option<&str>, earlier: Earlier<'_>) -> String {
+fn system_message(
+    kernel: &Kernel,
+    bundle_json: &str,
+    own: Option<&str>,
+    earlier: Earlier<'_>,
+) -> String {
     let head = kernel.rules().prompt.system.trim_end();
-    let own = own.map(|text| format!("{}\n\n", earlier.beside(text))).unwrap_or_default();
+    let own = own
+        .map(|text| format!("{}\n\n", earlier.beside(text)))
+        .unwrap_or_default();
     let (turns, context) = match earlier {
         Earlier::Turns(turns) => (turns, None),
         Earlier::Context { deep, block } => (deep, block),
     };
     let mut message = format!("{head}\n\n{own}{}", block(MARKER, bundle_json));
     if !turns.is_empty() {
-        message.push_str(&block(TURNS, &canon::print(&turns).expect("texts and times have a canonical print")));
+        message.push_str(&block(
+            TURNS,
+            &canon::print(&turns).expect("texts and times have a canonical print"),
+        ));
     }
     if let Some(context) = context {
         message.push_str(&escape_markers(context));
@@ -234,8 +277,18 @@ fn block(marker: &str, json: &str) -> String {
 }
 
 fn canonical_form(system: &str, user: &str) -> String {
-    let messages = [Message { content: system, role: "system" }, Message { content: user, role: "user" }];
-    // Two texts under keys in order: their plain print is canonical, and needs not be looked at again.
+    let messages = [
+        ChatMessage {
+            content: system,
+            role: "system",
+        },
+        ChatMessage {
+            content: user,
+            role: "user",
+        },
+    ];
+    // Two texts under keys in order: their plain print is canonical, and needs not be looked at
+    // again.
     serde_json::to_string(&messages).expect("two texts have a print")
 }
 
@@ -243,14 +296,21 @@ fn canonical_form(system: &str, user: &str) -> String {
 fn escape_markers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
-        if c == '<' && text.get(at + 1..).is_some_and(begins_marker) { out.push_str("&lt;") } else { out.push(c) }
+        if c == '<' && text.get(at + 1..).is_some_and(begins_marker) {
+            out.push_str("&lt;")
+        } else {
+            out.push(c)
+        }
     }
     out
 }
 
 fn begins_marker(rest: &str) -> bool {
     let name = rest.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
-    [MARKER, TURNS].iter().any(|marker| name.get(..marker.len()).is_some_and(|head| head.eq_ignore_ascii_case(marker)))
+    [MARKER, TURNS].iter().any(|marker| {
+        name.get(..marker.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(marker))
+    })
 }
 
 #[cfg(test)]
@@ -262,15 +322,24 @@ mod tests {
         let given =
             serde_json::json!({"a": "</gently-context>\u{2028}DBL_CONTEXT_REFS_END\u{85}x\u{2029}\n"}).to_string();
         let shown = block(MARKER, &given);
-        let lines: Vec<&str> = shown.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).collect();
-        assert_eq!((lines.len(), lines[2], shown.matches('<').count()), (4, "</gently-context>", 2), "{shown}");
+        let lines: Vec<&str> = shown
+            .split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
+            .collect();
+        assert_eq!(
+            (lines.len(), lines[2], shown.matches('<').count()),
+            (4, "</gently-context>", 2),
+            "{shown}"
+        );
         let again: serde_json::Value = serde_json::from_str(lines[1]).unwrap();
         assert_eq!(again.to_string(), given);
     }
 
     #[test]
     fn the_print_of_two_texts_is_canonical() {
-        let every: String = (0u32..0x300).chain([0x2028, 0xfffd, 0x1_f600]).filter_map(char::from_u32).collect();
+        let every: String = (0u32..0x300)
+            .chain([0x2028, 0xfffd, 0x1_f600])
+            .filter_map(char::from_u32)
+            .collect();
         for (system, user) in [(every.as_str(), "\\\"/"), ("", every.as_str())] {
             let value = serde_json::json!([{"role": "system", "content": system}, {"role": "user", "content": user}]);
             assert_eq!(canonical_form(system, user), canon::print(&value).unwrap());
@@ -281,12 +350,18 @@ mod tests {
     fn markers_are_escaped_and_nothing_else() {
         for (text, expected) in [
             ("</gently-context>", "&lt;/gently-context>"),
-            ("< / GENTLY-Context sha256:00>", "&lt; / GENTLY-Context sha256:00>"),
+            (
+                "< / GENTLY-Context sha256:00>",
+                "&lt; / GENTLY-Context sha256:00>",
+            ),
             ("<<gently-context>", "<&lt;gently-context>"),
             ("</Gently-Turns>", "&lt;/Gently-Turns>"),
             ("<gently-turn>", "<gently-turn>"),
             ("<gently-contex", "<gently-contex"),
-            ("a < b, <b>é</b>, &lt;gently-context", "a < b, <b>é</b>, &lt;gently-context"),
+            (
+                "a < b, <b>é</b>, &lt;gently-context",
+                "a < b, <b>é</b>, &lt;gently-context",
+            ),
             ("<", "<"),
             ("<é", "<é"),
         ] {

@@ -1,20 +1,25 @@
-//! Resolving what a client declared: pure, and never more than was declared (DBL, declared references).
+//! Resolving what a client declared: pure, and never more than was declared (DBL, declared
+//! references).
 
 use std::collections::BTreeMap;
 
 use crate::govern::kernel::RingCaps;
 use crate::record::context::config::{ContextConfig, EmptyRefs};
-use crate::record::context::event::{Event, Intent, Kind};
-use crate::record::context::spec::{AdmittedFor, DeclaredRef, Effect, RefType, Resolved, ResolvedRef, Transformation};
+use crate::record::context::event::{EventKind, IntentPayload, ThreadEvent};
+use crate::record::context::spec::{
+    AdmittedFor, DeclaredRef, RefType, ResolvedContext, ResolvedRef, RuleEffect, Transformation,
+};
 
-use super::gates::Kept;
+use super::gates::ExclusionReason;
 use super::select::Room;
 
 /// Why declared references could not be resolved; no model is called then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefFault {
     /// No event and no turn has this id, in any thread.
-    #[error("REF_NOT_FOUND: nothing on record is called {id}; `gently thread show` lists what can be referred to")]
+    #[error(
+        "REF_NOT_FOUND: nothing on record is called {id}; `gently thread show` lists what can be referred to"
+    )]
     NotFound {
         /// As declared.
         id: String,
@@ -51,7 +56,12 @@ pub enum RefFault {
 }
 
 /// The document's codes of what can't be resolved.
-pub const CODES: [&str; 4] = ["REF_NOT_FOUND", "CROSS_THREAD_REF", "MAX_REFS_EXCEEDED", "EMPTY_REFS_DENIED"];
+pub const CODES: [&str; 4] = [
+    "REF_NOT_FOUND",
+    "CROSS_THREAD_REF",
+    "MAX_REFS_EXCEEDED",
+    "EMPTY_REFS_DENIED",
+];
 
 impl RefFault {
     /// The document's code.
@@ -85,13 +95,18 @@ impl RefFault {
     /// What whoever asked can do.
     pub fn remedy(&self) -> String {
         match self {
-            RefFault::NotFound { .. } => "gently thread show lists what can be referred to".to_owned(),
+            RefFault::NotFound { .. } => {
+                "gently thread show lists what can be referred to".to_owned()
+            }
             RefFault::CrossThread { actual, .. } => {
                 format!("ask in its thread (--thread {actual}), or quote it in the question")
             }
-            RefFault::TooMany { .. } => "declare fewer, or raise context.max_refs in context.json".to_owned(),
+            RefFault::TooMany { .. } => {
+                "declare fewer, or raise context.max_refs in context.json".to_owned()
+            }
             RefFault::Empty => {
-                "name one (--ref ID, --ref last:1), or set context.empty_refs_policy to ALLOW".to_owned()
+                "name one (--ref ID, --ref last:1), or set context.empty_refs_policy to ALLOW"
+                    .to_owned()
             }
         }
     }
@@ -109,16 +124,17 @@ impl RefFault {
 
 /// What an id was found to name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct NamedRecord {
     /// It.
-    pub event: Event,
-    /// Why no model is shown it, if none is: erased, denied, withheld, a dump. Policy sees an INTENT all the same.
-    pub kept: Option<Kept>,
+    pub event: ThreadEvent,
+    /// Why no model is shown it, if none is: erased, denied, withheld, a dump. Policy sees an
+    /// INTENT all the same.
+    pub kept: Option<ExclusionReason>,
 }
 
-impl From<Event> for Found {
-    fn from(event: Event) -> Self {
-        Found { event, kept: None }
+impl From<ThreadEvent> for NamedRecord {
+    fn from(event: ThreadEvent) -> Self {
+        NamedRecord { event, kept: None }
     }
 }
 
@@ -128,52 +144,64 @@ pub trait Lookup {
     type Error;
 
     /// The event of this id, if there is one.
-    fn event(&self, id: &str) -> Result<Option<Found>, Self::Error>;
+    fn event(&self, id: &str) -> Result<Option<NamedRecord>, Self::Error>;
 }
 
 /// Nothing on record.
-pub struct Nothing;
+pub struct EmptyRecord;
 
-impl Lookup for Nothing {
+impl Lookup for EmptyRecord {
     type Error = std::convert::Infallible;
 
-    fn event(&self, _id: &str) -> Result<Option<Found>, Self::Error> {
+    fn event(&self, _id: &str) -> Result<Option<NamedRecord>, Self::Error> {
         Ok(None)
     }
 }
 
 /// What is being resolved.
-struct Resolving<'a> {
+struct Resolution<'a> {
     thread: &'a str,
     config: &'a ContextConfig,
-    refs: Vec<(ResolvedRef, Event)>,
+    refs: Vec<(ResolvedRef, ThreadEvent)>,
     /// Why no model is shown an event, by its index; those that stand here were met before.
-    met: BTreeMap<u64, Option<Kept>>,
+    met: BTreeMap<u64, Option<ExclusionReason>>,
     transformations: Vec<Transformation>,
 }
 
 /// Resolves the references of a turn in `thread`; `caps` are those of the kernel on declared turns.
 ///
-/// The outer error is the look-up's. The order of `declared` makes no difference; each of its entries counts, and is
-/// resolved. What is resolved is what policy sees: gates and caps keep something from the model alone, which is on
-/// record as a transformation. Beyond the caps it is the oldest.
+/// The outer error is the look-up's. The order of `declared` makes no difference; each of its
+/// entries counts, and is resolved. What is resolved is what policy sees: gates and caps keep
+/// something from the model alone, which is on record as a transformation. Beyond the caps it is
+/// the oldest.
 pub fn resolve<L: Lookup>(
     declared: &[DeclaredRef],
     thread: &str,
     config: &ContextConfig,
     caps: RingCaps,
     events: &L,
-) -> Result<Result<Resolved, RefFault>, L::Error> {
+) -> Result<Result<ResolvedContext, RefFault>, L::Error> {
     let declared = sorted(declared);
-    let (actual, rules) = (u64::try_from(declared.len()).unwrap_or(u64::MAX), config.rules());
+    let (actual, rules) = (
+        u64::try_from(declared.len()).unwrap_or(u64::MAX),
+        config.rules(),
+    );
     if actual > rules.max_refs {
-        return Ok(Err(RefFault::TooMany { limit: rules.max_refs, actual }));
+        return Ok(Err(RefFault::TooMany {
+            limit: rules.max_refs,
+            actual,
+        }));
     }
     if declared.is_empty() && rules.empty_refs_policy == EmptyRefs::Deny {
         return Ok(Err(RefFault::Empty));
     }
-    let mut resolving =
-        Resolving { thread, config, refs: Vec::new(), met: BTreeMap::new(), transformations: Vec::new() };
+    let mut resolving = Resolution {
+        thread,
+        config,
+        refs: Vec::new(),
+        met: BTreeMap::new(),
+        transformations: Vec::new(),
+    };
     for DeclaredRef { ref_id: id, .. } in &declared {
         let taken = match events.event(id)? {
             Some(found) => resolving.take(id, found),
@@ -184,7 +212,11 @@ pub fn resolve<L: Lookup>(
         }
     }
     let (refs, transformations) = resolving.within(caps);
-    Ok(Ok(Resolved { declared, refs, transformations }))
+    Ok(Ok(ResolvedContext {
+        declared,
+        refs,
+        transformations,
+    }))
 }
 
 /// References in the order of their ids; one that is declared twice stands there twice.
@@ -194,31 +226,46 @@ pub fn sorted(declared: &[DeclaredRef]) -> Vec<DeclaredRef> {
     sorted
 }
 
-impl Resolving<'_> {
-    fn take(&mut self, id: &str, found: Found) -> Result<(), RefFault> {
-        let Found { event, kept } = found;
+impl Resolution<'_> {
+    fn take(&mut self, id: &str, found: NamedRecord) -> Result<(), RefFault> {
+        let NamedRecord { event, kept } = found;
         let (place, kind) = (event.place(), event.kind());
         if place.thread_id != self.thread {
             let (expected, actual) = (self.thread.to_owned(), place.thread_id.clone());
-            return Err(RefFault::CrossThread { id: id.to_owned(), expected, actual });
+            return Err(RefFault::CrossThread {
+                id: id.to_owned(),
+                expected,
+                actual,
+            });
         }
-        if kind == Kind::Execution && !self.config.rules().allow_execution_refs_for_prompt {
-            self.transformations.push(made(Effect::LeftOut, id, "allow_execution_refs_for_prompt"));
+        if kind == EventKind::Execution && !self.config.rules().allow_execution_refs_for_prompt {
+            self.transformations.push(made(
+                RuleEffect::LeftOut,
+                id,
+                "allow_execution_refs_for_prompt",
+            ));
             return Ok(());
         }
         let event_index = place.index;
         let admitted_for = match kind {
-            Kind::Intent => AdmittedFor::Governance,
-            Kind::Decision | Kind::Execution => AdmittedFor::ExecutionOnly,
+            EventKind::Intent => AdmittedFor::Governance,
+            EventKind::Decision | EventKind::Execution => AdmittedFor::ExecutionOnly,
         };
         let is_first = !self.met.contains_key(&event_index);
         if is_first {
             self.met.insert(event_index, kept);
         }
         match (is_first, admitted_for) {
-            (false, _) => self.transformations.push(made(Effect::NamedTwice, id, "SORT_CANONICAL")),
+            (false, _) => {
+                self.transformations
+                    .push(made(RuleEffect::NamedTwice, id, "SORT_CANONICAL"))
+            }
             (true, AdmittedFor::ExecutionOnly) => {
-                self.transformations.push(made(Effect::ExecutionOnly, id, "FILTER_INTENT_ONLY"));
+                self.transformations.push(made(
+                    RuleEffect::ExecutionOnly,
+                    id,
+                    "FILTER_INTENT_ONLY",
+                ));
             }
             (true, AdmittedFor::Governance) => {}
         }
@@ -233,44 +280,53 @@ impl Resolving<'_> {
         Ok(())
     }
 
-    /// The same by `event_index`, with what no model is shown: what is kept out, and what there is no room for, from the
-    /// newest on.
-    fn within(mut self, caps: RingCaps) -> (Vec<(ResolvedRef, Event)>, Vec<Transformation>) {
-        let by_place = |(reference, _): &(ResolvedRef, Event)| (reference.event_index, reference.ref_id.clone());
+    /// The same by `event_index`, with what no model is shown: what is kept out, and what there is
+    /// no room for, from the newest on.
+    fn within(mut self, caps: RingCaps) -> (Vec<(ResolvedRef, ThreadEvent)>, Vec<Transformation>) {
+        let by_place = |(reference, _): &(ResolvedRef, ThreadEvent)| {
+            (reference.event_index, reference.ref_id.clone())
+        };
         self.refs.sort_by_key(by_place);
         let mut room = Room::of(caps);
         let mut left = Vec::new();
         for (at, (reference, event)) in self.refs.iter().enumerate().rev() {
             let before = at.checked_sub(1).and_then(|at| self.refs.get(at));
-            // An event is shown under the first of its ids; a DECISION takes no room, as it says nothing.
+            // An event is shown under the first of its ids; a DECISION takes no room, as it says
+            // nothing.
             if before.is_some_and(|(other, _)| other.event_index == reference.event_index) {
                 continue;
             }
             let kept = match self.met.get(&reference.event_index).copied().flatten() {
-                None if event.kind() == Kind::Decision => None,
+                None if event.kind() == EventKind::Decision => None,
                 None => room.take(event.text().unwrap_or_default().len()).err(),
                 kept => kept,
             };
-            left.extend(kept.map(|kept| made(Effect::LeftOut, &reference.ref_id, kept.code())));
+            left.extend(kept.map(|kept| made(RuleEffect::LeftOut, &reference.ref_id, kept.code())));
         }
         for one in left {
-            self.transformations.retain(|t| t.ref_id != one.ref_id || t.effect == Effect::NamedTwice);
+            self.transformations
+                .retain(|t| t.ref_id != one.ref_id || t.effect == RuleEffect::NamedTwice);
             self.transformations.push(one);
         }
-        self.transformations.sort_by(|a, b| (&a.ref_id, a.effect).cmp(&(&b.ref_id, b.effect)));
+        self.transformations
+            .sort_by(|a, b| (&a.ref_id, a.effect).cmp(&(&b.ref_id, b.effect)));
         (self.refs, self.transformations)
     }
 }
 
-fn made(effect: Effect, id: &str, rule: &str) -> Transformation {
-    Transformation { effect, ref_id: id.to_owned(), rule: rule.to_owned() }
+fn made(effect: RuleEffect, id: &str, rule: &str) -> Transformation {
+    Transformation {
+        effect,
+        ref_id: id.to_owned(),
+        rule: rule.to_owned(),
+    }
 }
 
 /// What policy may see of the references: INTENTs, each once, by `event_index`.
-pub fn governed(resolved: &Resolved) -> Vec<&Intent> {
+pub fn governed(resolved: &ResolvedContext) -> Vec<&IntentPayload> {
     let intents = resolved.events().filter_map(|(_, event)| match event {
-        Event::Intent(intent) => Some(intent),
-        Event::Decision(_) | Event::Execution(_) => None,
+        ThreadEvent::Intent(intent) => Some(intent),
+        ThreadEvent::Decision(_) | ThreadEvent::Execution(_) => None,
     });
     intents.collect()
 }

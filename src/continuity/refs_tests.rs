@@ -6,23 +6,31 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::record::context::config::GENESIS_CONTEXT;
-use crate::record::context::event::{Execution, Place};
-use crate::record::context::spec::{AssembledContext, ContextSpec, Form, Identity, context_digest};
+use crate::record::context::event::{EventPosition, Execution};
+use crate::record::context::spec::{
+    AssembledContext, ContextForm, ContextSpec, Identity, context_digest,
+};
 
 /// No cap of the kernel's.
-const ROOMY: RingCaps = RingCaps { items: 1_000_000, tokens: 1_000_000 };
+const ROOMY: RingCaps = RingCaps {
+    items: 1_000_000,
+    tokens: 1_000_000,
+};
 
 /// Events of two threads, by position.
 #[derive(Debug)]
-struct Thread(Vec<Event>);
+struct Thread(Vec<ThreadEvent>);
 
 impl Lookup for Thread {
     type Error = Infallible;
 
-    fn event(&self, id: &str) -> Result<Option<Found>, Infallible> {
+    fn event(&self, id: &str) -> Result<Option<NamedRecord>, Infallible> {
         let own = self.0.iter().find(|event| event.place().id == id);
-        let of_turn = self.0.iter().find(|event| event.place().turn_id == id && event.kind() == Kind::Intent);
-        Ok(own.or(of_turn).cloned().map(Found::from))
+        let of_turn = self
+            .0
+            .iter()
+            .find(|event| event.place().turn_id == id && event.kind() == EventKind::Intent);
+        Ok(own.or(of_turn).cloned().map(NamedRecord::from))
     }
 }
 
@@ -32,15 +40,19 @@ fn threads(turns: &[(String, Option<String>, bool)]) -> Thread {
     let mut events = Vec::new();
     for (n, (question, answer, other)) in turns.iter().enumerate() {
         let thread = usize::from(*other);
-        let place = |letter: &str, index| Place {
+        let place = |letter: &str, index| EventPosition {
             index,
             id: format!("{letter}{n}"),
             turn_id: format!("turn-{n}"),
             thread_id: format!("t{thread}"),
         };
-        events.push(Event::Intent(Intent::new(place("i", next[thread]), question.clone()).unwrap()));
+        events.push(ThreadEvent::Intent(
+            IntentPayload::new(place("i", next[thread]), question.clone()).unwrap(),
+        ));
         if let Some(answer) = answer {
-            events.push(Event::Execution(Execution::new(place("e", next[thread] + 2), answer.clone(), "m").unwrap()));
+            events.push(ThreadEvent::Execution(
+                Execution::new(place("e", next[thread] + 2), answer.clone(), "m").unwrap(),
+            ));
         }
         next[thread] += 3;
     }
@@ -56,16 +68,30 @@ fn usual() -> ContextConfig {
     ContextConfig::parse(GENESIS_CONTEXT).unwrap()
 }
 
-fn resolve_in(thread: &Thread, ids: &[String], config: &ContextConfig) -> Result<Resolved, RefFault> {
+fn resolve_in(
+    thread: &Thread,
+    ids: &[String],
+    config: &ContextConfig,
+) -> Result<ResolvedContext, RefFault> {
     let declared: Vec<DeclaredRef> = ids.iter().map(DeclaredRef::event).collect();
     let Ok(resolved) = resolve(&declared, "t0", config, ROOMY, thread);
     resolved
 }
 
-fn digest(resolved: &Resolved, config: &ContextConfig) -> String {
-    let identity = Identity { parent_turn_id: None, thread_id: "t0".to_owned(), turn_id: "now".to_owned() };
+fn digest(resolved: &ResolvedContext, config: &ContextConfig) -> String {
+    let identity = Identity {
+        parent_turn_id: None,
+        thread_id: "t0".to_owned(),
+        turn_id: "now".to_owned(),
+    };
     let spec = ContextSpec::new(config, identity, "chat.message", "why?", resolved);
-    context_digest(&spec, &AssembledContext::new("why?", resolved, Form::Hashed)).unwrap().0.to_string()
+    context_digest(
+        &spec,
+        &AssembledContext::new("why?", resolved, ContextForm::Hashed),
+    )
+    .unwrap()
+    .0
+    .to_string()
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -74,13 +100,26 @@ fn text() -> impl Strategy<Value = String> {
 
 /// Turns of which the first is in the thread, and ids of its events in any order, some twice.
 fn declared() -> impl Strategy<Value = (Thread, Vec<String>)> {
-    let turns = proptest::collection::vec((text(), proptest::option::of(text()), any::<bool>()), 1..8);
-    (turns, proptest::collection::vec(any::<proptest::sample::Index>(), 0..12)).prop_map(|(turns, picks)| {
-        let thread = threads(&turns);
-        let own: Vec<&Event> = thread.0.iter().filter(|event| event.place().thread_id == "t0").collect();
-        let ids = picks.iter().filter(|_| !own.is_empty()).map(|pick| pick.get(&own).place().id.clone()).collect();
-        (thread, ids)
-    })
+    let turns =
+        proptest::collection::vec((text(), proptest::option::of(text()), any::<bool>()), 1..8);
+    (
+        turns,
+        proptest::collection::vec(any::<proptest::sample::Index>(), 0..12),
+    )
+        .prop_map(|(turns, picks)| {
+            let thread = threads(&turns);
+            let own: Vec<&ThreadEvent> = thread
+                .0
+                .iter()
+                .filter(|event| event.place().thread_id == "t0")
+                .collect();
+            let ids = picks
+                .iter()
+                .filter(|_| !own.is_empty())
+                .map(|pick| pick.get(&own).place().id.clone())
+                .collect();
+            (thread, ids)
+        })
 }
 
 proptest! {
@@ -89,7 +128,7 @@ proptest! {
         let resolved = resolve_in(&thread, &ids, &usual()).unwrap();
         let seen: Vec<String> = governed(&resolved).iter().map(|intent| intent.place().id.clone()).collect();
         prop_assert!(seen.iter().all(|id| id.starts_with('i')));
-        let hashed = AssembledContext::new("why?", &resolved, Form::Hashed);
+        let hashed = AssembledContext::new("why?", &resolved, ContextForm::Hashed);
         let distinct: std::collections::BTreeSet<_> = hashed.normative_input_digests.iter().collect();
         prop_assert_eq!(distinct.len(), seen.len());
     }
@@ -98,15 +137,15 @@ proptest! {
     fn invariant_2_every_transformation_is_on_record((thread, ids) in declared()) {
         let resolved = resolve_in(&thread, &ids, &usual()).unwrap();
         for (reference, _) in &resolved.refs {
-            let named = resolved.transformations.iter().any(|t| t.ref_id == reference.ref_id && t.effect == Effect::ExecutionOnly);
+            let named = resolved.transformations.iter().any(|t| t.ref_id == reference.ref_id && t.effect == RuleEffect::ExecutionOnly);
             let twice = ids.iter().filter(|id| **id == reference.ref_id).count() - 1;
-            let told = resolved.transformations.iter().filter(|t| t.ref_id == reference.ref_id && t.effect == Effect::NamedTwice);
+            let told = resolved.transformations.iter().filter(|t| t.ref_id == reference.ref_id && t.effect == RuleEffect::NamedTwice);
             prop_assert_eq!(told.count(), twice);
             prop_assert_eq!(named, reference.admitted_for == AdmittedFor::ExecutionOnly);
         }
         let without = config("\"allow_execution_refs_for_prompt\": true", "\"allow_execution_refs_for_prompt\": false");
         let kept = resolve_in(&thread, &ids, &without).unwrap();
-        let left = kept.transformations.iter().filter(|t| t.effect == Effect::LeftOut).count();
+        let left = kept.transformations.iter().filter(|t| t.effect == RuleEffect::LeftOut).count();
         prop_assert_eq!(kept.refs.len() + left, kept.declared.len());
     }
 
@@ -149,65 +188,148 @@ proptest! {
 
 #[test]
 fn failures_have_the_documents_codes() {
-    let thread = threads(&[("a".into(), Some("b".into()), false), ("c".into(), None, true)]);
+    let thread = threads(&[
+        ("a".into(), Some("b".into()), false),
+        ("c".into(), None, true),
+    ]);
     let named = |ids: &[&str], config: &ContextConfig| {
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-        resolve_in(&thread, &ids, config).map_err(|fault| (fault.code(), fault.reason(), fault.to_string()))
+        resolve_in(&thread, &ids, config)
+            .map_err(|fault| (fault.code(), fault.reason(), fault.to_string()))
     };
     let usual = usual();
     for (ids, config, code, reason, says) in [
         (&["i7"][..], &usual, "REF_NOT_FOUND", "refs.not_found", "i7"),
-        (&["i0", "i1"], &usual, "CROSS_THREAD_REF", "refs.cross_thread", "thread t1"),
-        (&["i0", "e0"], &config("50", "1"), "MAX_REFS_EXCEEDED", "refs.max_exceeded", "allows 1"),
-        (&[], &config("ALLOW", "DENY"), "EMPTY_REFS_DENIED", "refs.empty_denied", "--ref"),
+        (
+            &["i0", "i1"],
+            &usual,
+            "CROSS_THREAD_REF",
+            "refs.cross_thread",
+            "thread t1",
+        ),
+        (
+            &["i0", "e0"],
+            &config("50", "1"),
+            "MAX_REFS_EXCEEDED",
+            "refs.max_exceeded",
+            "allows 1",
+        ),
+        (
+            &[],
+            &config("ALLOW", "DENY"),
+            "EMPTY_REFS_DENIED",
+            "refs.empty_denied",
+            "--ref",
+        ),
     ] {
         let (found, recorded, message) = named(ids, config).unwrap_err();
         assert_eq!((found, recorded), (code, reason));
-        assert!(message.starts_with(code) && message.contains(says), "{message}");
+        assert!(
+            message.starts_with(code) && message.contains(says),
+            "{message}"
+        );
     }
     assert_eq!(
         named(&["i0", "i0"], &config("50", "1")).unwrap_err().0,
         "MAX_REFS_EXCEEDED",
         "what was declared counts"
     );
-    assert_eq!(named(&["i0", "i0"], &config("50", "2")).unwrap().refs.len(), 2);
+    assert_eq!(
+        named(&["i0", "i0"], &config("50", "2")).unwrap().refs.len(),
+        2
+    );
     assert_eq!(named(&[], &config("ALLOW", "EXPAND")).unwrap().refs, []);
 }
 
 #[test]
 fn a_turn_stands_for_its_intent_and_is_shown_once() {
     let thread = threads(&[("a".into(), Some("b".into()), false)]);
-    let ids = ["turn-0".to_owned(), "i0".to_owned(), "e0".to_owned(), "e0".to_owned()];
+    let ids = [
+        "turn-0".to_owned(),
+        "i0".to_owned(),
+        "e0".to_owned(),
+        "e0".to_owned(),
+    ];
     let resolved = resolve_in(&thread, &ids, &usual()).unwrap();
-    let named = |refs: &[&(ResolvedRef, Event)]| refs.iter().map(|(r, _)| r.ref_id.clone()).collect::<Vec<_>>();
-    assert_eq!(named(&resolved.refs.iter().collect::<Vec<_>>()), ["i0", "turn-0", "e0", "e0"]);
+    let named = |refs: &[&(ResolvedRef, ThreadEvent)]| {
+        refs.iter()
+            .map(|(r, _)| r.ref_id.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        named(&resolved.refs.iter().collect::<Vec<_>>()),
+        ["i0", "turn-0", "e0", "e0"]
+    );
     assert_eq!(named(&resolved.shown().collect::<Vec<_>>()), ["i0", "e0"]);
     assert_eq!(governed(&resolved).len(), 1);
-    let twice = resolved.transformations.iter().filter(|t| t.effect == Effect::NamedTwice);
-    assert_eq!(twice.map(|t| t.ref_id.as_str()).collect::<Vec<_>>(), ["e0", "turn-0"]);
+    let twice = resolved
+        .transformations
+        .iter()
+        .filter(|t| t.effect == RuleEffect::NamedTwice);
+    assert_eq!(
+        twice.map(|t| t.ref_id.as_str()).collect::<Vec<_>>(),
+        ["e0", "turn-0"]
+    );
 }
 
 #[test]
 fn beyond_the_kernels_caps_the_oldest_are_shown_to_no_model_and_policy_sees_them() {
-    let thread = threads(&[("a".into(), Some("bbbbb".into()), false), ("c".into(), Some("d".into()), false)]);
+    let thread = threads(&[
+        ("a".into(), Some("bbbbb".into()), false),
+        ("c".into(), Some("d".into()), false),
+    ]);
     let declared = ["i0", "e0", "i1", "e1"].map(DeclaredRef::event);
     let within = |items, tokens| {
-        let Ok(resolved) = resolve(&declared, "t0", &usual(), RingCaps { items, tokens }, &thread);
+        let Ok(resolved) = resolve(
+            &declared,
+            "t0",
+            &usual(),
+            RingCaps { items, tokens },
+            &thread,
+        );
         resolved.unwrap()
     };
-    let told = |resolved: &Resolved| {
+    let told = |resolved: &ResolvedContext| {
         let refs: Vec<String> = resolved.shown().map(|(r, _)| r.ref_id.clone()).collect();
-        let left = resolved.transformations.iter().filter(|t| t.effect == Effect::LeftOut);
-        (refs.join(" "), left.map(|t| format!("{} {}", t.ref_id, t.rule)).collect::<Vec<_>>().join(", "))
+        let left = resolved
+            .transformations
+            .iter()
+            .filter(|t| t.effect == RuleEffect::LeftOut);
+        (
+            refs.join(" "),
+            left.map(|t| format!("{} {}", t.ref_id, t.rule))
+                .collect::<Vec<_>>()
+                .join(", "),
+        )
     };
     assert_eq!(told(&within(9, 9)), ("i0 e0 i1 e1".into(), String::new()));
-    assert_eq!(told(&within(2, 9)), ("i1 e1".into(), "e0 ring_cap_items, i0 ring_cap_items".into()));
-    assert_eq!(told(&within(9, 3)), ("i0 i1 e1".into(), "e0 ring_cap_tokens".into()));
+    assert_eq!(
+        told(&within(2, 9)),
+        (
+            "i1 e1".into(),
+            "e0 ring_cap_items, i0 ring_cap_items".into()
+        )
+    );
+    assert_eq!(
+        told(&within(9, 3)),
+        ("i0 i1 e1".into(), "e0 ring_cap_tokens".into())
+    );
     for (items, tokens) in [(9, 9), (2, 9), (9, 3), (0, 0)] {
         let resolved = within(items, tokens);
-        let seen: Vec<&str> = governed(&resolved).iter().map(|intent| intent.place().id.as_str()).collect();
-        assert_eq!((seen, resolved.refs.len()), (vec!["i0", "i1"], 4), "{items} {tokens}");
-        assert_eq!(digest(&resolved, &usual()), digest(&within(9, 9), &usual()), "caps are no part of the context");
+        let seen: Vec<&str> = governed(&resolved)
+            .iter()
+            .map(|intent| intent.place().id.as_str())
+            .collect();
+        assert_eq!(
+            (seen, resolved.refs.len()),
+            (vec!["i0", "i1"], 4),
+            "{items} {tokens}"
+        );
+        assert_eq!(
+            digest(&resolved, &usual()),
+            digest(&within(9, 9), &usual()),
+            "caps are no part of the context"
+        );
     }
 }
 
@@ -216,29 +338,69 @@ fn what_is_erased_or_withheld_is_shown_to_no_model_and_policy_sees_it() {
     struct Gone(Thread);
     impl Lookup for Gone {
         type Error = Infallible;
-        fn event(&self, id: &str) -> Result<Option<Found>, Infallible> {
+        fn event(&self, id: &str) -> Result<Option<NamedRecord>, Infallible> {
             Ok(self.0.event(id)?.map(|found| match id {
-                "i0" => Found {
-                    event: Event::without_text(Kind::Intent, found.event.place().clone()),
-                    kept: Some(Kept::Erased),
+                "i0" => NamedRecord {
+                    event: ThreadEvent::without_text(
+                        EventKind::Intent,
+                        found.event.place().clone(),
+                    ),
+                    kept: Some(ExclusionReason::Erased),
                 },
-                "e0" => Found { kept: Some(Kept::AuthorityIncompatible), ..found },
-                "i1" => Found { event: found.event.with_denied(true), kept: Some(Kept::AuthorityIncompatible) },
+                "e0" => NamedRecord {
+                    kept: Some(ExclusionReason::AuthorityIncompatible),
+                    ..found
+                },
+                "i1" => NamedRecord {
+                    event: found.event.with_denied(true),
+                    kept: Some(ExclusionReason::AuthorityIncompatible),
+                },
                 _ => found,
             }))
         }
     }
-    let thread = Gone(threads(&[("a".into(), Some("b".into()), false), ("c".into(), None, false)]));
+    let thread = Gone(threads(&[
+        ("a".into(), Some("b".into()), false),
+        ("c".into(), None, false),
+    ]));
     let declared = ["i0", "e0", "i1"].map(DeclaredRef::event);
     let Ok(resolved) = resolve(&declared, "t0", &usual(), ROOMY, &thread);
     let resolved = resolved.unwrap();
     assert_eq!((resolved.refs.len(), resolved.shown().count()), (3, 0));
-    let rules: Vec<&str> = resolved.transformations.iter().map(|t| t.rule.as_str()).collect();
-    assert_eq!(rules, ["authority_incompatible", "erased", "authority_incompatible"]);
-    let seen: Vec<(Option<&str>, bool)> = governed(&resolved).iter().map(|i| (i.message(), i.is_denied())).collect();
+    let rules: Vec<&str> = resolved
+        .transformations
+        .iter()
+        .map(|t| t.rule.as_str())
+        .collect();
+    assert_eq!(
+        rules,
+        ["authority_incompatible", "erased", "authority_incompatible"]
+    );
+    let seen: Vec<(Option<&str>, bool)> = governed(&resolved)
+        .iter()
+        .map(|i| (i.message(), i.is_denied()))
+        .collect();
     assert_eq!(seen, [(None, false), (Some("c"), true)]);
-    let hashed = AssembledContext::new("why?", &resolved, Form::Hashed);
-    assert_eq!(hashed.assembled_from.iter().filter(|r| r.event_digest.is_none()).count(), 1);
-    assert_eq!((hashed.normative_input_digests.len(), hashed.model_messages.len()), (1, 2));
-    assert_eq!(AssembledContext::new("why?", &resolved, Form::Sent).model_messages.len(), 1);
+    let hashed = AssembledContext::new("why?", &resolved, ContextForm::Hashed);
+    assert_eq!(
+        hashed
+            .assembled_from
+            .iter()
+            .filter(|r| r.event_digest.is_none())
+            .count(),
+        1
+    );
+    assert_eq!(
+        (
+            hashed.normative_input_digests.len(),
+            hashed.model_messages.len()
+        ),
+        (1, 2)
+    );
+    assert_eq!(
+        AssembledContext::new("why?", &resolved, ContextForm::Sent)
+            .model_messages
+            .len(),
+        1
+    );
 }

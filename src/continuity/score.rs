@@ -1,4 +1,5 @@
-//! How much an artifact is worth for a question, in whole numbers (AEGIS 6.5). Selects; never overrides a gate.
+//! How much an artifact is worth for a question, in whole numbers (AEGIS 6.5). Selects; never
+//! overrides a gate.
 //!
 //! ```text
 //! total = relevance + recency + authority + utility - risk
@@ -8,12 +9,12 @@
 
 use crate::record::time::Seconds;
 
-use super::candidate::{Candidate, Class, Confidence, TurnCandidate};
+use super::candidate::{Candidate, CandidateClass, Confidence, TurnCandidate};
 use super::words::words;
 
 /// The parts of a score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct ScoreParts {
     /// How well it fits the words of the question: 0 to 2000, SQLite's BM25 times 100.
     pub relevance: u64,
     /// How new it is: 0 to 100.
@@ -28,10 +29,16 @@ pub struct Parts {
 
 const NAMES: [&str; 5] = ["relevance", "recency", "authority", "risk", "utility"];
 
-impl Parts {
+impl ScoreParts {
     /// The parts under their names, in the order of the document.
     pub fn named(&self) -> [(&'static str, u64); 5] {
-        let values = [self.relevance, self.recency, self.authority, self.risk, self.utility];
+        let values = [
+            self.relevance,
+            self.recency,
+            self.authority,
+            self.risk,
+            self.utility,
+        ];
         std::array::from_fn(|i| (NAMES[i], values[i]))
     }
 
@@ -39,44 +46,73 @@ impl Parts {
     pub fn total(&self) -> i64 {
         let whole = |part: u64| i64::try_from(part).unwrap_or(i64::MAX);
         let gains = [self.relevance, self.recency, self.authority, self.utility];
-        gains.into_iter().fold(0_i64, |sum, part| sum.saturating_add(whole(part))).saturating_sub(whole(self.risk))
+        gains
+            .into_iter()
+            .fold(0_i64, |sum, part| sum.saturating_add(whole(part)))
+            .saturating_sub(whole(self.risk))
     }
 
     /// How they stand on record, behind why the artifact was let in.
     pub fn code(&self, why: &str) -> String {
-        self.named().iter().fold(why.to_owned(), |code, (name, value)| format!("{code}.{name}:{value}"))
+        self.named()
+            .iter()
+            .fold(why.to_owned(), |code, (name, value)| {
+                format!("{code}.{name}:{value}")
+            })
     }
 
     /// Reads them back, with why the artifact was let in; none for a reason without a score.
-    pub fn read(code: &str) -> Option<(&str, Parts)> {
+    pub fn read(code: &str) -> Option<(&str, ScoreParts)> {
         let (why, _) = code.split_once(".relevance:")?;
         let rest = code.get(why.len() + 1..)?;
         let mut pieces = rest.split('.');
         let mut values = [0; 5];
         for (name, value) in NAMES.iter().zip(values.iter_mut()) {
-            *value = pieces.next()?.strip_prefix(name)?.strip_prefix(':')?.parse().ok()?;
+            *value = pieces
+                .next()?
+                .strip_prefix(name)?
+                .strip_prefix(':')?
+                .parse()
+                .ok()?;
         }
         let [relevance, recency, authority, risk, utility] = values;
-        let parts = Parts { relevance, recency, authority, risk, utility };
+        let parts = ScoreParts {
+            relevance,
+            recency,
+            authority,
+            risk,
+            utility,
+        };
         (pieces.next().is_none() && parts.code(why) == code).then_some((why, parts))
     }
 }
 
 /// Scores one artifact; `disputed`: another in force disagrees with it.
-pub fn score(candidate: &Candidate, question: &[String], now: Seconds, disputed: bool) -> Parts {
-    Parts {
+pub fn score(
+    candidate: &Candidate,
+    question: &[String],
+    now: Seconds,
+    disputed: bool,
+) -> ScoreParts {
+    ScoreParts {
         relevance: candidate.relevance,
         recency: recency(now.since(candidate.observed_at)),
         authority: authority(candidate.class, candidate.confidence),
-        risk: risk(candidate.confidence, now.since(candidate.observed_at), disputed),
+        risk: risk(
+            candidate.confidence,
+            now.since(candidate.observed_at),
+            disputed,
+        ),
         utility: utility(candidate, question, disputed),
     }
 }
 
 /// Scores one turn of deep history.
-pub fn score_turn(turn: &TurnCandidate, question: &[String], now: Seconds) -> Parts {
-    let adds = words(turn.text.as_deref().unwrap_or_default()).iter().any(|word| !question.contains(word));
-    Parts {
+pub fn score_turn(turn: &TurnCandidate, question: &[String], now: Seconds) -> ScoreParts {
+    let adds = words(turn.text.as_deref().unwrap_or_default())
+        .iter()
+        .any(|word| !question.contains(word));
+    ScoreParts {
         relevance: turn.relevance,
         recency: recency(now.since(turn.at)),
         authority: if turn.by_user { 50 } else { 20 },
@@ -91,21 +127,28 @@ const YEAR: u64 = 365 * DAY;
 
 /// By age in seconds.
 pub fn recency(age: u64) -> u64 {
-    [(HOUR, 100), (DAY, 80), (7 * DAY, 60), (30 * DAY, 40), (YEAR, 20)]
-        .into_iter()
-        .find(|(oldest, _)| age <= *oldest)
-        .map_or(0, |(_, worth)| worth)
+    [
+        (HOUR, 100),
+        (DAY, 80),
+        (7 * DAY, 60),
+        (30 * DAY, 40),
+        (YEAR, 20),
+    ]
+    .into_iter()
+    .find(|(oldest, _)| age <= *oldest)
+    .map_or(0, |(_, worth)| worth)
 }
 
-/// By what stands behind it: a person's decision, a person's ratification and confidence, a check, a mere note.
-pub fn authority(class: Class, confidence: Confidence) -> u64 {
+/// By what stands behind it: a person's decision, a person's ratification and confidence, a check,
+/// a mere note.
+pub fn authority(class: CandidateClass, confidence: Confidence) -> u64 {
     match (class, confidence) {
-        (Class::Intent, _) | (Class::Fact, Confidence::High) => 100,
-        (Class::Decision, _) => 90,
-        (Class::Fact, Confidence::Medium) => 70,
-        (Class::Drift, _) => 60,
-        (Class::Fact, Confidence::Low) => 40,
-        (Class::Note, _) => 30,
+        (CandidateClass::Intent, _) | (CandidateClass::Fact, Confidence::High) => 100,
+        (CandidateClass::Decision, _) => 90,
+        (CandidateClass::Fact, Confidence::Medium) => 70,
+        (CandidateClass::Drift, _) => 60,
+        (CandidateClass::Fact, Confidence::Low) => 40,
+        (CandidateClass::Note, _) => 30,
     }
 }
 
@@ -120,11 +163,11 @@ pub fn risk(confidence: Confidence, age: u64, disputed: bool) -> u64 {
 fn utility(candidate: &Candidate, question: &[String], disputed: bool) -> u64 {
     let asked = |word: &String| question.contains(word);
     let about = candidate.subject.as_deref().map(words).unwrap_or_default();
-    if disputed || candidate.class == Class::Intent {
+    if disputed || candidate.class == CandidateClass::Intent {
         100
     } else if !about.is_empty() && about.iter().all(asked) {
         80
-    } else if candidate.class == Class::Drift && candidate.here {
+    } else if candidate.class == CandidateClass::Drift && candidate.here {
         60
     } else if words(&candidate.text).iter().all(asked) {
         0
@@ -140,12 +183,26 @@ mod tests {
 
     #[test]
     fn parts_are_read_as_they_are_written() {
-        let parts = Parts { relevance: 812, recency: 40, authority: 100, risk: 60, utility: 80 };
+        let parts = ScoreParts {
+            relevance: 812,
+            recency: 40,
+            authority: 100,
+            risk: 60,
+            utility: 80,
+        };
         let code = parts.code("ring1");
-        assert_eq!(code, "ring1.relevance:812.recency:40.authority:100.risk:60.utility:80");
-        assert_eq!((Parts::read(&code), parts.total()), (Some(("ring1", parts)), 972));
         assert_eq!(
-            Parts::read("ring2.conflict.relevance:0.recency:0.authority:0.risk:0.utility:0").unwrap().0,
+            code,
+            "ring1.relevance:812.recency:40.authority:100.risk:60.utility:80"
+        );
+        assert_eq!(
+            (ScoreParts::read(&code), parts.total()),
+            (Some(("ring1", parts)), 972)
+        );
+        assert_eq!(
+            ScoreParts::read("ring2.conflict.relevance:0.recency:0.authority:0.risk:0.utility:0")
+                .unwrap()
+                .0,
             "ring2.conflict"
         );
         for wrong in [
@@ -157,10 +214,25 @@ mod tests {
             "ring1.relevance:812.authority:100.recency:40.risk:60.utility:80",
             "",
         ] {
-            assert_eq!(Parts::read(wrong), None, "{wrong}");
+            assert_eq!(ScoreParts::read(wrong), None, "{wrong}");
         }
-        assert_eq!(Parts { risk: 100, ..Parts::default() }.total(), -100);
-        assert_eq!(Parts { relevance: u64::MAX, recency: 1, ..Parts::default() }.total(), i64::MAX);
+        assert_eq!(
+            ScoreParts {
+                risk: 100,
+                ..ScoreParts::default()
+            }
+            .total(),
+            -100
+        );
+        assert_eq!(
+            ScoreParts {
+                relevance: u64::MAX,
+                recency: 1,
+                ..ScoreParts::default()
+            }
+            .total(),
+            i64::MAX
+        );
     }
 
     #[test]
@@ -187,15 +259,19 @@ mod tests {
     fn authority_and_risk() {
         use Confidence::{High, Low, Medium};
         for (class, confidence, expected) in [
-            (Class::Fact, High, 100),
-            (Class::Fact, Medium, 70),
-            (Class::Fact, Low, 40),
-            (Class::Decision, Low, 90),
-            (Class::Intent, Low, 100),
-            (Class::Drift, High, 60),
-            (Class::Note, High, 30),
+            (CandidateClass::Fact, High, 100),
+            (CandidateClass::Fact, Medium, 70),
+            (CandidateClass::Fact, Low, 40),
+            (CandidateClass::Decision, Low, 90),
+            (CandidateClass::Intent, Low, 100),
+            (CandidateClass::Drift, High, 60),
+            (CandidateClass::Note, High, 30),
         ] {
-            assert_eq!(authority(class, confidence), expected, "{class:?} {confidence:?}");
+            assert_eq!(
+                authority(class, confidence),
+                expected,
+                "{class:?} {confidence:?}"
+            );
         }
         for (confidence, age, disputed, expected) in [
             (High, 0, false, 0),
@@ -205,7 +281,11 @@ mod tests {
             (High, 0, true, 60),
             (Low, u64::MAX, true, 100),
         ] {
-            assert_eq!(risk(confidence, age, disputed), expected, "{confidence:?} {age} {disputed}");
+            assert_eq!(
+                risk(confidence, age, disputed),
+                expected,
+                "{confidence:?} {age} {disputed}"
+            );
         }
     }
 
@@ -213,7 +293,7 @@ mod tests {
     fn utility_is_what_it_adds() {
         let fact = |text: &str, subject: Option<&str>| Candidate {
             id: "ledger:000001".into(),
-            class: Class::Fact,
+            class: CandidateClass::Fact,
             text: text.into(),
             subject: subject.map(str::to_owned),
             source: None,
@@ -233,11 +313,37 @@ mod tests {
             (fact("It runs at two.", Some("backup")), false, 80),
             (fact("It runs at two.", Some("backup host")), false, 40),
             (fact("backup night", None), true, 100),
-            (Candidate { class: Class::Intent, ..fact("backup", None) }, false, 100),
-            (Candidate { class: Class::Drift, ..fact("backup", None) }, false, 60),
-            (Candidate { class: Class::Drift, here: false, ..fact("backup", None) }, false, 0),
+            (
+                Candidate {
+                    class: CandidateClass::Intent,
+                    ..fact("backup", None)
+                },
+                false,
+                100,
+            ),
+            (
+                Candidate {
+                    class: CandidateClass::Drift,
+                    ..fact("backup", None)
+                },
+                false,
+                60,
+            ),
+            (
+                Candidate {
+                    class: CandidateClass::Drift,
+                    here: false,
+                    ..fact("backup", None)
+                },
+                false,
+                0,
+            ),
         ] {
-            assert_eq!(score(&candidate, &question, Seconds::ZERO, disputed).utility, expected, "{candidate:?}");
+            assert_eq!(
+                score(&candidate, &question, Seconds::ZERO, disputed).utility,
+                expected,
+                "{candidate:?}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! From what was found to what is put before the model: gates, scores, rings, caps, disputes (AEGIS 6.2 to 6.5).
+//! From what was found to what is put before the model: gates, scores, rings, caps, disputes (AEGIS
+//! 6.2 to 6.5).
 
 use std::cmp::Reverse;
 
@@ -7,16 +8,16 @@ use serde::Serialize;
 use crate::govern::kernel::{Kernel, RingCaps};
 use crate::govern::policy::Topics;
 use crate::govern::sanitize::Clean;
-use crate::record::bundle::{ArtifactRef, Exclusion, Fact, Intent, Moment, OpenItem};
+use crate::record::bundle::{ArtifactRef, BundleIntent, Exclusion, Fact, Moment, OpenItem};
 use crate::record::canon;
 use crate::record::time::Seconds;
 
-use super::candidate::{Candidate, Class, Recalled};
+use super::candidate::{Candidate, CandidateClass, RecallResult};
 use super::compile::tokens;
 use super::conflict::{self, Dispute};
-use super::gates::{Kept, gate};
+use super::gates::{ExclusionReason, gate};
 use super::prompt::PriorTurn;
-use super::score::{Parts, score};
+use super::score::{ScoreParts, score};
 use super::turns;
 use super::words::words;
 
@@ -31,7 +32,7 @@ pub struct Selection {
     /// Open drift, and disputes.
     pub open_items: Vec<OpenItem>,
     /// The intent of a person.
-    pub intent: Vec<Intent>,
+    pub intent: Vec<BundleIntent>,
     /// Turns of deep history, oldest first.
     pub turns: Vec<PriorTurn>,
     /// Turns that were declared, by `event_index`; `block` says what they say.
@@ -52,17 +53,20 @@ pub(super) struct Room {
 
 impl Room {
     pub(super) fn of(caps: RingCaps) -> Room {
-        Room { items: caps.items, tokens: caps.tokens }
+        Room {
+            items: caps.items,
+            tokens: caps.tokens,
+        }
     }
 
     /// Takes room for something that is printed in so many bytes; why not, if there is none.
-    pub(super) fn take(&mut self, bytes: usize) -> Result<(), Kept> {
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), ExclusionReason> {
         let needed = tokens(bytes);
         if self.items == 0 {
-            return Err(Kept::RingCapItems);
+            return Err(ExclusionReason::RingCapItems);
         }
         if needed > self.tokens {
-            return Err(Kept::RingCapTokens);
+            return Err(ExclusionReason::RingCapTokens);
         }
         (self.items, self.tokens) = (self.items - 1, self.tokens - needed);
         Ok(())
@@ -72,27 +76,50 @@ impl Room {
 /// One artifact that passed the gates.
 struct Eligible<'a> {
     candidate: &'a Candidate,
-    parts: Parts,
+    parts: ScoreParts,
 }
 
 /// Chooses; a function of its arguments and nothing else.
-pub fn select(kernel: &Kernel, user_input: &Clean, recalled: &Recalled, now: Seconds) -> Selection {
+pub fn select(
+    kernel: &Kernel,
+    user_input: &Clean,
+    recalled: &RecallResult,
+    now: Seconds,
+) -> Selection {
     let question = words(user_input.as_str());
     let mut chosen = Selection::default();
     let found = chosen.passing(kernel, &recalled.found);
     let rivals = chosen.passing(kernel, &recalled.rivals);
     let disputes = conflict::disputes(&found.iter().chain(&rivals).copied().collect::<Vec<_>>());
-    let scored =
-        |candidate: &'_ Candidate| score(candidate, &question, now, conflict::is_disputed(&disputes, &candidate.id));
-    let mut ring1: Vec<Eligible<'_>> =
-        found.into_iter().map(|candidate| Eligible { candidate, parts: scored(candidate) }).collect();
+    let scored = |candidate: &'_ Candidate| {
+        score(
+            candidate,
+            &question,
+            now,
+            conflict::is_disputed(&disputes, &candidate.id),
+        )
+    };
+    let mut ring1: Vec<Eligible<'_>> = found
+        .into_iter()
+        .map(|candidate| Eligible {
+            candidate,
+            parts: scored(candidate),
+        })
+        .collect();
     ring1.sort_by(|a, b| order(a).cmp(&order(b)));
     let left = chosen.fill(ring1, Room::of(kernel.rules().rings.ring1), &disputes, now);
-    let shown: Vec<&Dispute> = disputes.iter().filter(|dispute| chosen.shows_one_of(&dispute.ids)).collect();
+    let shown: Vec<&Dispute> = disputes
+        .iter()
+        .filter(|dispute| chosen.shows_one_of(&dispute.ids))
+        .collect();
     let needed = |id: &String| shown.iter().any(|dispute| dispute.ids.contains(id));
     let mut deep = Room::of(kernel.rules().rings.ring2);
     for (one, kept) in left {
-        let kept = if needed(&one.candidate.id) { deep.take(printed(one.candidate)).err() } else { Some(kept) };
+        let kept = if needed(&one.candidate.id) {
+            deep.take(printed(one.candidate)).err()
+        } else {
+            Some(kept)
+        };
         match kept {
             None => chosen.put(&one, FOR_A_CONFLICT, &disputes, now),
             Some(kept) => chosen.exclude(&one.candidate.id, kept),
@@ -101,23 +128,45 @@ pub fn select(kernel: &Kernel, user_input: &Clean, recalled: &Recalled, now: Sec
     // A rival of nothing that is shown was not looked for by the question.
     for candidate in rivals.into_iter().filter(|rival| needed(&rival.id)) {
         match deep.take(printed(candidate)) {
-            Ok(()) => chosen.put(&Eligible { candidate, parts: scored(candidate) }, FOR_A_CONFLICT, &disputes, now),
+            Ok(()) => chosen.put(
+                &Eligible {
+                    candidate,
+                    parts: scored(candidate),
+                },
+                FOR_A_CONFLICT,
+                &disputes,
+                now,
+            ),
             Err(kept) => chosen.exclude(&candidate.id, kept),
         }
     }
-    chosen.open_items.extend(shown.into_iter().map(Dispute::open_item));
-    turns::choose((&question, &Topics::of(kernel.policy())), recalled, now, deep, &mut chosen);
+    chosen
+        .open_items
+        .extend(shown.into_iter().map(Dispute::open_item));
+    turns::choose(
+        (&question, &Topics::of(kernel.policy())),
+        recalled,
+        now,
+        deep,
+        &mut chosen,
+    );
     chosen
 }
 
-/// Intents first, then the highest score; of two alike the newer. Open drift comes last: it tells of answers, and what a
-/// person put on record, which policy sees as it is sent, must not give way to it.
+/// Intents first, then the highest score; of two alike the newer. Open drift comes last: it tells
+/// of answers, and what a person put on record, which policy sees as it is sent, must not give way
+/// to it.
 fn order<'a>(one: &Eligible<'a>) -> (u8, Reverse<(i64, Seconds, &'a str)>) {
-    let Candidate { class, observed_at, id, .. } = one.candidate;
+    let Candidate {
+        class,
+        observed_at,
+        id,
+        ..
+    } = one.candidate;
     let group = match class {
-        Class::Intent => 0,
-        Class::Fact | Class::Note | Class::Decision => 1,
-        Class::Drift => 2,
+        CandidateClass::Intent => 0,
+        CandidateClass::Fact | CandidateClass::Note | CandidateClass::Decision => 1,
+        CandidateClass::Drift => 2,
     };
     (group, Reverse((one.parts.total(), *observed_at, id)))
 }
@@ -130,8 +179,8 @@ fn length(entry: &impl Serialize) -> usize {
 /// Bytes of a candidate inside the bundle.
 fn printed(candidate: &Candidate) -> usize {
     match candidate.class {
-        Class::Intent => length(&intent(candidate)),
-        Class::Drift => length(&open_item(candidate)),
+        CandidateClass::Intent => length(&intent(candidate)),
+        CandidateClass::Drift => length(&open_item(candidate)),
         _ => length(&fact(candidate)),
     }
 }
@@ -147,11 +196,18 @@ fn fact(candidate: &Candidate) -> Fact {
 }
 
 fn open_item(candidate: &Candidate) -> OpenItem {
-    OpenItem { id: candidate.id.clone(), issue: candidate.text.clone(), status: "open".to_owned() }
+    OpenItem {
+        id: candidate.id.clone(),
+        issue: candidate.text.clone(),
+        status: "open".to_owned(),
+    }
 }
 
-fn intent(candidate: &Candidate) -> Intent {
-    Intent { intent: candidate.text.clone(), source: "user".to_owned() }
+fn intent(candidate: &Candidate) -> BundleIntent {
+    BundleIntent {
+        intent: candidate.text.clone(),
+        source: "user".to_owned(),
+    }
 }
 
 impl Selection {
@@ -174,7 +230,7 @@ impl Selection {
         mut room: Room,
         disputes: &[Dispute],
         now: Seconds,
-    ) -> Vec<(Eligible<'a>, Kept)> {
+    ) -> Vec<(Eligible<'a>, ExclusionReason)> {
         let mut left = Vec::new();
         for one in ranked {
             match room.take(printed(one.candidate)) {
@@ -186,19 +242,26 @@ impl Selection {
     }
 
     fn shows_one_of(&self, ids: &[String]) -> bool {
-        self.refs.iter().any(|shown| ids.contains(&shown.artifact_id))
+        self.refs
+            .iter()
+            .any(|shown| ids.contains(&shown.artifact_id))
     }
 
-    pub(super) fn exclude(&mut self, artifact: &str, kept: Kept) {
-        self.exclusions.push(Exclusion { artifact: artifact.to_owned(), reason: kept.code().to_owned() });
+    pub(super) fn exclude(&mut self, artifact: &str, kept: ExclusionReason) {
+        self.exclusions.push(Exclusion {
+            artifact: artifact.to_owned(),
+            reason: kept.code().to_owned(),
+        });
     }
 
     fn put(&mut self, one: &Eligible<'_>, why: &str, disputes: &[Dispute], now: Seconds) {
         let candidate = one.candidate;
         match candidate.class {
-            Class::Intent => self.intent.push(intent(candidate)),
-            Class::Drift => self.open_items.push(open_item(candidate)),
-            Class::Fact | Class::Note | Class::Decision => self.facts.push(fact(candidate)),
+            CandidateClass::Intent => self.intent.push(intent(candidate)),
+            CandidateClass::Drift => self.open_items.push(open_item(candidate)),
+            CandidateClass::Fact | CandidateClass::Note | CandidateClass::Decision => {
+                self.facts.push(fact(candidate))
+            }
         }
         self.refs.push(ArtifactRef {
             artifact_type: candidate.class.artifact_type().to_owned(),

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use super::candidate::{Candidate, Class, Confidence, Recalled, TurnCandidate};
+use super::candidate::{Candidate, CandidateClass, Confidence, RecallResult, TurnCandidate};
 use super::compile::tokens;
 use super::select::{Selection, select};
 use super::turns::TURN;
@@ -42,7 +42,7 @@ fn roomy() -> Kernel {
 fn fact(number: u64, text: &str, subject: Option<&str>, relevance: u64) -> Candidate {
     Candidate {
         id: format!("ledger:{number:06}"),
-        class: Class::Fact,
+        class: CandidateClass::Fact,
         text: text.to_owned(),
         subject: subject.map(str::to_owned),
         source: Some("user".to_owned()),
@@ -72,8 +72,13 @@ fn turn(line: u64, text: &str, declared: &str) -> TurnCandidate {
     }
 }
 
-fn choose(kernel: &Kernel, recalled: &Recalled) -> Selection {
-    select(kernel, &redact("When does the backup run?").clean, recalled, Seconds::new(1000).unwrap())
+fn choose(kernel: &Kernel, recalled: &RecallResult) -> Selection {
+    select(
+        kernel,
+        &redact("When does the backup run?").clean,
+        recalled,
+        Seconds::new(1000).unwrap(),
+    )
 }
 
 fn facts(chosen: &Selection) -> Vec<&str> {
@@ -81,11 +86,18 @@ fn facts(chosen: &Selection) -> Vec<&str> {
 }
 
 fn kept_out(chosen: &Selection) -> Vec<(&str, &str)> {
-    chosen.exclusions.iter().map(|one| (one.artifact.as_str(), one.reason.as_str())).collect()
+    chosen
+        .exclusions
+        .iter()
+        .map(|one| (one.artifact.as_str(), one.reason.as_str()))
+        .collect()
 }
 
-fn of(found: Vec<Candidate>) -> Recalled {
-    Recalled { found, ..Recalled::default() }
+fn of(found: Vec<Candidate>) -> RecallResult {
+    RecallResult {
+        found,
+        ..RecallResult::default()
+    }
 }
 
 #[test]
@@ -97,9 +109,24 @@ fn the_best_come_first_and_of_ties_the_newer() {
         fact(4, "fourth", None, 900),
     ];
     let chosen = choose(&roomy(), &of(found));
-    assert_eq!(facts(&chosen), ["ledger:000004", "ledger:000003", "ledger:000002", "ledger:000001"]);
-    let reasons: Vec<&str> = chosen.refs.iter().map(|one| one.included_reason.as_str()).collect();
-    assert_eq!(reasons[0], "ring1.relevance:900.recency:100.authority:100.risk:0.utility:40");
+    assert_eq!(
+        facts(&chosen),
+        [
+            "ledger:000004",
+            "ledger:000003",
+            "ledger:000002",
+            "ledger:000001"
+        ]
+    );
+    let reasons: Vec<&str> = chosen
+        .refs
+        .iter()
+        .map(|one| one.included_reason.as_str())
+        .collect();
+    assert_eq!(
+        reasons[0],
+        "ring1.relevance:900.recency:100.authority:100.risk:0.utility:40"
+    );
     assert_eq!(chosen.refs.len(), 4);
     assert!(chosen.exclusions.is_empty() && chosen.turns.is_empty());
 }
@@ -108,8 +135,14 @@ fn the_best_come_first_and_of_ties_the_newer() {
 fn what_fails_a_gate_or_finds_no_room_is_named() {
     let found = vec![
         fact(1, "password=hunter2hunter2", None, 900),
-        Candidate { counts: false, ..fact(2, "a theory", None, 800) },
-        Candidate { tier: 3, ..fact(3, "for tier three", None, 700) },
+        Candidate {
+            counts: false,
+            ..fact(2, "a theory", None, 800)
+        },
+        Candidate {
+            tier: 3,
+            ..fact(3, "for tier three", None, 700)
+        },
         fact(4, "fits", None, 600),
         fact(5, &"long ".repeat(200), None, 500),
         fact(6, "fits too", None, 400),
@@ -131,28 +164,67 @@ fn what_fails_a_gate_or_finds_no_room_is_named() {
 
 #[test]
 fn an_intent_goes_before_every_score() {
-    let intent = Candidate { class: Class::Intent, id: "intent:000001".into(), ..fact(1, "plan", None, 0) };
-    let drift = Candidate { class: Class::Drift, id: "driftwatch:x".into(), ..fact(2, "tone (low): x", None, 5) };
-    let chosen = choose(&kernel((2, 4096), (1, 10), (1, 10)), &of(vec![fact(1, "x", None, 2000), drift, intent]));
-    assert_eq!((chosen.intent[0].intent.as_str(), chosen.intent[0].source.as_str()), ("plan", "user"));
+    let intent = Candidate {
+        class: CandidateClass::Intent,
+        id: "intent:000001".into(),
+        ..fact(1, "plan", None, 0)
+    };
+    let drift = Candidate {
+        class: CandidateClass::Drift,
+        id: "driftwatch:x".into(),
+        ..fact(2, "tone (low): x", None, 5)
+    };
+    let chosen = choose(
+        &kernel((2, 4096), (1, 10), (1, 10)),
+        &of(vec![fact(1, "x", None, 2000), drift, intent]),
+    );
+    assert_eq!(
+        (
+            chosen.intent[0].intent.as_str(),
+            chosen.intent[0].source.as_str()
+        ),
+        ("plan", "user")
+    );
     assert_eq!(facts(&chosen), ["ledger:000001"]);
     assert_eq!(kept_out(&chosen), [("driftwatch:x", "ring_cap_items")]);
-    let types: Vec<&str> = chosen.refs.iter().map(|one| one.artifact_type.as_str()).collect();
+    let types: Vec<&str> = chosen
+        .refs
+        .iter()
+        .map(|one| one.artifact_type.as_str())
+        .collect();
     assert_eq!(types, ["intent", "ledger_fact"]);
 }
 
 #[test]
 fn a_dispute_is_shown_whole_and_marked_and_nothing_is_resolved() {
-    let (one, other) = (fact(1, "At two.", Some("backup"), 50), fact(2, "At four.", Some("backup"), 0));
+    let (one, other) = (
+        fact(1, "At two.", Some("backup"), 50),
+        fact(2, "At four.", Some("backup"), 0),
+    );
     // The other is not fit for the question, and is brought in from ring 2.
-    let recalled = Recalled { found: vec![one.clone()], rivals: vec![other.clone()], ..Recalled::default() };
+    let recalled = RecallResult {
+        found: vec![one.clone()],
+        rivals: vec![other.clone()],
+        ..RecallResult::default()
+    };
     let chosen = choose(&roomy(), &recalled);
     assert_eq!(facts(&chosen), ["ledger:000001", "ledger:000002"]);
     assert_eq!(chosen.refs[0].risk_flags, ["conflict:ledger:000002"]);
     assert_eq!(chosen.refs[1].risk_flags, ["conflict:ledger:000001"]);
-    assert!(chosen.refs[0].included_reason.starts_with("ring1.relevance:50."));
-    assert!(chosen.refs[1].included_reason.starts_with("ring2.conflict.relevance:0."));
-    assert_eq!(chosen.open_items[0].id, "conflict:ledger:000001+ledger:000002");
+    assert!(
+        chosen.refs[0]
+            .included_reason
+            .starts_with("ring1.relevance:50.")
+    );
+    assert!(
+        chosen.refs[1]
+            .included_reason
+            .starts_with("ring2.conflict.relevance:0.")
+    );
+    assert_eq!(
+        chosen.open_items[0].id,
+        "conflict:ledger:000001+ledger:000002"
+    );
     assert_eq!(chosen.open_items[0].status, "conflict");
     // Cut off by ring 1's cap, it is brought in all the same.
     let both = of(vec![one.clone(), other.clone()]);
@@ -170,42 +242,110 @@ fn what_does_not_disagree_is_not_brought_in() {
         fact(2, "at  TWO", Some("backup"), 0),
         fact(2, "At four.", Some("restore"), 0),
         fact(2, "At four.", None, 0),
-        Candidate { counts: false, ..fact(2, "At four.", Some("backup"), 0) },
-        Candidate { tier: 3, ..fact(2, "At four.", Some("backup"), 0) },
+        Candidate {
+            counts: false,
+            ..fact(2, "At four.", Some("backup"), 0)
+        },
+        Candidate {
+            tier: 3,
+            ..fact(2, "At four.", Some("backup"), 0)
+        },
     ] {
         let found = vec![fact(1, "At two.", Some("backup"), 50)];
-        let chosen = choose(&roomy(), &Recalled { found, rivals: vec![rival.clone()], ..Recalled::default() });
-        assert_eq!((facts(&chosen).len(), chosen.open_items.len()), (1, 0), "{rival:?}");
+        let chosen = choose(
+            &roomy(),
+            &RecallResult {
+                found,
+                rivals: vec![rival.clone()],
+                ..RecallResult::default()
+            },
+        );
+        assert_eq!(
+            (facts(&chosen).len(), chosen.open_items.len()),
+            (1, 0),
+            "{rival:?}"
+        );
         assert!(chosen.refs[0].risk_flags.is_empty());
     }
 }
 
 #[test]
 fn declared_turns_stand_as_they_were_resolved() {
-    let declared: Vec<TurnCandidate> = (1..=3).map(|n| turn(n, &format!("turn {n}"), "last:4")).collect();
+    let declared: Vec<TurnCandidate> = (1..=3)
+        .map(|n| turn(n, &format!("turn {n}"), "last:4"))
+        .collect();
     let kept = vec![("id".to_owned(), "ring_cap_items".to_owned())];
     let block = Some("the block".to_owned());
-    let chosen = choose(&roomy(), &Recalled { declared, kept, block: block.clone(), ..Recalled::default() });
+    let chosen = choose(
+        &roomy(),
+        &RecallResult {
+            declared,
+            kept,
+            block: block.clone(),
+            ..RecallResult::default()
+        },
+    );
     assert_eq!((chosen.turns.len(), &chosen.block), (0, &block));
-    let ids: Vec<&str> = chosen.refs.iter().map(|one| one.artifact_id.as_str()).collect();
-    assert_eq!(ids, chosen.declared.iter().map(|turn| turn.turn.to_string()).collect::<Vec<_>>());
-    assert!(chosen.refs.iter().all(|one| one.artifact_type == TURN && one.included_reason == "declared.last:4"));
+    let ids: Vec<&str> = chosen
+        .refs
+        .iter()
+        .map(|one| one.artifact_id.as_str())
+        .collect();
+    assert_eq!(
+        ids,
+        chosen
+            .declared
+            .iter()
+            .map(|turn| turn.turn.to_string())
+            .collect::<Vec<_>>()
+    );
+    assert!(
+        chosen
+            .refs
+            .iter()
+            .all(|one| one.artifact_type == TURN && one.included_reason == "declared.last:4")
+    );
     assert_eq!(kept_out(&chosen), [("turn:id", "ring_cap_items")]);
 }
 
 #[test]
 fn deep_history_has_its_own_room_and_its_own_reason() {
     let declared = vec![turn(5, "said", "last:1")];
-    let deep = vec![turn(5, "said", "deep"), turn(1, "long ago", "deep"), turn(3, "password=hunter2hunter2", "deep")];
-    let chosen = choose(&roomy(), &Recalled { declared, deep, ..Recalled::default() });
-    let reasons: Vec<&str> = chosen.refs.iter().map(|one| one.included_reason.as_str()).collect();
-    assert_eq!(reasons, ["declared.last:1", "ring2.deep.relevance:1.recency:100.authority:50.risk:0.utility:40"]);
+    let deep = vec![
+        turn(5, "said", "deep"),
+        turn(1, "long ago", "deep"),
+        turn(3, "password=hunter2hunter2", "deep"),
+    ];
+    let chosen = choose(
+        &roomy(),
+        &RecallResult {
+            declared,
+            deep,
+            ..RecallResult::default()
+        },
+    );
+    let reasons: Vec<&str> = chosen
+        .refs
+        .iter()
+        .map(|one| one.included_reason.as_str())
+        .collect();
+    assert_eq!(
+        reasons,
+        [
+            "declared.last:1",
+            "ring2.deep.relevance:1.recency:100.authority:50.risk:0.utility:40"
+        ]
+    );
     assert_eq!(chosen.turns.len(), 1);
-    assert_eq!(kept_out(&chosen), [("turn:00000000-0000-0000-0000-000000000003", "sensitive")]);
+    assert_eq!(
+        kept_out(&chosen),
+        [("turn:00000000-0000-0000-0000-000000000003", "sensitive")]
+    );
 }
 
 proptest! {
-    /// Whatever was found: no ring holds more than its caps, and all is either in or named as kept out.
+    /// Whatever was found: no ring holds more than its caps, and all is either in or named as kept
+    /// out.
     #[test]
     fn caps_hold(
         found in proptest::collection::vec((0_u64..3, "[a-z ]{0,60}", 0_u64..3, 0_u64..2000), 0..40),
@@ -215,13 +355,13 @@ proptest! {
     ) {
         let kernel = kernel(caps, caps, caps);
         let subject = |n: u64| (n > 0).then(|| format!("subject {n}"));
-        let class = |n| [Class::Fact, Class::Note, Class::Intent][usize::try_from(n).unwrap()];
+        let class = |n| [CandidateClass::Fact, CandidateClass::Note, CandidateClass::Intent][usize::try_from(n).unwrap()];
         let found: Vec<Candidate> = (1..).zip(&found).map(|(n, (kind, text, about, relevance))| Candidate {
             class: class(*kind), ..fact(n, text, subject(*about).as_deref(), *relevance)
         }).collect();
         let rivals = (1000..).zip(&rivals).map(|(n, (text, about))| fact(n, text, subject(*about).as_deref(), 0)).collect();
         let deep = (1..).zip(&turns).map(|(n, text)| turn(n, text, "deep")).collect();
-        let recalled = Recalled { found: found.clone(), rivals, deep, ..Recalled::default() };
+        let recalled = RecallResult { found: found.clone(), rivals, deep, ..RecallResult::default() };
         let chosen = choose(&kernel, &recalled);
         let size = |of: Result<String, canon::CanonError>| tokens(of.unwrap().len());
         let (items, room) = caps;
@@ -250,7 +390,7 @@ proptest! {
 fn of_notes_that_fit_alike_the_newest_are_kept() {
     let note = |n: u64, at: u64| Candidate {
         id: format!("note:{n:06}"),
-        class: Class::Note,
+        class: CandidateClass::Note,
         observed_at: Seconds::new(at).unwrap(),
         ..fact(n, &format!("marmalade {n:02}"), None, 500)
     };
@@ -258,8 +398,16 @@ fn of_notes_that_fit_alike_the_newest_are_kept() {
     // Within one hour all are as recent; the second time all have one time, and their numbers tell.
     for at in [|n: u64| 10_000 + n, |_: u64| 10_000] {
         let found: Vec<Candidate> = (1..=41).map(|n| note(n, at(n))).collect();
-        let recalled = Recalled { found, ..Recalled::default() };
-        let chosen = select(&roomy(), &question, &recalled, Seconds::new(10_100).unwrap());
+        let recalled = RecallResult {
+            found,
+            ..RecallResult::default()
+        };
+        let chosen = select(
+            &roomy(),
+            &question,
+            &recalled,
+            Seconds::new(10_100).unwrap(),
+        );
         let kept: Vec<String> = chosen.facts.iter().map(|fact| fact.id.clone()).collect();
         let newest: Vec<String> = (18..=41).rev().map(|n| format!("note:{n:06}")).collect();
         assert_eq!(kept, newest);

@@ -1,14 +1,14 @@
-//! Earlier turns: those that the client declared, which stand in the context block, and deep history when it asked
-//! for it.
+//! Earlier turns: those that the client declared, which stand in the context block, and deep
+//! history when it asked for it.
 
 use crate::govern::policy::Topics;
 use crate::record::bundle::{ArtifactRef, Exclusion};
 use crate::record::time::Seconds;
 
-use super::candidate::{Recalled, TurnCandidate};
-use super::gates::{Kept, gate_turn};
+use super::candidate::{RecallResult, TurnCandidate};
+use super::gates::{ExclusionReason, gate_turn};
 use super::prompt::PriorTurn;
-use super::score::{Parts, score_turn};
+use super::score::{ScoreParts, score_turn};
 use super::select::{FOR_A_CONFLICT, Room, Selection};
 
 /// `artifact_type` of a turn.
@@ -29,31 +29,50 @@ struct Put<'a> {
 /// What was declared, policy has seen; of deep history what is about one of `topics` is kept out.
 pub(super) fn choose(
     (question, topics): (&[String], &Topics),
-    recalled: &Recalled,
+    recalled: &RecallResult,
     now: Seconds,
     mut deep: Room,
     chosen: &mut Selection,
 ) {
     for turn in &recalled.declared {
-        chosen.refs.push(reference(turn, format!("{DECLARED}{}", turn.declared), now));
+        chosen
+            .refs
+            .push(reference(turn, format!("{DECLARED}{}", turn.declared), now));
         chosen.declared.extend(PriorTurn::of(turn));
     }
     chosen.block.clone_from(&recalled.block);
     let kept = recalled.kept.iter();
-    chosen
-        .exclusions
-        .extend(kept.map(|(id, rule)| Exclusion { artifact: format!("{TURN}:{id}"), reason: rule.clone() }));
+    chosen.exclusions.extend(kept.map(|(id, rule)| Exclusion {
+        artifact: format!("{TURN}:{id}"),
+        reason: rule.clone(),
+    }));
     let mut put: Vec<Put<'_>> = Vec::new();
-    let is_declared = |turn: &&TurnCandidate| recalled.declared.iter().any(|known| known.turn == turn.turn);
-    let mut history: Vec<(&TurnCandidate, Parts)> = recalled
+    let is_declared = |turn: &&TurnCandidate| {
+        recalled
+            .declared
+            .iter()
+            .any(|known| known.turn == turn.turn)
+    };
+    let mut history: Vec<(&TurnCandidate, ScoreParts)> = recalled
         .deep
         .iter()
         .filter(|turn| !is_declared(turn))
         .map(|turn| (turn, score_turn(turn, question, now)))
         .collect();
-    history.sort_by_key(|(turn, parts)| (std::cmp::Reverse(parts.total()), std::cmp::Reverse(turn.line)));
+    history.sort_by_key(|(turn, parts)| {
+        (
+            std::cmp::Reverse(parts.total()),
+            std::cmp::Reverse(turn.line),
+        )
+    });
     for (turn, parts) in history {
-        offer((turn, topics), &mut deep, parts.code(DEEP), &mut put, chosen);
+        offer(
+            (turn, topics),
+            &mut deep,
+            parts.code(DEEP),
+            &mut put,
+            chosen,
+        );
     }
     put.sort_by_key(|one| one.turn.line);
     for Put { turn, reason } in put {
@@ -96,20 +115,22 @@ fn offer<'a>(
 }
 
 /// A turn named by two declarations is kept out once.
-fn exclude(turn: &TurnCandidate, kept: Kept, chosen: &mut Selection) {
+fn exclude(turn: &TurnCandidate, kept: ExclusionReason, chosen: &mut Selection) {
     let name = format!("{TURN}:{}", turn.turn);
     if chosen.exclusions.iter().all(|known| known.artifact != name) {
         chosen.exclude(&name, kept);
     }
 }
 
-/// The line that goes with an answer for which deep history was used (AEGIS 12.5): what was added, and why.
+/// The line that goes with an answer for which deep history was used (AEGIS 12.5): what was added,
+/// and why.
 ///
-/// `refs` are `artifact_id` and `included_reason` of what was put, as they stand on record. None without ring 2.
+/// `refs` are `artifact_id` and `included_reason` of what was put, as they stand on record. None
+/// without ring 2.
 pub fn disclosure<'a>(refs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
     let (mut history, mut conflicts) = (Vec::new(), Vec::new());
     for (id, reason) in refs {
-        match Parts::read(reason) {
+        match ScoreParts::read(reason) {
             Some((why, _)) if why == DEEP => history.push(id),
             Some((why, _)) if why == FOR_A_CONFLICT => conflicts.push(id),
             _ => {}
@@ -119,10 +140,17 @@ pub fn disclosure<'a>(refs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<
     if !history.is_empty() {
         let turns = if history.len() == 1 { "turn" } else { "turns" };
         let first: Vec<&str> = history.iter().map(|id| id.get(..8).unwrap_or(id)).collect();
-        said.push(format!("{} earlier {turns} ({}), as deep history was asked for", history.len(), first.join(", ")));
+        said.push(format!(
+            "{} earlier {turns} ({}), as deep history was asked for",
+            history.len(),
+            first.join(", ")
+        ));
     }
     if !conflicts.is_empty() {
-        said.push(format!("{}, to show what disagrees with what was found", conflicts.join(", ")));
+        said.push(format!(
+            "{}, to show what disagrees with what was found",
+            conflicts.join(", ")
+        ));
     }
     (!said.is_empty()).then(|| format!("added from deep history: {}", said.join("; ")))
 }
@@ -133,19 +161,35 @@ mod tests {
 
     #[test]
     fn what_was_added_from_deep_history_is_said() {
-        let score = Parts::default().code("x").split_off(1);
-        let (deep, conflict, plain) =
-            (format!("{DEEP}{score}"), format!("{FOR_A_CONFLICT}{score}"), format!("ring1{score}"));
+        let score = ScoreParts::default().code("x").split_off(1);
+        let (deep, conflict, plain) = (
+            format!("{DEEP}{score}"),
+            format!("{FOR_A_CONFLICT}{score}"),
+            format!("ring1{score}"),
+        );
         let turn = "6d1c0c30-5d9e-8f52-9d0e-0c2b5a1f3e77";
         for (refs, said) in [
             (vec![], None),
-            (vec![("kernel:1", "ring0.constraints"), ("ledger:1", plain.as_str()), (turn, "declared.last:6")], None),
             (
-                vec![(turn, deep.as_str())],
-                Some("added from deep history: 1 earlier turn (6d1c0c30), as deep history was asked for"),
+                vec![
+                    ("kernel:1", "ring0.constraints"),
+                    ("ledger:1", plain.as_str()),
+                    (turn, "declared.last:6"),
+                ],
+                None,
             ),
             (
-                vec![(turn, deep.as_str()), (turn, deep.as_str()), ("ledger:000002", conflict.as_str())],
+                vec![(turn, deep.as_str())],
+                Some(
+                    "added from deep history: 1 earlier turn (6d1c0c30), as deep history was asked for",
+                ),
+            ),
+            (
+                vec![
+                    (turn, deep.as_str()),
+                    (turn, deep.as_str()),
+                    ("ledger:000002", conflict.as_str()),
+                ],
                 Some(
                     "added from deep history: 2 earlier turns (6d1c0c30, 6d1c0c30), as deep history was asked for; \
                      ledger:000002, to show what disagrees with what was found",

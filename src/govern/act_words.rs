@@ -3,7 +3,7 @@
 use super::acts::ActClass;
 
 /// What a verb has to act on for its sentence to be an act.
-pub(super) struct Rule {
+pub(super) struct ObjectRule {
     pub class: ActClass,
     pub verbs: &'static [&'static str],
     pub things: &'static [&'static [&'static str]],
@@ -12,7 +12,8 @@ pub(super) struct Rule {
 }
 
 pub(super) const MACHINES: &[&str] = &[
-    "machine", "computer", "host", "system", "server", "servers", "box", "laptop", "vm", "node", "instance", "router",
+    "machine", "computer", "host", "system", "server", "servers", "box", "laptop", "vm", "node",
+    "instance", "router",
 ];
 pub(super) const SERVICES: &[&str] = &[
     "service",
@@ -78,8 +79,15 @@ pub(super) const PROGRAMS: &[&str] = &[
     "ollama",
 ];
 pub(super) const PROCESSES: &[&str] = &["process", "processes", "pid", "job", "jobs"];
-pub(super) const PACKAGES: &[&str] =
-    &["package", "packages", "software", "os", "kernel", "dependencies", "distribution"];
+pub(super) const PACKAGES: &[&str] = &[
+    "package",
+    "packages",
+    "software",
+    "os",
+    "kernel",
+    "dependencies",
+    "distribution",
+];
 pub(super) const FILES: &[&str] = &[
     "file",
     "files",
@@ -122,7 +130,9 @@ pub(super) const SETTINGS: &[&str] = &[
     "accounts",
     "sysctl",
 ];
-pub(super) const NETWORK: &[&str] = &["port", "ports", "firewall", "traffic", "iptables", "nftables", "ufw", "ip"];
+pub(super) const NETWORK: &[&str] = &[
+    "port", "ports", "firewall", "traffic", "iptables", "nftables", "ufw", "ip",
+];
 pub(super) const COMMANDS: &[&str] = &[
     "command",
     "commands",
@@ -147,9 +157,29 @@ pub(super) const COMMANDS: &[&str] = &[
     "ansible",
     "terraform",
 ];
-pub(super) const DEPLOYED: &[&str] =
-    &["app", "application", "release", "build", "branch", "site", "website", "production", "staging", "prod", "stack"];
-const REPOSITORIES: &[&str] = &["branch", "main", "master", "origin", "remote", "repo", "repository", "upstream"];
+pub(super) const DEPLOYED: &[&str] = &[
+    "app",
+    "application",
+    "release",
+    "build",
+    "branch",
+    "site",
+    "website",
+    "production",
+    "staging",
+    "prod",
+    "stack",
+];
+const REPOSITORIES: &[&str] = &[
+    "branch",
+    "main",
+    "master",
+    "origin",
+    "remote",
+    "repo",
+    "repository",
+    "upstream",
+];
 pub(super) const MESSAGES: &[&str] = &[
     "email",
     "emails",
@@ -165,33 +195,49 @@ pub(super) const MESSAGES: &[&str] = &[
 ];
 
 /// Every verb that is known, with what it acts on.
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[ObjectRule] = &[
+    ObjectRule {
         class: ActClass::Power,
         verbs: &["reboot", "shutdown", "poweroff", "hibernate"],
         things: &[MACHINES],
         paths: false,
     },
-    Rule { class: ActClass::Power, verbs: &["restart", "shut", "power", "turn"], things: &[MACHINES], paths: false },
-    Rule {
+    ObjectRule {
+        class: ActClass::Power,
+        verbs: &["restart", "shut", "power", "turn"],
+        things: &[MACHINES],
+        paths: false,
+    },
+    ObjectRule {
         class: ActClass::Service,
-        verbs: &["restart", "reload", "start", "stop", "enable", "disable", "mask", "unmask", "kill"],
+        verbs: &[
+            "restart", "reload", "start", "stop", "enable", "disable", "mask", "unmask", "kill",
+        ],
         things: &[SERVICES, PROGRAMS],
         paths: false,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Process,
         verbs: &["kill", "terminate", "stop", "pause", "end"],
         things: &[PROCESSES],
         paths: false,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Package,
-        verbs: &["install", "uninstall", "reinstall", "upgrade", "downgrade", "update", "purge", "remove"],
+        verbs: &[
+            "install",
+            "uninstall",
+            "reinstall",
+            "upgrade",
+            "downgrade",
+            "update",
+            "purge",
+            "remove",
+        ],
         things: &[PACKAGES, MACHINES, PROGRAMS],
         paths: false,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::File,
         verbs: &[
             "delete",
@@ -220,8 +266,13 @@ pub(super) const RULES: &[Rule] = &[
         things: &[FILES],
         paths: true,
     },
-    Rule { class: ActClass::File, verbs: &["create", "make", "touch", "mkdir"], things: &[], paths: true },
-    Rule {
+    ObjectRule {
+        class: ActClass::File,
+        verbs: &["create", "make", "touch", "mkdir"],
+        things: &[],
+        paths: true,
+    },
+    ObjectRule {
         class: ActClass::Configuration,
         verbs: &[
             "configure",
@@ -239,27 +290,45 @@ pub(super) const RULES: &[Rule] = &[
         things: &[SETTINGS],
         paths: true,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Configuration,
         verbs: &["write", "append", "put", "save", "replace", "apply"],
         things: &[],
         paths: true,
     },
-    Rule {
+    ObjectRule {
         class: ActClass::Firewall,
-        verbs: &["open", "close", "block", "unblock", "allow", "ban", "unban", "forward", "disable", "enable", "drop"],
+        verbs: &[
+            "open", "close", "block", "unblock", "allow", "ban", "unban", "forward", "disable",
+            "enable", "drop",
+        ],
         things: &[NETWORK],
         paths: false,
     },
-    Rule { class: ActClass::Command, verbs: &["run", "execute", "exec"], things: &[COMMANDS], paths: true },
-    Rule {
+    ObjectRule {
+        class: ActClass::Command,
+        verbs: &["run", "execute", "exec"],
+        things: &[COMMANDS],
+        paths: true,
+    },
+    ObjectRule {
         class: ActClass::Command,
         verbs: &["deploy", "roll", "rollback"],
         things: &[DEPLOYED, SERVICES, MACHINES],
         paths: true,
     },
-    Rule { class: ActClass::Command, verbs: &["push", "merge", "rebase"], things: &[REPOSITORIES], paths: false },
-    Rule { class: ActClass::Message, verbs: &["send", "forward", "post"], things: &[MESSAGES], paths: false },
+    ObjectRule {
+        class: ActClass::Command,
+        verbs: &["push", "merge", "rebase"],
+        things: &[REPOSITORIES],
+        paths: false,
+    },
+    ObjectRule {
+        class: ActClass::Message,
+        verbs: &["send", "forward", "post"],
+        things: &[MESSAGES],
+        paths: false,
+    },
 ];
 
 /// What is made or changed in a text: an act on one of these is none on the machine.
@@ -318,8 +387,10 @@ pub(super) const TEXTS: &[&str] = &[
     "steps",
 ];
 /// Words at which another clause begins: what follows is no object of the verb.
-pub(super) const BORDERS: &[&str] =
-    &["that", "which", "who", "if", "because", "when", "while", "so", "like", "how", "why", "what", "unless", "until"];
+pub(super) const BORDERS: &[&str] = &[
+    "that", "which", "who", "if", "because", "when", "while", "so", "like", "how", "why", "what",
+    "unless", "until",
+];
 /// Verbs that take whatever they name: "install htop".
 pub(super) const INSTALLS: &[&str] = &["install", "uninstall", "reinstall"];
 

@@ -1,6 +1,7 @@
-//! Words of acts on a machine: verbs, the things that each acts on, and what only looks like one (AEGIS 7.1).
+//! Words of acts on a machine: verbs, the things that each acts on, and what only looks like one
+//! (AEGIS 7.1).
 
-use super::act_words::{BORDERS, INSTALLS, RULES, Rule, TEXTS};
+use super::act_words::{BORDERS, INSTALLS, ObjectRule, RULES, TEXTS};
 
 /// What is wanted to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,12 @@ pub(super) const REACH: usize = 8;
 /// The act of a verb on what follows it; none when it acts on nothing of a machine.
 pub(super) fn of_verb(verb: &str, after: &[String]) -> Option<ActClass> {
     // Right after the verb it points at something: "kill that process".
-    let end = after.iter().take(REACH).skip(1).position(|word| BORDERS.contains(&word.as_str())).map(|at| at + 1);
+    let end = after
+        .iter()
+        .take(REACH)
+        .skip(1)
+        .position(|word| BORDERS.contains(&word.as_str()))
+        .map(|at| at + 1);
     let objects = after.get(..end.unwrap_or(after.len().min(REACH)))?;
     let first = |is: &dyn Fn(&str) -> bool| objects.iter().position(|word| is(word));
     let text = first(&|word| TEXTS.contains(&word)).unwrap_or(usize::MAX);
@@ -64,15 +70,21 @@ pub(super) fn of_verb(verb: &str, after: &[String]) -> Option<ActClass> {
     if verb == "reboot" && objects.len() <= 1 {
         return Some(ActClass::Power);
     }
-    let acts_on = |rule: &&Rule| {
+    let acts_on = |rule: &&ObjectRule| {
         let thing = first(&|word| {
-            rule.things.iter().any(|list| list.contains(&word)) || (rule.paths && is_path(word)) || is_unit(rule, word)
+            rule.things.iter().any(|list| list.contains(&word))
+                || (rule.paths && is_path(word))
+                || is_unit(rule, word)
         });
         // The text comes first: "remove the word 'file' from the sentence" is about a text.
         thing.is_some_and(|at| at < text)
             && (rule.class != ActClass::Message || objects.iter().any(|word| word == "to"))
     };
-    RULES.iter().filter(|rule| rule.verbs.contains(&verb)).find(acts_on).map(|rule| rule.class)
+    RULES
+        .iter()
+        .filter(|rule| rule.verbs.contains(&verb))
+        .find(acts_on)
+        .map(|rule| rule.class)
 }
 
 /// Whether any rule knows the verb.
@@ -84,28 +96,44 @@ pub(super) fn is_verb(word: &str) -> bool {
 pub(super) fn of_gerund(word: &str) -> Option<&'static str> {
     let stem = word.strip_suffix("ing")?;
     let fits = |verb: &&str| {
-        let doubled = || verb.chars().next_back().is_some_and(|last| stem.strip_suffix(last) == Some(verb));
+        let doubled = || {
+            verb.chars()
+                .next_back()
+                .is_some_and(|last| stem.strip_suffix(last) == Some(verb))
+        };
         *verb == stem || verb.strip_suffix('e') == Some(stem) || doubled()
     };
-    RULES.iter().flat_map(|rule| rule.verbs.iter().copied()).find(|verb| fits(verb))
+    RULES
+        .iter()
+        .flat_map(|rule| rule.verbs.iter().copied())
+        .find(|verb| fits(verb))
 }
 
-fn is_unit(rule: &Rule, word: &str) -> bool {
+fn is_unit(rule: &ObjectRule, word: &str) -> bool {
     let ends = [".service", ".socket", ".timer", ".target", ".mount"];
-    rule.class == ActClass::Service && ends.iter().any(|end| word.len() > end.len() && word.ends_with(end))
+    rule.class == ActClass::Service
+        && ends
+            .iter()
+            .any(|end| word.len() > end.len() && word.ends_with(end))
 }
 
 /// A path, or a file's name with an ending that files have.
 pub(super) fn is_path(word: &str) -> bool {
     const ENDINGS: [&str; 30] = [
-        "conf", "cfg", "toml", "yaml", "yml", "ini", "json", "txt", "log", "md", "csv", "sh", "py", "service", "db",
-        "sqlite", "bak", "tmp", "gz", "zip", "tar", "xml", "env", "key", "pem", "sql", "html", "iso", "img", "lock",
+        "conf", "cfg", "toml", "yaml", "yml", "ini", "json", "txt", "log", "md", "csv", "sh", "py",
+        "service", "db", "sqlite", "bak", "tmp", "gz", "zip", "tar", "xml", "env", "key", "pem",
+        "sql", "html", "iso", "img", "lock",
     ];
     let rooted = ["/", "~/", "./", "../"].iter().any(|start| {
         word.strip_prefix(start).is_some_and(|rest| {
-            rest.len() > 1 && rest.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '*'))
+            rest.len() > 1
+                && rest.starts_with(|c: char| {
+                    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '*')
+                })
         })
     });
-    let named = word.rsplit_once('.').is_some_and(|(name, end)| !name.is_empty() && ENDINGS.contains(&end));
+    let named = word
+        .rsplit_once('.')
+        .is_some_and(|(name, end)| !name.is_empty() && ENDINGS.contains(&end));
     rooted || named || word.as_bytes().get(1..3) == Some(b":\\")
 }

@@ -1,9 +1,11 @@
-//! Requests to act: a prompt that wants something done to a machine, a reply that is about to do it (AEGIS 7.1).
+//! Requests to act: a prompt that wants something done to a machine, a reply that is about to do it
+//! (AEGIS 7.1).
 //!
-//! Nothing here acts, and nothing of gently does: what is found is put on record as an *actuation intent* that
-//! awaits a person's approval. Rules of form, and plain: they know imperatives, offers and blocks in the form
-//! of tool calls. They miss paraphrase; what they find changes a word on record, and never whether a prompt
-//! is answered. Commands that a reply tells the reader to run are the reader's to run, and no intent.
+//! Nothing here acts, and nothing of gently does: what is found is put on record as an *actuation
+//! intent* that awaits a person's approval. Rules of form, and plain: they know imperatives, offers
+//! and blocks in the form of tool calls. They miss paraphrase; what they find changes a word on
+//! record, and never whether a prompt is answered. Commands that a reply tells the reader to run
+//! are the reader's to run, and no intent.
 
 use std::sync::OnceLock;
 
@@ -35,7 +37,8 @@ pub struct Acts {
     pub more: usize,
 }
 
-/// How many intents one text can put on record: a text of a thousand orders is one nuisance, and not a thousand.
+/// How many intents one text can put on record: a text of a thousand orders is one nuisance, and
+/// not a thousand.
 pub const MAX_ACTS: usize = 4;
 /// Longest excerpt, in characters.
 const MAX_WHAT: usize = 160;
@@ -47,7 +50,10 @@ impl Acts {
             return;
         }
         let line = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
-        self.acts.push(Act { class, what: line.chars().take(MAX_WHAT).collect() });
+        self.acts.push(Act {
+            class,
+            what: line.chars().take(MAX_WHAT).collect(),
+        });
     }
 }
 
@@ -87,7 +93,10 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         in_code ^= fence;
         !(in_code || fence || line.starts_with('>'))
     });
-    prose.flat_map(|line| ends().split(line)).map(str::trim).filter(|sentence| !sentence.is_empty())
+    prose
+        .flat_map(|line| ends().split(line))
+        .map(str::trim)
+        .filter(|sentence| !sentence.is_empty())
 }
 
 /// Where sentences end: a mark before white space or the end, so that `nginx.conf` stays whole.
@@ -96,17 +105,32 @@ fn ends() -> &'static Regex {
     ONCE.get_or_init(|| Regex::new(r"[.!?;…]+(?:\s+|$)").expect("a test compiles it"))
 }
 
-/// Words in lower case; paths and names with dots stay whole, quotations of several words are cut out.
+/// Words in lower case; paths and names with dots stay whole, quotations of several words are cut
+/// out.
 fn words(sentence: &str) -> Vec<String> {
-    let spaced = Quotes { spaced: true, ..Quotes::default() };
-    let plain = replaced(sentence, spaced, " ").replace(['\u{2019}', '\u{02bc}'], "'").to_lowercase();
+    let spaced = Quotes {
+        spaced: true,
+        ..Quotes::default()
+    };
+    let plain = replaced(sentence, spaced, " ")
+        .replace(['\u{2019}', '\u{02bc}'], "'")
+        .to_lowercase();
     // A comma is a word: it ends a part of the sentence.
-    let parts = plain.replace(',', " , ").replace('`', " ").replace(':', " : ");
+    let parts = plain
+        .replace(',', " , ")
+        .replace('`', " ")
+        .replace(':', " : ");
     let trimmed = |word: &str| {
-        let edge = |c: char| !(c.is_alphanumeric() || matches!(c, '/' | '~' | '.' | '*' | '_' | ',' | '\\'));
+        let edge = |c: char| {
+            !(c.is_alphanumeric() || matches!(c, '/' | '~' | '.' | '*' | '_' | ',' | '\\'))
+        };
         word.trim_matches(edge).trim_end_matches('.').to_owned()
     };
-    parts.split_whitespace().map(trimmed).filter(|word| !word.is_empty()).collect()
+    parts
+        .split_whitespace()
+        .map(trimmed)
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 /// What may stand before the verb of a request, longest first.
@@ -164,28 +188,30 @@ const HEADS: &[&[&str]] = &[
     &[","],
 ];
 /// Verbs of looking: what follows an "and" may still be a request.
-const LOOKS: &[&str] =
-    &["check", "look", "find", "see", "read", "verify", "go", "log", "connect", "ssh", "use", "wait"];
+const LOOKS: &[&str] = &[
+    "check", "look", "find", "see", "read", "verify", "go", "log", "connect", "ssh", "use", "wait",
+];
 
 /// So many parts of a sentence are looked at one after the other: more are a list, and no order.
 const MOST_PARTS: usize = 16;
 
-/// A sentence of a prompt: an imperative, after polite words, after a condition, or after another imperative.
+/// A sentence of a prompt: an imperative, after polite words, after a condition, or after another
+/// imperative.
 fn request(words: &[String]) -> Option<ActClass> {
     let mut rest = words;
     for _ in 0..MOST_PARTS {
         count(rest.len());
         match request_at(rest) {
-            Part::Act(class) => return Some(class),
-            Part::Other => return None,
-            Part::GoesOn(next) => rest = next,
+            SentencePart::Act(class) => return Some(class),
+            SentencePart::Other => return None,
+            SentencePart::GoesOn(next) => rest = next,
         }
     }
     None
 }
 
 /// What a part of a sentence is.
-enum Part<'a> {
+enum SentencePart<'a> {
     /// An order.
     Act(ActClass),
     /// None, and nothing behind it is.
@@ -194,27 +220,48 @@ enum Part<'a> {
     GoesOn(&'a [String]),
 }
 
-fn request_at(words: &[String]) -> Part<'_> {
-    let conditional = matches!(words.first().map(String::as_str), Some("if" | "when" | "once" | "after" | "before"));
-    let from = if conditional { words.iter().position(|word| word == ",").map(|comma| comma + 1) } else { Some(0) };
-    let Some(words) = from.and_then(|from| words.get(from..)) else { return Part::Other };
-    let Some((verb, after)) = without_heads(words).split_first() else { return Part::Other };
+fn request_at(words: &[String]) -> SentencePart<'_> {
+    let conditional = matches!(
+        words.first().map(String::as_str),
+        Some("if" | "when" | "once" | "after" | "before")
+    );
+    let from = if conditional {
+        words
+            .iter()
+            .position(|word| word == ",")
+            .map(|comma| comma + 1)
+    } else {
+        Some(0)
+    };
+    let Some(words) = from.and_then(|from| words.get(from..)) else {
+        return SentencePart::Other;
+    };
+    let Some((verb, after)) = without_heads(words).split_first() else {
+        return SentencePart::Other;
+    };
     // "mind restarting it?"
     let (verb, after) = match (verb.as_str(), after.split_first()) {
         ("mind", Some((verb, after))) => (verb, after),
         _ => (verb, after),
     };
     let gerund = || of_gerund(verb).filter(|_| words.iter().any(|word| word == "mind"));
-    let verb = if is_verb(verb) { verb.as_str() } else { gerund().unwrap_or(verb.as_str()) };
+    let verb = if is_verb(verb) {
+        verb.as_str()
+    } else {
+        gerund().unwrap_or(verb.as_str())
+    };
     if let Some(class) = of_verb(verb, part(after)).or_else(|| embedded(words)) {
-        return Part::Act(class);
+        return SentencePart::Act(class);
     }
     if !(is_verb(verb) || LOOKS.contains(&verb)) || is_writing(verb) {
-        return Part::Other;
+        return SentencePart::Other;
     }
     // "Check the disk and delete the old logs".
-    let next = after.iter().position(|word| matches!(word.as_str(), "and" | "then" | ","));
-    next.and_then(|next| after.get(next + 1..)).map_or(Part::Other, Part::GoesOn)
+    let next = after
+        .iter()
+        .position(|word| matches!(word.as_str(), "and" | "then" | ","));
+    next.and_then(|next| after.get(next + 1..))
+        .map_or(SentencePart::Other, SentencePart::GoesOn)
 }
 
 /// How somebody is asked in the middle of a sentence.
@@ -281,13 +328,14 @@ const TOLD: &[&str] = &[
 ];
 /// Words of the same part of the sentence that make it a question, a refusal or a description.
 const UNASKED: &[&str] = &[
-    "avoid", "does", "did", "don't", "how", "if", "might", "never", "not", "should", "what", "when", "where",
-    "whether", "which", "who", "whose", "why", "without", "won't",
+    "avoid", "does", "did", "don't", "how", "if", "might", "never", "not", "should", "what",
+    "when", "where", "whether", "which", "who", "whose", "why", "without", "won't",
 ];
 /// And those that make what follows a comma a list of what something is able to do.
 const ABLE: &[&str] = &["can", "could", "may", "will", "would", "to"];
 
-/// An order or a plea inside of a sentence: "the disk is full so delete the old logs", "it hangs, could you kill it".
+/// An order or a plea inside of a sentence: "the disk is full so delete the old logs", "it hangs,
+/// could you kill it".
 ///
 /// One pass: what stands before a word is summed up, not looked at again.
 fn embedded(words: &[String]) -> Option<ActClass> {
@@ -306,7 +354,9 @@ fn embedded(words: &[String]) -> Option<ActClass> {
             border = Some(at);
         }
         unasked_here = !at_border && (unasked_here || is(last, UNASKED));
-        let asked = ASKED.iter().find(|asked| asked.len() < rest.len() && asked.iter().zip(rest).all(|(a, b)| a == b));
+        let asked = ASKED
+            .iter()
+            .find(|asked| asked.len() < rest.len() && asked.iter().zip(rest).all(|(a, b)| a == b));
         let body = match asked {
             Some(asked) if !unasked_here => rest.get(asked.len()..)?,
             None if border == Some(at) && !able && !unasked => rest,
@@ -323,27 +373,39 @@ fn embedded_act(body: &[String]) -> Option<ActClass> {
     let (verb, after) = body.split_first()?;
     let names_something = after.first().is_some_and(|word| word != ",");
     let near = after.get(..after.len().min(2 * REACH)).unwrap_or_default();
-    if is_writing(verb) || !names_something { None } else { of_verb(verb, part(near)) }
+    if is_writing(verb) || !names_something {
+        None
+    } else {
+        of_verb(verb, part(near))
+    }
 }
 
 /// Verbs that make a text in most prompts: what follows them is part of that text.
 fn is_writing(verb: &str) -> bool {
-    matches!(verb, "write" | "create" | "make" | "add" | "put" | "replace")
+    matches!(
+        verb,
+        "write" | "create" | "make" | "add" | "put" | "replace"
+    )
 }
 
 /// Up to the next part of the sentence.
 fn part(words: &[String]) -> &[String] {
-    let end = words.iter().position(|word| matches!(word.as_str(), "then" | ":")).unwrap_or(words.len());
+    let end = words
+        .iter()
+        .position(|word| matches!(word.as_str(), "then" | ":"))
+        .unwrap_or(words.len());
     words.get(..end).unwrap_or(words)
 }
 
-/// So many polite words are passed over: "hey, could you please just now" are six. More are no sentence.
+/// So many polite words are passed over: "hey, could you please just now" are six. More are no
+/// sentence.
 const MOST_HEADS: usize = 16;
 
 fn without_heads(mut words: &[String]) -> &[String] {
     for _ in 0..MOST_HEADS {
-        let Some(head) =
-            HEADS.iter().find(|head| words.len() >= head.len() && head.iter().zip(words).all(|(a, b)| a == b))
+        let Some(head) = HEADS
+            .iter()
+            .find(|head| words.len() >= head.len() && head.iter().zip(words).all(|(a, b)| a == b))
         else {
             break;
         };
@@ -355,7 +417,10 @@ fn without_heads(mut words: &[String]) -> &[String] {
 
 /// A sentence of a reply: an act that is announced, offered for approval, or under way.
 fn proposal(words: &[String]) -> Option<ActClass> {
-    let at_start = words.first().and_then(|first| of_gerund(first)).filter(|_| words.iter().any(|word| word == "now"));
+    let at_start = words
+        .first()
+        .and_then(|first| of_gerund(first))
+        .filter(|_| words.iter().any(|word| word == "now"));
     if let Some(class) = at_start.and_then(|verb| of_verb(verb, words.get(1..)?)) {
         return Some(class);
     }
@@ -368,8 +433,9 @@ fn proposal(words: &[String]) -> Option<ActClass> {
         {
             return Some(class);
         }
-        let said =
-            ANNOUNCED.iter().find(|said| rest.len() > said.len() && said.iter().zip(rest).all(|(a, b)| a == b))?;
+        let said = ANNOUNCED
+            .iter()
+            .find(|said| rest.len() > said.len() && said.iter().zip(rest).all(|(a, b)| a == b))?;
         announced(rest.get(said.len()..)?)
     })
 }
@@ -378,16 +444,23 @@ fn proposal(words: &[String]) -> Option<ActClass> {
 fn announced(rest: &[String]) -> Option<ActClass> {
     let verb = (0..rest.len()).find(|at| {
         count(1);
-        rest.get(*at).is_some_and(|word| !BETWEEN.contains(&word.as_str())) || starts(rest, *at)
+        rest.get(*at)
+            .is_some_and(|word| !BETWEEN.contains(&word.as_str()))
+            || starts(rest, *at)
     })?;
     let word = rest.get(verb)?;
-    let verb_word = if is_verb(word) { word.as_str() } else { of_gerund(word)? };
+    let verb_word = if is_verb(word) {
+        word.as_str()
+    } else {
+        of_gerund(word)?
+    };
     of_verb(verb_word, rest.get(verb + 1..)?)
 }
 
 /// "Start" is a verb of its own before a thing, and none in "start by restarting".
 fn starts(rest: &[String], at: usize) -> bool {
-    rest.get(at).is_some_and(|word| word == "start") && rest.get(at + 1).is_some_and(|next| next != "by")
+    rest.get(at).is_some_and(|word| word == "start")
+        && rest.get(at + 1).is_some_and(|next| next != "by")
 }
 
 #[cfg(test)]

@@ -37,7 +37,10 @@ fn prompts_that_ask_for_an_act() {
         ("Look at the disk and delete old logs", "file"),
         ("chmod 600 ~/.ssh/id_ed25519", "file"),
         ("Set the hostname to brain", "configuration"),
-        ("Edit /etc/ssh/sshd_config so that root can't log in", "configuration"),
+        (
+            "Edit /etc/ssh/sshd_config so that root can't log in",
+            "configuration",
+        ),
         ("Write 'x' to /etc/motd", "configuration"),
         ("Change the configuration of this machine", "configuration"),
         ("Open port 443", "firewall"),
@@ -59,13 +62,28 @@ fn prompts_that_ask_for_an_act_in_the_middle_of_a_sentence() {
         ("The disk is full so delete the old logs", "file"),
         ("nginx is hanging again, restart nginx", "service"),
         ("It is late but please reboot the server", "power"),
-        ("the site is down and I need you to restart nginx", "service"),
+        (
+            "the site is down and I need you to restart nginx",
+            "service",
+        ),
         ("I think it hangs, could you kill that process", "process"),
-        ("everything is backed up so go ahead and wipe the disk", "file"),
+        (
+            "everything is backed up so go ahead and wipe the disk",
+            "file",
+        ),
         ("The load is high, so install htop", "package"),
-        ("I know what's wrong, please restart the database", "service"),
-        ("That port is unused, therefore block traffic from 10.0.0.7", "firewall"),
-        ("The branch is reviewed and you should push the branch to origin", "command"),
+        (
+            "I know what's wrong, please restart the database",
+            "service",
+        ),
+        (
+            "That port is unused, therefore block traffic from 10.0.0.7",
+            "firewall",
+        ),
+        (
+            "The branch is reviewed and you should push the branch to origin",
+            "command",
+        ),
     ] {
         assert_eq!(classes(&requested(prompt)), [class], "{prompt}");
     }
@@ -160,13 +178,27 @@ fn replies_that_are_about_to_act() {
         ("I'll start by deleting /srv/x.", "file"),
         ("We will open port 443.", "firewall"),
         ("I need to run the script first.", "command"),
-        ("<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>", "tool_call"),
-        ("```json\n{\"name\": \"restart_service\", \"arguments\": {\"unit\": \"nginx\"}}\n```", "tool_call"),
-        ("Thought: I must look.\nAction: shell\nAction Input: systemctl restart nginx", "tool_call"),
+        (
+            "<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>",
+            "tool_call",
+        ),
+        (
+            "```json\n{\"name\": \"restart_service\", \"arguments\": {\"unit\": \"nginx\"}}\n```",
+            "tool_call",
+        ),
+        (
+            "Thought: I must look.\nAction: shell\nAction Input: systemctl restart nginx",
+            "tool_call",
+        ),
         ("<invoke name=\"bash\">", "tool_call"),
         ("{\"tool_calls\": [{\"id\": 1}]}", "tool_call"),
     ] {
-        assert_eq!(classes(&proposed(reply)).first(), Some(&class), "{reply}: {:?}", proposed(reply));
+        assert_eq!(
+            classes(&proposed(reply)).first(),
+            Some(&class),
+            "{reply}: {:?}",
+            proposed(reply)
+        );
     }
 }
 
@@ -202,14 +234,20 @@ fn many_orders_are_a_few_and_a_count() {
     assert_eq!((found.acts.len(), found.more), (MAX_ACTS, 6));
     let long = requested(&format!("Delete /srv/{}", "x".repeat(1000)));
     assert_eq!(long.acts[0].what.chars().count(), 160);
-    assert_eq!(requested("please\tdelete   /var/log/x\u{7}").acts[0].what, "please delete /var/log/x\u{7}");
+    assert_eq!(
+        requested("please\tdelete   /var/log/x\u{7}").acts[0].what,
+        "please delete /var/log/x\u{7}"
+    );
 }
 
 #[test]
 fn gerunds() {
-    for (form, verb) in
-        [("stopping", Some("stop")), ("deleting", Some("delete")), ("running", Some("run")), ("king", None)]
-    {
+    for (form, verb) in [
+        ("stopping", Some("stop")),
+        ("deleting", Some("delete")),
+        ("running", Some("run")),
+        ("king", None),
+    ] {
         assert_eq!(of_gerund(form), verb, "{form}");
     }
 }
@@ -241,7 +279,8 @@ const HOSTILE: &[&str] = &[
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 40, failure_persistence: None, ..Default::default() })]
 
-    /// Counted, not timed: looking at twice as much text is at most twice the work, whatever it is made of.
+    /// Counted, not timed: looking at twice as much text is at most twice the work, whatever it is
+    /// made of.
     #[test]
     fn twice_the_text_is_twice_the_work(parts in proptest::collection::vec(0..HOSTILE.len(), 1..4)) {
         let unit: String = parts.iter().map(|at| HOSTILE[*at]).collect();
@@ -252,7 +291,8 @@ proptest::proptest! {
             (steps() - before, text.len() as u64)
         };
         let ((one, bytes), (two, _)) = (spent(400), spent(800));
-        // The parts that are looked at one after the other begin a little later each, whatever the length.
+        // The parts that are looked at one after the other begin a little later each, whatever the
+        // length.
         proptest::prop_assert!(two <= 2 * one + one / 4 + 2000, "{unit}: {one} and {two} steps");
         proptest::prop_assert!(one <= 40 * bytes + 2000, "{unit}: {one} steps for {bytes} bytes");
     }

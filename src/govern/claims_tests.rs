@@ -173,13 +173,19 @@ fn what_only_looks_like_one() {
 
 #[test]
 fn the_sentence_is_named() {
-    assert_eq!(found("Hello. I've restarted nginx. It runs.\nEmail sent."), [1, 3]);
+    assert_eq!(
+        found("Hello. I've restarted nginx. It runs.\nEmail sent."),
+        [1, 3]
+    );
 }
 
 #[test]
 fn a_clause_of_hundreds_of_words() {
     let long = "and it is so ".repeat(60);
-    all_claim(&[&format!("{long} and I deleted the file"), &format!("I deleted the file {long}")]);
+    all_claim(&[
+        &format!("{long} and I deleted the file"),
+        &format!("I deleted the file {long}"),
+    ]);
     none_claims(&[
         &format!("I could not say {long} and I deleted the file"),
         &format!("{long} and nothing was deleted"),
@@ -222,7 +228,8 @@ proptest::proptest! {
             (steps() - before, text.len() as u64)
         };
         let ((one, bytes), (two, _)) = (spent(300), spent(600));
-        // A part of a clause is looked at as a whole, so what is left of the last one may cost as much as one.
+        // A part of a clause is looked at as a whole, so what is left of the last one may cost as
+        // much as one.
         let part = (CLAUSE_WORDS * CLAUSE_WORDS * 4) as u64;
         proptest::prop_assert!(two <= 2 * one + part, "{unit}: {one} and {two} steps");
         proptest::prop_assert!(one <= 200 * bytes + part, "{unit}: {one} steps for {bytes} bytes");

@@ -1,7 +1,7 @@
 //! Completeness: sight that was asked for, was there, and is left out (AEGIS 3, 7.2, 9.2).
 //!
-//! Relational: it takes a question for measured things of this machine, values of them in the bundle, and a reply that
-//! denies access, refuses, or carries none of them.
+//! Relational: it takes a question for measured things of this machine, values of them in the
+//! bundle, and a reply that denies access, refuses, or carries none of them.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -45,27 +45,41 @@ const HERE: [&str; 16] = [
     "is there",
 ];
 /// Words for how something fares.
-const BEING: [&str; 7] = ["doing", "feeling", "running", "status", "state", "healthy", "health"];
+const BEING: [&str; 7] = [
+    "doing", "feeling", "running", "status", "state", "healthy", "health",
+];
 
-/// Whether a question asks for what sight measures: it names the machine and a measured thing or its well-being
-/// (*how is … doing*), or asks for a measured thing here and now (*how much disk space is left*).
+/// Whether a question asks for what sight measures: it names the machine and a measured thing or
+/// its well-being (*how is … doing*), or asks for a measured thing here and now (*how much disk
+/// space is left*).
 pub(super) fn asks_of_machine(kernel: &Kernel, prompt: &str) -> bool {
     let words = phrase::words(prompt);
     let phrases = &kernel.rules().phrases;
     let measured = phrase::any(&words, &phrases.measured);
-    let how = words
-        .iter()
-        .any(|w| matches!(w.as_str(), "how" | "how's" | "what" | "what's" | "is" | "are" | "show" | "tell"));
+    let how = words.iter().any(|w| {
+        matches!(
+            w.as_str(),
+            "how" | "how's" | "what" | "what's" | "is" | "are" | "show" | "tell"
+        )
+    });
     let being = words.iter().any(|w| BEING.contains(&w.as_str()));
     let here = HERE.iter().any(|p| phrase::find(&words, p).is_some());
-    (phrase::any(&words, &phrases.machine) && (measured || (how && being))) || (measured && how && here)
+    (phrase::any(&words, &phrases.machine) && (measured || (how && being)))
+        || (measured && how && here)
 }
 
-/// Whether the bundle holds values of what the prompt asks for: of its topics, or any when it names none.
+/// Whether the bundle holds values of what the prompt asks for: of its topics, or any when it names
+/// none.
 pub(super) fn sees_what_is_asked(bundle: &Bundle, prompt: &str) -> bool {
-    let seen = bundle.sight.values().any(|entry| matches!(entry, SightEntry::Seen { .. }));
+    let seen = bundle
+        .sight
+        .values()
+        .any(|entry| matches!(entry, SightEntry::Seen { .. }));
     let topics = figures::topics(prompt);
-    seen && (topics.is_empty() || topics.iter().any(|topic| !figures::measured(bundle, topic).is_empty()))
+    seen && (topics.is_empty()
+        || topics
+            .iter()
+            .any(|topic| !figures::measured(bundle, topic).is_empty()))
 }
 
 /// Whether the reply says that its speaker can't see.
@@ -80,7 +94,9 @@ pub(super) fn denies(kernel: &Kernel, spoken: &str) -> bool {
         )
         .expect("a test compiles it")
     });
-    let text = plain(spoken).replace("i'm ", "i am ").replace("we're ", "we am ");
+    let text = plain(spoken)
+        .replace("i'm ", "i am ")
+        .replace("we're ", "we am ");
     phrase::any(&phrase::words(spoken), &kernel.rules().phrases.no_access) || regex.is_match(&text)
 }
 
@@ -90,14 +106,18 @@ pub(super) fn carries(bundle: &Bundle, prompt: &str, spoken: &str, contradicts: 
         return true;
     }
     let topics = figures::topics(prompt);
-    let seen = |name: &str| topics.is_empty() || topics.iter().any(|topic| figures::is_of(name, topic));
+    let seen =
+        |name: &str| topics.is_empty() || topics.iter().any(|topic| figures::is_of(name, topic));
     let words = phrase::words(spoken);
     let text = |reading: &Reading| matches!(reading, Reading::Text(text) if phrase::find(&words, text).is_some());
     let readings = bundle.sight.values().filter_map(|entry| match entry {
         SightEntry::Seen { values, .. } => Some(values),
         SightEntry::Unavailable { .. } => None,
     });
-    if readings.flatten().any(|(name, reading)| seen(name) && text(reading)) {
+    if readings
+        .flatten()
+        .any(|(name, reading)| seen(name) && text(reading))
+    {
         return true;
     }
     let known = figures::known(bundle, &topics);
@@ -105,13 +125,16 @@ pub(super) fn carries(bundle: &Bundle, prompt: &str, spoken: &str, contradicts: 
     // A figure of the question that the answer takes up is the value it was asked about.
     let asked = numbers(prompt);
     let asked: HashSet<(u64, u64, &str)> = asked.iter().map(Number::key).collect();
-    told.iter().any(|number| known.explains(number) || asked.contains(&number.key()))
+    told.iter()
+        .any(|number| known.explains(number) || asked.contains(&number.key()))
         || says_a_count(bundle, &seen, &words)
 }
 
 /// Small whole values are also said in words, or as bare digits: *two cores*.
 fn says_a_count(bundle: &Bundle, seen: &dyn Fn(&str) -> bool, words: &[String]) -> bool {
-    const NAMES: [&str; 11] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    const NAMES: [&str; 11] = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    ];
     let counts = bundle.sight.values().filter_map(|entry| match entry {
         SightEntry::Seen { values, .. } => Some(values),
         SightEntry::Unavailable { .. } => None,
@@ -120,7 +143,12 @@ fn says_a_count(bundle: &Bundle, seen: &dyn Fn(&str) -> bool, words: &[String]) 
     for (_, reading) in counts.flatten().filter(|(name, _)| seen(name)) {
         let Reading::Count(n) = reading else { continue };
         said.insert(n.to_string());
-        said.extend(usize::try_from(*n).ok().and_then(|n| NAMES.get(n)).map(|name| (*name).to_owned()));
+        said.extend(
+            usize::try_from(*n)
+                .ok()
+                .and_then(|n| NAMES.get(n))
+                .map(|name| (*name).to_owned()),
+        );
     }
     words.iter().any(|word| said.contains(word))
 }

@@ -8,7 +8,9 @@ use regex::Regex;
 
 use super::sanitize::count;
 
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
 
 fn expression() -> &'static Regex {
     const MONTH: &str = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
@@ -57,7 +59,10 @@ pub(super) fn dates(text: &str) -> Vec<Date> {
     if !has_digits(text) {
         return Vec::new();
     }
-    expression().captures_iter(text).map(|found| date(&found)).collect()
+    expression()
+        .captures_iter(text)
+        .map(|found| date(&found))
+        .collect()
 }
 
 /// The text without its dates, and those.
@@ -65,7 +70,10 @@ pub(super) fn take_dates(text: &str) -> (String, Vec<Date>) {
     if !has_digits(text) {
         return (text.to_owned(), Vec::new());
     }
-    (expression().replace_all(text, " ").into_owned(), dates(text))
+    (
+        expression().replace_all(text, " ").into_owned(),
+        dates(text),
+    )
 }
 
 /// Which parts a date says: year, month, day, and so many characters of the time of day.
@@ -73,7 +81,12 @@ type Parts = (bool, bool, bool, Option<usize>);
 
 impl Date {
     fn parts(&self) -> Parts {
-        (self.year.is_some(), self.month.is_some(), self.day.is_some(), self.clock.as_ref().map(String::len))
+        (
+            self.year.is_some(),
+            self.month.is_some(),
+            self.day.is_some(),
+            self.clock.as_ref().map(String::len),
+        )
     }
 
     /// As far as those parts; none when it does not say the time of day so far.
@@ -83,7 +96,12 @@ impl Date {
             Some(length) => Some(self.clock.as_ref()?.get(..length)?.to_owned()),
         };
         let kept = |part: Option<u32>, is_said: bool| part.filter(|_| is_said);
-        Some(Date { year: kept(self.year, year), month: kept(self.month, month), day: kept(self.day, day), clock })
+        Some(Date {
+            year: kept(self.year, year),
+            month: kept(self.month, month),
+            day: kept(self.day, day),
+            clock,
+        })
     }
 }
 
@@ -97,10 +115,14 @@ pub(super) struct Dates {
 impl Dates {
     /// Of a list.
     pub fn of(list: Vec<Date>) -> Dates {
-        Dates { all: list.into_iter().collect(), cut: RefCell::default() }
+        Dates {
+            all: list.into_iter().collect(),
+            cut: RefCell::default(),
+        }
     }
 
-    /// How many dates say what none of these does: a date has its source in one that says all that it says.
+    /// How many dates say what none of these does: a date has its source in one that says all that
+    /// it says.
     pub fn missing(&self, dates: &[Date]) -> usize {
         dates.iter().filter(|date| !self.say(date)).count()
     }
@@ -111,7 +133,10 @@ impl Dates {
         let mut cut = self.cut.borrow_mut();
         let known = cut.entry(parts).or_insert_with(|| {
             count(self.all.len());
-            self.all.iter().filter_map(|known| known.cut(parts)).collect()
+            self.all
+                .iter()
+                .filter_map(|known| known.cut(parts))
+                .collect()
         });
         known.contains(date)
     }
@@ -124,13 +149,31 @@ mod tests {
 
     #[test]
     fn a_date_is_said_by_one_that_says_as_much() {
-        let known = Dates::of(dates("It was at 14:35:10 on 3 March 1998, and once in 2004; 2026-01-08T09:05:00Z."));
-        for said in
-            ["3 March", "1998-03-03", "March 1998", "1998", "14:35", "14:35:10", "2004", "9:05", "8 January 2026"]
-        {
+        let known = Dates::of(dates(
+            "It was at 14:35:10 on 3 March 1998, and once in 2004; 2026-01-08T09:05:00Z.",
+        ));
+        for said in [
+            "3 March",
+            "1998-03-03",
+            "March 1998",
+            "1998",
+            "14:35",
+            "14:35:10",
+            "2004",
+            "9:05",
+            "8 January 2026",
+        ] {
             assert_eq!(known.missing(&dates(said)), 0, "{said}");
         }
-        for other in ["4 March", "March 2004", "1997", "14:36", "14:35:11", "10:05", "9 January"] {
+        for other in [
+            "4 March",
+            "March 2004",
+            "1997",
+            "14:36",
+            "14:35:11",
+            "10:05",
+            "9 January",
+        ] {
             assert_eq!(known.missing(&dates(other)), 1, "{other}");
         }
         assert_eq!(Dates::of(vec![]).missing(&dates("1998 and 14:35")), 2);
@@ -139,11 +182,21 @@ mod tests {
     #[test]
     fn twice_as_many_dates_are_twice_the_work() {
         let text = |many: u32| {
-            (0..many).map(|n| format!("{}:{:02} on {} May {} ", n % 24, n % 60, n % 28 + 1, 1000 + n % 1000))
+            (0..many).map(|n| {
+                format!(
+                    "{}:{:02} on {} May {} ",
+                    n % 24,
+                    n % 60,
+                    n % 28 + 1,
+                    1000 + n % 1000
+                )
+            })
         };
         let spent = |many: u32| {
-            let (known, told) =
-                (text(many).collect::<String>(), text(2 * many).skip(many as usize).collect::<String>());
+            let (known, told) = (
+                text(many).collect::<String>(),
+                text(2 * many).skip(many as usize).collect::<String>(),
+            );
             let before = steps();
             let _ = Dates::of(dates(&known)).missing(&dates(&told));
             steps() - before

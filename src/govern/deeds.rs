@@ -29,25 +29,30 @@ const THINGS: &str = "note notes file files folder folders directory directories
 
 /// Which forms a verb has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum VerbForms {
     Deed,
     Edit,
 }
 
 struct Verbs {
-    past: BTreeMap<String, Kind>,
-    base: BTreeMap<String, Kind>,
-    going_on: BTreeMap<String, Kind>,
+    past: BTreeMap<String, VerbForms>,
+    base: BTreeMap<String, VerbForms>,
+    going_on: BTreeMap<String, VerbForms>,
 }
 
 fn verbs() -> &'static Verbs {
     static ONCE: OnceLock<Verbs> = OnceLock::new();
     ONCE.get_or_init(|| {
-        let mut all = Verbs { past: BTreeMap::new(), base: BTreeMap::new(), going_on: BTreeMap::new() };
-        for (list, kind) in [(EDITS, Kind::Edit), (DEEDS, Kind::Deed)] {
+        let mut all = Verbs {
+            past: BTreeMap::new(),
+            base: BTreeMap::new(),
+            going_on: BTreeMap::new(),
+        };
+        for (list, kind) in [(EDITS, VerbForms::Edit), (DEEDS, VerbForms::Deed)] {
             for verb in list.split_whitespace() {
-                let (base, past) =
-                    verb.split_once('/').map_or_else(|| (verb, regular(verb)), |(b, p)| (b, p.to_owned()));
+                let (base, past) = verb
+                    .split_once('/')
+                    .map_or_else(|| (verb, regular(verb)), |(b, p)| (b, p.to_owned()));
                 all.going_on.insert(ing(base, &past), kind);
                 all.past.insert(past, kind);
                 all.base.insert(base.to_owned(), kind);
@@ -66,12 +71,15 @@ fn regular(base: &str) -> String {
 }
 
 fn ing(base: &str, past: &str) -> String {
-    let doubled = past.strip_suffix("ed").filter(|stem| stem.len() == base.len() + 1 && stem.starts_with(base));
+    let doubled = past
+        .strip_suffix("ed")
+        .filter(|stem| stem.len() == base.len() + 1 && stem.starts_with(base));
     match (doubled, base.strip_suffix('e')) {
         (Some(stem), _) | (None, Some(stem)) => format!("{stem}ing"),
-        (None, None) if past != format!("{base}ed") && is_short(base) => {
-            base.chars().next_back().map_or_else(String::new, |last| format!("{base}{last}ing"))
-        }
+        (None, None) if past != format!("{base}ed") && is_short(base) => base
+            .chars()
+            .next_back()
+            .map_or_else(String::new, |last| format!("{base}{last}ing")),
         (None, None) => format!("{base}ing"),
     }
 }
@@ -91,14 +99,17 @@ pub(super) struct Deeds {
 }
 
 impl Deeds {
-    /// For a clause of these words; `code` when the reply shows code, which is then what was made or changed.
+    /// For a clause of these words; `code` when the reply shows code, which is then what was made
+    /// or changed.
     pub fn of(words: &[String], code: bool) -> Deeds {
         let shown = code || words.iter().any(|w| SHOWN_HERE.contains(&w.as_str()));
-        Deeds { on_a_thing: !shown && words.iter().any(|word| is_thing(word)) }
+        Deeds {
+            on_a_thing: !shown && words.iter().any(|word| is_thing(word)),
+        }
     }
 
-    fn is(self, kind: Option<&Kind>) -> bool {
-        kind.is_some_and(|kind| *kind == Kind::Deed || self.on_a_thing)
+    fn is(self, kind: Option<&VerbForms>) -> bool {
+        kind.is_some_and(|kind| *kind == VerbForms::Deed || self.on_a_thing)
     }
 
     /// `restarted`
@@ -118,8 +129,17 @@ impl Deeds {
 }
 
 /// What is shown in the reply itself was not done to a machine: *I've updated the file below*.
-const SHOWN_HERE: [&str; 9] =
-    ["below", "above", "following", "here", "here's", "example", "examples", "draft", "snippet"];
+const SHOWN_HERE: [&str; 9] = [
+    "below",
+    "above",
+    "following",
+    "here",
+    "here's",
+    "example",
+    "examples",
+    "draft",
+    "snippet",
+];
 
 /// Whether a word is the past of a deed: what a quotation of one word may be.
 pub(super) fn is_past(word: &str) -> bool {
@@ -129,7 +149,8 @@ pub(super) fn is_past(word: &str) -> bool {
 /// Whether a word is a thing of a machine.
 pub(super) fn is_thing(word: &str) -> bool {
     static ONCE: OnceLock<std::collections::BTreeSet<&str>> = OnceLock::new();
-    ONCE.get_or_init(|| THINGS.split_whitespace().collect()).contains(word)
+    ONCE.get_or_init(|| THINGS.split_whitespace().collect())
+        .contains(word)
 }
 
 #[cfg(test)]
@@ -140,14 +161,31 @@ mod tests {
     fn forms_of_the_verbs() {
         let any = Deeds { on_a_thing: true };
         let none = Deeds { on_a_thing: false };
-        for past in ["restarted", "deleted", "stopped", "sent", "ran", "notified", "deployed", "committed", "archived"]
-        {
+        for past in [
+            "restarted",
+            "deleted",
+            "stopped",
+            "sent",
+            "ran",
+            "notified",
+            "deployed",
+            "committed",
+            "archived",
+        ] {
             assert!(none.past(past), "{past}");
         }
         for edit in ["created", "updated", "wrote", "set", "modified", "moved"] {
             assert!(any.past(edit) && !none.past(edit), "{edit}");
         }
-        for going in ["restarting", "deleting", "stopping", "sending", "running", "committing", "notifying"] {
+        for going in [
+            "restarting",
+            "deleting",
+            "stopping",
+            "sending",
+            "running",
+            "committing",
+            "notifying",
+        ] {
             assert!(none.going_on(going), "{going}");
         }
         assert!(none.base("restart") && !none.base("restarted") && !none.past("restart"));

@@ -11,7 +11,7 @@ use super::kernel::Kernel;
 /// What drift of a class does to the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Effect {
+pub enum DriftEffect {
     /// It stands on record.
     Record,
     /// One line beside the reply.
@@ -20,32 +20,35 @@ pub enum Effect {
     Block,
 }
 
-impl Effect {
+impl DriftEffect {
     /// The spelling in kernel and documents.
     pub const fn name(self) -> &'static str {
         match self {
-            Effect::Record => "record",
-            Effect::Warn => "warn",
-            Effect::Block => "block",
+            DriftEffect::Record => "record",
+            DriftEffect::Warn => "warn",
+            DriftEffect::Block => "block",
         }
     }
 
-    /// What a failure of a check with this effect is called among assertions: `info`, `soft`, `blocking`.
+    /// What a failure of a check with this effect is called among assertions: `info`, `soft`,
+    /// `blocking`.
     pub const fn level(self) -> &'static str {
         match self {
-            Effect::Record => "info",
-            Effect::Warn => "soft",
-            Effect::Block => "blocking",
+            DriftEffect::Record => "info",
+            DriftEffect::Warn => "soft",
+            DriftEffect::Block => "blocking",
         }
     }
 }
 
-/// The rule of evidence drift whose statements merely lack a source, in an answer that is not about this machine.
+/// The rule of evidence drift whose statements merely lack a source, in an answer that is not about
+/// this machine.
 pub const GENERAL: &str = "general_unsourced";
 
-/// One check that was made: an assertion event. A check that does not apply is not made, so it has not passed.
+/// One check that was made: an assertion event. A check that does not apply is not made, so it has
+/// not passed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub struct DriftCheck {
     /// Class and rule: `authority.claimed_side_effect`.
     pub name: String,
     /// What its failure does: `info`, `soft` or `blocking`.
@@ -62,9 +65,9 @@ pub struct DriftEvent {
     /// The kernel's severity for it: `[a-z0-9_.]+`.
     pub severity: String,
     /// What it does.
-    pub effect: Effect,
-    /// Machine-parseable and free of the reply's words: the rule, then `key=value`, each separated by a space, as in
-    /// `claimed_side_effect count=1 sentences=0`.
+    pub effect: DriftEffect,
+    /// Machine-parseable and free of the reply's words: the rule, then `key=value`, each separated
+    /// by a space, as in `claimed_side_effect count=1 sentences=0`.
     pub summary: String,
 }
 
@@ -88,7 +91,7 @@ pub fn rule_of(summary: &str) -> &str {
 
 /// What happens to a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ReplyVerdict {
     /// It is shown.
     Show,
     /// It is shown, with this line beside it.
@@ -110,7 +113,7 @@ pub enum Verdict {
 #[must_use = "a reply without its judgement must not be shown"]
 pub struct Judgement {
     events: Vec<DriftEvent>,
-    checks: Vec<Check>,
+    checks: Vec<DriftCheck>,
     refusal: bool,
 }
 
@@ -132,7 +135,7 @@ struct Summary {
 impl Judgement {
     pub(super) fn new(kernel: &Kernel, mut ran: Vec<Ran>, refusal: bool) -> Judgement {
         ran.sort_by_key(|ran| ran.class);
-        let check = |ran: &Ran| Check {
+        let check = |ran: &Ran| DriftCheck {
             name: format!("{}.{}", ran.class.name(), ran.rule),
             level: kernel.drift(ran.class, ran.rule).1.level(),
             passed: ran.found.is_none(),
@@ -141,13 +144,22 @@ impl Judgement {
             let details = ran.found.as_ref()?;
             let (severity, effect) = kernel.drift(ran.class, ran.rule);
             let summary = format!("{} {details}", ran.rule).trim_end().to_owned();
-            Some(DriftEvent { class: ran.class, severity: severity.to_owned(), effect, summary })
+            Some(DriftEvent {
+                class: ran.class,
+                severity: severity.to_owned(),
+                effect,
+                summary,
+            })
         };
-        Judgement { events: ran.iter().filter_map(event).collect(), checks: ran.iter().map(check).collect(), refusal }
+        Judgement {
+            events: ran.iter().filter_map(event).collect(),
+            checks: ran.iter().map(check).collect(),
+            refusal,
+        }
     }
 
     /// Every check that was made, in the order of the classes.
-    pub fn checks(&self) -> &[Check] {
+    pub fn checks(&self) -> &[DriftCheck] {
         &self.checks
     }
 
@@ -173,8 +185,9 @@ impl Judgement {
         }
     }
 
-    /// A short text for people: `no drift in 9 checks`, or `1 of 9 checks: ` and class and summary of each event.
-    /// Holds no word of the reply. How many checks were made stands in it so that none can be taken away unseen.
+    /// A short text for people: `no drift in 9 checks`, or `1 of 9 checks: ` and class and summary
+    /// of each event. Holds no word of the reply. How many checks were made stands in it so that
+    /// none can be taken away unseen.
     pub fn notes(&self) -> String {
         let checks = match self.checks.len() {
             1 => "1 check".to_owned(),
@@ -183,24 +196,34 @@ impl Judgement {
         if self.events.is_empty() {
             return format!("no drift in {checks}");
         }
-        let notes: Vec<String> = self.events.iter().map(|e| format!("{}: {}", e.class.name(), e.summary)).collect();
+        let notes: Vec<String> = self
+            .events
+            .iter()
+            .map(|e| format!("{}: {}", e.class.name(), e.summary))
+            .collect();
         format!("{} of {checks}: {}", notes.len(), notes.join("; "))
     }
 
     /// `validator_summary` (AEGIS 9.1): flags and notes as canonical JSON.
     pub fn summary_json(&self) -> String {
-        canon::print(&Summary { flags: self.flags(), notes: self.notes() }).expect("booleans and a text have a print")
+        canon::print(&Summary {
+            flags: self.flags(),
+            notes: self.notes(),
+        })
+        .expect("booleans and a text have a print")
     }
 
     /// The strongest effect of all events, and one line that names what is worth a word.
-    pub fn verdict(&self) -> Verdict {
-        let told = self.events.iter().filter(|e| e.effect >= Effect::Warn);
-        let told: Vec<String> = told.map(|e| format!("{} ({}) {}", e.class.name(), e.severity, e.summary)).collect();
+    pub fn verdict(&self) -> ReplyVerdict {
+        let told = self.events.iter().filter(|e| e.effect >= DriftEffect::Warn);
+        let told: Vec<String> = told
+            .map(|e| format!("{} ({}) {}", e.class.name(), e.severity, e.summary))
+            .collect();
         let line = format!("drift: {}", told.join("; "));
         match self.events.iter().map(|e| e.effect).max() {
-            None | Some(Effect::Record) => Verdict::Show,
-            Some(Effect::Warn) => Verdict::Warn(line),
-            Some(Effect::Block) => Verdict::Block(line),
+            None | Some(DriftEffect::Record) => ReplyVerdict::Show,
+            Some(DriftEffect::Warn) => ReplyVerdict::Warn(line),
+            Some(DriftEffect::Block) => ReplyVerdict::Block(line),
         }
     }
 }
@@ -211,7 +234,11 @@ mod tests {
     use super::*;
 
     fn ran(class: DriftClass) -> Ran {
-        Ran { class, rule: "rule", found: Some("count=1".into()) }
+        Ran {
+            class,
+            rule: "rule",
+            found: Some("count=1".into()),
+        }
     }
 
     /// A kernel with these effects, by class.
@@ -222,7 +249,11 @@ mod tests {
             let (head, tail) = text.split_at(at);
             let from = tail.find("effect = ").unwrap();
             let end = from + tail[from..].find('\n').unwrap();
-            text = format!("{head}{}effect = \"{effect}\"{}", &tail[..from], &tail[end..]);
+            text = format!(
+                "{head}{}effect = \"{effect}\"{}",
+                &tail[..from],
+                &tail[end..]
+            );
         }
         Kernel::from_toml(&text).unwrap()
     }
@@ -233,7 +264,7 @@ mod tests {
         let none = Judgement::new(&kernel, vec![], false);
         let clean = none.flags();
         assert!(clean.schema_ok && !clean.authority_drift && !clean.tone_drift);
-        assert_eq!(none.verdict(), Verdict::Show);
+        assert_eq!(none.verdict(), ReplyVerdict::Show);
         assert_eq!(
             none.summary_json(),
             r#"{"authority_drift":false,"completeness_drift":false,"evidence_drift":false,"notes":"no drift in 0 checks","schema_ok":true,"tone_drift":false}"#
@@ -251,34 +282,75 @@ mod tests {
             for (on, of) in raised {
                 assert_eq!(on, of == class);
             }
-            assert_eq!(judgement.notes(), format!("1 of 1 check: {}: rule count=1", class.name()));
+            assert_eq!(
+                judgement.notes(),
+                format!("1 of 1 check: {}: rule count=1", class.name())
+            );
             assert_eq!(checks_told(&judgement.notes()), Some(1));
         }
     }
 
     #[test]
     fn each_check_is_an_assertion_and_each_failed_one_an_event() {
-        let passed = Ran { class: DriftClass::Tone, rule: "urgency", found: None };
-        let judgement =
-            Judgement::new(&kernel(&[("authority", "block")]), vec![passed, ran(DriftClass::Authority)], false);
-        let checks: Vec<(&str, &str, bool)> =
-            judgement.checks().iter().map(|c| (c.name.as_str(), c.level, c.passed)).collect();
-        assert_eq!(checks, [("authority.rule", "blocking", false), ("tone.urgency", "info", true)]);
+        let passed = Ran {
+            class: DriftClass::Tone,
+            rule: "urgency",
+            found: None,
+        };
+        let judgement = Judgement::new(
+            &kernel(&[("authority", "block")]),
+            vec![passed, ran(DriftClass::Authority)],
+            false,
+        );
+        let checks: Vec<(&str, &str, bool)> = judgement
+            .checks()
+            .iter()
+            .map(|c| (c.name.as_str(), c.level, c.passed))
+            .collect();
+        assert_eq!(
+            checks,
+            [
+                ("authority.rule", "blocking", false),
+                ("tone.urgency", "info", true)
+            ]
+        );
         assert_eq!(judgement.events().len(), 1);
         assert_eq!(judgement.events()[0].summary, "rule count=1");
     }
 
     #[test]
     fn the_strongest_effect_decides_and_one_line_says_why() {
-        let all = || vec![ran(DriftClass::Tone), ran(DriftClass::Evidence), ran(DriftClass::Authority)];
-        let verdict = |effects: &[(&str, &str)]| Judgement::new(&kernel(effects), all(), false).verdict();
-        let quiet = [("tone", "record"), ("evidence", "record"), ("authority", "record")];
-        assert_eq!(verdict(&quiet), Verdict::Show);
-        let warned = verdict(&[("tone", "record"), ("evidence", "warn"), ("authority", "record")]);
-        assert_eq!(warned, Verdict::Warn("drift: evidence (medium) rule count=1".to_owned()));
-        let blocked = verdict(&[("tone", "record"), ("evidence", "warn"), ("authority", "block")]);
+        let all = || {
+            vec![
+                ran(DriftClass::Tone),
+                ran(DriftClass::Evidence),
+                ran(DriftClass::Authority),
+            ]
+        };
+        let verdict =
+            |effects: &[(&str, &str)]| Judgement::new(&kernel(effects), all(), false).verdict();
+        let quiet = [
+            ("tone", "record"),
+            ("evidence", "record"),
+            ("authority", "record"),
+        ];
+        assert_eq!(verdict(&quiet), ReplyVerdict::Show);
+        let warned = verdict(&[
+            ("tone", "record"),
+            ("evidence", "warn"),
+            ("authority", "record"),
+        ]);
+        assert_eq!(
+            warned,
+            ReplyVerdict::Warn("drift: evidence (medium) rule count=1".to_owned())
+        );
+        let blocked = verdict(&[
+            ("tone", "record"),
+            ("evidence", "warn"),
+            ("authority", "block"),
+        ]);
         assert!(
-            matches!(blocked, Verdict::Block(line) if line.contains("authority (medium)") && line.contains("evidence"))
+            matches!(blocked, ReplyVerdict::Block(line) if line.contains("authority (medium)") && line.contains("evidence"))
         );
     }
 }

@@ -1,4 +1,5 @@
-//! The forms in which a text can be read: what a rule about words is held against, so that no spelling gets past it.
+//! The forms in which a text can be read: what a rule about words is held against, so that no
+//! spelling gets past it.
 //!
 //! | form | as in |
 //! |---|---|
@@ -10,9 +11,10 @@
 //! | escapes read | `\n` and `\u0061` as they are written in JSON; each string of a declared shape by itself |
 //! | loose | each invisible character as nothing or as a space, whichever fits; a digit or a capital I inside a word as the letter that it looks like |
 //!
-//! Each is made in one pass over the text. Loose forms are for expressions that [`loose`] made: what is undecided in the
-//! text is a mark there, and the expression takes a mark for each of what it may stand for, so that no mixture gets past
-//! and nothing has to be tried one by one. Spelled numbers, spaced letters and other languages are no form of it.
+//! Each is made in one pass over the text. Loose forms are for expressions that [`loose`] made:
+//! what is undecided in the text is a mark there, and the expression takes a mark for each of what
+//! it may stand for, so that no mixture gets past and nothing has to be tried one by one. Spelled
+//! numbers, spaced letters and other languages are no form of it.
 
 use std::borrow::Cow;
 
@@ -54,8 +56,8 @@ const CYRILLIC: [(char, char); 24] = [
     ('3', 'З'),
 ];
 
-/// Latin letters with a stroke, a hook or no dot, and small capitals: the look-alikes that no table of Unicode has as one
-/// letter.
+/// Latin letters with a stroke, a hook or no dot, and small capitals: the look-alikes that no table
+/// of Unicode has as one letter.
 const CLOSE: [(char, &str); 23] = [
     ('a', "ᴀⱥ"),
     ('b', "ʙɓƀ"),
@@ -82,7 +84,8 @@ const CLOSE: [(char, &str); 23] = [
     ('z', "ᴢƶȥ"),
 ];
 
-/// First letters of alphabets of 26 that are drawn in circles, squares, brackets or as halves of flags.
+/// First letters of alphabets of 26 that are drawn in circles, squares, brackets or as halves of
+/// flags.
 const ENCLOSED: [(u32, u8); 8] = [
     (0x249c, b'a'),
     (0x24b6, b'A'),
@@ -94,10 +97,11 @@ const ENCLOSED: [(u32, u8); 8] = [
     (0x1f1e6, b'A'),
 ];
 
-/// Stands for invisible characters in a loose form. A character for private use, which nobody sees either.
+/// Stands for invisible characters in a loose form. A character for private use, which nobody sees
+/// either.
 const HIDDEN: char = '\u{e0ff}';
-/// Stand for characters inside a word in a loose form, and what each may be. Letters of a script that nobody writes: a
-/// word that holds one is one word still.
+/// Stand for characters inside a word in a loose form, and what each may be. Letters of a script
+/// that nobody writes: a word that holds one is one word still.
 const LIKE: [(char, char, &str); 7] = [
     ('0', '\u{10600}', "oOоО"),
     ('1', '\u{10601}', "iIlLіІ"),
@@ -115,7 +119,10 @@ fn is_hidden(c: char) -> bool {
     let seen = matches!(c, '\n' | '\t');
     is_invisible(c)
         || (c.is_control() && !seen)
-        || matches!(c, '\u{2009}' | '\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{2800}' | HIDDEN)
+        || matches!(
+            c,
+            '\u{2009}' | '\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{2800}' | HIDDEN
+        )
 }
 
 /// A text in all forms in which it can be read.
@@ -159,13 +166,26 @@ impl Forms {
         add(&mut own, Cow::Borrowed(text));
         forms(text).into_iter().for_each(|form| add(&mut own, form));
         add(&mut own, Cow::Owned(letters(text, true)));
-        let lines = if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
+        let lines = if text.contains('\r') {
+            Cow::Owned(text.replace("\r\n", "\n"))
+        } else {
+            Cow::Borrowed(text)
+        };
         let mut undecided = Vec::new();
         if lines.contains(is_hidden) {
-            add(&mut own, Cow::Owned(read_text(&with_hidden_as(&lines, "")).into_owned()));
-            add(&mut own, Cow::Owned(read_text(&with_hidden_as(&lines, " ")).into_owned()));
+            add(
+                &mut own,
+                Cow::Owned(read_text(&with_hidden_as(&lines, "")).into_owned()),
+            );
+            add(
+                &mut own,
+                Cow::Owned(read_text(&with_hidden_as(&lines, " ")).into_owned()),
+            );
             // A line's end is looked for in the text as it was typed: there a soft hyphen is one.
-            let marked = with_hidden_as(&without_hyphenation(&lines), HIDDEN.encode_utf8(&mut [0; 4]));
+            let marked = with_hidden_as(
+                &without_hyphenation(&lines),
+                HIDDEN.encode_utf8(&mut [0; 4]),
+            );
             undecided.extend(seen_forms(&marked));
         } else {
             undecided.extend(seen_forms(text));
@@ -197,8 +217,16 @@ fn with_hidden_as(text: &str, mark: &str) -> String {
         if is_hidden(c) {
             out.push_str(mark);
             let sequence = rest.strip_prefix("\u{1b}[").unwrap_or_default();
-            let end = sequence.bytes().take(MOST_OF_A_SEQUENCE).position(|b| !matches!(b, b' '..=b'?'));
-            let end = end.filter(|end| sequence.as_bytes().get(*end).is_some_and(|b| matches!(b, b'@'..=b'~')));
+            let end = sequence
+                .bytes()
+                .take(MOST_OF_A_SEQUENCE)
+                .position(|b| !matches!(b, b' '..=b'?'));
+            let end = end.filter(|end| {
+                sequence
+                    .as_bytes()
+                    .get(*end)
+                    .is_some_and(|b| matches!(b, b'@'..=b'~'))
+            });
             length += end.map_or(0, |end| end + 2);
         } else {
             out.push(c);
@@ -211,7 +239,13 @@ fn with_hidden_as(text: &str, mark: &str) -> String {
 /// The forms that leave marks where they are.
 fn seen_forms(text: &str) -> impl Iterator<Item = String> {
     let cyrillic = in_cyrillic(text);
-    [Some(read_text(text).into_owned()), Some(letters(text, true)), cyrillic].into_iter().flatten()
+    [
+        Some(read_text(text).into_owned()),
+        Some(letters(text, true)),
+        cyrillic,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 fn add<'t>(forms: &mut Vec<Cow<'t, str>>, form: Cow<'t, str>) {
@@ -224,8 +258,9 @@ fn is_mark(c: char) -> bool {
     c == HIDDEN || LIKE.iter().any(|(_, mark, _)| *mark == c)
 }
 
-/// Marks what may be a letter inside a word: a digit or two between letters, in a word that has more letters than
-/// digits, so that numbers, versions and most ids stay what they are; a capital I behind a small letter.
+/// Marks what may be a letter inside a word: a digit or two between letters, in a word that has
+/// more letters than digits, so that numbers, versions and most ids stay what they are; a capital I
+/// behind a small letter.
 fn in_words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let is_part = |c: char| c.is_alphanumeric() || c == HIDDEN;
@@ -252,7 +287,11 @@ fn in_words(text: &str) -> String {
 
 fn in_word(word: &str, digits: bool, out: &mut String) {
     let chars: Vec<char> = word.chars().collect();
-    let mark = |c: char| LIKE.iter().find(|(like, ..)| *like == c).map(|(_, mark, _)| *mark);
+    let mark = |c: char| {
+        LIKE.iter()
+            .find(|(like, ..)| *like == c)
+            .map(|(_, mark, _)| *mark)
+    };
     let (mut at, mut before) = (0, None::<char>);
     while let Some(&c) = chars.get(at) {
         if c == HIDDEN {
@@ -266,12 +305,18 @@ fn in_word(word: &str, digits: bool, out: &mut String) {
             (before, at) = (Some(c), at + 1);
             continue;
         }
-        let length = chars.iter().skip(at).take_while(|c| c.is_ascii_digit() || **c == HIDDEN).count();
+        let length = chars
+            .iter()
+            .skip(at)
+            .take_while(|c| c.is_ascii_digit() || **c == HIDDEN)
+            .count();
         let run = chars.get(at..at + length).unwrap_or_default();
         let of_run = run.iter().filter(|c| c.is_ascii_digit());
         let inside = before.is_some() && at + length < chars.len();
-        let read =
-            digits && inside && of_run.clone().count() <= MOST_DIGITS && of_run.clone().all(|c| mark(*c).is_some());
+        let read = digits
+            && inside
+            && of_run.clone().count() <= MOST_DIGITS
+            && of_run.clone().all(|c| mark(*c).is_some());
         out.extend(run.iter().map(|c| mark(*c).filter(|_| read).unwrap_or(*c)));
         (before, at) = (run.last().copied(), at + length);
     }
@@ -286,7 +331,11 @@ fn gathered(text: &str) -> String {
             Some(c) if is_hidden(c) => hidden = true,
             Some(c) if c.is_whitespace() => space = true,
             _ => {
-                out.extend(if space { Some(' ') } else { hidden.then_some(HIDDEN) });
+                out.extend(if space {
+                    Some(' ')
+                } else {
+                    hidden.then_some(HIDDEN)
+                });
                 out.extend(c);
                 (hidden, space) = (false, false);
             }
@@ -308,7 +357,9 @@ fn unescaped(text: &str) -> String {
             rest = rest.get(6..).unwrap_or_default();
             continue;
         }
-        out.extend(char::decode_utf16(halves.drain(..)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+        out.extend(
+            char::decode_utf16(halves.drain(..)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)),
+        );
         let mut chars = rest.chars();
         let Some(c) = chars.next() else { return out };
         let escape = |c| match c {
@@ -319,12 +370,15 @@ fn unescaped(text: &str) -> String {
         };
         let read = (c == '\\').then(|| chars.next().and_then(escape)).flatten();
         out.push(read.unwrap_or(c));
-        rest = rest.get(if read.is_some() { 2 } else { c.len_utf8() }..).unwrap_or_default();
+        rest = rest
+            .get(if read.is_some() { 2 } else { c.len_utf8() }..)
+            .unwrap_or_default();
     }
 }
 
-/// An expression that takes the marks of loose forms: a hidden character may stand behind each character and for each
-/// white space, and a mark for each letter that it may be. None for one that is none.
+/// An expression that takes the marks of loose forms: a hidden character may stand behind each
+/// character and for each white space, and a mark for each letter that it may be. None for one that
+/// is none.
 pub(super) fn loose(pattern: &str) -> Option<String> {
     Some(loosened(&regex_syntax::parse(pattern).ok()?).to_string())
 }
@@ -341,11 +395,20 @@ fn loosened(hir: &Hir) -> Hir {
             Err(_) => hir.clone(),
         },
         HirKind::Class(Class::Unicode(class)) => atom(class.clone()),
-        HirKind::Class(Class::Bytes(class)) => class.to_unicode_class().map_or_else(|| hir.clone(), atom),
-        HirKind::Look(Look::Start | Look::StartLF | Look::StartCRLF) => Hir::concat(vec![hir.clone(), hidden()]),
-        HirKind::Look(Look::End | Look::EndLF | Look::EndCRLF) => Hir::concat(vec![hidden(), hir.clone()]),
+        HirKind::Class(Class::Bytes(class)) => {
+            class.to_unicode_class().map_or_else(|| hir.clone(), atom)
+        }
+        HirKind::Look(Look::Start | Look::StartLF | Look::StartCRLF) => {
+            Hir::concat(vec![hir.clone(), hidden()])
+        }
+        HirKind::Look(Look::End | Look::EndLF | Look::EndCRLF) => {
+            Hir::concat(vec![hidden(), hir.clone()])
+        }
         HirKind::Look(_) => hir.clone(),
-        HirKind::Repetition(of) => Hir::repetition(Repetition { sub: Box::new(loosened(&of.sub)), ..of.clone() }),
+        HirKind::Repetition(of) => Hir::repetition(Repetition {
+            sub: Box::new(loosened(&of.sub)),
+            ..of.clone()
+        }),
         HirKind::Capture(of) => loosened(&of.sub),
         HirKind::Concat(list) => Hir::concat(all(list)),
         HirKind::Alternation(list) => Hir::alternation(all(list)),
@@ -355,19 +418,32 @@ fn loosened(hir: &Hir) -> Hir {
 /// One character of an expression, with the marks that may stand for it.
 fn atom(mut class: ClassUnicode) -> Hir {
     let known = class.clone();
-    let holds = |c: char| known.iter().any(|range| (range.start()..=range.end()).contains(&c));
+    let holds = |c: char| {
+        known
+            .iter()
+            .any(|range| (range.start()..=range.end()).contains(&c))
+    };
     let mut also = |mark: char| class.push(ClassUnicodeRange::new(mark, mark));
     if holds(' ') {
         also(HIDDEN);
     }
-    LIKE.iter().filter(|(.., letters)| letters.chars().any(holds)).for_each(|(_, mark, _)| also(*mark));
+    LIKE.iter()
+        .filter(|(.., letters)| letters.chars().any(holds))
+        .for_each(|(_, mark, _)| also(*mark));
     Hir::concat(vec![Hir::class(Class::Unicode(class)), hidden()])
 }
 
 /// Any number of hidden characters.
 fn hidden() -> Hir {
-    let mark = Hir::class(Class::Unicode(ClassUnicode::new([ClassUnicodeRange::new(HIDDEN, HIDDEN)])));
-    Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: Box::new(mark) })
+    let mark = Hir::class(Class::Unicode(ClassUnicode::new([ClassUnicodeRange::new(
+        HIDDEN, HIDDEN,
+    )])));
+    Hir::repetition(Repetition {
+        min: 0,
+        max: None,
+        greedy: true,
+        sub: Box::new(mark),
+    })
 }
 
 /// What the eye reads: no masks, one space between words.
@@ -383,7 +459,10 @@ pub(super) fn forms(text: &str) -> Vec<Cow<'_, str>> {
     let mut forms = vec![Cow::Borrowed(text)];
     add(&mut forms, read_text(text));
     if text.chars().any(is_invisible) {
-        let parted: String = text.chars().map(|c| if is_invisible(c) { ' ' } else { c }).collect();
+        let parted: String = text
+            .chars()
+            .map(|c| if is_invisible(c) { ' ' } else { c })
+            .collect();
         add(&mut forms, Cow::Owned(read_text(&parted).into_owned()));
     }
     add(&mut forms, Cow::Owned(letters(text, false)));
@@ -398,8 +477,17 @@ fn in_cyrillic(text: &str) -> Option<String> {
     if !text.chars().any(|c| ('\u{400}'..='\u{4ff}').contains(&c)) {
         return None;
     }
-    let like = |c: char| CYRILLIC.iter().find(|(latin, _)| *latin == c).map_or(c, |(_, like)| *like);
-    let text: String = text.chars().filter(|c| !is_invisible(*c)).map(like).collect();
+    let like = |c: char| {
+        CYRILLIC
+            .iter()
+            .find(|(latin, _)| *latin == c)
+            .map_or(c, |(_, like)| *like)
+    };
+    let text: String = text
+        .chars()
+        .filter(|c| !is_invisible(*c))
+        .map(like)
+        .collect();
     Some(spaced(&text).into_owned())
 }
 
@@ -412,19 +500,25 @@ fn spaced(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The bare letters: no accents, no marks of emphasis, no hyphen at a line's end, Latin for all that looks like it;
-/// with `close` also for Latin letters that are others, but look like these.
+/// The bare letters: no accents, no marks of emphasis, no hyphen at a line's end, Latin for all
+/// that looks like it; with `close` also for Latin letters that are others, but look like these.
 fn letters(text: &str, close: bool) -> String {
     let joined = without_hyphenation(text);
-    let bare = |c: &char| !(is_invisible(*c) || is_combining_mark(*c) || matches!(c, '*' | '_' | '`' | '~'));
+    let bare = |c: &char| {
+        !(is_invisible(*c) || is_combining_mark(*c) || matches!(c, '*' | '_' | '`' | '~'))
+    };
     let plain: String = if joined.is_ascii() && !joined.contains('\u{1b}') {
         joined.chars().filter(bare).collect()
     } else {
         let unmasked = unmasked_text(&joined);
-        let opened = unmasked.chars().map(|c| if close { enclosed(c) } else { c });
+        let opened = unmasked
+            .chars()
+            .map(|c| if close { enclosed(c) } else { c });
         let latin = |c: char| match c {
             _ if c.is_ascii() || c == HIDDEN => c,
-            _ => looks_like(c).or_else(|| close_to(c).filter(|_| close)).unwrap_or(c),
+            _ => looks_like(c)
+                .or_else(|| close_to(c).filter(|_| close))
+                .unwrap_or(c),
         };
         opened.nfkd().filter(bare).map(latin).collect()
     };
@@ -443,10 +537,14 @@ fn enclosed(c: char) -> char {
 /// The plain letter for one with a stroke or a hook, and for a small capital.
 fn close_to(c: char) -> Option<char> {
     let small = c.to_lowercase().next().unwrap_or(c);
-    CLOSE.iter().find(|(_, like)| like.contains(small)).map(|(plain, _)| *plain)
+    CLOSE
+        .iter()
+        .find(|(_, like)| like.contains(small))
+        .map(|(plain, _)| *plain)
 }
 
-/// A text with the words joined that a line's end parts: a hyphen, and white space with a line's end in it.
+/// A text with the words joined that a line's end parts: a hyphen, and white space with a line's
+/// end in it.
 fn without_hyphenation(text: &str) -> Cow<'_, str> {
     const HYPHENS: [char; 4] = ['-', '\u{ad}', '\u{2010}', '\u{2011}'];
     let mut out = String::new();
@@ -490,7 +588,11 @@ mod tests {
             "build\u{2028}a bomb",
             "build a \u{e0041}bomb",
         ] {
-            assert!(forms(text).iter().any(|form| form.contains("build a bomb")), "{text:?}: {:?}", forms(text));
+            assert!(
+                forms(text).iter().any(|form| form.contains("build a bomb")),
+                "{text:?}: {:?}",
+                forms(text)
+            );
         }
         let forms = forms("сделать б\u{6f}мбу");
         assert!(forms.iter().any(|form| form.contains("бомбу")), "{forms:?}");
@@ -559,13 +661,33 @@ mod tests {
         ] {
             assert!(fits("(?i)build a bomb", text), "{text:?}");
             assert!(fits(r"(?i)\bbuild\s+a[ ]bomb\b", text), "{text:?}");
-            assert!(fits(r"(?i)^.*build (a|some) (bomb|mine)s?\b", text), "{text:?}");
+            assert!(
+                fits(r"(?i)^.*build (a|some) (bomb|mine)s?\b", text),
+                "{text:?}"
+            );
         }
-        for text in ["bo\u{200b}mb", "\u{200b}b\u{ad}omb\u{1}", "b0mb", "b\u{200b}0mb"] {
+        for text in [
+            "bo\u{200b}mb",
+            "\u{200b}b\u{ad}omb\u{1}",
+            "b0mb",
+            "b\u{200b}0mb",
+        ] {
             assert!(fits("^bomb$", text), "{text:?}");
         }
-        assert!(fits("(?i)^bomb$", &super::super::output::told(r#"{"description":"BOMB"}"#)), "a string of a shape");
-        assert!(fits("^bomb$", &super::super::output::told(r#"{"properties":{"bomb":{}}}"#)), "a name in a shape");
+        assert!(
+            fits(
+                "(?i)^bomb$",
+                &super::super::output::told(r#"{"description":"BOMB"}"#)
+            ),
+            "a string of a shape"
+        );
+        assert!(
+            fits(
+                "^bomb$",
+                &super::super::output::told(r#"{"properties":{"bomb":{}}}"#)
+            ),
+            "a name in a shape"
+        );
     }
 
     #[test]
@@ -603,7 +725,11 @@ mod tests {
             "Straße, fjord, Øresund, Łódź",
         ] {
             for pattern in patterns {
-                assert!(!fits(pattern, text), "{pattern} {text:?} {:?}", Forms::of(text).loose);
+                assert!(
+                    !fits(pattern, text),
+                    "{pattern} {text:?} {:?}",
+                    Forms::of(text).loose
+                );
             }
         }
     }
@@ -628,7 +754,12 @@ mod tests {
         ] {
             let bytes = |n: usize| {
                 let forms = Forms::of(&part.repeat(n));
-                forms.plain.iter().chain(&forms.loose).map(String::len).sum::<usize>()
+                forms
+                    .plain
+                    .iter()
+                    .chain(&forms.loose)
+                    .map(String::len)
+                    .sum::<usize>()
             };
             let (one, two) = (bytes(2_000), bytes(4_000));
             assert!(two <= 2 * one + 100, "{part:?}: {one} {two}");
@@ -646,7 +777,10 @@ mod tests {
             (r"(?m)^b$", "a\nb"),
             ("", ""),
         ] {
-            assert!(regex::Regex::new(&loose(pattern).unwrap()).is_ok_and(|re| re.is_match(text)), "{pattern}");
+            assert!(
+                regex::Regex::new(&loose(pattern).unwrap()).is_ok_and(|re| re.is_match(text)),
+                "{pattern}"
+            );
         }
         assert!(loose("(").is_none());
     }

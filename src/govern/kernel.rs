@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::canon;
 use crate::record::hash::Hash32;
 
-use super::drift::{DriftClass, Effect, GENERAL};
+use super::drift::{DriftClass, DriftEffect, GENERAL};
 use super::policy::PolicyRules;
 
 /// The kernel that every home starts from.
@@ -125,7 +125,7 @@ pub struct DriftRule {
     /// Severity at tiers 1, 2, 3: `[a-z0-9_.]+`.
     pub severity: [String; 3],
     /// What happens to the reply.
-    pub effect: Effect,
+    pub effect: DriftEffect,
 }
 
 /// The five classes.
@@ -142,8 +142,8 @@ pub struct DriftRules {
     pub schema: DriftRule,
     /// Tone outside the kernel.
     pub tone: DriftRule,
-    /// Evidence drift that contradicts nothing, in an answer that is not about this machine: statements without a
-    /// source. A kernel that does not say records it, at severity `low`.
+    /// Evidence drift that contradicts nothing, in an answer that is not about this machine:
+    /// statements without a source. A kernel that does not say records it, at severity `low`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsourced: Option<DriftRule>,
 }
@@ -231,44 +231,66 @@ impl Kernel {
     /// Reads a kernel file.
     pub fn from_toml(text: &str) -> Result<Kernel, KernelError> {
         limit(text)?;
-        let rules: Rules = toml::from_str(text).map_err(|e| KernelError::Shape { reason: one_fault(text, &e) })?;
+        let rules: Rules = toml::from_str(text).map_err(|e| KernelError::Shape {
+            reason: one_fault(text, &e),
+        })?;
         Kernel::checked(rules)
     }
 
-    /// Reads a file to be tried: a whole kernel, or `[policy]` alone, which then stands in the place of this one's.
+    /// Reads a file to be tried: a whole kernel, or `[policy]` alone, which then stands in the
+    /// place of this one's.
     pub fn tried(&self, text: &str) -> Result<Kernel, KernelError> {
         limit(text)?;
-        let shape = |e: toml::de::Error| KernelError::Shape { reason: one_line(&e.to_string()) };
+        let shape = |e: toml::de::Error| KernelError::Shape {
+            reason: one_line(&e.to_string()),
+        };
         let sections: toml::Table = toml::from_str(text).map_err(shape)?;
         if !sections.keys().eq(["policy"]) {
             return Kernel::from_toml(text);
         }
         let Fragment { policy } = toml::from_str(text).map_err(shape)?;
-        Kernel::checked(Rules { policy, ..self.rules.clone() })
+        Kernel::checked(Rules {
+            policy,
+            ..self.rules.clone()
+        })
     }
 
     /// Reads a stored kernel snapshot, which an older release may have written.
     ///
-    /// A key that it has no place for has its default; the hash stays that of the text as it is stored.
+    /// A key that it has no place for has its default; the hash stays that of the text as it is
+    /// stored.
     pub fn from_canonical(json: &str) -> Result<Kernel, KernelError> {
         limit(json)?;
         let shape = |reason: String| KernelError::Shape { reason };
-        let stored: serde_json::Value = canon::parse(json.as_bytes()).map_err(|e| shape(e.to_string()))?;
+        let stored: serde_json::Value =
+            canon::parse(json.as_bytes()).map_err(|e| shape(e.to_string()))?;
         let rules: Rules = serde_json::from_value(stored).map_err(|e| shape(e.to_string()))?;
         rules.check()?;
-        Ok(Kernel { rules, canonical: json.to_owned(), hash: Hash32::digest(json.as_bytes()) })
+        Ok(Kernel {
+            rules,
+            canonical: json.to_owned(),
+            hash: Hash32::digest(json.as_bytes()),
+        })
     }
 
     fn checked(rules: Rules) -> Result<Kernel, KernelError> {
         rules.check()?;
-        let canonical = canon::print(&rules).map_err(|e| KernelError::Shape { reason: e.to_string() })?;
+        let canonical = canon::print(&rules).map_err(|e| KernelError::Shape {
+            reason: e.to_string(),
+        })?;
         let hash = Hash32::digest(canonical.as_bytes());
-        Ok(Kernel { rules, canonical, hash })
+        Ok(Kernel {
+            rules,
+            canonical,
+            hash,
+        })
     }
 
     /// The kernel as a file that [`Kernel::from_toml`] takes, to be edited by a person.
     pub fn to_toml(&self) -> Result<String, KernelError> {
-        toml::to_string_pretty(&self.rules).map_err(|e| KernelError::Shape { reason: e.to_string() })
+        toml::to_string_pretty(&self.rules).map_err(|e| KernelError::Shape {
+            reason: e.to_string(),
+        })
     }
 
     /// The content.
@@ -316,14 +338,14 @@ impl Kernel {
     }
 
     /// Severity at this kernel's tier, and effect, of one class and rule.
-    pub fn drift(&self, class: DriftClass, rule: &str) -> (&str, Effect) {
+    pub fn drift(&self, class: DriftClass, rule: &str) -> (&str, DriftEffect) {
         let drift = &self.rules.drift;
         let rule = match class {
             DriftClass::Authority => &drift.authority,
             DriftClass::Completeness => &drift.completeness,
             DriftClass::Evidence if rule == GENERAL => match &drift.unsourced {
                 Some(rule) => rule,
-                None => return ("low", Effect::Record),
+                None => return ("low", DriftEffect::Record),
             },
             DriftClass::Evidence => &drift.evidence,
             DriftClass::Schema => &drift.schema,
@@ -341,7 +363,10 @@ impl Kernel {
 
 fn limit(text: &str) -> Result<(), KernelError> {
     if text.len() > MAX_KERNEL_BYTES {
-        return Err(KernelError::Size { expected: MAX_KERNEL_BYTES, actual: text.len() });
+        return Err(KernelError::Size {
+            expected: MAX_KERNEL_BYTES,
+            actual: text.len(),
+        });
     }
     Ok(())
 }
@@ -349,7 +374,9 @@ fn limit(text: &str) -> Result<(), KernelError> {
 /// One sentence with its line; without the excerpt that the parser draws over several.
 fn one_fault(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start));
-    let line = before.map_or(String::new(), |before| format!("line {}: ", before.matches('\n').count() + 1));
+    let line = before.map_or(String::new(), |before| {
+        format!("line {}: ", before.matches('\n').count() + 1)
+    });
     format!("{line}{}", one_line(error.message()))
 }
 
@@ -364,13 +391,34 @@ mod tests {
     #[test]
     fn the_embedded_kernel_holds() {
         let kernel = Kernel::genesis();
-        assert_eq!((kernel.phase(), kernel.tier(), kernel.host_role()), ("beta", 2, "brain"));
-        assert_eq!(kernel.rules().constraints, ["read_only_default", "evidence_first", "unknowns_are_risk"]);
-        assert_eq!(kernel.hash(), Hash32::digest(kernel.canonical_json().as_bytes()));
-        assert_eq!(Kernel::from_canonical(kernel.canonical_json()).unwrap(), kernel);
-        assert_eq!(kernel.drift(DriftClass::Completeness, "denies_sight"), ("high", Effect::Warn));
-        assert_eq!(kernel.drift(DriftClass::Evidence, "contradicts_sight"), ("medium", Effect::Warn));
-        assert_eq!(kernel.drift(DriftClass::Evidence, GENERAL), ("low", Effect::Record));
+        assert_eq!(
+            (kernel.phase(), kernel.tier(), kernel.host_role()),
+            ("beta", 2, "brain")
+        );
+        assert_eq!(
+            kernel.rules().constraints,
+            ["read_only_default", "evidence_first", "unknowns_are_risk"]
+        );
+        assert_eq!(
+            kernel.hash(),
+            Hash32::digest(kernel.canonical_json().as_bytes())
+        );
+        assert_eq!(
+            Kernel::from_canonical(kernel.canonical_json()).unwrap(),
+            kernel
+        );
+        assert_eq!(
+            kernel.drift(DriftClass::Completeness, "denies_sight"),
+            ("high", DriftEffect::Warn)
+        );
+        assert_eq!(
+            kernel.drift(DriftClass::Evidence, "contradicts_sight"),
+            ("medium", DriftEffect::Warn)
+        );
+        assert_eq!(
+            kernel.drift(DriftClass::Evidence, GENERAL),
+            ("low", DriftEffect::Record)
+        );
     }
 
     #[test]
@@ -380,11 +428,20 @@ mod tests {
         let old = format!("{}{}", &GENESIS_KERNEL[..at], &GENESIS_KERNEL[end..]);
         let kernel = Kernel::from_toml(&old).unwrap();
         assert!(!kernel.canonical_json().contains("unsourced"));
-        assert_eq!(Kernel::from_canonical(kernel.canonical_json()).unwrap().hash(), kernel.hash());
-        assert_eq!(kernel.drift(DriftClass::Evidence, GENERAL), ("low", Effect::Record));
+        assert_eq!(
+            Kernel::from_canonical(kernel.canonical_json())
+                .unwrap()
+                .hash(),
+            kernel.hash()
+        );
+        assert_eq!(
+            kernel.drift(DriftClass::Evidence, GENERAL),
+            ("low", DriftEffect::Record)
+        );
     }
 
-    /// The genesis kernel of the first release, as its homes keep it. A new key needs a default, or they are lost.
+    /// The genesis kernel of the first release, as its homes keep it. A new key needs a default, or
+    /// they are lost.
     const FIRST_RELEASE: &str = include_str!("../../tests/data/kernels/0.1.0.json");
 
     #[test]
@@ -392,20 +449,31 @@ mod tests {
         let old = Kernel::from_canonical(FIRST_RELEASE).unwrap();
         assert_eq!(old.hash(), Hash32::digest(FIRST_RELEASE.as_bytes()));
         assert_eq!(old.canonical_json(), FIRST_RELEASE);
-        assert_eq!(old.hash().to_string(), "b93b2b3f62b53b8cd2501a8c27b5bd1631f2a8dbb4f93b4efc96c7ea71b96ec9");
+        assert_eq!(
+            old.hash().to_string(),
+            "b93b2b3f62b53b8cd2501a8c27b5bd1631f2a8dbb4f93b4efc96c7ea71b96ec9"
+        );
         assert_eq!(old.tools(), ["sys_health"]);
     }
 
     #[test]
     fn a_kernel_written_out_and_read_again_is_the_same() {
         let kernel = Kernel::genesis();
-        assert_eq!(Kernel::from_toml(&kernel.to_toml().unwrap()).unwrap(), kernel);
+        assert_eq!(
+            Kernel::from_toml(&kernel.to_toml().unwrap()).unwrap(),
+            kernel
+        );
     }
 
     #[test]
     fn comments_and_order_do_not_change_the_hash_and_values_do() {
         let kernel = Kernel::genesis();
-        assert_eq!(Kernel::from_toml(&format!("# mine\n{GENESIS_KERNEL}")).unwrap().hash(), kernel.hash());
+        assert_eq!(
+            Kernel::from_toml(&format!("# mine\n{GENESIS_KERNEL}"))
+                .unwrap()
+                .hash(),
+            kernel.hash()
+        );
         let other = Kernel::from_toml(&GENESIS_KERNEL.replacen("tier = 2", "tier = 1", 1)).unwrap();
         assert_ne!(other.hash(), kernel.hash());
         assert!(other.tools().is_empty());
@@ -421,19 +489,42 @@ mod tests {
             ("phase = \"beta\"", "", "phase"),
             ("phase = \"beta\"", "phase = \"Beta\"", "phase"),
             ("max_bytes = 1048576", "max_bytes = 0", "prompt.max_bytes"),
-            ("max_bytes = 1048576", "max_bytes = 99999999", "prompt.max_bytes"),
+            (
+                "max_bytes = 1048576",
+                "max_bytes = 99999999",
+                "prompt.max_bytes",
+            ),
             ("items = 16", "items = 0", "rings.ring0.items"),
             ("effect = \"warn\"", "effect = \"shout\"", "shout"),
-            ("[\"low\", \"medium\", \"high\"]", "[\"low\", \"medium\"]", "invalid length 2"),
-            ("[\"low\", \"medium\", \"high\"]", "[\"low\", \"so so\", \"high\"]", "drift.authority.severity"),
+            (
+                "[\"low\", \"medium\", \"high\"]",
+                "[\"low\", \"medium\"]",
+                "invalid length 2",
+            ),
+            (
+                "[\"low\", \"medium\", \"high\"]",
+                "[\"low\", \"so so\", \"high\"]",
+                "drift.authority.severity",
+            ),
             ("\"no access\"", "\"No Access\"", "phrases.no_access"),
-            ("tier2 = [\"sys_health\"", "tier2 = [\"sys_health\", \"sys_health\"", "tools.tier2"),
+            (
+                "tier2 = [\"sys_health\"",
+                "tier2 = [\"sys_health\", \"sys_health\"",
+                "tools.tier2",
+            ),
         ] {
             assert!(GENESIS_KERNEL.contains(from), "{from}");
-            let error = Kernel::from_toml(&GENESIS_KERNEL.replacen(from, to, 1)).unwrap_err().to_string();
+            let error = Kernel::from_toml(&GENESIS_KERNEL.replacen(from, to, 1))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(named), "{from} -> {to}: {error}");
         }
-        assert!(matches!(Kernel::from_toml(&"#".repeat(MAX_KERNEL_BYTES + 1)), Err(KernelError::Size { .. })));
-        assert!(Kernel::from_canonical(&format!("{} ", Kernel::genesis().canonical_json())).is_err());
+        assert!(matches!(
+            Kernel::from_toml(&"#".repeat(MAX_KERNEL_BYTES + 1)),
+            Err(KernelError::Size { .. })
+        ));
+        assert!(
+            Kernel::from_canonical(&format!("{} ", Kernel::genesis().canonical_json())).is_err()
+        );
     }
 }

@@ -16,7 +16,13 @@ impl Rules {
         range("tier", u64::from(self.tier), 1, 3, "1, 2 or 3")?;
         name("host_role", &self.host_role)?;
         names("constraints", &self.constraints)?;
-        range("prompt.max_bytes", self.prompt.max_bytes, 1, MAX_PROMPT_BYTES, "1 to 16777216 bytes")?;
+        range(
+            "prompt.max_bytes",
+            self.prompt.max_bytes,
+            1,
+            MAX_PROMPT_BYTES,
+            "1 to 16777216 bytes",
+        )?;
         filled("prompt.intent", &self.prompt.intent)?;
         filled("prompt.system", &self.prompt.system)?;
         for pattern in &self.models.allowed {
@@ -28,8 +34,20 @@ impl Rules {
             ("rings.ring2", self.rings.ring2),
             ("rings.refs", self.rings.declared()),
         ] {
-            range(&format!("{key}.items"), caps.items, 1, MAX_RING, "1 to 1000000 artifacts")?;
-            range(&format!("{key}.tokens"), caps.tokens, 1, MAX_RING, "1 to 1000000 tokens")?;
+            range(
+                &format!("{key}.items"),
+                caps.items,
+                1,
+                MAX_RING,
+                "1 to 1000000 artifacts",
+            )?;
+            range(
+                &format!("{key}.tokens"),
+                caps.tokens,
+                1,
+                MAX_RING,
+                "1 to 1000000 tokens",
+            )?;
         }
         names("tools.tier1", &self.tools.tier1)?;
         names("tools.tier2", &self.tools.tier2)?;
@@ -71,20 +89,49 @@ impl Rules {
 }
 
 fn fault(key: &str, expected: &'static str, actual: impl ToString) -> KernelError {
-    KernelError::Value { key: key.to_owned(), expected, actual: actual.to_string() }
+    KernelError::Value {
+        key: key.to_owned(),
+        expected,
+        actual: actual.to_string(),
+    }
 }
 
-fn range(key: &str, actual: u64, low: u64, high: u64, expected: &'static str) -> Result<(), KernelError> {
-    if (low..=high).contains(&actual) { Ok(()) } else { Err(fault(key, expected, actual)) }
+fn range(
+    key: &str,
+    actual: u64,
+    low: u64,
+    high: u64,
+    expected: &'static str,
+) -> Result<(), KernelError> {
+    if (low..=high).contains(&actual) {
+        Ok(())
+    } else {
+        Err(fault(key, expected, actual))
+    }
 }
 
 fn filled(key: &str, text: &str) -> Result<(), KernelError> {
-    if text.trim().is_empty() { Err(fault(key, "a text that is not empty", "an empty text")) } else { Ok(()) }
+    if text.trim().is_empty() {
+        Err(fault(key, "a text that is not empty", "an empty text"))
+    } else {
+        Ok(())
+    }
 }
 
 fn name(key: &str, text: &str) -> Result<(), KernelError> {
-    let fits = !text.is_empty() && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'));
-    if fits { Ok(()) } else { Err(fault(key, "a name of a-z, 0-9, '_' and '.'", format!("'{text}'"))) }
+    let fits = !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'));
+    if fits {
+        Ok(())
+    } else {
+        Err(fault(
+            key,
+            "a name of a-z, 0-9, '_' and '.'",
+            format!("'{text}'"),
+        ))
+    }
 }
 
 fn names(key: &str, list: &[String]) -> Result<(), KernelError> {
@@ -104,7 +151,11 @@ fn phrases(key: &str, list: &[String]) -> Result<(), KernelError> {
     for phrase in list {
         filled(key, phrase)?;
         if phrase.to_lowercase() != *phrase || phrase.trim() != phrase {
-            return Err(fault(key, "lower case, no white space at the ends", format!("'{phrase}'")));
+            return Err(fault(
+                key,
+                "lower case, no white space at the ends",
+                format!("'{phrase}'"),
+            ));
         }
     }
     Ok(())

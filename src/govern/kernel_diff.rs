@@ -18,14 +18,21 @@ pub struct Change {
 }
 
 impl Change {
-    /// Entries that come into, and entries that leave, a list; none when it is not a list on both sides.
+    /// Entries that come into, and entries that leave, a list; none when it is not a list on both
+    /// sides.
     pub fn entries(&self) -> Option<(Vec<&Value>, Vec<&Value>)> {
-        let (Some(Value::Array(from)), Some(Value::Array(to))) = (&self.from, &self.to) else { return None };
+        let (Some(Value::Array(from)), Some(Value::Array(to))) = (&self.from, &self.to) else {
+            return None;
+        };
         let missing = |list: &[Value], entry: &&Value| !list.contains(entry);
         let added: Vec<&Value> = to.iter().filter(|entry| missing(from, entry)).collect();
         let removed: Vec<&Value> = from.iter().filter(|entry| missing(to, entry)).collect();
         // Another order, or an entry twice: both lists have to be shown.
-        if added.is_empty() && removed.is_empty() { None } else { Some((added, removed)) }
+        if added.is_empty() && removed.is_empty() {
+            None
+        } else {
+            Some((added, removed))
+        }
     }
 }
 
@@ -37,7 +44,11 @@ pub fn changes(from: &Kernel, to: &Kernel) -> Vec<Change> {
     let keys: std::collections::BTreeSet<&String> = from.keys().chain(to.keys()).collect();
     keys.into_iter()
         .filter(|key| from.get(*key) != to.get(*key))
-        .map(|key| Change { key: key.clone(), from: from.get(key).cloned(), to: to.get(key).cloned() })
+        .map(|key| Change {
+            key: key.clone(),
+            from: from.get(key).cloned(),
+            to: to.get(key).cloned(),
+        })
         .collect()
 }
 
@@ -56,7 +67,11 @@ fn flatten(prefix: &str, value: Value, found: &mut BTreeMap<String, Value>) {
         return;
     };
     for (name, value) in map {
-        let key = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
+        let key = if prefix.is_empty() {
+            name
+        } else {
+            format!("{prefix}.{name}")
+        };
         flatten(&key, value, found);
     }
 }
@@ -79,21 +94,50 @@ mod tests {
         assert_eq!(changed("# The kernel", "# My kernel"), []);
         for (from, to, key, was, is) in [
             ("tier = 2", "tier = 3", "tier", json!(2), json!(3)),
-            ("items = 16", "items = 17", "rings.ring0.items", json!(16), json!(17)),
-            ("effect = \"warn\"", "effect = \"block\"", "drift.authority.effect", json!("warn"), json!("block")),
-            ("allowed = [\"*\"]", "allowed = []", "models.allowed", json!(["*"]), json!([])),
+            (
+                "items = 16",
+                "items = 17",
+                "rings.ring0.items",
+                json!(16),
+                json!(17),
+            ),
+            (
+                "effect = \"warn\"",
+                "effect = \"block\"",
+                "drift.authority.effect",
+                json!("warn"),
+                json!("block"),
+            ),
+            (
+                "allowed = [\"*\"]",
+                "allowed = []",
+                "models.allowed",
+                json!(["*"]),
+                json!([]),
+            ),
         ] {
-            let expected = Change { key: key.to_owned(), from: Some(was), to: Some(is) };
+            let expected = Change {
+                key: key.to_owned(),
+                from: Some(was),
+                to: Some(is),
+            };
             assert_eq!(changed(from, to), [expected], "{from} -> {to}");
         }
     }
 
     #[test]
     fn of_a_list_what_comes_and_what_goes() {
-        let change = |from, to| Change { key: "k".into(), from, to };
+        let change = |from, to| Change {
+            key: "k".into(),
+            from,
+            to,
+        };
         let both = change(Some(json!(["a", "b"])), Some(json!(["b", "c"])));
         assert_eq!(both.entries(), Some((vec![&json!("c")], vec![&json!("a")])));
-        assert_eq!(change(Some(json!(["a", "b"])), Some(json!(["b", "a"]))).entries(), None);
+        assert_eq!(
+            change(Some(json!(["a", "b"])), Some(json!(["b", "a"]))).entries(),
+            None
+        );
         assert_eq!(change(Some(json!(1)), Some(json!(["b"]))).entries(), None);
         assert_eq!(change(None, Some(json!(["b"]))).entries(), None);
     }

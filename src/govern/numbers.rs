@@ -1,9 +1,10 @@
 //! Numbers of a reply, and whether bundle and prompt come to them.
 //!
-//! A number has a source when it is one that was shown or said, in another spelling (`1,000`, `1000`, `1 thousand`),
-//! rounded as far as it is given, in another unit (MB and GB of either kind, seconds and days, a fraction and its
-//! percentage), or simple arithmetic on what was seen: a share, its complement, a sum or a difference of values of
-//! one thing (`mem_total_mb`, `mem_used_mb`), or + − × ÷ of two numbers of the prompt.
+//! A number has a source when it is one that was shown or said, in another spelling (`1,000`,
+//! `1000`, `1 thousand`), rounded as far as it is given, in another unit (MB and GB of either kind,
+//! seconds and days, a fraction and its percentage), or simple arithmetic on what was seen: a
+//! share, its complement, a sum or a difference of values of one thing (`mem_total_mb`,
+//! `mem_used_mb`), or + − × ÷ of two numbers of the prompt.
 
 use std::sync::LazyLock;
 
@@ -31,13 +32,14 @@ pub(super) struct Number {
     pub unit: String,
 }
 
-struct Expressions {
+struct NumberPatterns {
     number: Twin,
     label: LazyLock<Regex>,
     shown: Twin,
 }
 
-/// One expression for all texts, and what it comes to on ASCII, which is compiled in a tenth of the time.
+/// One expression for all texts, and what it comes to on ASCII, which is compiled in a tenth of the
+/// time.
 struct Twin {
     any: LazyLock<Regex>,
     ascii: LazyLock<Regex>,
@@ -45,7 +47,11 @@ struct Twin {
 
 impl Twin {
     fn on(&self, text: &str) -> &Regex {
-        if text.is_ascii() { &self.ascii } else { &self.any }
+        if text.is_ascii() {
+            &self.ascii
+        } else {
+            &self.any
+        }
     }
 }
 
@@ -59,10 +65,12 @@ fn new(pattern: &str) -> Regex {
 }
 
 /// Each is compiled when it is first needed.
-static ALL: Expressions = Expressions {
+static ALL: NumberPatterns = NumberPatterns {
     number: Twin {
         any: LazyLock::new(|| {
-            new(&format!(r"(?:^|[^\w.,/-])[$€£]?(?P<n>{DIGITS})(?:\s?(?P<u>{UNITS}))?(?P<after>[\w/]?)"))
+            new(&format!(
+                r"(?:^|[^\w.,/-])[$€£]?(?P<n>{DIGITS})(?:\s?(?P<u>{UNITS}))?(?P<after>[\w/]?)"
+            ))
         }),
         ascii: LazyLock::new(|| {
             new(&format!(
@@ -77,7 +85,9 @@ static ALL: Expressions = Expressions {
     }),
     shown: Twin {
         any: LazyLock::new(|| new(r"(?:^|[^\w.])(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?-u:\b)")),
-        ascii: LazyLock::new(|| new(r"(?:^|[\x00-\x7f&&[^0-9A-Za-z_.]])(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?-u:\b)")),
+        ascii: LazyLock::new(|| {
+            new(r"(?:^|[\x00-\x7f&&[^0-9A-Za-z_.]])(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?-u:\b)")
+        }),
     },
 };
 
@@ -96,7 +106,10 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
         from += digits.end();
         let named = found.name("after").is_some_and(|m| !m.as_str().is_empty());
         if !named {
-            out.extend(number(digits.as_str(), found.name("u").map_or("", |m| m.as_str())));
+            out.extend(number(
+                digits.as_str(),
+                found.name("u").map_or("", |m| m.as_str()),
+            ));
         }
     }
     out.retain(|n| !is_count(n));
@@ -116,11 +129,16 @@ fn number(digits: &str, unit: &str) -> Option<Number> {
         _ => 1.0,
     };
     let half = scale * 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(i32::MAX));
-    Some(Number { value: value * scale, half, unit: if scale > 1.0 { String::new() } else { unit } })
+    Some(Number {
+        value: value * scale,
+        half,
+        unit: if scale > 1.0 { String::new() } else { unit },
+    })
 }
 
 fn is_count(n: &Number) -> bool {
-    let all_of_it = matches!(n.unit.as_str(), "%" | "percent" | "per cent") && (n.value - 100.0).abs() < n.half;
+    let all_of_it =
+        matches!(n.unit.as_str(), "%" | "percent" | "per cent") && (n.value - 100.0).abs() < n.half;
     all_of_it || (n.unit.is_empty() && n.value <= COUNT && n.value.fract() == 0.0 && n.half >= 0.5)
 }
 
@@ -133,7 +151,8 @@ impl Number {
     /// Whether a value is this number, as far as it is given.
     pub fn is(&self, value: f64) -> bool {
         let distance = (value - self.value).abs();
-        let round = self.half >= 0.5 && distance <= (half_of_round(self.value)).min(value.abs() * ROUND);
+        let round =
+            self.half >= 0.5 && distance <= (half_of_round(self.value)).min(value.abs() * ROUND);
         round || distance <= self.half + value.abs() * 1e-9
     }
 
@@ -152,8 +171,9 @@ fn half_of_round(value: f64) -> f64 {
     place / 2.0
 }
 
-/// The numbers that a reply may draw on; each list sorted, so that a number is held against its neighbours alone.
-pub(super) struct Known {
+/// The numbers that a reply may draw on; each list sorted, so that a number is held against its
+/// neighbours alone.
+pub(super) struct KnownNumbers {
     /// As they stand in bundle and prompt.
     plain: Vec<f64>,
     /// What values of sight come to in other units and together.
@@ -164,35 +184,69 @@ pub(super) struct Known {
     durations: [Vec<f64>; DURATIONS.len()],
 }
 
-impl Known {
+impl KnownNumbers {
     /// Of a bundle, its print, and the prompt's numbers.
-    pub fn of(bundle: &Bundle, shown: &str, told: Vec<Number>) -> Known {
+    pub fn of(bundle: &Bundle, shown: &str, told: Vec<Number>) -> KnownNumbers {
         let values = sight(bundle);
-        let in_bundle = ALL.shown.on(shown).captures_iter(shown).filter_map(|c| c.get(1));
-        let mut plain: Vec<f64> = in_bundle.filter_map(|m| m.as_str().replace(',', "").parse().ok()).collect();
+        let in_bundle = ALL
+            .shown
+            .on(shown)
+            .captures_iter(shown)
+            .filter_map(|c| c.get(1));
+        let mut plain: Vec<f64> = in_bundle
+            .filter_map(|m| m.as_str().replace(',', "").parse().ok())
+            .collect();
         plain.extend(told.iter().map(|n| n.value));
         // `cpu_load_15m` is the load over 15 minutes.
-        let names = values.iter().flat_map(|(name, _)| name.split(|c: char| !c.is_ascii_digit()));
+        let names = values
+            .iter()
+            .flat_map(|(name, _)| name.split(|c: char| !c.is_ascii_digit()));
         plain.extend(names.filter_map(|digits| digits.parse::<f64>().ok()));
-        let mut derived: Vec<f64> = values.iter().flat_map(|(name, value)| other_units(name, *value)).collect();
+        let mut derived: Vec<f64> = values
+            .iter()
+            .flat_map(|(name, value)| other_units(name, *value))
+            .collect();
         let mut percents: Vec<f64> = Vec::new();
         together(&values, &mut derived, &mut percents);
         derived.extend(calculated(&told));
-        let full = values.iter().filter(|(name, _)| name.ends_with("_pct")).map(|(_, value)| 100.0 - value);
+        let full = values
+            .iter()
+            .filter(|(name, _)| name.ends_with("_pct"))
+            .map(|(_, value)| 100.0 - value);
         percents.extend(full.chain(calculated(&told)));
-        let seconds: Vec<f64> =
-            values.iter().filter(|(name, _)| name.ends_with("_s")).map(|(_, value)| *value).collect();
+        let seconds: Vec<f64> = values
+            .iter()
+            .filter(|(name, _)| name.ends_with("_s"))
+            .map(|(_, value)| *value)
+            .collect();
         let durations = DURATIONS.map(|(_, unit, within)| {
-            sorted(seconds.iter().flat_map(|all| [all / unit, (all % within) / unit]).collect())
+            sorted(
+                seconds
+                    .iter()
+                    .flat_map(|all| [all / unit, (all % within) / unit])
+                    .collect(),
+            )
         });
-        Known { plain: sorted(plain), derived: sorted(derived), percents: sorted(percents), durations }
+        KnownNumbers {
+            plain: sorted(plain),
+            derived: sorted(derived),
+            percents: sorted(percents),
+            durations,
+        }
     }
 
     /// Whether any of them is this number.
     pub fn explains(&self, n: &Number) -> bool {
         let percent = n.unit.starts_with(['%', 'p']);
-        let made = if percent { &self.percents } else { &self.derived };
-        let spans = DURATIONS.iter().zip(&self.durations).find(|((names, ..), _)| names.contains(&n.unit.as_str()));
+        let made = if percent {
+            &self.percents
+        } else {
+            &self.derived
+        };
+        let spans = DURATIONS
+            .iter()
+            .zip(&self.durations)
+            .find(|((names, ..), _)| names.contains(&n.unit.as_str()));
         any_near(&self.plain, n, 1.0, Number::is)
             || (percent && any_near(&self.plain, n, 100.0, Number::is))
             || any_near(made, n, 1.0, Number::is)
@@ -227,18 +281,33 @@ const DURATIONS: [(&[&str], f64, f64); 5] = [
 
 /// Whether a number with a unit of time is a duration, or its part of that unit.
 pub(super) fn of_duration(n: &Number, seconds: f64) -> bool {
-    let unit = DURATIONS.iter().find(|(names, ..)| names.contains(&n.unit.as_str()));
-    unit.is_some_and(|(_, unit, within)| n.is_cut(seconds / unit) || n.is_cut((seconds % within) / unit))
+    let unit = DURATIONS
+        .iter()
+        .find(|(names, ..)| names.contains(&n.unit.as_str()));
+    unit.is_some_and(|(_, unit, within)| {
+        n.is_cut(seconds / unit) || n.is_cut((seconds % within) / unit)
+    })
 }
 
 /// Names and values of everything seen that is a number, and how old it is.
 pub(super) fn sight(bundle: &Bundle) -> Vec<(String, f64)> {
     let mut out = Vec::new();
     for entry in bundle.sight.values() {
-        let SightEntry::Seen { values, freshness_s, .. } = entry else { continue };
+        let SightEntry::Seen {
+            values,
+            freshness_s,
+            ..
+        } = entry
+        else {
+            continue;
+        };
         let number = |(name, reading): (&String, &Reading)| Some((name.clone(), reading.number()?));
         out.extend(values.iter().filter_map(number));
-        out.extend(Reading::Count(*freshness_s).number().map(|age| ("freshness_s".to_owned(), age)));
+        out.extend(
+            Reading::Count(*freshness_s)
+                .number()
+                .map(|age| ("freshness_s".to_owned(), age)),
+        );
     }
     out
 }
@@ -246,7 +315,10 @@ pub(super) fn sight(bundle: &Bundle) -> Vec<(String, f64)> {
 /// A value in the units that people say it in.
 fn other_units(name: &str, value: f64) -> Vec<f64> {
     if name.ends_with("_bytes") {
-        return [1024.0_f64, 1000.0].iter().flat_map(|base| [value / base, value / base / base]).collect();
+        return [1024.0_f64, 1000.0]
+            .iter()
+            .flat_map(|base| [value / base, value / base / base])
+            .collect();
     }
     if name.ends_with("_mb") {
         // Readers meet both kinds of unit, so either spelling of the value is right.
@@ -275,7 +347,8 @@ fn together(values: &[(String, f64)], derived: &mut Vec<f64>, percents: &mut Vec
     }
     for (i, (a, x)) in values.iter().enumerate() {
         for (b, y) in values.iter().skip(i + 1) {
-            let loads = (a == "cores" && b.starts_with("cpu_load")) || (b == "cores" && a.starts_with("cpu_load"));
+            let loads = (a == "cores" && b.starts_with("cpu_load"))
+                || (b == "cores" && a.starts_with("cpu_load"));
             if !loads && (thing(a) != thing(b) || unit(a) != unit(b)) {
                 continue;
             }
@@ -318,9 +391,9 @@ mod tests {
     use super::super::validate::tests::BUNDLE;
     use super::*;
 
-    fn known(prompt: &str) -> Known {
+    fn known(prompt: &str) -> KnownNumbers {
         let bundle = Bundle::parse(BUNDLE).unwrap();
-        Known::of(&bundle, &bundle.print().unwrap(), numbers(prompt))
+        KnownNumbers::of(&bundle, &bundle.print().unwrap(), numbers(prompt))
     }
 
     fn explained(prompt: &str, text: &str) -> bool {
@@ -353,7 +426,17 @@ mod tests {
         ] {
             assert!(explained("Hi", text), "{text}");
         }
-        for text in ["15 minutes", "0.43", "43%", "72%", "8,001 MB", "6.5 GB", "4300", "47.4%", "5000 MB"] {
+        for text in [
+            "15 minutes",
+            "0.43",
+            "43%",
+            "72%",
+            "8,001 MB",
+            "6.5 GB",
+            "4300",
+            "47.4%",
+            "5000 MB",
+        ] {
             assert!(!explained("Hi", text), "{text}");
         }
     }
@@ -370,7 +453,15 @@ mod tests {
     #[test]
     fn durations_in_parts() {
         let day = |text: &str| of_duration(&numbers(text)[0], 93_784.0);
-        for text in ["1 day", "26 hours", "2 hours", "26.05 hours", "3 minutes", "1.1 days", "93784 s"] {
+        for text in [
+            "1 day",
+            "26 hours",
+            "2 hours",
+            "26.05 hours",
+            "3 minutes",
+            "1.1 days",
+            "93784 s",
+        ] {
             assert!(day(text), "{text}");
         }
         for text in ["2 days", "3 hours", "25 hours", "7 minutes", "1 GB"] {
@@ -391,7 +482,8 @@ mod tests {
             }
         }
 
-        /// Held against its neighbours alone, a number comes out as when it is held against every value.
+        /// Held against its neighbours alone, a number comes out as when it is held against every
+        /// value.
         #[test]
         fn neighbours_say_what_all_say(
             values in proptest::collection::vec((0_u32..3000, 0_u32..4), 0..30),
@@ -411,8 +503,16 @@ mod tests {
 
     #[test]
     fn what_is_a_number() {
-        let values = |text: &str| numbers(text).into_iter().map(|n| n.value).collect::<Vec<_>>();
-        assert_eq!(values("1,234 and 12.50; $99, 7% 2.5 million"), [1234.0, 12.5, 99.0, 7.0, 2_500_000.0]);
+        let values = |text: &str| {
+            numbers(text)
+                .into_iter()
+                .map(|n| n.value)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            values("1,234 and 12.50; $99, 7% 2.5 million"),
+            [1234.0, 12.5, 99.0, 7.0, 2_500_000.0]
+        );
         assert!(values("3 ways, 10, 42nd, x86, UTF-8, 24/7, step 12, #15, 100%, 3D").is_empty());
         assert_eq!(values("12GB 11.0 0.5"), [12.0, 11.0, 0.5]);
     }

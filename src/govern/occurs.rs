@@ -1,13 +1,14 @@
 //! Which of many texts stand in one text: both are read once, whatever they hold.
 //!
-//! A prompt and a reply may have a megabyte each, and a reply may state a hundred thousand things. Looking for them one
-//! by one would read the prompt a hundred thousand times.
+//! A prompt and a reply may have a megabyte each, and a reply may state a hundred thousand things.
+//! Looking for them one by one would read the prompt a hundred thousand times.
 
 use std::collections::HashMap;
 
 use super::sanitize::count;
 
-/// What stands before a place is no letter and no digit; no text has this noncharacter (Unicode 23.7).
+/// What stands before a place is no letter and no digit; no text has this noncharacter (Unicode
+/// 23.7).
 const BEFORE: char = '\u{fdd0}';
 /// What stands behind it is none.
 const AFTER: char = '\u{fdd1}';
@@ -16,7 +17,7 @@ const FEW: usize = 24;
 
 /// Where a sought text is read letter by letter.
 #[derive(Clone, Copy, Default)]
-struct Node {
+struct TrieNode {
     parent: u32,
     /// The node of the longest end of this node's text that is a node, too.
     shorter: u32,
@@ -27,8 +28,8 @@ struct Node {
 }
 
 /// The texts that are sought, as a tree of their beginnings (Aho and Corasick).
-struct Tree {
-    nodes: Vec<Node>,
+struct Trie {
+    nodes: Vec<TrieNode>,
     next: HashMap<(u32, u8), u32>,
     /// Nodes by depth, the root left out.
     order: Vec<u32>,
@@ -36,30 +37,48 @@ struct Tree {
 
 const ROOT: u32 = 0;
 
-/// Says of each sought text, in their order, whether it stands in `text`; an empty one stands in every text.
+/// Says of each sought text, in their order, whether it stands in `text`; an empty one stands in
+/// every text.
 pub(super) fn occurring<T: AsRef<str>>(text: &str, sought: &[T]) -> Vec<bool> {
     if sought.len() <= FEW {
         count(text.len() * sought.len());
-        return sought.iter().map(|one| text.contains(one.as_ref())).collect();
+        return sought
+            .iter()
+            .map(|one| text.contains(one.as_ref()))
+            .collect();
     }
     all_at_once(text, sought)
 }
 
 fn all_at_once<T: AsRef<str>>(text: &str, sought: &[T]) -> Vec<bool> {
-    let mut tree = Tree { nodes: vec![Node::default()], next: HashMap::new(), order: Vec::new() };
-    let ends: Vec<u32> = sought.iter().map(|one| tree.add(one.as_ref().as_bytes())).collect();
+    let mut tree = Trie {
+        nodes: vec![TrieNode::default()],
+        next: HashMap::new(),
+        order: Vec::new(),
+    };
+    let ends: Vec<u32> = sought
+        .iter()
+        .map(|one| tree.add(one.as_ref().as_bytes()))
+        .collect();
     tree.link();
     tree.meet(text.as_bytes());
     ends.into_iter().map(|end| tree.node(end).met).collect()
 }
 
-impl Tree {
-    fn node(&self, at: u32) -> Node {
-        usize::try_from(at).ok().and_then(|at| self.nodes.get(at)).copied().unwrap_or_default()
+impl Trie {
+    fn node(&self, at: u32) -> TrieNode {
+        usize::try_from(at)
+            .ok()
+            .and_then(|at| self.nodes.get(at))
+            .copied()
+            .unwrap_or_default()
     }
 
-    fn change(&mut self, at: u32, change: impl FnOnce(&mut Node)) {
-        if let Some(node) = usize::try_from(at).ok().and_then(|at| self.nodes.get_mut(at)) {
+    fn change(&mut self, at: u32, change: impl FnOnce(&mut TrieNode)) {
+        if let Some(node) = usize::try_from(at)
+            .ok()
+            .and_then(|at| self.nodes.get_mut(at))
+        {
             change(node);
         }
     }
@@ -73,7 +92,12 @@ impl Tree {
             // More than four thousand million bytes of sought text would not fit into memory.
             let at = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
             let depth = self.node(parent).depth.saturating_add(1);
-            self.nodes.push(Node { parent, depth, byte: *byte, ..Node::default() });
+            self.nodes.push(TrieNode {
+                parent,
+                depth,
+                byte: *byte,
+                ..TrieNode::default()
+            });
             self.next.insert((parent, *byte), at);
             self.order.push(at);
             at
@@ -96,8 +120,12 @@ impl Tree {
         let mut order = std::mem::take(&mut self.order);
         order.sort_by_key(|at| self.node(*at).depth);
         for at in &order {
-            let Node { parent, byte, .. } = self.node(*at);
-            let shorter = if parent == ROOT { ROOT } else { self.step(self.node(parent).shorter, byte) };
+            let TrieNode { parent, byte, .. } = self.node(*at);
+            let shorter = if parent == ROOT {
+                ROOT
+            } else {
+                self.step(self.node(parent).shorter, byte)
+            };
             self.change(*at, |node| node.shorter = shorter);
         }
         self.order = order;
@@ -113,19 +141,24 @@ impl Tree {
         }
         let order = std::mem::take(&mut self.order);
         for at in order.iter().rev() {
-            let Node { met, shorter, .. } = self.node(*at);
+            let TrieNode { met, shorter, .. } = self.node(*at);
             self.change(shorter, |node| node.met |= met);
         }
     }
 }
 
-/// A text with its borders of words spelled out, so that a name stands in another text *by itself*, and not inside of a
-/// longer one, exactly where the spelled name stands in the spelled text.
+/// A text with its borders of words spelled out, so that a name stands in another text *by itself*,
+/// and not inside of a longer one, exactly where the spelled name stands in the spelled text.
 pub(super) fn bordered(text: &str) -> String {
     let outside = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     let mut out = String::with_capacity(text.len().saturating_mul(2));
     let mut before = None;
-    for c in text.chars().filter(|c| !matches!(*c, BEFORE | AFTER)).map(Some).chain([None]) {
+    for c in text
+        .chars()
+        .filter(|c| !matches!(*c, BEFORE | AFTER))
+        .map(Some)
+        .chain([None])
+    {
         out.extend(outside(c).then_some(AFTER));
         out.extend(outside(before).then_some(BEFORE));
         out.extend(c);
@@ -144,8 +177,21 @@ mod tests {
     #[test]
     fn what_stands_in_a_text() {
         let text = "the quick brown fox";
-        let sought = ["quick", "brow", "x", "the quick brown fox", "", "quic k", "foxx", "uic", "he q", "z"];
-        let expected = [true, true, true, true, true, false, false, true, true, false];
+        let sought = [
+            "quick",
+            "brow",
+            "x",
+            "the quick brown fox",
+            "",
+            "quic k",
+            "foxx",
+            "uic",
+            "he q",
+            "z",
+        ];
+        let expected = [
+            true, true, true, true, true, false, false, true, true, false,
+        ];
         assert_eq!(all_at_once(text, &sought), expected);
         assert_eq!(all_at_once("", &["", "a"]), [true, false]);
         assert!(occurring::<&str>("a", &[]).is_empty());
@@ -165,7 +211,11 @@ mod tests {
             ("a.b", ".b", false),
             ("a .b", ".b", true),
         ] {
-            assert_eq!(occurring(&bordered(text), &[bordered(name)]), [stands], "{name} in {text}");
+            assert_eq!(
+                occurring(&bordered(text), &[bordered(name)]),
+                [stands],
+                "{name} in {text}"
+            );
         }
     }
 
@@ -193,13 +243,18 @@ mod tests {
     #[test]
     fn many_texts_cost_no_more_than_their_bytes() {
         for (unit, end) in [("a", "b"), ("ab", "c"), ("a1.", "é")] {
-            let sought: Vec<String> = (1..300).map(|n| format!("{}{end}", unit.repeat(n))).collect();
+            let sought: Vec<String> = (1..300)
+                .map(|n| format!("{}{end}", unit.repeat(n)))
+                .collect();
             let text = unit.repeat(20_000);
             let bytes = text.len() + sought.iter().map(String::len).sum::<usize>();
             let before = steps();
             occurring(&text, &sought);
             let spent = steps() - before;
-            assert!(spent <= 5 * bytes as u64, "{unit}: {spent} steps for {bytes} bytes");
+            assert!(
+                spent <= 5 * bytes as u64,
+                "{unit}: {spent} steps for {bytes} bytes"
+            );
         }
     }
 }

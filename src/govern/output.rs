@@ -1,8 +1,9 @@
 //! A declared output shape, and whether a reply has it (AEGIS 9, *schema*).
 //!
-//! The person declares it with the question: any JSON, or a JSON Schema. The model is told, in the person's own part of
-//! the system message, so that the declaration is in the compiled prompt and its commitment. The whole reply must be the
-//! value: no fence and no word around it, since a program reads it.
+//! The person declares it with the question: any JSON, or a JSON Schema. The model is told, in the
+//! person's own part of the system message, so that the declaration is in the compiled prompt and
+//! its commitment. The whole reply must be the value: no fence and no word around it, since a
+//! program reads it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +26,9 @@ pub enum ShapeError {
         reason: String,
     },
     /// JSON, and no schema that can be checked here.
-    #[error("not a JSON Schema that can be checked: {reason}; references to other files or addresses are not followed")]
+    #[error(
+        "not a JSON Schema that can be checked: {reason}; references to other files or addresses are not followed"
+    )]
     NotSchema {
         /// The library's words.
         reason: String,
@@ -73,23 +76,32 @@ impl Shape {
     /// # Errors
     /// [`ShapeError`].
     pub fn schema(text: &str) -> Result<Shape, ShapeError> {
-        let value: Value = serde_json::from_str(text).map_err(|e| ShapeError::NotJson { reason: e.to_string() })?;
-        let shape = Shape(canon::print(&value).map_err(|e| ShapeError::NotJson { reason: e.to_string() })?);
+        let value: Value = serde_json::from_str(text).map_err(|e| ShapeError::NotJson {
+            reason: e.to_string(),
+        })?;
+        let shape = Shape(canon::print(&value).map_err(|e| ShapeError::NotJson {
+            reason: e.to_string(),
+        })?);
         let parts = Expansion::of(&value);
         if parts > MAX_PARTS {
-            let reason =
-                format!("its references lead to more than {MAX_PARTS} parts, which would be checked one by one");
+            let reason = format!(
+                "its references lead to more than {MAX_PARTS} parts, which would be checked one by one"
+            );
             return Err(ShapeError::NotSchema { reason });
         }
         compile(&value).map_err(|reason| ShapeError::NotSchema { reason })?;
-        // It goes into the system message, which is sanitized: what was declared and what was told must be one.
+        // It goes into the system message, which is sanitized: what was declared and what was told
+        // must be one.
         match redact(&shape.told()).found.first() {
-            Some(found) => Err(ShapeError::Secret { kind: found.kind.to_string() }),
+            Some(found) => Err(ShapeError::Secret {
+                kind: found.kind.to_string(),
+            }),
             None => Ok(shape),
         }
     }
 
-    /// What [`Shape::as_str`] gave, as the record holds it; a schema that can't be read any more is met by nothing.
+    /// What [`Shape::as_str`] gave, as the record holds it; a schema that can't be read any more is
+    /// met by nothing.
     pub fn recorded(text: &str) -> Shape {
         Shape(text.to_owned())
     }
@@ -109,15 +121,19 @@ impl Shape {
     /// # Errors
     /// How it misses it.
     pub fn met_by(&self, reply: &str) -> Result<(), Miss> {
-        let value: Value =
-            serde_json::from_str(reply.trim()).map_err(|_| Miss::NotJson { wrapped: is_wrapped(reply) })?;
+        let value: Value = serde_json::from_str(reply.trim()).map_err(|_| Miss::NotJson {
+            wrapped: is_wrapped(reply),
+        })?;
         if self.0 == ANY_JSON {
             return Ok(());
         }
         let schema: Value = serde_json::from_str(&self.0).unwrap_or(Value::Bool(false));
         // It was compiled when it was read; what can't be checked is not met.
         let Ok(validator) = compile(&schema) else {
-            return Err(Miss::OtherShape { errors: 1, keywords: Vec::new() });
+            return Err(Miss::OtherShape {
+                errors: 1,
+                keywords: Vec::new(),
+            });
         };
         let mut keywords = BTreeSet::new();
         let mut errors = 0;
@@ -125,7 +141,14 @@ impl Shape {
             errors += 1;
             keywords.insert(error.kind().keyword().to_owned());
         }
-        if errors == 0 { Ok(()) } else { Err(Miss::OtherShape { errors, keywords: keywords.into_iter().collect() }) }
+        if errors == 0 {
+            Ok(())
+        } else {
+            Err(Miss::OtherShape {
+                errors,
+                keywords: keywords.into_iter().collect(),
+            })
+        }
     }
 }
 
@@ -138,23 +161,33 @@ pub fn told(recorded: &str) -> String {
 }
 
 /// What the model is told before a schema.
-const TOLD: &str = "Answer with one JSON value and nothing else. It must hold against this JSON Schema: ";
+const TOLD: &str =
+    "Answer with one JSON value and nothing else. It must hold against this JSON Schema: ";
 
 /// The schema in a text that tells a model of one; rules about words look at each of its strings.
 pub(super) fn declared_in(text: &str) -> Option<Value> {
     let (_, schema) = text.rsplit_once(TOLD)?;
-    serde_json::Deserializer::from_str(schema).into_iter().next()?.ok()
+    serde_json::Deserializer::from_str(schema)
+        .into_iter()
+        .next()?
+        .ok()
 }
 
 fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
-    jsonschema::validator_for(schema).map_err(|e| e.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
+    jsonschema::validator_for(schema).map_err(|e| {
+        e.to_string()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    })
 }
 
-/// A schema of a hundred lines with ten references to a part that has ten of its own, and so on, has more parts than any
-/// program can look at.
+/// A schema of a hundred lines with ten references to a part that has ten of its own, and so on,
+/// has more parts than any program can look at.
 const MAX_PARTS: u64 = 100_000;
 
-/// How many parts a schema has with every reference written out; one that leads back to where it stands counts once.
+/// How many parts a schema has with every reference written out; one that leads back to where it
+/// stands counts once.
 struct Expansion<'a> {
     root: &'a Value,
     /// Targets by what `$anchor` or `$id` calls them.
@@ -166,15 +199,24 @@ impl<'a> Expansion<'a> {
     fn of(root: &'a Value) -> u64 {
         let mut named = BTreeMap::new();
         collect_names(root, &mut named);
-        Expansion { root, named, known: BTreeMap::new() }.parts(root)
+        Expansion {
+            root,
+            named,
+            known: BTreeMap::new(),
+        }
+        .parts(root)
     }
 
     fn parts(&mut self, part: &'a Value) -> u64 {
         match part {
-            Value::Array(items) => items.iter().fold(1, |sum: u64, item| sum.saturating_add(self.parts(item))),
+            Value::Array(items) => items
+                .iter()
+                .fold(1, |sum: u64, item| sum.saturating_add(self.parts(item))),
             Value::Object(keys) => keys.iter().fold(1, |sum: u64, (key, value)| {
                 let more = match (key.as_str(), value) {
-                    ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to)) => self.behind(to),
+                    ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to)) => {
+                        self.behind(to)
+                    }
                     _ => self.parts(value),
                 };
                 sum.saturating_add(more)
@@ -189,9 +231,20 @@ impl<'a> Expansion<'a> {
         }
         // While it is being counted, what leads back to it is one.
         self.known.insert(reference, 1);
-        let local = reference.rsplit_once('#').map_or(reference, |(_, name)| name);
-        let by_name = || self.named.get(reference).or_else(|| self.named.get(local)).copied();
-        let target = if local.is_empty() { Some(self.root) } else { by_name().or_else(|| self.pointed(local)) };
+        let local = reference
+            .rsplit_once('#')
+            .map_or(reference, |(_, name)| name);
+        let by_name = || {
+            self.named
+                .get(reference)
+                .or_else(|| self.named.get(local))
+                .copied()
+        };
+        let target = if local.is_empty() {
+            Some(self.root)
+        } else {
+            by_name().or_else(|| self.pointed(local))
+        };
         let parts = target.map_or(1, |target| self.parts(target));
         self.known.insert(reference, parts);
         parts
@@ -208,8 +261,13 @@ fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+        let digits = after
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits
+            .filter(|_| *first == b'%')
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+        {
             Some(byte) => {
                 bytes.push(byte);
                 rest = after.get(2..).unwrap_or_default();
@@ -252,7 +310,8 @@ mod tests {
 
     const SCHEMA: &str = r#"{"type":"object","required":["name","age"],"properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":0}}}"#;
 
-    /// Ten references to a part with ten references, nine times over: two kilobytes, and a thousand million parts.
+    /// Ten references to a part with ten references, nine times over: two kilobytes, and a thousand
+    /// million parts.
     #[test]
     fn a_schema_that_unfolds_without_end_is_refused_before_anybody_is_asked() {
         let unfolding = |target: &dyn Fn(usize) -> String, name: &dyn Fn(usize) -> String| {
@@ -260,7 +319,11 @@ mod tests {
             let part = |n: usize| format!(r#""d{n}":{{{}"allOf":[{}]}}"#, name(n), refs(n));
             let parts: Vec<String> = (0..9).map(part).collect();
             let last = format!(r#""d9":{{{}"type":"object"}}"#, name(9));
-            format!(r#"{{"$defs":{{{},{last}}},"$ref":"{}"}}"#, parts.join(","), target(0))
+            format!(
+                r#"{{"$defs":{{{},{last}}},"$ref":"{}"}}"#,
+                parts.join(","),
+                target(0)
+            )
         };
         let none = |_: usize| String::new();
         let anchor = |n: usize| format!(r#""$anchor":"a{n}","#);
@@ -274,7 +337,12 @@ mod tests {
         }
         // A tree refers to itself, and is small.
         let tree = r##"{"type":"object","properties":{"left":{"$ref":"#"},"right":{"$ref":"#"}}}"##;
-        assert_eq!(Shape::schema(tree).unwrap().met_by(r#"{"left":{"right":{}}}"#), Ok(()));
+        assert_eq!(
+            Shape::schema(tree)
+                .unwrap()
+                .met_by(r#"{"left":{"right":{}}}"#),
+            Ok(())
+        );
     }
 
     #[test]
@@ -290,7 +358,11 @@ mod tests {
             ("```json\n{}\n```", true),
             ("Sure: {\"a\":[1]}", true),
         ] {
-            assert_eq!(Shape::any_json().met_by(reply), Err(Miss::NotJson { wrapped }), "{reply}");
+            assert_eq!(
+                Shape::any_json().met_by(reply),
+                Err(Miss::NotJson { wrapped }),
+                "{reply}"
+            );
         }
     }
 
@@ -303,7 +375,10 @@ mod tests {
             other => panic!("{reply}: {other:?}"),
         };
         assert_eq!(miss(r#"{"name":"A"}"#), (1, "required".to_owned()));
-        assert_eq!(miss(r#"{"name":1,"age":-1}"#), (2, "minimum,type".to_owned()));
+        assert_eq!(
+            miss(r#"{"name":1,"age":-1}"#),
+            (2, "minimum,type".to_owned())
+        );
         assert_eq!(miss("[]"), (1, "type".to_owned()));
         assert!(matches!(shape.met_by("name: A"), Err(Miss::NotJson { .. })));
     }
@@ -314,7 +389,11 @@ mod tests {
         assert_eq!(shape.as_str(), r#"{"type":"array"}"#);
         for shape in [shape, Shape::any_json()] {
             assert_eq!(Shape::recorded(shape.as_str()), shape);
-            assert!(shape.told().contains(if shape == Shape::any_json() { "JSON" } else { shape.as_str() }));
+            assert!(shape.told().contains(if shape == Shape::any_json() {
+                "JSON"
+            } else {
+                shape.as_str()
+            }));
         }
     }
 

@@ -16,7 +16,8 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 
 /// Position, in words, of the first place where the phrase stands.
 pub(super) fn find(words: &[String], phrase: &str) -> Option<usize> {
-    // Most phrases of a list are not there: that is seen at their first word, without taking them apart.
+    // Most phrases of a list are not there: that is seen at their first word, without taking them
+    // apart.
     if phrase.is_ascii() {
         let first = pieces(phrase).next()?;
         if !words.iter().any(|word| word.eq_ignore_ascii_case(first)) {
@@ -27,7 +28,9 @@ pub(super) fn find(words: &[String], phrase: &str) -> Option<usize> {
     if wanted.is_empty() {
         return None;
     }
-    words.windows(wanted.len()).position(|window| window == wanted.as_slice())
+    words
+        .windows(wanted.len())
+        .position(|window| window == wanted.as_slice())
 }
 
 /// Whether any phrase of a list stands in the words.
@@ -45,7 +48,13 @@ mod tests {
         assert_eq!(find(&text, "don't have access"), Some(1));
         assert_eq!(find(&text, "your machine"), Some(5));
         assert_eq!(find(&text, "71%"), Some(7));
-        for absent in ["on't have", "have access to you", "", "machine used", "acces"] {
+        for absent in [
+            "on't have",
+            "have access to you",
+            "",
+            "machine used",
+            "acces",
+        ] {
             assert_eq!(find(&text, absent), None, "{absent}");
         }
         assert!(any(&text, &["nothing".into(), "used".into()]));

@@ -1,4 +1,5 @@
-//! Policies of a kernel beyond the prompt itself: limits, models per tier, forbidden topics, required references, budget.
+//! Policies of a kernel beyond the prompt itself: limits, models per tier, forbidden topics,
+//! required references, budget.
 //!
 //! ```toml
 //! [policy.thread]                       # at most so many questions in one thread
@@ -20,9 +21,9 @@
 //! name = "weapons"
 //! pattern = "(?i)\\bexplosives?\\b"
 //! ```
-//! All of it is counted and matched on INTENTs, on every one that is referred to: also on those that no model is shown, as
-//! they are long, dumps, denied, or not here any more. What models answered, or cost, is an observation and decides
-//! nothing.
+//! All of it is counted and matched on INTENTs, on every one that is referred to: also on those
+//! that no model is shown, as they are long, dumps, denied, or not here any more. What models
+//! answered, or cost, is an observation and decides nothing.
 
 use std::sync::OnceLock;
 
@@ -31,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::context::turn::{Counts, tokens};
 
-use super::authority::{Normative, fits};
+use super::authority::{PolicyInput, fits};
 use super::forms::{Forms, loose};
 use super::kernel::KernelError;
 use super::sanitize::{Clean, unnumbered};
@@ -57,7 +58,7 @@ const MAX_SECONDS: u64 = 315_360_000;
 /// A number of questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Intents {
+pub struct IntentLimit {
     /// INTENTs, from 1.
     pub intents: u64,
 }
@@ -75,7 +76,7 @@ pub struct Rate {
 /// Tokens of questions in a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Budget {
+pub struct TokenBudget {
     /// Four bytes each, rounded up for each text; from 1.
     pub tokens: u64,
     /// The window, from 1.
@@ -110,7 +111,7 @@ pub struct Forbidden {
 pub struct PolicyRules {
     /// Of all threads, in a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Budget>,
+    pub budget: Option<TokenBudget>,
     /// Topics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forbidden: Vec<Forbidden>,
@@ -122,15 +123,15 @@ pub struct PolicyRules {
     pub rate: Option<Rate>,
     /// Earlier questions that must be referred to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refs: Option<Intents>,
+    pub refs: Option<IntentLimit>,
     /// Of one thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thread: Option<Intents>,
+    pub thread: Option<IntentLimit>,
 }
 
 /// Windows in which INTENTs are counted, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Windows {
+pub struct RateWindows {
     /// Of the rate.
     pub rate: Option<u64>,
     /// Of the budget.
@@ -144,14 +145,21 @@ impl PolicyRules {
     }
 
     /// What has to be counted.
-    pub fn windows(&self) -> Windows {
-        Windows { rate: self.rate.map(|rate| rate.seconds), budget: self.budget.map(|budget| budget.seconds) }
+    pub fn windows(&self) -> RateWindows {
+        RateWindows {
+            rate: self.rate.map(|rate| rate.seconds),
+            budget: self.budget.map(|budget| budget.seconds),
+        }
     }
 
     /// Checks ranges and spellings.
     pub(super) fn check(&self) -> Result<(), KernelError> {
         let fault = |key: &str, expected, actual: String| {
-            Err(KernelError::Value { key: format!("policy.{key}"), expected, actual })
+            Err(KernelError::Value {
+                key: format!("policy.{key}"),
+                expected,
+                actual,
+            })
         };
         for (key, count) in [
             ("thread.intents", self.thread.map(|limit| limit.intents)),
@@ -160,27 +168,55 @@ impl PolicyRules {
             ("budget.tokens", self.budget.map(|budget| budget.tokens)),
         ] {
             if count == Some(0) {
-                return fault(key, "a number from 1; leave the section out for no limit", "0".to_owned());
+                return fault(
+                    key,
+                    "a number from 1; leave the section out for no limit",
+                    "0".to_owned(),
+                );
             }
         }
-        for (key, seconds) in [("rate.seconds", self.windows().rate), ("budget.seconds", self.windows().budget)] {
+        for (key, seconds) in [
+            ("rate.seconds", self.windows().rate),
+            ("budget.seconds", self.windows().budget),
+        ] {
             if let Some(seconds) = seconds.filter(|seconds| !(1..=MAX_SECONDS).contains(seconds)) {
                 return fault(key, "1 to 315360000 seconds", seconds.to_string());
             }
         }
         if self.forbidden.len() > MAX_FORBIDDEN {
-            return fault("forbidden", "at most 200 topics", self.forbidden.len().to_string());
+            return fault(
+                "forbidden",
+                "at most 200 topics",
+                self.forbidden.len().to_string(),
+            );
         }
         for (at, topic) in self.forbidden.iter().enumerate() {
             let plain = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.');
             if topic.name.is_empty() || !topic.name.bytes().all(plain) {
-                return fault("forbidden.name", "a name of a-z, 0-9, '_' and '.'", format!("'{}'", topic.name));
+                return fault(
+                    "forbidden.name",
+                    "a name of a-z, 0-9, '_' and '.'",
+                    format!("'{}'", topic.name),
+                );
             }
-            if self.forbidden.iter().take(at).any(|known| known.name == topic.name) {
-                return fault("forbidden.name", "each name once", format!("'{}' twice", topic.name));
+            if self
+                .forbidden
+                .iter()
+                .take(at)
+                .any(|known| known.name == topic.name)
+            {
+                return fault(
+                    "forbidden.name",
+                    "each name once",
+                    format!("'{}' twice", topic.name),
+                );
             }
-            let wrong = regex_syntax::parse(&topic.pattern).err().map(|e| e.to_string());
-            if let Some(wrong) = wrong.or_else(|| topic.pattern.is_empty().then(|| "an empty one".to_owned())) {
+            let wrong = regex_syntax::parse(&topic.pattern)
+                .err()
+                .map(|e| e.to_string());
+            if let Some(wrong) =
+                wrong.or_else(|| topic.pattern.is_empty().then(|| "an empty one".to_owned()))
+            {
                 let actual = wrong.split_whitespace().collect::<Vec<_>>().join(" ");
                 return fault("forbidden.pattern", "a regular expression", actual);
             }
@@ -190,25 +226,32 @@ impl PolicyRules {
 }
 
 /// A forbidden topic, ready to be looked for.
-struct Topic {
+struct ForbiddenTopic {
     name: String,
     /// As it was written, for expressions.
     source: String,
     /// None for an expression that compiles to more than is allowed: then it fits everything.
     pattern: Option<Regex>,
-    /// The same for texts that can be read in more than one way, once there was one; none where it would come to more
-    /// than is allowed.
+    /// The same for texts that can be read in more than one way, once there was one; none where it
+    /// would come to more than is allowed.
     loose: OnceLock<Option<Regex>>,
 }
 
-impl Topic {
+impl ForbiddenTopic {
     fn of(topic: &Forbidden) -> Self {
         let (name, source) = (topic.name.clone(), topic.pattern.clone());
-        Topic { name, pattern: Regex::new(&source).ok(), source, loose: OnceLock::new() }
+        ForbiddenTopic {
+            name,
+            pattern: Regex::new(&source).ok(),
+            source,
+            loose: OnceLock::new(),
+        }
     }
 
     fn fits(&self, forms: &Forms) -> bool {
-        let Some(pattern) = &self.pattern else { return true };
+        let Some(pattern) = &self.pattern else {
+            return true;
+        };
         forms.plain.iter().any(|form| pattern.is_match(form)) || {
             let loosened = || loose(&self.source).and_then(|source| Regex::new(&source).ok());
             let any = |pattern: &Regex| forms.loose.iter().any(|form| pattern.is_match(form));
@@ -218,12 +261,12 @@ impl Topic {
 }
 
 /// The forbidden topics of one kernel.
-pub struct Topics(Vec<Topic>);
+pub struct Topics(Vec<ForbiddenTopic>);
 
 impl Topics {
     /// Of checked rules.
     pub fn of(rules: &PolicyRules) -> Self {
-        Topics(rules.forbidden.iter().map(Topic::of).collect())
+        Topics(rules.forbidden.iter().map(ForbiddenTopic::of).collect())
     }
 
     /// Whether a text is about any of them, in any form in which it can be read.
@@ -237,22 +280,31 @@ impl Topics {
             return Vec::new();
         }
         let texts: Vec<Forms> = texts.map(|text| Forms::of(&unnumbered(text))).collect();
-        let broken = self.0.iter().filter(|topic| texts.iter().any(|forms| topic.fits(forms)));
-        broken.map(|topic| format!("{FORBIDDEN}{}", topic.name)).collect()
+        let broken = self
+            .0
+            .iter()
+            .filter(|topic| texts.iter().any(|forms| topic.fits(forms)));
+        broken
+            .map(|topic| format!("{FORBIDDEN}{}", topic.name))
+            .collect()
     }
 }
 
 /// The policies of one kernel, ready to be asked often.
-pub(super) struct Policies {
+pub(super) struct PolicyEngine {
     rules: PolicyRules,
     tier: u8,
     topics: Topics,
 }
 
-impl Policies {
+impl PolicyEngine {
     /// Of checked rules, at a tier.
     pub(super) fn of(rules: &PolicyRules, tier: u8) -> Self {
-        Policies { rules: rules.clone(), tier, topics: Topics::of(rules) }
+        PolicyEngine {
+            rules: rules.clone(),
+            tier,
+            topics: Topics::of(rules),
+        }
     }
 
     /// The forbidden topics.
@@ -261,41 +313,68 @@ impl Policies {
     }
 
     /// The codes of all that is not kept, in a fixed order.
-    pub(super) fn broken(&self, inputs: &Normative<'_>) -> Vec<String> {
+    pub(super) fn broken(&self, inputs: &PolicyInput<'_>) -> Vec<String> {
         let (rules, counts) = (&self.rules, inputs.counts);
         let prompt = unnumbered(inputs.prompt.as_str());
         let asked = tokens(u64::try_from(prompt.len()).unwrap_or(u64::MAX));
         let referred = u64::try_from(inputs.intents.len()).unwrap_or(u64::MAX);
         let mut codes = Vec::new();
-        if rules.models.as_ref().is_some_and(|models| !self.allows(models, inputs.model)) {
+        if rules
+            .models
+            .as_ref()
+            .is_some_and(|models| !self.allows(models, inputs.model))
+        {
             codes.push(TIER_NOT_ALLOWED.to_owned());
         }
-        if rules.thread.is_some_and(|limit| counts.thread.max(referred) >= limit.intents) {
+        if rules
+            .thread
+            .is_some_and(|limit| counts.thread.max(referred) >= limit.intents)
+        {
             codes.push(THREAD_LIMIT.to_owned());
         }
         if rules.rate.is_some_and(|rate| counts.recent >= rate.intents) {
             codes.push(RATE_LIMIT.to_owned());
         }
-        if rules.budget.is_some_and(|budget| counts.spent.saturating_add(asked) > budget.tokens) {
+        if rules
+            .budget
+            .is_some_and(|budget| counts.spent.saturating_add(asked) > budget.tokens)
+        {
             codes.push(BUDGET.to_owned());
         }
         // The first questions of a thread have nothing to refer to.
-        if rules.refs.is_some_and(|refs| referred < refs.intents.min(counts.thread)) {
+        if rules
+            .refs
+            .is_some_and(|refs| referred < refs.intents.min(counts.thread))
+        {
             codes.push(REFS_REQUIRED.to_owned());
         }
-        // What policy denied no model was shown, and none ever is: it counts, and forbids nothing again, so that one
-        // forbidden question does not end its thread.
+        // What policy denied no model was shown, and none ever is: it counts, and forbids nothing
+        // again, so that one forbidden question does not end its thread.
         let referred = inputs.intents.iter().filter(|intent| !intent.is_denied());
         let said = referred.filter_map(|intent| intent.message());
-        codes.extend(self.topics.broken(std::iter::once(inputs.prompt.as_str()).chain(said)));
+        codes.extend(
+            self.topics
+                .broken(std::iter::once(inputs.prompt.as_str()).chain(said)),
+        );
         codes
     }
 
     /// The codes of what texts that are sent beside the question do not keep.
-    pub(super) fn broken_beside(&self, prompt: &Clean, counts: Counts, texts: &[&str]) -> Vec<String> {
+    pub(super) fn broken_beside(
+        &self,
+        prompt: &Clean,
+        counts: Counts,
+        texts: &[&str],
+    ) -> Vec<String> {
         let of = |text: &str| tokens(u64::try_from(unnumbered(text).len()).unwrap_or(u64::MAX));
-        let all = texts.iter().map(|text| of(text)).fold(of(prompt.as_str()), u64::saturating_add);
-        let over = self.rules.budget.is_some_and(|budget| counts.spent.saturating_add(all) > budget.tokens);
+        let all = texts
+            .iter()
+            .map(|text| of(text))
+            .fold(of(prompt.as_str()), u64::saturating_add);
+        let over = self
+            .rules
+            .budget
+            .is_some_and(|budget| counts.spent.saturating_add(all) > budget.tokens);
         let mut codes: Vec<String> = over.then(|| BUDGET.to_owned()).into_iter().collect();
         codes.extend(self.topics.broken(texts.iter().copied()));
         codes

@@ -13,8 +13,9 @@ pub(super) const CODE: &str = "xcodex";
 /// Stands where quoted words stood.
 pub(super) const QUOTED: &str = "xquotedx";
 
-/// Each is compiled when it is first needed: most replies need few of them, and a process judges one.
-struct Expressions {
+/// Each is compiled when it is first needed: most replies need few of them, and a process judges
+/// one.
+struct ProsePatterns {
     fence: LazyLock<Regex>,
     open_fence: LazyLock<Regex>,
     code: LazyLock<Regex>,
@@ -28,10 +29,12 @@ fn new(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test compiles it")
 }
 
-static ALL: Expressions = Expressions {
+static ALL: ProsePatterns = ProsePatterns {
     struck: LazyLock::new(|| new(r"~~[^~\n]{1,200}~~")),
     tag: LazyLock::new(|| new(r"(?i)</?(?:b|i|em|strong|u|mark|s|del|span|br|p|small|code)\s*/?>")),
-    fence: LazyLock::new(|| new(r"(?s)(?:^|\n)[ \t]*(?:```.*?\n[ \t]*```|~~~.*?\n[ \t]*~~~)[^\n]*")),
+    fence: LazyLock::new(|| {
+        new(r"(?s)(?:^|\n)[ \t]*(?:```.*?\n[ \t]*```|~~~.*?\n[ \t]*~~~)[^\n]*")
+    }),
     open_fence: LazyLock::new(|| new(r"(?s)(?:^|\n)[ \t]*(?:```|~~~).*$")),
     code: LazyLock::new(|| new(r"``[^\n]*?``|`[^`\n]*`")),
     word: LazyLock::new(|| {
@@ -39,7 +42,9 @@ static ALL: Expressions = Expressions {
             r#"(?:[a-z]+://[^\s<>"')\]]+|(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]*)*|(?-u:\b)[\w-]+\.(?:py|rs|js|ts|txt|md|json|toml|ya?ml|conf|cfg|ini|log|sh|service|csv|html?|docx?|pdf|xlsx?)(?-u:\b)|[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+)"#,
         )
     }),
-    mark: LazyLock::new(|| new(r"^(?:[-*+•▪✓✔✅☑►→#]+|\[[xX ]\]|\(?[0-9]{1,3}[.)](?:\s|$)|[0-9]️⃣|\*\*|__|️|\s)+")),
+    mark: LazyLock::new(|| {
+        new(r"^(?:[-*+•▪✓✔✅☑►→#]+|\[[xX ]\]|\(?[0-9]{1,3}[.)](?:\s|$)|[0-9]️⃣|\*\*|__|️|\s)+")
+    }),
 };
 
 /// The reply without fenced code; a fence that nobody closes ends with the reply.
@@ -56,29 +61,51 @@ pub(super) fn shows_code(reply: &str) -> bool {
     reply.contains("```") || reply.contains("~~~")
 }
 
-/// The reply's own words: no fenced code, no quoted lines, quoted words and inline code as one word each.
+/// The reply's own words: no fenced code, no quoted lines, quoted words and inline code as one word
+/// each.
 pub(super) fn spoken(reply: &str) -> String {
     let prose = without_code(&unmasked_text(reply));
-    let own: Vec<&str> = prose.lines().filter(|line| !line.trim_start().starts_with('>')).collect();
+    let own: Vec<&str> = prose
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('>'))
+        .collect();
     let own = own.join("\n");
     let text = if own.contains('`') {
-        ALL.code.replace_all(&own, |code: &Captures<'_>| verb_or(&code[0], CODE)).into_owned()
+        ALL.code
+            .replace_all(&own, |code: &Captures<'_>| verb_or(&code[0], CODE))
+            .into_owned()
     } else {
         own
     };
     let text = without_quotes(&without_emphasis(&text));
-    if has_names(&text) { ALL.word.replace_all(&text, CODE).into_owned() } else { text }
+    if has_names(&text) {
+        ALL.word.replace_all(&text, CODE).into_owned()
+    } else {
+        text
+    }
 }
 
-/// A quotation or code of one word, which is a verb of a deed: I've "restarted" it, I've `restarted` it.
+/// A quotation or code of one word, which is a verb of a deed: I've "restarted" it, I've
+/// `restarted` it.
 fn verb_or(marked: &str, other: &str) -> String {
     let word = marked.trim_matches(|c: char| !c.is_alphanumeric());
-    if is_past(&word.to_lowercase()) { word.to_owned() } else { other.to_owned() }
+    if is_past(&word.to_lowercase()) {
+        word.to_owned()
+    } else {
+        other.to_owned()
+    }
 }
 
-/// Quotations as one word each; a reply that is a quotation and nothing else is what its speaker says.
+/// Quotations as one word each; a reply that is a quotation and nothing else is what its speaker
+/// says.
 fn without_quotes(text: &str) -> String {
-    let places = quotations(text, Quotes { line: true, ..Quotes::default() });
+    let places = quotations(
+        text,
+        Quotes {
+            line: true,
+            ..Quotes::default()
+        },
+    );
     if let [only] = places.as_slice()
         && text.trim().len() == only.len()
     {
@@ -88,17 +115,29 @@ fn without_quotes(text: &str) -> String {
     let mut from = 0;
     for place in places {
         out.push_str(text.get(from..place.start).unwrap_or_default());
-        out.push_str(&verb_or(text.get(place.clone()).unwrap_or_default(), QUOTED));
+        out.push_str(&verb_or(
+            text.get(place.clone()).unwrap_or_default(),
+            QUOTED,
+        ));
         from = place.end;
     }
     out.push_str(text.get(from..).unwrap_or_default());
     out
 }
 
-/// A text without its marks of emphasis, without what it strikes out, and without tags: words are then whole.
+/// A text without its marks of emphasis, without what it strikes out, and without tags: words are
+/// then whole.
 fn without_emphasis(text: &str) -> String {
-    let text = if text.contains("~~") { ALL.struck.replace_all(text, " ") } else { text.into() };
-    let text = if text.contains('<') { ALL.tag.replace_all(&text, "") } else { text };
+    let text = if text.contains("~~") {
+        ALL.struck.replace_all(text, " ")
+    } else {
+        text.into()
+    };
+    let text = if text.contains('<') {
+        ALL.tag.replace_all(&text, "")
+    } else {
+        text
+    };
     if !text.contains(['*', '_']) {
         return text.into_owned();
     }
@@ -125,7 +164,8 @@ fn without_emphasis(text: &str) -> String {
     out
 }
 
-/// Whether a text may hold a path, an address, a file's name, or an identifier (`index_changed` is no deed).
+/// Whether a text may hold a path, an address, a file's name, or an identifier (`index_changed` is
+/// no deed).
 fn has_names(text: &str) -> bool {
     let ending = |pair: &[u8]| matches!(pair, [b'.', next] if next.is_ascii_lowercase());
     text.contains(['/', '_']) || text.as_bytes().windows(2).any(ending)
@@ -140,14 +180,19 @@ pub(super) fn sentences(text: &str) -> Vec<&str> {
             out.extend(text.get(start..at));
             start = at;
         }
-        ended = matches!(c, '.' | '!' | '?') || (ended && matches!(c, '"' | '\'' | ')' | '*' | '_' | '”'));
+        ended = matches!(c, '.' | '!' | '?')
+            || (ended && matches!(c, '"' | '\'' | ')' | '*' | '_' | '”'));
     }
     out.extend(text.get(start..));
-    out.into_iter().map(str::trim).filter(|s| s.chars().any(char::is_alphanumeric)).collect()
+    out.into_iter()
+        .map(str::trim)
+        .filter(|s| s.chars().any(char::is_alphanumeric))
+        .collect()
 }
 
-/// Lines of one paragraph as one line, where a sentence goes on over the break: the next line begins with a small letter
-/// or the line before it ends in a word that nothing ends with. Lists, headings and tables keep their lines.
+/// Lines of one paragraph as one line, where a sentence goes on over the break: the next line
+/// begins with a small letter or the line before it ends in a word that nothing ends with. Lists,
+/// headings and tables keep their lines.
 pub(super) fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = "";
@@ -165,17 +210,27 @@ pub(super) fn folded(text: &str) -> String {
 /// Whether a line goes on with the sentence that the line before it began.
 fn goes_on(before: &str, line: &str) -> bool {
     let (before, line) = (before.trim(), line.trim());
-    let ended = before.ends_with(['.', '!', '?', ':', ';', '|', '…']) || before.starts_with(['#', '|']);
+    let ended =
+        before.ends_with(['.', '!', '?', ':', ';', '|', '…']) || before.starts_with(['#', '|']);
     let open = line.chars().next();
-    if before.is_empty() || ended || open.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '\'' | '(' | '"'))) {
+    if before.is_empty()
+        || ended
+        || open.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '\'' | '(' | '"')))
+    {
         return false;
     }
     let marked = without_mark(line).len() < line.len();
     if marked || is_marked(line) {
         return false;
     }
-    let last = before.rsplit(|c: char| c.is_whitespace()).next().unwrap_or_default().to_lowercase();
-    open.is_some_and(char::is_lowercase) || before.ends_with(',') || UNENDED.split_whitespace().any(|word| word == last)
+    let last = before
+        .rsplit(|c: char| c.is_whitespace())
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
+    open.is_some_and(char::is_lowercase)
+        || before.ends_with(',')
+        || UNENDED.split_whitespace().any(|word| word == last)
 }
 
 /// "a) ", "iv. ": the mark of a list.
@@ -184,7 +239,8 @@ fn is_marked(line: &str) -> bool {
     head.len() <= 4 && head.len() > 1 && head.ends_with([')', '.']) && line.len() > head.len()
 }
 
-/// Words that no sentence ends with: articles, auxiliaries, prepositions and conjunctions of five languages.
+/// Words that no sentence ends with: articles, auxiliaries, prepositions and conjunctions of five
+/// languages.
 const UNENDED: &str = "a an the my your our their its this these of to and or for from with into by at on i i've i'm i'd we we've \
   we're have has had been was were is are am be not already just now will would can could der die das den dem des ein eine \
   einen einem einer mein meine ich habe hat haben wurde wurden wird werden ist sind und oder mit für von zu im in le la les \
@@ -196,16 +252,35 @@ pub(super) fn without_mark(line: &str) -> &str {
     if line.starts_with(char::is_alphabetic) {
         return line;
     }
-    ALL.mark.find(line).map_or(line, |found| line.get(found.end()..).unwrap_or(line))
+    ALL.mark
+        .find(line)
+        .map_or(line, |found| line.get(found.end()..).unwrap_or(line))
 }
 
 /// The parts of a sentence that stand by themselves: a *no* in one says nothing about another.
 pub(super) fn clauses(sentence: &str) -> Vec<&str> {
     let mut out = vec![sentence];
-    for border in ["; ", ": ", " \u{2014} ", "\u{2014}", " \u{2013} ", " - ", " -- ", ", but ", " but ", ", and "] {
-        out = out.into_iter().flat_map(|part| part.split(border)).collect();
+    for border in [
+        "; ",
+        ": ",
+        " \u{2014} ",
+        "\u{2014}",
+        " \u{2013} ",
+        " - ",
+        " -- ",
+        ", but ",
+        " but ",
+        ", and ",
+    ] {
+        out = out
+            .into_iter()
+            .flat_map(|part| part.split(border))
+            .collect();
     }
-    out.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
+    out.into_iter()
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect()
 }
 
 /// Lower case, plain apostrophes, single spaces: what expressions are written for.
@@ -238,7 +313,10 @@ mod tests {
 
     #[test]
     fn sentences_keep_figures_whole() {
-        assert_eq!(sentences("Load 0.42. Fine!\nA list\n\nEnd?"), ["Load 0.42.", "Fine!", "A list", "End?"]);
+        assert_eq!(
+            sentences("Load 0.42. Fine!\nA list\n\nEnd?"),
+            ["Load 0.42.", "Fine!", "A list", "End?"]
+        );
         assert_eq!(sentences("**Done.** Yes."), ["**Done.**", "Yes."]);
         assert!(sentences("  \n -- \n").is_empty());
     }
@@ -247,9 +325,18 @@ mod tests {
     fn a_sentence_over_lines_is_one() {
         for (text, one) in [
             ("I've\nrestarted\nnginx.", "I've restarted nginx."),
-            ("Ich habe den\nDienst neu\ngestartet.", "Ich habe den Dienst neu gestartet."),
-            ("The service has been\r\nrestarted", "The service has been restarted"),
-            ("Yesterday, as you asked,\nNginx was restarted", "Yesterday, as you asked, Nginx was restarted"),
+            (
+                "Ich habe den\nDienst neu\ngestartet.",
+                "Ich habe den Dienst neu gestartet.",
+            ),
+            (
+                "The service has been\r\nrestarted",
+                "The service has been restarted",
+            ),
+            (
+                "Yesterday, as you asked,\nNginx was restarted",
+                "Yesterday, as you asked, Nginx was restarted",
+            ),
         ] {
             assert_eq!(folded(text), one);
         }
@@ -271,10 +358,17 @@ mod tests {
 
     #[test]
     fn parts_of_a_sentence() {
-        assert_eq!(clauses("Done \u{2014} marked read: it, but no"), ["Done", "marked read", "it", "no"]);
+        assert_eq!(
+            clauses("Done \u{2014} marked read: it, but no"),
+            ["Done", "marked read", "it", "no"]
+        );
         assert_eq!(clauses("one-way 10:30"), ["one-way 10:30"]);
-        for (line, left) in [("- [x] Done", "Done"), ("12) Done", "Done"), ("✅ **Done**", "Done**"), ("Done", "Done")]
-        {
+        for (line, left) in [
+            ("- [x] Done", "Done"),
+            ("12) Done", "Done"),
+            ("✅ **Done**", "Done**"),
+            ("Done", "Done"),
+        ] {
             assert_eq!(without_mark(line), left);
         }
     }

@@ -1,14 +1,20 @@
 //! Quotations in a text, found in one pass.
 //!
-//! An expression would look for the end of each opening mark anew, and a text of opening marks makes that the square of
-//! its length. Here each kind of border is looked for once: places only grow, so what was found holds until it is passed.
+//! An expression would look for the end of each opening mark anew, and a text of opening marks
+//! makes that the square of its length. Here each kind of border is looked for once: places only
+//! grow, so what was found holds until it is passed.
 
 use std::ops::Range;
 
 use super::sanitize::count;
 
 /// Opening marks, each with what closes it.
-const MARKS: [(char, &[char]); 4] = [('"', &['"']), ('“', &['”']), ('«', &['»']), ('„', &['“', '”'])];
+const MARKS: [(char, &[char]); 4] = [
+    ('"', &['"']),
+    ('“', &['”']),
+    ('«', &['»']),
+    ('„', &['“', '”']),
+];
 
 /// What counts as a quotation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,16 +66,27 @@ pub(super) fn quotations(text: &str, what: Quotes) -> Vec<Range<usize>> {
     let mut free = 0;
     count(text.len());
     for (at, mark) in text.char_indices() {
-        let opening = MARKS.iter().zip(&mut ends).find(|((open, _), _)| *open == mark);
-        let Some((_, closing)) = opening.filter(|_| at >= free) else { continue };
+        let opening = MARKS
+            .iter()
+            .zip(&mut ends)
+            .find(|((open, _), _)| *open == mark);
+        let Some((_, closing)) = opening.filter(|_| at >= free) else {
+            continue;
+        };
         let inside = at + mark.len_utf8();
-        let Some(end) = closing.at_or_after(inside) else { continue };
+        let Some(end) = closing.at_or_after(inside) else {
+            continue;
+        };
         let within = |next: Option<usize>| next.is_some_and(|next| next < end);
         let fits = !(what.line && within(line_end.at_or_after(inside)))
             && (!what.spaced || within(space.at_or_after(inside)))
             && (!what.full || end > inside);
         if fits {
-            free = end + text.get(end..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+            free = end
+                + text
+                    .get(end..)
+                    .and_then(|rest| rest.chars().next())
+                    .map_or(0, char::len_utf8);
             found.push(at..free);
         }
     }
@@ -105,7 +122,11 @@ mod tests {
     use super::super::sanitize::steps;
     use super::*;
 
-    const ANY: Quotes = Quotes { line: false, spaced: false, full: false };
+    const ANY: Quotes = Quotes {
+        line: false,
+        spaced: false,
+        full: false,
+    };
 
     #[test]
     fn quotations_of_each_kind() {
@@ -118,8 +139,22 @@ mod tests {
             ("it's 5\" wide", ANY, "it's 5\" wide"),
             ("\"a\nb\" c\"", line, "\"a\nbQ"),
             ("\"a\nb\"", ANY, "Q"),
-            ("\"ab\" and \"c", Quotes { spaced: true, ..ANY }, "\"abQc"),
-            ("“a “b c”", Quotes { spaced: true, ..ANY }, "Q"),
+            (
+                "\"ab\" and \"c",
+                Quotes {
+                    spaced: true,
+                    ..ANY
+                },
+                "\"abQc",
+            ),
+            (
+                "“a “b c”",
+                Quotes {
+                    spaced: true,
+                    ..ANY
+                },
+                "Q",
+            ),
             ("", ANY, ""),
         ] {
             assert_eq!(replaced(text, what, "Q"), out, "{text}");
@@ -149,12 +184,22 @@ mod tests {
             let spent = |times: usize| {
                 let text = unit.repeat(times);
                 let before = steps();
-                quotations(&text, Quotes { line: true, spaced: true, full: true });
+                quotations(
+                    &text,
+                    Quotes {
+                        line: true,
+                        spaced: true,
+                        full: true,
+                    },
+                );
                 quotations(&text, ANY);
                 (steps() - before, text.len() as u64)
             };
             let ((one, bytes), (two, _)) = (spent(4000), spent(8000));
-            assert!(two <= 2 * one + 64 && one <= 20 * bytes, "{unit}: {one}, {two} steps for {bytes} bytes");
+            assert!(
+                two <= 2 * one + 64 && one <= 20 * bytes,
+                "{unit}: {one}, {two} steps for {bytes} bytes"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What a reply states that has to come from somewhere: numbers, dates, versions, paths, addresses, quotes, ids;
-//! each held against bundle and prompt (AEGIS 9, *evidence*).
+//! What a reply states that has to come from somewhere: numbers, dates, versions, paths, addresses,
+//! quotes, ids; each held against bundle and prompt (AEGIS 9, *evidence*).
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::record::bundle::Bundle;
 
 use super::dates::{Dates, dates, take_dates};
-use super::numbers::{Known, Number, numbers};
+use super::numbers::{KnownNumbers, Number, numbers};
 use super::occurs::{bordered, occurring};
 use super::prose::{plain, without_code, without_mark};
 use super::quotes::{Quotes, quotations, replaced, said};
@@ -17,7 +17,7 @@ use super::quotes::{Quotes, quotations, replaced, said};
 /// A quote of fewer words is a way of speaking.
 const QUOTE_WORDS: usize = 3;
 
-struct Expressions {
+struct SourcePatterns {
     own_id: LazyLock<Regex>,
     foreign_id: LazyLock<Regex>,
     url: LazyLock<Regex>,
@@ -31,8 +31,9 @@ fn new(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test compiles it")
 }
 
-/// Each is compiled when it is first needed: few replies need all of them, and a process judges one.
-static ALL: Expressions = Expressions {
+/// Each is compiled when it is first needed: few replies need all of them, and a process judges
+/// one.
+static ALL: SourcePatterns = SourcePatterns {
     own_id: LazyLock::new(|| {
         new(
             r"(?-u)\b(?:ledger|driftwatch|note|decision|intent|conflict|action|fact):[0-9]{2,}\b|\btool:[a-z_]+:[0-9]+\b|\bkernel:[0-9a-f]{16}\b",
@@ -43,7 +44,9 @@ static ALL: Expressions = Expressions {
             r"(?-u)\bsha256:[0-9a-f]{8,64}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b",
         )
     }),
-    url: LazyLock::new(|| new(r#"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]*://[^\s<>"'`)\]]+|(?i-u:\bwww\.)[^\s<>"'`)\]]+"#)),
+    url: LazyLock::new(|| {
+        new(r#"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]*://[^\s<>"'`)\]]+|(?i-u:\bwww\.)[^\s<>"'`)\]]+"#)
+    }),
     mail: LazyLock::new(|| new(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")),
     ip: LazyLock::new(|| new(r"(?-u)\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\b")),
     path: LazyLock::new(|| {
@@ -60,7 +63,7 @@ static ALL: Expressions = Expressions {
 
 /// How many of each kind have no source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Unsourced {
+pub(super) struct SourcelessCounts {
     pub numbers: usize,
     pub dates: usize,
     pub versions: usize,
@@ -73,7 +76,7 @@ pub(super) struct Unsourced {
     pub artifacts: usize,
 }
 
-impl Unsourced {
+impl SourcelessCounts {
     /// `numbers=3 dates=1`: the kinds beside artifacts that have any; none when there is nothing.
     pub fn counts(&self) -> Option<String> {
         let kinds = [
@@ -85,30 +88,43 @@ impl Unsourced {
             ("quotes", self.quotes),
             ("ids", self.ids),
         ];
-        let some: Vec<String> = kinds.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{kind}={n}")).collect();
+        let some: Vec<String> = kinds
+            .iter()
+            .filter(|(_, n)| *n > 0)
+            .map(|(kind, n)| format!("{kind}={n}"))
+            .collect();
         (!some.is_empty()).then(|| some.join(" "))
     }
 }
 
 /// Counts what stands in the reply and in neither bundle nor prompt.
 ///
-/// Ids and addresses are looked for everywhere; the rest not in fenced code, which is an example and states
-/// nothing. What is the same in another spelling is the same: case, separators, the forms of a date, rounding and
-/// units of a number (see [`super::numbers`]).
-pub(super) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -> Unsourced {
+/// Ids and addresses are looked for everywhere; the rest not in fenced code, which is an example
+/// and states nothing. What is the same in another spelling is the same: case, separators, the
+/// forms of a date, rounding and units of a number (see [`super::numbers`]).
+pub(super) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -> SourcelessCounts {
     let (rest, artifacts) = take(&ALL.own_id, reply, 0, ":");
     let (rest, ids) = take(&ALL.foreign_id, &rest, 0, "");
     let (rest, addresses) = take_addresses(&rest);
     let prose = without_code(&rest);
-    let lines: Vec<&str> = prose.lines().map(|line| without_mark(line.trim_start())).collect();
+    let lines: Vec<&str> = prose
+        .lines()
+        .map(|line| without_mark(line.trim_start()))
+        .collect();
     let (rest, paths) = take(&ALL.path, &lines.join("\n"), 1, "/");
     let (rest, quotes) = take_quotes(&rest);
-    let (rest, versions) =
-        if rest.bytes().any(|b| b.is_ascii_digit()) { take(&ALL.version, &rest, 0, "") } else { (rest, Vec::new()) };
+    let (rest, versions) = if rest.bytes().any(|b| b.is_ascii_digit()) {
+        take(&ALL.version, &rest, 0, "")
+    } else {
+        (rest, Vec::new())
+    };
     let (rest, dates) = take_dates(&rest);
     let sources = Sources::of(bundle, prompt);
-    Unsourced {
-        numbers: numbers(&rest).iter().filter(|number| !sources.numbers.explains(number)).count(),
+    SourcelessCounts {
+        numbers: numbers(&rest)
+            .iter()
+            .filter(|number| !sources.numbers.explains(number))
+            .count(),
         dates: sources.dates.missing(&dates),
         versions: sources.missing_versions(&versions),
         paths: sources.missing(&paths),
@@ -121,20 +137,34 @@ pub(super) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -> Unsourced
 
 /// Quotes of several words, without their marks.
 fn take_quotes(text: &str) -> (String, Vec<String>) {
-    let what = Quotes { line: true, full: true, ..Quotes::default() };
-    let all = quotations(text, what).into_iter().filter_map(|place| text.get(place)).map(said);
+    let what = Quotes {
+        line: true,
+        full: true,
+        ..Quotes::default()
+    };
+    let all = quotations(text, what)
+        .into_iter()
+        .filter_map(|place| text.get(place))
+        .map(said);
     let several = |quote: &&str| quote.split_whitespace().nth(QUOTE_WORDS - 1).is_some();
-    (replaced(text, what, " "), all.filter(several).map(str::to_owned).collect())
+    (
+        replaced(text, what, " "),
+        all.filter(several).map(str::to_owned).collect(),
+    )
 }
 
-/// An address is a part of one word, so words are looked at one by one; of a longer one its parts are, since nobody
-/// reads an address of such a length, and a search in it would be given up at its end again and again.
+/// An address is a part of one word, so words are looked at one by one; of a longer one its parts
+/// are, since nobody reads an address of such a length, and a search in it would be given up at its
+/// end again and again.
 fn take_addresses(text: &str) -> (String, Vec<String>) {
     const MOST: usize = 2048;
     let (mut rest, mut found) = (String::with_capacity(text.len()), Vec::new());
     for mut word in text.split_inclusive(char::is_whitespace) {
         while !word.is_empty() {
-            let end = (0..=MOST.min(word.len())).rev().find(|at| word.is_char_boundary(*at)).unwrap_or_default();
+            let end = (0..=MOST.min(word.len()))
+                .rev()
+                .find(|at| word.is_char_boundary(*at))
+                .unwrap_or_default();
             let (part, after) = word.split_at(end);
             rest.push_str(&addresses(part, &mut found));
             word = after;
@@ -146,11 +176,18 @@ fn take_addresses(text: &str) -> (String, Vec<String>) {
 /// A word without its addresses, links first.
 fn addresses<'a>(word: &'a str, found: &mut Vec<String>) -> Cow<'a, str> {
     let mut rest = Cow::Borrowed(word);
-    let is_link = word.contains("://") || word.as_bytes().windows(4).any(|four| four.eq_ignore_ascii_case(b"www."));
+    let is_link = word.contains("://")
+        || word
+            .as_bytes()
+            .windows(4)
+            .any(|four| four.eq_ignore_ascii_case(b"www."));
     let kinds = [
         (is_link, &ALL.url),
         (word.contains('@'), &ALL.mail),
-        (word.bytes().filter(|b| *b == b'.').nth(2).is_some(), &ALL.ip),
+        (
+            word.bytes().filter(|b| *b == b'.').nth(2).is_some(),
+            &ALL.ip,
+        ),
     ];
     for (_, expression) in kinds.into_iter().filter(|(may_be, _)| *may_be) {
         let (left, some) = take(expression, &rest, 0, "");
@@ -167,10 +204,15 @@ fn take(regex: &LazyLock<Regex>, text: &str, group: usize, sign: &str) -> (Strin
     if !text.contains(sign) {
         return (text.to_owned(), Vec::new());
     }
-    let end = |text: &str| text.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_']).to_owned();
+    let end = |text: &str| {
+        text.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_'])
+            .to_owned()
+    };
     let (mut rest, mut found, mut from) = (String::with_capacity(text.len()), Vec::new(), 0);
     for hit in regex.captures_iter(text) {
-        let (Some(whole), Some(meant)) = (hit.get(0), hit.get(group)) else { continue };
+        let (Some(whole), Some(meant)) = (hit.get(0), hit.get(group)) else {
+            continue;
+        };
         rest.push_str(text.get(from..whole.start()).unwrap_or_default());
         rest.push(' ');
         from = whole.end();
@@ -189,7 +231,7 @@ fn version(text: &str) -> &str {
 struct Sources {
     text: String,
     dates: Dates,
-    numbers: Known,
+    numbers: KnownNumbers,
 }
 
 impl Sources {
@@ -198,7 +240,11 @@ impl Sources {
         let shown = bundle.print().unwrap_or_default();
         let told: Vec<Number> = numbers(prompt);
         let both = format!("{shown}\n{prompt}");
-        Sources { text: plain(&both), dates: Dates::of(dates(&both)), numbers: Known::of(bundle, &shown, told) }
+        Sources {
+            text: plain(&both),
+            dates: Dates::of(dates(&both)),
+            numbers: KnownNumbers::of(bundle, &shown, told),
+        }
     }
 
     /// How many texts stand nowhere, in any case and spacing.
@@ -216,13 +262,26 @@ impl Sources {
     fn missing_versions(&self, versions: &[String]) -> usize {
         let numbers: Vec<&str> = versions.iter().map(|text| version(text)).collect();
         let with_v: Vec<String> = numbers.iter().map(|number| format!("v{number}")).collect();
-        let (plain, marked) = (self.names(numbers.into_iter()), self.names(with_v.iter().map(String::as_str)));
-        absent(&plain.into_iter().zip(marked).map(|(plain, marked)| plain || marked).collect::<Vec<_>>())
+        let (plain, marked) = (
+            self.names(numbers.into_iter()),
+            self.names(with_v.iter().map(String::as_str)),
+        );
+        absent(
+            &plain
+                .into_iter()
+                .zip(marked)
+                .map(|(plain, marked)| plain || marked)
+                .collect::<Vec<_>>(),
+        )
     }
 
     fn names<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<bool> {
         let names: Vec<String> = names.map(|name| bordered(&plain(name))).collect();
-        if names.is_empty() { Vec::new() } else { occurring(&bordered(&self.text), &names) }
+        if names.is_empty() {
+            Vec::new()
+        } else {
+            occurring(&bordered(&self.text), &names)
+        }
     }
 }
 
@@ -237,7 +296,11 @@ mod tests {
 
     fn counts(prompt: &str, reply: &str) -> String {
         let found = unsourced(&Bundle::parse(BUNDLE).unwrap(), prompt, reply);
-        let artifacts = if found.artifacts > 0 { format!("artifacts={}", found.artifacts) } else { String::new() };
+        let artifacts = if found.artifacts > 0 {
+            format!("artifacts={}", found.artifacts)
+        } else {
+            String::new()
+        };
         [found.counts().unwrap_or_default(), artifacts].join("")
     }
 

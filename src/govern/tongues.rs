@@ -1,5 +1,5 @@
-//! Claims of completed side effects in German, French, Spanish and Italian: the same few forms that [`super::claims`]
-//! looks for in English, by word lists.
+//! Claims of completed side effects in German, French, Spanish and Italian: the same few forms that
+//! [`super::claims`] looks for in English, by word lists.
 //!
 //! | form | German | French |
 //! |---|---|---|
@@ -17,7 +17,8 @@ use std::sync::OnceLock;
 
 use super::sanitize::count;
 
-/// So many words after its auxiliary a participle may stand: German puts it at the end of the clause.
+/// So many words after its auxiliary a participle may stand: German puts it at the end of the
+/// clause.
 const REACH: usize = 16;
 /// Longest clause taken for a note: *Datei gelöscht*.
 const NOTE_WORDS: usize = 6;
@@ -87,7 +88,12 @@ const GERMAN: Tongue = Tongue {
 
 const FRENCH: Tongue = Tongue {
     first: &[&["j'ai"], &["nous", "avons"], &["on", "a"]],
-    just: &[&["je", "viens", "de"], &["nous", "venons", "de"], &["je", "viens", "d'"], &["nous", "venons", "d'"]],
+    just: &[
+        &["je", "viens", "de"],
+        &["nous", "venons", "de"],
+        &["je", "viens", "d'"],
+        &["nous", "venons", "d'"],
+    ],
     passive: &[&["a", "été"], &["ont", "été"]],
     state: &["est", "sont"],
     doing: "redémarre relance supprime efface installe désinstalle arrête stoppe envoie exécute lance active désactive annule \
@@ -112,7 +118,14 @@ const FRENCH: Tongue = Tongue {
 const SPANISH: Tongue = Tongue {
     first: &[&["he"], &["hemos"]],
     just: &[&["acabo", "de"], &["acabamos", "de"]],
-    passive: &[&["ha", "sido"], &["han", "sido"], &["se", "ha"], &["se", "han"], &["fue"], &["fueron"]],
+    passive: &[
+        &["ha", "sido"],
+        &["han", "sido"],
+        &["se", "ha"],
+        &["se", "han"],
+        &["fue"],
+        &["fueron"],
+    ],
     state: &["está", "están"],
     doing: "reinicio elimino borro instalo detengo envío ejecuto activo desactivo cancelo",
     infinitives: "reiniciar eliminar borrar instalar desinstalar detener enviar ejecutar activar desactivar cancelar reservar crear \
@@ -135,7 +148,12 @@ const SPANISH: Tongue = Tongue {
 const ITALIAN: Tongue = Tongue {
     first: &[&["ho"], &["abbiamo"]],
     just: &[],
-    passive: &[&["è", "stato"], &["è", "stata"], &["sono", "stati"], &["sono", "state"]],
+    passive: &[
+        &["è", "stato"],
+        &["è", "stata"],
+        &["sono", "stati"],
+        &["sono", "state"],
+    ],
     state: &["è", "sono"],
     doing: "riavvio elimino cancello installo fermo invio eseguo attivo disattivo",
     infinitives: "",
@@ -160,7 +178,8 @@ fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
 }
 
-/// Whether a clause of these words claims a side effect; `shown` when the reply shows code, which is then what was made.
+/// Whether a clause of these words claims a side effect; `shown` when the reply shows code, which
+/// is then what was made.
 pub(super) fn claims(words: &[String], shown: bool) -> bool {
     count(words.len());
     // Most clauses hold no verb of these languages: one look-up a word tells.
@@ -171,16 +190,26 @@ pub(super) fn claims(words: &[String], shown: bool) -> bool {
 fn is_verb(word: &str) -> bool {
     static ONCE: OnceLock<HashSet<&str>> = OnceLock::new();
     let all = ONCE.get_or_init(|| {
-        let lists = ALL.iter().flat_map(|tongue| [tongue.doing, tongue.infinitives, tongue.deeds, tongue.edits]);
+        let lists = ALL
+            .iter()
+            .flat_map(|tongue| [tongue.doing, tongue.infinitives, tongue.deeds, tongue.edits]);
         lists.flat_map(str::split_whitespace).collect()
     });
-    all.contains(word) || all.contains(bare(word)) || word.strip_prefix("d'").is_some_and(|word| all.contains(word))
+    all.contains(word)
+        || all.contains(bare(word))
+        || word
+            .strip_prefix("d'")
+            .is_some_and(|word| all.contains(word))
 }
 
 /// Without what a French participle is bent by.
 fn bare(word: &str) -> &str {
     let bare = word.trim_end_matches('s');
-    if bare.ends_with("ée") { bare.trim_end_matches('e') } else { bare }
+    if bare.ends_with("ée") {
+        bare.trim_end_matches('e')
+    } else {
+        bare
+    }
 }
 
 impl Tongue {
@@ -188,24 +217,41 @@ impl Tongue {
         let thing = words.iter().any(|word| self.is_thing(word));
         let here = shown || words.iter().any(|word| has(self.here, word));
         let is_deed = |word: &str| self.is_deed(word, thing && !here);
-        let end = words.iter().position(|word| self.denies(word)).unwrap_or(words.len());
+        let end = words
+            .iter()
+            .position(|word| self.denies(word))
+            .unwrap_or(words.len());
         let open = words.get(..end).unwrap_or_default();
         open.iter().enumerate().any(|(at, word)| {
             count(1);
             let rest = open.get(at..).unwrap_or_default();
-            let after =
-                |heads: &[&[&str]]| heads.iter().find_map(|head| follows(rest, head)).filter(|_| starts(at, word));
+            let after = |heads: &[&[&str]]| {
+                heads
+                    .iter()
+                    .find_map(|head| follows(rest, head))
+                    .filter(|_| starts(at, word))
+            };
             let near = |rest: &[String]| rest.iter().take(REACH).any(|word| is_deed(word));
             after(self.first).is_some_and(near)
-                || after(self.just).is_some_and(|rest| rest.first().is_some_and(|word| self.is_infinitive(word)))
-                || (at > 0 && thing && self.passive.iter().find_map(|head| apart(rest, head)).is_some_and(near))
+                || after(self.just)
+                    .is_some_and(|rest| rest.first().is_some_and(|word| self.is_infinitive(word)))
+                || (at > 0
+                    && thing
+                    && self
+                        .passive
+                        .iter()
+                        .find_map(|head| apart(rest, head))
+                        .is_some_and(near))
                 || (at > 0 && self.is_state(word, rest) && near(rest))
                 || self.is_under_way(open, at)
         }) || (words.len() == open.len() && self.is_note(words, here))
     }
 
     fn denies(&self, word: &str) -> bool {
-        has(self.no_report, word) || word.starts_with("n'") || word.starts_with("qu'") || word.starts_with("s'")
+        has(self.no_report, word)
+            || word.starts_with("n'")
+            || word.starts_with("qu'")
+            || word.starts_with("s'")
     }
 
     fn is_thing(&self, word: &str) -> bool {
@@ -229,7 +275,9 @@ impl Tongue {
 
     /// "ich starte … jetzt", "je redémarre … maintenant".
     fn is_under_way(&self, open: &[String], at: usize) -> bool {
-        let speaks = open.get(at).is_some_and(|word| matches!(word.as_str(), "ich" | "je"));
+        let speaks = open
+            .get(at)
+            .is_some_and(|word| matches!(word.as_str(), "ich" | "je"));
         speaks
             && open.get(at + 1).is_some_and(|verb| has(self.doing, verb))
             && open.iter().any(|word| has(self.now, word))
@@ -237,7 +285,9 @@ impl Tongue {
 
     /// "Datei gelöscht", "Service redémarré avec succès".
     fn is_note(&self, words: &[String], here: bool) -> bool {
-        let [first, second, rest @ ..] = words else { return false };
+        let [first, second, rest @ ..] = words else {
+            return false;
+        };
         words.len() <= NOTE_WORDS
             && self.is_thing(first)
             && self.is_deed(second, !here)
@@ -245,23 +295,30 @@ impl Tongue {
     }
 }
 
-/// A subject begins its clause, or follows what says that it was wished for; "he" is English in the middle of one.
+/// A subject begins its clause, or follows what says that it was wished for; "he" is English in the
+/// middle of one.
 fn starts(at: usize, word: &str) -> bool {
     !matches!(word, "he" | "ho" | "on" | "hab") || at <= 1
 }
 
 /// What follows a head; `je viens d'envoyer` has its last word joined to the next.
 fn follows<'a>(rest: &'a [String], head: &[&str]) -> Option<&'a [String]> {
-    let fits = |(word, known): (&String, &&str)| word == known || (known.ends_with('\'') && word.starts_with(known));
+    let fits = |(word, known): (&String, &&str)| {
+        word == known || (known.ends_with('\'') && word.starts_with(known))
+    };
     let joined = head.last().is_some_and(|last| last.ends_with('\''));
     let all = rest.len() >= head.len() && rest.iter().zip(head).all(fits);
-    all.then(|| rest.get(head.len() - usize::from(joined)..)).flatten()
+    all.then(|| rest.get(head.len() - usize::from(joined)..))
+        .flatten()
 }
 
 /// The same with up to two words between the parts of the head: *a bien été*.
 fn apart<'a>(rest: &'a [String], head: &[&str]) -> Option<&'a [String]> {
     match head {
-        [one] => rest.first().filter(|word| word == one).and_then(|_| rest.get(1..)),
+        [one] => rest
+            .first()
+            .filter(|word| word == one)
+            .and_then(|_| rest.get(1..)),
         [one, two] => {
             rest.first().filter(|word| word == one)?;
             let at = rest.iter().take(4).position(|word| word == two)?;
@@ -304,12 +361,23 @@ mod tests {
         ] {
             assert!(!claims(&phrase::words(text), false), "{text}");
         }
-        assert!(!claims(&phrase::words("J'ai créé le fichier"), true), "what is shown was made here");
+        assert!(
+            !claims(&phrase::words("J'ai créé le fichier"), true),
+            "what is shown was made here"
+        );
     }
 
     #[test]
     fn twice_the_text_is_twice_the_work() {
-        for unit in ["ich habe ", "wurde ", "j'ai ", "a ", "je viens de ", "est maintenant ", "datei "] {
+        for unit in [
+            "ich habe ",
+            "wurde ",
+            "j'ai ",
+            "a ",
+            "je viens de ",
+            "est maintenant ",
+            "datei ",
+        ] {
             let spent = |times: usize| {
                 let words = phrase::words(&unit.repeat(times));
                 let before = super::super::sanitize::steps();

@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-/// One of these is in every form; without any there is nothing to look for, and no expression to compile.
+/// One of these is in every form; without any there is nothing to look for, and no expression to
+/// compile.
 const SIGNS: [&str; 14] = [
     "<tool_call",
     "<function",
@@ -26,7 +27,8 @@ const SHOWN: usize = 120;
 /// An element's first tag has no more characters.
 const TAG: usize = 200;
 
-/// How calls begin. No count of repetitions stands in it: those made it thirty times as dear to compile.
+/// How calls begin. No count of repetitions stands in it: those made it thirty times as dear to
+/// compile.
 fn heads() -> &'static Regex {
     static ONCE: OnceLock<Regex> = OnceLock::new();
     ONCE.get_or_init(|| {
@@ -52,7 +54,9 @@ pub(super) fn tool_calls(reply: &str) -> Vec<&str> {
     let (mut calls, mut free) = (Vec::new(), 0);
     for head in heads().find_iter(reply) {
         let rest = reply.get(head.end()..).unwrap_or_default();
-        let Some(length) = length(head.as_str(), rest).filter(|_| head.start() >= free) else { continue };
+        let Some(length) = length(head.as_str(), rest).filter(|_| head.start() >= free) else {
+            continue;
+        };
         free = head.end() + length;
         calls.extend(reply.get(head.start()..free));
     }
@@ -62,10 +66,17 @@ pub(super) fn tool_calls(reply: &str) -> Vec<&str> {
 /// How many bytes behind a head belong to its call; none when it is no call.
 fn length(head: &str, rest: &str) -> Option<usize> {
     let until = |text: &str, end: char| {
-        text.char_indices().take(SHOWN + 1).find(|(n, c)| *c == end || *n >= SHOWN).map_or(text.len(), |(at, _)| at)
+        text.char_indices()
+            .take(SHOWN + 1)
+            .find(|(n, c)| *c == end || *n >= SHOWN)
+            .map_or(text.len(), |(at, _)| at)
     };
     if matches!(head, "<tool_call" | "<function_call" | "<tool_use") {
-        let tag = rest.char_indices().take(TAG).find(|(_, c)| *c == '>').map(|(at, _)| at + 1)?;
+        let tag = rest
+            .char_indices()
+            .take(TAG)
+            .find(|(_, c)| *c == '>')
+            .map(|(at, _)| at + 1)?;
         return Some(tag + until(rest.get(tag..)?, '<'));
     }
     let is_open = matches!(head, "[TOOL_CALLS]" | "<|python_tag|>") || head.ends_with(['[', '{']);
@@ -87,10 +98,22 @@ mod tests {
             ("<tool_calling>", vec![]),
             ("[TOOL_CALLS] a\nb", vec!["[TOOL_CALLS] a"]),
             ("<|python_tag|>x()", vec!["<|python_tag|>x()"]),
-            ("<function=ls> and <invoke name=\"cat\">", vec!["<function=ls", "<invoke name=\"cat"]),
-            ("{ \"tool\" : \"ls\" , \"input\" : 1}", vec!["{ \"tool\" : \"ls\" , \"input\" :"]),
-            ("{\"tool_calls\":[{\"name\":\"a\",\"args\":1}]}", vec!["\"tool_calls\":[{\"name\":\"a\",\"args\":1}]}"]),
-            ("Action: ls\nAction Input: x", vec!["Action: ls\nAction Input:"]),
+            (
+                "<function=ls> and <invoke name=\"cat\">",
+                vec!["<function=ls", "<invoke name=\"cat"],
+            ),
+            (
+                "{ \"tool\" : \"ls\" , \"input\" : 1}",
+                vec!["{ \"tool\" : \"ls\" , \"input\" :"],
+            ),
+            (
+                "{\"tool_calls\":[{\"name\":\"a\",\"args\":1}]}",
+                vec!["\"tool_calls\":[{\"name\":\"a\",\"args\":1}]}"],
+            ),
+            (
+                "Action: ls\nAction Input: x",
+                vec!["Action: ls\nAction Input:"],
+            ),
             ("an action: none", vec![]),
             ("", vec![]),
         ] {

@@ -1,8 +1,8 @@
 //! The validator: what a reply claims, held against what its model was shown (AEGIS 9).
 //!
-//! Each rule is conservative: it raises what it can point at and stays silent in doubt. Events name the rule, how often
-//! and in which sentence, never the reply's words, so that no record of a verdict holds text. `docs/drift.md` says
-//! what each rule looks at, and its limits.
+//! Each rule is conservative: it raises what it can point at and stays silent in doubt. Events name
+//! the rule, how often and in which sentence, never the reply's words, so that no record of a
+//! verdict holds text. `docs/drift.md` says what each rule looks at, and its limits.
 
 use crate::record::bundle::Bundle;
 
@@ -21,9 +21,15 @@ use super::sources;
 /// Judges one reply; a function of its arguments and nothing else.
 ///
 /// Without a declared shape there is nothing to hold the output against, and `schema_ok` is true.
-pub fn judge(kernel: &Kernel, bundle: &Bundle, prompt: &Clean, shape: Option<&Shape>, reply: &str) -> Judgement {
+pub fn judge(
+    kernel: &Kernel,
+    bundle: &Bundle,
+    prompt: &Clean,
+    shape: Option<&Shape>,
+    reply: &str,
+) -> Judgement {
     let own = folded(&spoken(reply));
-    let look = Look::of(kernel, bundle, prompt.as_str(), reply, &own);
+    let look = Validation::of(kernel, bundle, prompt.as_str(), reply, &own);
     let refusal = refusal::refuses(kernel, look.prompt, &own, shows_code(reply));
     let mut ran = vec![look.authority()];
     ran.extend(look.evidence());
@@ -33,15 +39,23 @@ pub fn judge(kernel: &Kernel, bundle: &Bundle, prompt: &Clean, shape: Option<&Sh
     Judgement::new(kernel, ran, refusal)
 }
 
-/// The judgement about a turn that ends before its model is called: a declared tool gave neither values nor a reason
-/// (AEGIS 7.2).
+/// The judgement about a turn that ends before its model is called: a declared tool gave neither
+/// values nor a reason (AEGIS 7.2).
 pub fn silent_tool(kernel: &Kernel) -> Judgement {
     let found = Some("before_call=true".to_owned());
-    Judgement::new(kernel, vec![Ran { class: DriftClass::Completeness, rule: completeness::SILENT_TOOL, found }], false)
+    Judgement::new(
+        kernel,
+        vec![Ran {
+            class: DriftClass::Completeness,
+            rule: completeness::SILENT_TOOL,
+            found,
+        }],
+        false,
+    )
 }
 
 /// What all rules look at.
-struct Look<'a> {
+struct Validation<'a> {
     kernel: &'a Kernel,
     bundle: &'a Bundle,
     prompt: &'a str,
@@ -55,50 +69,100 @@ struct Look<'a> {
     contradictions: Vec<usize>,
 }
 
-impl<'a> Look<'a> {
-    fn of(kernel: &'a Kernel, bundle: &'a Bundle, prompt: &'a str, reply: &'a str, own: &'a str) -> Self {
+impl<'a> Validation<'a> {
+    fn of(
+        kernel: &'a Kernel,
+        bundle: &'a Bundle,
+        prompt: &'a str,
+        reply: &'a str,
+        own: &'a str,
+    ) -> Self {
         let sentences = sentences(own);
-        let grounded =
-            completeness::asks_of_machine(kernel, prompt) && completeness::sees_what_is_asked(bundle, prompt);
-        let contradictions = if grounded { figures::contradictions(bundle, prompt, &sentences) } else { Vec::new() };
-        Look { kernel, bundle, prompt, reply, own, sentences, grounded, contradictions }
+        let grounded = completeness::asks_of_machine(kernel, prompt)
+            && completeness::sees_what_is_asked(bundle, prompt);
+        let contradictions = if grounded {
+            figures::contradictions(bundle, prompt, &sentences)
+        } else {
+            Vec::new()
+        };
+        Validation {
+            kernel,
+            bundle,
+            prompt,
+            reply,
+            own,
+            sentences,
+            grounded,
+            contradictions,
+        }
     }
 
     fn authority(&self) -> Ran {
-        let found = places(&claims::side_effects(self.prompt, &self.sentences, shows_code(self.reply)));
-        Ran { class: DriftClass::Authority, rule: "claimed_side_effect", found }
+        let found = places(&claims::side_effects(
+            self.prompt,
+            &self.sentences,
+            shows_code(self.reply),
+        ));
+        Ran {
+            class: DriftClass::Authority,
+            rule: "claimed_side_effect",
+            found,
+        }
     }
 
     fn evidence(&self) -> Vec<Ran> {
         let class = DriftClass::Evidence;
         let unsourced = sources::unsourced(self.bundle, self.prompt, self.reply);
         let artifacts = (unsourced.artifacts > 0).then(|| format!("count={}", unsourced.artifacts));
-        let mut ran = vec![Ran { class, rule: "unknown_artifact", found: artifacts }];
+        let mut ran = vec![Ran {
+            class,
+            rule: "unknown_artifact",
+            found: artifacts,
+        }];
         if self.grounded {
-            ran.push(Ran { class, rule: "contradicts_sight", found: places(&self.contradictions) });
+            ran.push(Ran {
+                class,
+                rule: "contradicts_sight",
+                found: places(&self.contradictions),
+            });
         }
         let rule = if self.grounded { "unsourced" } else { GENERAL };
-        ran.push(Ran { class, rule, found: unsourced.counts() });
+        ran.push(Ran {
+            class,
+            rule,
+            found: unsourced.counts(),
+        });
         ran
     }
 
-    /// How a reply leaves out the values it was asked for; the first way that holds is the one that is told.
+    /// How a reply leaves out the values it was asked for; the first way that holds is the one that
+    /// is told.
     fn completeness(&self, refusal: bool) -> Vec<Ran> {
         let class = DriftClass::Completeness;
-        let mut ran = vec![Ran { class, rule: completeness::SILENT_TOOL, found: None }];
+        let mut ran = vec![Ran {
+            class,
+            rule: completeness::SILENT_TOOL,
+            found: None,
+        }];
         if !self.grounded {
             return ran;
         }
         let contradicts = !self.contradictions.is_empty();
         let carries = || completeness::carries(self.bundle, self.prompt, self.own, contradicts);
         let ways: [(&'static str, &dyn Fn() -> bool); 3] = [
-            (completeness::DENIES, &|| completeness::denies(self.kernel, self.own)),
+            (completeness::DENIES, &|| {
+                completeness::denies(self.kernel, self.own)
+            }),
             (completeness::REFUSES, &|| refusal),
             (completeness::NO_VALUE, &|| !carries()),
         ];
         for (rule, is_so) in ways {
             let so = is_so();
-            ran.push(Ran { class, rule, found: so.then(String::new) });
+            ran.push(Ran {
+                class,
+                rule,
+                found: so.then(String::new),
+            });
             if so {
                 break;
             }
@@ -115,10 +179,18 @@ impl<'a> Look<'a> {
             ("intimacy", &tone.intimacy),
             ("certainty", &tone.certainty),
         ];
-        let count = |list: &[String]| list.iter().filter(|p| phrase::find(&words, p).is_some()).count();
+        let count = |list: &[String]| {
+            list.iter()
+                .filter(|p| phrase::find(&words, p).is_some())
+                .count()
+        };
         let ran = lists.into_iter().map(|(rule, list)| {
             let n = count(list);
-            Ran { class: DriftClass::Tone, rule, found: (n > 0).then(|| format!("count={n}")) }
+            Ran {
+                class: DriftClass::Tone,
+                rule,
+                found: (n > 0).then(|| format!("count={n}")),
+            }
         });
         ran.collect()
     }
@@ -134,13 +206,27 @@ fn places(at: &[usize]) -> Option<String> {
 
 fn schema(shape: &Shape, reply: &str) -> Vec<Ran> {
     let class = DriftClass::Schema;
-    let json = |found| Ran { class, rule: "not_json", found };
-    let other = |found| Ran { class, rule: "other_shape", found };
+    let json = |found| Ran {
+        class,
+        rule: "not_json",
+        found,
+    };
+    let other = |found| Ran {
+        class,
+        rule: "other_shape",
+        found,
+    };
     match shape.met_by(reply) {
         Ok(()) => vec![json(None), other(None)],
         Err(Miss::NotJson { wrapped }) => vec![json(Some(format!("wrapped={wrapped}")))],
         Err(Miss::OtherShape { errors, keywords }) => {
-            vec![json(None), other(Some(format!("errors={errors} keywords={}", keywords.join(","))))]
+            vec![
+                json(None),
+                other(Some(format!(
+                    "errors={errors} keywords={}",
+                    keywords.join(",")
+                ))),
+            ]
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Word lists of wishes: states, verbs of two words, errands, shell commands, German and French.
 
 use super::act_words::{
-    COMMANDS, DEPLOYED, FILES, MACHINES, MESSAGES, NETWORK, PACKAGES, PROCESSES, PROGRAMS, SERVICES, SETTINGS,
+    COMMANDS, DEPLOYED, FILES, MACHINES, MESSAGES, NETWORK, PACKAGES, PROCESSES, PROGRAMS,
+    SERVICES, SETTINGS,
 };
 use super::acts::ActClass;
 
@@ -121,25 +122,66 @@ pub(super) const ERRANDS: &[(&str, &[&str])] = &[
             "taxi",
         ],
     ),
-    ("reserve", &["table", "flight", "room", "ticket", "hotel", "seat", "car"]),
-    ("cancel", &["meeting", "order", "subscription", "appointment", "booking", "reservation", "flight", "membership"]),
+    (
+        "reserve",
+        &["table", "flight", "room", "ticket", "hotel", "seat", "car"],
+    ),
+    (
+        "cancel",
+        &[
+            "meeting",
+            "order",
+            "subscription",
+            "appointment",
+            "booking",
+            "reservation",
+            "flight",
+            "membership",
+        ],
+    ),
     ("reschedule", &["meeting", "appointment", "call", "flight"]),
     ("schedule", &["meeting", "appointment", "call"]),
-    ("order", &["more", "some", "another", "two", "pizza", "food", "toner"]),
-    ("buy", &["more", "some", "another", "two", "ticket", "tickets", "shares", "domain"]),
-    ("pay", &["invoice", "bill", "bills", "rent", "invoices", "fine"]),
-    ("transfer", &["money", "euros", "dollars", "funds", "eur", "usd", "€", "$"]),
+    (
+        "order",
+        &["more", "some", "another", "two", "pizza", "food", "toner"],
+    ),
+    (
+        "buy",
+        &[
+            "more", "some", "another", "two", "ticket", "tickets", "shares", "domain",
+        ],
+    ),
+    (
+        "pay",
+        &["invoice", "bill", "bills", "rent", "invoices", "fine"],
+    ),
+    (
+        "transfer",
+        &["money", "euros", "dollars", "funds", "eur", "usd", "€", "$"],
+    ),
     ("unsubscribe", &["me", "us"]),
     ("subscribe", &["me", "us"]),
     ("sign", &["me"]),
-    ("renew", &["subscription", "license", "licence", "domain", "membership", "certificate"]),
+    (
+        "renew",
+        &[
+            "subscription",
+            "license",
+            "licence",
+            "domain",
+            "membership",
+            "certificate",
+        ],
+    ),
     ("refund", &["order", "customer", "payment", "invoice"]),
     ("change", &["password", "passphrase", "pin"]),
     ("reset", &["password", "passphrase", "pin"]),
     ("remind", &["me"]),
 ];
 /// Verbs that are words for a message, too: *email Bob that …*.
-pub(super) const WRITING: &[&str] = &["email", "e-mail", "text", "message", "notify", "ping", "dm", "call", "alert"];
+pub(super) const WRITING: &[&str] = &[
+    "email", "e-mail", "text", "message", "notify", "ping", "dm", "call", "alert",
+];
 /// And what follows them when they are nouns, or ask for a text.
 pub(super) const NOUNS: &[&str] = &[
     "the",
@@ -234,10 +276,11 @@ pub(super) const NEEDED: &[&str] = &[
 ];
 /// States that somebody wishes for, beside what was done to a thing.
 pub(super) const STATES: &[&str] = &[
-    "off", "on", "gone", "down", "up", "back", "running", "stopped", "closed", "open", "enabled", "disabled", "online",
-    "offline",
+    "off", "on", "gone", "down", "up", "back", "running", "stopped", "closed", "open", "enabled",
+    "disabled", "online", "offline",
 ];
-/// Programs of a shell, each with the words behind them that change something; none: it always does.
+/// Programs of a shell, each with the words behind them that change something; none: it always
+/// does.
 pub(super) const SHELL: &[(&str, &[&str])] = &[
     ("sudo", &[]),
     ("rm", &[]),
@@ -247,22 +290,62 @@ pub(super) const SHELL: &[(&str, &[&str])] = &[
     ("kill", &["-9", "-15", "-kill", "-term"]),
     ("killall", &[]),
     ("pkill", &[]),
-    ("git", &["push", "reset", "commit", "merge", "rebase", "checkout", "clean"]),
-    ("apt", &["install", "remove", "purge", "upgrade", "update", "autoremove"]),
-    ("apt-get", &["install", "remove", "purge", "upgrade", "update", "autoremove", "dist-upgrade"]),
+    (
+        "git",
+        &[
+            "push", "reset", "commit", "merge", "rebase", "checkout", "clean",
+        ],
+    ),
+    (
+        "apt",
+        &[
+            "install",
+            "remove",
+            "purge",
+            "upgrade",
+            "update",
+            "autoremove",
+        ],
+    ),
+    (
+        "apt-get",
+        &[
+            "install",
+            "remove",
+            "purge",
+            "upgrade",
+            "update",
+            "autoremove",
+            "dist-upgrade",
+        ],
+    ),
     ("dnf", &["install", "remove", "upgrade", "update"]),
     ("yum", &["install", "remove", "upgrade", "update"]),
     ("pip", &["install", "uninstall"]),
     ("npm", &["install", "uninstall", "publish"]),
     ("brew", &["install", "uninstall", "upgrade"]),
-    ("systemctl", &["start", "stop", "restart", "reload", "enable", "disable", "mask", "kill"]),
-    ("docker", &["rm", "rmi", "stop", "restart", "run", "kill", "start", "prune"]),
-    ("kubectl", &["delete", "apply", "scale", "rollout", "drain", "cordon"]),
+    (
+        "systemctl",
+        &[
+            "start", "stop", "restart", "reload", "enable", "disable", "mask", "kill",
+        ],
+    ),
+    (
+        "docker",
+        &[
+            "rm", "rmi", "stop", "restart", "run", "kill", "start", "prune",
+        ],
+    ),
+    (
+        "kubectl",
+        &["delete", "apply", "scale", "rollout", "drain", "cordon"],
+    ),
     ("ufw", &["allow", "deny", "enable", "disable", "reset"]),
     ("terraform", &["apply", "destroy"]),
 ];
 
-/// Verbs of German and French requests: as they begin one, and as they end one behind *kannst du*, *peux-tu*.
+/// Verbs of German and French requests: as they begin one, and as they end one behind *kannst du*,
+/// *peux-tu*.
 pub(super) const ORDERS: &str = "starte lösche lösch installiere deinstalliere stoppe beende entferne schick schicke sende fahr fahre \
   aktualisiere ändere leere öffne schließe sperre deaktiviere aktiviere kopiere verschiebe buche storniere bestelle kündige \
   redémarre redémarrez relance relancez supprime supprimez efface effacez installe installez désinstalle désinstallez arrête \
@@ -273,7 +356,11 @@ pub(super) const INFINITIVES: &str = "starten neustarten löschen installieren d
   stornieren redémarrer relancer supprimer effacer installer désinstaller arrêter stopper envoyer lancer activer désactiver \
   fermer ouvrir déplacer annuler réserver payer";
 /// Polite words before them.
-pub(super) const POLITE: &[&[&str]] = &[&["bitte"], &["s'il", "te", "plaît"], &["s'il", "vous", "plaît"]];
+pub(super) const POLITE: &[&[&str]] = &[
+    &["bitte"],
+    &["s'il", "te", "plaît"],
+    &["s'il", "vous", "plaît"],
+];
 /// Questions that are requests.
 pub(super) const CAN_YOU: &[&[&str]] = &[
     &["kannst", "du"],

@@ -1,5 +1,5 @@
-//! Wishes to act in other forms than an imperative of one verb: states that are wished for, verbs of two words, errands,
-//! shell commands, German and French.
+//! Wishes to act in other forms than an imperative of one verb: states that are wished for, verbs
+//! of two words, errands, shell commands, German and French.
 //!
 //! | form | as in |
 //! |---|---|
@@ -16,7 +16,8 @@ use super::acts::{ActClass, REACH, is_path};
 use super::deeds::is_past;
 use super::sanitize::count;
 use super::wish_words::{
-    ASKING, CAN_YOU, ERRANDS, INFINITIVES, MORE, NEEDED, NOUNS, ORDERS, PAIRS, POLITE, SHELL, STATES, THINGS, WRITING,
+    ASKING, CAN_YOU, ERRANDS, INFINITIVES, MORE, NEEDED, NOUNS, ORDERS, PAIRS, POLITE, SHELL,
+    STATES, THINGS, WRITING,
 };
 
 /// The act that a sentence wishes for in one of these forms.
@@ -26,33 +27,55 @@ pub(super) fn wish(words: &[String]) -> Option<ActClass> {
     shell(words)
         .or_else(|| abroad(words))
         .or_else(|| at_head(words))
-        .or_else(|| (!ASKING.contains(&first)).then(|| state(words).or_else(|| need(words))).flatten())
+        .or_else(|| {
+            (!ASKING.contains(&first))
+                .then(|| state(words).or_else(|| need(words)))
+                .flatten()
+        })
 }
 
 /// The first thing among some words, before any text is named.
 fn thing(words: &[String]) -> Option<ActClass> {
     let near = words.get(..words.len().min(REACH))?;
     count(near.len());
-    near.iter().take_while(|word| !TEXTS.contains(&word.as_str())).find_map(|word| {
-        let listed = THINGS.iter().find(|(_, list)| list.contains(&word.as_str())).map(|(class, _)| *class);
-        listed.or_else(|| is_path(word).then_some(ActClass::File)).or_else(|| {
-            let address = word.split('.').count() == 4 && word.split('.').all(|part| part.parse::<u8>().is_ok());
-            address.then_some(ActClass::Firewall).or_else(|| MORE.contains(&word.as_str()).then_some(ActClass::Command))
+    near.iter()
+        .take_while(|word| !TEXTS.contains(&word.as_str()))
+        .find_map(|word| {
+            let listed = THINGS
+                .iter()
+                .find(|(_, list)| list.contains(&word.as_str()))
+                .map(|(class, _)| *class);
+            listed
+                .or_else(|| is_path(word).then_some(ActClass::File))
+                .or_else(|| {
+                    let address = word.split('.').count() == 4
+                        && word.split('.').all(|part| part.parse::<u8>().is_ok());
+                    address
+                        .then_some(ActClass::Firewall)
+                        .or_else(|| MORE.contains(&word.as_str()).then_some(ActClass::Command))
+                })
         })
-    })
 }
 
 fn begins<'a>(words: &'a [String], heads: &[&[&str]]) -> Option<&'a [String]> {
     count(heads.len());
-    let head = heads.iter().find(|head| words.len() > head.len() && head.iter().zip(words).all(|(a, b)| a == b))?;
+    let head = heads
+        .iter()
+        .find(|head| words.len() > head.len() && head.iter().zip(words).all(|(a, b)| a == b))?;
     words.get(head.len()..)
 }
 
 /// A command as it is typed.
 fn shell(words: &[String]) -> Option<ActClass> {
-    let [program, next, ..] = words else { return None };
+    let [program, next, ..] = words else {
+        return None;
+    };
     let (_, what) = SHELL.iter().find(|(name, _)| name == program)?;
-    let acts = if what.is_empty() { is_argument(next) } else { what.contains(&next.as_str()) };
+    let acts = if what.is_empty() {
+        is_argument(next)
+    } else {
+        what.contains(&next.as_str())
+    };
     acts.then_some(ActClass::Command)
 }
 
@@ -72,22 +95,43 @@ fn at_head(words: &[String]) -> Option<ActClass> {
     count(near.len());
     let is = |word: &str, list: &[&str]| list.contains(&word);
     if WRITING.contains(&verb.as_str()) {
-        return near.first().filter(|next| !is(next, NOUNS)).map(|_| ActClass::Message);
+        return near
+            .first()
+            .filter(|next| !is(next, NOUNS))
+            .map(|_| ActClass::Message);
     }
     let about = |(name, things): &&(&str, &[&str])| {
-        *name == verb && near.iter().any(|word| is(word, things)) && !near.iter().any(|word| word == "by")
+        *name == verb
+            && near.iter().any(|word| is(word, things))
+            && !near.iter().any(|word| word == "by")
     };
     if ERRANDS.iter().any(|errand| about(&errand)) {
         return Some(ActClass::Errand);
     }
-    let rights = ["access", "sudo", "root", "admin", "permission", "permissions", "rights"];
-    if matches!(verb.as_str(), "give" | "grant" | "revoke") && near.iter().skip(1).any(|word| is(word, &rights)) {
+    let rights = [
+        "access",
+        "sudo",
+        "root",
+        "admin",
+        "permission",
+        "permissions",
+        "rights",
+    ];
+    if matches!(verb.as_str(), "give" | "grant" | "revoke")
+        && near.iter().skip(1).any(|word| is(word, &rights))
+    {
         return Some(ActClass::Configuration);
     }
-    if verb == "add" && near.iter().any(|word| word == "group") && near.iter().any(|word| word == "to") {
+    if verb == "add"
+        && near.iter().any(|word| word == "group")
+        && near.iter().any(|word| word == "to")
+    {
         return Some(ActClass::Configuration);
     }
-    if near.first().is_some_and(|next| matches!(next.as_str(), "me" | "us")) {
+    if near
+        .first()
+        .is_some_and(|next| matches!(next.as_str(), "me" | "us"))
+    {
         return None;
     }
     let fits = |(name, particles): &&(&str, &[&str])| {
@@ -97,15 +141,20 @@ fn at_head(words: &[String]) -> Option<ActClass> {
         return thing(near);
     }
     // "have the server rebooted", "get htop installed"
-    matches!(verb.as_str(), "have" | "get").then(|| done(near)).flatten()
+    matches!(verb.as_str(), "have" | "get")
+        .then(|| done(near))
+        .flatten()
 }
 
 /// A thing, and behind it what is to be done with it.
 fn done(words: &[String]) -> Option<ActClass> {
     count(words.len());
-    let at =
-        words.iter().position(|word| is_past(word) || matches!(word.as_str(), "rebooted" | "cleared" | "installed"))?;
-    let installs = words.get(at).is_some_and(|word| word == "installed" || word == "uninstalled");
+    let at = words.iter().position(|word| {
+        is_past(word) || matches!(word.as_str(), "rebooted" | "cleared" | "installed")
+    })?;
+    let installs = words
+        .get(at)
+        .is_some_and(|word| word == "installed" || word == "uninstalled");
     let before = words.get(..at)?;
     thing(before).or_else(|| (installs && !before.is_empty()).then_some(ActClass::Package))
 }
@@ -121,13 +170,22 @@ fn state(words: &[String]) -> Option<ActClass> {
         &["we", "want"],
         &["we'd", "like"],
     ];
-    const SEEN_TO: &[&[&str]] =
-        &[&["make", "sure", "that"], &["make", "sure"], &["ensure", "that"], &["ensure"], &["see", "to", "it", "that"]];
+    const SEEN_TO: &[&[&str]] = &[
+        &["make", "sure", "that"],
+        &["make", "sure"],
+        &["ensure", "that"],
+        &["ensure"],
+        &["see", "to", "it", "that"],
+    ];
     let rest = begins(words, WANTED).or_else(|| begins(words, SEEN_TO))?;
     let near = rest.get(..rest.len().min(REACH))?;
     count(near.len());
-    let at = near.iter().rposition(|word| STATES.contains(&word.as_str())).filter(|at| *at > 0);
-    at.and_then(|at| thing(near.get(..at)?)).or_else(|| done(near))
+    let at = near
+        .iter()
+        .rposition(|word| STATES.contains(&word.as_str()))
+        .filter(|at| *at > 0);
+    at.and_then(|at| thing(near.get(..at)?))
+        .or_else(|| done(near))
 }
 
 /// "nginx needs a restart", "the logs have to go", "the server must be rebooted".
@@ -138,12 +196,17 @@ fn need(words: &[String]) -> Option<ActClass> {
         .position(|word| matches!(word.as_str(), "needs" | "need" | "has" | "have" | "must"))?;
     let (before, rest) = (words.get(..at)?, words.get(at + 1..)?);
     count(at + rest.len());
-    let rest: Vec<&str> =
-        rest.iter().map(String::as_str).filter(|word| !matches!(*word, "a" | "an" | "now" | "urgently")).collect();
+    let rest: Vec<&str> = rest
+        .iter()
+        .map(String::as_str)
+        .filter(|word| !matches!(*word, "a" | "an" | "now" | "urgently"))
+        .collect();
     let wanted = match rest.as_slice() {
         ["to", "go", ..] | ["go", ..] => true,
         ["to", "be", verb, ..] | ["be", verb, ..] => is_past(verb) || *verb == "rebooted",
-        [noun, ..] => words.get(at).is_some_and(|word| word.starts_with("need")) && NEEDED.contains(noun),
+        [noun, ..] => {
+            words.get(at).is_some_and(|word| word.starts_with("need")) && NEEDED.contains(noun)
+        }
         [] => false,
     };
     if wanted { thing(before) } else { None }
@@ -157,7 +220,10 @@ fn abroad(words: &[String]) -> Option<ActClass> {
     let (verb, after) = match asked {
         Some(rest) => {
             count(rest.len().min(2 * REACH));
-            let at = rest.iter().take(2 * REACH).position(|word| has(INFINITIVES, word))?;
+            let at = rest
+                .iter()
+                .take(2 * REACH)
+                .position(|word| has(INFINITIVES, word))?;
             (rest.get(at)?, rest)
         }
         None => rest.split_first().filter(|(verb, _)| has(ORDERS, verb))?,
@@ -173,7 +239,12 @@ mod tests {
 
     fn of(text: &str) -> Option<ActClass> {
         let text = text.to_lowercase();
-        wish(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        wish(
+            &text
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[test]
@@ -208,7 +279,8 @@ mod tests {
         }
     }
 
-    /// Counted, not timed: each word is looked at a few times, whatever stands around it and however much there is of it.
+    /// Counted, not timed: each word is looked at a few times, whatever stands around it and
+    /// however much there is of it.
     #[test]
     fn twice_the_text_is_twice_the_work() {
         for unit in [
@@ -240,7 +312,16 @@ mod tests {
             "please ",
             "the firewall off ",
         ] {
-            for head in ["", "i want ", "make sure ", "kannst du ", "nginx needs ", "clean ", "book ", "have "] {
+            for head in [
+                "",
+                "i want ",
+                "make sure ",
+                "kannst du ",
+                "nginx needs ",
+                "clean ",
+                "book ",
+                "have ",
+            ] {
                 let spent = |times: usize| {
                     let text = format!("{head}{}", unit.repeat(times));
                     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
@@ -249,8 +330,14 @@ mod tests {
                     (steps() - before, words.len() as u64)
                 };
                 let ((one, words), (two, _)) = (spent(1000), spent(2000));
-                assert!(two <= 2 * one && one >= words, "{head}{unit}: {one} and {two} steps");
-                assert!(one <= 4 * words + 400, "{head}{unit}: {one} steps for {words} words");
+                assert!(
+                    two <= 2 * one && one >= words,
+                    "{head}{unit}: {one} and {two} steps"
+                );
+                assert!(
+                    one <= 4 * words + 400,
+                    "{head}{unit}: {one} steps for {words} words"
+                );
             }
         }
     }

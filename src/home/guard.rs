@@ -8,18 +8,31 @@ use crate::os;
 
 use super::{CONTEXT, Home, HomeError, io};
 
-/// What only its owner may touch, and the widest mode it may have; keys are looked at where they are read.
-pub const PRIVATE: [(&str, u32); 4] = [("", 0o700), ("gently.db", 0o600), (config::FILE, 0o600), (CONTEXT, 0o600)];
+/// What only its owner may touch, and the widest mode it may have; keys are looked at where they
+/// are read.
+pub const PRIVATE: [(&str, u32); 4] = [
+    ("", 0o700),
+    ("gently.db", 0o600),
+    (config::FILE, 0o600),
+    (CONTEXT, 0o600),
+];
 
 impl Home {
     /// Refuses when others than its owner may read, or change, what is in it.
     ///
-    /// For whatever records: a text that others read, or a configuration that others write, is no secret and no guard.
+    /// For whatever records: a text that others read, or a configuration that others write, is no
+    /// secret and no guard.
     pub fn is_private(&self) -> Result<(), HomeError> {
         for (name, widest) in PRIVATE {
-            let path = if name.is_empty() { self.root.clone() } else { self.root.join(name) };
+            let path = if name.is_empty() {
+                self.root.clone()
+            } else {
+                self.root.join(name)
+            };
             // What is missing is told by whoever needs it.
-            let Ok(found) = std::fs::metadata(&path) else { continue };
+            let Ok(found) = std::fs::metadata(&path) else {
+                continue;
+            };
             let mode = mode_of(&found);
             if mode & !widest & 0o777 != 0 {
                 return Err(HomeError::Wide { path, mode, widest });

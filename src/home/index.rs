@@ -8,14 +8,15 @@ use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{RecorderError, check};
-use crate::sight::index_changed::{Compared, Part};
-use crate::sight::index_status::Counted;
+use crate::sight::index_changed::{HomePart, IndexComparison};
+use crate::sight::index_status::IndexCounts;
 use crate::store::sqlite::Sqlite;
-use crate::store::{HomeFile, Read, StoreError};
+use crate::store::{HomeFile, ReadStore, StoreError};
 
 use super::{Home, HomeError};
 
-/// Files that are no evidence and that nobody but gently and its owner changes; those of [`KEYS`] are others.
+/// Files that are no evidence and that nobody but gently and its owner changes; those of [`KEYS`]
+/// are others.
 const FILES: [&str; 2] = [config::FILE, super::CONTEXT];
 /// The folder of keys: every file in it is looked at.
 const KEYS: &str = "keys";
@@ -28,11 +29,11 @@ const ATTEMPTS: usize = 3;
 
 impl Home {
     /// Counts what the database holds.
-    pub fn counted(&self) -> Result<Counted, StoreError> {
+    pub fn counted(&self) -> Result<IndexCounts, StoreError> {
         let store = Sqlite::open_read_only(&self.paths().database())?;
         store.begin_read()?;
         let (rows, head) = (store.row_counts()?, store.head()?);
-        Ok(Counted {
+        Ok(IndexCounts {
             sessions: rows.sessions,
             sessions_open: rows.sessions_open,
             exchanges: rows.exchanges,
@@ -44,25 +45,39 @@ impl Home {
         })
     }
 
-    /// Compares log, ledger, kernel and files with what the database knows of them; changes nothing.
-    pub fn compared(&self) -> Result<Compared, HomeError> {
+    /// Compares log, ledger, kernel and files with what the database knows of them; changes
+    /// nothing.
+    pub fn compared(&self) -> Result<IndexComparison, HomeError> {
         let store = Sqlite::open_read_only(&self.paths().database())?;
         let (log, ledger) = self.compare_evidence(&store)?;
         let (noted, noted_at) = store.home_files()?;
         let part = |prefix: &str| match files_changed(&self.root, &noted, prefix) {
-            _ if noted_at.is_none() => Part::Unknown,
-            Some(false) => Part::Same,
-            Some(true) => Part::Changed,
-            None => Part::Unknown,
+            _ if noted_at.is_none() => HomePart::Unknown,
+            Some(false) => HomePart::Same,
+            Some(true) => HomePart::Changed,
+            None => HomePart::Unknown,
         };
-        let kernel = if kernel_is_committed(&store)? { Part::Same } else { Part::Changed };
-        let config = [part(config::FILE), part(super::CONTEXT)].into_iter().find(|p| *p != Part::Same);
-        let config = config.unwrap_or(Part::Same);
-        Ok(Compared { log, ledger, kernel, config, keys: part("keys/"), noted_at })
+        let kernel = if kernel_is_committed(&store)? {
+            HomePart::Same
+        } else {
+            HomePart::Changed
+        };
+        let config = [part(config::FILE), part(super::CONTEXT)]
+            .into_iter()
+            .find(|p| *p != HomePart::Same);
+        let config = config.unwrap_or(HomePart::Same);
+        Ok(IndexComparison {
+            log,
+            ledger,
+            kernel,
+            config,
+            keys: part("keys/"),
+            noted_at,
+        })
     }
 
     /// Log and ledger, while nobody writes: the head is the same before and after.
-    fn compare_evidence(&self, store: &Sqlite) -> Result<(Part, Part), HomeError> {
+    fn compare_evidence(&self, store: &Sqlite) -> Result<(HomePart, HomePart), HomeError> {
         for _ in 0..ATTEMPTS {
             let head = store.head()?;
             let found = check(store, &head, &self.paths());
@@ -70,7 +85,7 @@ impl Home {
                 return Ok(evidence_parts(found));
             }
         }
-        Ok((Part::Unknown, Part::Unknown))
+        Ok((HomePart::Unknown, HomePart::Unknown))
     }
 
     /// Notes what the files of the home are like now; true when they were not noted so before.
@@ -88,8 +103,16 @@ impl Home {
 }
 
 fn files_now(root: &Path) -> Vec<HomeFile> {
-    let file = |name: &String| Some(HomeFile { name: name.clone(), sha256: digest(&root.join(name))? });
-    let names = FILES.iter().map(|name| (*name).to_owned()).chain(keys(root).into_iter().flatten());
+    let file = |name: &String| {
+        Some(HomeFile {
+            name: name.clone(),
+            sha256: digest(&root.join(name))?,
+        })
+    };
+    let names = FILES
+        .iter()
+        .map(|name| (*name).to_owned())
+        .chain(keys(root).into_iter().flatten());
     let mut files: Vec<HomeFile> = names.collect::<Vec<_>>().iter().filter_map(file).collect();
     files.sort();
     files
@@ -103,7 +126,10 @@ fn keys(root: &Path) -> Option<Vec<String>> {
         folder => folder.ok()?,
     };
     for entry in folder {
-        names.push(format!("{KEYS}/{}", entry.ok()?.file_name().to_string_lossy()));
+        names.push(format!(
+            "{KEYS}/{}",
+            entry.ok()?.file_name().to_string_lossy()
+        ));
     }
     (names.len() <= MOST_KEYS).then_some(names)
 }
@@ -111,44 +137,76 @@ fn keys(root: &Path) -> Option<Vec<String>> {
 /// What a file holds; none when it is not there, can't be read, or is no file.
 fn digest(path: &Path) -> Option<Hash32> {
     let length = path.metadata().ok().filter(|found| found.is_file())?.len();
-    let bytes = if length > MOST_BYTES { length.to_be_bytes().to_vec() } else { std::fs::read(path).ok()? };
+    let bytes = if length > MOST_BYTES {
+        length.to_be_bytes().to_vec()
+    } else {
+        std::fs::read(path).ok()?
+    };
     Some(Hash32::digest(&bytes))
 }
 
-/// Whether the files under a prefix are not what was noted; none when one is there and can't be read.
+/// Whether the files under a prefix are not what was noted; none when one is there and can't be
+/// read.
 fn files_changed(root: &Path, noted: &[HomeFile], prefix: &str) -> Option<bool> {
-    let names = if prefix.starts_with(KEYS) { keys(root)? } else { vec![prefix.to_owned()] };
-    if names.iter().any(|name| root.join(name).is_file() && std::fs::File::open(root.join(name)).is_err()) {
+    let names = if prefix.starts_with(KEYS) {
+        keys(root)?
+    } else {
+        vec![prefix.to_owned()]
+    };
+    if names
+        .iter()
+        .any(|name| root.join(name).is_file() && std::fs::File::open(root.join(name)).is_err())
+    {
         return None;
     }
     let under = |files: &[HomeFile]| -> Vec<HomeFile> {
-        files.iter().filter(|file| file.name.starts_with(prefix)).cloned().collect()
+        files
+            .iter()
+            .filter(|file| file.name.starts_with(prefix))
+            .cloned()
+            .collect()
     };
     Some(under(&files_now(root)) != under(noted))
 }
 
 /// Which of the two is not where the database knows it. The log is looked at first.
-fn evidence_parts(found: Result<(), RecorderError>) -> (Part, Part) {
-    let Err(error) = found else { return (Part::Same, Part::Same) };
+fn evidence_parts(found: Result<(), RecorderError>) -> (HomePart, HomePart) {
+    let Err(error) = found else {
+        return (HomePart::Same, HomePart::Same);
+    };
     let names = |part: &str| match &error {
         RecorderError::Disagree { ahead, behind, .. } => *ahead == part || *behind == part,
         RecorderError::Unapplied { what, .. } => what.contains(part),
         _ => false,
     };
-    match (names("audit.log") || names("audit.checkpoint"), names("ledger.git")) {
-        (true, _) => (Part::Changed, Part::Unknown),
-        (false, true) => (Part::Same, Part::Changed),
-        (false, false) => (Part::Unknown, Part::Unknown),
+    match (
+        names("audit.log") || names("audit.checkpoint"),
+        names("ledger.git"),
+    ) {
+        (true, _) => (HomePart::Changed, HomePart::Unknown),
+        (false, true) => (HomePart::Same, HomePart::Changed),
+        (false, false) => (HomePart::Unknown, HomePart::Unknown),
     }
 }
 
 /// Whether the newest kernel opens its commitment, and its line carries that commitment.
 fn kernel_is_committed(store: &Sqlite) -> Result<bool, HomeError> {
     let scheme: Scheme = Home::genesis(store)?.commitments;
-    let Some(row) = store.newest_artifact("kernel")? else { return Ok(false) };
-    let (Some(document), Some(salt)) = (&row.document, &row.salt) else { return Ok(false) };
-    let line = store.lines(row.line, row.line + 1)?.first().and_then(|line| Line::parse(line.as_bytes()).ok());
-    let event = Event::Artifact { kind: row.kind.clone(), id: row.id.clone(), hash: row.commitment };
+    let Some(row) = store.newest_artifact("kernel")? else {
+        return Ok(false);
+    };
+    let (Some(document), Some(salt)) = (&row.document, &row.salt) else {
+        return Ok(false);
+    };
+    let line = store
+        .lines(row.line, row.line + 1)?
+        .first()
+        .and_then(|line| Line::parse(line.as_bytes()).ok());
+    let event = Event::Artifact {
+        kind: row.kind.clone(),
+        id: row.id.clone(),
+        hash: row.commitment,
+    };
     let opens = commit(scheme, salt, Role::Artifact, document.as_bytes()) == row.commitment;
     Ok(opens && line.is_some_and(|line| line.event == event))
 }

@@ -10,9 +10,9 @@
 //! signature blob     string "ssh-ed25519", string of 64 bytes
 //! ```
 //!
-//! An Ed25519 key signs the data as it is, so one request serves commits (the bytes of SSHSIG) and signed
-//! notes (the text). Every signature is checked against the public key before it is used. The private key
-//! never comes here.
+//! An Ed25519 key signs the data as it is, so one request serves commits (the bytes of SSHSIG) and
+//! signed notes (the text). Every signature is checked against the public key before it is used.
+//! The private key never comes here.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -42,10 +42,14 @@ pub struct AgentKey {
 }
 
 impl AgentKey {
-    /// The key of the agent at a socket, which has `wait` for each signature; fails when nobody listens there, or it
-    /// does not have the key.
+    /// The key of the agent at a socket, which has `wait` for each signature; fails when nobody
+    /// listens there, or it does not have the key.
     pub fn open(socket: &Path, public: PublicKey, wait: Duration) -> Result<Self, KeyError> {
-        let key = AgentKey { socket: socket.to_owned(), public, wait };
+        let key = AgentKey {
+            socket: socket.to_owned(),
+            public,
+            wait,
+        };
         key.ready().map(|()| key)
     }
 
@@ -67,7 +71,10 @@ impl AgentKey {
                 return Ok(());
             }
         }
-        Err(KeyError::NotInAgent { key: self.public.to_string(), socket: self.socket.clone() })
+        Err(KeyError::NotInAgent {
+            key: self.public.to_string(),
+            socket: self.socket.clone(),
+        })
     }
 
     /// Signs bytes as they are; the signature is good, or there is none.
@@ -91,35 +98,54 @@ impl AgentKey {
     }
 
     /// The contents of an answer of the kind asked for.
-    fn expect<'a>(&self, answer: &'a [u8], kind: u8, what: &'static str) -> Result<&'a [u8], KeyError> {
+    fn expect<'a>(
+        &self,
+        answer: &'a [u8],
+        kind: u8,
+        what: &'static str,
+    ) -> Result<&'a [u8], KeyError> {
         match answer.split_first() {
             Some((found, rest)) if *found == kind => Ok(rest),
-            _ => Err(KeyError::AgentRefused { what, socket: self.socket.clone() }),
+            _ => Err(KeyError::AgentRefused {
+                what,
+                socket: self.socket.clone(),
+            }),
         }
     }
 
     fn garbled(&self, expected: &'static str) -> KeyError {
-        KeyError::AgentAnswer { expected, socket: self.socket.clone() }
+        KeyError::AgentAnswer {
+            expected,
+            socket: self.socket.clone(),
+        }
     }
 
     fn unreachable(&self, source: &std::io::Error, wait: Duration) -> KeyError {
         let socket = self.socket.clone();
         match source.kind() {
             std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => {
-                KeyError::AgentSilent { socket, waited_s: wait.as_secs() }
+                KeyError::AgentSilent {
+                    socket,
+                    waited_s: wait.as_secs(),
+                }
             }
-            _ => KeyError::NoAgent { socket, reason: source.to_string() },
+            _ => KeyError::NoAgent {
+                socket,
+                reason: source.to_string(),
+            },
         }
     }
 
     /// One question on a connection of its own: an agent that was started anew is found again.
     ///
-    /// The deadline is that of the whole answer: an agent that sends it byte by byte gets no more time.
+    /// The deadline is that of the whole answer: an agent that sends it byte by byte gets no more
+    /// time.
     #[cfg(unix)]
     fn ask(&self, request: &[u8], wait: Duration) -> Result<Vec<u8>, KeyError> {
         use std::io::Write as _;
         let unreachable = |source| self.unreachable(&source, wait);
-        let mut agent = std::os::unix::net::UnixStream::connect(&self.socket).map_err(unreachable)?;
+        let mut agent =
+            std::os::unix::net::UnixStream::connect(&self.socket).map_err(unreachable)?;
         let deadline = std::time::Instant::now() + wait;
         agent.set_write_timeout(Some(wait)).map_err(unreachable)?;
         let mut message = Vec::with_capacity(request.len() + 4);
@@ -221,7 +247,11 @@ mod tests {
             client.read_exact(&mut request).unwrap();
             client.write_all(&answer).unwrap();
         });
-        let result = ask(&AgentKey { socket, public: key().public(), wait: WAIT });
+        let result = ask(&AgentKey {
+            socket,
+            public: key().public(),
+            wait: WAIT,
+        });
         agent.join().unwrap();
         result
     }
@@ -243,7 +273,12 @@ mod tests {
         let good = *key().sign(b"data").as_bytes();
         let mut bad = good;
         bad[3] ^= 1;
-        assert_eq!(asked(signature(KIND, &good), |key| key.sign(b"data")).unwrap().as_bytes(), &good);
+        assert_eq!(
+            asked(signature(KIND, &good), |key| key.sign(b"data"))
+                .unwrap()
+                .as_bytes(),
+            &good
+        );
         let garbled = [
             signature(KIND, &bad),
             signature(b"ssh-rsa", &good),
@@ -254,13 +289,22 @@ mod tests {
         ];
         for answer in garbled {
             let error = asked(answer.clone(), |key| key.sign(b"data")).unwrap_err();
-            assert!(matches!(error, KeyError::AgentAnswer { .. }), "{answer:?}: {error}");
+            assert!(
+                matches!(error, KeyError::AgentAnswer { .. }),
+                "{answer:?}: {error}"
+            );
         }
         for answer in [message(&[5]), message(&[])] {
-            assert!(matches!(asked(answer, |key| key.sign(b"data")), Err(KeyError::AgentRefused { .. })));
+            assert!(matches!(
+                asked(answer, |key| key.sign(b"data")),
+                Err(KeyError::AgentRefused { .. })
+            ));
         }
         for answer in [Vec::new(), vec![0, 0], vec![0, 0, 0, 9, SIGN_RESPONSE]] {
-            assert!(matches!(asked(answer, |key| key.sign(b"data")), Err(KeyError::NoAgent { .. })));
+            assert!(matches!(
+                asked(answer, |key| key.sign(b"data")),
+                Err(KeyError::NoAgent { .. })
+            ));
         }
     }
 
@@ -277,9 +321,18 @@ mod tests {
         };
         let (own, other) = (key().public(), SigningKey::from_seed(&[8; 32]).public());
         assert!(asked(list(&[other, own], 2), AgentKey::ready).is_ok());
-        assert!(matches!(asked(list(&[other], 1), AgentKey::ready), Err(KeyError::NotInAgent { .. })));
-        assert!(matches!(asked(list(&[], 0), AgentKey::ready), Err(KeyError::NotInAgent { .. })));
-        assert!(matches!(asked(list(&[other], 2), AgentKey::ready), Err(KeyError::AgentAnswer { .. })));
+        assert!(matches!(
+            asked(list(&[other], 1), AgentKey::ready),
+            Err(KeyError::NotInAgent { .. })
+        ));
+        assert!(matches!(
+            asked(list(&[], 0), AgentKey::ready),
+            Err(KeyError::NotInAgent { .. })
+        ));
+        assert!(matches!(
+            asked(list(&[other], 2), AgentKey::ready),
+            Err(KeyError::AgentAnswer { .. })
+        ));
         let nobody = AgentKey::open(Path::new("no socket here"), own, WAIT);
         assert!(matches!(nobody, Err(KeyError::NoAgent { .. })));
     }
@@ -292,7 +345,11 @@ mod tests {
         let listener = UnixListener::bind(&socket).unwrap();
         let wait = Duration::from_secs(1);
         for drips in [false, true] {
-            let key = AgentKey { socket: socket.clone(), public: key().public(), wait };
+            let key = AgentKey {
+                socket: socket.clone(),
+                public: key().public(),
+                wait,
+            };
             let begun = std::time::Instant::now();
             let asking = std::thread::spawn(move || (key.sign(b"data"), begun.elapsed()));
             let (mut client, _) = listener.accept().unwrap();
@@ -304,7 +361,10 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(50));
             }
             let (result, took) = asking.join().unwrap();
-            assert!(matches!(result, Err(KeyError::AgentSilent { waited_s: 1, .. })), "{drips}: {result:?}");
+            assert!(
+                matches!(result, Err(KeyError::AgentSilent { waited_s: 1, .. })),
+                "{drips}: {result:?}"
+            );
             assert!(took >= wait && took < wait * 3, "{drips}: {took:?}");
         }
     }

@@ -23,9 +23,15 @@ pub fn parse(text: &str, place: &str) -> Result<Vec<PublicKey>, KeyError> {
     let lines = text.split_inclusive('\n').enumerate();
     lines
         .map(|(at, line)| {
-            let key = line.strip_suffix('\n').and_then(|line| line.strip_prefix(&prefix)?.parse().ok());
+            let key = line
+                .strip_suffix('\n')
+                .and_then(|line| line.strip_prefix(&prefix)?.parse().ok());
             let actual = || line.chars().take(SHOWN_CHARS).collect();
-            key.ok_or_else(|| KeyError::AllowedSigners { place: place.to_owned(), line: at + 1, actual: actual() })
+            key.ok_or_else(|| KeyError::AllowedSigners {
+                place: place.to_owned(),
+                line: at + 1,
+                actual: actual(),
+            })
         })
         .collect()
 }
@@ -33,7 +39,10 @@ pub fn parse(text: &str, place: &str) -> Result<Vec<PublicKey>, KeyError> {
 /// Reads a file.
 pub fn load(path: &Path) -> Result<Vec<PublicKey>, KeyError> {
     let bytes = vault::read_public(path)?;
-    parse(&String::from_utf8_lossy(&bytes), &path.display().to_string())
+    parse(
+        &String::from_utf8_lossy(&bytes),
+        &path.display().to_string(),
+    )
 }
 
 /// Writes a file that must not exist yet, mode 0644. Durable on return.
@@ -47,7 +56,10 @@ mod tests {
 
     #[test]
     fn reads_only_what_it_writes() {
-        let keys = [PublicKey::from_bytes([1; 32]), PublicKey::from_bytes([2; 32])];
+        let keys = [
+            PublicKey::from_bytes([1; 32]),
+            PublicKey::from_bytes([2; 32]),
+        ];
         let text = render(&keys);
         assert_eq!(parse(&text, "t").unwrap(), keys);
         assert_eq!(parse("", "t").unwrap(), []);
@@ -61,7 +73,10 @@ mod tests {
             text.replace('\n', "\r\n"),
             text.replace("ed25519 ", "ed25519  "),
         ] {
-            assert!(matches!(parse(&wrong, "t"), Err(KeyError::AllowedSigners { .. })), "{wrong:?}");
+            assert!(
+                matches!(parse(&wrong, "t"), Err(KeyError::AllowedSigners { .. })),
+                "{wrong:?}"
+            );
         }
     }
 }

@@ -44,7 +44,10 @@ impl AuthKey {
     pub fn load(path: &Path) -> Result<Self, KeyError> {
         Self::load_with(path, &mut |place| {
             let reason = "none was asked for".to_owned();
-            Err(KeyError::NoPassphrase { place: place.to_owned(), reason })
+            Err(KeyError::NoPassphrase {
+                place: place.to_owned(),
+                reason,
+            })
         })
     }
 
@@ -56,7 +59,10 @@ impl AuthKey {
             return Self::from_file(&bytes, &place);
         }
         let passphrase = ask(&place)?;
-        Self::from_file(&sealed::open(&bytes, &passphrase, &place, FILE_BYTES)?, &place)
+        Self::from_file(
+            &sealed::open(&bytes, &passphrase, &place, FILE_BYTES)?,
+            &place,
+        )
     }
 
     /// Whether a key file has a passphrase.
@@ -68,7 +74,11 @@ impl AuthKey {
     ///
     /// The bytes of the old file may stay on the disk until they are overwritten.
     pub fn protect(&self, path: &Path, passphrase: &str, work: WorkFactor) -> Result<(), KeyError> {
-        vault::replace(path, &sealed::seal(&self.file_text()[..], passphrase, work)?, vault::PRIVATE_MODE)
+        vault::replace(
+            path,
+            &sealed::seal(&self.file_text()[..], passphrase, work)?,
+            vault::PRIVATE_MODE,
+        )
     }
 
     /// Replaces a key file by the same key without a passphrase, in one step. Durable on return.
@@ -82,7 +92,9 @@ impl AuthKey {
     }
 
     fn from_file(bytes: &[u8], place: &str) -> Result<Self, KeyError> {
-        let digits = bytes.strip_suffix(b"\n").ok_or_else(|| wrong(place, true, bytes.len()))?;
+        let digits = bytes
+            .strip_suffix(b"\n")
+            .ok_or_else(|| wrong(place, true, bytes.len()))?;
         Self::parse(digits, place, true)
     }
 
@@ -108,15 +120,18 @@ impl AuthKey {
     #[must_use = "an unchecked key opens nothing"]
     pub fn find_in(&self, known: &[Hash32]) -> Option<Hash32> {
         let presented = self.hash();
-        let found = known
-            .iter()
-            .fold(Choice::from(0), |found, hash| found | hash.as_bytes().as_slice().ct_eq(presented.as_bytes()));
+        let found = known.iter().fold(Choice::from(0), |found, hash| {
+            found | hash.as_bytes().as_slice().ct_eq(presented.as_bytes())
+        });
         bool::from(found).then_some(presented)
     }
 
     fn parse(digits: &[u8], place: &str, newline: bool) -> Result<Self, KeyError> {
         let wrong = || wrong(place, newline, digits.len() + usize::from(newline));
-        if !digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        if !digits
+            .iter()
+            .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        {
             return Err(wrong());
         }
         let mut key = AuthKey([0; 32]);
@@ -132,7 +147,11 @@ impl fmt::Debug for AuthKey {
 }
 
 fn wrong(place: &str, newline: bool, actual: usize) -> KeyError {
-    KeyError::AuthKey { place: place.to_owned(), newline, actual }
+    KeyError::AuthKey {
+        place: place.to_owned(),
+        newline,
+        actual,
+    }
 }
 
 #[cfg(test)]
@@ -156,7 +175,10 @@ mod tests {
         ] {
             let error = AuthKey::from_text(wrong, "test").unwrap_err().to_string();
             assert!(error.contains("64 lower-case"), "{error}");
-            assert!(wrong.is_empty() || !error.contains(wrong.trim()), "an error shows the key: {error}");
+            assert!(
+                wrong.is_empty() || !error.contains(wrong.trim()),
+                "an error shows the key: {error}"
+            );
         }
     }
 
@@ -178,7 +200,11 @@ mod tests {
         })
         .unwrap();
         assert_eq!(key.hash(), AuthKey::from_bytes([9; 32]).hash());
-        let failed = AuthKey::generate(&mut |_| Err(KeyError::Random { reason: "none".into() }));
+        let failed = AuthKey::generate(&mut |_| {
+            Err(KeyError::Random {
+                reason: "none".into(),
+            })
+        });
         assert!(failed.is_err());
     }
 }

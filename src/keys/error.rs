@@ -68,7 +68,9 @@ pub enum KeyError {
         actual: usize,
     },
     /// The vault file has a passphrase, and none was given.
-    #[error("{place} needs a passphrase: {reason}. Set $GENTLY_PASSPHRASE, or --passphrase-cmd CMD, or use a terminal")]
+    #[error(
+        "{place} needs a passphrase: {reason}. Set $GENTLY_PASSPHRASE, or --passphrase-cmd CMD, or use a terminal"
+    )]
     NoPassphrase {
         /// The file.
         place: String,
@@ -85,7 +87,9 @@ pub enum KeyError {
         place: String,
     },
     /// Not an age file with a passphrase, or a damaged one.
-    #[error("{place} can't be decrypted: {reason}; it is damaged, cut or not what gently wrote: use another copy")]
+    #[error(
+        "{place} can't be decrypted: {reason}; it is damaged, cut or not what gently wrote: use another copy"
+    )]
     Sealed {
         /// The file.
         place: String,
@@ -218,7 +222,11 @@ pub enum KeyError {
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-+:@".contains(&b)) {
+    if !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"/._-+:@".contains(&b))
+    {
         return text;
     }
     format!("'{}'", text.replace('\'', r"'\''"))

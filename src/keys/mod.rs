@@ -8,11 +8,11 @@
 //!   allowed_signers        0644   one line a key, as in the ledger (format, section 5)
 //! ```
 //!
-//! With `[keys] signer = "agent"` an SSH agent keeps the signing key ([`Signer`]), `signing.key` need not be
-//! there, and `signing.key.pub` says which key it is.
+//! With `[keys] signer = "agent"` an SSH agent keeps the signing key ([`Signer`]), `signing.key`
+//! need not be there, and `signing.key.pub` says which key it is.
 //!
-//! Files are made once and never overwritten (a passphrase put on or taken off replaces the file in one
-//! step); private ones are read only if nobody else can.
+//! Files are made once and never overwritten (a passphrase put on or taken off replaces the file in
+//! one step); private ones are read only if nobody else can.
 
 pub mod agent;
 pub mod allowed_signers;
@@ -47,5 +47,7 @@ pub type Random<'a> = &'a mut dyn FnMut(&mut [u8]) -> Result<(), KeyError>;
 
 /// The operating system's randomness.
 pub fn os_random(buffer: &mut [u8]) -> Result<(), KeyError> {
-    getrandom::fill(buffer).map_err(|e| KeyError::Random { reason: e.to_string() })
+    getrandom::fill(buffer).map_err(|e| KeyError::Random {
+        reason: e.to_string(),
+    })
 }

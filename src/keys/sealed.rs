@@ -33,7 +33,11 @@ fn secret(passphrase: &str) -> SecretString {
 }
 
 /// Wraps a writer: what is written to the result is encrypted; `finish` it, or the end is missing.
-pub fn sealing<W: Write>(to: W, passphrase: &str, work: WorkFactor) -> Result<age::stream::StreamWriter<W>, KeyError> {
+pub fn sealing<W: Write>(
+    to: W,
+    passphrase: &str,
+    work: WorkFactor,
+) -> Result<age::stream::StreamWriter<W>, KeyError> {
     let failed = |reason: String| KeyError::Seal { reason };
     let mut recipient = Recipient::new(secret(passphrase));
     recipient.set_work_factor(work.0);
@@ -43,34 +47,58 @@ pub fn sealing<W: Write>(to: W, passphrase: &str, work: WorkFactor) -> Result<ag
 }
 
 /// Unwraps a reader; every chunk is authenticated, and so is the end, once it was read.
-pub fn opening<R: Read>(from: R, passphrase: &str, place: &str) -> Result<age::stream::StreamReader<R>, KeyError> {
+pub fn opening<R: Read>(
+    from: R,
+    passphrase: &str,
+    place: &str,
+) -> Result<age::stream::StreamReader<R>, KeyError> {
     let mut identity = Identity::new(secret(passphrase));
     identity.set_max_work_factor(MAX_LOG_N);
     let decryptor = Decryptor::new(from).map_err(|e| fault(&e, place))?;
-    decryptor.decrypt(std::iter::once(&identity as &dyn age::Identity)).map_err(|e| fault(&e, place))
+    decryptor
+        .decrypt(std::iter::once(&identity as &dyn age::Identity))
+        .map_err(|e| fault(&e, place))
 }
 
 /// Encrypts a few bytes, armored.
 pub fn seal(bytes: &[u8], passphrase: &str, work: WorkFactor) -> Result<Vec<u8>, KeyError> {
-    let failed = |e: std::io::Error| KeyError::Seal { reason: e.to_string() };
-    let armored = age::armor::ArmoredWriter::wrap_output(Vec::new(), age::armor::Format::AsciiArmor).map_err(failed)?;
+    let failed = |e: std::io::Error| KeyError::Seal {
+        reason: e.to_string(),
+    };
+    let armored =
+        age::armor::ArmoredWriter::wrap_output(Vec::new(), age::armor::Format::AsciiArmor)
+            .map_err(failed)?;
     let mut writer = sealing(armored, passphrase, work)?;
     writer.write_all(bytes).map_err(failed)?;
-    writer.finish().and_then(age::armor::ArmoredWriter::finish).map_err(failed)
+    writer
+        .finish()
+        .and_then(age::armor::ArmoredWriter::finish)
+        .map_err(failed)
 }
 
 /// Decrypts what [`seal`] wrote; `limit` is the most that may come out.
-pub fn open(armored: &[u8], passphrase: &str, place: &str, limit: usize) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+pub fn open(
+    armored: &[u8],
+    passphrase: &str,
+    place: &str,
+    limit: usize,
+) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     let reader = opening(age::armor::ArmoredReader::new(armored), passphrase, place)?;
     let mut bytes = Zeroizing::new(Vec::with_capacity(limit.saturating_add(1)));
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     reader
         .take(most)
         .read_to_end(&mut bytes)
-        .map_err(|e| KeyError::Sealed { place: place.to_owned(), reason: e.to_string() })?;
+        .map_err(|e| KeyError::Sealed {
+            place: place.to_owned(),
+            reason: e.to_string(),
+        })?;
     if bytes.len() > limit {
         let reason = format!("more than {limit} bytes are in it");
-        return Err(KeyError::Sealed { place: place.to_owned(), reason });
+        return Err(KeyError::Sealed {
+            place: place.to_owned(),
+            reason,
+        });
     }
     Ok(bytes)
 }
@@ -78,11 +106,17 @@ pub fn open(armored: &[u8], passphrase: &str, place: &str, limit: usize) -> Resu
 fn fault(error: &DecryptError, place: &str) -> KeyError {
     let place = place.to_owned();
     match error {
-        DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed => KeyError::WrongPassphrase { place },
-        DecryptError::NoMatchingKeys => {
-            KeyError::Sealed { place, reason: "it is encrypted to a key, not with a passphrase".to_owned() }
+        DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed => {
+            KeyError::WrongPassphrase { place }
         }
-        other => KeyError::Sealed { place, reason: other.to_string() },
+        DecryptError::NoMatchingKeys => KeyError::Sealed {
+            place,
+            reason: "it is encrypted to a key, not with a passphrase".to_owned(),
+        },
+        other => KeyError::Sealed {
+            place,
+            reason: other.to_string(),
+        },
     }
 }
 
@@ -96,11 +130,23 @@ mod tests {
     fn opens_with_its_passphrase_and_with_no_other() {
         let sealed = seal(b"secret", "correct horse", FAST).unwrap();
         assert!(sealed.starts_with(ARMOR));
-        assert_eq!(&open(&sealed, "correct horse", "t", 64).unwrap()[..], b"secret");
+        assert_eq!(
+            &open(&sealed, "correct horse", "t", 64).unwrap()[..],
+            b"secret"
+        );
         for wrong in ["", "correct horse ", "Correct horse"] {
-            assert!(matches!(open(&sealed, wrong, "t", 64), Err(KeyError::WrongPassphrase { .. })), "{wrong}");
+            assert!(
+                matches!(
+                    open(&sealed, wrong, "t", 64),
+                    Err(KeyError::WrongPassphrase { .. })
+                ),
+                "{wrong}"
+            );
         }
-        assert!(matches!(open(&sealed, "correct horse", "t", 5), Err(KeyError::Sealed { .. })));
+        assert!(matches!(
+            open(&sealed, "correct horse", "t", 5),
+            Err(KeyError::Sealed { .. })
+        ));
     }
 
     #[test]

@@ -17,9 +17,12 @@ pub enum Signer {
 }
 
 impl Signer {
-    /// The agent's key of a public key file; `socket` is the value of `SSH_AUTH_SOCK`, `wait` what one signature may take.
+    /// The agent's key of a public key file; `socket` is the value of `SSH_AUTH_SOCK`, `wait` what
+    /// one signature may take.
     pub fn agent(public: &Path, socket: Option<&Path>, wait: Duration) -> Result<Self, KeyError> {
-        let socket = socket.ok_or(KeyError::NoSocket { variable: SOCKET_ENV })?;
+        let socket = socket.ok_or(KeyError::NoSocket {
+            variable: SOCKET_ENV,
+        })?;
         AgentKey::open(socket, read_public_key(public)?, wait).map(Signer::Agent)
     }
 
@@ -59,8 +62,13 @@ pub fn read_public_key(path: &Path) -> Result<PublicKey, KeyError> {
     let bytes = vault::read_public(path)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut words = text.lines().next().unwrap_or_default().split(' ');
-    let key = words.next().zip(words.next()).and_then(|(kind, key)| format!("{kind} {key}").parse().ok());
-    key.ok_or_else(|| KeyError::PublicKey { path: path.to_owned() })
+    let key = words
+        .next()
+        .zip(words.next())
+        .and_then(|(kind, key)| format!("{kind} {key}").parse().ok());
+    key.ok_or_else(|| KeyError::PublicKey {
+        path: path.to_owned(),
+    })
 }
 
 #[cfg(test)]

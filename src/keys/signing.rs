@@ -30,28 +30,40 @@ impl SigningKey {
     /// Reads an OpenSSH private key file; refuses one that others may read, or with a passphrase.
     pub fn load(path: &Path) -> Result<Self, KeyError> {
         let bytes = vault::read_private(path)?;
-        let wrong = |reason: String| KeyError::SigningKey { path: path.to_owned(), reason };
+        let wrong = |reason: String| KeyError::SigningKey {
+            path: path.to_owned(),
+            reason,
+        };
         let key = PrivateKey::from_openssh(&bytes[..]).map_err(|e| wrong(e.to_string()))?;
         match key.key_data() {
             KeypairData::Ed25519(pair) => Ok(Self::from_seed(pair.private.as_ref())),
-            KeypairData::Encrypted(_) => Err(KeyError::Encrypted { path: path.to_owned() }),
+            KeypairData::Encrypted(_) => Err(KeyError::Encrypted {
+                path: path.to_owned(),
+            }),
             _ => Err(wrong(format!("it is a key of kind {}", key.algorithm()))),
         }
     }
 
-    /// Writes the private file (mode 0600) and beside it the public one (`.pub`); neither may exist yet.
+    /// Writes the private file (mode 0600) and beside it the public one (`.pub`); neither may exist
+    /// yet.
     ///
     /// Durable on return.
     pub fn save_new(&self, path: &Path) -> Result<(), KeyError> {
         let mut key = PrivateKey::from(Ed25519Keypair::from_seed(self.0.as_bytes()));
         key.set_comment(PRINCIPAL);
-        let text = key.to_openssh(LineEnding::LF).expect("an unencrypted Ed25519 key is encoded in memory");
+        let text = key
+            .to_openssh(LineEnding::LF)
+            .expect("an unencrypted Ed25519 key is encoded in memory");
         let public = public_path(path);
         if public.exists() {
             return Err(KeyError::Exists { path: public });
         }
         vault::write_new(path, text.as_bytes(), vault::PRIVATE_MODE)?;
-        vault::write_new(&public, format!("{} {PRINCIPAL}\n", self.public()).as_bytes(), vault::PUBLIC_MODE)
+        vault::write_new(
+            &public,
+            format!("{} {PRINCIPAL}\n", self.public()).as_bytes(),
+            vault::PUBLIC_MODE,
+        )
     }
 
     /// Signs bytes as they are: for a commit, those of `record::signature::signed_data`.

@@ -24,7 +24,9 @@ pub fn create_dir(dir: &Path) -> Result<(), KeyError> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, DIR_MODE);
-    builder.create(dir).map_err(|e| exists_or_io("create", dir, e))?;
+    builder
+        .create(dir)
+        .map_err(|e| exists_or_io("create", dir, e))?;
     sync_dir_of(dir)
 }
 
@@ -42,13 +44,16 @@ pub(super) fn read_public(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     read(path, None)
 }
 
-/// Writes a file that must not exist yet, and syncs it and its directory; a failed write leaves none.
+/// Writes a file that must not exist yet, and syncs it and its directory; a failed write leaves
+/// none.
 pub(super) fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), KeyError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    let mut file = options.open(path).map_err(|e| exists_or_io("create", path, e))?;
+    let mut file = options
+        .open(path)
+        .map_err(|e| exists_or_io("create", path, e))?;
     if let Err(e) = file.write_all(bytes).and_then(|()| file.sync_all()) {
         // Half a key is worse than none: the next attempt would find it in its way.
         let _ = fs::remove_file(path);
@@ -72,7 +77,8 @@ pub(super) fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), KeyErr
     sync_dir_of(path)
 }
 
-/// Reads a small secret of a person's own: a regular file, mode 0600 or less; its directory is theirs.
+/// Reads a small secret of a person's own: a regular file, mode 0600 or less; its directory is
+/// theirs.
 pub fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     read(path, Some(PRIVATE_MODE))
 }
@@ -83,28 +89,44 @@ fn read(path: &Path, widest: Option<u32>) -> Result<Zeroizing<Vec<u8>>, KeyError
     let file = File::open(path).map_err(|e| io_error("open", path, e))?;
     let opened = file.metadata().map_err(|e| io_error("read", path, e))?;
     if !same_file(&named, &opened) {
-        return Err(KeyError::Replaced { path: path.to_owned() });
+        return Err(KeyError::Replaced {
+            path: path.to_owned(),
+        });
     }
     if let Some(widest) = widest {
         check_mode(path, &opened, widest)?;
     }
     // Reserved at once: growing would leave copies of the secret behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(usize::try_from(MAX_BYTES).unwrap_or(0) + 1));
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| io_error("read", path, e))?;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(
+        usize::try_from(MAX_BYTES).unwrap_or(0) + 1,
+    ));
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| io_error("read", path, e))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(KeyError::Large { path: path.to_owned(), limit: MAX_BYTES });
+        return Err(KeyError::Large {
+            path: path.to_owned(),
+            limit: MAX_BYTES,
+        });
     }
     Ok(bytes)
 }
 
 fn lstat(path: &Path) -> Result<Metadata, KeyError> {
     fs::symlink_metadata(path).map_err(|e| match e.kind() {
-        io::ErrorKind::NotFound => KeyError::Missing { path: path.to_owned() },
+        io::ErrorKind::NotFound => KeyError::Missing {
+            path: path.to_owned(),
+        },
         _ => io_error("look at", path, e),
     })
 }
 
-fn check_kind(path: &Path, found: &Metadata, expected: &'static str, right: bool) -> Result<(), KeyError> {
+fn check_kind(
+    path: &Path,
+    found: &Metadata,
+    expected: &'static str,
+    right: bool,
+) -> Result<(), KeyError> {
     if right {
         return Ok(());
     }
@@ -114,7 +136,11 @@ fn check_kind(path: &Path, found: &Metadata, expected: &'static str, right: bool
         kind if kind.is_file() => "a regular file",
         _ => "a pipe, socket or device",
     };
-    Err(KeyError::Kind { path: path.to_owned(), expected, actual })
+    Err(KeyError::Kind {
+        path: path.to_owned(),
+        expected,
+        actual,
+    })
 }
 
 #[cfg(unix)]
@@ -123,7 +149,11 @@ fn check_mode(path: &Path, found: &Metadata, widest: u32) -> Result<(), KeyError
     if actual & !widest == 0 {
         return Ok(());
     }
-    Err(KeyError::Mode { path: path.to_owned(), expected: widest, actual })
+    Err(KeyError::Mode {
+        path: path.to_owned(),
+        expected: widest,
+        actual,
+    })
 }
 
 #[cfg(not(unix))]
@@ -145,23 +175,33 @@ fn same_file(a: &Metadata, b: &Metadata) -> bool {
 pub(super) fn sync_dir_of(path: &Path) -> Result<(), KeyError> {
     let dir = parent(path);
     if cfg!(unix) {
-        File::open(dir).and_then(|d| d.sync_all()).map_err(|e| io_error("sync", dir, e))?;
+        File::open(dir)
+            .and_then(|d| d.sync_all())
+            .map_err(|e| io_error("sync", dir, e))?;
     }
     Ok(())
 }
 
 /// The directory of a path; that of a bare name is the current one.
 fn parent(path: &Path) -> &Path {
-    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|dir| !dir.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 fn exists_or_io(doing: &'static str, path: &Path, error: io::Error) -> KeyError {
     match error.kind() {
-        io::ErrorKind::AlreadyExists => KeyError::Exists { path: path.to_owned() },
+        io::ErrorKind::AlreadyExists => KeyError::Exists {
+            path: path.to_owned(),
+        },
         _ => io_error(doing, path, error),
     }
 }
 
 pub(super) fn io_error(doing: &'static str, path: &Path, source: io::Error) -> KeyError {
-    KeyError::Io { doing, path: path.to_owned(), source }
+    KeyError::Io {
+        doing,
+        path: path.to_owned(),
+        source,
+    }
 }

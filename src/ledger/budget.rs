@@ -1,8 +1,9 @@
-//! How much of a repository may be inflated, and kept in memory: what somebody's few bytes can make of work and room.
+//! How much of a repository may be inflated, and kept in memory: what somebody's few bytes can make
+//! of work and room.
 //!
-//! Objects are stored compressed, and as differences to others: some kilobytes can name thousands of objects of 64 MiB.
-//! An honest ledger is hashes and signatures, which do not compress, so what its objects are together is a small
-//! multiple of what is on the disk.
+//! Objects are stored compressed, and as differences to others: some kilobytes can name thousands
+//! of objects of 64 MiB. An honest ledger is hashes and signatures, which do not compress, so what
+//! its objects are together is a small multiple of what is on the disk.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,7 @@ use super::{Oid, folder};
 
 /// What may be inflated and kept, shared by all that read one repository.
 #[derive(Clone, Debug)]
-pub struct Budget(Arc<Spent>);
+pub struct ReadBudget(Arc<Spent>);
 
 #[derive(Debug)]
 struct Spent {
@@ -24,24 +25,30 @@ struct Spent {
     kept: AtomicU64,
     /// Looked up when it is first needed: a small ledger never asks.
     allowed: OnceLock<u64>,
-    refused: OnceLock<Refusal>,
+    refused: OnceLock<BudgetExceeded>,
 }
 
 /// What was too much: then nothing more is read, and nothing is judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("refused at {place}: {reason}")]
-pub struct Refusal {
+pub struct BudgetExceeded {
     /// The object, or the line, at which it was.
     pub place: String,
     /// What it would take, and what it may.
     pub reason: String,
 }
 
-impl Budget {
+impl ReadBudget {
     /// For a repository with these folders of objects.
     pub(super) fn new(objects: Vec<PathBuf>) -> Self {
         let (inflated, kept) = (AtomicU64::new(0), AtomicU64::new(0));
-        Budget(Arc::new(Spent { objects, inflated, kept, allowed: OnceLock::new(), refused: OnceLock::new() }))
+        ReadBudget(Arc::new(Spent {
+            objects,
+            inflated,
+            kept,
+            allowed: OnceLock::new(),
+            refused: OnceLock::new(),
+        }))
     }
 
     /// How many bytes of objects are on the disk.
@@ -50,18 +57,23 @@ impl Budget {
     }
 
     /// What was too much, if something was.
-    pub fn refused(&self) -> Option<&Refusal> {
+    pub fn refused(&self) -> Option<&BudgetExceeded> {
         self.0.refused.get()
     }
 
     /// Refuses when nothing more may be read.
     pub(super) fn check(&self) -> Result<(), ObjectFault> {
-        self.refused().map_or(Ok(()), |refusal| Err(ObjectFault::Refused(refusal.clone())))
+        self.refused()
+            .map_or(Ok(()), |refusal| Err(ObjectFault::Refused(refusal.clone())))
     }
 
     /// Takes what an object had.
     pub(super) fn spend(&self, id: &Oid, bytes: u64) -> Result<(), ObjectFault> {
-        let inflated = self.0.inflated.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        let inflated = self
+            .0
+            .inflated
+            .fetch_add(bytes, Ordering::Relaxed)
+            .saturating_add(bytes);
         if inflated <= limits::INFLATED || inflated <= self.allowed() {
             return Ok(());
         }
@@ -76,20 +88,32 @@ impl Budget {
 
     /// Takes what is kept in memory of something, beyond what an answer takes.
     pub fn keep(&self, place: impl FnOnce() -> String, bytes: u64) {
-        let kept = self.0.kept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        let kept = self
+            .0
+            .kept
+            .fetch_add(bytes, Ordering::Relaxed)
+            .saturating_add(bytes);
         if kept > limits::HELD {
             let most = limits::HELD >> 20;
-            self.refuse(place(), format!("checking it would keep more than {most} MiB in memory"));
+            self.refuse(
+                place(),
+                format!("checking it would keep more than {most} MiB in memory"),
+            );
         }
     }
 
     /// Says that nothing more is read; the first that says so is named.
     fn refuse(&self, place: String, reason: String) {
-        self.0.refused.get_or_init(|| Refusal { place, reason });
+        self.0
+            .refused
+            .get_or_init(|| BudgetExceeded { place, reason });
     }
 
     fn allowed(&self) -> u64 {
         let sum = || folder::bytes_of(&self.0.objects).saturating_mul(limits::PER_BYTE);
-        *self.0.allowed.get_or_init(|| limits::INFLATED.saturating_add(sum()))
+        *self
+            .0
+            .allowed
+            .get_or_init(|| limits::INFLATED.saturating_add(sum()))
     }
 }

@@ -88,7 +88,11 @@ pub enum LedgerError {
         name: String,
     },
     /// A ref is not where the caller last saw it.
-    #[error("{name} was not moved to {wanted}: expected at {}, actually at {}", at(expected), at(actual))]
+    #[error(
+        "{name} was not moved to {wanted}: expected at {}, actually at {}",
+        at(expected),
+        at(actual)
+    )]
     Moved {
         /// The ref.
         name: String,

@@ -1,8 +1,8 @@
 //! The folder of a repository, looked over before anything in it is opened (format, section 1).
 //!
-//! git's library opens what a name names, whatever that is: a pipe would be waited on for ever, a symlink followed to a
-//! file of the reader's. So each file of the object store is asked first what it is; the names of kinds come with the
-//! listing of a folder, and no file is touched for them.
+//! git's library opens what a name names, whatever that is: a pipe would be waited on for ever, a
+//! symlink followed to a file of the reader's. So each file of the object store is asked first what
+//! it is; the names of kinds come with the listing of a folder, and no file is touched for them.
 
 use std::fs::{self, DirEntry};
 use std::io;
@@ -19,8 +19,11 @@ pub(super) fn find(path: &Path) -> Result<PathBuf, String> {
     if path.symlink_metadata().is_err() {
         return Err("there is nothing at this path".to_owned());
     }
-    let there =
-        |dir: &PathBuf| ["objects", "refs", "HEAD"].iter().all(|part| dir.join(part).symlink_metadata().is_ok());
+    let there = |dir: &PathBuf| {
+        ["objects", "refs", "HEAD"]
+            .iter()
+            .all(|part| dir.join(part).symlink_metadata().is_ok())
+    };
     [path.to_owned(), path.join(".git")].into_iter().find(there).ok_or_else(|| {
         "there are no folders 'objects' and 'refs' beside a HEAD, here or in .git (of a linked worktree or a \
          submodule, give the repository's own folder)"
@@ -31,9 +34,15 @@ pub(super) fn find(path: &Path) -> Result<PathBuf, String> {
 /// The folders of objects, the lenders' behind the own; an error names what is not as git makes it.
 pub(super) fn objects_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
     for part in ["objects", "refs"] {
-        let found = dir.join(part).symlink_metadata().map_err(|e| format!("{part}: {e}"))?;
+        let found = dir
+            .join(part)
+            .symlink_metadata()
+            .map_err(|e| format!("{part}: {e}"))?;
         if !found.is_dir() {
-            return Err(format!("{part} is {}, not a folder: it is not followed", os::kind_of(found.file_type())));
+            return Err(format!(
+                "{part} is {}, not a folder: it is not followed",
+                os::kind_of(found.file_type())
+            ));
         }
     }
     os::open_regular(&dir.join("HEAD")).map_err(|e| format!("HEAD is {e}"))?;
@@ -54,7 +63,8 @@ pub(super) fn objects_of(dir: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// A file that is there and holds something, or is no file.
 fn is_there(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| !found.is_file() || found.len() > 0)
+    path.symlink_metadata()
+        .is_ok_and(|found| !found.is_file() || found.len() > 0)
 }
 
 /// Takes in a folder of objects, and those that it borrows from.
@@ -63,7 +73,10 @@ fn lenders(objects: &Path, depth: usize, all: &mut Vec<PathBuf>) -> Result<(), S
         return Ok(());
     }
     if depth > limits::BORROWED {
-        return Err(format!("objects are borrowed over more than {} repositories", limits::BORROWED));
+        return Err(format!(
+            "objects are borrowed over more than {} repositories",
+            limits::BORROWED
+        ));
     }
     look_over(objects)?;
     all.push(objects.to_owned());
@@ -72,7 +85,10 @@ fn lenders(objects: &Path, depth: usize, all: &mut Vec<PathBuf>) -> Result<(), S
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         text => text.map_err(|e| format!("{}: {e}", list.display()))?,
     };
-    for line in String::from_utf8_lossy(&text).lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+    for line in String::from_utf8_lossy(&text)
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
         lenders(&objects.join(line), depth + 1, all)?;
     }
     Ok(())
@@ -82,7 +98,9 @@ fn lenders(objects: &Path, depth: usize, all: &mut Vec<PathBuf>) -> Result<(), S
 fn look_over(objects: &Path) -> Result<(), String> {
     for entry in listing(objects)? {
         let path = entry.path();
-        let Ok(kind) = entry.file_type() else { continue };
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
         if !kind.is_dir() {
             only_file(&path, kind)?;
             continue;
@@ -112,7 +130,11 @@ fn only_file(path: &Path, kind: fs::FileType) -> Result<(), String> {
     if kind.is_file() {
         return Ok(());
     }
-    Err(format!("{} is {}, not a regular file: it is not followed", path.display(), os::kind_of(kind)))
+    Err(format!(
+        "{} is {}, not a regular file: it is not followed",
+        path.display(),
+        os::kind_of(kind)
+    ))
 }
 
 /// How many bytes of objects are on the disk; holes in files are none.

@@ -1,5 +1,5 @@
-//! The refs of a repository as they are spelled in its files: git's library reads past what follows an id, takes upper
-//! case for lower, follows links, and hides some; we do not.
+//! The refs of a repository as they are spelled in its files: git's library reads past what follows
+//! an id, takes upper case for lower, follows links, and hides some; we do not.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ const SHOWN: usize = 120;
 
 /// What a ref points at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum RefTarget {
     /// An object.
     Direct(Oid),
     /// Another ref; no ref of a ledger is symbolic.
@@ -33,19 +33,28 @@ pub struct Ref {
     /// The full name, such as `refs/heads/main`.
     pub name: String,
     /// What it points at.
-    pub target: Target,
+    pub target: RefTarget,
 }
 
 /// All refs under `refs/`, in order of their names; the reason when they can't be listed.
 pub(super) fn refs(repository: &Path) -> Result<Vec<Ref>, String> {
     let mut found = BTreeMap::new();
     loose(&repository.join("refs"), "refs", 0, &mut found)?;
-    // Behind the loose ones: what `git pack-refs` moves meanwhile is in there before its own file goes.
+    // Behind the loose ones: what `git pack-refs` moves meanwhile is in there before its own file
+    // goes.
     packed(&repository.join("packed-refs"), &mut found)?;
-    Ok(found.into_iter().map(|(name, target)| Ref { name, target }).collect())
+    Ok(found
+        .into_iter()
+        .map(|(name, target)| Ref { name, target })
+        .collect())
 }
 
-fn loose(folder: &Path, name: &str, depth: usize, found: &mut BTreeMap<String, Target>) -> Result<(), String> {
+fn loose(
+    folder: &Path,
+    name: &str,
+    depth: usize,
+    found: &mut BTreeMap<String, RefTarget>,
+) -> Result<(), String> {
     let entries = match fs::read_dir(folder) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(|e| format!("{}: {e}", folder.display()))?,
@@ -57,42 +66,59 @@ fn loose(folder: &Path, name: &str, depth: usize, found: &mut BTreeMap<String, T
             continue;
         }
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() && depth < DEPTH => loose(&entry.path(), &name, depth + 1, found)?,
+            Ok(kind) if kind.is_dir() && depth < DEPTH => {
+                loose(&entry.path(), &name, depth + 1, found)?
+            }
             Ok(kind) if kind.is_file() => match os::read_regular(&entry.path(), limits::REF_FILE) {
                 Ok(bytes) => _ = found.insert(name, target_of(&bytes)),
                 // It was packed, or deleted, since the folder was listed.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) => _ = found.insert(name, Target::Broken(e.to_string())),
+                Err(e) => _ = found.insert(name, RefTarget::Broken(e.to_string())),
             },
             Ok(kind) => {
-                let what = format!("{}, not a regular file: it is not followed", os::kind_of(kind));
-                found.insert(name, Target::Broken(what));
+                let what = format!(
+                    "{}, not a regular file: it is not followed",
+                    os::kind_of(kind)
+                );
+                found.insert(name, RefTarget::Broken(what));
             }
-            Err(e) => _ = found.insert(name, Target::Broken(e.to_string())),
+            Err(e) => _ = found.insert(name, RefTarget::Broken(e.to_string())),
         }
         at_most(found)?;
     }
     Ok(())
 }
 
-fn packed(path: &Path, found: &mut BTreeMap<String, Target>) -> Result<(), String> {
+fn packed(path: &Path, found: &mut BTreeMap<String, RefTarget>) -> Result<(), String> {
     let bytes = match os::read_regular(path, limits::PACKED_REFS) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         bytes => bytes.map_err(|e| format!("packed-refs: {e}"))?,
     };
     let mut lines = bytes.split(|byte| *byte == b'\n');
     for (number, line) in (1u64..).zip(lines.by_ref()) {
-        // The header; the object behind a tag, which says nothing of the ref; the end behind the last newline.
+        // The header; the object behind a tag, which says nothing of the ref; the end behind the
+        // last newline.
         if line.is_empty() || line.starts_with(b"#") || line.starts_with(b"^") {
             continue;
         }
         let spelled = String::from_utf8_lossy(line);
         let (name, target) = match spelled.split_once(' ') {
             Some((id, name)) if name.starts_with("refs/") => {
-                let broken = || Target::Broken(format!("another spelling in packed-refs: {}", shown(id.as_bytes())));
-                (name.to_owned(), id.parse().map_or_else(|_| broken(), Target::Direct))
+                let broken = || {
+                    RefTarget::Broken(format!(
+                        "another spelling in packed-refs: {}",
+                        shown(id.as_bytes())
+                    ))
+                };
+                (
+                    name.to_owned(),
+                    id.parse().map_or_else(|_| broken(), RefTarget::Direct),
+                )
             }
-            _ => (format!("packed-refs, line {number}"), Target::Broken(shown(line))),
+            _ => (
+                format!("packed-refs, line {number}"),
+                RefTarget::Broken(shown(line)),
+            ),
         };
         // A loose ref is newer than what was packed of it.
         found.entry(name).or_insert(target);
@@ -101,19 +127,27 @@ fn packed(path: &Path, found: &mut BTreeMap<String, Target>) -> Result<(), Strin
     Ok(())
 }
 
-fn at_most(found: &BTreeMap<String, Target>) -> Result<(), String> {
-    if found.len() > limits::REFS { Err(format!("there are more than {}", limits::REFS)) } else { Ok(()) }
+fn at_most(found: &BTreeMap<String, RefTarget>) -> Result<(), String> {
+    if found.len() > limits::REFS {
+        Err(format!("there are more than {}", limits::REFS))
+    } else {
+        Ok(())
+    }
 }
 
 /// Exactly what git writes into a ref's file.
-fn target_of(bytes: &[u8]) -> Target {
-    let text = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_suffix('\n'));
+fn target_of(bytes: &[u8]) -> RefTarget {
+    let text = std::str::from_utf8(bytes)
+        .ok()
+        .and_then(|text| text.strip_suffix('\n'));
     if let Some(id) = text.and_then(|text| text.parse().ok()) {
-        return Target::Direct(id);
+        return RefTarget::Direct(id);
     }
     match text.and_then(|text| text.strip_prefix("ref: ")) {
-        Some(to) if to.starts_with("refs/") && !to.contains(['\n', '\0']) => Target::Symbolic(to.to_owned()),
-        _ => Target::Broken(shown(bytes)),
+        Some(to) if to.starts_with("refs/") && !to.contains(['\n', '\0']) => {
+            RefTarget::Symbolic(to.to_owned())
+        }
+        _ => RefTarget::Broken(shown(bytes)),
     }
 }
 
@@ -134,12 +168,32 @@ mod tests {
     #[test]
     fn a_ref_is_read_as_it_is_spelled() {
         let id: Oid = ID.parse().unwrap();
-        assert_eq!(target_of(format!("{ID}\n").as_bytes()), Target::Direct(id));
-        assert_eq!(target_of(b"ref: refs/heads/main\n"), Target::Symbolic("refs/heads/main".to_owned()));
-        for wrong in ["", "\n", ID, &format!("{ID}\n\n"), &format!("{ID} x\n"), &format!("a{ID}\n"), "ref: x\n"] {
-            assert!(matches!(target_of(wrong.as_bytes()), Target::Broken(_)), "{wrong:?}");
+        assert_eq!(
+            target_of(format!("{ID}\n").as_bytes()),
+            RefTarget::Direct(id)
+        );
+        assert_eq!(
+            target_of(b"ref: refs/heads/main\n"),
+            RefTarget::Symbolic("refs/heads/main".to_owned())
+        );
+        for wrong in [
+            "",
+            "\n",
+            ID,
+            &format!("{ID}\n\n"),
+            &format!("{ID} x\n"),
+            &format!("a{ID}\n"),
+            "ref: x\n",
+        ] {
+            assert!(
+                matches!(target_of(wrong.as_bytes()), RefTarget::Broken(_)),
+                "{wrong:?}"
+            );
         }
-        assert!(matches!(target_of(format!("{}\n", "ABCDEF0123".repeat(4)).as_bytes()), Target::Broken(_)));
+        assert!(matches!(
+            target_of(format!("{}\n", "ABCDEF0123".repeat(4)).as_bytes()),
+            RefTarget::Broken(_)
+        ));
     }
 
     #[test]
@@ -152,14 +206,24 @@ mod tests {
         fs::write(heads.join("long"), vec![b'a'; 5000]).unwrap();
         std::os::unix::fs::symlink("main", heads.join("branch-1")).unwrap();
         std::os::unix::fs::symlink(&heads, dir.path().join("refs/notes")).unwrap();
-        assert!(std::process::Command::new("mkfifo").arg(heads.join("branch-2")).status().unwrap().success());
-        let packed =
-            format!("# pack-refs with: peeled\n{ID} refs/heads/branch-3\n^{ID}\n{ID} refs/heads/main\nAB refs/x\nx\n");
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(heads.join("branch-2"))
+                .status()
+                .unwrap()
+                .success()
+        );
+        let packed = format!(
+            "# pack-refs with: peeled\n{ID} refs/heads/branch-3\n^{ID}\n{ID} refs/heads/main\nAB refs/x\nx\n"
+        );
         fs::write(dir.path().join("packed-refs"), packed).unwrap();
-        let found: BTreeMap<String, Target> =
-            refs(dir.path()).unwrap().into_iter().map(|one| (one.name, one.target)).collect();
+        let found: BTreeMap<String, RefTarget> = refs(dir.path())
+            .unwrap()
+            .into_iter()
+            .map(|one| (one.name, one.target))
+            .collect();
         let broken = |name: &str, words: &str| match &found[name] {
-            Target::Broken(said) => assert!(said.contains(words), "{name}: {said}"),
+            RefTarget::Broken(said) => assert!(said.contains(words), "{name}: {said}"),
             other => panic!("{name}: {other:?}"),
         };
         broken("refs/heads/branch-1", "a symlink");
@@ -169,11 +233,19 @@ mod tests {
         broken("refs/x", "another spelling in packed-refs: 'AB'");
         broken("packed-refs, line 6", "'x'");
         for name in ["refs/heads/main", "refs/heads/branch-3"] {
-            assert_eq!(found[name], Target::Direct(ID.parse().unwrap()), "{name}");
+            assert_eq!(
+                found[name],
+                RefTarget::Direct(ID.parse().unwrap()),
+                "{name}"
+            );
         }
         assert_eq!(found.len(), 8);
         fs::remove_file(dir.path().join("packed-refs")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", dir.path().join("packed-refs")).unwrap();
-        assert!(refs(dir.path()).unwrap_err().contains("packed-refs: a symlink"));
+        assert!(
+            refs(dir.path())
+                .unwrap_err()
+                .contains("packed-refs: a symlink")
+        );
     }
 }

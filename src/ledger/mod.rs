@@ -21,20 +21,32 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use error::LedgerError;
-pub use notes::Notes;
+pub use notes::NoteMap;
 
 /// The only object format of a ledger (format, section 1): every host and tool reads SHA-1.
 pub(in crate::ledger) const OBJECT_FORMAT: gix::hash::Kind = gix::hash::Kind::Sha1;
 
-/// The name under which a file that can't be used is kept: `NAME.torn`, or with a number when that is taken.
+/// The name under which a file that can't be used is kept: `NAME.torn`, or with a number when that
+/// is taken.
 ///
 /// Nothing that was set aside earlier is replaced. The numbers end at 4,294,967,295.
 pub fn aside_of(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let numbered = |n: u32| if n == 0 { format!("{name}.torn") } else { format!("{name}.torn-{n}") };
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let numbered = |n: u32| {
+        if n == 0 {
+            format!("{name}.torn")
+        } else {
+            format!("{name}.torn-{n}")
+        }
+    };
     let free = (0..=u32::MAX).map(|n| path.with_file_name(numbered(n)));
     let mut free = free.filter(|to| std::fs::symlink_metadata(to).is_err());
-    free.next().unwrap_or_else(|| path.with_file_name(numbered(0)))
+    free.next()
+        .unwrap_or_else(|| path.with_file_name(numbered(0)))
 }
 
 /// A git object id: 20 bytes, spelled as 40 lower-case hexadecimal digits.
@@ -67,7 +79,10 @@ impl Oid {
     }
 
     pub(in crate::ledger) fn from_gix(id: &gix::oid) -> Self {
-        Oid(id.as_bytes().try_into().expect("the object format of a ledger is SHA-1, checked when it is opened"))
+        Oid(id
+            .as_bytes()
+            .try_into()
+            .expect("the object format of a ledger is SHA-1, checked when it is opened"))
     }
 }
 
@@ -89,7 +104,9 @@ impl FromStr for Oid {
     type Err = OidError;
 
     fn from_str(text: &str) -> Result<Self, OidError> {
-        let wrong = || OidError { actual: text.chars().take(80).collect() };
+        let wrong = || OidError {
+            actual: text.chars().take(80).collect(),
+        };
         if !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
             return Err(wrong());
         }
@@ -122,8 +139,18 @@ mod tests {
         let id: Oid = text.parse().unwrap();
         assert_eq!(id.to_string(), text);
         assert_eq!(serde_json::to_string(&id).unwrap(), format!("\"{text}\""));
-        assert_eq!(serde_json::from_str::<Oid>(&format!("\"{text}\"")).unwrap(), id);
-        for wrong in ["", "935f", &text.to_uppercase(), &format!("{text}0"), &format!(" {}", &text[1..]), &text[1..]] {
+        assert_eq!(
+            serde_json::from_str::<Oid>(&format!("\"{text}\"")).unwrap(),
+            id
+        );
+        for wrong in [
+            "",
+            "935f",
+            &text.to_uppercase(),
+            &format!("{text}0"),
+            &format!(" {}", &text[1..]),
+            &text[1..],
+        ] {
             assert!(wrong.parse::<Oid>().is_err(), "{wrong}");
         }
         assert!(Oid::from_bytes([1; 20]) < Oid::from_bytes([2; 20]));

@@ -3,14 +3,15 @@
 //! ```text
 //! refs/notes/ots → commit → tree   ab/ cdef…(38 digits)   one file a commit of main, mode 100644
 //! ```
-//! That is git's own layout with one level of folders, so `git notes --ref ots show COMMIT` reads it, and what stock
-//! git wrote is read here. A note's commit is unsigned (its content proves itself), has the author of the ledger, the
-//! time that is given, and the ref's former tip as its only parent. The same notes on the same tip at the same time
-//! give the same id.
+//! That is git's own layout with one level of folders, so `git notes --ref ots show COMMIT` reads
+//! it, and what stock git wrote is read here. A note's commit is unsigned (its content proves
+//! itself), has the author of the ledger, the time that is given, and the ref's former tip as its
+//! only parent. The same notes on the same tip at the same time give the same id.
 //!
-//! **Crash.** Objects are on the disk before the ref names them, and the ref's new file is on the disk before it takes
-//! the old one's place: after a power loss the ref is where it was or where it should be, never torn. The
-//! database knows nothing of notes; one that was lost is asked for again, or fetched from a copy.
+//! **Crash.** Objects are on the disk before the ref names them, and the ref's new file is on the
+//! disk before it takes the old one's place: after a power loss the ref is where it was or where it
+//! should be, never torn. The database knows nothing of notes; one that was lost is asked for
+//! again, or fetched from a copy.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +28,8 @@ use super::{LedgerError, Oid};
 use crate::record::limits;
 use crate::record::time::Seconds;
 
-/// Notes up to which a tree has one level of folders: of more, a folder would be larger than a tree may be.
+/// Notes up to which a tree has one level of folders: of more, a folder would be larger than a tree
+/// may be.
 const ONE_LEVEL: usize = 30_000;
 /// The message of a notes commit.
 const MESSAGE: &str = "notes\n";
@@ -35,11 +37,11 @@ const MESSAGE: &str = "notes\n";
 const LOCK_WAIT: Fail = Fail::AfterDurationWithBackoff(std::time::Duration::from_secs(1));
 
 /// The notes under one ref: each commit's id with the id of its note's content.
-pub type Notes = BTreeMap<Oid, Oid>;
+pub type NoteMap = BTreeMap<Oid, Oid>;
 
 /// A tree of notes, as far as it was read.
 struct NoteTree {
-    notes: Notes,
+    notes: NoteMap,
     entries: usize,
     most: usize,
 }
@@ -47,23 +49,31 @@ struct NoteTree {
 impl Repository {
     /// The notes that a notes commit holds; every object read is hashed again.
     ///
-    /// An entry that is no note (a file whose path is not 40 digits, or of another mode) is a fault of form.
-    pub fn notes(&self, tip: &Oid) -> Result<Notes, ObjectFault> {
+    /// An entry that is no note (a file whose path is not 40 digits, or of another mode) is a fault
+    /// of form.
+    pub fn notes(&self, tip: &Oid) -> Result<NoteMap, ObjectFault> {
         self.notes_within(tip, limits::NOTE_OBJECTS)
     }
 
-    /// The same, of at most so many; a tree that holds more, or has deeper folders, is a fault of form.
+    /// The same, of at most so many; a tree that holds more, or has deeper folders, is a fault of
+    /// form.
     ///
-    /// Folders may be one and the same object under many names, so the entries are counted and not the objects.
-    pub fn notes_within(&self, tip: &Oid, most: usize) -> Result<Notes, ObjectFault> {
+    /// Folders may be one and the same object under many names, so the entries are counted and not
+    /// the objects.
+    pub fn notes_within(&self, tip: &Oid, most: usize) -> Result<NoteMap, ObjectFault> {
         let (tree, _) = self.foreign_commit(tip)?;
-        let mut found = NoteTree { notes: Notes::new(), entries: 0, most };
+        let mut found = NoteTree {
+            notes: NoteMap::new(),
+            entries: 0,
+            most,
+        };
         self.notes_under(&tree, "", limits::NOTES_DEPTH, &mut found)?;
         Ok(found.notes)
     }
 
-    /// The notes as they stood at a time (seconds since the epoch): those of the newest first parent not after it.
-    pub fn notes_at(&self, tip: &Oid, time: u64) -> Result<Notes, ObjectFault> {
+    /// The notes as they stood at a time (seconds since the epoch): those of the newest first
+    /// parent not after it.
+    pub fn notes_at(&self, tip: &Oid, time: u64) -> Result<NoteMap, ObjectFault> {
         let mut next = Some(*tip);
         while let Some(id) = next {
             if committed_at(&self.commit_bytes(&id)?).is_some_and(|then| then <= time) {
@@ -71,10 +81,11 @@ impl Repository {
             }
             next = self.foreign_commit(&id)?.1.first().copied();
         }
-        Ok(Notes::new())
+        Ok(NoteMap::new())
     }
 
-    /// When the note of a commit first stood under a tip, in seconds since the epoch; none when it has none.
+    /// When the note of a commit first stood under a tip, in seconds since the epoch; none when it
+    /// has none.
     ///
     /// Notes only come, so each look leaves out half of the history.
     pub fn noted_since(&self, tip: &Oid, commit: &Oid) -> Result<Option<u64>, ObjectFault> {
@@ -87,8 +98,14 @@ impl Repository {
         let (mut from, mut end) = (0, newest_first.len());
         while from < end {
             let middle = from + (end - from) / 2;
-            let Some(id) = newest_first.get(middle) else { break };
-            if self.notes(id)?.contains_key(commit) { from = middle + 1 } else { end = middle }
+            let Some(id) = newest_first.get(middle) else {
+                break;
+            };
+            if self.notes(id)?.contains_key(commit) {
+                from = middle + 1
+            } else {
+                end = middle
+            }
         }
         match from.checked_sub(1).and_then(|at| newest_first.get(at)) {
             Some(first) => Ok(committed_at(&self.commit_bytes(first)?)),
@@ -101,7 +118,13 @@ impl Repository {
         Ok(committed_at(&self.commit_bytes(tip)?))
     }
 
-    fn notes_under(&self, tree: &Oid, above: &str, depth: usize, found: &mut NoteTree) -> Result<(), ObjectFault> {
+    fn notes_under(
+        &self,
+        tree: &Oid,
+        above: &str,
+        depth: usize,
+        found: &mut NoteTree,
+    ) -> Result<(), ObjectFault> {
         for entry in self.tree(tree)? {
             let path = format!("{above}{}", entry.name);
             if entry.mode == "40000" && depth > 0 && entry.name.len() == 2 {
@@ -130,9 +153,13 @@ impl Repository {
 
 impl Ledger {
     /// The notes under a ref of the ledger; none when there is no such ref.
-    pub fn notes(&self, reference: &str) -> Result<Notes, LedgerError> {
-        let Some(tip) = self.tip(reference)? else { return Ok(Notes::new()) };
-        self.reading()?.notes(&tip).map_err(|fault| self.note_fault(reference, &fault))
+    pub fn notes(&self, reference: &str) -> Result<NoteMap, LedgerError> {
+        let Some(tip) = self.tip(reference)? else {
+            return Ok(NoteMap::new());
+        };
+        self.reading()?
+            .notes(&tip)
+            .map_err(|fault| self.note_fault(reference, &fault))
     }
 
     /// The content of one commit's note; none when it has none.
@@ -147,18 +174,21 @@ impl Ledger {
         commits: impl IntoIterator<Item = Oid>,
     ) -> Result<BTreeMap<Oid, Vec<u8>>, LedgerError> {
         let (notes, repository) = (self.notes(reference)?, self.reading()?);
-        let known = commits.into_iter().filter_map(|commit| Some((commit, *notes.get(&commit)?)));
+        let known = commits
+            .into_iter()
+            .filter_map(|commit| Some((commit, *notes.get(&commit)?)));
         known
             .map(|(commit, blob)| repository.blob(&blob).map(|content| (commit, content)))
             .collect::<Result<_, _>>()
             .map_err(|fault| self.note_fault(reference, &fault))
     }
 
-    /// Writes notes (each replaces the one that its commit has) in one commit on top of the ref; durable on return.
+    /// Writes notes (each replaces the one that its commit has) in one commit on top of the ref;
+    /// durable on return.
     ///
-    /// The caller holds the home's writer lock, and names commits of `main` only. Returns the ref's new tip; none
-    /// when every note stands there already, and then nothing is written. The ref moves by compare-and-swap:
-    /// [`LedgerError::Moved`] when somebody else moved it meanwhile.
+    /// The caller holds the home's writer lock, and names commits of `main` only. Returns the ref's
+    /// new tip; none when every note stands there already, and then nothing is written. The ref
+    /// moves by compare-and-swap: [`LedgerError::Moved`] when somebody else moved it meanwhile.
     pub fn put_notes(
         &mut self,
         reference: &str,
@@ -197,14 +227,17 @@ impl Ledger {
     }
 
     /// Puts the folders of a notes tree, and the tree of them.
-    fn put_notes_tree(&mut self, notes: &Notes) -> Result<gix::ObjectId, LedgerError> {
+    fn put_notes_tree(&mut self, notes: &NoteMap) -> Result<gix::ObjectId, LedgerError> {
         let mut folders: BTreeMap<String, BTreeMap<String, objs::Tree>> = BTreeMap::new();
         for (commit, blob) in notes {
             let digits = commit.to_string();
             let (folder, rest) = digits.split_at(2);
             let (inner, name) = rest.split_at(if notes.len() > ONE_LEVEL { 2 } else { 0 });
             let entry = entry(EntryKind::Blob, name, blob.to_gix());
-            let inner = folders.entry(folder.to_owned()).or_default().entry(inner.to_owned());
+            let inner = folders
+                .entry(folder.to_owned())
+                .or_default()
+                .entry(inner.to_owned());
             inner.or_insert_with(objs::Tree::empty).entries.push(entry);
         }
         let mut root = objs::Tree::empty();
@@ -214,7 +247,9 @@ impl Ledger {
                 None => {
                     let mut folder = objs::Tree::empty();
                     for (name, tree) in inner {
-                        folder.entries.push(entry(EntryKind::Tree, name, self.put_tree(tree)?));
+                        folder
+                            .entries
+                            .push(entry(EntryKind::Tree, name, self.put_tree(tree)?));
                     }
                     self.put_tree(&folder)?
                 }
@@ -230,8 +265,14 @@ impl Ledger {
         Ok(id_of(Kind::Tree, &bytes))
     }
 
-    /// Moves a notes ref under git's lock; its new file is durable before it takes the old one's place.
-    fn move_note_ref(&mut self, reference: &str, from: Option<Oid>, to: Oid) -> Result<(), LedgerError> {
+    /// Moves a notes ref under git's lock; its new file is durable before it takes the old one's
+    /// place.
+    fn move_note_ref(
+        &mut self,
+        reference: &str,
+        from: Option<Oid>,
+        to: Oid,
+    ) -> Result<(), LedgerError> {
         let path = self.path().join(reference);
         let folder = path.parent().unwrap_or(self.path()).to_owned();
         fs::create_dir_all(&folder).map_err(|e| io_error("make", &folder, e))?;
@@ -251,8 +292,17 @@ impl Ledger {
         })?;
         self.refs.insert(reference.to_owned());
         let actual = self.tip(reference)?;
-        let moved = || LedgerError::Moved { name: reference.to_owned(), wanted: to, expected: from, actual };
-        if actual == Some(to) { Ok(()) } else { Err(moved()) }
+        let moved = || LedgerError::Moved {
+            name: reference.to_owned(),
+            wanted: to,
+            expected: from,
+            actual,
+        };
+        if actual == Some(to) {
+            Ok(())
+        } else {
+            Err(moved())
+        }
     }
 
     fn reading(&self) -> Result<Repository, LedgerError> {
@@ -260,17 +310,28 @@ impl Ledger {
     }
 
     fn note_fault(&self, reference: &str, fault: &ObjectFault) -> LedgerError {
-        git("read the notes", self.path(), &format!("{reference}: {}, not {}", fault.actual(), fault.expected()))
+        git(
+            "read the notes",
+            self.path(),
+            &format!("{reference}: {}, not {}", fault.actual(), fault.expected()),
+        )
     }
 }
 
 /// The committer's time of a commit, whoever wrote it.
 fn committed_at(commit: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(commit);
-    let line = text.lines().take_while(|line| !line.is_empty()).find(|line| line.starts_with("committer "))?;
+    let line = text
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .find(|line| line.starts_with("committer "))?;
     line.rsplit(' ').nth(1)?.parse().ok()
 }
 
 fn entry(kind: EntryKind, name: &str, oid: gix::ObjectId) -> objs::tree::Entry {
-    objs::tree::Entry { mode: kind.into(), filename: BString::from(name), oid }
+    objs::tree::Entry {
+        mode: kind.into(),
+        filename: BString::from(name),
+        oid,
+    }
 }

@@ -12,7 +12,7 @@
 //! ```
 
 use super::Oid;
-use super::budget::Refusal;
+use super::budget::BudgetExceeded;
 use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME};
 use crate::record::limits;
 use crate::record::signature::{PublicKey, Signature, parse_armor, signed_data};
@@ -34,7 +34,7 @@ pub enum ObjectFault {
     },
     /// So much was read before that nothing more is.
     #[error("not read: {0}")]
-    Refused(Refusal),
+    Refused(BudgetExceeded),
     /// Its file, or the pack around it, can't be read.
     #[error("unreadable: {reason}")]
     Unreadable {
@@ -156,7 +156,11 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn wrong(&self, part: &'static str, expected: impl Into<String>) -> ObjectFault {
         let actual = self.rest.chars().take(80).collect::<String>();
-        ObjectFault::Form { part, expected: expected.into(), actual: format!("'{}'", actual.escape_debug()) }
+        ObjectFault::Form {
+            part,
+            expected: expected.into(),
+            actual: format!("'{}'", actual.escape_debug()),
+        }
     }
 
     fn line(&mut self, part: &'static str, start: &str) -> Result<&'a str, ObjectFault> {
@@ -172,7 +176,9 @@ impl<'a> Reader<'a> {
     fn id_line(&mut self, start: &'static str) -> Result<Oid, ObjectFault> {
         let before = self.rest;
         let text = self.line(start.trim_end(), start)?;
-        text.parse().map_err(|_| Reader { rest: before }.wrong(start.trim_end(), "40 lower-case hexadecimal digits"))
+        text.parse().map_err(|_| {
+            Reader { rest: before }.wrong(start.trim_end(), "40 lower-case hexadecimal digits")
+        })
     }
 
     fn parents(&mut self) -> Result<Vec<Oid>, ObjectFault> {
@@ -188,12 +194,24 @@ impl<'a> Reader<'a> {
 
     fn person(&mut self, role: &'static str) -> Result<Seconds, ObjectFault> {
         let before = self.rest;
-        let wrong =
-            || Reader { rest: before }.wrong(role, format!("{role} {AUTHOR_NAME} <{AUTHOR_EMAIL}> SECONDS +0000"));
+        let wrong = || {
+            Reader { rest: before }.wrong(
+                role,
+                format!("{role} {AUTHOR_NAME} <{AUTHOR_EMAIL}> SECONDS +0000"),
+            )
+        };
         let text = self.line(role, &format!("{role} {AUTHOR_NAME} <{AUTHOR_EMAIL}> "))?;
         let number = text.strip_suffix(" +0000").ok_or_else(wrong)?;
-        let time = number.parse().ok().and_then(|n| Seconds::new(n).ok()).ok_or_else(wrong)?;
-        if time.get().to_string() == number { Ok(time) } else { Err(wrong()) }
+        let time = number
+            .parse()
+            .ok()
+            .and_then(|n| Seconds::new(n).ok())
+            .ok_or_else(wrong)?;
+        if time.get().to_string() == number {
+            Ok(time)
+        } else {
+            Err(wrong())
+        }
     }
 
     fn signature(&mut self) -> Result<(PublicKey, Signature), ObjectFault> {
@@ -231,19 +249,36 @@ pub(super) fn parse_commit(bytes: &[u8]) -> Result<Commit, ObjectFault> {
     let headers = text.strip_suffix(reader.rest).unwrap_or_default();
     let (key, signature) = reader.signature()?;
     let payload = [headers.as_bytes(), reader.rest.as_bytes()].concat();
-    reader.line("end of headers", "")?.is_empty().then_some(()).ok_or_else(|| ObjectFault::Form {
-        part: "end of headers",
-        expected: "an empty line after gpgsig".to_owned(),
-        actual: "another header".to_owned(),
-    })?;
-    Ok(Commit { tree, parents, time, key, signature, payload, message: reader.rest.to_owned() })
+    reader
+        .line("end of headers", "")?
+        .is_empty()
+        .then_some(())
+        .ok_or_else(|| ObjectFault::Form {
+            part: "end of headers",
+            expected: "an empty line after gpgsig".to_owned(),
+            actual: "another header".to_owned(),
+        })?;
+    Ok(Commit {
+        tree,
+        parents,
+        time,
+        key,
+        signature,
+        payload,
+        message: reader.rest.to_owned(),
+    })
 }
 
 pub(super) fn parse_misspelt(bytes: &[u8]) -> Result<Misspelt, ObjectFault> {
     let (tree, parents) = parse_foreign(bytes)?;
     let text = String::from_utf8_lossy(bytes);
     let (headers, message) = text.split_once("\n\n").unwrap_or((&text, ""));
-    Ok(Misspelt { tree, parents, message: message.to_owned(), has_signature: headers.contains("\ngpgsig ") })
+    Ok(Misspelt {
+        tree,
+        parents,
+        message: message.to_owned(),
+        has_signature: headers.contains("\ngpgsig "),
+    })
 }
 
 pub(super) fn parse_tree(bytes: &[u8]) -> Result<Vec<TreeEntry>, ObjectFault> {
@@ -263,12 +298,16 @@ pub(super) fn parse_tree(bytes: &[u8]) -> Result<Vec<TreeEntry>, ObjectFault> {
     Ok(entries)
 }
 
-/// The objects of a tree that is spelled so: each of these names with mode 100644, and nothing else.
+/// The objects of a tree that is spelled so: each of these names with mode 100644, and nothing
+/// else.
 pub(super) fn parse_files<const N: usize>(bytes: &[u8], names: &[&str; N]) -> Option<[Oid; N]> {
     let mut ids = [Oid::from_bytes([0; 20]); N];
     let mut rest = bytes;
     for (place, name) in ids.iter_mut().zip(names) {
-        let after = rest.strip_prefix(b"100644 ")?.strip_prefix(name.as_bytes())?.strip_prefix(b"\0")?;
+        let after = rest
+            .strip_prefix(b"100644 ")?
+            .strip_prefix(name.as_bytes())?
+            .strip_prefix(b"\0")?;
         let (id, left) = after.split_first_chunk::<20>()?;
         (*place, rest) = (Oid::from_bytes(*id), left);
     }
@@ -280,7 +319,14 @@ fn next_entry(bytes: &[u8]) -> Option<(TreeEntry, &[u8])> {
     let (head, rest) = bytes.split_at_checked(zero)?;
     let (mode, name) = std::str::from_utf8(head).ok()?.split_once(' ')?;
     let (id, rest) = rest.strip_prefix(&[0])?.split_first_chunk::<20>()?;
-    Some((TreeEntry { mode: mode.to_owned(), name: name.to_owned(), id: Oid::from_bytes(*id) }, rest))
+    Some((
+        TreeEntry {
+            mode: mode.to_owned(),
+            name: name.to_owned(),
+            id: Oid::from_bytes(*id),
+        },
+        rest,
+    ))
 }
 
 /// Tree and parents of a commit that is not ours.
@@ -300,7 +346,8 @@ mod tests {
     fn signed(headers: &str, message: &str) -> String {
         let key = SigningKey::from_bytes(&[0x11; 32]);
         let payload = format!("{headers}\n{message}");
-        let signature = Signature::from_bytes(key.sign(&signed_data(payload.as_bytes())).to_bytes());
+        let signature =
+            Signature::from_bytes(key.sign(&signed_data(payload.as_bytes())).to_bytes());
         let public = PublicKey::from_bytes(key.verifying_key().to_bytes());
         let armor = armor(&public, &signature).replace('\n', "\n ");
         format!("{headers}gpgsig {armor}\n\n{message}")
@@ -316,7 +363,10 @@ mod tests {
         let text = signed(HEADERS, "genesis\n\nRecord: x\n");
         let commit = parse_commit(text.as_bytes()).unwrap();
         assert_eq!(commit.message, "genesis\n\nRecord: x\n");
-        assert_eq!(commit.payload, format!("{HEADERS}\ngenesis\n\nRecord: x\n").as_bytes());
+        assert_eq!(
+            commit.payload,
+            format!("{HEADERS}\ngenesis\n\nRecord: x\n").as_bytes()
+        );
         assert_eq!(commit.time.get(), 1_707_113_642);
         assert_eq!(commit.parents.len(), 1);
         assert!(commit.is_signed_by(&commit.key));
@@ -326,7 +376,10 @@ mod tests {
             ("parent 8", "parent 8 "),
             ("author gently", "author Gently"),
             ("1707113642 +0000\ngpgsig", "1707113643 +0000\ngpgsig"),
-            ("1707113642 +0000\ncommitter", "01707113642 +0000\ncommitter"),
+            (
+                "1707113642 +0000\ncommitter",
+                "01707113642 +0000\ncommitter",
+            ),
             ("+0000\ncommitter", "+0100\ncommitter"),
             ("gpgsig", "gpgsig2"),
             ("gpgsig ", "encoding UTF-8\ngpgsig "),
@@ -347,7 +400,8 @@ mod tests {
             for flip in [0x01, 0x80] {
                 let mut changed = text.clone();
                 changed[at] ^= flip;
-                let holds = parse_commit(&changed).is_ok_and(|commit| commit.is_signed_by(&commit.key));
+                let holds =
+                    parse_commit(&changed).is_ok_and(|commit| commit.is_signed_by(&commit.key));
                 assert!(!holds, "byte {at} ^ {flip}");
             }
         }
@@ -355,20 +409,40 @@ mod tests {
 
     #[test]
     fn a_tree_is_read_to_its_last_byte() {
-        let entry = |mode: &str, name: &str| [mode.as_bytes(), b" ", name.as_bytes(), b"\0", &[7; 20]].concat();
+        let entry = |mode: &str, name: &str| {
+            [mode.as_bytes(), b" ", name.as_bytes(), b"\0", &[7; 20]].concat()
+        };
         let bytes = [entry("100644", "a"), entry("100755", "b c")].concat();
         let entries = parse_tree(&bytes).unwrap();
         assert_eq!(entries.len(), 2);
-        assert_eq!((entries[1].mode.as_str(), entries[1].name.as_str()), ("100755", "b c"));
+        assert_eq!(
+            (entries[1].mode.as_str(), entries[1].name.as_str()),
+            ("100755", "b c")
+        );
         assert_eq!(parse_tree(b""), Ok(Vec::new()));
         for cut in (1..bytes.len()).filter(|cut| *cut != 29) {
             assert!(parse_tree(&bytes[..cut]).is_err(), "{cut}");
         }
         // Exactly these files, or none of it.
         let plain = [entry("100644", "a"), entry("100644", "b")].concat();
-        assert_eq!(parse_files(&plain, &["a", "b"]), Some([Oid::from_bytes([7; 20]); 2]));
-        assert_eq!((parse_files(&plain, &["a"]), parse_files(&plain, &["b", "a"])), (None, None));
-        assert_eq!((parse_files(&plain, &["a", "b", "c"]), parse_files(&bytes, &["a", "b c"])), (None, None));
+        assert_eq!(
+            parse_files(&plain, &["a", "b"]),
+            Some([Oid::from_bytes([7; 20]); 2])
+        );
+        assert_eq!(
+            (
+                parse_files(&plain, &["a"]),
+                parse_files(&plain, &["b", "a"])
+            ),
+            (None, None)
+        );
+        assert_eq!(
+            (
+                parse_files(&plain, &["a", "b", "c"]),
+                parse_files(&bytes, &["a", "b c"])
+            ),
+            (None, None)
+        );
         for at in (0..plain.len()).filter(|at| !(9..29).contains(at) && !(38..58).contains(at)) {
             let mut changed = plain.clone();
             changed[at] ^= 1;

@@ -1,8 +1,8 @@
 //! Packs: a batch of objects becomes one pack, and small packs are merged into larger ones.
 //!
 //! Loose, one recorded turn would be seven files, each to be synced by itself; as a pack it is two.
-//! Packs are merged as in `git repack --geometric`, in process: what is merged is in its new place, and
-//! durable, before the old packs go, so a reader never sees a gap.
+//! Packs are merged as in `git repack --geometric`, in process: what is merged is in its new place,
+//! and durable, before the old packs go, so a reader never sees a gap.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -24,8 +24,8 @@ use super::{LedgerError, OBJECT_FORMAT};
 
 /// With more packs than this, the small ones are merged; every look-up asks each pack.
 ///
-/// Seldom, and many at once: a merge is the only moment at which a pack goes that a reader may have listed
-/// and not opened. With the one that a merge makes there are never more than 20.
+/// Seldom, and many at once: a merge is the only moment at which a pack goes that a reader may have
+/// listed and not opened. With the one that a merge makes there are never more than 20.
 const MAX_PACKS: usize = 18;
 /// Objects of a merge that are handed on together.
 const MERGE_CHUNK: usize = 512;
@@ -61,7 +61,8 @@ impl Batch {
 }
 
 impl Ledger {
-    /// Writes the batch as one pack with its index. Readable on return, durable after [`Ledger::sync`].
+    /// Writes the batch as one pack with its index. Readable on return, durable after
+    /// [`Ledger::sync`].
     pub fn write_objects(&mut self) -> Result<(), LedgerError> {
         if self.batch.objects.is_empty() {
             return Ok(());
@@ -70,7 +71,11 @@ impl Ledger {
         fs::create_dir_all(&folder).map_err(|e| io_error("make", &folder, e))?;
         let failed = |e: gix::Error| git("write a pack", &folder, &e);
         let mut packer = Packer::new();
-        let entries = self.batch.objects.iter().map(|(id, kind, data)| packer.entry(*id, *kind, data));
+        let entries = self
+            .batch
+            .objects
+            .iter()
+            .map(|(id, kind, data)| packer.entry(*id, *kind, data));
         let entries = entries.collect::<PackResult<Vec<_>>>().map_err(failed)?;
         let count = u32::try_from(entries.len()).expect("a batch is far smaller than 2^32 objects");
         let mut bytes = Vec::new();
@@ -78,7 +83,8 @@ impl Ledger {
         let written = index(&mut &bytes[..], &folder).map_err(failed)?;
         self.paths.extend(written);
         self.paths.insert(folder);
-        self.written.extend(self.batch.objects.iter().map(|(id, ..)| *id));
+        self.written
+            .extend(self.batch.objects.iter().map(|(id, ..)| *id));
         let batch = std::mem::take(&mut self.batch);
         self.unseen = batch.objects.last().map(|(id, ..)| *id);
         if self.searches {
@@ -107,11 +113,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// Renames packs that a power loss tore, so that their objects are written anew from the database.
+    /// Renames packs that a power loss tore, so that their objects are written anew from the
+    /// database.
     ///
-    /// For recovery, before anything is put: a pack counts as torn when its length, its trailer and its index
-    /// do not fit together, when one of the two files is missing, or when its checksum is not that of its
-    /// bytes. Returns what was set aside.
+    /// For recovery, before anything is put: a pack counts as torn when its length, its trailer and
+    /// its index do not fit together, when one of the two files is missing, or when its checksum is
+    /// not that of its bytes. Returns what was set aside.
     pub fn set_aside_torn_packs(&mut self) -> Result<Vec<PathBuf>, LedgerError> {
         let mut aside = Vec::new();
         for part in self.torn_packs()? {
@@ -133,7 +140,11 @@ impl Ledger {
     pub fn torn_packs(&self) -> Result<Vec<PathBuf>, LedgerError> {
         let mut torn = Vec::new();
         let folder = self.pack_dir();
-        let found = if folder.exists() { entries_of(&folder)? } else { Vec::new() };
+        let found = if folder.exists() {
+            entries_of(&folder)?
+        } else {
+            Vec::new()
+        };
         for path in found {
             let (index, data) = (path.with_extension("idx"), path.with_extension("pack"));
             let is_torn = match path.extension().and_then(|e| e.to_str()) {
@@ -153,7 +164,8 @@ impl Ledger {
     }
 }
 
-/// Makes pack entries with one compressor: to set one up for each small object costs as much as compressing it.
+/// Makes pack entries with one compressor: to set one up for each small object costs as much as
+/// compressing it.
 struct Packer(Compress);
 
 impl Packer {
@@ -167,10 +179,19 @@ impl Packer {
         let mut out = vec![0; data.len() + data.len() / 1000 + STREAM_OVERHEAD];
         match self.0.compress(data, &mut out, FlushCompress::Finish)? {
             Status::StreamEnd => {}
-            other => return Err(gix::error::Error::from_error(io::Error::other(format!("{other:?}")))),
+            other => {
+                return Err(gix::error::Error::from_error(io::Error::other(format!(
+                    "{other:?}"
+                ))));
+            }
         }
         out.truncate(usize::try_from(self.0.total_out()).unwrap_or(usize::MAX));
-        Ok(Entry { id, kind: output::entry::Kind::Base(kind), decompressed_size: data.len(), compressed_data: out })
+        Ok(Entry {
+            id,
+            kind: output::entry::Kind::Base(kind),
+            decompressed_size: data.len(),
+            compressed_data: out,
+        })
     }
 }
 
@@ -188,14 +209,29 @@ fn stream(
 fn index(bytes: &mut dyn io::BufRead, folder: &Path) -> PackResult<Vec<PathBuf>> {
     let never = AtomicBool::new(false);
     let base = None::<gix::objs::find::Never>;
-    let options = gix_pack::bundle::write::Options { thread_limit: Some(1), ..Default::default() };
-    let outcome =
-        gix_pack::Bundle::write_to_directory(bytes, Some(folder), &mut Discard, &never, base, OBJECT_FORMAT, options)?;
+    let options = gix_pack::bundle::write::Options {
+        thread_limit: Some(1),
+        ..Default::default()
+    };
+    let outcome = gix_pack::Bundle::write_to_directory(
+        bytes,
+        Some(folder),
+        &mut Discard,
+        &never,
+        base,
+        OBJECT_FORMAT,
+        options,
+    )?;
     if let Some(keep) = outcome.keep_path {
-        // It guards against a collector that runs before refs move; the writer's lock does that here.
+        // It guards against a collector that runs before refs move; the writer's lock does that
+        // here.
         let _ = fs::remove_file(keep);
     }
-    Ok(outcome.data_path.into_iter().chain(outcome.index_path).collect())
+    Ok(outcome
+        .data_path
+        .into_iter()
+        .chain(outcome.index_path)
+        .collect())
 }
 
 /// A pack on disk.
@@ -206,7 +242,11 @@ struct Pack {
 }
 
 fn entries_of(folder: &Path) -> Result<Vec<PathBuf>, LedgerError> {
-    let read = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
+    let read = || {
+        fs::read_dir(folder)?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<io::Result<Vec<_>>>()
+    };
     read().map_err(|e| io_error("read", folder, e))
 }
 
@@ -214,7 +254,10 @@ fn packs(folder: &Path) -> Result<Vec<Pack>, LedgerError> {
     let mut found = Vec::new();
     for index in entries_of(folder)? {
         let data = index.with_extension("pack");
-        if index.extension().is_some_and(|e| e == "idx") && data.exists() && !index.with_extension("keep").exists() {
+        if index.extension().is_some_and(|e| e == "idx")
+            && data.exists()
+            && !index.with_extension("keep").exists()
+        {
             let count = object_count(&data).map_err(|e| io_error("read", &data, e))?;
             found.push(Pack { data, index, count });
         }
@@ -230,7 +273,8 @@ fn object_count(data: &Path) -> io::Result<u32> {
     Ok(u32::from_be_bytes([a, b, c, d]))
 }
 
-/// How many of the smallest packs are merged, so that each that stays is at least twice all smaller ones.
+/// How many of the smallest packs are merged, so that each that stays is at least twice all smaller
+/// ones.
 fn geometric_split(counts: &[u64]) -> usize {
     let mut split = counts.len().min(2);
     let mut before = 0;
@@ -246,10 +290,15 @@ fn geometric_split(counts: &[u64]) -> usize {
 /// Writes one pack with the objects of several; entries are copied as they are compressed.
 fn merge(packs: &[Pack], folder: &Path) -> Result<(), LedgerError> {
     let failed = |e: gix::Error| git("merge packs", folder, &e);
-    let bundles = packs.iter().map(|pack| gix_pack::Bundle::at(&pack.index, OBJECT_FORMAT));
+    let bundles = packs
+        .iter()
+        .map(|pack| gix_pack::Bundle::at(&pack.index, OBJECT_FORMAT));
     let bundles = bundles.collect::<PackResult<Vec<_>>>().map_err(failed)?;
-    let kept =
-        |(number, id): (usize, &gix::oid)| bundles[..number].iter().all(|earlier| earlier.index.lookup(id).is_none());
+    let kept = |(number, id): (usize, &gix::oid)| {
+        bundles[..number]
+            .iter()
+            .all(|earlier| earlier.index.lookup(id).is_none())
+    };
     let ids = |number: usize| (0..bundles[number].index.num_objects()).map(move |at| (number, at));
     let count = (0..bundles.len())
         .flat_map(ids)
@@ -262,17 +311,27 @@ fn merge(packs: &[Pack], folder: &Path) -> Result<(), LedgerError> {
     })?;
     let temporary = folder.join("tmp_pack_merge");
     let file = File::create(&temporary).map_err(|e| io_error("create", &temporary, e))?;
-    let written = bundles.iter().enumerate().flat_map(|(number, bundle)| chunks(bundle, move |id| kept((number, id))));
+    let written = bundles
+        .iter()
+        .enumerate()
+        .flat_map(|(number, bundle)| chunks(bundle, move |id| kept((number, id))));
     let mut out = BufWriter::new(file);
-    let made = stream(written, count, &mut out).map_err(failed).and_then(|()| {
-        let mut file = out.into_inner().map_err(|e| io_error("write", &temporary, e.into_error()))?;
-        file.seek(SeekFrom::Start(0)).map_err(|e| io_error("read", &temporary, e))?;
-        let file = File::open(&temporary).map_err(|e| io_error("read", &temporary, e))?;
-        index(&mut BufReader::new(file), folder).map_err(failed)
-    });
+    let made = stream(written, count, &mut out)
+        .map_err(failed)
+        .and_then(|()| {
+            let mut file = out
+                .into_inner()
+                .map_err(|e| io_error("write", &temporary, e.into_error()))?;
+            file.seek(SeekFrom::Start(0))
+                .map_err(|e| io_error("read", &temporary, e))?;
+            let file = File::open(&temporary).map_err(|e| io_error("read", &temporary, e))?;
+            index(&mut BufReader::new(file), folder).map_err(failed)
+        });
     let _ = fs::remove_file(&temporary);
     for path in made?.iter().map(PathBuf::as_path).chain([folder]) {
-        File::open(path).and_then(|f| f.sync_all()).map_err(|e| io_error("sync", path, e))?;
+        File::open(path)
+            .and_then(|f| f.sync_all())
+            .map_err(|e| io_error("sync", path, e))?;
     }
     Ok(())
 }
@@ -282,8 +341,9 @@ fn chunks<'a>(
     bundle: &'a gix_pack::Bundle,
     kept: impl Fn(&gix::oid) -> bool + 'a,
 ) -> impl Iterator<Item = PackResult<Vec<Entry>>> + 'a {
-    let mut order: Vec<(u64, u32)> =
-        (0..bundle.index.num_objects()).map(|at| (bundle.index.pack_offset_at_index(at), at)).collect();
+    let mut order: Vec<(u64, u32)> = (0..bundle.index.num_objects())
+        .map(|at| (bundle.index.pack_offset_at_index(at), at))
+        .collect();
     order.sort_unstable();
     let end = bundle.pack.pack_end() as u64;
     let mut next = 0;
@@ -302,14 +362,27 @@ fn chunks<'a>(
                 }
             }
         }
-        if chunk.is_empty() { None } else { Some(Ok(chunk)) }
+        if chunk.is_empty() {
+            None
+        } else {
+            Some(Ok(chunk))
+        }
     })
 }
 
 /// One entry as it lies; a delta, which only a foreign packer makes, is resolved.
-fn copy(bundle: &gix_pack::Bundle, id: &gix::oid, at: u32, offset: u64, until: u64) -> PackResult<Entry> {
+fn copy(
+    bundle: &gix_pack::Bundle,
+    id: &gix::oid,
+    at: u32,
+    offset: u64,
+    until: u64,
+) -> PackResult<Entry> {
     let found = bundle.pack.entry(offset)?;
-    if let (Some(kind), Some(bytes)) = (found.header.as_kind(), bundle.pack.entry_slice(found.data_offset..until)) {
+    if let (Some(kind), Some(bytes)) = (
+        found.header.as_kind(),
+        bundle.pack.entry_slice(found.data_offset..until),
+    ) {
         return Ok(Entry {
             id: id.to_owned(),
             kind: output::entry::Kind::Base(kind),
@@ -318,7 +391,8 @@ fn copy(bundle: &gix_pack::Bundle, id: &gix::oid, at: u32, offset: u64, until: u
         });
     }
     let (mut buffer, mut inflate) = (Vec::new(), Default::default());
-    let (object, _) = bundle.get_object_by_index(at, &mut buffer, &mut inflate, &mut gix_pack::cache::Never)?;
+    let (object, _) =
+        bundle.get_object_by_index(at, &mut buffer, &mut inflate, &mut gix_pack::cache::Never)?;
     Packer::new().entry(id.to_owned(), object.kind, object.data)
 }
 
@@ -327,7 +401,9 @@ fn is_whole(data: &Path, index: &Path) -> io::Result<bool> {
     if !index.exists() || index.metadata()?.len() < 1072 || data.metadata()?.len() < 32 {
         return Ok(false);
     }
-    let Ok(bundle) = gix_pack::Bundle::at(index, OBJECT_FORMAT) else { return Ok(false) };
+    let Ok(bundle) = gix_pack::Bundle::at(index, OBJECT_FORMAT) else {
+        return Ok(false);
+    };
     let never = AtomicBool::new(false);
     let sound = bundle.index.verify_checksum(&mut Discard, &never).is_ok()
         && bundle.pack.verify_checksum(&mut Discard, &never).is_ok()

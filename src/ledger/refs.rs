@@ -1,4 +1,5 @@
-//! The refs of a ledger: read strictly, moved by compare-and-swap, forward only (format, section 5).
+//! The refs of a ledger: read strictly, moved by compare-and-swap, forward only (format, section
+//! 5).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -17,7 +18,8 @@ use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 
 /// How long a move waits for another program's lock; git holds a ref's for milliseconds.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
-/// From this age on, or when it was seen to stand unchanged for so long, a lock file is what a killed process left.
+/// From this age on, or when it was seen to stand unchanged for so long, a lock file is what a
+/// killed process left.
 const LOCK_STALE: Duration = Duration::from_secs(10);
 /// How often a lock in the way is looked at.
 const LOCK_POLL: Duration = Duration::from_millis(20);
@@ -33,11 +35,13 @@ impl Ledger {
         let full = check_name(name)?;
         let path = self.ref_path(name);
         match fs::read(&path) {
-            Ok(bytes) => strict_ref(&bytes).map(Some).ok_or_else(|| LedgerError::TornRef {
-                name: name.to_owned(),
-                path,
-                found: shown(&bytes),
-            }),
+            Ok(bytes) => strict_ref(&bytes)
+                .map(Some)
+                .ok_or_else(|| LedgerError::TornRef {
+                    name: name.to_owned(),
+                    path,
+                    found: shown(&bytes),
+                }),
             Err(e) if e.kind() == io::ErrorKind::NotFound => self.packed_tip(&full),
             Err(e) => Err(io_error("read", &path, e)),
         }
@@ -59,11 +63,14 @@ impl Ledger {
         Ok(found)
     }
 
-    /// The names of all branches, torn ones and those that no ledger has included; locks are no branches.
+    /// The names of all branches, torn ones and those that no ledger has included; locks are no
+    /// branches.
     pub fn branches(&self) -> Result<BTreeSet<String>, LedgerError> {
         let mut names = BTreeSet::new();
         if let Some(packed) = self.packed()? {
-            let all = packed.iter().map_err(|e| git("read packed-refs", self.path(), &e))?;
+            let all = packed
+                .iter()
+                .map_err(|e| git("read packed-refs", self.path(), &e))?;
             for reference in all {
                 let reference = reference.map_err(|e| git("read packed-refs", self.path(), &e))?;
                 names.insert(reference.name.as_bstr().to_string());
@@ -84,11 +91,16 @@ impl Ledger {
     /// Moves a ref by compare-and-swap: it must be at `from` (none: absent), an ancestor of `to`.
     ///
     /// Fine if it is already at `to`. Anything else is an error that names expected and actual, and
-    /// the ref stays. A lock that a killed process left is removed, one that another program holds is waited for, ten
-    /// seconds at most. Durable after [`Ledger::sync`].
+    /// the ref stays. A lock that a killed process left is removed, one that another program holds
+    /// is waited for, ten seconds at most. Durable after [`Ledger::sync`].
     pub fn move_ref(&mut self, name: &str, from: Option<Oid>, to: Oid) -> Result<(), LedgerError> {
         self.write_objects()?;
-        let moved = |actual| LedgerError::Moved { name: name.to_owned(), wanted: to, expected: from, actual };
+        let moved = |actual| LedgerError::Moved {
+            name: name.to_owned(),
+            wanted: to,
+            expected: from,
+            actual,
+        };
         let actual = self.tip(name)?;
         if actual != Some(to) {
             if actual != from {
@@ -109,14 +121,20 @@ impl Ledger {
         Ok(())
     }
 
-    /// Overwrites a torn ref with a commit, without comparing: for recovery, which knows the tip from the database.
+    /// Overwrites a torn ref with a commit, without comparing: for recovery, which knows the tip
+    /// from the database.
     ///
     /// Refuses a ref that is not torn. Durable after [`Ledger::sync`].
     pub fn overwrite_torn_ref(&mut self, name: &str, to: Oid) -> Result<(), LedgerError> {
         self.write_objects()?;
         match self.tip(name) {
             Err(LedgerError::TornRef { .. }) => {}
-            Ok(actual) => return Err(LedgerError::NotTorn { name: name.to_owned(), actual }),
+            Ok(actual) => {
+                return Err(LedgerError::NotTorn {
+                    name: name.to_owned(),
+                    actual,
+                });
+            }
             Err(other) => return Err(other),
         }
         self.parents(to)?;
@@ -131,21 +149,30 @@ impl Ledger {
     /// torn when that value is the wanted one.
     fn replace_ref_file(&self, name: &str, to: Oid) -> Result<(), gix::Error> {
         let wait = Fail::AfterDurationWithBackoff(LOCK_WAIT);
-        let mut lock = gix::lock::File::acquire_to_update_resource(self.ref_path(name), wait, None, 0)?;
-        lock.with_mut(|file| file.write_all(format!("{to}\n").as_bytes())).or_error()?;
+        let mut lock =
+            gix::lock::File::acquire_to_update_resource(self.ref_path(name), wait, None, 0)?;
+        lock.with_mut(|file| file.write_all(format!("{to}\n").as_bytes()))
+            .or_error()?;
         lock.commit().map_err(|e| e.error).or_error()?;
         Ok(())
     }
 
     /// A ref that stands in `packed-refs` only, as after a stock `git pack-refs`.
     fn packed_tip(&self, name: &FullName) -> Result<Option<Oid>, LedgerError> {
-        let Some(packed) = self.packed()? else { return Ok(None) };
-        let found = packed.try_find(name.as_ref()).map_err(|e| git("read packed-refs", self.path(), &e))?;
+        let Some(packed) = self.packed()? else {
+            return Ok(None);
+        };
+        let found = packed
+            .try_find(name.as_ref())
+            .map_err(|e| git("read packed-refs", self.path(), &e))?;
         Ok(found.map(|reference| Oid::from_gix(&reference.target())))
     }
 
     fn packed(&self) -> Result<Option<gix::refs::packed::Buffer>, LedgerError> {
-        self.repo.refs.open_packed_buffer().map_err(|e| git("read packed-refs", self.path(), &e))
+        self.repo
+            .refs
+            .open_packed_buffer()
+            .map_err(|e| git("read packed-refs", self.path(), &e))
     }
 
     fn edit(&self, name: &str, previous: PreviousValue, to: Oid) -> Result<(), LedgerError> {
@@ -153,11 +180,18 @@ impl Ledger {
         self.with_lock(name, to, |ledger| {
             let edit = RefEdit::update(full.clone(), to.to_gix(), previous.clone(), "");
             let wait = Fail::AfterDurationWithBackoff(LOCK_WAIT);
-            ledger.repo.refs.transaction().prepare([edit], wait, wait)?.commit(None).map(|_| ())
+            ledger
+                .repo
+                .refs
+                .transaction()
+                .prepare([edit], wait, wait)?
+                .commit(None)
+                .map(|_| ())
         })
     }
 
-    /// Does what takes a ref's lock; once more when the lock in the way is gone, or was one that nobody holds.
+    /// Does what takes a ref's lock; once more when the lock in the way is gone, or was one that
+    /// nobody holds.
     pub(super) fn with_lock(
         &self,
         name: &str,
@@ -171,17 +205,21 @@ impl Ledger {
             self.outlast(name, &lock, to)?;
         }
         act(self).map_err(|error| match self.lock_of(name) {
-            Some(lock) => LedgerError::Locked { name: name.to_owned(), lock },
+            Some(lock) => LedgerError::Locked {
+                name: name.to_owned(),
+                lock,
+            },
             None => git("move a ref", self.path(), &error),
         })
     }
 
     /// Waits until a lock is gone, and removes it when its maker is.
     ///
-    /// Whoever moves refs here holds the home's `writer.lock`, so no other gently is at it. A lock that holds the
-    /// commit this ref is to move to was made by one that is gone: nobody else has that commit before the ref shows
-    /// it. Any other lock may be a git command's, and says nothing of who made it: only its age tells, so it is
-    /// waited for, and the record does not fail for it.
+    /// Whoever moves refs here holds the home's `writer.lock`, so no other gently is at it. A lock
+    /// that holds the commit this ref is to move to was made by one that is gone: nobody else has
+    /// that commit before the ref shows it. Any other lock may be a git command's, and says nothing
+    /// of who made it: only its age tells, so it is waited for, and the record does not fail for
+    /// it.
     fn outlast(&self, name: &str, lock: &Path, to: Oid) -> Result<(), LedgerError> {
         let (begun, seen) = (Instant::now(), state_of(lock));
         let own = fs::read(lock).is_ok_and(|bytes| bytes == format!("{to}\n").as_bytes());
@@ -192,7 +230,10 @@ impl Ledger {
             }
             if now != seen {
                 // Somebody is at work there, again and again.
-                return Err(LedgerError::Locked { name: name.to_owned(), lock: lock.to_owned() });
+                return Err(LedgerError::Locked {
+                    name: name.to_owned(),
+                    lock: lock.to_owned(),
+                });
             }
             std::thread::sleep(LOCK_POLL);
         }
@@ -204,9 +245,12 @@ impl Ledger {
 
     /// The lock file that is in the way of moving a ref.
     fn lock_of(&self, name: &str) -> Option<PathBuf> {
-        [self.path().join(format!("{name}.lock")), self.path().join("packed-refs.lock")]
-            .into_iter()
-            .find(|path| path.exists())
+        [
+            self.path().join(format!("{name}.lock")),
+            self.path().join("packed-refs.lock"),
+        ]
+        .into_iter()
+        .find(|path| path.exists())
     }
 
     /// Breadth first from the new tip: the old one is a few commits away.
@@ -222,31 +266,52 @@ impl Ledger {
                 waiting.extend(self.parents(id)?);
             }
         }
-        Err(LedgerError::NotForward { name: name.to_owned(), from, to })
+        Err(LedgerError::NotForward {
+            name: name.to_owned(),
+            from,
+            to,
+        })
     }
 
-    /// The parents of a commit that is here; its content is re-hashed, unless this very handle has written it.
+    /// The parents of a commit that is here; its content is re-hashed, unless this very handle has
+    /// written it.
     pub(super) fn parents(&self, id: Oid) -> Result<Vec<Oid>, LedgerError> {
         if let Some(parents) = self.parents_of.get(&id) {
             return Ok(parents.clone());
         }
-        let missing = || LedgerError::MissingCommit { id, path: self.path().to_owned() };
+        let missing = || LedgerError::MissingCommit {
+            id,
+            path: self.path().to_owned(),
+        };
         let object = self.repo.find_object(id.to_gix()).map_err(|_| missing())?;
-        let hash = gix::objs::compute_hash(OBJECT_FORMAT, object.kind, &object.data).map_err(|_| missing())?;
+        let hash = gix::objs::compute_hash(OBJECT_FORMAT, object.kind, &object.data)
+            .map_err(|_| missing())?;
         if object.kind != gix::objs::Kind::Commit || hash != id.to_gix() {
             return Err(missing());
         }
-        let commit = gix::objs::CommitRef::from_bytes(&object.data, OBJECT_FORMAT).map_err(|_| missing())?;
-        Ok(commit.parents().map(|parent| Oid::from_gix(&parent)).collect())
+        let commit =
+            gix::objs::CommitRef::from_bytes(&object.data, OBJECT_FORMAT).map_err(|_| missing())?;
+        Ok(commit
+            .parents()
+            .map(|parent| Oid::from_gix(&parent))
+            .collect())
     }
 
     /// The file that holds a ref, and the directories that name it, for a sync.
     pub(super) fn files_of_ref(&self, name: &str) -> Vec<PathBuf> {
         let loose = self.ref_path(name);
         // A stock `git pack-refs` may have moved it, at any time.
-        let file = if loose.exists() { loose } else { self.path().join("packed-refs") };
+        let file = if loose.exists() {
+            loose
+        } else {
+            self.path().join("packed-refs")
+        };
         // The file, `refs/heads`, `refs`; or `packed-refs` and the repository.
-        file.ancestors().take(3).take_while(|path| path.starts_with(self.path())).map(Path::to_owned).collect()
+        file.ancestors()
+            .take(3)
+            .take_while(|path| path.starts_with(self.path()))
+            .map(Path::to_owned)
+            .collect()
     }
 
     fn ref_path(&self, name: &str) -> PathBuf {
@@ -256,8 +321,12 @@ impl Ledger {
 
 /// Only the refs of format, section 1.
 fn check_name(name: &str) -> Result<FullName, LedgerError> {
-    let wrong = || LedgerError::RefName { name: name.to_owned() };
-    let session = name.strip_prefix("refs/heads/branch-").is_some_and(|n| matches!(n.as_bytes(), [b'1'..=b'7']));
+    let wrong = || LedgerError::RefName {
+        name: name.to_owned(),
+    };
+    let session = name
+        .strip_prefix("refs/heads/branch-")
+        .is_some_and(|n| matches!(n.as_bytes(), [b'1'..=b'7']));
     if !session && ![MAIN, NOTES_OTS, NOTES_WITNESS].contains(&name) {
         return Err(wrong());
     }
@@ -266,7 +335,10 @@ fn check_name(name: &str) -> Result<FullName, LedgerError> {
 
 /// Exactly what git and gix write into a ref file: 40 digits and a newline.
 fn strict_ref(bytes: &[u8]) -> Option<Oid> {
-    std::str::from_utf8(bytes.strip_suffix(b"\n")?).ok()?.parse().ok()
+    std::str::from_utf8(bytes.strip_suffix(b"\n")?)
+        .ok()?
+        .parse()
+        .ok()
 }
 
 fn shown(bytes: &[u8]) -> String {
@@ -276,11 +348,15 @@ fn shown(bytes: &[u8]) -> String {
 
 /// Length and time of a lock; none when it is gone.
 fn state_of(lock: &Path) -> Option<(u64, Option<SystemTime>)> {
-    fs::metadata(lock).ok().map(|found| (found.len(), found.modified().ok()))
+    fs::metadata(lock)
+        .ok()
+        .map(|found| (found.len(), found.modified().ok()))
 }
 
 fn is_stale(lock: &Path) -> bool {
-    let age = fs::metadata(lock).and_then(|m| m.modified()).map(|then| SystemTime::now().duration_since(then));
+    let age = fs::metadata(lock)
+        .and_then(|m| m.modified())
+        .map(|then| SystemTime::now().duration_since(then));
     matches!(age, Ok(Ok(age)) if age >= LOCK_STALE)
 }
 
@@ -290,9 +366,13 @@ mod tests {
 
     #[test]
     fn only_refs_of_the_format_have_names() {
-        for good in
-            ["refs/heads/main", "refs/heads/branch-1", "refs/heads/branch-7", "refs/notes/ots", "refs/notes/witness"]
-        {
+        for good in [
+            "refs/heads/main",
+            "refs/heads/branch-1",
+            "refs/heads/branch-7",
+            "refs/notes/ots",
+            "refs/notes/witness",
+        ] {
             assert!(check_name(good).is_ok(), "{good}");
         }
         for wrong in [
@@ -306,14 +386,20 @@ mod tests {
             "refs/heads/../../x",
             "refs/replace/x",
         ] {
-            assert!(matches!(check_name(wrong), Err(LedgerError::RefName { .. })), "{wrong}");
+            assert!(
+                matches!(check_name(wrong), Err(LedgerError::RefName { .. })),
+                "{wrong}"
+            );
         }
     }
 
     #[test]
     fn a_ref_file_has_one_spelling() {
         let id = "0123456789012345678901234567890123456789";
-        assert_eq!(strict_ref(format!("{id}\n").as_bytes()), Some(id.parse().unwrap()));
+        assert_eq!(
+            strict_ref(format!("{id}\n").as_bytes()),
+            Some(id.parse().unwrap())
+        );
         for wrong in [
             "",
             "\n",

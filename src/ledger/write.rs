@@ -14,7 +14,8 @@
 //! ```
 //!
 //! Making a commit ([`encode`]) needs the key and no disk; applying it ([`Ledger::put`],
-//! [`Ledger::write_objects`], [`Ledger::move_ref`]) needs the disk and no key, and may be done again at any time.
+//! [`Ledger::write_objects`], [`Ledger::move_ref`]) needs the disk and no key, and may be done
+//! again at any time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -26,23 +27,23 @@ use gix::objs::{self, CommitRef, Find as _, Kind};
 
 use super::pack::Batch;
 use super::{LedgerError, OBJECT_FORMAT, Oid};
-use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME, Message};
+use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME, CommitMessage};
 use crate::record::signature::{PublicKey, Signature, armor, signed_data};
 use crate::record::time::Seconds;
 
 /// The files of one commit's tree, by name; all are plain files at the root.
-pub type Files = BTreeMap<&'static str, Vec<u8>>;
+pub type TreeFiles = BTreeMap<&'static str, Vec<u8>>;
 
 /// The header of a git SSH signature in a SHA-1 repository.
 const SIGNATURE_HEADER: &str = "gpgsig";
 
 /// Everything that makes a commit, but the signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct CommitPlan {
     /// Subject and trailers.
-    pub message: Message,
+    pub message: CommitMessage,
     /// The tree.
-    pub files: Files,
+    pub files: TreeFiles,
     /// In the order of format, section 5.
     pub parents: Vec<Oid>,
     /// Time of the line the commit belongs to; both its dates, in UTC.
@@ -51,7 +52,7 @@ pub struct Plan {
 
 /// A commit that is made and signed, and not yet in any repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encoded {
+pub struct SignedCommit {
     /// Its id.
     pub id: Oid,
     /// The raw commit object, signature included, without git's `commit LENGTH` prefix.
@@ -62,7 +63,11 @@ pub struct Encoded {
 ///
 /// Deterministic: the same plan, key and (Ed25519) signature give the same bytes and id. `sign`
 /// gets the bytes of [`signed_data`], and must sign them with `key`; its error is the only one.
-pub fn encode<E>(plan: &Plan, key: &PublicKey, sign: &dyn Fn(&[u8]) -> Result<Signature, E>) -> Result<Encoded, E> {
+pub fn encode<E>(
+    plan: &CommitPlan,
+    key: &PublicKey,
+    sign: &dyn Fn(&[u8]) -> Result<Signature, E>,
+) -> Result<SignedCommit, E> {
     let who = ledger_actor(plan.time);
     let mut commit = objs::Commit {
         tree: id_of(Kind::Tree, &tree_bytes(&plan.files)),
@@ -74,9 +79,15 @@ pub fn encode<E>(plan: &Plan, key: &PublicKey, sign: &dyn Fn(&[u8]) -> Result<Si
         extra_headers: Vec::new(),
     };
     let signature = sign(&signed_data(&in_memory(&commit)))?;
-    commit.extra_headers.push((BString::from(SIGNATURE_HEADER), BString::from(armor(key, &signature))));
+    commit.extra_headers.push((
+        BString::from(SIGNATURE_HEADER),
+        BString::from(armor(key, &signature)),
+    ));
     let commit = in_memory(&commit);
-    Ok(Encoded { id: Oid::from_gix(&id_of(Kind::Commit, &commit)), commit })
+    Ok(SignedCommit {
+        id: Oid::from_gix(&id_of(Kind::Commit, &commit)),
+        commit,
+    })
 }
 
 /// The author and committer of every commit of a ledger.
@@ -84,46 +95,57 @@ pub(super) fn ledger_actor(time: Seconds) -> gix::actor::Signature {
     gix::actor::Signature {
         name: AUTHOR_NAME.into(),
         email: AUTHOR_EMAIL.into(),
-        time: gix::date::Time { seconds: time.as_i64(), offset: 0 },
+        time: gix::date::Time {
+            seconds: time.as_i64(),
+            offset: 0,
+        },
     }
 }
 
 /// The raw tree object of some files.
-pub(super) fn tree_bytes(files: &Files) -> Vec<u8> {
+pub(super) fn tree_bytes(files: &TreeFiles) -> Vec<u8> {
     let mut tree = objs::Tree::empty();
-    tree.entries.extend(files.iter().map(|(name, bytes)| objs::tree::Entry {
-        mode: objs::tree::EntryKind::Blob.into(),
-        filename: (*name).into(),
-        oid: id_of(Kind::Blob, bytes),
-    }));
+    tree.entries
+        .extend(files.iter().map(|(name, bytes)| objs::tree::Entry {
+            mode: objs::tree::EntryKind::Blob.into(),
+            filename: (*name).into(),
+            oid: id_of(Kind::Blob, bytes),
+        }));
     tree.entries.sort();
     in_memory(&tree)
 }
 
 pub(super) fn in_memory(object: &dyn objs::WriteTo) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
-    object.write_to(&mut out).expect("memory takes every byte, and names and dates of a plan are valid");
+    object
+        .write_to(&mut out)
+        .expect("memory takes every byte, and names and dates of a plan are valid");
     out
 }
 
 pub(super) fn id_of(kind: Kind, data: &[u8]) -> gix::ObjectId {
-    objs::compute_hash(OBJECT_FORMAT, kind, data).expect("hashing memory fails only on a SHA-1 collision attack")
+    objs::compute_hash(OBJECT_FORMAT, kind, data)
+        .expect("hashing memory fails only on a SHA-1 collision attack")
 }
 
-/// The bare repository that is a ledger, opened for writing; one writer at a time, under the home's lock.
+/// The bare repository that is a ledger, opened for writing; one writer at a time, under the home's
+/// lock.
 ///
 /// Opened isolated: no configuration but the repository's own, no environment. Nothing is durable
-/// before [`Ledger::sync`] has returned: git's files are written without waiting for the disk.
-/// A batch is applied, and applied again after a crash, in this order: put every commit, parents
-/// first; write the objects; move every ref; sync once. After a power loss a ref may be torn ([`LedgerError::TornRef`]):
-/// [`Ledger::overwrite_torn_ref`] sets it to the tip that the database knows.
+/// before [`Ledger::sync`] has returned: git's files are written without waiting for the disk. A
+/// batch is applied, and applied again after a crash, in this order: put every commit, parents
+/// first; write the objects; move every ref; sync once. After a power loss a ref may be torn
+/// ([`LedgerError::TornRef`]): [`Ledger::overwrite_torn_ref`] sets it to the tip that the database
+/// knows.
 pub struct Ledger {
     pub(super) repo: gix::Repository,
-    /// The same objects, asked for what is mostly not there: it does not read the folders anew for each.
+    /// The same objects, asked for what is mostly not there: it does not read the folders anew for
+    /// each.
     pub(super) known: gix::OdbHandle,
     /// Objects that are not written yet.
     pub(super) batch: Batch,
-    /// What the next [`Ledger::sync`] has to make durable: refs by name, files and directories by path.
+    /// What the next [`Ledger::sync`] has to make durable: refs by name, files and directories by
+    /// path.
     pub(super) refs: BTreeSet<String>,
     pub(super) paths: BTreeSet<PathBuf>,
     /// Objects written since the last sync.
@@ -143,18 +165,27 @@ impl Ledger {
     ///
     /// `HEAD` points at `refs/heads/main`. Durable after [`Ledger::sync`].
     pub fn create(path: &Path) -> Result<Self, LedgerError> {
-        let options = gix::create::Options { object_hash: Some(OBJECT_FORMAT), ..Default::default() };
+        let options = gix::create::Options {
+            object_hash: Some(OBJECT_FORMAT),
+            ..Default::default()
+        };
         let made = gix::ThreadSafeRepository::init_opts(
             path,
             gix::create::Kind::Bare,
             options,
             gix::open::Options::isolated(),
         );
-        let mut ledger = Self::over(made.map_err(|e| git("create a repository", path, &e))?.into())?;
+        let mut ledger = Self::over(
+            made.map_err(|e| git("create a repository", path, &e))?
+                .into(),
+        )?;
         ledger.drop_samples()?;
         let root = ledger.path().to_owned();
         ledger.touch_all(&root)?;
-        let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent = root
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         ledger.paths.insert(parent.to_owned());
         Ok(ledger)
     }
@@ -162,7 +193,11 @@ impl Ledger {
     /// Opens a ledger; refuses what is not a bare repository with SHA-1 objects.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         if path.symlink_metadata().is_err() {
-            return Err(git("open the repository", path, &"there is nothing at this path"));
+            return Err(git(
+                "open the repository",
+                path,
+                &"there is nothing at this path",
+            ));
         }
         let repo = gix::open_opts(path, gix::open::Options::isolated().open_path_as_is(true))
             .map_err(|e| git("open the repository", path, &e))?;
@@ -171,12 +206,19 @@ impl Ledger {
 
     fn over(mut repo: gix::Repository) -> Result<Self, LedgerError> {
         let path = repo.git_dir().to_owned();
-        let wrong = |expected, actual| LedgerError::NotALedger { path: path.clone(), expected, actual };
+        let wrong = |expected, actual| LedgerError::NotALedger {
+            path: path.clone(),
+            expected,
+            actual,
+        };
         if repo.object_hash() != OBJECT_FORMAT {
             return Err(wrong("object format sha1", repo.object_hash().to_string()));
         }
         if !repo.is_bare() {
-            return Err(wrong("a bare repository", "one with a work tree".to_owned()));
+            return Err(wrong(
+                "a bare repository",
+                "one with a work tree".to_owned(),
+            ));
         }
         repo.refs.write_reflog = gix::refs::store::WriteReflog::Disable;
         Ok(Ledger {
@@ -200,27 +242,34 @@ impl Ledger {
 
     /// Takes blobs, tree and commit into the batch; [`Ledger::write_objects`] writes it.
     ///
-    /// Idempotent: putting the same twice gives the same id. What is already there is compared byte for
-    /// byte, and written again if it is torn. Refuses a commit whose tree is not that of `files`, or whose
-    /// parents are not here. No ref moves.
-    pub fn put(&mut self, commit: &[u8], files: &Files) -> Result<Oid, LedgerError> {
+    /// Idempotent: putting the same twice gives the same id. What is already there is compared byte
+    /// for byte, and written again if it is torn. Refuses a commit whose tree is not that of
+    /// `files`, or whose parents are not here. No ref moves.
+    pub fn put(&mut self, commit: &[u8], files: &TreeFiles) -> Result<Oid, LedgerError> {
         self.look_again();
         self.check(commit, files, &[])?;
         for bytes in files.values() {
             self.put_object(Kind::Blob, bytes)?;
         }
         self.put_object(Kind::Tree, &tree_bytes(files))?;
-        // A commit that is here already is put again after a crash: then nothing is known to be durable.
+        // A commit that is here already is put again after a crash: then nothing is known to be
+        // durable.
         self.again |= !self.put_object(Kind::Commit, commit)?;
         Ok(Oid::from_gix(&id_of(Kind::Commit, commit)))
     }
 
-    /// Takes blobs, tree and commit into the batch without looking whether they are here: opening the indices of packs
-    /// takes a time that grows with history.
+    /// Takes blobs, tree and commit into the batch without looking whether they are here: opening
+    /// the indices of packs takes a time that grows with history.
     ///
-    /// For a commit that can't be here yet, whose parents are in the batch or are these tips. An object that is here all
-    /// the same, such as a session's one file, is written a second time, which harms nobody, and goes when packs merge.
-    pub fn put_new(&mut self, commit: &[u8], files: &Files, tips: &[Oid]) -> Result<Oid, LedgerError> {
+    /// For a commit that can't be here yet, whose parents are in the batch or are these tips. An
+    /// object that is here all the same, such as a session's one file, is written a second time,
+    /// which harms nobody, and goes when packs merge.
+    pub fn put_new(
+        &mut self,
+        commit: &[u8],
+        files: &TreeFiles,
+        tips: &[Oid],
+    ) -> Result<Oid, LedgerError> {
         let parents = self.check(commit, files, tips)?;
         let tree = tree_bytes(files);
         let blobs = files.values().map(|bytes| (Kind::Blob, bytes.as_slice()));
@@ -232,23 +281,47 @@ impl Ledger {
         Ok(id)
     }
 
-    /// Refuses a commit whose tree is not that of the files, or whose parents are not here; returns its parents.
-    fn check(&self, commit: &[u8], files: &Files, tips: &[Oid]) -> Result<Vec<Oid>, LedgerError> {
+    /// Refuses a commit whose tree is not that of the files, or whose parents are not here; returns
+    /// its parents.
+    fn check(
+        &self,
+        commit: &[u8],
+        files: &TreeFiles,
+        tips: &[Oid],
+    ) -> Result<Vec<Oid>, LedgerError> {
         let id = Oid::from_gix(&id_of(Kind::Commit, commit));
-        let parsed = CommitRef::from_bytes(commit, OBJECT_FORMAT)
-            .map_err(|e| LedgerError::NotACommit { reason: format!("{e:#}") })?;
+        let parsed =
+            CommitRef::from_bytes(commit, OBJECT_FORMAT).map_err(|e| LedgerError::NotACommit {
+                reason: format!("{e:#}"),
+            })?;
         let tree = tree_bytes(files);
-        let (expected, actual) = (Oid::from_gix(&parsed.tree()), Oid::from_gix(&id_of(Kind::Tree, &tree)));
+        let (expected, actual) = (
+            Oid::from_gix(&parsed.tree()),
+            Oid::from_gix(&id_of(Kind::Tree, &tree)),
+        );
         if expected != actual {
-            return Err(LedgerError::Tree { commit: id, expected, actual });
+            return Err(LedgerError::Tree {
+                commit: id,
+                expected,
+                actual,
+            });
         }
         let is_tip = |parent: &gix::ObjectId| tips.contains(&Oid::from_gix(parent));
-        let here = |parent: &gix::ObjectId| self.batch.holds(parent) || is_tip(parent) || self.repo.has_object(parent);
+        let here = |parent: &gix::ObjectId| {
+            self.batch.holds(parent) || is_tip(parent) || self.repo.has_object(parent)
+        };
         if let Some(parent) = parsed.parents().find(|parent| !here(parent)) {
             let path = self.path().to_owned();
-            return Err(LedgerError::MissingParent { commit: id, parent: Oid::from_gix(&parent), path });
+            return Err(LedgerError::MissingParent {
+                commit: id,
+                parent: Oid::from_gix(&parent),
+                path,
+            });
         }
-        Ok(parsed.parents().map(|parent| Oid::from_gix(&parent)).collect())
+        Ok(parsed
+            .parents()
+            .map(|parent| Oid::from_gix(&parent))
+            .collect())
     }
 
     /// How many objects since the last sync were missing or torn, and are written anew.
@@ -258,22 +331,26 @@ impl Ledger {
 
     /// Waits until everything that was written or moved since the last sync is on the disk.
     ///
-    /// The only durable point of a ledger. Syncs pack and ref files, and the directories that name them;
-    /// after a commit was put again, every pack. After an error nothing is known to be durable: open the
-    /// ledger anew, apply again.
+    /// The only durable point of a ledger. Syncs pack and ref files, and the directories that name
+    /// them; after a commit was put again, every pack. After an error nothing is known to be
+    /// durable: open the ledger anew, apply again.
     pub fn sync(&mut self) -> Result<(), LedgerError> {
         self.write_objects()?;
         if self.again {
             self.touch_objects()?;
         }
-        // Files before the directories that name them: a name must not be durable before its content.
+        // Files before the directories that name them: a name must not be durable before its
+        // content.
         let moved = self.refs.iter().flat_map(|name| self.files_of_ref(name));
         let all = self.paths.iter().cloned().chain(moved);
         let (directories, files): (BTreeSet<_>, BTreeSet<_>) = all.partition(|path| path.is_dir());
         for path in files.iter().chain(&directories) {
             match sync_path(path) {
-                // A stock `git gc` may have moved what is in a pack into another one, which git syncs itself.
-                Err(e) if e.kind() == io::ErrorKind::NotFound && is_pack(path) => self.must_hold_all()?,
+                // A stock `git gc` may have moved what is in a pack into another one, which git
+                // syncs itself.
+                Err(e) if e.kind() == io::ErrorKind::NotFound && is_pack(path) => {
+                    self.must_hold_all()?
+                }
                 other => other.map_err(|e| io_error("sync", path, e))?,
             }
         }
@@ -299,7 +376,8 @@ impl Ledger {
         Ok(!whole)
     }
 
-    /// Whether an object is here with exactly these contents, in a pack or in a loose file as git makes it.
+    /// Whether an object is here with exactly these contents, in a pack or in a loose file as git
+    /// makes it.
     ///
     /// A torn loose file is removed: the batch brings the object anew.
     fn is_whole(&self, id: &gix::ObjectId, kind: Kind, data: &[u8]) -> Result<bool, LedgerError> {
@@ -322,7 +400,10 @@ impl Ledger {
         // Opened anew: this handle may still have mapped what is gone.
         let now = Self::open(self.path())?;
         match self.written.iter().find(|id| !now.repo.has_object(id)) {
-            Some(id) => Err(LedgerError::Vanished { id: Oid::from_gix(id), path: self.path().to_owned() }),
+            Some(id) => Err(LedgerError::Vanished {
+                id: Oid::from_gix(id),
+                path: self.path().to_owned(),
+            }),
             None => Ok(()),
         }
     }
@@ -347,7 +428,8 @@ impl Ledger {
         self.repo.objects.store_ref().path().to_owned()
     }
 
-    /// The sample hooks that git's template brings are of no use in a ledger, and would all be synced.
+    /// The sample hooks that git's template brings are of no use in a ledger, and would all be
+    /// synced.
     fn drop_samples(&self) -> Result<(), LedgerError> {
         let hooks = self.path().join("hooks");
         for entry in fs::read_dir(&hooks).map_err(|e| io_error("read", &hooks, e))? {
@@ -370,7 +452,8 @@ impl Ledger {
 
 /// A handle that takes what is not in the files it has seen for missing.
 ///
-/// An object that another program moves meanwhile is then written a second time, which harms nobody.
+/// An object that another program moves meanwhile is then written a second time, which harms
+/// nobody.
 pub(super) fn unrefreshed(repo: &gix::Repository) -> gix::OdbHandle {
     let mut objects = repo.objects.clone();
     objects.refresh_never();
@@ -390,9 +473,17 @@ fn sync_path(path: &Path) -> io::Result<()> {
 }
 
 pub(super) fn io_error(doing: &'static str, path: &Path, source: io::Error) -> LedgerError {
-    LedgerError::Io { doing, path: path.to_owned(), source }
+    LedgerError::Io {
+        doing,
+        path: path.to_owned(),
+        source,
+    }
 }
 
 pub(super) fn git(doing: &'static str, path: &Path, error: &dyn std::fmt::Display) -> LedgerError {
-    LedgerError::Git { doing, path: path.to_owned(), reason: format!("{error:#}") }
+    LedgerError::Git {
+        doing,
+        path: path.to_owned(),
+        reason: format!("{error:#}"),
+    }
 }

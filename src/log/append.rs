@@ -1,14 +1,15 @@
 //! Appends to `audit.log`.
 //!
-//! **What is durable when.** [`Appender::append`] hands the lines to the operating system: they survive
-//! the death of the process, not of the machine. After [`Appender::sync`] returned they survive that too,
-//! and so does the file itself when it is new (its directory is synced). A crash in between leaves a
-//! prefix of what was appended, mostly with a torn last line, and on some file systems zeros; whoever
-//! opens the log next finds its whole lines with [`super::read::tail`], cuts the rest with
-//! [`Appender::truncate_to`], and appends again from its own record of what must be there.
+//! **What is durable when.** [`Appender::append`] hands the lines to the operating system: they
+//! survive the death of the process, not of the machine. After [`Appender::sync`] returned they
+//! survive that too, and so does the file itself when it is new (its directory is synced). A crash
+//! in between leaves a prefix of what was appended, mostly with a torn last line, and on some file
+//! systems zeros; whoever opens the log next finds its whole lines with [`super::read::tail`], cuts
+//! the rest with [`Appender::truncate_to`], and appends again from its own record of what must be
+//! there.
 //!
-//! Nothing is ever overwritten: the file is opened for appending, and a file that is not as long as the
-//! writer knows is refused. One writer at a time is the caller's lock.
+//! Nothing is ever overwritten: the file is opened for appending, and a file that is not as long as
+//! the writer knows is refused. One writer at a time is the caller's lock.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -103,20 +104,34 @@ impl Appender {
     ///
     /// That a log is empty which should not be is for the caller to see, in [`Appender::len`].
     pub fn open(path: &Path) -> Result<Self, AppendError> {
-        let io = |source| AppendError::Io { action: "open", path: path.to_owned(), source };
+        let io = |source| AppendError::Io {
+            action: "open",
+            path: path.to_owned(),
+            source,
+        };
         let mut options = OpenOptions::new();
         options.read(true).append(true);
         // A pipe would block here, so what is there is looked at first.
         if path.metadata().is_ok_and(|found| !found.is_file()) {
-            return Err(AppendError::NotAFile { path: path.to_owned() });
+            return Err(AppendError::NotAFile {
+                path: path.to_owned(),
+            });
         }
         let (file, created) = match options.clone().create_new(true).open(path) {
             Ok(file) => (file, true),
-            Err(found) if found.kind() == io::ErrorKind::AlreadyExists => (options.open(path).map_err(io)?, false),
+            Err(found) if found.kind() == io::ErrorKind::AlreadyExists => {
+                (options.open(path).map_err(io)?, false)
+            }
             Err(source) => return Err(io(source)),
         };
         let len = file.metadata().map_err(io)?.len();
-        Ok(Appender { file, path: path.to_owned(), len, fresh: created || len == 0, cut: false })
+        Ok(Appender {
+            file,
+            path: path.to_owned(),
+            len,
+            fresh: created || len == 0,
+            cut: false,
+        })
     }
 
     /// Length in bytes, as this writer knows it.
@@ -141,8 +156,8 @@ impl Appender {
 
     /// Appends lines where the caller knows the log to end; refuses when it ends elsewhere.
     ///
-    /// All lines are written or none: of a write that fails halfway (a full disk) the written part is cut
-    /// off again; if that fails too, the error is [`AppendError::Partial`].
+    /// All lines are written or none: of a write that fails halfway (a full disk) the written part
+    /// is cut off again; if that fails too, the error is [`AppendError::Partial`].
     pub fn append_at(&mut self, expected_len: u64, lines: &[String]) -> Result<(), AppendError> {
         let bytes = joined(lines)?;
         self.check_len(expected_len)?;
@@ -153,49 +168,74 @@ impl Appender {
         Ok(())
     }
 
-    /// Makes all that was appended or cut durable: `fdatasync`, after a cut `fsync`, and for a new file
-    /// its directory too.
+    /// Makes all that was appended or cut durable: `fdatasync`, after a cut `fsync`, and for a new
+    /// file its directory too.
     ///
-    /// After an error nobody knows what is on disk, and a second call that succeeds proves nothing: cut the
-    /// log to what was durable before, append again, and sync that.
+    /// After an error nobody knows what is on disk, and a second call that succeeds proves nothing:
+    /// cut the log to what was durable before, append again, and sync that.
     pub fn sync(&mut self) -> Result<(), AppendError> {
-        let synced = if self.cut { self.file.sync_all() } else { self.file.sync_data() };
+        let synced = if self.cut {
+            self.file.sync_all()
+        } else {
+            self.file.sync_data()
+        };
         synced.map_err(|source| self.io("sync", source))?;
         if self.fresh {
-            sync_directory_of(&self.path).map_err(|source| self.io("sync the directory of", source))?;
+            sync_directory_of(&self.path)
+                .map_err(|source| self.io("sync the directory of", source))?;
         }
         (self.fresh, self.cut) = (false, false);
         Ok(())
     }
 
-    /// Cuts the log to `offset` bytes: 0, or just after a newline. Not durable before [`Appender::sync`].
+    /// Cuts the log to `offset` bytes: 0, or just after a newline. Not durable before
+    /// [`Appender::sync`].
     ///
     /// For a torn tail; that no line is cut which is on record is for the caller to see.
     pub fn truncate_to(&mut self, offset: u64) -> Result<(), AppendError> {
         self.check_len(self.len)?;
         if !self.line_begins_at(offset)? {
-            return Err(AppendError::Cut { path: self.path.clone(), offset, len: self.len });
+            return Err(AppendError::Cut {
+                path: self.path.clone(),
+                offset,
+                len: self.len,
+            });
         }
-        self.file.set_len(offset).map_err(|source| self.io("cut", source))?;
+        self.file
+            .set_len(offset)
+            .map_err(|source| self.io("cut", source))?;
         (self.len, self.cut) = (offset, true);
         Ok(())
     }
 
     fn check_len(&self, expected: u64) -> Result<(), AppendError> {
-        let actual = self.file.metadata().map_err(|source| self.io("look at", source))?.len();
+        let actual = self
+            .file
+            .metadata()
+            .map_err(|source| self.io("look at", source))?
+            .len();
         if actual != expected {
-            return Err(AppendError::Length { path: self.path.clone(), expected, actual });
+            return Err(AppendError::Length {
+                path: self.path.clone(),
+                expected,
+                actual,
+            });
         }
         Ok(())
     }
 
     fn line_begins_at(&mut self, offset: u64) -> Result<bool, AppendError> {
-        let Some(before) = offset.checked_sub(1) else { return Ok(true) };
+        let Some(before) = offset.checked_sub(1) else {
+            return Ok(true);
+        };
         if offset > self.len {
             return Ok(false);
         }
         let mut byte = [0];
-        let read = self.file.seek(SeekFrom::Start(before)).and_then(|_| self.file.read_exact(&mut byte));
+        let read = self
+            .file
+            .seek(SeekFrom::Start(before))
+            .and_then(|_| self.file.read_exact(&mut byte));
         read.map_err(|source| self.io("read", source))?;
         Ok(byte == *b"\n")
     }
@@ -211,13 +251,22 @@ impl Appender {
             (Err(_), Ok(actual)) if actual == expected => self.io("append to", source),
             (Err(_), actual) => {
                 let left = actual.unwrap_or(expected).saturating_sub(expected);
-                AppendError::Partial { path: self.path.clone(), expected, left, source }
+                AppendError::Partial {
+                    path: self.path.clone(),
+                    expected,
+                    left,
+                    source,
+                }
             }
         }
     }
 
     fn io(&self, action: &'static str, source: io::Error) -> AppendError {
-        AppendError::Io { action, path: self.path.clone(), source }
+        AppendError::Io {
+            action,
+            path: self.path.clone(),
+            source,
+        }
     }
 }
 
@@ -232,7 +281,11 @@ fn joined(lines: &[String]) -> Result<Vec<u8>, AppendError> {
             None => None,
         };
         if let Some(actual) = wrong {
-            return Err(AppendError::Line { index: place + 1, count: lines.len(), actual });
+            return Err(AppendError::Line {
+                index: place + 1,
+                count: lines.len(),
+                actual,
+            });
         }
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');
@@ -243,7 +296,10 @@ fn joined(lines: &[String]) -> Result<Vec<u8>, AppendError> {
 /// A new name is durable when its directory is.
 #[cfg(unix)]
 fn sync_directory_of(path: &Path) -> io::Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     File::open(directory)?.sync_all()
 }
 

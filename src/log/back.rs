@@ -14,8 +14,9 @@ const BLOCK: u64 = 64 * 1024;
 
 /// The whole lines of a log, newest first, as raw bytes without their newlines.
 ///
-/// Reads the file as long as it was when it was opened; lines that are appended meanwhile are not seen.
-/// Holds one line and one block. Bytes of any kind are handed out: judging them is the caller's.
+/// Reads the file as long as it was when it was opened; lines that are appended meanwhile are not
+/// seen. Holds one line and one block. Bytes of any kind are handed out: judging them is the
+/// caller's.
 #[derive(Debug)]
 pub struct LinesBack {
     file: File,
@@ -32,7 +33,8 @@ pub struct LinesBack {
 pub struct LineBack {
     /// Where it begins in the file.
     pub offset: u64,
-    /// Without its newline; of a line with more than [`MAX_LINE`] bytes, a part that has more than those.
+    /// Without its newline; of a line with more than [`MAX_LINE`] bytes, a part that has more than
+    /// those.
     pub bytes: Vec<u8>,
 }
 
@@ -40,10 +42,20 @@ impl LinesBack {
     /// Opens a file; a missing file is an error, an empty one has no lines.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let place = path.display().to_string();
-        let failed = |source| ReadError::Io { place: place.clone(), source };
+        let failed = |source| ReadError::Io {
+            place: place.clone(),
+            source,
+        };
         let mut file = crate::os::open_regular(path).map_err(failed)?;
         let len = file.seek(SeekFrom::End(0)).map_err(failed)?;
-        let mut back = LinesBack { file, place: place.clone(), held: Vec::new(), start: len, torn: 0, end: len };
+        let mut back = LinesBack {
+            file,
+            place: place.clone(),
+            held: Vec::new(),
+            start: len,
+            torn: 0,
+            end: len,
+        };
         back.cut_torn().map_err(failed)?;
         Ok(back)
     }
@@ -82,9 +94,15 @@ impl LinesBack {
         let lower = self.start.saturating_sub(BLOCK);
         self.file.seek(SeekFrom::Start(lower))?;
         let mut block = Vec::new();
-        self.file.by_ref().take(self.start - lower).read_to_end(&mut block)?;
+        self.file
+            .by_ref()
+            .take(self.start - lower)
+            .read_to_end(&mut block)?;
         if length(&block) != self.start - lower {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter while it was read"));
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the file became shorter while it was read",
+            ));
         }
         block.append(&mut self.held);
         self.held = block;
@@ -97,10 +115,16 @@ impl LinesBack {
         loop {
             if let Some(before) = self.held.iter().rposition(|byte| *byte == b'\n') {
                 let bytes = self.held.split_off(before + 1);
-                return Ok(Some(LineBack { offset: self.start + length(&self.held), bytes }));
+                return Ok(Some(LineBack {
+                    offset: self.start + length(&self.held),
+                    bytes,
+                }));
             }
             if self.start == 0 {
-                return Ok(Some(LineBack { offset: 0, bytes: std::mem::take(&mut self.held) }));
+                return Ok(Some(LineBack {
+                    offset: 0,
+                    bytes: std::mem::take(&mut self.held),
+                }));
             }
             // A line longer than any can be: its end is enough to say so.
             self.held.truncate(MAX_LINE + 1);
@@ -119,14 +143,20 @@ impl Iterator for LinesBack {
             }
             if let Err(source) = self.load() {
                 self.start = 0;
-                return Some(Err(ReadError::Io { place: self.place.clone(), source }));
+                return Some(Err(ReadError::Io {
+                    place: self.place.clone(),
+                    source,
+                }));
             }
         }
         match self.step() {
             Ok(line) => line.map(Ok),
             Err(source) => {
                 (self.held, self.start) = (Vec::new(), 0);
-                Some(Err(ReadError::Io { place: self.place.clone(), source }))
+                Some(Err(ReadError::Io {
+                    place: self.place.clone(),
+                    source,
+                }))
             }
         }
     }
@@ -146,7 +176,13 @@ mod tests {
         std::fs::write(&path, bytes).unwrap();
         let lines = LinesBack::open(&path).unwrap();
         let (torn, end) = (lines.torn(), lines.end());
-        (lines.map(|line| line.map(|line| (line.offset, line.bytes)).unwrap()).collect(), torn, end)
+        (
+            lines
+                .map(|line| line.map(|line| (line.offset, line.bytes)).unwrap())
+                .collect(),
+            torn,
+            end,
+        )
     }
 
     #[test]
@@ -162,7 +198,10 @@ mod tests {
         ];
         for lines in whole {
             for tail in [&b""[..], b"torn", &long] {
-                let mut bytes: Vec<u8> = lines.iter().flat_map(|line| [*line, b"\n"].concat()).collect();
+                let mut bytes: Vec<u8> = lines
+                    .iter()
+                    .flat_map(|line| [*line, b"\n"].concat())
+                    .collect();
                 let end = bytes.len() as u64;
                 bytes.extend_from_slice(tail);
                 let (mut found, torn, found_end) = back(&bytes);
@@ -185,7 +224,10 @@ mod tests {
         bytes.extend(vec![b'z'; 10 * MAX_LINE]);
         bytes.extend_from_slice(b"\nlast\n");
         let (found, ..) = back(&bytes);
-        assert_eq!((found[0].1.as_slice(), found.last().unwrap().1.as_slice()), (&b"last"[..], &b"first"[..]));
+        assert_eq!(
+            (found[0].1.as_slice(), found.last().unwrap().1.as_slice()),
+            (&b"last"[..], &b"first"[..])
+        );
         assert!(found[1].1.len() > MAX_LINE && found[1].1.len() < 4 * MAX_LINE);
     }
 }

@@ -1,8 +1,9 @@
-//! Reads `audit.log` line by line, from the front or from the end, without holding the file in memory.
+//! Reads `audit.log` line by line, from the front or from the end, without holding the file in
+//! memory.
 //!
-//! Lines are handed out raw, with number and byte offset; [`crate::record::entry::Line::parse`] reads
-//! them. A last line without newline is *torn*: a writer died while it wrote. That is a state of the
-//! file, not an error (format, section 11: incomplete, not inconsistent).
+//! Lines are handed out raw, with number and byte offset; [`crate::record::entry::Line::parse`]
+//! reads them. A last line without newline is *torn*: a writer died while it wrote. That is a state
+//! of the file, not an error (format, section 11: incomplete, not inconsistent).
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -29,13 +30,15 @@ pub struct RawLine {
 impl RawLine {
     /// The offset of the line after it.
     pub fn end(&self) -> u64 {
-        self.offset.saturating_add(u64::try_from(self.text.len()).unwrap_or(u64::MAX)).saturating_add(1)
+        self.offset
+            .saturating_add(u64::try_from(self.text.len()).unwrap_or(u64::MAX))
+            .saturating_add(1)
     }
 }
 
 /// What is left of a line that was not finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Torn {
+pub struct TornLine {
     /// The number that the line would have.
     pub number: u64,
     /// Where it begins: the length to which a writer cuts the file.
@@ -47,11 +50,11 @@ pub struct Torn {
 /// What a [`LogReader`] hands out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "a torn line that is overlooked makes a log look whole"]
-pub enum Piece {
+pub enum LogPiece {
     /// A line with its newline.
     Line(RawLine),
     /// The end of a file without a last newline; nothing follows.
-    Torn(Torn),
+    Torn(TornLine),
 }
 
 /// Why a log can't be read, or a line of it can't be handed out.
@@ -78,7 +81,9 @@ pub enum ReadError {
         bytes: Vec<u8>,
     },
     /// A NUL byte; the reader goes on after the line.
-    #[error("line {number} at byte {offset} holds a NUL byte at column {column}: a line is printable ASCII")]
+    #[error(
+        "line {number} at byte {offset} holds a NUL byte at column {column}: a line is printable ASCII"
+    )]
     Nul {
         /// Of the line.
         number: u64,
@@ -90,7 +95,9 @@ pub enum ReadError {
         bytes: Vec<u8>,
     },
     /// Not UTF-8; the reader goes on after the line.
-    #[error("line {number} at byte {offset} is not UTF-8 from column {column}: a line is printable ASCII")]
+    #[error(
+        "line {number} at byte {offset} is not UTF-8 from column {column}: a line is printable ASCII"
+    )]
     NotUtf8 {
         /// Of the line.
         number: u64,
@@ -108,9 +115,9 @@ impl ReadError {
     pub fn line(&self) -> Option<u64> {
         match self {
             ReadError::Io { .. } => None,
-            ReadError::TooLong { number, .. } | ReadError::Nul { number, .. } | ReadError::NotUtf8 { number, .. } => {
-                Some(*number)
-            }
+            ReadError::TooLong { number, .. }
+            | ReadError::Nul { number, .. }
+            | ReadError::NotUtf8 { number, .. } => Some(*number),
         }
     }
 
@@ -118,7 +125,9 @@ impl ReadError {
     /// [`crate::record::rules::LogState::skip`].
     pub fn bytes(&self) -> &[u8] {
         match self {
-            ReadError::TooLong { bytes, .. } | ReadError::Nul { bytes, .. } | ReadError::NotUtf8 { bytes, .. } => bytes,
+            ReadError::TooLong { bytes, .. }
+            | ReadError::Nul { bytes, .. }
+            | ReadError::NotUtf8 { bytes, .. } => bytes,
             ReadError::Io { .. } => &[],
         }
     }
@@ -150,7 +159,8 @@ impl LogReader<BufReader<File>> {
     /// Opens a file behind its first lines: the next one has this number and stands at this offset.
     pub fn open_at(path: &Path, number: u64, offset: u64) -> Result<Self, ReadError> {
         let mut file = os::open_regular(path).map_err(|source| io_error(path, source))?;
-        file.seek(SeekFrom::Start(offset)).map_err(|source| io_error(path, source))?;
+        file.seek(SeekFrom::Start(offset))
+            .map_err(|source| io_error(path, source))?;
         let mut reader = LogReader::starting_at(BufReader::new(file), number, offset);
         reader.place = path.display().to_string();
         Ok(reader)
@@ -158,13 +168,17 @@ impl LogReader<BufReader<File>> {
 }
 
 impl<R: BufRead + Seek> LogReader<R> {
-    /// Passes over so many whole lines when they are exactly these bytes; else stays where it is and says no.
+    /// Passes over so many whole lines when they are exactly these bytes; else stays where it is
+    /// and says no.
     pub fn pass_same(&mut self, lines: &[u8], count: u64) -> Result<bool, ReadError> {
         if self.done {
             return Ok(false);
         }
         let place = &self.place;
-        let io = |source| ReadError::Io { place: place.clone(), source };
+        let io = |source| ReadError::Io {
+            place: place.clone(),
+            source,
+        };
         let mut left = lines;
         while !left.is_empty() {
             let ready = match self.inner.fill_buf() {
@@ -193,7 +207,13 @@ impl<R: BufRead> LogReader<R> {
 
     /// Reads bytes of which the first line has this number and stands at this offset.
     pub fn starting_at(inner: R, number: u64, offset: u64) -> Self {
-        LogReader { inner, place: "the log".to_owned(), number, offset, done: false }
+        LogReader {
+            inner,
+            place: "the log".to_owned(),
+            number,
+            offset,
+            done: false,
+        }
     }
 
     /// Where the next piece begins; at the end, how long the log is.
@@ -201,12 +221,17 @@ impl<R: BufRead> LogReader<R> {
         self.offset
     }
 
-    fn read_piece(&mut self) -> Result<Option<Piece>, ReadError> {
-        let limit = u64::try_from(MAX_LINE).unwrap_or(u64::MAX).saturating_add(1);
+    fn read_piece(&mut self) -> Result<Option<LogPiece>, ReadError> {
+        let limit = u64::try_from(MAX_LINE)
+            .unwrap_or(u64::MAX)
+            .saturating_add(1);
         let mut bytes = Vec::new();
         let place = &self.place;
         let read = (&mut self.inner).take(limit).read_until(b'\n', &mut bytes);
-        read.map_err(|source| ReadError::Io { place: place.clone(), source })?;
+        read.map_err(|source| ReadError::Io {
+            place: place.clone(),
+            source,
+        })?;
         let (number, offset) = (self.number, self.offset);
         self.number += 1;
         self.offset += bytes_len(&bytes);
@@ -214,38 +239,61 @@ impl<R: BufRead> LogReader<R> {
             return Ok(None);
         }
         if bytes.pop_if(|last| *last == b'\n').is_some() {
-            return line_of(number, offset, bytes).map(|line| Some(Piece::Line(line)));
+            return line_of(number, offset, bytes).map(|line| Some(LogPiece::Line(line)));
         }
         if bytes.len() > MAX_LINE {
             self.pass_over()?;
-            return Err(ReadError::TooLong { number, offset, max: MAX_LINE, bytes });
+            return Err(ReadError::TooLong {
+                number,
+                offset,
+                max: MAX_LINE,
+                bytes,
+            });
         }
-        Ok(Some(Piece::Torn(Torn { number, offset, bytes })))
+        Ok(Some(LogPiece::Torn(TornLine {
+            number,
+            offset,
+            bytes,
+        })))
     }
 
-    /// Goes to the end of a line without keeping it; one that does not end within the size of a segment is in no log.
+    /// Goes to the end of a line without keeping it; one that does not end within the size of a
+    /// segment is in no log.
     fn pass_over(&mut self) -> Result<(), ReadError> {
         let place = &self.place;
         let skipped = (&mut self.inner).take(limits::SEGMENT).skip_until(b'\n');
-        let skipped = skipped.map_err(|source| ReadError::Io { place: place.clone(), source })?;
+        let skipped = skipped.map_err(|source| ReadError::Io {
+            place: place.clone(),
+            source,
+        })?;
         self.offset += bytes_len_of(skipped);
         if bytes_len_of(skipped) < limits::SEGMENT {
             return Ok(());
         }
-        let reason = format!("line {} is longer than {} bytes: this is no log", self.number - 1, limits::SEGMENT);
-        Err(ReadError::Io { place: place.clone(), source: io::Error::new(io::ErrorKind::InvalidData, reason) })
+        let reason = format!(
+            "line {} is longer than {} bytes: this is no log",
+            self.number - 1,
+            limits::SEGMENT
+        );
+        Err(ReadError::Io {
+            place: place.clone(),
+            source: io::Error::new(io::ErrorKind::InvalidData, reason),
+        })
     }
 }
 
 impl<R: BufRead> Iterator for LogReader<R> {
-    type Item = Result<Piece, ReadError>;
+    type Item = Result<LogPiece, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.done {
             return None;
         }
         let piece = self.read_piece().transpose();
-        self.done = matches!(piece, None | Some(Ok(Piece::Torn(_)) | Err(ReadError::Io { .. })));
+        self.done = matches!(
+            piece,
+            None | Some(Ok(LogPiece::Torn(_)) | Err(ReadError::Io { .. }))
+        );
         piece
     }
 }
@@ -279,14 +327,19 @@ impl Tail {
 
 /// Reads the last `count` whole lines of a file without scanning what is before them.
 ///
-/// Reads backwards in blocks of 64 KiB; holds at most `count` lines of [`MAX_LINE`]. A missing file is an
-/// error. `number` in an error counts from the first line read, since the real number is not known.
+/// Reads backwards in blocks of 64 KiB; holds at most `count` lines of [`MAX_LINE`]. A missing file
+/// is an error. `number` in an error counts from the first line read, since the real number is not
+/// known.
 pub fn tail(path: &Path, count: usize) -> Result<Tail, ReadError> {
     let io = |source| io_error(path, source);
     let mut file = os::open_regular(path).map_err(io)?;
     let len = file.seek(SeekFrom::End(0)).map_err(io)?;
     let Some(last) = newline_before(&mut file, len, u64::MAX).map_err(io)? else {
-        return Ok(Tail { lines: Vec::new(), end: 0, len });
+        return Ok(Tail {
+            lines: Vec::new(),
+            end: 0,
+            len,
+        });
     };
     let end = last + 1;
     let mut start = end;
@@ -294,7 +347,9 @@ pub fn tail(path: &Path, count: usize) -> Result<Tail, ReadError> {
         if start == 0 {
             break;
         }
-        let reach = u64::try_from(MAX_LINE).unwrap_or(u64::MAX).saturating_add(1);
+        let reach = u64::try_from(MAX_LINE)
+            .unwrap_or(u64::MAX)
+            .saturating_add(1);
         start = match newline_before(&mut file, start - 1, reach).map_err(io)? {
             Some(newline) => newline + 1,
             None if start - 1 < reach => 0,
@@ -313,7 +368,7 @@ pub fn tail(path: &Path, count: usize) -> Result<Tail, ReadError> {
     reader.place = path.display().to_string();
     let mut lines = Vec::new();
     for piece in reader {
-        if let Piece::Line(RawLine { offset, text, .. }) = piece? {
+        if let LogPiece::Line(RawLine { offset, text, .. }) = piece? {
             lines.push(TailLine { offset, text });
         }
     }
@@ -339,14 +394,25 @@ fn newline_before(file: &mut File, before: u64, reach: u64) -> io::Result<Option
 
 fn line_of(number: u64, offset: u64, bytes: Vec<u8>) -> Result<RawLine, ReadError> {
     if let Some(place) = bytes.iter().position(|byte| *byte == 0) {
-        return Err(ReadError::Nul { number, offset, column: place + 1, bytes });
+        return Err(ReadError::Nul {
+            number,
+            offset,
+            column: place + 1,
+            bytes,
+        });
     }
-    String::from_utf8(bytes).map(|text| RawLine { number, offset, text }).map_err(|wrong| ReadError::NotUtf8 {
-        number,
-        offset,
-        column: wrong.utf8_error().valid_up_to() + 1,
-        bytes: wrong.into_bytes(),
-    })
+    String::from_utf8(bytes)
+        .map(|text| RawLine {
+            number,
+            offset,
+            text,
+        })
+        .map_err(|wrong| ReadError::NotUtf8 {
+            number,
+            offset,
+            column: wrong.utf8_error().valid_up_to() + 1,
+            bytes: wrong.into_bytes(),
+        })
 }
 
 fn bytes_len(bytes: &[u8]) -> u64 {
@@ -358,5 +424,8 @@ fn bytes_len_of(count: usize) -> u64 {
 }
 
 fn io_error(path: &Path, source: io::Error) -> ReadError {
-    ReadError::Io { place: PathBuf::from(path).display().to_string(), source }
+    ReadError::Io {
+        place: PathBuf::from(path).display().to_string(),
+        source,
+    }
 }

@@ -1,8 +1,9 @@
 //! Anthropic's `/v1/messages`, not streamed.
 //!
 //! - the system text has a place of its own, and `max_tokens` is in every request;
-//! - `content` is a list of parts; one text part is its text, anything else (a `tool_use` part, several texts) is the
-//!   list as it came, but for `thinking` and `redacted_thinking`, which are no part of the answer;
+//! - `content` is a list of parts; one text part is its text, anything else (a `tool_use` part,
+//!   several texts) is the list as it came, but for `thinking` and `redacted_thinking`, which are
+//!   no part of the answer;
 //! - a message of another role or type is `malformed`; one without parts is `empty`.
 
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub(super) const VERSION: &str = "2023-06-01";
 pub(super) const MAX_TOKENS: u64 = 4096;
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct AnthropicRequest<'a> {
     model: &'a str,
     max_tokens: u64,
     system: &'a str,
@@ -29,7 +30,7 @@ struct Body<'a> {
 }
 
 pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -> Vec<u8> {
-    serde_json::to_vec(&Body {
+    serde_json::to_vec(&AnthropicRequest {
         model,
         max_tokens: params.max_tokens.unwrap_or(MAX_TOKENS),
         system: request.system,
@@ -41,7 +42,7 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
 }
 
 #[derive(Deserialize)]
-struct Response {
+struct AnthropicResponse {
     error: Option<Value>,
     r#type: Option<String>,
     role: Option<String>,
@@ -52,24 +53,45 @@ struct Response {
 }
 
 pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
-    let response: Response = wire::parse(body, "a message")?;
+    let response: AnthropicResponse = wire::parse(body, "a message")?;
     if let Some(error) = response.error {
-        return Err(WireError::Provider { said: wire::error_words(&error) });
+        return Err(WireError::Provider {
+            said: wire::error_words(&error),
+        });
     }
     if let Some(kind) = response.r#type.filter(|kind| kind != "message") {
-        return Err(malformed(&format!("expected the type `message`, found `{kind}`")));
+        return Err(malformed(&format!(
+            "expected the type `message`, found `{kind}`"
+        )));
     }
     if let Some(role) = response.role.filter(|role| role != "assistant") {
-        return Err(malformed(&format!("expected the role `assistant`, found `{role}`")));
+        return Err(malformed(&format!(
+            "expected the role `assistant`, found `{role}`"
+        )));
     }
-    let content = response.content.ok_or_else(|| malformed("expected a list `content`, found none"))?;
+    let content = response
+        .content
+        .ok_or_else(|| malformed("expected a list `content`, found none"))?;
     let mut parts = wire::checked_parts(content)?;
-    parts.retain(|part| !matches!(part.get("type").and_then(Value::as_str), Some("thinking" | "redacted_thinking")));
+    parts.retain(|part| {
+        !matches!(
+            part.get("type").and_then(Value::as_str),
+            Some("thinking" | "redacted_thinking")
+        )
+    });
     let finish_reason = wire::words(response.stop_reason.as_ref());
     let text = wire::answer_of(&parts, finish_reason.as_deref())?;
     let count = |key: &str| wire::count(response.usage.as_ref().and_then(|u| u.get(key)));
-    let usage = Usage { prompt_tokens: count("input_tokens"), completion_tokens: count("output_tokens") };
-    Ok(Completion { text, usage, finish_reason, model: wire::words(response.model.as_ref()) })
+    let usage = Usage {
+        prompt_tokens: count("input_tokens"),
+        completion_tokens: count("output_tokens"),
+    };
+    Ok(Completion {
+        text,
+        usage,
+        finish_reason,
+        model: wire::words(response.model.as_ref()),
+    })
 }
 
 #[cfg(test)]
@@ -78,8 +100,12 @@ mod tests {
 
     #[test]
     fn the_request_is_these_bytes() {
-        let request = Request { system: "be brief", user: "hi" };
-        let body = |params: &Params| String::from_utf8(request_body("claude-x", request, params)).unwrap();
+        let request = Request {
+            system: "be brief",
+            user: "hi",
+        };
+        let body =
+            |params: &Params| String::from_utf8(request_body("claude-x", request, params)).unwrap();
         let plain = r#"{"model":"claude-x","max_tokens":4096,"system":"be brief","messages":[{"content":"hi","role":"user"}],"stream":false}"#;
         assert_eq!(body(&Params::default()), plain);
         let all = Params {
@@ -89,7 +115,9 @@ mod tests {
             seed: Some(7),
             system: Some("is in the prompt already".into()),
         };
-        let with = plain.replace("4096", "9").replace(r#","stream""#, r#","temperature":1.0,"stream""#);
+        let with = plain
+            .replace("4096", "9")
+            .replace(r#","stream""#, r#","temperature":1.0,"stream""#);
         assert_eq!(body(&all), with);
     }
 
@@ -131,15 +159,27 @@ mod tests {
             ("3", "expected a message"),
             (r#"{"content":"text"}"#, "expected a message"),
             (r#"{"content":["text"]}"#, "name its type"),
-            (r#"{"content":[],"stop_reason":"refusal"}"#, "stopped for `refusal`"),
-            (r#"{"content":[{"type":"thinking","thinking":"x"}]}"#, "no reason"),
+            (
+                r#"{"content":[],"stop_reason":"refusal"}"#,
+                "stopped for `refusal`",
+            ),
+            (
+                r#"{"content":[{"type":"thinking","thinking":"x"}]}"#,
+                "no reason",
+            ),
             (r#"{"type":"completion","content":[]}"#, "`completion`"),
             (r#"{"role":"user","content":[]}"#, "`user`"),
         ] {
             let error = read_completion(body.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(kind), "{body}: {error}");
         }
-        let body = br#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-        assert_eq!(read_completion(body).unwrap_err(), WireError::Provider { said: "Overloaded".into() });
+        let body =
+            br#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+        assert_eq!(
+            read_completion(body).unwrap_err(),
+            WireError::Provider {
+                said: "Overloaded".into()
+            }
+        );
     }
 }

@@ -9,7 +9,7 @@ use super::wire::Wire;
 
 /// What a call was waiting for when its time ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum CallStage {
     /// A connection.
     Connection,
     /// The head of the response: usually the model was still thinking.
@@ -18,20 +18,21 @@ pub enum Stage {
     Body,
 }
 
-impl fmt::Display for Stage {
+impl fmt::Display for CallStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Stage::Connection => "a connection",
-            Stage::Head => "the answer to begin",
-            Stage::Body => "the rest of the answer",
+            CallStage::Connection => "a connection",
+            CallStage::Head => "the answer to begin",
+            CallStage::Body => "the rest of the answer",
         })
     }
 }
 
 /// Why there is no answer.
 ///
-/// `url` never holds user info, query or fragment; `said` is the provider's own text, bounded and with secrets
-/// removed ([`super::quote::quote`]). [`ModelFault::reason`] is the code of the log's `response_fail` line.
+/// `url` never holds user info, query or fragment; `said` is the provider's own text, bounded and
+/// with secrets removed ([`super::quote::quote`]). [`ModelFault::reason`] is the code of the log's
+/// `response_fail` line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelFault {
     /// No connection: refused, no such host, no route, TLS failed. Nothing was sent.
@@ -56,7 +57,7 @@ pub enum ModelFault {
         /// Where.
         url: String,
         /// What for.
-        stage: Stage,
+        stage: CallStage,
         /// The limit that was reached.
         limit: Duration,
     },
@@ -104,7 +105,9 @@ pub enum ModelFault {
         detail: String,
     },
     /// The response is whole, and there is no answer in it.
-    #[error("there is no answer in the response from {url}: {detail}. Ask again, or ask another model with --model")]
+    #[error(
+        "there is no answer in the response from {url}: {detail}. Ask again, or ask another model with --model"
+    )]
     Empty {
         /// Where.
         url: String,
@@ -112,7 +115,9 @@ pub enum ModelFault {
         detail: String,
     },
     /// The response is larger than any answer may be.
-    #[error("the answer from {url} is larger than {limit} bytes, and was thrown away. Ask for less")]
+    #[error(
+        "the answer from {url} is larger than {limit} bytes, and was thrown away. Ask for less"
+    )]
     TooLarge {
         /// Where.
         url: String,
@@ -164,7 +169,9 @@ pub enum ModelFault {
         detail: String,
     },
     /// Nothing on record answers a replay.
-    #[error("no recording: {detail}. List what is recorded: gently session list; or ask a model: gently model list")]
+    #[error(
+        "no recording: {detail}. List what is recorded: gently session list; or ask a model: gently model list"
+    )]
     NoRecording {
         /// What was looked for.
         detail: String,
@@ -206,12 +213,18 @@ impl ModelFault {
 }
 
 fn said_clause(said: &str) -> String {
-    if said.is_empty() { " and gave no reason".to_owned() } else { format!(": {}", said.trim_end_matches('.')) }
+    if said.is_empty() {
+        " and gave no reason".to_owned()
+    } else {
+        format!(": {}", said.trim_end_matches('.'))
+    }
 }
 
 fn retry_clause(after: &Option<String>) -> String {
     match after {
-        Some(text) if text.bytes().all(|b| b.is_ascii_digit()) => format!(" (it asks to wait {text} s)"),
+        Some(text) if text.bytes().all(|b| b.is_ascii_digit()) => {
+            format!(" (it asks to wait {text} s)")
+        }
         Some(text) => format!(" (it asks to wait until {text})"),
         None => String::new(),
     }
@@ -258,35 +271,128 @@ mod tests {
         };
         let limit = Duration::from_millis(1500);
         let table = [
-            (ModelFault::Unreachable { wire, url: url(), detail: detail() }, "unreachable", "base_url"),
-            (ModelFault::Timeout { url: url(), stage: Stage::Head, limit }, "timeout", "waited 1.5 s"),
+            (
+                ModelFault::Unreachable {
+                    wire,
+                    url: url(),
+                    detail: detail(),
+                },
+                "unreachable",
+                "base_url",
+            ),
+            (
+                ModelFault::Timeout {
+                    url: url(),
+                    stage: CallStage::Head,
+                    limit,
+                },
+                "timeout",
+                "waited 1.5 s",
+            ),
             (status(307, None), "http_307", "Redirects are not followed"),
-            (status(401, None), "http_401", "401: no such thing. Check that the API key"),
+            (
+                status(401, None),
+                "http_401",
+                "401: no such thing. Check that the API key",
+            ),
             (status(404, None), "http_404", "model's name"),
-            (status(429, Some("7")), "rate_limited", "(it asks to wait 7 s). Wait"),
-            (status(429, Some("Wed, 21 Oct 2026 07:28:00 GMT")), "rate_limited", "until Wed, 21 Oct"),
+            (
+                status(429, Some("7")),
+                "rate_limited",
+                "(it asks to wait 7 s). Wait",
+            ),
+            (
+                status(429, Some("Wed, 21 Oct 2026 07:28:00 GMT")),
+                "rate_limited",
+                "until Wed, 21 Oct",
+            ),
             (status(503, None), "http_503", "server's side"),
             (status(418, None), "http_418", "settings"),
-            (ModelFault::Provider { url: url(), said: String::new() }, "provider_error", "gave no reason"),
-            (ModelFault::Cut { url: url(), detail: detail() }, "cut", "thrown away"),
-            (ModelFault::Malformed { wire, url: url(), detail: detail() }, "malformed", "/v1"),
-            (ModelFault::Empty { url: url(), detail: detail() }, "empty", "--model"),
-            (ModelFault::TooLarge { url: url(), limit: 3 }, "too_large", "3 bytes"),
             (
-                ModelFault::WrongContentType { wire, url: url(), found: "text/html".into() },
+                ModelFault::Provider {
+                    url: url(),
+                    said: String::new(),
+                },
+                "provider_error",
+                "gave no reason",
+            ),
+            (
+                ModelFault::Cut {
+                    url: url(),
+                    detail: detail(),
+                },
+                "cut",
+                "thrown away",
+            ),
+            (
+                ModelFault::Malformed {
+                    wire,
+                    url: url(),
+                    detail: detail(),
+                },
+                "malformed",
+                "/v1",
+            ),
+            (
+                ModelFault::Empty {
+                    url: url(),
+                    detail: detail(),
+                },
+                "empty",
+                "--model",
+            ),
+            (
+                ModelFault::TooLarge {
+                    url: url(),
+                    limit: 3,
+                },
+                "too_large",
+                "3 bytes",
+            ),
+            (
+                ModelFault::WrongContentType {
+                    wire,
+                    url: url(),
+                    found: "text/html".into(),
+                },
                 "wrong_content_type",
                 "text/html",
             ),
-            (ModelFault::RefusedKey { url: url(), variable: "K".into(), detail: detail() }, "refused_key", "$K"),
-            (ModelFault::NoClient { url: url(), detail: detail() }, "no_client", "ca-certificates"),
+            (
+                ModelFault::RefusedKey {
+                    url: url(),
+                    variable: "K".into(),
+                    detail: detail(),
+                },
+                "refused_key",
+                "$K",
+            ),
+            (
+                ModelFault::NoClient {
+                    url: url(),
+                    detail: detail(),
+                },
+                "no_client",
+                "ca-certificates",
+            ),
         ];
         for (fault, reason, part) in table {
             assert_eq!(fault.reason(), reason);
-            assert!(reason.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.')));
+            assert!(
+                reason
+                    .bytes()
+                    .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'))
+            );
             let message = fault.to_string();
-            assert!(message.contains(part) && message.contains("127.0.0.1:1"), "{message}");
+            assert!(
+                message.contains(part) && message.contains("127.0.0.1:1"),
+                "{message}"
+            );
         }
-        let bad = ModelFault::BadUrl { wire, detail: detail() };
+        let bad = ModelFault::BadUrl {
+            wire,
+            detail: detail(),
+        };
         assert_eq!(bad.reason(), "bad_url");
         assert!(bad.to_string().contains("config set model.base_url"));
     }

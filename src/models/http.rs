@@ -1,36 +1,43 @@
 //! The HTTP half of every model's wire: one connection, limits, the key, and the words of faults.
 //!
-//! The client is ours over reqwest because the record keeps the exact bytes. What it does on the wire:
-//! - one connection a call, HTTP/1.1, never reused: a reused connection may make the HTTP library send twice;
-//! - one more try after [`RETRY_PAUSE`] when no connection came about, never after a byte of the prompt was sent;
+//! The client is ours over reqwest because the record keeps the exact bytes. What it does on the
+//! wire:
+//! - one connection a call, HTTP/1.1, never reused: a reused connection may make the HTTP library
+//!   send twice;
+//! - one more try after [`RETRY_PAUSE`] when no connection came about, never after a byte of the
+//!   prompt was sent;
 //! - no redirect is followed: the prompt goes to the configured address or nowhere;
-//! - `https` anywhere; `http` to this machine (`localhost`, `127.0.0.0/8`, `::1`) with or without a key; `http` to
-//!   other machines only without a key, with [`Link::warning`];
-//! - this machine is never asked through a proxy; others are as the environment (`HTTPS_PROXY` …) says.
+//! - `https` anywhere; `http` to this machine (`localhost`, `127.0.0.0/8`, `::1`) with or without a
+//!   key; `http` to other machines only without a key, with [`Endpoint::warning`];
+//! - this machine is never asked through a proxy; others are as the environment (`HTTPS_PROXY` …)
+//!   says.
 
 use std::error::Error as _;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use tokio::time::{Instant, sleep, timeout_at};
 use zeroize::Zeroizing;
 
 use super::quote::quote;
 use super::wire::{self, Wire, WireError};
-use super::{ModelFault, Stage};
+use super::{CallStage, ModelFault};
 
 /// Bytes of a response: a thousand times a long answer, and still no danger to memory.
 pub const MAX_RESPONSE: usize = 32 * 1024 * 1024;
-/// Bytes of an error response that are read; only [`super::quote::MAX_QUOTE`] characters of it are ever shown.
+/// Bytes of an error response that are read; only [`super::quote::MAX_QUOTE`] characters of it are
+/// ever shown.
 const MAX_ERROR_BODY: usize = 64 * 1024;
 /// The pause before the second try for a connection: a server that restarts is back by then.
 pub const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
 /// Where a server is, and how long it may take.
-pub struct Place<'a> {
+pub struct ServerAddress<'a> {
     /// Whose shapes it speaks.
     pub wire: Wire,
     /// The API's address, with or without a slash at the end.
@@ -48,7 +55,7 @@ pub struct Place<'a> {
 }
 
 /// A server's address, ready to be asked.
-pub struct Link {
+pub struct Endpoint {
     wire: Wire,
     endpoint: Url,
     key: Option<Zeroizing<String>>,
@@ -57,26 +64,32 @@ pub struct Link {
     client: reqwest::Client,
 }
 
-impl fmt::Debug for Link {
+impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = self.key.as_ref().map(|_| "[removed]");
-        f.debug_struct("Link").field("endpoint", &self.shown()).field("key", &key).finish()
+        f.debug_struct("Link")
+            .field("endpoint", &self.shown())
+            .field("key", &key)
+            .finish()
     }
 }
 
-impl Link {
+impl Endpoint {
     /// Checks the address and the key and makes the client; contacts nobody.
     ///
     /// # Errors
-    /// [`ModelFault::BadUrl`] (not http(s), or with user info, query or fragment, which tend to hold secrets),
-    /// [`ModelFault::RefusedKey`], [`ModelFault::NoClient`].
-    pub fn new(place: Place<'_>) -> Result<Self, ModelFault> {
+    /// [`ModelFault::BadUrl`] (not http(s), or with user info, query or fragment, which tend to
+    /// hold secrets), [`ModelFault::RefusedKey`], [`ModelFault::NoClient`].
+    pub fn new(place: ServerAddress<'_>) -> Result<Self, ModelFault> {
         let endpoint = endpoint(place.wire, place.base_url, place.path)?;
-        let key = place.key.map(|key| Zeroizing::new(key.trim().to_owned())).filter(|key| !key.is_empty());
+        let key = place
+            .key
+            .map(|key| Zeroizing::new(key.trim().to_owned()))
+            .filter(|key| !key.is_empty());
         if let Some(key) = &key {
             check_key(key, &endpoint, place.key_variable)?;
         }
-        Ok(Link {
+        Ok(Endpoint {
             wire: place.wire,
             client: client(&endpoint, place.connect_timeout)?,
             endpoint,
@@ -89,7 +102,12 @@ impl Link {
     /// One line for the person when prompts and answers can be read on the way.
     pub fn warning(&self) -> Option<String> {
         let open = self.endpoint.scheme() == "http" && !is_loopback(&self.endpoint);
-        open.then(|| format!("prompts and answers travel unencrypted to {}: use https", self.shown()))
+        open.then(|| {
+            format!(
+                "prompts and answers travel unencrypted to {}: use https",
+                self.shown()
+            )
+        })
     }
 
     /// The host's name.
@@ -112,9 +130,10 @@ impl Link {
     /// Fetches a document.
     ///
     /// # Errors
-    /// As [`Link::post`].
+    /// As [`Endpoint::post`].
     pub async fn get(&self) -> Result<Vec<u8>, ModelFault> {
-        self.exchange(&|| self.client.get(self.endpoint.clone())).await
+        self.exchange(&|| self.client.get(self.endpoint.clone()))
+            .await
     }
 
     /// What a body that is no answer is called.
@@ -125,12 +144,19 @@ impl Link {
             WireError::Cut { .. } | WireError::Unfinished => ModelFault::Cut { url, detail },
             WireError::Malformed { .. } => ModelFault::Malformed { wire, url, detail },
             WireError::Empty { .. } => ModelFault::Empty { url, detail },
-            WireError::Provider { said } => ModelFault::Provider { url, said: self.quote(&said) },
+            WireError::Provider { said } => ModelFault::Provider {
+                url,
+                said: self.quote(&said),
+            },
         }
     }
 
-    fn timeout(&self, stage: Stage) -> ModelFault {
-        ModelFault::Timeout { url: self.shown(), stage, limit: self.total_timeout }
+    fn timeout(&self, stage: CallStage) -> ModelFault {
+        ModelFault::Timeout {
+            url: self.shown(),
+            stage,
+            limit: self.total_timeout,
+        }
     }
 
     fn shown(&self) -> String {
@@ -141,7 +167,10 @@ impl Link {
         quote(words, self.key.as_ref().map(|key| key.as_str()))
     }
 
-    async fn exchange(&self, request: &(dyn Fn() -> RequestBuilder + Sync)) -> Result<Vec<u8>, ModelFault> {
+    async fn exchange(
+        &self,
+        request: &(dyn Fn() -> RequestBuilder + Sync),
+    ) -> Result<Vec<u8>, ModelFault> {
         let deadline = Instant::now() + self.total_timeout;
         let response = self.send(request, deadline).await?;
         if response.status() != StatusCode::OK {
@@ -155,7 +184,10 @@ impl Link {
         let key = self.key.as_ref();
         match self.wire {
             Wire::OpenAi | Wire::Ollama => match key {
-                Some(key) => request.header(AUTHORIZATION, secret(&Zeroizing::new(format!("Bearer {}", key.as_str())))),
+                Some(key) => request.header(
+                    AUTHORIZATION,
+                    secret(&Zeroizing::new(format!("Bearer {}", key.as_str()))),
+                ),
                 None => request,
             },
             Wire::Anthropic => {
@@ -177,7 +209,7 @@ impl Link {
         match self.send_once(request(), deadline).await {
             Err(ModelFault::Unreachable { .. }) => {
                 if timeout_at(deadline, sleep(RETRY_PAUSE)).await.is_err() {
-                    return Err(self.timeout(Stage::Connection));
+                    return Err(self.timeout(CallStage::Connection));
                 }
                 self.send_once(request(), deadline).await
             }
@@ -185,10 +217,14 @@ impl Link {
         }
     }
 
-    async fn send_once(&self, request: RequestBuilder, deadline: Instant) -> Result<Response, ModelFault> {
+    async fn send_once(
+        &self,
+        request: RequestBuilder,
+        deadline: Instant,
+    ) -> Result<Response, ModelFault> {
         let request = self.with_key(request).header(ACCEPT, "application/json");
         match timeout_at(deadline, request.send()).await {
-            Err(_) => Err(self.timeout(Stage::Head)),
+            Err(_) => Err(self.timeout(CallStage::Head)),
             Ok(Err(error)) => Err(self.send_fault(error)),
             Ok(Ok(response)) => Ok(response),
         }
@@ -197,42 +233,76 @@ impl Link {
     fn send_fault(&self, error: reqwest::Error) -> ModelFault {
         let (wire, url, detail) = (self.wire, self.shown(), self.quote(&causes(&error)));
         if error.is_connect() && error.is_timeout() {
-            ModelFault::Timeout { url, stage: Stage::Connection, limit: self.connect_timeout }
+            ModelFault::Timeout {
+                url,
+                stage: CallStage::Connection,
+                limit: self.connect_timeout,
+            }
         } else if error.is_connect() && detail.contains("peer certificate") {
-            let mend =
-                "if you trust its issuer, add it to the system's certificates, or name its file in SSL_CERT_FILE";
-            ModelFault::Unreachable { wire, url, detail: format!("{detail} ({mend})") }
+            let mend = "if you trust its issuer, add it to the system's certificates, or name its file in SSL_CERT_FILE";
+            ModelFault::Unreachable {
+                wire,
+                url,
+                detail: format!("{detail} ({mend})"),
+            }
         } else if error.is_connect() {
             ModelFault::Unreachable { wire, url, detail }
         } else if broke_off(&error) {
-            ModelFault::Cut { url, detail: format!("the connection ended before the answer began ({detail})") }
+            ModelFault::Cut {
+                url,
+                detail: format!("the connection ended before the answer began ({detail})"),
+            }
         } else {
-            ModelFault::Malformed { wire, url, detail: format!("expected HTTP, found something else ({detail})") }
+            ModelFault::Malformed {
+                wire,
+                url,
+                detail: format!("expected HTTP, found something else ({detail})"),
+            }
         }
     }
 
     async fn body(&self, mut response: Response, deadline: Instant) -> Result<Vec<u8>, ModelFault> {
-        let too_large = || ModelFault::TooLarge { url: self.shown(), limit: MAX_RESPONSE };
-        if response.content_length().is_some_and(|n| usize::try_from(n).map_or(true, |n| n > MAX_RESPONSE)) {
+        let too_large = || ModelFault::TooLarge {
+            url: self.shown(),
+            limit: MAX_RESPONSE,
+        };
+        if response
+            .content_length()
+            .is_some_and(|n| usize::try_from(n).map_or(true, |n| n > MAX_RESPONSE))
+        {
             return Err(too_large());
         }
         let mut bytes = Vec::new();
         loop {
             match timeout_at(deadline, response.chunk()).await {
-                Err(_) => return Err(self.timeout(Stage::Body)),
+                Err(_) => return Err(self.timeout(CallStage::Body)),
                 Ok(Ok(None)) => return Ok(bytes),
-                Ok(Ok(Some(chunk))) if bytes.len() + chunk.len() > MAX_RESPONSE => return Err(too_large()),
+                Ok(Ok(Some(chunk))) if bytes.len() + chunk.len() > MAX_RESPONSE => {
+                    return Err(too_large());
+                }
                 Ok(Ok(Some(chunk))) => bytes.extend_from_slice(&chunk),
                 Ok(Err(error)) => {
-                    let detail = format!("{} bytes came ({})", bytes.len(), self.quote(&causes(&error)));
-                    return Err(ModelFault::Cut { url: self.shown(), detail });
+                    let detail = format!(
+                        "{} bytes came ({})",
+                        bytes.len(),
+                        self.quote(&causes(&error))
+                    );
+                    return Err(ModelFault::Cut {
+                        url: self.shown(),
+                        detail,
+                    });
                 }
             }
         }
     }
 
     async fn status_fault(&self, mut response: Response, deadline: Instant) -> ModelFault {
-        let header = |name: HeaderName| response.headers().get(name).map(|v| self.quote(&header_text(v)));
+        let header = |name: HeaderName| {
+            response
+                .headers()
+                .get(name)
+                .map(|v| self.quote(&header_text(v)))
+        };
         let retry_after = header(RETRY_AFTER).filter(|text| !text.is_empty());
         let location = header(LOCATION).filter(|_| response.status().is_redirection());
         let mut body = Vec::new();
@@ -243,45 +313,86 @@ impl Link {
                 break;
             }
         }
-        let said = location.map_or_else(|| self.quote(&wire::error_text(&body)), |to| format!("go to {to}"));
-        ModelFault::Status { wire: self.wire, url: self.shown(), status: response.status().as_u16(), said, retry_after }
+        let said = location.map_or_else(
+            || self.quote(&wire::error_text(&body)),
+            |to| format!("go to {to}"),
+        );
+        ModelFault::Status {
+            wire: self.wire,
+            url: self.shown(),
+            status: response.status().as_u16(),
+            said,
+            retry_after,
+        }
     }
 
     fn check_content_type(&self, headers: &HeaderMap) -> Result<(), ModelFault> {
-        let given = headers.get(CONTENT_TYPE).map(header_text).unwrap_or_default();
-        let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        if essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json")) {
+        let given = headers
+            .get(CONTENT_TYPE)
+            .map(header_text)
+            .unwrap_or_default();
+        let essence = given
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_ascii_lowercase();
+        if essence == "application/json"
+            || (essence.starts_with("application/") && essence.ends_with("+json"))
+        {
             return Ok(());
         }
-        let found = if essence.is_empty() { "of no stated type".to_owned() } else { self.quote(&essence) };
-        Err(ModelFault::WrongContentType { wire: self.wire, url: self.shown(), found })
+        let found = if essence.is_empty() {
+            "of no stated type".to_owned()
+        } else {
+            self.quote(&essence)
+        };
+        Err(ModelFault::WrongContentType {
+            wire: self.wire,
+            url: self.shown(),
+            found,
+        })
     }
 }
 
 /// `{base_url}/{path}`. Errors never repeat the address: it may hold a password.
 fn endpoint(wire: Wire, base_url: &str, path: &[&str]) -> Result<Url, ModelFault> {
-    let bad = |detail: &str| ModelFault::BadUrl { wire, detail: detail.to_owned() };
+    let bad = |detail: &str| ModelFault::BadUrl {
+        wire,
+        detail: detail.to_owned(),
+    };
     let mut url = Url::parse(base_url.trim()).map_err(|error| bad(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(bad("neither http nor https"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(bad("a user name or password is in it; an API key belongs into the environment"));
+        return Err(bad(
+            "a user name or password is in it; an API key belongs into the environment",
+        ));
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(bad("a `?` or `#` is in it"));
     }
-    url.path_segments_mut().map_err(|()| bad("it has no path"))?.pop_if_empty().extend(path);
+    url.path_segments_mut()
+        .map_err(|()| bad("it has no path"))?
+        .pop_if_empty()
+        .extend(path);
     Ok(url)
 }
 
 fn check_key(key: &str, endpoint: &Url, variable: &str) -> Result<(), ModelFault> {
     let refused = |detail: &str| {
         let (url, variable) = (endpoint.to_string(), variable.to_owned());
-        Err(ModelFault::RefusedKey { url, variable, detail: detail.to_owned() })
+        Err(ModelFault::RefusedKey {
+            url,
+            variable,
+            detail: detail.to_owned(),
+        })
     };
     if !key.bytes().all(|b| b.is_ascii_graphic()) {
-        return refused("it holds white space or characters outside ASCII, which no key has. Set it anew");
+        return refused(
+            "it holds white space or characters outside ASCII, which no key has. Set it anew",
+        );
     }
     if endpoint.scheme() == "http" && !is_loopback(endpoint) {
         return refused(
@@ -294,12 +405,16 @@ fn check_key(key: &str, endpoint: &Url, variable: &str) -> Result<(), ModelFault
 
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let address = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|ip| ip.is_loopback())
 }
 
 fn client(endpoint: &Url, connect_timeout: Duration) -> Result<reqwest::Client, ModelFault> {
-    // The first one in the process wins; ring is the only provider built in, so it does not matter whose.
+    // The first one in the process wins; ring is the only provider built in, so it does not matter
+    // whose.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("gently/", env!("CARGO_PKG_VERSION")))
@@ -309,14 +424,23 @@ fn client(endpoint: &Url, connect_timeout: Duration) -> Result<reqwest::Client, 
         .pool_max_idle_per_host(0);
     if is_loopback(endpoint) {
         // `localhost` is this machine whatever a hosts file or resolver says.
-        let here = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        builder = builder.no_proxy().resolve_to_addrs("localhost", &here.map(|ip| SocketAddr::new(ip, 0)));
+        let here = [
+            IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ];
+        builder = builder
+            .no_proxy()
+            .resolve_to_addrs("localhost", &here.map(|ip| SocketAddr::new(ip, 0)));
     }
     if endpoint.scheme() == "http" {
-        // Without TLS no certificates are wanted: a machine that has none can still ask a local model.
+        // Without TLS no certificates are wanted: a machine that has none can still ask a local
+        // model.
         builder = builder.tls_certs_only([]);
     }
-    builder.build().map_err(|error| ModelFault::NoClient { url: endpoint.to_string(), detail: causes(&error) })
+    builder.build().map_err(|error| ModelFault::NoClient {
+        url: endpoint.to_string(),
+        detail: causes(&error),
+    })
 }
 
 fn secret(text: &str) -> HeaderValue {
@@ -335,13 +459,19 @@ fn causes(error: &reqwest::Error) -> String {
     let mut next = error.source();
     while let Some(cause) = next {
         let text = cause.to_string();
-        // The HTTP library's own layer says nothing that its cause does not say better; others repeat each other.
-        if !text.starts_with("client error") && !words.iter().any(|earlier| earlier.contains(&text)) {
+        // The HTTP library's own layer says nothing that its cause does not say better; others
+        // repeat each other.
+        if !text.starts_with("client error") && !words.iter().any(|earlier| earlier.contains(&text))
+        {
             words.push(text);
         }
         next = cause.source();
     }
-    if words.is_empty() { "no cause given".to_owned() } else { words.join(": ") }
+    if words.is_empty() {
+        "no cause given".to_owned()
+    } else {
+        words.join(": ")
+    }
 }
 
 /// Whether the other side ended the connection, rather than answering in another protocol.
@@ -350,7 +480,9 @@ fn broke_off(error: &reqwest::Error) -> bool {
     while let Some(cause) = next {
         // hyper's own kind is not public through reqwest; its words are.
         let words = cause.to_string();
-        if cause.downcast_ref::<std::io::Error>().is_some() || words.contains("before message completed") {
+        if cause.downcast_ref::<std::io::Error>().is_some()
+            || words.contains("before message completed")
+        {
             return true;
         }
         next = cause.source();

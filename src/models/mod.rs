@@ -1,8 +1,8 @@
 //! Who answers: the contract of a model, its answers and its faults.
 //!
-//! A [`Backend`] is told two texts and gives one answer or says why not. It keeps the exact bytes that went
-//! over the wire, never a credential. Nothing here records anything: a call is possible only with a recorded
-//! prompt, which is the concern of the typed `Model` around it.
+//! A [`Backend`] is told two texts and gives one answer or says why not. It keeps the exact bytes
+//! that went over the wire, never a credential. Nothing here records anything: a call is possible
+//! only with a recorded prompt, which is the concern of the typed `Model` around it.
 
 mod anthropic;
 mod fault;
@@ -20,7 +20,7 @@ pub mod wire;
 use futures_util::future::BoxFuture;
 
 pub use crate::recorder::Usage;
-pub use fault::{ModelFault, Stage};
+pub use fault::{CallStage, ModelFault};
 pub use model::Model;
 
 /// The two messages of one compiled prompt, exactly as they are sent.
@@ -34,8 +34,8 @@ pub struct Request<'a> {
 
 /// One answer, with the bytes it was read from.
 ///
-/// `text` is FORMAT section 2, role `response`: the answer exactly as the model gave it, and the JCS list of its
-/// parts when it has several or asks for tools. It may be empty.
+/// `text` is FORMAT section 2, role `response`: the answer exactly as the model gave it, and the
+/// JCS list of its parts when it has several or asks for tools. It may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The answer.
@@ -44,9 +44,11 @@ pub struct Answer {
     pub usage: Usage,
     /// Why the model stopped, in its own word: `stop`, `length`, `tool_calls` …
     pub finish_reason: Option<String>,
-    /// The name under which the model itself answered, which need not be the one that was asked for.
+    /// The name under which the model itself answered, which need not be the one that was asked
+    /// for.
     pub model_reported: Option<String>,
-    /// The body of the request, byte for byte. Headers, and with them the API key, are not part of it.
+    /// The body of the request, byte for byte. Headers, and with them the API key, are not part of
+    /// it.
     pub wire_request: Vec<u8>,
     /// The body of the response, byte for byte.
     pub wire_response: Vec<u8>,
@@ -54,12 +56,14 @@ pub struct Answer {
 
 /// Something that answers a prompt.
 ///
-/// Contract: `call` may run any number of times at once. It returns within the backend's own total timeout, with
-/// the whole answer or with a fault, never with part of an answer. It sends the two texts of the request unchanged
-/// and sends them at most once. Dropping the future abandons the call. No fault, no `Debug` print and no kept
-/// request holds a credential. Network backends want a tokio runtime with time and I/O.
+/// Contract: `call` may run any number of times at once. It returns within the backend's own total
+/// timeout, with the whole answer or with a fault, never with part of an answer. It sends the two
+/// texts of the request unchanged and sends them at most once. Dropping the future abandons the
+/// call. No fault, no `Debug` print and no kept request holds a credential. Network backends want a
+/// tokio runtime with time and I/O.
 pub trait Backend: Send + Sync {
-    /// The model's identifier as it is recorded, `openai/NAME` or `observer`. Never changes, never empty.
+    /// The model's identifier as it is recorded, `openai/NAME` or `observer`. Never changes, never
+    /// empty.
     fn id(&self) -> &str;
 
     /// Asks once.

@@ -3,7 +3,7 @@
 use crate::record::params::{Params, Price};
 use crate::recorder::{RecordedPrompt, Reply, Usage};
 
-use super::replay::Replay;
+use super::replay::ReplayModel;
 use super::{Backend, ModelFault, Request, observer};
 
 /// Something that can be asked, over whatever wire.
@@ -19,12 +19,16 @@ enum Answerer {
     /// Over a wire.
     Wire(Box<dyn Backend>),
     /// From the record.
-    Replay(Replay),
+    Replay(ReplayModel),
 }
 
 impl Model {
     fn new(answerer: Answerer) -> Self {
-        Model { answerer, settings: Params::default(), price: None }
+        Model {
+            answerer,
+            settings: Params::default(),
+            price: None,
+        }
     }
 
     /// The built-in model that is no language model: it tells what is in the bundle.
@@ -38,11 +42,12 @@ impl Model {
     }
 
     /// Recorded answers, given again.
-    pub fn replay(replay: Replay) -> Self {
+    pub fn replay(replay: ReplayModel) -> Self {
         Self::new(Answerer::Replay(replay))
     }
 
-    /// With the settings that its backend was made with, and the owner's part of the system message.
+    /// With the settings that its backend was made with, and the owner's part of the system
+    /// message.
     pub fn set(self, settings: Params) -> Self {
         Model { settings, ..self }
     }
@@ -68,7 +73,10 @@ impl Model {
 
     /// What is recorded of the settings, with the owner's text as the compiled prompt holds it.
     pub fn params(&self, system: Option<&str>) -> Params {
-        Params { system: system.map(str::to_owned), ..self.settings.clone() }
+        Params {
+            system: system.map(str::to_owned),
+            ..self.settings.clone()
+        }
     }
 
     /// What a person is told beside the answer: the exchange that was replayed, for one.
@@ -79,7 +87,8 @@ impl Model {
         }
     }
 
-    /// Asks once; takes nothing but a recorded prompt, and gives nothing that can be shown as it is.
+    /// Asks once; takes nothing but a recorded prompt, and gives nothing that can be shown as it
+    /// is.
     pub async fn invoke(&self, prompt: &RecordedPrompt) -> Result<Reply, ModelFault> {
         match &self.answerer {
             Answerer::Observer => {
@@ -88,10 +97,21 @@ impl Model {
             }
             Answerer::Wire(backend) => {
                 let compiled = prompt.compiled();
-                let answer = backend.call(Request { system: compiled.system(), user: compiled.user() }).await?;
-                let tokens = answer.usage.prompt_tokens.zip(answer.usage.completion_tokens);
-                let cost =
-                    self.price.as_ref().zip(tokens).and_then(|(price, (input, output))| price.cost(input, output));
+                let answer = backend
+                    .call(Request {
+                        system: compiled.system(),
+                        user: compiled.user(),
+                    })
+                    .await?;
+                let tokens = answer
+                    .usage
+                    .prompt_tokens
+                    .zip(answer.usage.completion_tokens);
+                let cost = self
+                    .price
+                    .as_ref()
+                    .zip(tokens)
+                    .and_then(|(price, (input, output))| price.cost(input, output));
                 Ok(Reply::new(answer.text, answer.usage).costing(cost))
             }
             Answerer::Replay(replay) => {

@@ -15,19 +15,27 @@ const LOOKED_AT: usize = 4096;
 
 /// Words of a question that sight, facts or open items can answer.
 const OURS: [&str; 26] = [
-    "machine", "computer", "host", "server", "system", "laptop", "load", "cpu", "memory", "ram", "swap", "disk",
-    "disks", "storage", "space", "uptime", "health", "healthy", "cores", "facts", "fact", "open", "drift", "unknown",
-    "know", "status",
+    "machine", "computer", "host", "server", "system", "laptop", "load", "cpu", "memory", "ram",
+    "swap", "disk", "disks", "storage", "space", "uptime", "health", "healthy", "cores", "facts",
+    "fact", "open", "drift", "unknown", "know", "status",
 ];
 
 /// Answers from the bundle alone: what was seen, facts, open items, and what is not known.
 pub fn answer(bundle: &Bundle, question: &str) -> String {
     let mut lines = vec![opening(question).to_owned(), String::new()];
     // The machine first: it is what people ask about.
-    let (machine, others): (Vec<_>, Vec<_>) = bundle.sight.iter().partition(|(tool, _)| *tool == "sys_health");
+    let (machine, others): (Vec<_>, Vec<_>) = bundle
+        .sight
+        .iter()
+        .partition(|(tool, _)| *tool == "sys_health");
     for (tool, entry) in machine.into_iter().chain(others) {
         match entry {
-            SightEntry::Seen { observed_at, freshness_s, values, .. } => {
+            SightEntry::Seen {
+                observed_at,
+                freshness_s,
+                values,
+                ..
+            } => {
                 lines.push(heading(tool, *observed_at, *freshness_s));
                 lines.extend(values::lines(values));
             }
@@ -43,7 +51,11 @@ pub fn answer(bundle: &Bundle, question: &str) -> String {
 }
 
 fn opening(question: &str) -> &'static str {
-    let question: String = question.chars().take(LOOKED_AT).collect::<String>().to_lowercase();
+    let question: String = question
+        .chars()
+        .take(LOOKED_AT)
+        .collect::<String>()
+        .to_lowercase();
     let mut words = question.split(|c: char| !c.is_alphanumeric());
     if words.any(|word| OURS.contains(&word)) {
         "I am the observer, built into gently; no language model. Here is what the record shows."
@@ -66,13 +78,20 @@ fn records(bundle: &Bundle) -> Vec<String> {
     let mut lines = Vec::new();
     if !bundle.facts.is_empty() {
         lines.push("Facts on record:".to_owned());
-        let fact = |f: &crate::record::bundle::Fact| format!("  {} [{}, {} confidence]", f.claim, f.id, f.confidence);
+        let fact = |f: &crate::record::bundle::Fact| {
+            format!("  {} [{}, {} confidence]", f.claim, f.id, f.confidence)
+        };
         lines.extend(bundle.facts.iter().map(fact));
         lines.push(String::new());
     }
     if !bundle.open_items.is_empty() {
         lines.push("Open:".to_owned());
-        lines.extend(bundle.open_items.iter().map(|item| format!("  {} [{}]", item.issue, item.id)));
+        lines.extend(
+            bundle
+                .open_items
+                .iter()
+                .map(|item| format!("  {} [{}]", item.issue, item.id)),
+        );
         lines.push(String::new());
     }
     lines
@@ -82,14 +101,19 @@ fn unknown(bundle: &Bundle) -> String {
     let mut names: Vec<String> = Vec::new();
     for (tool, entry) in &bundle.sight {
         match entry {
-            SightEntry::Seen { unknowns, .. } => names.extend(unknowns.iter().map(|u| u.replace('_', " "))),
+            SightEntry::Seen { unknowns, .. } => {
+                names.extend(unknowns.iter().map(|u| u.replace('_', " ")))
+            }
             SightEntry::Unavailable { .. } => names.push(format!("all that {tool} would show")),
         }
     }
     if names.is_empty() {
         return "Not known: anything else.".to_owned();
     }
-    format!("Not known: {}. Unknown is a risk, and no sign of health.", names.join(", "))
+    format!(
+        "Not known: {}. Unknown is a risk, and no sign of health.",
+        names.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -100,7 +124,10 @@ mod tests {
 
     #[test]
     fn it_says_what_it_was_shown_and_what_it_is() {
-        let said = answer(&Bundle::parse(BUNDLE).unwrap(), "How is this machine doing?");
+        let said = answer(
+            &Bundle::parse(BUNDLE).unwrap(),
+            "How is this machine doing?",
+        );
         assert_eq!(
             said,
             "I am the observer, built into gently; no language model. Here is what the record shows.\n\n\
@@ -121,8 +148,14 @@ mod tests {
 
     #[test]
     fn general_questions_are_beyond_it() {
-        let said = answer(&Bundle::parse(BUNDLE).unwrap(), "What is the capital of France?");
-        assert!(said.contains("general questions are beyond me") && !said.contains("Paris"), "{said}");
+        let said = answer(
+            &Bundle::parse(BUNDLE).unwrap(),
+            "What is the capital of France?",
+        );
+        assert!(
+            said.contains("general questions are beyond me") && !said.contains("Paris"),
+            "{said}"
+        );
     }
 
     #[test]
@@ -132,8 +165,14 @@ mod tests {
         let blind = format!(
             r#"{head}"sight":{{"sys_health":{{"available":false,"reason":"blocked_by_tier","unknowns":[]}}}},{end}"#
         );
-        let said = answer(&Bundle::parse(&blind).unwrap(), "How is this machine doing?");
-        assert!(said.contains("sys_health shows nothing here (blocked_by_tier)."), "{said}");
+        let said = answer(
+            &Bundle::parse(&blind).unwrap(),
+            "How is this machine doing?",
+        );
+        assert!(
+            said.contains("sys_health shows nothing here (blocked_by_tier)."),
+            "{said}"
+        );
         assert!(said.contains("all that sys_health would show"), "{said}");
     }
 }

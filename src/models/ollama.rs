@@ -1,23 +1,23 @@
 //! Ollama's `/api/chat`, not streamed.
 //!
 //! - `done` must not be false: half an answer is `cut`;
-//! - `message.content` is the answer; with `message.tool_calls` it is the list of the text (as a `text` part, if
-//!   there is any) and the calls as they came;
+//! - `message.content` is the answer; with `message.tool_calls` it is the list of the text (as a
+//!   `text` part, if there is any) and the calls as they came;
 //! - an answer with `done_reason` `load` has only loaded the model, and is `empty`;
 //! - `message.images`, which gently never asks for, is `malformed`: left out it would be lost.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::openai::{Message, messages};
+use super::openai::{WireMessage, messages};
 use super::wire::{self, Completion, WireError, malformed};
 use super::{Request, Usage};
 use crate::record::params::Params;
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct OllamaRequest<'a> {
     model: &'a str,
-    messages: [Message<'a>; 2],
+    messages: [WireMessage<'a>; 2],
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     options: Option<Options>,
@@ -36,15 +36,24 @@ struct Options {
 pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -> Vec<u8> {
     let temperature = params.temperature.map(|t| t.as_f64());
     let any = temperature.is_some() || params.max_tokens.is_some() || params.seed.is_some();
-    let options = any.then_some(Options { temperature, num_predict: params.max_tokens, seed: params.seed });
-    serde_json::to_vec(&Body { model, messages: messages(request), stream: false, options })
-        .expect("strings and numbers always have a JSON form")
+    let options = any.then_some(Options {
+        temperature,
+        num_predict: params.max_tokens,
+        seed: params.seed,
+    });
+    serde_json::to_vec(&OllamaRequest {
+        model,
+        messages: messages(request),
+        stream: false,
+        options,
+    })
+    .expect("strings and numbers always have a JSON form")
 }
 
 #[derive(Deserialize)]
-struct Response {
+struct OllamaResponse {
     error: Option<Value>,
-    message: Option<Said>,
+    message: Option<OllamaMessage>,
     model: Option<Value>,
     done: Option<bool>,
     done_reason: Option<Value>,
@@ -53,7 +62,7 @@ struct Response {
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct OllamaMessage {
     role: Option<String>,
     content: Option<String>,
     tool_calls: Option<Vec<Value>>,
@@ -61,31 +70,49 @@ struct Said {
 }
 
 pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
-    let response: Response = wire::parse(body, "a chat response")?;
+    let response: OllamaResponse = wire::parse(body, "a chat response")?;
     if let Some(error) = response.error {
-        return Err(WireError::Provider { said: wire::error_words(&error) });
+        return Err(WireError::Provider {
+            said: wire::error_words(&error),
+        });
     }
-    let said = response.message.ok_or_else(|| malformed("expected a key `message`, found none"))?;
+    let said = response
+        .message
+        .ok_or_else(|| malformed("expected a key `message`, found none"))?;
     if response.done == Some(false) {
         return Err(WireError::Unfinished);
     }
     let finish_reason = wire::words(response.done_reason.as_ref());
     let text = answer_text(said, finish_reason.as_deref())?;
     let prompt_tokens = wire::count(response.prompt_eval_count.as_ref());
-    let usage = Usage { prompt_tokens, completion_tokens: wire::count(response.eval_count.as_ref()) };
-    Ok(Completion { text, usage, finish_reason, model: wire::words(response.model.as_ref()) })
+    let usage = Usage {
+        prompt_tokens,
+        completion_tokens: wire::count(response.eval_count.as_ref()),
+    };
+    Ok(Completion {
+        text,
+        usage,
+        finish_reason,
+        model: wire::words(response.model.as_ref()),
+    })
 }
 
-fn answer_text(said: Said, finish_reason: Option<&str>) -> Result<String, WireError> {
+fn answer_text(said: OllamaMessage, finish_reason: Option<&str>) -> Result<String, WireError> {
     if let Some(role) = said.role.filter(|r| r != "assistant") {
-        return Err(malformed(&format!("expected a message of the role `assistant`, found `{role}`")));
+        return Err(malformed(&format!(
+            "expected a message of the role `assistant`, found `{role}`"
+        )));
     }
     if said.images.is_some_and(|images| !images.is_empty()) {
-        return Err(malformed("expected text or tool calls, found `images`, which were not asked for"));
+        return Err(malformed(
+            "expected text or tool calls, found `images`, which were not asked for",
+        ));
     }
     let tools = said.tool_calls.unwrap_or_default();
     if tools.iter().any(|call| !call.is_object()) {
-        return Err(malformed("expected objects in `tool_calls`, found something else"));
+        return Err(malformed(
+            "expected objects in `tool_calls`, found something else",
+        ));
     }
     let mut parts = match said.content {
         Some(text) if tools.is_empty() && finish_reason != Some("load") => return Ok(text),
@@ -102,11 +129,22 @@ mod tests {
 
     #[test]
     fn the_request_is_these_bytes() {
-        let request = Request { system: "be brief", user: "hi" };
-        let body = |params: &Params| String::from_utf8(request_body("llama3.1:8b", request, params)).unwrap();
+        let request = Request {
+            system: "be brief",
+            user: "hi",
+        };
+        let body = |params: &Params| {
+            String::from_utf8(request_body("llama3.1:8b", request, params)).unwrap()
+        };
         let plain = r#"{"model":"llama3.1:8b","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],"stream":false}"#;
         assert_eq!(body(&Params::default()), plain);
-        assert_eq!(body(&Params { system: Some("s".into()), ..Params::default() }), plain);
+        assert_eq!(
+            body(&Params {
+                system: Some("s".into()),
+                ..Params::default()
+            }),
+            plain
+        );
         let all = Params {
             temperature: Some("0".parse().unwrap()),
             max_tokens: Some(9),
@@ -114,7 +152,10 @@ mod tests {
             system: None,
             expect: None,
         };
-        let with = plain.replace("false}", r#"false,"options":{"temperature":0.0,"num_predict":9,"seed":7}}"#);
+        let with = plain.replace(
+            "false}",
+            r#"false,"options":{"temperature":0.0,"num_predict":9,"seed":7}}"#,
+        );
         assert_eq!(body(&all), with);
     }
 
@@ -124,7 +165,10 @@ mod tests {
         for (message, text) in [
             (r#""role":"assistant","content":"Hi.""#.to_owned(), "Hi."),
             (r#""role":"assistant","content":"""#.to_owned(), ""),
-            (r#""content":"shown","thinking":"not shown","tool_calls":[]"#.to_owned(), "shown"),
+            (
+                r#""content":"shown","thinking":"not shown","tool_calls":[]"#.to_owned(),
+                "shown",
+            ),
             (
                 format!(r#""content":"","tool_calls":[{call}]"#),
                 r#"[{"function":{"arguments":{"a":2,"b":1},"name":"look"}}]"#,
@@ -139,10 +183,25 @@ mod tests {
             );
             let read = read_completion(body.as_bytes()).unwrap();
             assert_eq!(read.text, text);
-            assert_eq!(read.usage, Usage { prompt_tokens: Some(3), completion_tokens: Some(4) });
-            assert_eq!((read.finish_reason.as_deref(), read.model.as_deref()), (Some("stop"), Some("m")));
+            assert_eq!(
+                read.usage,
+                Usage {
+                    prompt_tokens: Some(3),
+                    completion_tokens: Some(4)
+                }
+            );
+            assert_eq!(
+                (read.finish_reason.as_deref(), read.model.as_deref()),
+                (Some("stop"), Some("m"))
+            );
             for end in 1..body.len() {
-                assert!(matches!(read_completion(&body.as_bytes()[..end]), Err(WireError::Cut { .. })), "{end}");
+                assert!(
+                    matches!(
+                        read_completion(&body.as_bytes()[..end]),
+                        Err(WireError::Cut { .. })
+                    ),
+                    "{end}"
+                );
             }
         }
     }
@@ -154,13 +213,31 @@ mod tests {
             ("{}", "`message`"),
             ("[]", "expected a chat response"),
             (r#"{"message":{"content":"half"},"done":false}"#, "not done"),
-            (r#"{"message":{"content":""},"done":true,"done_reason":"load"}"#, "stopped for `load`"),
+            (
+                r#"{"message":{"content":""},"done":true,"done_reason":"load"}"#,
+                "stopped for `load`",
+            ),
             (r#"{"message":{},"done":true}"#, "no reason"),
-            (r#"{"message":{"role":"user","content":"a"},"done":true}"#, "role `assistant`"),
-            (r#"{"message":{"content":["a"]},"done":true}"#, "expected a chat response"),
-            (r#"{"message":{"content":"a","tool_calls":["b"]},"done":true}"#, "objects in `tool_calls`"),
-            (r#"{"message":{"content":"a","images":["AA=="]},"done":true}"#, "`images`"),
-            (r#"{"response":"the other endpoint","done":true}"#, "`message`"),
+            (
+                r#"{"message":{"role":"user","content":"a"},"done":true}"#,
+                "role `assistant`",
+            ),
+            (
+                r#"{"message":{"content":["a"]},"done":true}"#,
+                "expected a chat response",
+            ),
+            (
+                r#"{"message":{"content":"a","tool_calls":["b"]},"done":true}"#,
+                "objects in `tool_calls`",
+            ),
+            (
+                r#"{"message":{"content":"a","images":["AA=="]},"done":true}"#,
+                "`images`",
+            ),
+            (
+                r#"{"response":"the other endpoint","done":true}"#,
+                "`message`",
+            ),
             (
                 "{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"message\":{\"content\":\"b\"},\"done\":true}",
                 "trailing",
@@ -170,6 +247,11 @@ mod tests {
             assert!(error.contains(kind), "{body}: {error}");
         }
         let said = read_completion(br#"{"error":"model 'x' not found"}"#).unwrap_err();
-        assert_eq!(said, WireError::Provider { said: "model 'x' not found".into() });
+        assert_eq!(
+            said,
+            WireError::Provider {
+                said: "model 'x' not found".into()
+            }
+        );
     }
 }

@@ -1,10 +1,12 @@
 //! OpenAI's chat completions.
 //!
-//! - exactly one choice, by the `assistant`; more is `malformed`, as nobody could say which one was shown;
+//! - exactly one choice, by the `assistant`; more is `malformed`, as nobody could say which one was
+//!   shown;
 //! - `content` is a string (the answer, and may be empty) or a list of parts;
-//! - with tool calls or a refusal the answer is the list of the text (as a `text` part, if there is any), the
-//!   refusal (as a `refusal` part), then the tool calls as they came;
-//! - `function_call` and `audio`, which gently never asks for, are `malformed`: left out they would be lost.
+//! - with tool calls or a refusal the answer is the list of the text (as a `text` part, if there is
+//!   any), the refusal (as a `refusal` part), then the tool calls as they came;
+//! - `function_call` and `audio`, which gently never asks for, are `malformed`: left out they would
+//!   be lost.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,9 +19,9 @@ use crate::record::params::Params;
 const OFFICIAL_HOST: &str = "api.openai.com";
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct OpenAiRequest<'a> {
     model: &'a str,
-    messages: [Message<'a>; 2],
+    messages: [WireMessage<'a>; 2],
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
@@ -33,19 +35,33 @@ struct Body<'a> {
 
 /// One message, for all wires that take a list of them.
 #[derive(Serialize)]
-pub(super) struct Message<'a> {
+pub(super) struct WireMessage<'a> {
     role: &'a str,
     content: &'a str,
 }
 
 /// The two messages of a request.
-pub(super) fn messages(request: Request<'_>) -> [Message<'_>; 2] {
-    [Message { role: "system", content: request.system }, Message { role: "user", content: request.user }]
+pub(super) fn messages(request: Request<'_>) -> [WireMessage<'_>; 2] {
+    [
+        WireMessage {
+            role: "system",
+            content: request.system,
+        },
+        WireMessage {
+            role: "user",
+            content: request.user,
+        },
+    ]
 }
 
-pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params, host: &str) -> Vec<u8> {
+pub(super) fn request_body(
+    model: &str,
+    request: Request<'_>,
+    params: &Params,
+    host: &str,
+) -> Vec<u8> {
     let official = host == OFFICIAL_HOST;
-    serde_json::to_vec(&Body {
+    serde_json::to_vec(&OpenAiRequest {
         model,
         messages: messages(request),
         stream: false,
@@ -58,7 +74,7 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params, h
 }
 
 #[derive(Deserialize)]
-struct Response {
+struct OpenAiResponse {
     error: Option<Value>,
     choices: Option<Vec<Choice>>,
     model: Option<Value>,
@@ -67,12 +83,12 @@ struct Response {
 
 #[derive(Deserialize)]
 struct Choice {
-    message: Option<Said>,
+    message: Option<OpenAiMessage>,
     finish_reason: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct OpenAiMessage {
     role: Option<String>,
     content: Option<Value>,
     refusal: Option<String>,
@@ -82,28 +98,46 @@ struct Said {
 }
 
 pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
-    let response: Response = wire::parse(body, "a chat completion")?;
+    let response: OpenAiResponse = wire::parse(body, "a chat completion")?;
     if let Some(error) = response.error {
-        return Err(WireError::Provider { said: wire::error_words(&error) });
+        return Err(WireError::Provider {
+            said: wire::error_words(&error),
+        });
     }
-    let choices = response.choices.ok_or_else(|| malformed("expected a key `choices`, found none"))?;
+    let choices = response
+        .choices
+        .ok_or_else(|| malformed("expected a key `choices`, found none"))?;
     let mut choices = choices.into_iter();
-    let choice = choices.next().ok_or_else(|| WireError::Empty { detail: "the list of choices is empty".into() })?;
+    let choice = choices.next().ok_or_else(|| WireError::Empty {
+        detail: "the list of choices is empty".into(),
+    })?;
     if choices.next().is_some() {
         return Err(malformed("expected one choice, found several"));
     }
     let finish_reason = wire::words(choice.finish_reason.as_ref());
-    let said = choice.message.ok_or_else(|| malformed("expected a `message` in the choice, found none"))?;
+    let said = choice
+        .message
+        .ok_or_else(|| malformed("expected a `message` in the choice, found none"))?;
     let text = answer_text(said, finish_reason.as_deref())?;
     let count = |key: &str| wire::count(response.usage.as_ref().and_then(|u| u.get(key)));
-    let usage = Usage { prompt_tokens: count("prompt_tokens"), completion_tokens: count("completion_tokens") };
+    let usage = Usage {
+        prompt_tokens: count("prompt_tokens"),
+        completion_tokens: count("completion_tokens"),
+    };
     let model = wire::words(response.model.as_ref());
-    Ok(Completion { text, usage, finish_reason, model })
+    Ok(Completion {
+        text,
+        usage,
+        finish_reason,
+        model,
+    })
 }
 
-fn answer_text(said: Said, finish_reason: Option<&str>) -> Result<String, WireError> {
+fn answer_text(said: OpenAiMessage, finish_reason: Option<&str>) -> Result<String, WireError> {
     if let Some(role) = said.role.filter(|r| r != "assistant") {
-        return Err(malformed(&format!("expected a message of the role `assistant`, found `{role}`")));
+        return Err(malformed(&format!(
+            "expected a message of the role `assistant`, found `{role}`"
+        )));
     }
     if said.function_call.is_some() || said.audio.is_some() {
         return Err(malformed(
@@ -112,7 +146,9 @@ fn answer_text(said: Said, finish_reason: Option<&str>) -> Result<String, WireEr
     }
     let tools = said.tool_calls.unwrap_or_default();
     if tools.iter().any(|call| !call.is_object()) {
-        return Err(malformed("expected objects in `tool_calls`, found something else"));
+        return Err(malformed(
+            "expected objects in `tool_calls`, found something else",
+        ));
     }
     let refusal = said.refusal.filter(|text| !text.is_empty());
     let mut parts = match said.content {
@@ -120,7 +156,11 @@ fn answer_text(said: Said, finish_reason: Option<&str>) -> Result<String, WireEr
         Some(Value::String(text)) if !text.is_empty() => vec![wire::text_part(&text)],
         Some(Value::Array(parts)) => wire::checked_parts(parts)?,
         None | Some(Value::String(_)) => Vec::new(),
-        Some(_) => return Err(malformed("expected `content` to be a string or a list, found something else")),
+        Some(_) => {
+            return Err(malformed(
+                "expected `content` to be a string or a list, found something else",
+            ));
+        }
     };
     parts.extend(refusal.map(|text| json!({"type": "refusal", "refusal": text})));
     parts.extend(tools);
@@ -131,12 +171,17 @@ fn answer_text(said: Said, finish_reason: Option<&str>) -> Result<String, WireEr
 mod tests {
     use super::*;
 
-    const REQUEST: Request<'static> = Request { system: "be \"brief\"", user: "wie geht's?\n" };
+    const REQUEST: Request<'static> = Request {
+        system: "be \"brief\"",
+        user: "wie geht's?\n",
+    };
 
     #[test]
     fn the_request_is_these_bytes() {
         let plain = r#"{"model":"m","messages":[{"role":"system","content":"be \"brief\""},{"role":"user","content":"wie geht's?\n"}],"stream":false}"#;
-        let body = |params: &Params, host| String::from_utf8(request_body("m", REQUEST, params, host)).unwrap();
+        let body = |params: &Params, host| {
+            String::from_utf8(request_body("m", REQUEST, params, host)).unwrap()
+        };
         assert_eq!(body(&Params::default(), "127.0.0.1"), plain);
         let all = Params {
             expect: None,
@@ -145,13 +190,21 @@ mod tests {
             seed: Some(7),
             system: Some("is in the prompt already".into()),
         };
-        let there = plain.replace("false}", r#"false,"temperature":0.2,"max_tokens":9,"seed":7}"#);
+        let there = plain.replace(
+            "false}",
+            r#"false,"temperature":0.2,"max_tokens":9,"seed":7}"#,
+        );
         assert_eq!(body(&all, "127.0.0.1"), there);
-        assert_eq!(body(&all, "api.openai.com"), there.replace("max_tokens", "max_completion_tokens"));
+        assert_eq!(
+            body(&all, "api.openai.com"),
+            there.replace("max_tokens", "max_completion_tokens")
+        );
     }
 
     fn message(inner: &str) -> String {
-        format!(r#"{{"choices":[{{"index":0,"message":{{{inner}}},"finish_reason":"stop"}}],"model":"m-1"}}"#)
+        format!(
+            r#"{{"choices":[{{"index":0,"message":{{{inner}}},"finish_reason":"stop"}}],"model":"m-1"}}"#
+        )
     }
 
     #[test]
@@ -159,24 +212,51 @@ mod tests {
         let table = [
             (r#""role":"assistant","content":"Hi. \u00e9""#, "Hi. é"),
             (r#""role":"assistant","content":"""#, ""),
-            (r#""content":" kept as it is\n","refusal":null,"tool_calls":[]"#, " kept as it is\n"),
-            (r#""content":"shown","reasoning_content":"thought""#, "shown"),
+            (
+                r#""content":" kept as it is\n","refusal":null,"tool_calls":[]"#,
+                " kept as it is\n",
+            ),
+            (
+                r#""content":"shown","reasoning_content":"thought""#,
+                "shown",
+            ),
             (r#""content":[{"type":"text","text":"one"}]"#, "one"),
-            (r#""content":[{"type":"text","text":"one","note":1}]"#, r#"[{"note":1,"text":"one","type":"text"}]"#),
+            (
+                r#""content":[{"type":"text","text":"one","note":1}]"#,
+                r#"[{"note":1,"text":"one","type":"text"}]"#,
+            ),
             (
                 r#""content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#,
                 r#"[{"text":"a","type":"text"},{"text":"b","type":"text"}]"#,
             ),
-            (r#""content":[{"type":"image_url","image_url":"x"}]"#, r#"[{"image_url":"x","type":"image_url"}]"#),
-            (r#""content":null,"tool_calls":[{"type":"function","id":"1"}]"#, r#"[{"id":"1","type":"function"}]"#),
-            (r#""content":"","tool_calls":[{"id":"1"}]"#, r#"[{"id":"1"}]"#),
-            (r#""content":"t","tool_calls":[{"id":"1"}]"#, r#"[{"text":"t","type":"text"},{"id":"1"}]"#),
-            (r#""content":null,"refusal":"no""#, r#"[{"refusal":"no","type":"refusal"}]"#),
+            (
+                r#""content":[{"type":"image_url","image_url":"x"}]"#,
+                r#"[{"image_url":"x","type":"image_url"}]"#,
+            ),
+            (
+                r#""content":null,"tool_calls":[{"type":"function","id":"1"}]"#,
+                r#"[{"id":"1","type":"function"}]"#,
+            ),
+            (
+                r#""content":"","tool_calls":[{"id":"1"}]"#,
+                r#"[{"id":"1"}]"#,
+            ),
+            (
+                r#""content":"t","tool_calls":[{"id":"1"}]"#,
+                r#"[{"text":"t","type":"text"},{"id":"1"}]"#,
+            ),
+            (
+                r#""content":null,"refusal":"no""#,
+                r#"[{"refusal":"no","type":"refusal"}]"#,
+            ),
         ];
         for (inner, text) in table {
             let read = read_completion(message(inner).as_bytes()).unwrap();
             assert_eq!(read.text, text);
-            assert_eq!((read.finish_reason.as_deref(), read.model.as_deref()), (Some("stop"), Some("m-1")));
+            assert_eq!(
+                (read.finish_reason.as_deref(), read.model.as_deref()),
+                (Some("stop"), Some("m-1"))
+            );
             assert_eq!(read.usage, Usage::default());
         }
     }
@@ -184,14 +264,30 @@ mod tests {
     #[test]
     fn counts_are_whole_numbers_or_unknown() {
         for (usage, prompt, answer) in [
-            (r#"{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}"#, Some(3), Some(4)),
-            (r#"{"prompt_tokens":-3,"completion_tokens":4.5}"#, None, None),
+            (
+                r#"{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}"#,
+                Some(3),
+                Some(4),
+            ),
+            (
+                r#"{"prompt_tokens":-3,"completion_tokens":4.5}"#,
+                None,
+                None,
+            ),
             ("null", None, None),
             ("[]", None, None),
         ] {
-            let body = format!(r#"{{"choices":[{{"message":{{"content":"x"}}}}],"model":7,"usage":{usage}}}"#);
+            let body = format!(
+                r#"{{"choices":[{{"message":{{"content":"x"}}}}],"model":7,"usage":{usage}}}"#
+            );
             let read = read_completion(body.as_bytes()).unwrap();
-            assert_eq!(read.usage, Usage { prompt_tokens: prompt, completion_tokens: answer });
+            assert_eq!(
+                read.usage,
+                Usage {
+                    prompt_tokens: prompt,
+                    completion_tokens: answer
+                }
+            );
             assert_eq!((read.model, read.finish_reason), (None, None));
         }
     }
@@ -201,7 +297,10 @@ mod tests {
         let whole = message(r#""role":"assistant","content":"é \u00e9""#);
         for end in 1..whole.len() {
             let error = read_completion(&whole.as_bytes()[..end]).unwrap_err();
-            assert!(matches!(error, WireError::Cut { bytes } if bytes == end), "{end}: {error:?}");
+            assert!(
+                matches!(error, WireError::Cut { bytes } if bytes == end),
+                "{end}: {error:?}"
+            );
         }
     }
 
@@ -220,7 +319,10 @@ mod tests {
             (br#"{"choices":[]}"#, "empty"),
             (br#"{"choices":[{"message":{}}]}"#, "empty"),
             (br#"{"choices":[{"message":{"content":null}}]}"#, "empty"),
-            (br#"{"choices":[{"message":{"content":[],"refusal":""}}]}"#, "empty"),
+            (
+                br#"{"choices":[{"message":{"content":[],"refusal":""}}]}"#,
+                "empty",
+            ),
             (b"<html>", "malformed"),
             (b"data: {}", "malformed"),
             (b"{}", "malformed"),
@@ -231,16 +333,46 @@ mod tests {
             (br#"{"choices":[{}]}"#, "malformed"),
             (br#"{"choices":[{"text":"old dialect"}]}"#, "malformed"),
             (br#"{"choices":[{"message":{"content":1}}]}"#, "malformed"),
-            (br#"{"choices":[{"message":{"content":"a","content":"b"}}]}"#, "malformed"),
-            (br#"{"choices":[{"message":{"content":["a"]}}]}"#, "malformed"),
-            (br#"{"choices":[{"message":{"content":"a"}},{"message":{"content":"b"}}]}"#, "malformed"),
-            (br#"{"choices":[{"message":{"role":"user","content":"a"}}]}"#, "malformed"),
-            (br#"{"choices":[{"message":{"content":"a","tool_calls":[1]}}]}"#, "malformed"),
-            (br#"{"choices":[{"message":{"content":"a","function_call":{}}}]}"#, "malformed"),
-            (br#"{"choices":[{"message":{"content":"\ud800"}}]}"#, "malformed"),
-            (b"{\"choices\":[{\"message\":{\"content\":\"\xff\"}}]}", "malformed"),
-            (br#"{"choices":[{"message":{"content":"a"}}]} {}"#, "malformed"),
-            (br#"{"error":{"message":"overloaded","code":529}}"#, "overloaded"),
+            (
+                br#"{"choices":[{"message":{"content":"a","content":"b"}}]}"#,
+                "malformed",
+            ),
+            (
+                br#"{"choices":[{"message":{"content":["a"]}}]}"#,
+                "malformed",
+            ),
+            (
+                br#"{"choices":[{"message":{"content":"a"}},{"message":{"content":"b"}}]}"#,
+                "malformed",
+            ),
+            (
+                br#"{"choices":[{"message":{"role":"user","content":"a"}}]}"#,
+                "malformed",
+            ),
+            (
+                br#"{"choices":[{"message":{"content":"a","tool_calls":[1]}}]}"#,
+                "malformed",
+            ),
+            (
+                br#"{"choices":[{"message":{"content":"a","function_call":{}}}]}"#,
+                "malformed",
+            ),
+            (
+                br#"{"choices":[{"message":{"content":"\ud800"}}]}"#,
+                "malformed",
+            ),
+            (
+                b"{\"choices\":[{\"message\":{\"content\":\"\xff\"}}]}",
+                "malformed",
+            ),
+            (
+                br#"{"choices":[{"message":{"content":"a"}}]} {}"#,
+                "malformed",
+            ),
+            (
+                br#"{"error":{"message":"overloaded","code":529}}"#,
+                "overloaded",
+            ),
             (br#"{"error":"no"}"#, "no"),
             (br#"{"error":{"code":1}}"#, r#"{"code":1}"#),
         ];

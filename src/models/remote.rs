@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
-use super::http::{Link, Place};
+use super::http::{Endpoint, ServerAddress};
 use super::wire::Wire;
 use super::{Answer, Backend, ModelFault, Request};
 use crate::record::params::Params;
@@ -20,7 +20,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub const TOTAL_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What a model behind a server is made from.
-pub struct Config {
+pub struct RemoteConfig {
     /// Whose shapes the server speaks.
     pub wire: Wire,
     /// The model's name as the server knows it, without `openai/`.
@@ -39,8 +39,9 @@ pub struct Config {
     pub total_timeout: Duration,
 }
 
-impl Config {
-    /// The defaults for a model: the provider's own address, no key, [`CONNECT_TIMEOUT`], [`TOTAL_TIMEOUT`].
+impl RemoteConfig {
+    /// The defaults for a model: the provider's own address, no key, [`CONNECT_TIMEOUT`],
+    /// [`TOTAL_TIMEOUT`].
     pub fn new(wire: Wire, model: impl Into<String>) -> Self {
         Self {
             wire,
@@ -61,12 +62,15 @@ pub struct Remote {
     wire: Wire,
     model: String,
     params: Params,
-    link: Link,
+    link: Endpoint,
 }
 
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("id", &self.id).field("link", &self.link).finish()
+        f.debug_struct("Remote")
+            .field("id", &self.id)
+            .field("link", &self.link)
+            .finish()
     }
 }
 
@@ -74,10 +78,10 @@ impl Remote {
     /// Checks the configuration and makes the client; contacts nobody.
     ///
     /// # Errors
-    /// [`ModelFault::BadName`], and what [`Link::new`] finds wrong.
-    pub fn new(config: Config) -> Result<Self, ModelFault> {
+    /// [`ModelFault::BadName`], and what [`Endpoint::new`] finds wrong.
+    pub fn new(config: RemoteConfig) -> Result<Self, ModelFault> {
         check_name(&config.model)?;
-        let link = Link::new(Place {
+        let link = Endpoint::new(ServerAddress {
             wire: config.wire,
             base_url: &config.base_url,
             path: config.wire.path(),
@@ -87,7 +91,13 @@ impl Remote {
             total_timeout: config.total_timeout,
         })?;
         let id = format!("{}/{}", config.wire.name(), config.model);
-        Ok(Self { id, wire: config.wire, model: config.model, params: config.params, link })
+        Ok(Self {
+            id,
+            wire: config.wire,
+            model: config.model,
+            params: config.params,
+            link,
+        })
     }
 
     /// One line for the person when prompts and answers can be read on the way.
@@ -96,9 +106,14 @@ impl Remote {
     }
 
     async fn ask(&self, request: Request<'_>) -> Result<Answer, ModelFault> {
-        let wire_request = self.wire.request_body(&self.model, request, &self.params, self.link.host());
+        let wire_request =
+            self.wire
+                .request_body(&self.model, request, &self.params, self.link.host());
         let wire_response = self.link.post(&wire_request).await?;
-        let read = self.wire.read_completion(&wire_response).map_err(|error| self.link.wire_fault(error))?;
+        let read = self
+            .wire
+            .read_completion(&wire_response)
+            .map_err(|error| self.link.wire_fault(error))?;
         Ok(Answer {
             text: read.text,
             usage: read.usage,
@@ -121,7 +136,11 @@ impl Backend for Remote {
 }
 
 fn check_name(name: &str) -> Result<(), ModelFault> {
-    let bad = |detail: &str| Err(ModelFault::BadName { detail: detail.to_owned() });
+    let bad = |detail: &str| {
+        Err(ModelFault::BadName {
+            detail: detail.to_owned(),
+        })
+    };
     match name {
         "" => bad("empty"),
         _ if name.len() > MAX_NAME => bad(&format!("{} bytes long", name.len())),

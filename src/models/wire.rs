@@ -1,12 +1,14 @@
 //! The three dialects of models, and what is alike in them: printing a request, reading a response.
 //!
-//! Strict about what becomes the answer, lenient about what surrounds it (token counts, names, unknown keys):
-//! - one plain text part is its text; several parts, or any tool call, are the RFC 8785 print of the list, with the
-//!   parts as they came, the text first;
+//! Strict about what becomes the answer, lenient about what surrounds it (token counts, names,
+//! unknown keys):
+//! - one plain text part is its text; several parts, or any tool call, are the RFC 8785 print of
+//!   the list, with the parts as they came, the text first;
 //! - no content and no tool calls is `empty`, not an empty answer;
 //! - reasoning texts beside the content are not part of the answer; they stay in the kept bytes.
 //!
-//! Bytes that end before the JSON does are `cut`; other bytes that are not JSON of this shape are `malformed`.
+//! Bytes that end before the JSON does are `cut`; other bytes that are not JSON of this shape are
+//! `malformed`.
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
@@ -98,8 +100,15 @@ impl Wire {
         (sent, left_out)
     }
 
-    /// Prints the request body; the same arguments give the same bytes. `host` is the server's name.
-    pub fn request_body(self, model: &str, request: Request<'_>, params: &Params, host: &str) -> Vec<u8> {
+    /// Prints the request body; the same arguments give the same bytes. `host` is the server's
+    /// name.
+    pub fn request_body(
+        self,
+        model: &str,
+        request: Request<'_>,
+        params: &Params,
+        host: &str,
+    ) -> Vec<u8> {
         match self {
             Wire::OpenAi => openai::request_body(model, request, params, host),
             Wire::Ollama => ollama::request_body(model, request, params),
@@ -165,11 +174,12 @@ pub enum WireError {
     },
 }
 
-/// So many values no response has: a list of hundreds of models has some ten thousand. Each takes up to a hundred bytes of
-/// memory, of which a hostile server sends two.
+/// So many values no response has: a list of hundreds of models has some ten thousand. Each takes
+/// up to a hundred bytes of memory, of which a hostile server sends two.
 const MAX_VALUES: usize = 500_000;
 
-/// About how many values a JSON text holds: what opens, and what a comma parts. What is inside strings does not count.
+/// About how many values a JSON text holds: what opens, and what a comma parts. What is inside
+/// strings does not count.
 fn values_in(body: &[u8]) -> usize {
     let (mut count, mut in_string, mut escaped) = (0, false, false);
     for byte in body {
@@ -187,7 +197,9 @@ fn values_in(body: &[u8]) -> usize {
 /// Parses the JSON of a response; `what` is expected.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, WireError> {
     if body.iter().all(u8::is_ascii_whitespace) {
-        return Err(WireError::Empty { detail: format!("the body has no content ({} bytes)", body.len()) });
+        return Err(WireError::Empty {
+            detail: format!("the body has no content ({} bytes)", body.len()),
+        });
     }
     // Syntax first: a body that is cut *and* of another shape is cut.
     if let Err(error) = serde_json::from_slice::<IgnoredAny>(body)
@@ -197,7 +209,9 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, W
     }
     let values = values_in(body);
     if values > MAX_VALUES {
-        return Err(malformed(&format!("expected {what}, found {values} values in it; at most {MAX_VALUES} are read")));
+        return Err(malformed(&format!(
+            "expected {what}, found {values} values in it; at most {MAX_VALUES} are read"
+        )));
     }
     serde_json::from_slice(body).map_err(|error| {
         let what = if error.is_data() { what } else { "JSON" };
@@ -209,9 +223,12 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, W
 pub(super) fn answer_of(parts: &[Value], finish_reason: Option<&str>) -> Result<String, WireError> {
     match parts {
         [] => {
-            let why =
-                finish_reason.map_or("no reason was given".to_owned(), |r| format!("the model stopped for `{r}`"));
-            Err(WireError::Empty { detail: format!("no content and no tool calls; {why}") })
+            let why = finish_reason.map_or("no reason was given".to_owned(), |r| {
+                format!("the model stopped for `{r}`")
+            });
+            Err(WireError::Empty {
+                detail: format!("no content and no tool calls; {why}"),
+            })
         }
         [only] if only_text(only).is_some() => Ok(only_text(only).unwrap_or_default().to_owned()),
         _ => canon::print(&parts).map_err(|error| malformed(&error.to_string())),
@@ -239,7 +256,9 @@ pub(super) fn checked_parts(parts: Vec<Value>) -> Result<Vec<Value>, WireError> 
     if parts.iter().all(typed) {
         Ok(parts)
     } else {
-        Err(malformed("expected every part of `content` to name its type"))
+        Err(malformed(
+            "expected every part of `content` to name its type",
+        ))
     }
 }
 
@@ -247,29 +266,47 @@ pub(super) fn checked_parts(parts: Vec<Value>) -> Result<Vec<Value>, WireError> 
 fn only_text(part: &Value) -> Option<&str> {
     let object = part.as_object()?;
     // `"citations": null` and its like say nothing.
-    if object.iter().any(|(key, value)| !value.is_null() && key != "type" && key != "text") {
+    if object
+        .iter()
+        .any(|(key, value)| !value.is_null() && key != "type" && key != "text")
+    {
         return None;
     }
-    (object.get("type")?.as_str()? == "text").then(|| object.get("text")?.as_str()).flatten()
+    (object.get("type")?.as_str()? == "text")
+        .then(|| object.get("text")?.as_str())
+        .flatten()
 }
 
 pub(super) fn malformed(detail: &str) -> WireError {
-    WireError::Malformed { detail: detail.to_owned() }
+    WireError::Malformed {
+        detail: detail.to_owned(),
+    }
 }
 
-/// Finds the provider's words in the body of an error response: its JSON's message, else the text itself.
+/// Finds the provider's words in the body of an error response: its JSON's message, else the text
+/// itself.
 ///
-/// The result is as long as the server made it and holds whatever it put there: see [`super::quote`].
+/// The result is as long as the server made it and holds whatever it put there: see
+/// [`super::quote`].
 pub fn error_text(body: &[u8]) -> String {
     match serde_json::from_slice::<Value>(body) {
-        Ok(value) => error_words(value.get("error").filter(|e| !e.is_null()).unwrap_or(&value)),
+        Ok(value) => error_words(
+            value
+                .get("error")
+                .filter(|e| !e.is_null())
+                .unwrap_or(&value),
+        ),
         Err(_) => String::from_utf8_lossy(body).into_owned(),
     }
 }
 
 pub(super) fn error_words(error: &Value) -> String {
-    let words = ["message", "detail", "error"].iter().find_map(|key| error.get(key)?.as_str());
-    words.or(error.as_str()).map_or_else(|| error.to_string(), str::to_owned)
+    let words = ["message", "detail", "error"]
+        .iter()
+        .find_map(|key| error.get(key)?.as_str());
+    words
+        .or(error.as_str())
+        .map_or_else(|| error.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -280,7 +317,10 @@ mod tests {
     fn a_response_of_very_many_values_is_not_taken_apart() {
         let many = format!(r#"{{"choices":[{}{{}}]}}"#, "{},".repeat(MAX_VALUES / 2));
         let refused = parse::<Value>(many.as_bytes(), "a chat completion").unwrap_err();
-        assert!(refused.to_string().contains("at most 500000 are read"), "{refused}");
+        assert!(
+            refused.to_string().contains("at most 500000 are read"),
+            "{refused}"
+        );
         let text = format!(r#"{{"content":"\"{}"}}"#, "{[,".repeat(MAX_VALUES));
         assert!(parse::<Value>(text.as_bytes(), "a chat completion").is_ok());
     }
@@ -291,7 +331,10 @@ mod tests {
             (r#"{"error":{"message":"bad key","type":"x"}}"#, "bad key"),
             (r#"{"error":"bad key"}"#, "bad key"),
             (r#"{"detail":"Not Found"}"#, "Not Found"),
-            (r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, "Overloaded"),
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                "Overloaded",
+            ),
             (r#"{"message":"slow down","error":null}"#, "slow down"),
             (r#"{"detail":[{"loc":1}]}"#, r#"{"detail":[{"loc":1}]}"#),
             ("upstream gone", "upstream gone"),

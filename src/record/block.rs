@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::hash::Hash32;
 use super::time::Seconds;
 
-pub use super::header::{Fields, Header, HeaderFault, check_anchor, check_header};
+pub use super::header::{Header, HeaderFault, HeaderFields, check_anchor, check_header};
 
 /// Which chain a ledger's blocks are of; chosen once, in `genesis.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,10 +36,15 @@ impl Network {
 impl std::str::FromStr for Network {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        [Network::Bitcoin, Network::Testnet4, Network::Signet, Network::Regtest]
-            .into_iter()
-            .find(|n| n.name() == text)
-            .ok_or_else(|| format!("unknown network '{text}': bitcoin, testnet4, signet or regtest"))
+        [
+            Network::Bitcoin,
+            Network::Testnet4,
+            Network::Signet,
+            Network::Regtest,
+        ]
+        .into_iter()
+        .find(|n| n.name() == text)
+        .ok_or_else(|| format!("unknown network '{text}': bitcoin, testnet4, signet or regtest"))
     }
 }
 
@@ -59,8 +64,8 @@ pub enum Source {
 
 /// A block as documents name it: `{"hash","height","network","source","time"}`.
 ///
-/// `hash` is the display order (byte-reversed double SHA-256), 64 digits. The `local` block has hash
-/// zero, height 0 and the local time: no height is ever invented.
+/// `hash` is the display order (byte-reversed double SHA-256), 64 digits. The `local` block has
+/// hash zero, height 0 and the local time: no height is ever invented.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
@@ -79,7 +84,13 @@ pub struct Block {
 impl Block {
     /// The block that says: nobody could be asked.
     pub fn local(network: Network, time: Seconds) -> Self {
-        Block { hash: Hash32::ZERO, height: 0, network, source: Source::Local, time }
+        Block {
+            hash: Hash32::ZERO,
+            height: 0,
+            network,
+            source: Source::Local,
+            time,
+        }
     }
 
     /// Whether this is the `local` block.
@@ -98,7 +109,8 @@ pub fn branch_of(height: u32) -> String {
     format!("branch-{}", height % 7 + 1)
 }
 
-/// A block with the header that proves it: what a block source hands out and a session starts or ends on.
+/// A block with the header that proves it: what a block source hands out and a session starts or
+/// ends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchor {
     /// The block.
@@ -110,11 +122,14 @@ pub struct Anchor {
 impl Anchor {
     /// The `local` block: no anchor.
     pub fn local(network: Network, time: Seconds) -> Self {
-        Anchor { block: Block::local(network, time), header: None }
+        Anchor {
+            block: Block::local(network, time),
+            header: None,
+        }
     }
 
-    /// Checks block and header as format section 8 says, and that height and time belong together: what a writer takes
-    /// from a source.
+    /// Checks block and header as format section 8 says, and that height and time belong together:
+    /// what a writer takes from a source.
     pub fn check(&self, ledger_network: Network) -> Result<(), HeaderFault> {
         check_anchor(self.header.as_ref(), &self.block, ledger_network)?;
         super::fit::check_height(&self.block)

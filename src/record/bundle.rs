@@ -1,4 +1,5 @@
-//! `context_bundle.json`: the only continuity that is put before a model (AEGIS 6.6), as plain data.
+//! `context_bundle.json`: the only continuity that is put before a model (AEGIS 6.6), as plain
+//! data.
 //!
 //! ```json
 //! {"compiled_at":"2026-01-08T00:00:00Z","constraints":[…],"exclusions":[…],"facts":[…],"host_role":"brain",
@@ -42,10 +43,13 @@ impl std::fmt::Display for NamedHash {
 impl<'de> Deserialize<'de> for NamedHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let digits = text
-            .strip_prefix(NAMED_HASH_PREFIX)
-            .ok_or_else(|| serde::de::Error::custom(format!("expected 'sha256:' and 64 digits, got '{text}'")))?;
-        digits.parse().map(NamedHash).map_err(serde::de::Error::custom)
+        let digits = text.strip_prefix(NAMED_HASH_PREFIX).ok_or_else(|| {
+            serde::de::Error::custom(format!("expected 'sha256:' and 64 digits, got '{text}'"))
+        })?;
+        digits
+            .parse()
+            .map(NamedHash)
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -67,7 +71,10 @@ impl Serialize for Moment {
 
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map(Moment).map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map(Moment)
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -183,7 +190,12 @@ struct WireSight {
 impl From<SightEntry> for WireSight {
     fn from(entry: SightEntry) -> WireSight {
         match entry {
-            SightEntry::Seen { observed_at, freshness_s, values, unknowns } => WireSight {
+            SightEntry::Seen {
+                observed_at,
+                freshness_s,
+                values,
+                unknowns,
+            } => WireSight {
                 available: true,
                 observed_at: Some(observed_at),
                 freshness_s: Some(freshness_s),
@@ -207,13 +219,29 @@ impl TryFrom<WireSight> for SightEntry {
     type Error = String;
 
     fn try_from(wire: WireSight) -> Result<SightEntry, String> {
-        let WireSight { available, observed_at, freshness_s, values, reason, unknowns } = wire;
+        let WireSight {
+            available,
+            observed_at,
+            freshness_s,
+            values,
+            reason,
+            unknowns,
+        } = wire;
         match (available, observed_at, freshness_s, values, reason) {
             (true, Some(observed_at), Some(freshness_s), Some(values), None) => {
-                Ok(SightEntry::Seen { observed_at, freshness_s, values, unknowns })
+                Ok(SightEntry::Seen {
+                    observed_at,
+                    freshness_s,
+                    values,
+                    unknowns,
+                })
             }
-            (false, None, None, None, Some(reason)) => Ok(SightEntry::Unavailable { reason, unknowns }),
-            (true, ..) => Err("available sight has exactly observed_at, freshness_s, values, unknowns".to_owned()),
+            (false, None, None, None, Some(reason)) => {
+                Ok(SightEntry::Unavailable { reason, unknowns })
+            }
+            (true, ..) => Err(
+                "available sight has exactly observed_at, freshness_s, values, unknowns".to_owned(),
+            ),
             (false, ..) => Err("unavailable sight has exactly reason and unknowns".to_owned()),
         }
     }
@@ -260,7 +288,7 @@ pub struct OpenItem {
 /// One declared intent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Intent {
+pub struct BundleIntent {
     /// What this turn is for.
     pub intent: String,
     /// `system` or `user`.
@@ -292,7 +320,7 @@ pub struct Bundle {
     /// What this host is for.
     pub host_role: String,
     /// Declared intents.
-    pub intent: Vec<Intent>,
+    pub intent: Vec<BundleIntent>,
     /// Hash of the kernel's canonical JSON.
     pub kernel_hash: NamedHash,
     /// The model that is to be asked.
@@ -317,7 +345,9 @@ impl Bundle {
 
     /// Reads a stored bundle that is printed again and compared by whoever asks: in any spelling.
     pub fn parse_unprinted(text: &str) -> Result<Bundle, CanonError> {
-        serde_json::from_str(text).map_err(|e| CanonError::Shape { reason: e.to_string() })
+        serde_json::from_str(text).map_err(|e| CanonError::Shape {
+            reason: e.to_string(),
+        })
     }
 
     /// Canonical JSON.
@@ -325,27 +355,44 @@ impl Bundle {
         canon::print(self)
     }
 
-    /// What is in it that people wrote or named, and not the kernel or this program: claims, the intents that no kernel
-    /// set, and what tools found under names that somebody gave. What policy forbids is looked for in these.
+    /// What is in it that people wrote or named, and not the kernel or this program: claims, the
+    /// intents that no kernel set, and what tools found under names that somebody gave. What policy
+    /// forbids is looked for in these.
     pub fn texts_of_people(&self) -> impl Iterator<Item = &str> {
         let facts = self.facts.iter().map(|fact| fact.claim.as_str());
-        let intents = self.intent.iter().filter(|intent| intent.source != "system").map(|intent| intent.intent.as_str());
-        facts.chain(intents).chain(self.sight.values().flat_map(SightEntry::named_by_people))
+        let intents = self
+            .intent
+            .iter()
+            .filter(|intent| intent.source != "system")
+            .map(|intent| intent.intent.as_str());
+        facts
+            .chain(intents)
+            .chain(self.sight.values().flat_map(SightEntry::named_by_people))
     }
 }
 
 impl SightEntry {
-    /// Texts among the values, and names with a dot: a unit's name has one, and none of the tools' own names has.
+    /// Texts among the values, and names with a dot: a unit's name has one, and none of the tools'
+    /// own names has.
     fn named_by_people(&self) -> impl Iterator<Item = &str> {
         let (values, unknowns) = match self {
-            SightEntry::Seen { values, unknowns, .. } => (Some(values), unknowns),
+            SightEntry::Seen {
+                values, unknowns, ..
+            } => (Some(values), unknowns),
             SightEntry::Unavailable { unknowns, .. } => (None, unknowns),
         };
-        let texts = values.into_iter().flatten().filter_map(|(_, value)| match value {
-            Reading::Text(text) => Some(text.as_str()),
-            Reading::Count(_) | Reading::Fraction(_) => None,
-        });
-        let names = values.into_iter().flat_map(BTreeMap::keys).chain(unknowns).map(String::as_str);
+        let texts = values
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, value)| match value {
+                Reading::Text(text) => Some(text.as_str()),
+                Reading::Count(_) | Reading::Fraction(_) => None,
+            });
+        let names = values
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .chain(unknowns)
+            .map(String::as_str);
         texts.chain(names.filter(|name| name.contains('.')))
     }
 }
@@ -384,7 +431,10 @@ mod tests {
             ("\"tier\":2", "\"tier\":2,\"zzz\":1"),
             ("\"tier\":2", "\"tier\":2.5"),
             ("sha256:39", "39"),
-            ("T00:00:00Z\",\"constraints", "T00:00:00+00:00\",\"constraints"),
+            (
+                "T00:00:00Z\",\"constraints",
+                "T00:00:00+00:00\",\"constraints",
+            ),
             ("\"available\":false", "\"available\":true"),
             ("\"available\":true", "\"available\":false"),
             ("blocked_by_tier", "tired"),
@@ -393,7 +443,10 @@ mod tests {
             ("\"freshness_s\":3,", ""),
         ] {
             assert!(SAMPLE.contains(from), "{from}");
-            assert!(Bundle::parse(&SAMPLE.replacen(from, to, 1)).is_err(), "{from} -> {to}");
+            assert!(
+                Bundle::parse(&SAMPLE.replacen(from, to, 1)).is_err(),
+                "{from} -> {to}"
+            );
         }
     }
 

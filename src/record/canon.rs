@@ -31,12 +31,14 @@ pub enum CanonError {
 
 /// Prints a value as RFC 8785 JSON: UTF-8, sorted keys, no newline at the end.
 ///
-/// The plain print is taken where it is seen to be canonical, which is so for types that declare their keys in order;
-/// all others are sorted.
+/// The plain print is taken where it is seen to be canonical, which is so for types that declare
+/// their keys in order; all others are sorted.
 pub fn print<T: Serialize>(value: &T) -> Result<String, CanonError> {
     match serde_json::to_string(value) {
         Ok(plain) if plain_is_canonical(plain.as_bytes()) => Ok(plain),
-        _ => serde_json_canonicalizer::to_string(value).map_err(|e| CanonError::Unprintable { reason: e.to_string() }),
+        _ => serde_json_canonicalizer::to_string(value).map_err(|e| CanonError::Unprintable {
+            reason: e.to_string(),
+        }),
     }
 }
 
@@ -47,47 +49,63 @@ pub fn digest<T: Serialize>(value: &T) -> Result<Hash32, CanonError> {
 
 /// Parses a document, prints it again, and accepts it only when the bytes are the same.
 pub fn parse<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T, CanonError> {
-    let value: T = serde_json::from_slice(bytes).map_err(|e| CanonError::Shape { reason: e.to_string() })?;
+    let value: T = serde_json::from_slice(bytes).map_err(|e| CanonError::Shape {
+        reason: e.to_string(),
+    })?;
     // The good case: the plain print is compared while it is made, and is seen to be canonical.
-    let mut left = Left(bytes);
-    if serde_json::to_writer(&mut left, &value).is_ok() && left.0.is_empty() && plain_is_canonical(bytes) {
+    let mut left = Remaining(bytes);
+    if serde_json::to_writer(&mut left, &value).is_ok()
+        && left.0.is_empty()
+        && plain_is_canonical(bytes)
+    {
         return Ok(value);
     }
     let again = print(&value)?;
     if again.as_bytes() == bytes {
         return Ok(value);
     }
-    let at = again.bytes().zip(bytes).take_while(|(a, b)| a == *b).count();
+    let at = again
+        .bytes()
+        .zip(bytes)
+        .take_while(|(a, b)| a == *b)
+        .count();
     Err(CanonError::Spelling { at })
 }
 
-/// A type whose plain JSON is canonical: its keys are declared in their sorted order, in every part of it, and
-/// its numbers are integers.
+/// A type whose plain JSON is canonical: its keys are declared in their sorted order, in every part
+/// of it, and its numbers are integers.
 ///
 /// A test for each such type holds it: the plain print and [`print()`] of a value are the same.
 pub trait InOrder: Serialize + DeserializeOwned {}
 
 /// Whether every number in a text is one that both prints spell alike.
 ///
-/// Digits inside of a string may be taken for a number where a sign of punctuation stands before them, but no number
-/// is taken for a string.
+/// Digits inside of a string may be taken for a number where a sign of punctuation stands before
+/// them, but no number is taken for a string.
 fn has_small_numbers(bytes: &[u8]) -> bool {
     let mut before = b'[';
-    bytes.chunk_by(|a, b| a.is_ascii_digit() && b.is_ascii_digit()).all(|run| {
-        let is_number = matches!(before, b':' | b',' | b'[' | b'-');
-        before = run.last().copied().unwrap_or_default();
-        !is_number || run.len() <= SMALL
-    })
+    bytes
+        .chunk_by(|a, b| a.is_ascii_digit() && b.is_ascii_digit())
+        .all(|run| {
+            let is_number = matches!(before, b':' | b',' | b'[' | b'-');
+            before = run.last().copied().unwrap_or_default();
+            !is_number || run.len() <= SMALL
+        })
 }
 
 /// [`parse`], faster for the good case: the plain print is compared while it is made.
 ///
-/// It differs from the canonical one in integers only, from 2^53 on; of a document that may hold one, and of
-/// one that differs, [`parse`] decides.
+/// It differs from the canonical one in integers only, from 2^53 on; of a document that may hold
+/// one, and of one that differs, [`parse`] decides.
 pub fn parse_in_order<T: InOrder>(bytes: &[u8]) -> Result<T, CanonError> {
-    let value: T = serde_json::from_slice(bytes).map_err(|e| CanonError::Shape { reason: e.to_string() })?;
-    let mut left = Left(bytes);
-    if has_small_numbers(bytes) && serde_json::to_writer(&mut left, &value).is_ok() && left.0.is_empty() {
+    let value: T = serde_json::from_slice(bytes).map_err(|e| CanonError::Shape {
+        reason: e.to_string(),
+    })?;
+    let mut left = Remaining(bytes);
+    if has_small_numbers(bytes)
+        && serde_json::to_writer(&mut left, &value).is_ok()
+        && left.0.is_empty()
+    {
         return Ok(value);
     }
     parse(bytes)
@@ -97,11 +115,14 @@ pub fn parse_in_order<T: InOrder>(bytes: &[u8]) -> Result<T, CanonError> {
 const SMALL: usize = 15;
 
 /// What is left of bytes that are compared with what is printed.
-pub(super) struct Left<'a>(pub &'a [u8]);
+pub(super) struct Remaining<'a>(pub &'a [u8]);
 
-impl std::io::Write for Left<'_> {
+impl std::io::Write for Remaining<'_> {
     fn write(&mut self, printed: &[u8]) -> std::io::Result<usize> {
-        self.0 = self.0.strip_prefix(printed).ok_or(std::io::ErrorKind::InvalidData)?;
+        self.0 = self
+            .0
+            .strip_prefix(printed)
+            .ok_or(std::io::ErrorKind::InvalidData)?;
         Ok(printed.len())
     }
 
@@ -116,9 +137,13 @@ mod tests {
 
     #[test]
     fn large_numbers_are_seen_and_digits_of_hashes_are_none() {
-        for small in
-            ["{\"a\":123456789012345}", "[1,-2]", "7", "{\"a\":\"f1234567890123456789\"}", "\"x 12345678901234567\""]
-        {
+        for small in [
+            "{\"a\":123456789012345}",
+            "[1,-2]",
+            "7",
+            "{\"a\":\"f1234567890123456789\"}",
+            "\"x 12345678901234567\"",
+        ] {
             assert!(has_small_numbers(small.as_bytes()), "{small}");
         }
         for large in [
@@ -140,11 +165,17 @@ mod tests {
         for vector in vectors {
             let printed = print(&vector["value"]).unwrap();
             assert_eq!(printed, vector["canonical"].as_str().unwrap());
-            assert_eq!(Hash32::digest(printed.as_bytes()).to_string(), vector["sha256"].as_str().unwrap());
+            assert_eq!(
+                Hash32::digest(printed.as_bytes()).to_string(),
+                vector["sha256"].as_str().unwrap()
+            );
             assert!(parse::<serde_json::Value>(printed.as_bytes()).is_ok());
             assert!(parse::<serde_json::Value>(format!("{printed}\n").as_bytes()).is_err());
         }
-        assert!(matches!(parse::<serde_json::Value>(b"{\"a\":1, \"b\":2}"), Err(CanonError::Spelling { at: 7 })));
+        assert!(matches!(
+            parse::<serde_json::Value>(b"{\"a\":1, \"b\":2}"),
+            Err(CanonError::Spelling { at: 7 })
+        ));
         assert!(parse::<serde_json::Value>(b"{\"a\":1,\"a\":1}").is_err());
     }
 }

@@ -76,10 +76,20 @@ impl CommitKind {
 
     /// The kind of that name.
     pub fn of_name(name: &str) -> Option<Self> {
-        use CommitKind::{Checkpoint, Close, Genesis, Interaction, KeyRotate, SessionEnd, SessionStart};
-        [Genesis, SessionStart, Interaction, SessionEnd, Close, Checkpoint, KeyRotate]
-            .into_iter()
-            .find(|kind| kind.name() == name)
+        use CommitKind::{
+            Checkpoint, Close, Genesis, Interaction, KeyRotate, SessionEnd, SessionStart,
+        };
+        [
+            Genesis,
+            SessionStart,
+            Interaction,
+            SessionEnd,
+            Close,
+            Checkpoint,
+            KeyRotate,
+        ]
+        .into_iter()
+        .find(|kind| kind.name() == name)
     }
 
     /// The word findings and counts use.
@@ -113,18 +123,29 @@ impl CommitKind {
         let all: &[&'static str] = match self {
             CommitKind::Genesis => &["allowed_signers", "genesis.json"],
             CommitKind::SessionStart => &["btc_header", "session.json"],
-            CommitKind::Interaction => &["chain_entry", "prompt_hash", "record.json", "response_hash", "session"],
-            CommitKind::SessionEnd | CommitKind::Close => &["audit.log", "btc_header", "checkpoint", "close.json"],
+            CommitKind::Interaction => &[
+                "chain_entry",
+                "prompt_hash",
+                "record.json",
+                "response_hash",
+                "session",
+            ],
+            CommitKind::SessionEnd | CommitKind::Close => {
+                &["audit.log", "btc_header", "checkpoint", "close.json"]
+            }
             CommitKind::Checkpoint => &["audit.log", "checkpoint", "checkpoint.json"],
             CommitKind::KeyRotate => &["allowed_signers", "audit.log", "checkpoint", "rotate.json"],
         };
-        all.iter().copied().filter(|name| anchored || *name != "btc_header").collect()
+        all.iter()
+            .copied()
+            .filter(|name| anchored || *name != "btc_header")
+            .collect()
     }
 }
 
-/// Everything a commit's message says; [`Message::render`] is the only spelling.
+/// Everything a commit's message says; [`CommitMessage::render`] is the only spelling.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct CommitMessage {
     /// What the commit is about.
     pub subject: Subject,
     /// H of the JSON document's bytes.
@@ -182,29 +203,45 @@ pub enum Subject {
     },
 }
 
-impl Message {
+impl CommitMessage {
     /// Subject, empty line, trailers, final newline; nothing else.
     pub fn render(&self) -> String {
-        let Message { subject, record, log } = self;
+        let CommitMessage {
+            subject,
+            record,
+            log,
+        } = self;
         let (subject, own) = match subject {
             Subject::Genesis => ("genesis".to_owned(), String::new()),
-            Subject::SessionStart { session, height } => {
-                (format!("session_start:{}:btc-{height}", session.short16()), format!("Session: {session}\n"))
-            }
+            Subject::SessionStart { session, height } => (
+                format!("session_start:{}:btc-{height}", session.short16()),
+                format!("Session: {session}\n"),
+            ),
             // Most messages are this one.
-            Subject::Interaction { session, seq, chain } => {
+            Subject::Interaction {
+                session,
+                seq,
+                chain,
+            } => {
                 return format!(
                     "interaction-{seq}\n\nSession: {session}\nSeq: {seq}\nChain: {chain}\nRecord: {record}\nLog: {log}\n"
                 );
             }
-            Subject::SessionEnd { session, close, height } => (
+            Subject::SessionEnd {
+                session,
+                close,
+                height,
+            } => (
                 format!("session_end:{}:btc-{height}", close.short16()),
                 format!("Session: {session}\nClose: {close}\n"),
             ),
-            Subject::Close { session, close } => {
-                (format!("close:{}", session.short16()), format!("Session: {session}\nClose: {close}\n"))
+            Subject::Close { session, close } => (
+                format!("close:{}", session.short16()),
+                format!("Session: {session}\nClose: {close}\n"),
+            ),
+            Subject::Checkpoint { head } => {
+                (format!("checkpoint:{}", head.short16()), String::new())
             }
-            Subject::Checkpoint { head } => (format!("checkpoint:{}", head.short16()), String::new()),
             Subject::KeyRotate { key } => (format!("key_rotate:{}", key.short16()), String::new()),
         };
         format!("{subject}\n\n{own}Record: {record}\nLog: {log}\n")
@@ -214,7 +251,9 @@ impl Message {
 /// The value of a trailer in a message, if it is there exactly once.
 pub fn trailer<'a>(message: &'a str, key: &str) -> Option<&'a str> {
     // Not `lines`, which takes a carriage return for a part of the line's end.
-    let mut found = message.split('\n').filter_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+    let mut found = message
+        .split('\n')
+        .filter_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
     let value = found.next()?;
     found.next().is_none().then_some(value)
 }
@@ -226,7 +265,9 @@ pub fn hash_file(hash: Hash32) -> Vec<u8> {
 
 /// Whether a file is [`hash_file`] of a hash.
 pub fn is_hash_file(bytes: &[u8], hash: Hash32) -> bool {
-    bytes.strip_suffix(b"\n").is_some_and(|digits| *digits == hash.digits())
+    bytes
+        .strip_suffix(b"\n")
+        .is_some_and(|digits| *digits == hash.digits())
 }
 
 #[cfg(test)]
@@ -236,17 +277,36 @@ mod tests {
     #[test]
     fn messages_as_the_format_page_spells_them() {
         let h = |b: u8| Hash32::from_bytes([b; 32]);
-        let message =
-            Message { subject: Subject::Interaction { session: h(1), seq: 3, chain: h(2) }, record: h(3), log: h(4) };
+        let message = CommitMessage {
+            subject: Subject::Interaction {
+                session: h(1),
+                seq: 3,
+                chain: h(2),
+            },
+            record: h(3),
+            log: h(4),
+        };
         let text = message.render();
         assert_eq!(
             text,
-            format!("interaction-3\n\nSession: {}\nSeq: 3\nChain: {}\nRecord: {}\nLog: {}\n", h(1), h(2), h(3), h(4))
+            format!(
+                "interaction-3\n\nSession: {}\nSeq: 3\nChain: {}\nRecord: {}\nLog: {}\n",
+                h(1),
+                h(2),
+                h(3),
+                h(4)
+            )
         );
         assert_eq!(trailer(&text, "Log"), Some(h(4).to_string().as_str()));
         assert_eq!(trailer(&format!("{text}{text}"), "Log"), None);
-        assert_eq!(CommitKind::of_subject("interaction-3"), Some(CommitKind::Interaction));
-        assert_eq!(CommitKind::of_subject("close:0101010101010101"), Some(CommitKind::Close));
+        assert_eq!(
+            CommitKind::of_subject("interaction-3"),
+            Some(CommitKind::Interaction)
+        );
+        assert_eq!(
+            CommitKind::of_subject("close:0101010101010101"),
+            Some(CommitKind::Close)
+        );
         assert_eq!(CommitKind::of_subject("merge"), None);
     }
 }

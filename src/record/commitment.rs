@@ -54,7 +54,8 @@ impl fmt::Debug for Salt {
     }
 }
 
-/// What kind of text a commitment is over; part of its key, so that no text of one role opens another.
+/// What kind of text a commitment is over; part of its key, so that no text of one role opens
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -106,12 +107,18 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     for part in parts {
         mac.update(part);
     }
-    mac.sign().as_ref().try_into().expect("HMAC-SHA256 gives 32 bytes")
+    mac.sign()
+        .as_ref()
+        .try_into()
+        .expect("HMAC-SHA256 gives 32 bytes")
 }
 
 /// The key that opens one role of one exchange: `HMAC-SHA256(salt, "gently/1/" ‖ role)`.
 pub fn opening_key(salt: &Salt, role: Role) -> Hash32 {
-    Hash32::from_bytes(hmac(salt.as_bytes(), &[b"gently/1/", role.name().as_bytes()]))
+    Hash32::from_bytes(hmac(
+        salt.as_bytes(),
+        &[b"gently/1/", role.name().as_bytes()],
+    ))
 }
 
 /// The commitment to `text` in `role` under the ledger's scheme; `salt` is not used under `sha256`.
@@ -133,7 +140,7 @@ pub fn commit_with_key(key: Hash32, text: &[u8]) -> Hash32 {
 /// for an artifact `seq` is null and `session_id` that of its line, `-` outside sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Opening {
+pub struct TextOpening {
     /// The commitment that the ledger carries.
     pub commitment: Hash32,
     /// `gently/1`.
@@ -150,11 +157,13 @@ pub struct Opening {
     pub text: String,
 }
 
-impl Opening {
-    /// Whether text and key give the commitment under the ledger's scheme, compared in constant time.
+impl TextOpening {
+    /// Whether text and key give the commitment under the ledger's scheme, compared in constant
+    /// time.
     ///
-    /// A key where the scheme has none, and none where it has one, opens nothing: else one commitment could be opened
-    /// as a short text with its key, and as whatever else has that SHA-256 without one.
+    /// A key where the scheme has none, and none where it has one, opens nothing: else one
+    /// commitment could be opened as a short text with its key, and as whatever else has that
+    /// SHA-256 without one.
     pub fn holds(&self, scheme: Scheme) -> bool {
         let found = match (scheme, self.key) {
             (Scheme::HmacSha256, Some(key)) => commit_with_key(key, self.text.as_bytes()),
@@ -172,13 +181,16 @@ mod tests {
 
     #[test]
     fn vectors() {
-        let vectors: Vec<Value> = serde_json::from_str(include_str!("../../tests/vectors/commitment.json")).unwrap();
+        let vectors: Vec<Value> =
+            serde_json::from_str(include_str!("../../tests/vectors/commitment.json")).unwrap();
         assert!(!vectors.is_empty());
         for v in vectors {
             let scheme: Scheme = serde_json::from_value(v["scheme"].clone()).unwrap();
             let role: Role = serde_json::from_value(v["role"].clone()).unwrap();
             let text = v["text"].as_str().unwrap();
-            let salt = v["salt"].as_str().map_or([0; 32], |s| hex::decode(s).unwrap().try_into().unwrap());
+            let salt = v["salt"]
+                .as_str()
+                .map_or([0; 32], |s| hex::decode(s).unwrap().try_into().unwrap());
             let salt = Salt::new(salt);
             let want: Hash32 = v["commitment"].as_str().unwrap().parse().unwrap();
             assert_eq!(commit(scheme, &salt, role, text.as_bytes()), want);
@@ -190,8 +202,10 @@ mod tests {
 
     #[test]
     fn openings_of_the_honest_ledger_hold_and_altered_ones_do_not() {
-        let openings: Vec<Opening> =
-            serde_json::from_str(include_str!("../../tests/vectors/ledgers/honest/openings.json")).unwrap();
+        let openings: Vec<TextOpening> = serde_json::from_str(include_str!(
+            "../../tests/vectors/ledgers/honest/openings.json"
+        ))
+        .unwrap();
         assert!(!openings.is_empty());
         for mut opening in openings {
             assert!(opening.holds(Scheme::HmacSha256) && !opening.holds(Scheme::Sha256));
@@ -200,12 +214,16 @@ mod tests {
         }
     }
 
-    /// Whatever bytes a commitment is, they are the SHA-256 of nothing that can be named, and the key says so.
+    /// Whatever bytes a commitment is, they are the SHA-256 of nothing that can be named, and the
+    /// key says so.
     #[test]
     fn a_commitment_opens_under_its_ledgers_scheme_alone() {
         let salt = Salt::new([7; 32]);
-        for (own, other) in [(Scheme::HmacSha256, Scheme::Sha256), (Scheme::Sha256, Scheme::HmacSha256)] {
-            let opening = Opening {
+        for (own, other) in [
+            (Scheme::HmacSha256, Scheme::Sha256),
+            (Scheme::Sha256, Scheme::HmacSha256),
+        ] {
+            let opening = TextOpening {
                 commitment: commit(own, &salt, Role::Prompt, b"yes"),
                 format: crate::record::documents::Format,
                 key: (own == Scheme::HmacSha256).then(|| opening_key(&salt, Role::Prompt)),
@@ -216,8 +234,14 @@ mod tests {
             };
             assert!(opening.holds(own) && !opening.holds(other));
             let swapped = match own {
-                Scheme::HmacSha256 => Opening { key: None, ..opening.clone() },
-                Scheme::Sha256 => Opening { key: Some(Hash32::ZERO), ..opening.clone() },
+                Scheme::HmacSha256 => TextOpening {
+                    key: None,
+                    ..opening.clone()
+                },
+                Scheme::Sha256 => TextOpening {
+                    key: Some(Hash32::ZERO),
+                    ..opening.clone()
+                },
             };
             assert!(!swapped.holds(own));
         }

@@ -4,8 +4,8 @@
 //! seq:2,model:a%2Cb%7Cc%25d%C3%A9,reason:timeout
 //! ```
 //!
-//! Only `%`, `|`, `,` and bytes outside printable ASCII are escaped, in upper case; one value has one
-//! spelling. An empty list is `-`.
+//! Only `%`, `|`, `,` and bytes outside printable ASCII are escaped, in upper case; one value has
+//! one spelling. An empty list is `-`.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -26,7 +26,9 @@ fn is_plain(byte: u8) -> bool {
 
 /// Appends `value` percent-encoded.
 fn escape(value: &str, out: &mut String) {
-    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F',
+    ];
     if value.bytes().all(is_plain) {
         return out.push_str(value);
     }
@@ -73,8 +75,8 @@ pub(crate) type Pair<'a> = (&'a str, Cow<'a, str>);
 
 /// Reads DETAILS into pairs of key and decoded value, in their order.
 ///
-/// Refuses keys outside `[a-z_]+`, a key that stands twice, empty values, needless, lower-case or cut
-/// escapes, and values that are not UTF-8.
+/// Refuses keys outside `[a-z_]+`, a key that stands twice, empty values, needless, lower-case or
+/// cut escapes, and values that are not UTF-8.
 pub(crate) fn parse(details: &str) -> Result<Vec<Pair<'_>>, EntryError> {
     if details == NONE {
         return Ok(Vec::new());
@@ -82,9 +84,13 @@ pub(crate) fn parse(details: &str) -> Result<Vec<Pair<'_>>, EntryError> {
     let mut seen = BTreeSet::new();
     let mut pairs = Vec::new();
     for part in details.split(',') {
-        let (key, value) = part.split_once(':').ok_or_else(|| EntryError::Pair { actual: excerpt(part) })?;
+        let (key, value) = part.split_once(':').ok_or_else(|| EntryError::Pair {
+            actual: excerpt(part),
+        })?;
         if !is_key(key) {
-            return Err(EntryError::Key { actual: excerpt(key) });
+            return Err(EntryError::Key {
+                actual: excerpt(key),
+            });
         }
         if !seen.insert(key) {
             return Err(EntryError::KeyTwice { key: excerpt(key) });
@@ -104,19 +110,28 @@ fn is_key(text: &str) -> bool {
 
 /// Whether a text is `[a-z0-9_]+`, as EVENT_TYPE is.
 pub(crate) fn is_event_type(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
 }
 
 /// Whether a text is `[a-z0-9_.]+`, as CODE, K and severity are.
 fn is_code(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'))
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'))
 }
 
 fn unescape<'a>(key: &str, value: &'a str) -> Result<Cow<'a, str>, EntryError> {
     if value.bytes().all(is_plain) {
         return Ok(Cow::Borrowed(value));
     }
-    let wrong = || EntryError::Escape { key: excerpt(key), actual: excerpt(value) };
+    let wrong = || EntryError::Escape {
+        key: excerpt(key),
+        actual: excerpt(value),
+    };
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.bytes();
     while let Some(byte) = rest.next() {
@@ -135,7 +150,12 @@ fn unescape<'a>(key: &str, value: &'a str) -> Result<Cow<'a, str>, EntryError> {
             return Err(wrong());
         }
     }
-    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| EntryError::Utf8 { key: excerpt(key), actual: excerpt(value) })
+    String::from_utf8(bytes)
+        .map(Cow::Owned)
+        .map_err(|_| EntryError::Utf8 {
+            key: excerpt(key),
+            actual: excerpt(value),
+        })
 }
 
 fn digit(byte: u8) -> Option<u8> {
@@ -147,16 +167,19 @@ fn digit(byte: u8) -> Option<u8> {
 }
 
 /// The pairs of a known event, before its keys are checked.
-pub(crate) struct Fields<'a> {
+pub(crate) struct DetailFields<'a> {
     /// EVENT_TYPE, for the error.
     pub(crate) event: &'a str,
     /// In the order of the line.
     pub(crate) pairs: Vec<Pair<'a>>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> DetailFields<'a> {
     /// Hands out the values when the keys are exactly `keys` in this order.
-    pub(crate) fn take<const N: usize>(self, keys: [&'static str; N]) -> Result<[Field<'a>; N], EntryError> {
+    pub(crate) fn take<const N: usize>(
+        self,
+        keys: [&'static str; N],
+    ) -> Result<[DetailField<'a>; N], EntryError> {
         let found = || self.pairs.iter().map(|(key, _)| *key);
         if !found().eq(keys) {
             return Err(EntryError::Keys {
@@ -166,19 +189,26 @@ impl<'a> Fields<'a> {
             });
         }
         let mut values = self.pairs.into_iter().map(|(_, value)| value);
-        Ok(keys.map(|key| Field { key, value: values.next().unwrap_or_default() }))
+        Ok(keys.map(|key| DetailField {
+            key,
+            value: values.next().unwrap_or_default(),
+        }))
     }
 }
 
 /// One value of a known event, read as what the table says it is.
-pub(crate) struct Field<'a> {
+pub(crate) struct DetailField<'a> {
     key: &'static str,
     value: Cow<'a, str>,
 }
 
-impl Field<'_> {
+impl DetailField<'_> {
     fn wrong(&self, expected: &'static str) -> EntryError {
-        EntryError::Value { key: self.key, expected, actual: excerpt(&self.value) }
+        EntryError::Value {
+            key: self.key,
+            expected,
+            actual: excerpt(&self.value),
+        }
     }
 
     fn parsed<T: std::str::FromStr>(&self, expected: &'static str) -> Result<T, EntryError> {
@@ -186,7 +216,11 @@ impl Field<'_> {
     }
 
     fn kept_if(self, holds: bool, expected: &'static str) -> Result<String, EntryError> {
-        if holds { Ok(self.value.into_owned()) } else { Err(self.wrong(expected)) }
+        if holds {
+            Ok(self.value.into_owned())
+        } else {
+            Err(self.wrong(expected))
+        }
     }
 
     pub(crate) fn hash(self) -> Result<Hash32, EntryError> {
@@ -217,12 +251,19 @@ impl Field<'_> {
     }
 
     pub(crate) fn branch(self) -> Result<String, EntryError> {
-        let holds = matches!(self.value.strip_prefix("branch-"), Some("1" | "2" | "3" | "4" | "5" | "6" | "7"));
+        let holds = matches!(
+            self.value.strip_prefix("branch-"),
+            Some("1" | "2" | "3" | "4" | "5" | "6" | "7")
+        );
         self.kept_if(holds, "branch-1 to branch-7")
     }
 
     pub(crate) fn short_hash(self) -> Result<String, EntryError> {
-        let holds = self.value.len() == 16 && self.value.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        let holds = self.value.len() == 16
+            && self
+                .value
+                .bytes()
+                .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         self.kept_if(holds, "16 lower-case hexadecimal digits")
     }
 
@@ -232,7 +273,9 @@ impl Field<'_> {
     }
 
     pub(crate) fn drift_class(self) -> Result<DriftClass, EntryError> {
-        let found = DriftClass::ALL.into_iter().find(|class| class.name() == self.value);
+        let found = DriftClass::ALL
+            .into_iter()
+            .find(|class| class.name() == self.value);
         found.ok_or_else(|| self.wrong("authority, evidence, tone, schema or completeness"))
     }
 
@@ -268,10 +311,16 @@ mod tests {
             ("\u{0}\n\u{7f}~ ", "%00%0A%7F~ "),
             ("-", "-"),
         ] {
-            let pairs = vec![("k_x".to_owned(), value.to_owned()), ("z".to_owned(), "1".to_owned())];
+            let pairs = vec![
+                ("k_x".to_owned(), value.to_owned()),
+                ("z".to_owned(), "1".to_owned()),
+            ];
             let text = print(&pairs);
             assert_eq!(text, format!("k_x:{spelled},z:1"));
-            let read = parse(&text).unwrap().into_iter().map(|(key, value)| (key.to_owned(), value.into_owned()));
+            let read = parse(&text)
+                .unwrap()
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value.into_owned()));
             assert_eq!(read.collect::<Vec<_>>(), pairs);
             assert_eq!(super::spelled(value), spelled);
         }
@@ -282,8 +331,9 @@ mod tests {
     #[test]
     fn one_character_mistakes() {
         for wrong in [
-            "", ",", "a", "a:", ":1", "a:1,", ",a:1", "a:1,a:2", "A:1", "a1:1", "a-b:1", "a:%", "a:%2", "a:%2c",
-            "a:%41", "a:%20", "a:%FF", "a:%C3", "a:%GG", "a:%%", "a:x|y", "a:é", "a:1,,b:2", "a :1", "--", "-,a:1",
+            "", ",", "a", "a:", ":1", "a:1,", ",a:1", "a:1,a:2", "A:1", "a1:1", "a-b:1", "a:%",
+            "a:%2", "a:%2c", "a:%41", "a:%20", "a:%FF", "a:%C3", "a:%GG", "a:%%", "a:x|y", "a:é",
+            "a:1,,b:2", "a :1", "--", "-,a:1",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

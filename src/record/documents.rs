@@ -29,7 +29,9 @@ impl<'de> Deserialize<'de> for Format {
         if text == FORMAT {
             Ok(Format)
         } else {
-            Err(serde::de::Error::custom(format!("format '{text}', not '{FORMAT}'")))
+            Err(serde::de::Error::custom(format!(
+                "format '{text}', not '{FORMAT}'"
+            )))
         }
     }
 }
@@ -59,9 +61,13 @@ pub fn default_origin(signer: &PublicKey) -> String {
     format!("gently/{}", Hash32::digest(signer.as_bytes()).short16())
 }
 
-/// Whether a text may be an origin (format, section 6): 1 to 100 bytes of printable ASCII, no space, no `+`.
+/// Whether a text may be an origin (format, section 6): 1 to 100 bytes of printable ASCII, no
+/// space, no `+`.
 pub fn origin_is_valid(origin: &str) -> bool {
-    (1..=100).contains(&origin.len()) && origin.bytes().all(|b| matches!(b, 0x21..=0x7e) && b != b'+')
+    (1..=100).contains(&origin.len())
+        && origin
+            .bytes()
+            .all(|b| matches!(b, 0x21..=0x7e) && b != b'+')
 }
 
 /// `session.json`: what a session was opened under.
@@ -241,7 +247,17 @@ mod tests {
         for fine in ["a", "gently/10ba682c8ad13513", "~!\"#", &long] {
             assert!(origin_is_valid(fine), "{fine}");
         }
-        for wrong in ["", " ", "a b", "a+b", "a\n", "a\u{7f}", "ä", "a\u{200b}", &format!("{long}o")] {
+        for wrong in [
+            "",
+            " ",
+            "a b",
+            "a+b",
+            "a\n",
+            "a\u{7f}",
+            "ä",
+            "a\u{200b}",
+            &format!("{long}o"),
+        ] {
             assert!(!origin_is_valid(wrong), "{wrong:?}");
         }
     }
@@ -249,12 +265,19 @@ mod tests {
     /// What lets a record be read by [`canon::parse_in_order`]: both ways of reading say the same.
     #[test]
     fn a_record_is_declared_in_the_order_of_its_keys() {
-        for model in
-            ["observer", "a\"b\\c/d\u{7f}", "\u{0}\u{8}\u{9}\u{a}\u{c}\u{d}\u{1f}", "é\u{2028}😀", "1234567890123456"]
-        {
+        for model in [
+            "observer",
+            "a\"b\\c/d\u{7f}",
+            "\u{0}\u{8}\u{9}\u{a}\u{c}\u{d}\u{1f}",
+            "é\u{2028}😀",
+            "1234567890123456",
+        ] {
             let canonical = canon::print(&record(3, model)).unwrap();
             assert_eq!(serde_json::to_string(&record(3, model)).unwrap(), canonical);
-            assert_eq!(canon::parse_in_order::<Record>(canonical.as_bytes()).unwrap(), record(3, model));
+            assert_eq!(
+                canon::parse_in_order::<Record>(canonical.as_bytes()).unwrap(),
+                record(3, model)
+            );
             for (good, wrong) in [
                 ("\"seq\":3", "\"seq\": 3"),
                 ("\"seq\":3", "\"seq\":3.0"),
@@ -267,9 +290,15 @@ mod tests {
             ] {
                 let changed = canonical.replacen(good, wrong, 1);
                 assert_ne!(changed, canonical);
-                let (quick, slow) = (canon::parse_in_order(changed.as_bytes()), canon::parse(changed.as_bytes()));
+                let (quick, slow) = (
+                    canon::parse_in_order(changed.as_bytes()),
+                    canon::parse(changed.as_bytes()),
+                );
                 let (quick, slow): (Result<Record, _>, Result<Record, _>) = (quick, slow);
-                assert_eq!(quick.unwrap_err().to_string(), slow.unwrap_err().to_string());
+                assert_eq!(
+                    quick.unwrap_err().to_string(),
+                    slow.unwrap_err().to_string()
+                );
             }
         }
     }
@@ -279,8 +308,10 @@ mod tests {
     fn a_large_number_is_judged_by_its_canonical_print() {
         for seq in [999_999_999_999_999, 9_007_199_254_740_993, u64::MAX] {
             let plain = serde_json::to_string(&record(seq, "m")).unwrap();
-            let (quick, slow) =
-                (canon::parse_in_order::<Record>(plain.as_bytes()), canon::parse::<Record>(plain.as_bytes()));
+            let (quick, slow) = (
+                canon::parse_in_order::<Record>(plain.as_bytes()),
+                canon::parse::<Record>(plain.as_bytes()),
+            );
             assert_eq!(quick.is_ok(), slow.is_ok(), "{seq}");
         }
     }

@@ -5,12 +5,12 @@
 //! ba87944e…|829002|2024-02-05T06:14:02Z|prompt|a89ea86f…|hash:ceba4798…,seq:1
 //! ```
 //!
-//! A line is accepted only when it is, byte for byte, what [`Line::text`] prints for it. What several
-//! lines must be to each other is in [`super::rules`].
+//! A line is accepted only when it is, byte for byte, what [`Line::text`] prints for it. What
+//! several lines must be to each other is in [`super::rules`].
 
 use std::io::Write as _;
 
-use super::canon::Left;
+use super::canon::Remaining;
 use super::chain::line_hash;
 use super::details;
 use super::event::SessionField;
@@ -126,7 +126,9 @@ pub enum EntryError {
         key: String,
     },
     /// An escape that is cut, in lower case, or not needed.
-    #[error("the value of '{key}' escapes exactly %, |, comma and what is not printable ASCII, as %2C: '{actual}'")]
+    #[error(
+        "the value of '{key}' escapes exactly %, |, comma and what is not printable ASCII, as %2C: '{actual}'"
+    )]
     Escape {
         /// The key.
         key: String,
@@ -173,8 +175,8 @@ pub(crate) fn excerpt(text: &str) -> String {
 
 /// One line of the log.
 ///
-/// `height` is BTC_HEIGHT, 0 for none; `session` is none for `-`. A line made by hand may hold what no
-/// line can (an empty value, a session where there is none): [`Line::check`] tells.
+/// `height` is BTC_HEIGHT, 0 for none; `session` is none for `-`. A line made by hand may hold what
+/// no line can (an empty value, a session where there is none): [`Line::check`] tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// HASH: of the line before, `|`, and the rest of this line.
@@ -192,14 +194,30 @@ pub struct Line {
 /// A line after its first `|`, without the newline: what HASH covers together with the line before.
 pub fn rest(height: u32, time: Seconds, session: Option<Hash32>, event: &Event) -> String {
     let session = session.map_or_else(|| details::NONE.to_owned(), |id| id.to_string());
-    format!("{height}|{time}|{}|{session}|{}", event.name(), event.details())
+    format!(
+        "{height}|{time}|{}|{session}|{}",
+        event.name(),
+        event.details()
+    )
 }
 
 impl Line {
     /// Makes the line that follows a line with HASH `prev` ([`Hash32::GENESIS`] for the first).
-    pub fn new(prev: Hash32, height: u32, time: Seconds, session: Option<Hash32>, event: Event) -> Line {
+    pub fn new(
+        prev: Hash32,
+        height: u32,
+        time: Seconds,
+        session: Option<Hash32>,
+        event: Event,
+    ) -> Line {
         let hash = line_hash(prev, rest(height, time, session, &event).as_bytes());
-        Line { hash, height, time, session, event }
+        Line {
+            hash,
+            height,
+            time,
+            session,
+            event,
+        }
     }
 
     /// The line after its first `|`.
@@ -214,31 +232,52 @@ impl Line {
 
     /// Reads a line, given without its newline; accepts only what [`Line::text`] prints.
     ///
-    /// HASH is taken as it stands: whether it is right depends on the line before, see [`Line::follows`].
+    /// HASH is taken as it stands: whether it is right depends on the line before, see
+    /// [`Line::follows`].
     pub fn parse(bytes: &[u8]) -> Result<Line, EntryError> {
         let text = printable(bytes)?;
         let fields: Vec<&str> = text.split('|').collect();
         let [hash, height, time, event_type, session, details] = fields.as_slice() else {
-            return Err(EntryError::Fields { expected: 6, actual: fields.len() });
+            return Err(EntryError::Fields {
+                expected: 6,
+                actual: fields.len(),
+            });
         };
         let event = Event::read(event_type, details::parse(details)?)?;
         let line = Line {
-            hash: hash.parse().map_err(|source| EntryError::Hash { field: "HASH", source })?,
-            height: details::height(height).ok_or_else(|| EntryError::Height { actual: excerpt(height) })?,
+            hash: hash.parse().map_err(|source| EntryError::Hash {
+                field: "HASH",
+                source,
+            })?,
+            height: details::height(height).ok_or_else(|| EntryError::Height {
+                actual: excerpt(height),
+            })?,
             time: time.parse().map_err(|source| EntryError::Time { source })?,
             session: read_session(session, &event)?,
             event,
         };
         if !line.is_spelled(text) {
-            return Err(EntryError::Spelling { expected: excerpt(&line.text()), actual: excerpt(text) });
+            return Err(EntryError::Spelling {
+                expected: excerpt(&line.text()),
+                actual: excerpt(text),
+            });
         }
         Ok(line)
     }
 
     /// Whether a text is what [`Line::text`] prints; compared piece by piece, and nothing is kept.
     fn is_spelled(&self, text: &str) -> bool {
-        let (Line { hash, height, time, event, .. }, name) = (self, self.event.name());
-        let mut left = Left(text.as_bytes());
+        let (
+            Line {
+                hash,
+                height,
+                time,
+                event,
+                ..
+            },
+            name,
+        ) = (self, self.event.name());
+        let mut left = Remaining(text.as_bytes());
         let begins = write!(left, "{hash}|{height}|{time}|{name}|").is_ok();
         let names = match self.session {
             Some(session) => write!(left, "{session}|"),
@@ -252,7 +291,8 @@ impl Line {
         line_hash(prev, self.rest().as_bytes()) == self.hash
     }
 
-    /// Whether a line made by hand is one that [`Line::parse`] gives back; a writer asks before it writes.
+    /// Whether a line made by hand is one that [`Line::parse`] gives back; a writer asks before it
+    /// writes.
     pub fn check(&self) -> Result<(), EntryError> {
         self.checked_text().map(drop)
     }
@@ -262,7 +302,10 @@ impl Line {
         let text = self.text();
         let parsed = Line::parse(text.as_bytes())?;
         if parsed != *self {
-            return Err(EntryError::Spelling { expected: excerpt(&format!("{parsed:?}")), actual: excerpt(&text) });
+            return Err(EntryError::Spelling {
+                expected: excerpt(&format!("{parsed:?}")),
+                actual: excerpt(&text),
+            });
         }
         Ok(text)
     }
@@ -270,11 +313,20 @@ impl Line {
 
 fn printable(bytes: &[u8]) -> Result<&str, EntryError> {
     if bytes.len() > MAX_LINE {
-        return Err(EntryError::TooLong { max: MAX_LINE, actual: bytes.len() });
+        return Err(EntryError::TooLong {
+            max: MAX_LINE,
+            actual: bytes.len(),
+        });
     }
-    let foreign = bytes.iter().enumerate().find(|(_, b)| !matches!(b, 0x20..=0x7e));
+    let foreign = bytes
+        .iter()
+        .enumerate()
+        .find(|(_, b)| !matches!(b, 0x20..=0x7e));
     if let Some((at, actual)) = foreign {
-        return Err(EntryError::Character { at, actual: *actual });
+        return Err(EntryError::Character {
+            at,
+            actual: *actual,
+        });
     }
     Ok(std::str::from_utf8(bytes).expect("printable ASCII is UTF-8"))
 }
@@ -285,10 +337,17 @@ fn read_session(text: &str, event: &Event) -> Result<Option<Hash32>, EntryError>
         (SessionField::Must, true) => "64 lower-case hexadecimal digits",
         (SessionField::Never | SessionField::May, true) => return Ok(None),
         (SessionField::Must | SessionField::May, false) => {
-            return text.parse().map(Some).map_err(|source| EntryError::Hash { field: "SESSION_ID", source });
+            return text.parse().map(Some).map_err(|source| EntryError::Hash {
+                field: "SESSION_ID",
+                source,
+            });
         }
     };
-    Err(EntryError::Session { event: event.name().to_owned(), expected, actual: excerpt(text) })
+    Err(EntryError::Session {
+        event: event.name().to_owned(),
+        expected,
+        actual: excerpt(text),
+    })
 }
 
 #[cfg(test)]
@@ -298,8 +357,12 @@ mod tests {
     const VALID: &str = include_str!("../../tests/vectors/audit_log/valid.log");
 
     fn line_of(event: &str) -> String {
-        let found = VALID.lines().find(|line| line.split('|').nth(3) == Some(event));
-        found.unwrap_or_else(|| panic!("no {event} among the vectors")).to_owned()
+        let found = VALID
+            .lines()
+            .find(|line| line.split('|').nth(3) == Some(event));
+        found
+            .unwrap_or_else(|| panic!("no {event} among the vectors"))
+            .to_owned()
     }
 
     #[test]
@@ -313,7 +376,13 @@ mod tests {
             assert_eq!(details, line.event.details().as_bytes());
             assert!(line.follows(prev), "{text}");
             assert_eq!(line.check(), Ok(()));
-            let again = Line::new(prev, line.height, line.time, line.session, line.event.clone());
+            let again = Line::new(
+                prev,
+                line.height,
+                line.time,
+                line.session,
+                line.event.clone(),
+            );
             assert_eq!(again, line);
             prev = line.hash;
         }
@@ -377,26 +446,58 @@ mod tests {
             let changed = text.replacen(good, wrong, 1);
             assert_ne!(changed, text, "{event}: nothing to change at {good}");
             let parsed = Line::parse(changed.as_bytes());
-            assert!(parsed.is_err(), "{event}: {good} -> {wrong:?} gave {parsed:?}");
+            assert!(
+                parsed.is_err(),
+                "{event}: {good} -> {wrong:?} gave {parsed:?}"
+            );
         }
     }
 
     #[test]
     fn a_session_stands_where_it_must_and_only_there() {
         let id = "a89ea86f2982f5e8579bf2ff1a9eea7b9638d9b5a08e74fadafefc5a1f4ee1ce";
-        for never in ["genesis", "checkpoint", "key_rotate", "recover", "clock_set"] {
+        for never in [
+            "genesis",
+            "checkpoint",
+            "key_rotate",
+            "recover",
+            "clock_set",
+        ] {
             let changed = line_of(never).replacen("|-|", &format!("|{id}|"), 1);
-            assert!(matches!(Line::parse(changed.as_bytes()), Err(EntryError::Session { .. })), "{never}");
+            assert!(
+                matches!(
+                    Line::parse(changed.as_bytes()),
+                    Err(EntryError::Session { .. })
+                ),
+                "{never}"
+            );
         }
         for may in ["auth_fail", "some_future_event"] {
             let changed = line_of(may).replacen("|-|", &format!("|{id}|"), 1);
-            assert_eq!(Line::parse(changed.as_bytes()).unwrap().session, Some(id.parse().unwrap()), "{may}");
+            assert_eq!(
+                Line::parse(changed.as_bytes()).unwrap().session,
+                Some(id.parse().unwrap()),
+                "{may}"
+            );
         }
-        for must in
-            ["session_start", "branch_create", "auth_ok", "prompt", "response", "denied", "drift", "session_end"]
-        {
+        for must in [
+            "session_start",
+            "branch_create",
+            "auth_ok",
+            "prompt",
+            "response",
+            "denied",
+            "drift",
+            "session_end",
+        ] {
             let changed = line_of(must).replacen(&format!("|{id}|"), "|-|", 1);
-            assert!(matches!(Line::parse(changed.as_bytes()), Err(EntryError::Session { .. })), "{must}");
+            assert!(
+                matches!(
+                    Line::parse(changed.as_bytes()),
+                    Err(EntryError::Session { .. })
+                ),
+                "{must}"
+            );
         }
     }
 
@@ -404,16 +505,37 @@ mod tests {
     fn a_line_made_by_hand_is_checked() {
         let made = |event| Line::new(Hash32::GENESIS, 0, Seconds::ZERO, None, event);
         let unknown = |event_type: &str, details: Vec<(String, String)>| {
-            made(Event::Unknown { event_type: event_type.to_owned(), details })
+            made(Event::Unknown {
+                event_type: event_type.to_owned(),
+                details,
+            })
         };
         assert_eq!(unknown("new_thing", Vec::new()).check(), Ok(()));
         assert_eq!(made(Event::Recover { applied: 1 }).check(), Ok(()));
         assert!(made(Event::Recover { applied: 0 }).check().is_err());
-        assert!(unknown("recover", vec![("applied".to_owned(), "1".to_owned())]).check().is_err());
+        assert!(
+            unknown("recover", vec![("applied".to_owned(), "1".to_owned())])
+                .check()
+                .is_err()
+        );
         assert!(unknown("new|thing", Vec::new()).check().is_err());
-        assert!(unknown("new_thing", vec![("k".to_owned(), String::new())]).check().is_err());
-        assert!(made(Event::Prompt { hash: Hash32::ZERO, seq: 1 }).check().is_err());
+        assert!(
+            unknown("new_thing", vec![("k".to_owned(), String::new())])
+                .check()
+                .is_err()
+        );
+        assert!(
+            made(Event::Prompt {
+                hash: Hash32::ZERO,
+                seq: 1
+            })
+            .check()
+            .is_err()
+        );
         let long = "x".repeat(MAX_LINE);
-        assert!(matches!(unknown("new_thing", vec![("k".to_owned(), long)]).check(), Err(EntryError::TooLong { .. })));
+        assert!(matches!(
+            unknown("new_thing", vec![("k".to_owned(), long)]).check(),
+            Err(EntryError::TooLong { .. })
+        ));
     }
 }

@@ -1,4 +1,5 @@
-//! Which proof of work a height must show: the difficulty epochs of Bitcoin mainnet (format, section 8).
+//! Which proof of work a height must show: the difficulty epochs of Bitcoin mainnet (format,
+//! section 8).
 
 use std::sync::LazyLock;
 
@@ -32,40 +33,53 @@ pub fn bits_at(height: u32) -> Option<u32> {
     EPOCHS.get(epoch).map(|epoch| epoch.bits)
 }
 
-/// Whether a header with these `bits` shows less than a sixteenth of the work that the table's last epoch asks for, on
-/// `bitcoin`; on other networks no work is dear.
+/// Whether a header with these `bits` shows less than a sixteenth of the work that the table's last
+/// epoch asks for, on `bitcoin`; on other networks no work is dear.
 ///
-/// It holds at every height, in the table and beyond: where no chain of headers is at hand the height is somebody's
-/// word, and whoever may choose it chooses one where next to nothing is asked for. This much work nobody does for a lie.
+/// It holds at every height, in the table and beyond: where no chain of headers is at hand the
+/// height is somebody's word, and whoever may choose it chooses one where next to nothing is asked
+/// for. This much work nobody does for a lie.
 pub fn is_cheap(network: Network, bits: u32) -> bool {
     let target = Target::from_compact(CompactTarget::from_consensus(bits));
-    network == Network::Bitcoin && EPOCHS.last().is_none_or(|last| target > sixteenfold(last.bits))
+    network == Network::Bitcoin
+        && EPOCHS
+            .last()
+            .is_none_or(|last| target > sixteenfold(last.bits))
 }
 
-/// The hash of the block at this height, when it is the last of an epoch whose last hash is in the table.
+/// The hash of the block at this height, when it is the last of an epoch whose last hash is in the
+/// table.
 pub fn last_hash(height: u32) -> Option<Hash32> {
     if height % EPOCH_BLOCKS != EPOCH_BLOCKS - 1 {
         return None;
     }
-    EPOCHS.get(usize::try_from(height / EPOCH_BLOCKS).ok()?)?.last_hash
+    EPOCHS
+        .get(usize::try_from(height / EPOCH_BLOCKS).ok()?)?
+        .last_hash
 }
 
-/// Sixteen times the target of `bits`, which is at most [`MAINNET_LIMIT`], so that nothing is shifted out.
+/// Sixteen times the target of `bits`, which is at most [`MAINNET_LIMIT`], so that nothing is
+/// shifted out.
 fn sixteenfold(bits: u32) -> Target {
-    fourfold(fourfold(Target::from_compact(CompactTarget::from_consensus(bits))))
+    fourfold(fourfold(Target::from_compact(
+        CompactTarget::from_consensus(bits),
+    )))
 }
 
 fn fourfold(target: Target) -> Target {
     target.max_transition_threshold_unchecked()
 }
 
-/// Reads `epoch,bits,last_hash` rows after comment lines and the column line; none when a row is odd.
+/// Reads `epoch,bits,last_hash` rows after comment lines and the column line; none when a row is
+/// odd.
 fn parse(table: &str) -> Option<Vec<Epoch>> {
     let mut rows = table.lines().skip_while(|line| line.starts_with('#'));
     if rows.next()? != "epoch,bits,last_hash" {
         return None;
     }
-    rows.enumerate().map(|(at, row)| parse_row(at, row)).collect()
+    rows.enumerate()
+        .map(|(at, row)| parse_row(at, row))
+        .collect()
 }
 
 fn parse_row(at: usize, row: &str) -> Option<Epoch> {
@@ -74,8 +88,15 @@ fn parse_row(at: usize, row: &str) -> Option<Epoch> {
     if cells.next().is_some() || epoch != at.to_string() || bits.len() != 8 {
         return None;
     }
-    let last_hash = if hash == "-" { None } else { Some(hash.parse().ok()?) };
-    Some(Epoch { bits: u32::from_str_radix(bits, 16).ok()?, last_hash })
+    let last_hash = if hash == "-" {
+        None
+    } else {
+        Some(hash.parse().ok()?)
+    };
+    Some(Epoch {
+        bits: u32::from_str_radix(bits, 16).ok()?,
+        last_hash,
+    })
 }
 
 #[cfg(test)]
@@ -93,7 +114,10 @@ mod tests {
         assert!(epochs[..473].iter().all(|e| e.last_hash.is_some()));
         assert_eq!(epochs[473].last_hash, None);
         for (before, after) in epochs.iter().zip(&epochs[1..]) {
-            assert!(target(after.bits) <= fourfold(target(before.bits)), "the rule holds inside the table too");
+            assert!(
+                target(after.bits) <= fourfold(target(before.bits)),
+                "the rule holds inside the table too"
+            );
             assert!(target(after.bits) <= target(MAINNET_LIMIT));
         }
     }
@@ -123,7 +147,8 @@ mod tests {
     #[test]
     fn less_than_a_sixteenth_of_the_last_work_is_cheap() {
         let last = 0x1702_40c3;
-        // Sixteen times the last target to the bit, and the next target above it that `bits` can spell.
+        // Sixteen times the last target to the bit, and the next target above it that `bits` can
+        // spell.
         let most = sixteenfold(last).to_compact_lossy().to_consensus();
         assert_eq!(target(most), sixteenfold(last));
         assert_eq!(most, 0x1724_0c30);
@@ -159,7 +184,14 @@ mod tests {
     fn odd_tables_are_refused() {
         let head = "# why\nepoch,bits,last_hash\n";
         assert!(parse(&format!("{head}0,1d00ffff,-\n")).is_some());
-        for rows in ["1,1d00ffff,-", "0,1d00fff,-", "0,1d00ffff,xx", "0,1d00ffff,-,", "0,1d00ffff", "0,1d00fffg,-"] {
+        for rows in [
+            "1,1d00ffff,-",
+            "0,1d00fff,-",
+            "0,1d00ffff,xx",
+            "0,1d00ffff,-,",
+            "0,1d00ffff",
+            "0,1d00fffg,-",
+        ] {
             assert_eq!(parse(&format!("{head}{rows}\n")), None, "{rows}");
         }
         assert_eq!(parse("0,1d00ffff,-\n"), None);

@@ -1,11 +1,13 @@
 //! The one predicate for every signature (format, section 5): that of `ssh-keygen`, made strict.
 //!
-//! A signature `(R, s)` of a key A over M holds when `s` is below the group's order, A and R are canonical encodings of
-//! points that are not of small order, and with `h = SHA-512(R ‖ A ‖ M)` the encoding of `sB − hA` is R, byte for byte.
+//! A signature `(R, s)` of a key A over M holds when `s` is below the group's order, A and R are
+//! canonical encodings of points that are not of small order, and with `h = SHA-512(R ‖ A ‖ M)` the
+//! encoding of `sB − hA` is R, byte for byte.
 //!
-//! There is no other equation: not the one with a cofactor, and no sum of several signatures. Both let pass what a
-//! key's holder makes on purpose with a part of small order, the sum sometimes so and sometimes not. However fast
-//! `sB − hA` is computed ([`crate::verify`] has a table of multiples of one key), it is this point, and these bytes.
+//! There is no other equation: not the one with a cofactor, and no sum of several signatures. Both
+//! let pass what a key's holder makes on purpose with a part of small order, the sum sometimes so
+//! and sometimes not. However fast `sB − hA` is computed ([`crate::verify`] has a table of
+//! multiples of one key), it is this point, and these bytes.
 
 use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 use curve25519_dalek::scalar::Scalar;
@@ -13,7 +15,8 @@ use ring::digest::{Context, SHA512};
 
 use super::signature::{PublicKey, Signature};
 
-/// A key that signatures can be checked with: a canonical encoding of a point that is not of small order.
+/// A key that signatures can be checked with: a canonical encoding of a point that is not of small
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verifier {
     bytes: [u8; 32],
@@ -23,7 +26,7 @@ pub struct Verifier {
 
 /// A signature taken apart: what is left to be shown is that `sB + h(−A)` is encoded as R.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct SignatureEquation {
     /// R, as it stands in the signature.
     pub r: CompressedEdwardsY,
     /// `s`.
@@ -33,12 +36,16 @@ pub struct Claim {
 }
 
 impl Verifier {
-    /// The key's point; none for bytes that are no canonical encoding, or of a point of small order.
+    /// The key's point; none for bytes that are no canonical encoding, or of a point of small
+    /// order.
     pub fn of(key: &PublicKey) -> Option<Self> {
         let bytes = *key.as_bytes();
         let point = CompressedEdwardsY(bytes).decompress()?;
         let canonical = point.compress().to_bytes() == bytes;
-        (canonical && !point.is_small_order()).then(|| Verifier { bytes, negated: -point })
+        (canonical && !point.is_small_order()).then(|| Verifier {
+            bytes,
+            negated: -point,
+        })
     }
 
     /// −A.
@@ -47,7 +54,7 @@ impl Verifier {
     }
 
     /// Takes a signature over a message apart; none when `s` is not below the order of the group.
-    pub fn claim(&self, message: &[u8], signature: &Signature) -> Option<Claim> {
+    pub fn claim(&self, message: &[u8], signature: &Signature) -> Option<SignatureEquation> {
         let (r, s) = signature.as_bytes().split_at(32);
         let half = |bytes: &[u8]| <[u8; 32]>::try_from(bytes).unwrap_or_default();
         let s = Option::<Scalar>::from(Scalar::from_canonical_bytes(half(s)))?;
@@ -57,11 +64,15 @@ impl Verifier {
         }
         let mut wide = [0; 64];
         wide.copy_from_slice(hash.finish().as_ref());
-        Some(Claim { r: CompressedEdwardsY(half(r)), s, h: Scalar::from_bytes_mod_order_wide(&wide) })
+        Some(SignatureEquation {
+            r: CompressedEdwardsY(half(r)),
+            s,
+            h: Scalar::from_bytes_mod_order_wide(&wide),
+        })
     }
 
     /// `sB − hA`.
-    pub fn point(&self, claim: &Claim) -> EdwardsPoint {
+    pub fn point(&self, claim: &SignatureEquation) -> EdwardsPoint {
         EdwardsPoint::vartime_double_scalar_mul_basepoint(&claim.h, &self.negated, &claim.s)
     }
 
@@ -75,8 +86,9 @@ impl Verifier {
     }
 }
 
-/// Whether a point with its encoding is a signature's R. An encoding that was computed is canonical, so R is too.
+/// Whether a point with its encoding is a signature's R. An encoding that was computed is
+/// canonical, so R is too.
 #[must_use = "an unchecked signature proves nothing"]
-pub fn is_r(point: &EdwardsPoint, encoded: &CompressedEdwardsY, claim: &Claim) -> bool {
+pub fn is_r(point: &EdwardsPoint, encoded: &CompressedEdwardsY, claim: &SignatureEquation) -> bool {
     *encoded == claim.r && !point.is_small_order()
 }

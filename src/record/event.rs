@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use super::block::Header;
-use super::details::{self, Fields, Pair};
+use super::details::{self, DetailFields, Pair};
 use super::entry::{EntryError, excerpt};
 use super::hash::Hash32;
 use super::time::Seconds;
@@ -28,8 +28,13 @@ pub enum DriftClass {
 
 impl DriftClass {
     /// All classes, in the order of the table.
-    pub const ALL: [DriftClass; 5] =
-        [DriftClass::Authority, DriftClass::Evidence, DriftClass::Tone, DriftClass::Schema, DriftClass::Completeness];
+    pub const ALL: [DriftClass; 5] = [
+        DriftClass::Authority,
+        DriftClass::Evidence,
+        DriftClass::Tone,
+        DriftClass::Schema,
+        DriftClass::Completeness,
+    ];
 
     /// The spelling in the log.
     pub const fn name(self) -> &'static str {
@@ -45,15 +50,24 @@ impl DriftClass {
 
 /// What one line says: EVENT_TYPE and DETAILS.
 ///
-/// Numbers that count something (`seq`, `count`, `applied`) are at least 1; `interactions` may be 0.
-/// Free texts are any non-empty Unicode; they are escaped when they are printed.
+/// Numbers that count something (`seq`, `count`, `applied`) are at least 1; `interactions` may be
+/// 0. Free texts are any non-empty Unicode; they are escaped when they are printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the fields are the keys of the table in format, section 3, one for one")]
+#[allow(
+    missing_docs,
+    reason = "the fields are the keys of the table in format, section 3, one for one"
+)]
 pub enum Event {
     /// `record:HASH`: the first line of every log.
     Genesis { record: Hash32 },
     /// `btc:HEIGHT,branch:branch-N,block:HASH,auth:AUTH_KEY_HASH,record:HASH`.
-    SessionStart { btc: u32, branch: String, block: Hash32, auth: Hash32, record: Hash32 },
+    SessionStart {
+        btc: u32,
+        branch: String,
+        block: Hash32,
+        auth: Hash32,
+        record: Hash32,
+    },
     /// `branch:branch-N`: the session's branch did not exist.
     BranchCreate { branch: String },
     /// `from:branch-M,to:branch-N`: it exists and is not that of the session started before.
@@ -65,19 +79,53 @@ pub enum Event {
     /// `hash:PROMPT,seq:N`.
     Prompt { hash: Hash32, seq: u64 },
     /// `hash:RESPONSE,seq:N,model:ID,chain:CHAIN_ENTRY,record:HASH`.
-    Response { hash: Hash32, seq: u64, model: String, chain: Hash32, record: Hash32 },
+    Response {
+        hash: Hash32,
+        seq: u64,
+        model: String,
+        chain: Hash32,
+        record: Hash32,
+    },
     /// `seq:N,model:ID,reason:CODE,exchange:HASH`: no answer.
-    ResponseFail { seq: u64, model: String, reason: String, exchange: Hash32 },
+    ResponseFail {
+        seq: u64,
+        model: String,
+        reason: String,
+        exchange: Hash32,
+    },
     /// `seq:N,reason:CODE,exchange:HASH`: policy denied the prompt.
-    Denied { seq: u64, reason: String, exchange: Hash32 },
+    Denied {
+        seq: u64,
+        reason: String,
+        exchange: Hash32,
+    },
     /// `btc:HEIGHT,block:HASH,header:160HEX`.
-    BtcAnchor { btc: u32, block: Hash32, header: Header },
+    BtcAnchor {
+        btc: u32,
+        block: Hash32,
+        header: Header,
+    },
     /// `class:CLASS,severity:S,seq:N,id:ID`.
-    Drift { class: DriftClass, severity: String, seq: u64, id: String },
+    Drift {
+        class: DriftClass,
+        severity: String,
+        seq: u64,
+        id: String,
+    },
     /// `kind:K,id:ID,hash:COMMITMENT`.
-    Artifact { kind: String, id: String, hash: Hash32 },
+    Artifact {
+        kind: String,
+        id: String,
+        hash: Hash32,
+    },
     /// `btc:HEIGHT,interactions:N,block:HASH,close:SESSION_CLOSE_HASH,record:HASH`.
-    SessionEnd { btc: u32, interactions: u64, block: Hash32, close: Hash32, record: Hash32 },
+    SessionEnd {
+        btc: u32,
+        interactions: u64,
+        block: Hash32,
+        close: Hash32,
+        record: Hash32,
+    },
     /// `record:HASH`.
     Checkpoint { record: Hash32 },
     /// `record:HASH`.
@@ -87,7 +135,10 @@ pub enum Event {
     /// `to:TIMESTAMP`.
     ClockSet { to: Seconds },
     /// A type that this version doesn't know: it chains like the others and is kept.
-    Unknown { event_type: String, details: Vec<(String, String)> },
+    Unknown {
+        event_type: String,
+        details: Vec<(String, String)>,
+    },
 }
 
 /// Whether a line of an event names a session.
@@ -133,7 +184,9 @@ impl Event {
             Event::Drift { .. } => Some(0x02),
             Event::SessionEnd { .. } => Some(0x11),
             Event::Prompt { .. } => Some(0x12),
-            Event::Response { .. } | Event::ResponseFail { .. } | Event::Denied { .. } => Some(0x13),
+            Event::Response { .. } | Event::ResponseFail { .. } | Event::Denied { .. } => {
+                Some(0x13)
+            }
             Event::AuthOk { .. } | Event::AuthFail { .. } => Some(0x14),
             Event::BtcAnchor { .. } => Some(0x15),
             Event::Unknown { .. } => None,
@@ -141,7 +194,8 @@ impl Event {
         }
     }
 
-    /// `record:`, the hash of the document that the matching commit carries; none where there is no commit.
+    /// `record:`, the hash of the document that the matching commit carries; none where there is no
+    /// commit.
     pub fn record(&self) -> Option<Hash32> {
         match self {
             Event::Genesis { record }
@@ -178,9 +232,18 @@ impl Event {
     pub(crate) fn write_details(&self, out: &mut impl Write) -> io::Result<()> {
         match self {
             Event::Prompt { hash, seq } => write!(out, "hash:{hash},seq:{seq}"),
-            Event::Response { hash, seq, model, chain, record } => {
+            Event::Response {
+                hash,
+                seq,
+                model,
+                chain,
+                record,
+            } => {
                 let model = details::spelled(model);
-                write!(out, "hash:{hash},seq:{seq},model:{model},chain:{chain},record:{record}")
+                write!(
+                    out,
+                    "hash:{hash},seq:{seq},model:{model},chain:{chain},record:{record}"
+                )
             }
             other => out.write_all(other.details().as_bytes()),
         }
@@ -190,7 +253,11 @@ impl Event {
     pub fn fields(&self) -> Vec<(String, String)> {
         match self {
             Event::Unknown { details, .. } => details.clone(),
-            known => known.pairs().into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+            known => known
+                .pairs()
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect(),
         }
     }
 
@@ -201,7 +268,9 @@ impl Event {
             | Event::KeyRotate { .. }
             | Event::Recover { .. }
             | Event::ClockSet { .. } => SessionField::Never,
-            Event::AuthFail { .. } | Event::Artifact { .. } | Event::Unknown { .. } => SessionField::May,
+            Event::AuthFail { .. } | Event::Artifact { .. } | Event::Unknown { .. } => {
+                SessionField::May
+            }
             _ => SessionField::Must,
         }
     }
@@ -209,10 +278,18 @@ impl Event {
     /// Keys and plain values of a known event, in the order of the table.
     fn pairs(&self) -> Vec<(&'static str, String)> {
         match self {
-            Event::Genesis { record } | Event::Checkpoint { record } | Event::KeyRotate { record } => {
+            Event::Genesis { record }
+            | Event::Checkpoint { record }
+            | Event::KeyRotate { record } => {
                 vec![("record", record.to_string())]
             }
-            Event::SessionStart { btc, branch, block, auth, record } => vec![
+            Event::SessionStart {
+                btc,
+                branch,
+                block,
+                auth,
+                record,
+            } => vec![
                 ("btc", btc.to_string()),
                 ("branch", branch.clone()),
                 ("block", block.to_string()),
@@ -222,37 +299,79 @@ impl Event {
             Event::BranchCreate { branch } => vec![("branch", branch.clone())],
             Event::BranchSwitch { from, to } => vec![("from", from.clone()), ("to", to.clone())],
             Event::AuthOk { auth } => vec![("auth", auth.clone())],
-            Event::AuthFail { reason, count } => vec![("reason", reason.clone()), ("count", count.to_string())],
-            Event::Prompt { hash, seq } => vec![("hash", hash.to_string()), ("seq", seq.to_string())],
-            Event::Response { hash, seq, model, chain, record } => vec![
+            Event::AuthFail { reason, count } => {
+                vec![("reason", reason.clone()), ("count", count.to_string())]
+            }
+            Event::Prompt { hash, seq } => {
+                vec![("hash", hash.to_string()), ("seq", seq.to_string())]
+            }
+            Event::Response {
+                hash,
+                seq,
+                model,
+                chain,
+                record,
+            } => vec![
                 ("hash", hash.to_string()),
                 ("seq", seq.to_string()),
                 ("model", model.clone()),
                 ("chain", chain.to_string()),
                 ("record", record.to_string()),
             ],
-            Event::ResponseFail { seq, model, reason, exchange } => vec![
+            Event::ResponseFail {
+                seq,
+                model,
+                reason,
+                exchange,
+            } => vec![
                 ("seq", seq.to_string()),
                 ("model", model.clone()),
                 ("reason", reason.clone()),
                 ("exchange", exchange.to_string()),
             ],
-            Event::Denied { seq, reason, exchange } => {
-                vec![("seq", seq.to_string()), ("reason", reason.clone()), ("exchange", exchange.to_string())]
+            Event::Denied {
+                seq,
+                reason,
+                exchange,
+            } => {
+                vec![
+                    ("seq", seq.to_string()),
+                    ("reason", reason.clone()),
+                    ("exchange", exchange.to_string()),
+                ]
             }
             Event::BtcAnchor { btc, block, header } => {
-                vec![("btc", btc.to_string()), ("block", block.to_string()), ("header", header.to_string())]
+                vec![
+                    ("btc", btc.to_string()),
+                    ("block", block.to_string()),
+                    ("header", header.to_string()),
+                ]
             }
-            Event::Drift { class, severity, seq, id } => vec![
+            Event::Drift {
+                class,
+                severity,
+                seq,
+                id,
+            } => vec![
                 ("class", class.name().to_owned()),
                 ("severity", severity.clone()),
                 ("seq", seq.to_string()),
                 ("id", id.clone()),
             ],
             Event::Artifact { kind, id, hash } => {
-                vec![("kind", kind.clone()), ("id", id.clone()), ("hash", hash.to_string())]
+                vec![
+                    ("kind", kind.clone()),
+                    ("id", id.clone()),
+                    ("hash", hash.to_string()),
+                ]
             }
-            Event::SessionEnd { btc, interactions, block, close, record } => vec![
+            Event::SessionEnd {
+                btc,
+                interactions,
+                block,
+                close,
+                record,
+            } => vec![
                 ("btc", btc.to_string()),
                 ("interactions", interactions.to_string()),
                 ("block", block.to_string()),
@@ -265,17 +384,20 @@ impl Event {
         }
     }
 
-    /// Reads an event from its type and its pairs: exactly the keys of the table in their order, and
-    /// values of the right form.
+    /// Reads an event from its type and its pairs: exactly the keys of the table in their order,
+    /// and values of the right form.
     pub(crate) fn read(name: &str, pairs: Vec<Pair<'_>>) -> Result<Event, EntryError> {
-        let f = Fields { event: name, pairs };
+        let f = DetailFields { event: name, pairs };
         Ok(match name {
             "genesis" => {
                 let [record] = f.take(["record"])?;
-                Event::Genesis { record: record.hash()? }
+                Event::Genesis {
+                    record: record.hash()?,
+                }
             }
             "session_start" => {
-                let [btc, branch, block, auth, record] = f.take(["btc", "branch", "block", "auth", "record"])?;
+                let [btc, branch, block, auth, record] =
+                    f.take(["btc", "branch", "block", "auth", "record"])?;
                 Event::SessionStart {
                     btc: btc.height()?,
                     branch: branch.branch()?,
@@ -286,26 +408,40 @@ impl Event {
             }
             "branch_create" => {
                 let [branch] = f.take(["branch"])?;
-                Event::BranchCreate { branch: branch.branch()? }
+                Event::BranchCreate {
+                    branch: branch.branch()?,
+                }
             }
             "branch_switch" => {
                 let [from, to] = f.take(["from", "to"])?;
-                Event::BranchSwitch { from: from.branch()?, to: to.branch()? }
+                Event::BranchSwitch {
+                    from: from.branch()?,
+                    to: to.branch()?,
+                }
             }
             "auth_ok" => {
                 let [auth] = f.take(["auth"])?;
-                Event::AuthOk { auth: auth.short_hash()? }
+                Event::AuthOk {
+                    auth: auth.short_hash()?,
+                }
             }
             "auth_fail" => {
                 let [reason, count] = f.take(["reason", "count"])?;
-                Event::AuthFail { reason: reason.code()?, count: count.positive()? }
+                Event::AuthFail {
+                    reason: reason.code()?,
+                    count: count.positive()?,
+                }
             }
             "prompt" => {
                 let [hash, seq] = f.take(["hash", "seq"])?;
-                Event::Prompt { hash: hash.hash()?, seq: seq.positive()? }
+                Event::Prompt {
+                    hash: hash.hash()?,
+                    seq: seq.positive()?,
+                }
             }
             "response" => {
-                let [hash, seq, model, chain, record] = f.take(["hash", "seq", "model", "chain", "record"])?;
+                let [hash, seq, model, chain, record] =
+                    f.take(["hash", "seq", "model", "chain", "record"])?;
                 Event::Response {
                     hash: hash.hash()?,
                     seq: seq.positive()?,
@@ -315,7 +451,8 @@ impl Event {
                 }
             }
             "response_fail" => {
-                let [seq, model, reason, exchange] = f.take(["seq", "model", "reason", "exchange"])?;
+                let [seq, model, reason, exchange] =
+                    f.take(["seq", "model", "reason", "exchange"])?;
                 Event::ResponseFail {
                     seq: seq.positive()?,
                     model: model.text()?,
@@ -325,11 +462,19 @@ impl Event {
             }
             "denied" => {
                 let [seq, reason, exchange] = f.take(["seq", "reason", "exchange"])?;
-                Event::Denied { seq: seq.positive()?, reason: reason.code()?, exchange: exchange.hash()? }
+                Event::Denied {
+                    seq: seq.positive()?,
+                    reason: reason.code()?,
+                    exchange: exchange.hash()?,
+                }
             }
             "btc_anchor" => {
                 let [btc, block, header] = f.take(["btc", "block", "header"])?;
-                Event::BtcAnchor { btc: btc.height()?, block: block.hash()?, header: header.header()? }
+                Event::BtcAnchor {
+                    btc: btc.height()?,
+                    block: block.hash()?,
+                    header: header.header()?,
+                }
             }
             "drift" => {
                 let [class, severity, seq, id] = f.take(["class", "severity", "seq", "id"])?;
@@ -342,7 +487,11 @@ impl Event {
             }
             "artifact" => {
                 let [kind, id, hash] = f.take(["kind", "id", "hash"])?;
-                Event::Artifact { kind: kind.code()?, id: id.text()?, hash: hash.hash()? }
+                Event::Artifact {
+                    kind: kind.code()?,
+                    id: id.text()?,
+                    hash: hash.hash()?,
+                }
             }
             "session_end" => {
                 let [btc, interactions, block, close, record] =
@@ -357,25 +506,42 @@ impl Event {
             }
             "checkpoint" => {
                 let [record] = f.take(["record"])?;
-                Event::Checkpoint { record: record.hash()? }
+                Event::Checkpoint {
+                    record: record.hash()?,
+                }
             }
             "key_rotate" => {
                 let [record] = f.take(["record"])?;
-                Event::KeyRotate { record: record.hash()? }
+                Event::KeyRotate {
+                    record: record.hash()?,
+                }
             }
             "recover" => {
                 let [applied] = f.take(["applied"])?;
-                Event::Recover { applied: applied.positive()? }
+                Event::Recover {
+                    applied: applied.positive()?,
+                }
             }
             "clock_set" => {
                 let [to] = f.take(["to"])?;
                 Event::ClockSet { to: to.time()? }
             }
             other if details::is_event_type(other) => {
-                let details = f.pairs.into_iter().map(|(key, value)| (key.to_owned(), value.into_owned())).collect();
-                Event::Unknown { event_type: other.to_owned(), details }
+                let details = f
+                    .pairs
+                    .into_iter()
+                    .map(|(key, value)| (key.to_owned(), value.into_owned()))
+                    .collect();
+                Event::Unknown {
+                    event_type: other.to_owned(),
+                    details,
+                }
             }
-            other => return Err(EntryError::EventType { actual: excerpt(other) }),
+            other => {
+                return Err(EntryError::EventType {
+                    actual: excerpt(other),
+                });
+            }
         })
     }
 }
@@ -398,9 +564,17 @@ mod tests {
             ("drift", Some(0x02)),
             ("some_future_event", None),
         ] {
-            let lines = log.lines().map(|text| Line::parse(text.as_bytes()).unwrap());
-            let codes: Vec<_> = lines.filter(|line| line.event.name() == kind).map(|line| line.event.code()).collect();
-            assert!(!codes.is_empty() && codes.iter().all(|found| *found == code), "{kind}");
+            let lines = log
+                .lines()
+                .map(|text| Line::parse(text.as_bytes()).unwrap());
+            let codes: Vec<_> = lines
+                .filter(|line| line.event.name() == kind)
+                .map(|line| line.event.code())
+                .collect();
+            assert!(
+                !codes.is_empty() && codes.iter().all(|found| *found == code),
+                "{kind}"
+            );
         }
     }
 }

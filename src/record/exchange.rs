@@ -20,8 +20,13 @@ use super::time::Seconds;
 /// `H("gently/1/row/" ‖ label ‖ 0x00 ‖ session_id ‖ be64(number))`, first 16 bytes, version and
 /// variant bits set. So the same history has the same ids, and no randomness is needed.
 pub fn row_id(label: &str, session: Hash32, number: u64) -> Uuid {
-    let digest =
-        Hash32::of_parts(&[b"gently/1/row/", label.as_bytes(), b"\0", session.as_bytes(), &number.to_be_bytes()]);
+    let digest = Hash32::of_parts(&[
+        b"gently/1/row/",
+        label.as_bytes(),
+        b"\0",
+        session.as_bytes(),
+        &number.to_be_bytes(),
+    ]);
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest.as_bytes()[..16]);
     Uuid::new_v8(bytes)
@@ -126,7 +131,12 @@ pub struct ExchangeDoc {
 impl ExchangeDoc {
     /// The commitment to this document in role `exchange`.
     pub fn commitment(&self, scheme: Scheme, salt: &Salt) -> Result<Hash32, CanonError> {
-        Ok(commit(scheme, salt, Role::Exchange, canon::print(self)?.as_bytes()))
+        Ok(commit(
+            scheme,
+            salt,
+            Role::Exchange,
+            canon::print(self)?.as_bytes(),
+        ))
     }
 }
 
@@ -153,7 +163,12 @@ mod tests {
     #[test]
     fn row_ids_are_version_8_and_tell_labels_sessions_and_numbers_apart() {
         let (a, b) = (Hash32::digest(b"a"), Hash32::digest(b"b"));
-        let ids = [row_id("exchange", a, 1), row_id("exchange", a, 2), row_id("exchange", b, 1), row_id("turn", a, 1)];
+        let ids = [
+            row_id("exchange", a, 1),
+            row_id("exchange", a, 2),
+            row_id("exchange", b, 1),
+            row_id("turn", a, 1),
+        ];
         for (i, id) in ids.iter().enumerate() {
             assert_eq!(id.get_version_num(), 8);
             assert!(ids.iter().skip(i + 1).all(|other| other != id));

@@ -1,9 +1,10 @@
-//! What belongs together in time (format, section 8): a block's height and its header's time, a line and the block
-//! that it names, a line and the block that attests it.
+//! What belongs together in time (format, section 8): a block's height and its header's time, a
+//! line and the block that it names, a line and the block that attests it.
 //!
-//! Without a chain of headers a height is somebody's word. Blocks come every ten minutes on the average, so a header's
-//! time says roughly which height it can have; who makes a header of his own, or takes an old one, can't choose both.
-//! Everything here is exact: integers, no fractions, nothing is rounded.
+//! Without a chain of headers a height is somebody's word. Blocks come every ten minutes on the
+//! average, so a header's time says roughly which height it can have; who makes a header of his
+//! own, or takes an old one, can't choose both. Everything here is exact: integers, no fractions,
+//! nothing is rounded.
 
 use super::block::{Block, Network};
 use super::header::HeaderFault;
@@ -23,18 +24,20 @@ const SHARE: i128 = 10;
 /// How far a miner's clock and a writer's may be apart: what nodes let a header be ahead of theirs.
 pub const CLOCKS_APART: u64 = 7_200;
 
-/// Whether a block of mainnet at this height can have this time: `|height − 830,592 − d| ≤ 2,016 + |d|/10`, where `d`
-/// is the number of blocks that ten minutes each make of the time since block 830,592.
+/// Whether a block of mainnet at this height can have this time: `|height − 830,592 − d| ≤ 2,016 +
+/// |d|/10`, where `d` is the number of blocks that ten minutes each make of the time since block
+/// 830,592.
 ///
-/// Both sides are multiplied by 6,000, so that `d` and its tenth are whole: exactly on the bound is still inside.
+/// Both sides are multiplied by 6,000, so that `d` and its tenth are whole: exactly on the bound is
+/// still inside.
 pub fn height_fits(height: u32, time: Seconds) -> bool {
     let passed = i128::from(time.get()) - KNOWN_TIME;
     let off = (i128::from(height) - KNOWN_HEIGHT) * SPACING * SHARE - passed * SHARE;
     off.abs() <= LUCK * SPACING * SHARE + passed.abs()
 }
 
-/// The lowest and the highest height that a block of mainnet with this time can have; none for a time at which there
-/// can have been no block.
+/// The lowest and the highest height that a block of mainnet with this time can have; none for a
+/// time at which there can have been no block.
 pub fn heights_at(time: Seconds) -> Option<(u32, u32)> {
     let passed = i128::from(time.get()) - KNOWN_TIME;
     let (middle, room) = (passed * SHARE, LUCK * SPACING * SHARE + passed.abs());
@@ -45,23 +48,32 @@ pub fn heights_at(time: Seconds) -> Option<(u32, u32)> {
     Some((u32::try_from(lowest.max(0)).ok()?, highest))
 }
 
-/// Holds a block's height against its time, which is its header's. On other networks than `bitcoin`, and for a
-/// `local` block, there is nothing to hold it against.
+/// Holds a block's height against its time, which is its header's. On other networks than
+/// `bitcoin`, and for a `local` block, there is nothing to hold it against.
 pub fn check_height(block: &Block) -> Result<(), HeaderFault> {
-    if block.network != Network::Bitcoin || block.is_local() || height_fits(block.height, block.time) {
+    if block.network != Network::Bitcoin
+        || block.is_local()
+        || height_fits(block.height, block.time)
+    {
         return Ok(());
     }
     let (lowest, highest) = heights_at(block.time).unwrap_or_default();
-    Err(HeaderFault::Height { height: block.height, time: block.time, lowest, highest })
+    Err(HeaderFault::Height {
+        height: block.height,
+        time: block.time,
+        lowest,
+        highest,
+    })
 }
 
-/// Whether a line with this TIMESTAMP can name a block with this header: it is not from the line's future.
+/// Whether a line with this TIMESTAMP can name a block with this header: it is not from the line's
+/// future.
 pub fn line_fits(line: Seconds, header: Seconds) -> bool {
     line.get() + CLOCKS_APART >= header.get()
 }
 
-/// Whether a line with this TIMESTAMP can have been there before a block with this header: its own time is not behind
-/// the block's. Where it is, the writer's clock was fast.
+/// Whether a line with this TIMESTAMP can have been there before a block with this header: its own
+/// time is not behind the block's. Where it is, the writer's clock was fast.
 pub fn proof_fits(line: Seconds, header: Seconds) -> bool {
     header.get() + CLOCKS_APART >= line.get()
 }
@@ -87,7 +99,8 @@ mod tests {
             (830_592 + 2_017, T, false),
             (830_592 - 2_016, T, true),
             (830_592 - 2_017, T, false),
-            // One second is a six-hundredth of a block: with the height on the bound it decides, a tenth of it given back.
+            // One second is a six-hundredth of a block: with the height on the bound it decides, a
+            // tenth of it given back.
             (830_592 + 2_016, T - 1, false),
             (830_592 + 2_016, T + 1, true),
             (830_592 - 2_016, T - 1, true),
@@ -103,7 +116,8 @@ mod tests {
             // The first block, and the last that the built-in table has a hash of.
             (0, 1_231_006_505, true),
             (829_002, 1_707_048_000, true),
-            // A header made at home may carry any date, but not at any height; an old one not at a new height.
+            // A header made at home may carry any date, but not at any height; an old one not at a
+            // new height.
             (1_000, 1_767_225_600, false),
             (1_100_000, 1_231_469_665, false),
             (0, 0, false),
@@ -118,10 +132,20 @@ mod tests {
 
     #[test]
     fn the_heights_of_a_time_are_the_ones_that_fit() {
-        for time in [1_231_006_505, 1_400_000_000, 1_708_008_109, 1_708_008_110, 1_708_008_111, 1_893_456_000] {
+        for time in [
+            1_231_006_505,
+            1_400_000_000,
+            1_708_008_109,
+            1_708_008_110,
+            1_708_008_111,
+            1_893_456_000,
+        ] {
             let time = at(time);
             let (lowest, highest) = heights_at(time).unwrap();
-            assert!(height_fits(lowest, time) && height_fits(highest, time), "{time}");
+            assert!(
+                height_fits(lowest, time) && height_fits(highest, time),
+                "{time}"
+            );
             assert!(lowest == 0 || !height_fits(lowest - 1, time), "{time}");
             assert!(!height_fits(highest + 1, time), "{time}");
         }
@@ -130,11 +154,22 @@ mod tests {
 
     #[test]
     fn only_blocks_of_mainnet_have_a_height_that_a_time_tells() {
-        let block =
-            |network, source| Block { hash: Hash32::ZERO, height: 1_000, network, source, time: at(1_767_225_600) };
+        let block = |network, source| Block {
+            hash: Hash32::ZERO,
+            height: 1_000,
+            network,
+            source,
+            time: at(1_767_225_600),
+        };
         let fault = check_height(&block(Network::Bitcoin, Source::Esplora)).unwrap_err();
-        assert!(matches!(fault, HeaderFault::Height { height: 1_000, .. }), "{fault}");
-        assert_eq!(check_height(&block(Network::Bitcoin, Source::Local)), Ok(()));
+        assert!(
+            matches!(fault, HeaderFault::Height { height: 1_000, .. }),
+            "{fault}"
+        );
+        assert_eq!(
+            check_height(&block(Network::Bitcoin, Source::Local)),
+            Ok(())
+        );
         for network in [Network::Testnet4, Network::Signet, Network::Regtest] {
             assert_eq!(check_height(&block(network, Source::Esplora)), Ok(()));
         }
@@ -149,8 +184,16 @@ mod tests {
             (0, 7_200, true),
             (0, 7_201, false),
         ] {
-            assert_eq!(line_fits(at(line), at(header)), fits, "line {line}, header {header}");
-            assert_eq!(proof_fits(at(header), at(line)), fits, "line {header}, header {line}");
+            assert_eq!(
+                line_fits(at(line), at(header)),
+                fits,
+                "line {line}, header {header}"
+            );
+            assert_eq!(
+                proof_fits(at(header), at(line)),
+                fits,
+                "line {header}, header {line}"
+            );
         }
     }
 }

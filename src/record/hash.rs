@@ -33,13 +33,15 @@ pub enum HashError {
 }
 
 impl Hash32 {
-    /// 32 zero bytes: the final chain hash of a session without interactions, the hash of a local block.
+    /// 32 zero bytes: the final chain hash of a session without interactions, the hash of a local
+    /// block.
     pub const ZERO: Hash32 = Hash32([0; 32]);
 
     /// The genesis hash that every log starts from (format, section 3).
     pub const GENESIS: Hash32 = Hash32([
-        0x39, 0xd8, 0x66, 0x8c, 0x9e, 0x1c, 0x18, 0x83, 0x49, 0x31, 0xc2, 0x6b, 0xe6, 0x19, 0x12, 0xc0, 0x18, 0xfc,
-        0xc8, 0xe1, 0x7d, 0x52, 0xf3, 0x6b, 0x0a, 0x00, 0xc7, 0x02, 0x0f, 0xe1, 0xab, 0x69,
+        0x39, 0xd8, 0x66, 0x8c, 0x9e, 0x1c, 0x18, 0x83, 0x49, 0x31, 0xc2, 0x6b, 0xe6, 0x19, 0x12,
+        0xc0, 0x18, 0xfc, 0xc8, 0xe1, 0x7d, 0x52, 0xf3, 0x6b, 0x0a, 0x00, 0xc7, 0x02, 0x0f, 0xe1,
+        0xab, 0x69,
     ]);
 
     /// Wraps raw bytes.
@@ -70,11 +72,15 @@ impl Hash32 {
         &self.0
     }
 
-    /// The 64 digits, where they are compared or written and nothing is kept: a check of a whole ledger spells millions.
+    /// The 64 digits, where they are compared or written and nothing is kept: a check of a whole
+    /// ledger spells millions.
     pub fn digits(&self) -> [u8; 64] {
         let mut digits = [0; 64];
         for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
-            *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+            *pair = [
+                DIGITS[usize::from(byte >> 4)],
+                DIGITS[usize::from(byte & 15)],
+            ];
         }
         digits
     }
@@ -117,7 +123,10 @@ impl FromStr for Hash32 {
             *byte = high << 4 | low & 15;
         }
         if wrong == NO_DIGIT {
-            let at = text.bytes().position(|b| VALUES[usize::from(b)] == NO_DIGIT).unwrap_or_default();
+            let at = text
+                .bytes()
+                .position(|b| VALUES[usize::from(b)] == NO_DIGIT)
+                .unwrap_or_default();
             return Err(HashError::Digit { at });
         }
         Ok(Hash32(bytes))
@@ -140,7 +149,8 @@ const VALUES: [u8; 256] = {
 
 impl Serialize for Hash32 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(std::str::from_utf8(&self.digits()).map_err(serde::ser::Error::custom)?)
+        serializer
+            .serialize_str(std::str::from_utf8(&self.digits()).map_err(serde::ser::Error::custom)?)
     }
 }
 
@@ -173,9 +183,18 @@ mod tests {
     fn one_value_has_one_spelling() {
         let good = Hash32::GENESIS.to_string();
         assert_eq!(good.parse::<Hash32>(), Ok(Hash32::GENESIS));
-        assert_eq!(good.to_uppercase().parse::<Hash32>(), Err(HashError::Digit { at: 2 }));
-        assert_eq!(good[1..].parse::<Hash32>(), Err(HashError::Length { actual: 63 }));
-        assert_eq!(format!(" {}", &good[1..]).parse::<Hash32>(), Err(HashError::Digit { at: 0 }));
+        assert_eq!(
+            good.to_uppercase().parse::<Hash32>(),
+            Err(HashError::Digit { at: 2 })
+        );
+        assert_eq!(
+            good[1..].parse::<Hash32>(),
+            Err(HashError::Length { actual: 63 })
+        );
+        assert_eq!(
+            format!(" {}", &good[1..]).parse::<Hash32>(),
+            Err(HashError::Digit { at: 0 })
+        );
         assert!(format!("{good}0").parse::<Hash32>().is_err());
         assert_eq!(Hash32::digest(b"ab"), Hash32::of_parts(&[b"a", b"", b"b"]));
     }

@@ -19,10 +19,11 @@ pub struct Header([u8; 80]);
 
 /// What a header says; hashes in display order, as explorers print them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fields {
+pub struct HeaderFields {
     /// The block before.
     pub prev: Hash32,
-    /// The root over the block's transactions (OpenTimestamps attests it in the reverse byte order).
+    /// The root over the block's transactions (OpenTimestamps attests it in the reverse byte
+    /// order).
     pub merkle_root: Hash32,
     /// The miner's clock.
     pub time: Seconds,
@@ -47,10 +48,10 @@ impl Header {
     }
 
     /// Reads the fields; every 80 bytes have them.
-    pub fn fields(&self) -> Fields {
+    pub fn fields(&self) -> HeaderFields {
         let header = self.parsed();
         let time: Result<Seconds, TimeError> = Seconds::new(u64::from(header.time));
-        Fields {
+        HeaderFields {
             prev: displayed(header.prev_blockhash.to_byte_array()),
             merkle_root: displayed(TxMerkleNode::to_byte_array(header.merkle_root)),
             time: time.expect("32 bits of seconds end in 2106"),
@@ -59,7 +60,8 @@ impl Header {
     }
 
     fn parsed(&self) -> bitcoin::block::Header {
-        bitcoin::consensus::deserialize(&self.0).expect("a header is six fixed fields, any 80 bytes hold them")
+        bitcoin::consensus::deserialize(&self.0)
+            .expect("a header is six fixed fields, any 80 bytes hold them")
     }
 }
 
@@ -84,7 +86,11 @@ impl std::str::FromStr for Header {
     type Err = HeaderFault;
     fn from_str(text: &str) -> Result<Self, HeaderFault> {
         let fault = || HeaderFault::Form { digits: text.len() };
-        if text.len() != 160 || text.bytes().any(|b| !matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        if text.len() != 160
+            || text
+                .bytes()
+                .any(|b| !matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        {
             return Err(fault());
         }
         let mut bytes = [0; 80];
@@ -212,33 +218,53 @@ pub enum HeaderFault {
 
 /// Checks that a header shows the work of a block (format, section 8).
 ///
-/// Without a headers store the height stays the source's claim, bounded by its epoch as far as the built-in table
-/// reaches; whether it fits the time is [`super::fit::check_height`], whether the work is worth anything
-/// [`super::epochs::is_cheap`]. Faults come in the order of [`HeaderFault`]: form, network, hash, time, bits, limit,
-/// work, epoch. Never panics.
-pub fn check_header(header: &Header, block: &Block, ledger_network: Network) -> Result<(), HeaderFault> {
+/// Without a headers store the height stays the source's claim, bounded by its epoch as far as the
+/// built-in table reaches; whether it fits the time is [`super::fit::check_height`], whether the
+/// work is worth anything [`super::epochs::is_cheap`]. Faults come in the order of [`HeaderFault`]:
+/// form, network, hash, time, bits, limit, work, epoch. Never panics.
+pub fn check_header(
+    header: &Header,
+    block: &Block,
+    ledger_network: Network,
+) -> Result<(), HeaderFault> {
     if block.is_local() {
-        return Err(HeaderFault::OfLocal { actual: header.hash() });
+        return Err(HeaderFault::OfLocal {
+            actual: header.hash(),
+        });
     }
     check_network(block, ledger_network)?;
     let hash = header.hash();
     let fields = header.fields();
     if hash != block.hash {
-        return Err(HeaderFault::Hash { expected: block.hash, actual: hash });
+        return Err(HeaderFault::Hash {
+            expected: block.hash,
+            actual: hash,
+        });
     }
     if fields.time != block.time {
-        return Err(HeaderFault::Time { expected: block.time, actual: fields.time });
+        return Err(HeaderFault::Time {
+            expected: block.time,
+            actual: fields.time,
+        });
     }
     let target = check_bits(fields.bits, block.network)?;
     check_work(hash, fields.bits, target)?;
-    if block.network == Network::Bitcoin { check_epoch(block.height, hash, fields.bits) } else { Ok(()) }
+    if block.network == Network::Bitcoin {
+        check_epoch(block.height, hash, fields.bits)
+    } else {
+        Ok(())
+    }
 }
 
 /// The target of `bits`; a fault when they are no target of the network.
 pub(super) fn check_bits(bits: u32, network: Network) -> Result<Target, HeaderFault> {
     let (target, limit) = (target_of(bits)?, limit_of(network));
     if target > target_of(limit)? {
-        return Err(HeaderFault::Limit { network, limit, actual: bits });
+        return Err(HeaderFault::Limit {
+            network,
+            limit,
+            actual: bits,
+        });
     }
     Ok(target)
 }
@@ -247,17 +273,31 @@ pub(super) fn check_bits(bits: u32, network: Network) -> Result<Target, HeaderFa
 pub(super) fn check_work(hash: Hash32, bits: u32, target: Target) -> Result<(), HeaderFault> {
     let mut bytes = *hash.as_bytes();
     bytes.reverse();
-    if target.is_met_by(BlockHash::from_byte_array(bytes)) { Ok(()) } else { Err(HeaderFault::Work { hash, bits }) }
+    if target.is_met_by(BlockHash::from_byte_array(bytes)) {
+        Ok(())
+    } else {
+        Err(HeaderFault::Work { hash, bits })
+    }
 }
 
 /// Checks a block with or without a header: a real block needs one that [`check_header`] accepts, a
 /// `local` one has none, height 0 and hash zero.
-pub fn check_anchor(header: Option<&Header>, block: &Block, ledger_network: Network) -> Result<(), HeaderFault> {
+pub fn check_anchor(
+    header: Option<&Header>,
+    block: &Block,
+    ledger_network: Network,
+) -> Result<(), HeaderFault> {
     match header {
         Some(header) => check_header(header, block, ledger_network),
-        None if !block.is_local() => Err(HeaderFault::Missing { height: block.height, hash: block.hash }),
+        None if !block.is_local() => Err(HeaderFault::Missing {
+            height: block.height,
+            hash: block.hash,
+        }),
         None if block.height != 0 || block.hash != Hash32::ZERO => {
-            Err(HeaderFault::LocalNamesBlock { height: block.height, hash: block.hash })
+            Err(HeaderFault::LocalNamesBlock {
+                height: block.height,
+                hash: block.hash,
+            })
         }
         None => check_network(block, ledger_network),
     }
@@ -267,15 +307,26 @@ fn check_network(block: &Block, ledger_network: Network) -> Result<(), HeaderFau
     if block.network == ledger_network {
         return Ok(());
     }
-    Err(HeaderFault::Network { expected: ledger_network, actual: block.network })
+    Err(HeaderFault::Network {
+        expected: ledger_network,
+        actual: block.network,
+    })
 }
 
 fn check_epoch(height: u32, hash: Hash32, bits: u32) -> Result<(), HeaderFault> {
     if let Some(expected) = epochs::bits_at(height).filter(|expected| *expected != bits) {
-        return Err(HeaderFault::Epoch { height, expected, actual: bits });
+        return Err(HeaderFault::Epoch {
+            height,
+            expected,
+            actual: bits,
+        });
     }
     match epochs::last_hash(height) {
-        Some(expected) if expected != hash => Err(HeaderFault::EpochEnd { height, expected, actual: hash }),
+        Some(expected) if expected != hash => Err(HeaderFault::EpochEnd {
+            height,
+            expected,
+            actual: hash,
+        }),
         Some(_) | None => Ok(()),
     }
 }
@@ -289,10 +340,15 @@ pub const fn limit_of(network: Network) -> u32 {
     }
 }
 
-/// Decodes `bits` as consensus does: sign, overflow and zero are faults, and so is a second spelling,
-/// which no block can have because nodes compare `bits` with the one that they compute.
+/// Decodes `bits` as consensus does: sign, overflow and zero are faults, and so is a second
+/// spelling, which no block can have because nodes compare `bits` with the one that they compute.
 fn target_of(bits: u32) -> Result<Target, HeaderFault> {
-    let fault = |reason| Err(HeaderFault::Bits { actual: bits, reason });
+    let fault = |reason| {
+        Err(HeaderFault::Bits {
+            actual: bits,
+            reason,
+        })
+    };
     let (size, word) = (bits >> 24, bits & 0x007f_ffff);
     if bits & 0x0080_0000 != 0 {
         return fault("the sign bit is set");
@@ -317,9 +373,16 @@ mod tests {
 
     const FIRST: &str = "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a29ab5f49ffff001d1dac2b7c";
 
-    /// The header's own hash and time at a height, so that only what the case is about can be wrong.
+    /// The header's own hash and time at a height, so that only what the case is about can be
+    /// wrong.
     fn block_of(header: &Header, height: u32, network: Network) -> Block {
-        Block { hash: header.hash(), height, network, source: Source::Esplora, time: header.fields().time }
+        Block {
+            hash: header.hash(),
+            height,
+            network,
+            source: Source::Esplora,
+            time: header.fields().time,
+        }
     }
 
     fn with_bits(bits: u32) -> Header {
@@ -346,17 +409,36 @@ mod tests {
         let header: Header = FIRST.parse().unwrap();
         assert_eq!(header.to_string(), FIRST);
         let block = block_of(&header, 0, Network::Bitcoin);
-        assert_eq!(block.hash.to_string(), "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f");
+        assert_eq!(
+            block.hash.to_string(),
+            "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f"
+        );
         let fields = header.fields();
-        assert_eq!((fields.prev, fields.time.get(), fields.bits), (Hash32::ZERO, 1_231_006_505, 0x1d00_ffff));
-        assert_eq!(fields.merkle_root.to_string(), "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b");
+        assert_eq!(
+            (fields.prev, fields.time.get(), fields.bits),
+            (Hash32::ZERO, 1_231_006_505, 0x1d00_ffff)
+        );
+        assert_eq!(
+            fields.merkle_root.to_string(),
+            "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b"
+        );
         assert_eq!(check_header(&header, &block, Network::Bitcoin), Ok(()));
     }
 
     #[test]
     fn one_header_has_one_spelling() {
-        for text in [&FIRST.to_uppercase(), &FIRST[1..], &format!("{FIRST}0"), &format!(" {}", &FIRST[1..]), ""] {
-            assert_eq!(text.parse::<Header>(), Err(HeaderFault::Form { digits: text.len() }), "{text}");
+        for text in [
+            &FIRST.to_uppercase(),
+            &FIRST[1..],
+            &format!("{FIRST}0"),
+            &format!(" {}", &FIRST[1..]),
+            "",
+        ] {
+            assert_eq!(
+                text.parse::<Header>(),
+                Err(HeaderFault::Form { digits: text.len() }),
+                "{text}"
+            );
         }
     }
 
@@ -379,9 +461,22 @@ mod tests {
         ];
         for (bits, reason) in cases {
             let header = with_bits(bits);
-            for network in [Network::Bitcoin, Network::Testnet4, Network::Signet, Network::Regtest] {
-                let fault = check_header(&header, &block_of(&header, 1, network), network).unwrap_err();
-                assert_eq!(fault, HeaderFault::Bits { actual: bits, reason }, "{bits:08x}");
+            for network in [
+                Network::Bitcoin,
+                Network::Testnet4,
+                Network::Signet,
+                Network::Regtest,
+            ] {
+                let fault =
+                    check_header(&header, &block_of(&header, 1, network), network).unwrap_err();
+                assert_eq!(
+                    fault,
+                    HeaderFault::Bits {
+                        actual: bits,
+                        reason
+                    },
+                    "{bits:08x}"
+                );
             }
         }
     }
@@ -389,13 +484,34 @@ mod tests {
     #[test]
     fn every_network_has_its_limit() {
         let easy = mined(0x207f_ffff);
-        assert_eq!(check_header(&easy, &block_of(&easy, 5, Network::Regtest), Network::Regtest), Ok(()));
+        assert_eq!(
+            check_header(
+                &easy,
+                &block_of(&easy, 5, Network::Regtest),
+                Network::Regtest
+            ),
+            Ok(())
+        );
         for network in [Network::Bitcoin, Network::Testnet4, Network::Signet] {
-            let fault = HeaderFault::Limit { network, limit: limit_of(network), actual: 0x207f_ffff };
-            assert_eq!(check_header(&easy, &block_of(&easy, 5, network), network), Err(fault));
+            let fault = HeaderFault::Limit {
+                network,
+                limit: limit_of(network),
+                actual: 0x207f_ffff,
+            };
+            assert_eq!(
+                check_header(&easy, &block_of(&easy, 5, network), network),
+                Err(fault)
+            );
         }
         let idle = with_bits(0x1e03_77ae);
-        let fault = check_header(&idle, &block_of(&idle, 5, Network::Signet), Network::Signet).unwrap_err();
-        assert_eq!(fault, HeaderFault::Work { hash: idle.hash(), bits: 0x1e03_77ae });
+        let fault =
+            check_header(&idle, &block_of(&idle, 5, Network::Signet), Network::Signet).unwrap_err();
+        assert_eq!(
+            fault,
+            HeaderFault::Work {
+                hash: idle.hash(),
+                bits: 0x1e03_77ae
+            }
+        );
     }
 }

@@ -1,9 +1,10 @@
-//! A chain of block headers: each on the one before, with its work and the right difficulty (format, section 8).
+//! A chain of block headers: each on the one before, with its work and the right difficulty
+//! (format, section 8).
 //!
-//! A chain starts at the network's first block, or on mainnet at any height 2016 × *k* whose previous block is
-//! in the built-in table. Checked is: the link, the proof of work, and `bits`, which change every 2016 blocks by
-//! the time that the last 2016 took. On testnet4, whose rule about `bits` has exceptions, `bits` are only held
-//! against the network's limit.
+//! A chain starts at the network's first block, or on mainnet at any height 2016 × *k* whose
+//! previous block is in the built-in table. Checked is: the link, the proof of work, and `bits`,
+//! which change every 2016 blocks by the time that the last 2016 took. On testnet4, whose rule
+//! about `bits` has exceptions, `bits` are only held against the network's limit.
 
 use bitcoin::consensus::Params;
 use bitcoin::constants::genesis_block;
@@ -12,7 +13,7 @@ use bitcoin::{CompactTarget, Target};
 use super::block::Network;
 use super::epochs::{self, EPOCH_BLOCKS};
 use super::hash::Hash32;
-use super::header::{Fields, Header, HeaderFault, check_bits, check_work};
+use super::header::{Header, HeaderFault, HeaderFields, check_bits, check_work};
 
 /// Why a chain can't start, or does not go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -87,7 +88,7 @@ pub struct HeaderChain {
     /// Hash of the header before it; none before the first block.
     last: Option<Hash32>,
     /// Bits and time of the header before it, once there is one.
-    before: Option<Fields>,
+    before: Option<HeaderFields>,
     /// Time of the first header of the running 2016, once there is one.
     epoch_start: Option<u64>,
     /// The last `bits` that were a target of the network, and it: 2016 headers share one.
@@ -102,10 +103,24 @@ impl HeaderChain {
             Some(before) if network == Network::Bitcoin => epochs::last_hash(before).map(Some),
             Some(_) => None,
         };
-        let or_a_multiple =
-            if network == Network::Bitcoin { ", or a multiple of 2016 that the built-in table reaches" } else { "" };
-        let last = known.ok_or(ChainFault::Start { network, height, or_a_multiple })?;
-        Ok(HeaderChain { network, next: height, last, before: None, epoch_start: None, target: None })
+        let or_a_multiple = if network == Network::Bitcoin {
+            ", or a multiple of 2016 that the built-in table reaches"
+        } else {
+            ""
+        };
+        let last = known.ok_or(ChainFault::Start {
+            network,
+            height,
+            or_a_multiple,
+        })?;
+        Ok(HeaderChain {
+            network,
+            next: height,
+            last,
+            before: None,
+            epoch_start: None,
+            target: None,
+        })
     }
 
     /// Height of the next header.
@@ -123,26 +138,45 @@ impl HeaderChain {
         let (height, fields, hash) = (self.next, header.fields(), header.hash());
         match self.last {
             Some(expected) if fields.prev != expected => {
-                return Err(ChainFault::Link { height, expected, actual: fields.prev });
+                return Err(ChainFault::Link {
+                    height,
+                    expected,
+                    actual: fields.prev,
+                });
             }
             None if hash != first_hash(self.network) => {
-                return Err(ChainFault::First { expected: first_hash(self.network), actual: hash });
+                return Err(ChainFault::First {
+                    expected: first_hash(self.network),
+                    actual: hash,
+                });
             }
             _ => {}
         }
         let work = |fault| ChainFault::Work { height, fault };
         let known = self.target.filter(|(bits, _)| *bits == fields.bits);
-        let target =
-            known.map_or_else(|| check_bits(fields.bits, self.network), |(_, target)| Ok(target)).map_err(work)?;
+        let target = known
+            .map_or_else(
+                || check_bits(fields.bits, self.network),
+                |(_, target)| Ok(target),
+            )
+            .map_err(work)?;
         check_work(hash, fields.bits, target).map_err(work)?;
         match self.expected_bits() {
             Some(expected) if fields.bits != expected => {
-                return Err(ChainFault::Difficulty { height, expected, actual: fields.bits });
+                return Err(ChainFault::Difficulty {
+                    height,
+                    expected,
+                    actual: fields.bits,
+                });
             }
             _ => {}
         }
         if let Some(expected) = self.table_hash(height).filter(|expected| *expected != hash) {
-            return Err(ChainFault::Table { height, expected, actual: hash });
+            return Err(ChainFault::Table {
+                height,
+                expected,
+                actual: hash,
+            });
         }
         if height.is_multiple_of(EPOCH_BLOCKS) {
             self.epoch_start = Some(fields.time.get());
@@ -153,7 +187,11 @@ impl HeaderChain {
     }
 
     fn table_hash(&self, height: u32) -> Option<Hash32> {
-        if self.network == Network::Bitcoin { epochs::last_hash(height) } else { None }
+        if self.network == Network::Bitcoin {
+            epochs::last_hash(height)
+        } else {
+            None
+        }
     }
 
     /// What the next header's `bits` must be; none where only the network's limit holds.
@@ -162,7 +200,11 @@ impl HeaderChain {
             return None;
         }
         let Some(before) = &self.before else {
-            return if self.network == Network::Bitcoin { epochs::bits_at(self.next) } else { None };
+            return if self.network == Network::Bitcoin {
+                epochs::bits_at(self.next)
+            } else {
+                None
+            };
         };
         if !self.next.is_multiple_of(EPOCH_BLOCKS) {
             return Some(before.bits);

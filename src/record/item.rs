@@ -1,4 +1,5 @@
-//! What artifacts say is so: facts, notes, decisions, intents, each with the state that later artifacts gave it.
+//! What artifacts say is so: facts, notes, decisions, intents, each with the state that later
+//! artifacts gave it.
 //!
 //! ```text
 //! kind fact, id ledger:000183        proposed
@@ -6,7 +7,8 @@
 //! kind fact_retired, the same id     retired
 //! kind conflict_resolved             what its `superseded` names: superseded
 //! ```
-//! The table `continuity_item` is kept by triggers that follow the same rules; [`Items`] is for checking it.
+//! The table `continuity_item` is kept by triggers that follow the same rules; [`Items`] is for
+//! checking it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,7 +34,12 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// All of them.
-    pub const ALL: [ItemKind; 4] = [ItemKind::Fact, ItemKind::Note, ItemKind::Decision, ItemKind::Intent];
+    pub const ALL: [ItemKind; 4] = [
+        ItemKind::Fact,
+        ItemKind::Note,
+        ItemKind::Decision,
+        ItemKind::Intent,
+    ];
 
     /// The artifact's kind.
     pub const fn name(self) -> &'static str {
@@ -127,7 +134,10 @@ impl FromStr for ItemKind {
     type Err = NoSuchWord;
 
     fn from_str(text: &str) -> Result<ItemKind, NoSuchWord> {
-        ItemKind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| NoSuchWord(text.to_owned()))
+        ItemKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == text)
+            .ok_or_else(|| NoSuchWord(text.to_owned()))
     }
 }
 
@@ -135,7 +145,10 @@ impl FromStr for ItemState {
     type Err = NoSuchWord;
 
     fn from_str(text: &str) -> Result<ItemState, NoSuchWord> {
-        ItemState::ALL.into_iter().find(|state| state.name() == text).ok_or_else(|| NoSuchWord(text.to_owned()))
+        ItemState::ALL
+            .into_iter()
+            .find(|state| state.name() == text)
+            .ok_or_else(|| NoSuchWord(text.to_owned()))
     }
 }
 
@@ -183,8 +196,9 @@ pub struct Items(BTreeMap<String, Item>);
 impl Items {
     /// Takes the next artifact; `document` is its canonical JSON, none once erased.
     pub fn take(&mut self, line: u64, kind: &str, id: &str, document: Option<&str>, hash: Hash32) {
-        let content =
-            document.and_then(|text| serde_json::from_str::<Value>(text).ok()).map(|doc| doc["content"].clone());
+        let content = document
+            .and_then(|text| serde_json::from_str::<Value>(text).ok())
+            .map(|doc| doc["content"].clone());
         if let Ok(kind) = kind.parse() {
             return self.make(line, kind, id, content.as_ref(), hash);
         }
@@ -194,7 +208,9 @@ impl Items {
                 item.kind == ItemKind::Fact && item.state == ItemState::Proposed
             }),
             CONFLICT_RESOLVED => {
-                let named = content.as_ref().and_then(|content| content["superseded"].as_array());
+                let named = content
+                    .as_ref()
+                    .and_then(|content| content["superseded"].as_array());
                 for id in named.into_iter().flatten().filter_map(Value::as_str) {
                     self.turn(id, line, ItemState::Superseded, |item| {
                         item.kind != ItemKind::Intent && item.state.in_force()
@@ -222,7 +238,11 @@ impl Items {
     }
 
     fn make(&mut self, line: u64, kind: ItemKind, id: &str, content: Option<&Value>, hash: Hash32) {
-        let text = |key: &str| content.and_then(|content| content[key].as_str()).map(str::to_owned);
+        let text = |key: &str| {
+            content
+                .and_then(|content| content[key].as_str())
+                .map(str::to_owned)
+        };
         let number = |key: &str| content.and_then(|content| content[key].as_u64());
         let state = match (content, kind) {
             (None, _) => ItemState::Erased,
@@ -230,7 +250,11 @@ impl Items {
             (Some(_), _) => ItemState::Declared,
         };
         if kind == ItemKind::Intent {
-            for earlier in self.0.values_mut().filter(|i| i.kind == kind && i.state == ItemState::Declared) {
+            for earlier in self
+                .0
+                .values_mut()
+                .filter(|i| i.kind == kind && i.state == ItemState::Declared)
+            {
                 (earlier.state, earlier.state_line) = (ItemState::Superseded, line);
             }
         }
@@ -254,10 +278,14 @@ impl Items {
 
 /// A subject as it is compared and recorded: lower case, one space between words, none at the ends.
 pub fn subject(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_lowercase()
 }
 
-/// Whether two texts on one subject say the same: case, white space and a last full stop don't count.
+/// Whether two texts on one subject say the same: case, white space and a last full stop don't
+/// count.
 pub fn same_claim(one: &str, other: &str) -> bool {
     let plain = |text: &str| subject(text).trim_end_matches('.').to_owned();
     plain(one) == plain(other)
@@ -271,7 +299,13 @@ mod tests {
         let mut items = Items::default();
         for (n, (kind, id, content)) in (1..).zip(artifacts) {
             let document = content.map(|content| format!(r#"{{"content":{content}}}"#));
-            items.take(n, kind, id, document.as_deref(), Hash32::digest(kind.as_bytes()));
+            items.take(
+                n,
+                kind,
+                id,
+                document.as_deref(),
+                Hash32::digest(kind.as_bytes()),
+            );
         }
         items.into_map()
     }
@@ -281,35 +315,97 @@ mod tests {
         let some = Some(r#"{"text":"x"}"#);
         for (artifacts, state, line) in [
             (vec![("fact", "l:1", some)], ItemState::Proposed, 1),
-            (vec![("fact", "l:1", some), ("fact_ratified", "l:1", some)], ItemState::Ratified, 2),
-            (vec![("fact_ratified", "l:1", some), ("fact", "l:1", some)], ItemState::Proposed, 2),
-            (vec![("fact", "l:1", some), ("fact_ratified", "l:2", some)], ItemState::Proposed, 1),
-            (vec![("fact", "l:1", some), ("fact_retired", "l:1", some)], ItemState::Retired, 2),
-            (vec![("fact", "l:1", some), ("note_retired", "l:1", some)], ItemState::Proposed, 1),
             (
-                vec![("fact", "l:1", some), ("fact_retired", "l:1", some), ("fact_ratified", "l:1", some)],
+                vec![("fact", "l:1", some), ("fact_ratified", "l:1", some)],
+                ItemState::Ratified,
+                2,
+            ),
+            (
+                vec![("fact_ratified", "l:1", some), ("fact", "l:1", some)],
+                ItemState::Proposed,
+                2,
+            ),
+            (
+                vec![("fact", "l:1", some), ("fact_ratified", "l:2", some)],
+                ItemState::Proposed,
+                1,
+            ),
+            (
+                vec![("fact", "l:1", some), ("fact_retired", "l:1", some)],
+                ItemState::Retired,
+                2,
+            ),
+            (
+                vec![("fact", "l:1", some), ("note_retired", "l:1", some)],
+                ItemState::Proposed,
+                1,
+            ),
+            (
+                vec![
+                    ("fact", "l:1", some),
+                    ("fact_retired", "l:1", some),
+                    ("fact_ratified", "l:1", some),
+                ],
                 ItemState::Retired,
                 2,
             ),
             (vec![("note", "l:1", some)], ItemState::Declared, 1),
-            (vec![("note", "l:1", some), ("note_retired", "l:1", some)], ItemState::Retired, 2),
-            (vec![("note", "l:1", some), ("fact_ratified", "l:1", some)], ItemState::Declared, 1),
-            (vec![("intent", "l:1", some), ("intent_cleared", "l:1", None)], ItemState::Cleared, 2),
-            (vec![("intent", "l:1", some), ("intent", "l:2", some)], ItemState::Superseded, 2),
             (
-                vec![("decision", "l:1", some), ("conflict_resolved", "c:1", Some(r#"{"superseded":["l:1"]}"#))],
+                vec![("note", "l:1", some), ("note_retired", "l:1", some)],
+                ItemState::Retired,
+                2,
+            ),
+            (
+                vec![("note", "l:1", some), ("fact_ratified", "l:1", some)],
+                ItemState::Declared,
+                1,
+            ),
+            (
+                vec![("intent", "l:1", some), ("intent_cleared", "l:1", None)],
+                ItemState::Cleared,
+                2,
+            ),
+            (
+                vec![("intent", "l:1", some), ("intent", "l:2", some)],
                 ItemState::Superseded,
                 2,
             ),
             (
-                vec![("fact", "l:1", some), ("conflict_resolved", "c:1", Some(r#"{"superseded":["l:1"]}"#))],
+                vec![
+                    ("decision", "l:1", some),
+                    (
+                        "conflict_resolved",
+                        "c:1",
+                        Some(r#"{"superseded":["l:1"]}"#),
+                    ),
+                ],
+                ItemState::Superseded,
+                2,
+            ),
+            (
+                vec![
+                    ("fact", "l:1", some),
+                    (
+                        "conflict_resolved",
+                        "c:1",
+                        Some(r#"{"superseded":["l:1"]}"#),
+                    ),
+                ],
                 ItemState::Proposed,
                 1,
             ),
-            (vec![("fact", "l:1", None), ("fact_ratified", "l:1", some)], ItemState::Erased, 1),
+            (
+                vec![("fact", "l:1", None), ("fact_ratified", "l:1", some)],
+                ItemState::Erased,
+                1,
+            ),
         ] {
             let item = &after(&artifacts)["l:1"];
-            assert_eq!((item.state, item.state_line), (state, line), "{artifacts:?}");
+            assert_eq!(
+                (item.state, item.state_line),
+                (state, line),
+                "{artifacts:?}"
+            );
         }
         assert!(after(&[("kernel", "l:1", some), ("fact_ratified", "l:1", some)]).is_empty());
     }

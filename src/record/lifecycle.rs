@@ -11,15 +11,15 @@ use super::entry::{DriftClass, Event, Line};
 use super::fit::line_fits;
 use super::hash::Hash32;
 use super::time::Seconds;
-use super::violation::{Findings, Rule};
+use super::violation::{LineViolations, LogRule};
 
-/// How many missing prompt numbers are remembered as lost: a larger jump is no lost line but nonsense,
-/// and must not make a reader allocate what a hostile number says.
+/// How many missing prompt numbers are remembered as lost: a larger jump is no lost line but
+/// nonsense, and must not make a reader allocate what a hostile number says.
 const MAX_LOST: u64 = 1024;
 
 /// What became of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PromptOutcome {
     /// Its `prompt` line is not there; a later one has a higher number.
     Lost,
     /// None yet.
@@ -34,14 +34,14 @@ pub enum Outcome {
 
 /// One prompt: two bytes, so that a session of a million keeps two megabytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct PromptState {
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: PromptOutcome,
     /// Bit set over [`DriftClass`].
     drift: u8,
 }
 
-impl Turn {
+impl PromptState {
     /// Whether a `drift` line of this class names the prompt.
     pub fn drifted(&self, class: DriftClass) -> bool {
         self.drift & bit(class) != 0
@@ -49,7 +49,9 @@ impl Turn {
 
     /// The classes of its `drift` lines.
     pub fn drift(self) -> impl Iterator<Item = DriftClass> {
-        DriftClass::ALL.into_iter().filter(move |class| self.drifted(*class))
+        DriftClass::ALL
+            .into_iter()
+            .filter(move |class| self.drifted(*class))
     }
 }
 
@@ -76,7 +78,7 @@ pub struct OpenPrompt {
 
 /// What the `session_start` line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct SessionStart {
     /// Number of the line.
     pub line: u64,
     /// Its HASH.
@@ -97,11 +99,21 @@ pub struct Start {
     pub record: Hash32,
 }
 
-impl Start {
-    /// What a line with this number says behind the line with HASH `prev_log`; none for any other event.
+impl SessionStart {
+    /// What a line with this number says behind the line with HASH `prev_log`; none for any other
+    /// event.
     pub fn of(line: &Line, number: u64, prev_log: Hash32) -> Option<Self> {
-        let Event::SessionStart { btc, branch, block, auth, record } = &line.event else { return None };
-        Some(Start {
+        let Event::SessionStart {
+            btc,
+            branch,
+            block,
+            auth,
+            record,
+        } = &line.event
+        else {
+            return None;
+        };
+        Some(SessionStart {
             line: number,
             log: line.hash,
             prev_log,
@@ -117,7 +129,7 @@ impl Start {
 
 /// What the `session_end` line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct SessionEnd {
     /// Number of the line.
     pub line: u64,
     /// Its HASH.
@@ -136,15 +148,15 @@ pub struct End {
 
 /// What the log says of one session so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
+pub struct SessionState {
     /// SESSION_ID.
     pub id: Hash32,
     /// Its first line.
-    pub start: Start,
+    pub start: SessionStart,
     /// That of its last `session_start` or `btc_anchor`.
     pub height: u32,
     /// Prompt `n` at place `n - 1`.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<PromptState>,
     /// Number of `response` lines.
     pub answered: u64,
     /// The last chain entry; none before the first answer.
@@ -154,13 +166,13 @@ pub struct Session {
     /// TIMESTAMP of its last line.
     pub last_time: Seconds,
     /// Its last line, when it has ended.
-    pub end: Option<End>,
+    pub end: Option<SessionEnd>,
 }
 
-impl Session {
-    pub(crate) fn new(id: Hash32, start: Start) -> Self {
+impl SessionState {
+    pub(crate) fn new(id: Hash32, start: SessionStart) -> Self {
         let (height, last_time) = (start.btc, start.time);
-        Session {
+        SessionState {
             id,
             start,
             height,
@@ -179,7 +191,7 @@ impl Session {
     }
 
     /// The prompt with this number, if the log holds it.
-    pub fn turn(&self, seq: u64) -> Option<&Turn> {
+    pub fn turn(&self, seq: u64) -> Option<&PromptState> {
         let place = usize::try_from(seq.checked_sub(1)?).ok()?;
         self.turns.get(place)
     }
@@ -192,54 +204,79 @@ impl Session {
     /// Takes one line of the session that is not its `session_start`.
     ///
     /// `before` is the line just before it in the log, of whatever session.
-    pub(crate) fn take(&mut self, line: &Line, before: Before, found: &mut Findings) {
+    pub(crate) fn take(&mut self, line: &Line, before: Before, found: &mut LineViolations) {
         if let Some(end) = &self.end {
             let expected = format!("nothing after line {}", end.line);
-            return found.note(Rule::SessionEnded, expected, line.event.name());
+            return found.note(LogRule::SessionEnded, expected, line.event.name());
         }
         self.last_time = line.time;
         match &line.event {
             Event::Prompt { hash, seq } => {
-                let prompt = OpenPrompt { line: found.line(), time: line.time, hash: *hash };
+                let prompt = OpenPrompt {
+                    line: found.line(),
+                    time: line.time,
+                    hash: *hash,
+                };
                 self.take_prompt(*seq, prompt, found);
             }
-            Event::Response { hash, seq, chain, .. } => self.take_response(*seq, *hash, *chain, line.time, found),
+            Event::Response {
+                hash, seq, chain, ..
+            } => self.take_response(*seq, *hash, *chain, line.time, found),
             Event::ResponseFail { seq, reason, .. } => {
-                self.resolve(*seq, Outcome::Failed, found);
+                self.resolve(*seq, PromptOutcome::Failed, found);
                 if is_failed_compile(reason) {
                     self.check_direct(*seq, before, line, found);
                 }
             }
             Event::Denied { seq, .. } => {
-                self.resolve(*seq, Outcome::Denied, found);
+                self.resolve(*seq, PromptOutcome::Denied, found);
                 self.check_direct(*seq, before, line, found);
             }
             Event::Drift { class, seq, .. } => self.take_drift(*seq, *class, found),
-            Event::BtcAnchor { btc, block, header } => self.take_anchor((*btc, *block), header, line.time, found),
+            Event::BtcAnchor { btc, block, header } => {
+                self.take_anchor((*btc, *block), header, line.time, found)
+            }
             Event::SessionEnd { .. } => self.take_end(line, found),
             _ => {}
         }
     }
 
-    fn take_prompt(&mut self, seq: u64, prompt: OpenPrompt, found: &mut Findings) {
+    fn take_prompt(&mut self, seq: u64, prompt: OpenPrompt, found: &mut LineViolations) {
         let next = self.next_seq();
         if seq != next {
-            found.note(Rule::PromptSeq, format!("seq {next}"), format!("seq {seq}"));
+            found.note(
+                LogRule::PromptSeq,
+                format!("seq {next}"),
+                format!("seq {seq}"),
+            );
         }
         if seq < next || seq - next > MAX_LOST {
             return;
         }
         for _ in next..seq {
-            self.turns.push(Turn { outcome: Outcome::Lost, drift: 0 });
+            self.turns.push(PromptState {
+                outcome: PromptOutcome::Lost,
+                drift: 0,
+            });
         }
-        self.turns.push(Turn { outcome: Outcome::Unanswered, drift: 0 });
+        self.turns.push(PromptState {
+            outcome: PromptOutcome::Unanswered,
+            drift: 0,
+        });
         self.unanswered.insert(seq, prompt);
     }
 
-    fn take_response(&mut self, seq: u64, hash: Hash32, chain: Hash32, time: Seconds, found: &mut Findings) {
-        if let Some(prompt) = self.resolve(seq, Outcome::Answered, found) {
+    fn take_response(
+        &mut self,
+        seq: u64,
+        hash: Hash32,
+        chain: Hash32,
+        time: Seconds,
+        found: &mut LineViolations,
+    ) {
+        if let Some(prompt) = self.resolve(seq, PromptOutcome::Answered, found) {
             let expected = chain_entry(self.last_chain.unwrap_or(self.id), prompt.hash, hash, time);
-            found.same(Rule::ChainEntry, expected, chain);
+            found.same(LogRule::ChainEntry, expected, chain);
         }
         // The entry as it stands: the next one was made from it, so one wrong entry is one finding.
         self.last_chain = Some(chain);
@@ -247,66 +284,129 @@ impl Session {
     }
 
     /// Gives the prompt its outcome; none when there is no such prompt, or it has one.
-    fn resolve(&mut self, seq: u64, outcome: Outcome, found: &mut Findings) -> Option<OpenPrompt> {
+    fn resolve(
+        &mut self,
+        seq: u64,
+        outcome: PromptOutcome,
+        found: &mut LineViolations,
+    ) -> Option<OpenPrompt> {
         let prompt = self.unanswered.remove(&seq);
         let last = self.turns.len();
-        let place = seq.checked_sub(1).and_then(|place| usize::try_from(place).ok());
+        let place = seq
+            .checked_sub(1)
+            .and_then(|place| usize::try_from(place).ok());
         let turn = place.and_then(|place| self.turns.get_mut(place));
         match (turn, &prompt) {
             (Some(turn), Some(_)) => turn.outcome = outcome,
-            (Some(turn), None) if turn.outcome == Outcome::Lost => {
+            (Some(turn), None) if turn.outcome == PromptOutcome::Lost => {
                 turn.outcome = outcome;
-                found.note(Rule::OutcomeWithoutPrompt, format!("a prompt line with seq {seq} before"), "none");
+                found.note(
+                    LogRule::OutcomeWithoutPrompt,
+                    format!("a prompt line with seq {seq} before"),
+                    "none",
+                );
             }
-            (Some(_), None) => found.note(Rule::SecondOutcome, "one outcome", format!("another for seq {seq}")),
+            (Some(_), None) => found.note(
+                LogRule::SecondOutcome,
+                "one outcome",
+                format!("another for seq {seq}"),
+            ),
             (None, _) => {
                 let expected = format!("one of the {last} prompts of the session");
-                found.note(Rule::OutcomeWithoutPrompt, expected, format!("seq {seq}"));
+                found.note(
+                    LogRule::OutcomeWithoutPrompt,
+                    expected,
+                    format!("seq {seq}"),
+                );
             }
         }
         prompt
     }
 
-    fn check_direct(&self, seq: u64, before: Before, line: &Line, found: &mut Findings) {
+    fn check_direct(&self, seq: u64, before: Before, line: &Line, found: &mut LineViolations) {
         let direct = match before {
-            Before::Prompt { session, seq: asked } => session == self.id && asked == seq,
+            Before::Prompt {
+                session,
+                seq: asked,
+            } => session == self.id && asked == seq,
             Before::Unreadable => true,
             Before::Other => false,
         };
         if !direct {
             let expected = format!("the prompt with seq {seq} on the line before");
-            found.note(Rule::NotDirect, expected, format!("'{}' after another line", line.event.name()));
+            found.note(
+                LogRule::NotDirect,
+                expected,
+                format!("'{}' after another line", line.event.name()),
+            );
         }
     }
 
-    fn take_drift(&mut self, seq: u64, class: DriftClass, found: &mut Findings) {
-        let place = seq.checked_sub(1).and_then(|place| usize::try_from(place).ok());
+    fn take_drift(&mut self, seq: u64, class: DriftClass, found: &mut LineViolations) {
+        let place = seq
+            .checked_sub(1)
+            .and_then(|place| usize::try_from(place).ok());
         match place.and_then(|place| self.turns.get_mut(place)) {
-            Some(turn) if turn.outcome == Outcome::Answered => turn.drift |= bit(class),
-            _ => found.note(Rule::DriftUnanswered, "the seq of a response before", format!("seq {seq}")),
+            Some(turn) if turn.outcome == PromptOutcome::Answered => turn.drift |= bit(class),
+            _ => found.note(
+                LogRule::DriftUnanswered,
+                "the seq of a response before",
+                format!("seq {seq}"),
+            ),
         }
     }
 
-    fn take_anchor(&mut self, (btc, block): (u32, Hash32), header: &Header, time: Seconds, found: &mut Findings) {
+    fn take_anchor(
+        &mut self,
+        (btc, block): (u32, Hash32),
+        header: &Header,
+        time: Seconds,
+        found: &mut LineViolations,
+    ) {
         if btc <= self.height {
-            found.note(Rule::AnchorNotHigher, format!("above {}", self.height), btc);
+            found.note(
+                LogRule::AnchorNotHigher,
+                format!("above {}", self.height),
+                btc,
+            );
         }
-        found.same(Rule::AnchorHeader, block, block_hash(header));
+        found.same(LogRule::AnchorHeader, block, block_hash(header));
         let mined = header.fields().time;
         if !line_fits(time, mined) {
-            found.note(Rule::AnchorTime, format!("TIMESTAMP at most 2 hours before the block's {mined}"), time);
+            found.note(
+                LogRule::AnchorTime,
+                format!("TIMESTAMP at most 2 hours before the block's {mined}"),
+                time,
+            );
         }
         self.height = btc;
     }
 
-    fn take_end(&mut self, line: &Line, found: &mut Findings) {
-        let Event::SessionEnd { btc, interactions, block, close, record } = &line.event else { return };
+    fn take_end(&mut self, line: &Line, found: &mut LineViolations) {
+        let Event::SessionEnd {
+            btc,
+            interactions,
+            block,
+            close,
+            record,
+        } = &line.event
+        else {
+            return;
+        };
         check_local(*btc, *block, found);
-        found.same(Rule::Interactions, self.answered, *interactions);
+        found.same(LogRule::Interactions, self.answered, *interactions);
         let expected = session_close_hash(self.id, &block.to_string(), self.last_chain);
-        found.same(Rule::CloseHash, expected, *close);
+        found.same(LogRule::CloseHash, expected, *close);
         let (block, close, record) = (*block, *close, *record);
-        self.end = Some(End { line: found.line(), log: line.hash, time: line.time, btc: *btc, block, close, record });
+        self.end = Some(SessionEnd {
+            line: found.line(),
+            log: line.hash,
+            time: line.time,
+            btc: *btc,
+            block,
+            close,
+            record,
+        });
         self.turns.shrink_to_fit();
     }
 }
@@ -322,17 +422,27 @@ pub(crate) enum Before {
     Unreadable,
 }
 
-/// Whether a `response_fail` says that no prompt could be compiled: CODE `compile`, or one that begins
-/// with `compile.` or `compile_`.
+/// Whether a `response_fail` says that no prompt could be compiled: CODE `compile`, or one that
+/// begins with `compile.` or `compile_`.
 pub fn is_failed_compile(reason: &str) -> bool {
-    reason.strip_prefix("compile").is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '_']))
+    reason
+        .strip_prefix("compile")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '_']))
 }
 
 /// Height 0 says "no block", the zero hash says so too (format, section 4).
-pub(crate) fn check_local(btc: u32, block: Hash32, found: &mut Findings) {
+pub(crate) fn check_local(btc: u32, block: Hash32, found: &mut LineViolations) {
     if (btc == 0) != (block == Hash32::ZERO) {
-        let expected = if btc == 0 { "the zero hash at height 0" } else { "a block hash other than zero" };
-        found.note(Rule::LocalBlock, expected, format!("height {btc}, block {block}"));
+        let expected = if btc == 0 {
+            "the zero hash at height 0"
+        } else {
+            "a block hash other than zero"
+        };
+        found.note(
+            LogRule::LocalBlock,
+            expected,
+            format!("height {btc}, block {block}"),
+        );
     }
 }
 

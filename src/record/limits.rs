@@ -1,7 +1,7 @@
 //! How large what a stranger hands over may be (format, section 1), in one place.
 //!
-//! Each limit is by the role of a thing, and is held before the thing is in memory: an object that says in its header
-//! that it is larger, or that could not be inflated within it, is *unreadable*.
+//! Each limit is by the role of a thing, and is held before the thing is in memory: an object that
+//! says in its header that it is larger, or that could not be inflated within it, is *unreadable*.
 
 /// A commit.
 pub const COMMIT: u64 = 16 << 10;
@@ -17,7 +17,8 @@ pub const BTC_HEADER: u64 = 161;
 pub const CHECKPOINT: u64 = 16 << 10;
 /// The lines of one segment; a writer makes at most 4 MiB.
 pub const SEGMENT: u64 = 64 << 20;
-/// The shortest line, with its newline: HASH, five bars, a height, a TIMESTAMP and three fields of one character.
+/// The shortest line, with its newline: HASH, five bars, a height, a TIMESTAMP and three fields of
+/// one character.
 pub const SHORTEST_LINE: u64 = 64 + 5 + 1 + 20 + 3 + 1;
 /// The file of one ref.
 pub const REF_FILE: u64 = 4 << 10;
@@ -34,8 +35,8 @@ pub const NOTE_OBJECTS: usize = 1 << 20;
 /// Repositories that a repository borrows objects from, one from the other: git's own limit.
 pub const BORROWED: usize = 5;
 
-/// What verifying may keep in memory beside what it keeps of answers, some 300 bytes each. The page says 512 MiB: the
-/// rest is for what is read just now, by two threads.
+/// What verifying may keep in memory beside what it keeps of answers, some 300 bytes each. The page
+/// says 512 MiB: the rest is for what is read just now, by two threads.
 pub const HELD: u64 = 320 << 20;
 /// What files that wait to be checked may take.
 pub const READ_AHEAD: usize = 32 << 20;
@@ -65,10 +66,21 @@ mod tests {
         for kind in CommitKind::ALL {
             for name in kind.files(true) {
                 let limit = of_file(name);
-                assert!(limit == DOCUMENT || [SEGMENT, CHECKPOINT, BTC_HEADER, HASH_FILE].contains(&limit), "{name}");
-                assert_eq!(limit == DOCUMENT, name.ends_with(".json") || name == "allowed_signers", "{name}");
+                assert!(
+                    limit == DOCUMENT
+                        || [SEGMENT, CHECKPOINT, BTC_HEADER, HASH_FILE].contains(&limit),
+                    "{name}"
+                );
+                assert_eq!(
+                    limit == DOCUMENT,
+                    name.ends_with(".json") || name == "allowed_signers",
+                    "{name}"
+                );
             }
         }
-        assert_eq!(SHORTEST_LINE, format!("{}|0|2025-12-31T04:25:37Z|a|-|-\n", "0".repeat(64)).len() as u64);
+        assert_eq!(
+            SHORTEST_LINE,
+            format!("{}|0|2025-12-31T04:25:37Z|a|-|-\n", "0".repeat(64)).len() as u64
+        );
     }
 }

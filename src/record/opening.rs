@@ -1,4 +1,5 @@
-//! A file that opens one or more texts of one session to somebody who has no ledger (format, section 11.1).
+//! A file that opens one or more texts of one session to somebody who has no ledger (format,
+//! section 11.1).
 //!
 //! ```text
 //! {"documents":[…],"format":"gently/1","head":"…","headers":[…],"lines":[…],"openings":[…],"stamp":…}   one line, JCS
@@ -13,9 +14,9 @@
 //! | `headers` | of the blocks of start and end |
 //! | `stamp` | a stamped tree head of `main`, its OpenTimestamps proof, the block's header |
 //!
-//! One signed root holds scheme, network, keys, times and texts together: no part of the file says anything that a
-//! line under that root does not commit to. The types here hold what has the right form; whether it is right is asked
-//! by `verify::check_opening`.
+//! One signed root holds scheme, network, keys, times and texts together: no part of the file says
+//! anything that a line under that root does not commit to. The types here hold what has the right
+//! form; whether it is right is asked by `verify::check_opening`.
 
 use std::collections::BTreeMap;
 
@@ -25,19 +26,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::block::Header;
 use super::canon::{self, CanonError};
-use super::commitment::{Opening, Role};
+use super::commitment::{Role, TextOpening};
 use super::documents::{Close, Format, Genesis, Record, Rotate, SessionDoc};
 use super::hash::Hash32;
-use super::ots::{Attestation, FileHash, Leaf, Op, Proof, Tree};
+use super::ots::{Attestation, FileHash, Leaf, Op, Proof, ProofNode};
 use super::proof::MAX_HASHES;
 
-/// Largest file that is read, in bytes: some prompts of 16 MiB whose every byte is escaped, and what stands around.
+/// Largest file that is read, in bytes: some prompts of 16 MiB whose every byte is escaped, and
+/// what stands around.
 pub const MAX_FILE: usize = 100 << 20;
 /// What stands around the texts has at most so many bytes,
 pub const MAX_AROUND: usize = 64 * 1024;
 /// and so many more for each opening and each rotation.
 pub const MAX_EACH: usize = 8 * 1024;
-/// Most bytes outside of strings: what a small file unfolds to in memory hangs on these, and texts have none of them.
+/// Most bytes outside of strings: what a small file unfolds to in memory hangs on these, and texts
+/// have none of them.
 const MAX_STRUCTURE: usize = 4 << 20;
 
 /// Why bytes are no opening file.
@@ -50,7 +53,9 @@ pub enum OpeningFault {
         actual: usize,
     },
     /// More around the texts than there may be.
-    #[error("{actual} bytes beside its texts; for so many openings and rotations there are at most {most}")]
+    #[error(
+        "{actual} bytes beside its texts; for so many openings and rotations there are at most {most}"
+    )]
     TooMuch {
         /// Most bytes around the texts.
         most: usize,
@@ -88,7 +93,7 @@ pub struct OpeningFile {
     /// By index.
     pub lines: Vec<Entry>,
     /// In the order of their lines; those of one line as prompt, response, exchange.
-    pub openings: Vec<Opening>,
+    pub openings: Vec<TextOpening>,
     /// Evidence of a time by which the lines were there.
     pub stamp: Option<Stamp>,
 }
@@ -131,7 +136,7 @@ pub struct HeaderAt(pub u32, #[serde(with = "header_digits")] pub Header);
 
 /// A line of the log and its proof under the head.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Spelled", into = "Spelled")]
+#[serde(from = "EntryForm", into = "EntryForm")]
 pub struct Entry {
     /// From 0.
     pub index: u64,
@@ -148,7 +153,8 @@ pub struct Entry {
 pub enum More {
     /// None.
     Nothing,
-    /// Of a rotation: its own tree head, which the old key has signed, and the line's proof under that.
+    /// Of a rotation: its own tree head, which the old key has signed, and the line's proof under
+    /// that.
     Rotation {
         /// A signed note.
         checkpoint: String,
@@ -162,31 +168,52 @@ pub enum More {
 /// The three lists that an entry is spelled as.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Spelled {
+enum EntryForm {
     Plain(u64, String, Vec<Hash32>),
     Rotation(u64, String, Vec<Hash32>, (String, Vec<Hash32>)),
     Stamped(u64, String, Vec<Hash32>, Vec<Hash32>),
 }
 
-impl From<Spelled> for Entry {
-    fn from(spelled: Spelled) -> Entry {
+impl From<EntryForm> for Entry {
+    fn from(spelled: EntryForm) -> Entry {
         let (index, text, proof, more) = match spelled {
-            Spelled::Plain(index, text, proof) => (index, text, proof, More::Nothing),
-            Spelled::Rotation(index, text, proof, (checkpoint, own)) => {
-                (index, text, proof, More::Rotation { checkpoint, proof: own })
-            }
-            Spelled::Stamped(index, text, proof, own) => (index, text, proof, More::Stamped(own)),
+            EntryForm::Plain(index, text, proof) => (index, text, proof, More::Nothing),
+            EntryForm::Rotation(index, text, proof, (checkpoint, own)) => (
+                index,
+                text,
+                proof,
+                More::Rotation {
+                    checkpoint,
+                    proof: own,
+                },
+            ),
+            EntryForm::Stamped(index, text, proof, own) => (index, text, proof, More::Stamped(own)),
         };
-        Entry { index, text, proof, more }
+        Entry {
+            index,
+            text,
+            proof,
+            more,
+        }
     }
 }
 
-impl From<Entry> for Spelled {
-    fn from(Entry { index, text, proof, more }: Entry) -> Spelled {
+impl From<Entry> for EntryForm {
+    fn from(
+        Entry {
+            index,
+            text,
+            proof,
+            more,
+        }: Entry,
+    ) -> EntryForm {
         match more {
-            More::Nothing => Spelled::Plain(index, text, proof),
-            More::Rotation { checkpoint, proof: own } => Spelled::Rotation(index, text, proof, (checkpoint, own)),
-            More::Stamped(own) => Spelled::Stamped(index, text, proof, own),
+            More::Nothing => EntryForm::Plain(index, text, proof),
+            More::Rotation {
+                checkpoint,
+                proof: own,
+            } => EntryForm::Rotation(index, text, proof, (checkpoint, own)),
+            More::Stamped(own) => EntryForm::Stamped(index, text, proof, own),
         }
     }
 }
@@ -214,22 +241,33 @@ impl OpeningFile {
     /// Reads what [`OpeningFile::print`] writes, and nothing else.
     pub fn parse(bytes: &[u8]) -> Result<OpeningFile, OpeningFault> {
         if bytes.len() > MAX_FILE {
-            return Err(OpeningFault::TooLarge { actual: bytes.len() });
+            return Err(OpeningFault::TooLarge {
+                actual: bytes.len(),
+            });
         }
         let structure = outside_strings(bytes);
         if structure > MAX_STRUCTURE {
-            return Err(OpeningFault::TooMuch { most: MAX_STRUCTURE, actual: structure });
+            return Err(OpeningFault::TooMuch {
+                most: MAX_STRUCTURE,
+                actual: structure,
+            });
         }
-        let file: OpeningFile = canon::parse(bytes.strip_suffix(b"\n").ok_or(OpeningFault::Newline)?)?;
+        let file: OpeningFile =
+            canon::parse(bytes.strip_suffix(b"\n").ok_or(OpeningFault::Newline)?)?;
         let (actual, most) = (file.around_of(bytes.len())?, file.most_around());
-        if actual > most { Err(OpeningFault::TooMuch { most, actual }) } else { file.formed() }
+        if actual > most {
+            Err(OpeningFault::TooMuch { most, actual })
+        } else {
+            file.formed()
+        }
     }
 
     /// What no type says: that there is something to check, and in the form of the openings.
     fn formed(self) -> Result<OpeningFile, OpeningFault> {
         let openable = [Role::Prompt, Role::Response, Role::Exchange, Role::Artifact];
         let is_session = |id: &str| id == "-" || id.parse::<Hash32>().is_ok();
-        let is_numbered = |opening: &Opening| opening.seq.is_none() == (opening.role == Role::Artifact);
+        let is_numbered =
+            |opening: &TextOpening| opening.seq.is_none() == (opening.role == Role::Artifact);
         // Canonical JSON prints larger ones as doubles.
         let is_small = |number: u64| number < 1 << 53;
         let short = |entry: &Entry| {
@@ -243,16 +281,42 @@ impl OpeningFile {
             (!self.openings.is_empty(), "openings", "one or more"),
             (!self.lines.is_empty(), "lines", "one or more"),
             (!self.documents.is_empty(), "documents", "one or more"),
-            (self.lines.iter().all(short), "lines", "at most 64 hashes in a proof"),
             (
-                self.openings.iter().all(|opening| openable.contains(&opening.role)),
+                self.lines.iter().all(short),
+                "lines",
+                "at most 64 hashes in a proof",
+            ),
+            (
+                self.openings
+                    .iter()
+                    .all(|opening| openable.contains(&opening.role)),
                 "role",
                 "prompt, response, exchange or artifact",
             ),
-            (self.openings.iter().all(is_numbered), "seq", "a number of a turn, null of an artifact"),
-            (self.openings.iter().all(|opening| opening.seq.is_none_or(is_small)), "seq", "a number below 2^53"),
-            (self.lines.iter().all(|entry| is_small(entry.index)), "lines", "an index below 2^53"),
-            (self.openings.iter().all(|opening| is_session(&opening.session_id)), "session_id", "64 digits, or '-'"),
+            (
+                self.openings.iter().all(is_numbered),
+                "seq",
+                "a number of a turn, null of an artifact",
+            ),
+            (
+                self.openings
+                    .iter()
+                    .all(|opening| opening.seq.is_none_or(is_small)),
+                "seq",
+                "a number below 2^53",
+            ),
+            (
+                self.lines.iter().all(|entry| is_small(entry.index)),
+                "lines",
+                "an index below 2^53",
+            ),
+            (
+                self.openings
+                    .iter()
+                    .all(|opening| is_session(&opening.session_id)),
+                "session_id",
+                "64 digits, or '-'",
+            ),
         ] {
             if !good {
                 return Err(OpeningFault::Form { what, expected });
@@ -267,13 +331,20 @@ impl OpeningFile {
     }
 
     fn around_of(&self, whole: usize) -> Result<usize, CanonError> {
-        let texts = self.openings.iter().map(|opening| Ok(canon::print(&opening.text)?.len()));
+        let texts = self
+            .openings
+            .iter()
+            .map(|opening| Ok(canon::print(&opening.text)?.len()));
         Ok(whole.saturating_sub(texts.sum::<Result<usize, CanonError>>()?))
     }
 
     /// How many there may be, with so many openings and rotations.
     pub fn most_around(&self) -> usize {
-        let rotations = self.lines.iter().filter(|entry| entry.text.contains("|key_rotate|")).count();
+        let rotations = self
+            .lines
+            .iter()
+            .filter(|entry| entry.text.contains("|key_rotate|"))
+            .count();
         MAX_AROUND + MAX_EACH * (self.openings.len() + rotations)
     }
 }
@@ -301,49 +372,69 @@ fn outside_strings(bytes: &[u8]) -> usize {
 
 impl Stamp {
     /// What the proof says; none when it is no proof of a SHA-256 digest.
-    pub fn read(&self) -> Option<Stamped> {
-        let proof = Proof::read(&self.ots).ok().filter(|proof| proof.file_hash == FileHash::Sha256)?;
+    pub fn read(&self) -> Option<TimestampStatement> {
+        let proof = Proof::read(&self.ots)
+            .ok()
+            .filter(|proof| proof.file_hash == FileHash::Sha256)?;
         let digest = Hash32::from_bytes(<[u8; 32]>::try_from(proof.digest.as_slice()).ok()?);
-        Some(Stamped { digest, blocks: proof.leaves().ok()?.iter().filter_map(attested).collect() })
+        Some(TimestampStatement {
+            digest,
+            blocks: proof.leaves().ok()?.iter().filter_map(attested).collect(),
+        })
     }
 }
 
 /// What a timestamp says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamped {
+pub struct TimestampStatement {
     /// SHA-256 of what was stamped.
     pub digest: Hash32,
     /// The Bitcoin blocks that it leads to; none while it is pending.
-    pub blocks: Vec<Attested>,
+    pub blocks: Vec<AttestedBlock>,
 }
 
 /// A block that a timestamp leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Attested {
+pub struct AttestedBlock {
     /// The block's height, as the proof claims it.
     pub height: u32,
     /// The block's Merkle root, in the order that headers are shown in.
     pub merkle_root: Hash32,
 }
 
-fn attested(leaf: &Leaf<'_>) -> Option<Attested> {
-    let Attestation::Bitcoin { height } = leaf.attestation else { return None };
+fn attested(leaf: &Leaf<'_>) -> Option<AttestedBlock> {
+    let Attestation::Bitcoin { height } = leaf.attestation else {
+        return None;
+    };
     let mut root = <[u8; 32]>::try_from(leaf.message.as_slice()).ok()?;
     root.reverse();
-    Some(Attested { height: u32::try_from(*height).ok()?, merkle_root: Hash32::from_bytes(root) })
+    Some(AttestedBlock {
+        height: u32::try_from(*height).ok()?,
+        merkle_root: Hash32::from_bytes(root),
+    })
 }
 
-/// The shortest way of a proof to its earliest Bitcoin block, as a proof of its own, and that block; none when it leads
-/// to none by the operations that calendars use.
-pub fn one_path(proof: &Proof) -> Option<(Vec<u8>, Attested)> {
+/// The shortest way of a proof to its earliest Bitcoin block, as a proof of its own, and that
+/// block; none when it leads to none by the operations that calendars use.
+pub fn one_path(proof: &Proof) -> Option<(Vec<u8>, AttestedBlock)> {
     let leaves = proof.leaves().ok()?;
     let common = |op: &&Op| matches!(op, Op::Sha256 | Op::Append(_) | Op::Prepend(_));
-    let paths = leaves.iter().filter(|leaf| leaf.path.iter().all(common)).filter_map(|leaf| {
-        let attested = attested(leaf)?;
-        let tree = Tree::chain(leaf.path.iter().map(|op| (*op).clone()), leaf.attestation.clone());
-        let alone = Proof { file_hash: proof.file_hash, digest: proof.digest.clone(), tree };
-        Some((alone.print(), attested))
-    });
+    let paths = leaves
+        .iter()
+        .filter(|leaf| leaf.path.iter().all(common))
+        .filter_map(|leaf| {
+            let attested = attested(leaf)?;
+            let tree = ProofNode::chain(
+                leaf.path.iter().map(|op| (*op).clone()),
+                leaf.attestation.clone(),
+            );
+            let alone = Proof {
+                file_hash: proof.file_hash,
+                digest: proof.digest.clone(),
+                tree,
+            };
+            Some((alone.print(), attested))
+        });
     paths.min_by_key(|(bytes, attested)| (attested.height, bytes.len()))
 }
 
@@ -355,7 +446,9 @@ mod base64_bytes {
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
-        BASE64.decode(String::deserialize(from)?).map_err(serde::de::Error::custom)
+        BASE64
+            .decode(String::deserialize(from)?)
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -367,7 +460,9 @@ mod header_digits {
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Header, D::Error> {
-        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+        String::deserialize(from)?
+            .parse()
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -380,7 +475,9 @@ mod optional_header {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Header>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
-        text.map(|text| text.parse()).transpose().map_err(serde::de::Error::custom)
+        text.map(|text| text.parse())
+            .transpose()
+            .map_err(serde::de::Error::custom)
     }
 }
 

@@ -1,34 +1,87 @@
 use super::*;
 
-/// A proof is cut to its earliest block, by the operations that both verifiers know, and still reads as a file.
+/// A proof is cut to its earliest block, by the operations that both verifiers know, and still
+/// reads as a file.
 #[test]
 fn a_proof_is_cut_to_one_path() {
     let chain = |operand: u8, height| {
-        Tree::chain([Op::Append(vec![operand]), Op::Sha256].into_iter(), Attestation::Bitcoin { height })
+        ProofNode::chain(
+            [Op::Append(vec![operand]), Op::Sha256].into_iter(),
+            Attestation::Bitcoin { height },
+        )
     };
     let mut tree = chain(1, 7);
     tree.merge(chain(2, 5));
-    tree.merge(Tree::chain([Op::Sha1, Op::Sha256].into_iter(), Attestation::Bitcoin { height: 3 }));
-    tree.merge(Tree::chain([Op::Sha256].into_iter(), Attestation::Pending { uri: "https://c.example".to_owned() }));
-    let proof = Proof { file_hash: FileHash::Sha256, digest: vec![9; 32], tree };
+    tree.merge(ProofNode::chain(
+        [Op::Sha1, Op::Sha256].into_iter(),
+        Attestation::Bitcoin { height: 3 },
+    ));
+    tree.merge(ProofNode::chain(
+        [Op::Sha256].into_iter(),
+        Attestation::Pending {
+            uri: "https://c.example".to_owned(),
+        },
+    ));
+    let proof = Proof {
+        file_hash: FileHash::Sha256,
+        digest: vec![9; 32],
+        tree,
+    };
     let (ots, block) = one_path(&proof).unwrap();
     assert_eq!(block.height, 5);
     let digest = Hash32::from_bytes([9; 32]);
-    let part = Stamp { checkpoint: String::new(), header: None, ots };
-    assert_eq!(part.read(), Some(Stamped { digest, blocks: vec![block] }));
+    let part = Stamp {
+        checkpoint: String::new(),
+        header: None,
+        ots,
+    };
+    assert_eq!(
+        part.read(),
+        Some(TimestampStatement {
+            digest,
+            blocks: vec![block]
+        })
+    );
     // A proof that was not cut says all that it leads to.
-    let whole = Stamp { ots: proof.print(), ..part.clone() }.read().unwrap();
+    let whole = Stamp {
+        ots: proof.print(),
+        ..part.clone()
+    }
+    .read()
+    .unwrap();
     let mut heights: Vec<u32> = whole.blocks.iter().map(|block| block.height).collect();
     heights.sort_unstable();
     assert_eq!((whole.digest, heights), (digest, vec![3, 5, 7]));
     let pending = Proof {
-        tree: Tree::chain([].into_iter(), Attestation::Pending { uri: "https://c.example".to_owned() }),
+        tree: ProofNode::chain(
+            [].into_iter(),
+            Attestation::Pending {
+                uri: "https://c.example".to_owned(),
+            },
+        ),
         ..proof
     };
     assert_eq!(one_path(&pending), None);
-    assert_eq!(Stamp { ots: pending.print(), ..part.clone() }.read().unwrap().blocks, []);
+    assert_eq!(
+        Stamp {
+            ots: pending.print(),
+            ..part.clone()
+        }
+        .read()
+        .unwrap()
+        .blocks,
+        []
+    );
     for cut in 0..part.ots.len() {
-        assert_eq!(Stamp { ots: part.ots[..cut].to_vec(), ..part.clone() }.read(), None, "{cut}");
+        assert_eq!(
+            Stamp {
+                ots: part.ots[..cut].to_vec(),
+                ..part.clone()
+            }
+            .read(),
+            None,
+            "{cut}"
+        );
     }
 }
 
@@ -36,13 +89,27 @@ fn a_proof_is_cut_to_one_path() {
 fn an_entry_has_three_members_or_a_last_one_of_two_kinds() {
     let hash = Hash32::digest(b"x");
     let read = |text: &str| canon::parse::<Entry>(text.as_bytes());
-    let entry = |more| Entry { index: 3, text: "line".to_owned(), proof: vec![hash], more };
+    let entry = |more| Entry {
+        index: 3,
+        text: "line".to_owned(),
+        proof: vec![hash],
+        more,
+    };
     for (more, text) in [
         (More::Nothing, format!("[3,\"line\",[\"{hash}\"]]")),
-        (More::Stamped(vec![]), format!("[3,\"line\",[\"{hash}\"],[]]")),
-        (More::Stamped(vec![hash, hash]), format!("[3,\"line\",[\"{hash}\"],[\"{hash}\",\"{hash}\"]]")),
         (
-            More::Rotation { checkpoint: "note".to_owned(), proof: vec![] },
+            More::Stamped(vec![]),
+            format!("[3,\"line\",[\"{hash}\"],[]]"),
+        ),
+        (
+            More::Stamped(vec![hash, hash]),
+            format!("[3,\"line\",[\"{hash}\"],[\"{hash}\",\"{hash}\"]]"),
+        ),
+        (
+            More::Rotation {
+                checkpoint: "note".to_owned(),
+                proof: vec![],
+            },
             format!("[3,\"line\",[\"{hash}\"],[\"note\",[]]]"),
         ),
     ] {
@@ -66,7 +133,7 @@ fn an_entry_has_three_members_or_a_last_one_of_two_kinds() {
 }
 
 fn small() -> OpeningFile {
-    let opening = Opening {
+    let opening = TextOpening {
         commitment: Hash32::ZERO,
         format: Format,
         key: None,
@@ -80,7 +147,12 @@ fn small() -> OpeningFile {
         format: Format,
         head: "note".to_owned(),
         headers: Vec::new(),
-        lines: vec![Entry { index: 0, text: String::new(), proof: Vec::new(), more: More::Nothing }],
+        lines: vec![Entry {
+            index: 0,
+            text: String::new(),
+            proof: Vec::new(),
+            more: More::Nothing,
+        }],
         openings: vec![opening],
         stamp: None,
     }
@@ -101,10 +173,16 @@ fn a_file_has_so_many_bytes_beside_its_texts_and_no_more() {
         let room = most - file.around().unwrap() + file.head.len();
         file.head = "x".repeat(room);
         assert_eq!(file.around().unwrap(), most);
-        assert_eq!(OpeningFile::parse(file.print().unwrap().as_bytes()).unwrap(), file);
+        assert_eq!(
+            OpeningFile::parse(file.print().unwrap().as_bytes()).unwrap(),
+            file
+        );
         file.head.push('x');
         let fault = OpeningFile::parse(file.print().unwrap().as_bytes()).unwrap_err();
-        assert!(matches!(fault, OpeningFault::TooMuch { actual, .. } if actual == most + 1), "{fault}");
+        assert!(
+            matches!(fault, OpeningFault::TooMuch { actual, .. } if actual == most + 1),
+            "{fault}"
+        );
     }
 }
 
@@ -130,7 +208,16 @@ fn a_file_has_something_to_check() {
 fn much_structure_is_refused_before_it_is_read() {
     let many = format!("{{\"documents\":[{}0]}}\n", "0,".repeat(3 << 20));
     let fault = OpeningFile::parse(many.as_bytes()).unwrap_err();
-    assert!(matches!(fault, OpeningFault::TooMuch { most: MAX_STRUCTURE, .. }), "{fault}");
+    assert!(
+        matches!(
+            fault,
+            OpeningFault::TooMuch {
+                most: MAX_STRUCTURE,
+                ..
+            }
+        ),
+        "{fault}"
+    );
     assert_eq!(outside_strings(b"[\"a\\\"],,\",1]"), 6);
 }
 

@@ -1,7 +1,9 @@
-//! What a call was made with beside its two messages, and what it cost (column and exchange document).
+//! What a call was made with beside its two messages, and what it cost (column and exchange
+//! document).
 //!
-//! Recorded JSON has no fractions, so a temperature is text (`"0.2"`) and a cost is whole millionths of its
-//! currency. Only what was sent is recorded: a setting that a model's wire has no place for is left out.
+//! Recorded JSON has no fractions, so a temperature is text (`"0.2"`) and a cost is whole
+//! millionths of its currency. Only what was sent is recorded: a setting that a model's wire has no
+//! place for is left out.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,7 +33,8 @@ pub struct NotDecimal {
     pub actual: String,
 }
 
-/// A sampling temperature from 0 to 2 in thousandths; `Display` and JSON are its shortest decimal text.
+/// A sampling temperature from 0 to 2 in thousandths; `Display` and JSON are its shortest decimal
+/// text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Temperature(u32);
 
@@ -45,7 +48,9 @@ impl Temperature {
 impl FromStr for Temperature {
     type Err = NotDecimal;
     fn from_str(text: &str) -> Result<Self, NotDecimal> {
-        let milli = scaled(text, PLACES).and_then(|m| u32::try_from(m).ok()).filter(|m| *m <= MAX_TEMPERATURE);
+        let milli = scaled(text, PLACES)
+            .and_then(|m| u32::try_from(m).ok())
+            .filter(|m| *m <= MAX_TEMPERATURE);
         milli.map(Temperature).ok_or_else(|| NotDecimal {
             expected: "a decimal from 0 to 2 with at most 3 places, as in 0.2",
             actual: text.to_owned(),
@@ -71,7 +76,11 @@ impl<'de> Deserialize<'de> for Temperature {
         let text = String::deserialize(from)?;
         let read: Temperature = text.parse().map_err(serde::de::Error::custom)?;
         // One text for one value, so that what is read prints back the same.
-        if read.to_string() == text { Ok(read) } else { Err(serde::de::Error::custom("not the shortest decimal")) }
+        if read.to_string() == text {
+            Ok(read)
+        } else {
+            Err(serde::de::Error::custom("not the shortest decimal"))
+        }
     }
 }
 
@@ -79,8 +88,9 @@ impl<'de> Deserialize<'de> for Temperature {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The declared output shape: `json`, or the canonical print of a JSON Schema. Left out when none is declared.
-    /// The end of what the model is told, so that the compiled prompt's commitment covers it.
+    /// The declared output shape: `json`, or the canonical print of a JSON Schema. Left out when
+    /// none is declared. The end of what the model is told, so that the compiled prompt's
+    /// commitment covers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
     /// The most tokens that the answer may have.
@@ -110,9 +120,14 @@ impl Params {
         canon::parse(text.as_bytes())
     }
 
-    /// As the exchange document names them: without text, which the compiled prompt's commitment covers.
+    /// As the exchange document names them: without text, which the compiled prompt's commitment
+    /// covers.
     pub fn named(&self) -> ParamsNamed {
-        ParamsNamed { max_tokens: self.max_tokens, seed: self.seed, temperature: self.temperature }
+        ParamsNamed {
+            max_tokens: self.max_tokens,
+            seed: self.seed,
+            temperature: self.temperature,
+        }
     }
 }
 
@@ -141,11 +156,18 @@ pub struct Cost {
 /// `$0.0041`, or `0.0041 EUR`: exact, with two places or more.
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, rest) = (u128::from(self.micro) / MICRO, u128::from(self.micro) % MICRO);
+        let (whole, rest) = (
+            u128::from(self.micro) / MICRO,
+            u128::from(self.micro) % MICRO,
+        );
         let places = format!("{rest:06}");
         let kept = places.trim_end_matches('0').len().max(2);
         let amount = format!("{whole}.{}", places.get(..kept).unwrap_or(&places));
-        if self.currency == "USD" { write!(f, "${amount}") } else { write!(f, "{amount} {}", self.currency) }
+        if self.currency == "USD" {
+            write!(f, "${amount}")
+        } else {
+            write!(f, "{amount} {}", self.currency)
+        }
     }
 }
 
@@ -161,13 +183,19 @@ pub struct Price {
 }
 
 impl Price {
-    /// The cost of so many tokens, rounded to the nearest millionth, halves up; none when no JSON number holds it.
+    /// The cost of so many tokens, rounded to the nearest millionth, halves up; none when no JSON
+    /// number holds it.
     pub fn cost(&self, prompt_tokens: u64, completion_tokens: u64) -> Option<Cost> {
         let input = u128::from(self.input_per_mtok) * u128::from(prompt_tokens);
         let output = u128::from(self.output_per_mtok) * u128::from(completion_tokens);
         let micro = input.checked_add(output)?.checked_add(MICRO / 2)? / MICRO;
-        let micro = u64::try_from(micro).ok().filter(|micro| *micro <= MAX_EXACT)?;
-        Some(Cost { currency: self.currency.clone(), micro })
+        let micro = u64::try_from(micro)
+            .ok()
+            .filter(|micro| *micro <= MAX_EXACT)?;
+        Some(Cost {
+            currency: self.currency.clone(),
+            micro,
+        })
     }
 }
 
@@ -219,9 +247,22 @@ mod tests {
             assert_eq!(json, format!("\"{text}\""));
             assert_eq!(serde_json::from_str::<Temperature>(&json).unwrap(), read);
         }
-        for typed in
-            ["", ".", "0.", ".5", "-0.1", "+1", "2.001", "3", "1e0", "0.1234", "0,2", " 0", "warm", "9999999999"]
-        {
+        for typed in [
+            "",
+            ".",
+            "0.",
+            ".5",
+            "-0.1",
+            "+1",
+            "2.001",
+            "3",
+            "1e0",
+            "0.1234",
+            "0,2",
+            " 0",
+            "warm",
+            "9999999999",
+        ] {
             assert!(typed.parse::<Temperature>().is_err(), "{typed}");
         }
         for json in ["\"0.20\"", "0.2", "\"2.1\"", "\"00\""] {
@@ -241,12 +282,27 @@ mod tests {
             temperature: Some("0.2".parse().unwrap()),
         };
         let text = all.canonical().unwrap();
-        assert_eq!(text, r#"{"max_tokens":64,"seed":0,"system":"Kurz, \"bitte\".\n","temperature":"0.2"}"#);
+        assert_eq!(
+            text,
+            r#"{"max_tokens":64,"seed":0,"system":"Kurz, \"bitte\".\n","temperature":"0.2"}"#
+        );
         assert_eq!(Params::parse(&text).unwrap(), all);
-        let shaped = Params { expect: Some("json".into()), ..Params::default() };
+        let shaped = Params {
+            expect: Some("json".into()),
+            ..Params::default()
+        };
         assert_eq!(Params::parse(&shaped.canonical().unwrap()).unwrap(), shaped);
-        assert!(shaped.canonical().unwrap().starts_with("{\"expect\":\"json\",\"max_tokens\""));
-        for wrong in ["{}x", " {}", r#"{"max_tokens":null,"seed":null,"system":null,"temperature":null,"top_p":1}"#] {
+        assert!(
+            shaped
+                .canonical()
+                .unwrap()
+                .starts_with("{\"expect\":\"json\",\"max_tokens\"")
+        );
+        for wrong in [
+            "{}x",
+            " {}",
+            r#"{"max_tokens":null,"seed":null,"system":null,"temperature":null,"top_p":1}"#,
+        ] {
             assert!(Params::parse(wrong).is_err(), "{wrong}");
         }
         assert!(!canon::print(&all.named()).unwrap().contains("Kurz"));
@@ -261,7 +317,12 @@ mod tests {
         };
         for (price, tokens, micro, shown) in [
             (price("3.00", "15", "USD"), (700, 112), 3780, "$0.00378"),
-            (price("3", "15", "EUR"), (1_000_000, 1_000_000), 18_000_000, "18.00 EUR"),
+            (
+                price("3", "15", "EUR"),
+                (1_000_000, 1_000_000),
+                18_000_000,
+                "18.00 EUR",
+            ),
             (price("0", "0", "USD"), (5, 5), 0, "$0.00"),
             (price("0.5", "0", "USD"), (1, 0), 1, "$0.000001"),
             (price("0.499999", "0", "USD"), (1, 0), 0, "$0.00"),
@@ -274,6 +335,11 @@ mod tests {
         for wrong in ["", "-1", "1.1234567", "1e6", "$3", "1000000000000"] {
             assert!(micro_units(wrong).is_err(), "{wrong}");
         }
-        assert!(is_currency("USD") && !is_currency("") && !is_currency("US D") && !is_currency("toolongcurrency"));
+        assert!(
+            is_currency("USD")
+                && !is_currency("")
+                && !is_currency("US D")
+                && !is_currency("toolongcurrency")
+        );
     }
 }

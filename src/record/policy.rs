@@ -47,7 +47,7 @@ struct Group {
 
 /// A policy that reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct WitnessPolicy {
     logs: Vec<VerifierKey>,
     witnesses: Vec<Witness>,
     groups: BTreeMap<String, Group>,
@@ -56,27 +56,39 @@ pub struct Policy {
 
 /// What the lines so far have used up.
 #[derive(Default)]
-struct Used {
+struct PolicyUse {
     members: BTreeSet<String>,
     quorum: bool,
 }
 
-impl Policy {
-    /// A policy of some witnesses of any log, of which so many must cosign; more than there are is never reached.
-    pub fn of(witnesses: Vec<Witness>, needed: usize) -> Policy {
+impl WitnessPolicy {
+    /// A policy of some witnesses of any log, of which so many must cosign; more than there are is
+    /// never reached.
+    pub fn of(witnesses: Vec<Witness>, needed: usize) -> WitnessPolicy {
         // No name in a file has a space.
         let all = "all of them".to_owned();
-        let members = witnesses.iter().map(|witness| witness.name.clone()).collect();
+        let members = witnesses
+            .iter()
+            .map(|witness| witness.name.clone())
+            .collect();
         let groups = BTreeMap::from([(all.clone(), Group { needed, members })]);
-        Policy { logs: Vec::new(), witnesses, groups, quorum: Some(all) }
+        WitnessPolicy {
+            logs: Vec::new(),
+            witnesses,
+            groups,
+            quorum: Some(all),
+        }
     }
 
     /// Reads a policy file.
-    pub fn parse(text: &str) -> Result<Policy, PolicyError> {
-        let (mut policy, mut used) = (Policy::default(), Used::default());
+    pub fn parse(text: &str) -> Result<WitnessPolicy, PolicyError> {
+        let (mut policy, mut used) = (WitnessPolicy::default(), PolicyUse::default());
         let fault = |line, reason: String| PolicyError { line, reason };
         if text.len() > MAX_POLICY {
-            return Err(fault(1, format!("{} bytes; at most {MAX_POLICY} are read", text.len())));
+            return Err(fault(
+                1,
+                format!("{} bytes; at most {MAX_POLICY} are read", text.len()),
+            ));
         }
         for (at, line) in text.split('\n').enumerate() {
             if let Some(c) = line.chars().find(|c| c.is_ascii_control() && *c != '\t') {
@@ -84,8 +96,13 @@ impl Policy {
             }
             let line = line.trim_matches([' ', '\t']);
             if !line.is_empty() && !line.starts_with('#') {
-                let items: Vec<&str> = line.split([' ', '\t']).filter(|item| !item.is_empty()).collect();
-                policy.take(&items, &mut used).map_err(|reason| fault(at + 1, reason))?;
+                let items: Vec<&str> = line
+                    .split([' ', '\t'])
+                    .filter(|item| !item.is_empty())
+                    .collect();
+                policy
+                    .take(&items, &mut used)
+                    .map_err(|reason| fault(at + 1, reason))?;
             }
         }
         if !used.quorum {
@@ -97,7 +114,7 @@ impl Policy {
         Ok(policy)
     }
 
-    fn take(&mut self, items: &[&str], used: &mut Used) -> Result<(), String> {
+    fn take(&mut self, items: &[&str], used: &mut PolicyUse) -> Result<(), String> {
         match items {
             ["log", key] | ["log", key, _] => self.take_log(key),
             ["witness", name, key] => self.take_witness(name, key, None),
@@ -105,15 +122,22 @@ impl Policy {
             ["group", name, needed, members @ ..] if !members.is_empty() => {
                 self.take_group(name, needed, members, used)
             }
-            ["quorum", name] if used.quorum => Err(format!("a second quorum, '{name}'; expected one")),
+            ["quorum", name] if used.quorum => {
+                Err(format!("a second quorum, '{name}'; expected one"))
+            }
             ["quorum", name] => {
                 used.quorum = true;
                 self.quorum = (*name != NONE).then(|| (*name).to_owned());
-                if self.quorum.is_some() { self.known(name) } else { Ok(()) }
+                if self.quorum.is_some() {
+                    self.known(name)
+                } else {
+                    Ok(())
+                }
             }
-            [verb, ..] => {
-                Err(format!("'{verb}' with {} items; expected log, witness, group or quorum", items.len() - 1))
-            }
+            [verb, ..] => Err(format!(
+                "'{verb}' with {} items; expected log, witness, group or quorum",
+                items.len() - 1
+            )),
             [] => Ok(()),
         }
     }
@@ -130,19 +154,35 @@ impl Policy {
     fn take_witness(&mut self, name: &str, key: &str, url: Option<String>) -> Result<(), String> {
         self.new_name(name)?;
         let key = typed(key, KeyKind::Cosigner)?;
-        if self.witnesses.iter().any(|witness| witness.key.key == key.key) {
+        if self
+            .witnesses
+            .iter()
+            .any(|witness| witness.key.key == key.key)
+        {
             return Err("the same witness key twice".to_owned());
         }
-        self.witnesses.push(Witness { name: name.to_owned(), key, url });
+        self.witnesses.push(Witness {
+            name: name.to_owned(),
+            key,
+            url,
+        });
         Ok(())
     }
 
-    fn take_group(&mut self, name: &str, needed: &str, members: &[&str], used: &mut Used) -> Result<(), String> {
+    fn take_group(
+        &mut self,
+        name: &str,
+        needed: &str,
+        members: &[&str],
+        used: &mut PolicyUse,
+    ) -> Result<(), String> {
         self.new_name(name)?;
         for member in members {
             self.known(member)?;
             if !used.members.insert((*member).to_owned()) {
-                return Err(format!("'{member}' is a member for the second time; each counts once"));
+                return Err(format!(
+                    "'{member}' is a member for the second time; each counts once"
+                ));
             }
         }
         let number = |text: &str| text.parse::<usize>().ok().filter(|n| n.to_string() == text);
@@ -152,9 +192,13 @@ impl Policy {
             number_of => number(number_of),
         };
         let needed = needed.filter(|needed| (1..=members.len()).contains(needed));
-        let needed = needed.ok_or(format!("expected all, any, or 1 to {} members", members.len()))?;
+        let needed = needed.ok_or(format!(
+            "expected all, any, or 1 to {} members",
+            members.len()
+        ))?;
         let members = members.iter().map(|member| (*member).to_owned()).collect();
-        self.groups.insert(name.to_owned(), Group { needed, members });
+        self.groups
+            .insert(name.to_owned(), Group { needed, members });
         Ok(())
     }
 
@@ -163,11 +207,19 @@ impl Policy {
     }
 
     fn known(&self, name: &str) -> Result<(), String> {
-        if self.is_known(name) { Ok(()) } else { Err(format!("'{name}' is not defined above")) }
+        if self.is_known(name) {
+            Ok(())
+        } else {
+            Err(format!("'{name}' is not defined above"))
+        }
     }
 
     fn new_name(&self, name: &str) -> Result<(), String> {
-        if name == NONE || self.is_known(name) { Err(format!("the name '{name}' is taken")) } else { Ok(()) }
+        if name == NONE || self.is_known(name) {
+            Err(format!("the name '{name}' is taken"))
+        } else {
+            Ok(())
+        }
     }
 
     /// The logs that it is about; none: whichever is at hand.
@@ -180,25 +232,37 @@ impl Policy {
         &self.witnesses
     }
 
-    /// The lines of a note that are in the name and with the key id of a witness: the witness, and when it cosigned by
-    /// its own clock; none for a line that its key did not sign.
-    pub fn cosigners<'a>(&'a self, note: &'a CosignedNote) -> impl Iterator<Item = (&'a Witness, Option<u64>)> {
+    /// The lines of a note that are in the name and with the key id of a witness: the witness, and
+    /// when it cosigned by its own clock; none for a line that its key did not sign.
+    pub fn cosigners<'a>(
+        &'a self,
+        note: &'a CosignedNote,
+    ) -> impl Iterator<Item = (&'a Witness, Option<u64>)> {
         self.witnesses.iter().flat_map(move |witness| {
             let id = witness.key.id();
-            let claims = move |line: &&super::note::NoteSignature| line.name == witness.key.name && line.key_id == id;
+            let claims = move |line: &&super::note::NoteSignature| {
+                line.name == witness.key.name && line.key_id == id
+            };
             let lines = note.others.iter().filter(claims);
             lines.map(move |line| (witness, line.cosigned_at(&note.head, &witness.key)))
         })
     }
 
-    /// Whether it is about the log that signed a tree head: a listed one, or any when none is listed.
+    /// Whether it is about the log that signed a tree head: a listed one, or any when none is
+    /// listed.
     pub fn knows(&self, head: &SignedNote) -> bool {
-        self.logs.is_empty() || self.logs.iter().any(|log| log.name == head.origin && head.verify(&log.key))
+        self.logs.is_empty()
+            || self
+                .logs
+                .iter()
+                .any(|log| log.name == head.origin && head.verify(&log.key))
     }
 
-    /// The earliest time by which enough had cosigned, of witnesses' names and times; those before `from` don't count.
+    /// The earliest time by which enough had cosigned, of witnesses' names and times; those before
+    /// `from` don't count.
     pub fn reached_at(&self, cosigned: &[(&str, u64)], from: u64) -> Option<u64> {
-        let mut times: Vec<(u64, &str)> = cosigned.iter().map(|(name, time)| (*time, *name)).collect();
+        let mut times: Vec<(u64, &str)> =
+            cosigned.iter().map(|(name, time)| (*time, *name)).collect();
         times.retain(|(time, _)| *time >= from);
         times.sort_unstable();
         let mut names = BTreeSet::new();
@@ -217,14 +281,19 @@ impl Policy {
     /// Whether these witnesses, by name, are enough.
     #[must_use = "an unchecked quorum proves nothing"]
     pub fn is_reached_by(&self, cosigned: &BTreeSet<&str>) -> bool {
-        self.quorum.as_deref().is_none_or(|name| self.has_witnessed(name, cosigned))
+        self.quorum
+            .as_deref()
+            .is_none_or(|name| self.has_witnessed(name, cosigned))
     }
 
     fn has_witnessed(&self, name: &str, cosigned: &BTreeSet<&str>) -> bool {
         match self.groups.get(name) {
             None => cosigned.contains(name),
             Some(group) => {
-                let witnessed = group.members.iter().filter(|member| self.has_witnessed(member, cosigned));
+                let witnessed = group
+                    .members
+                    .iter()
+                    .filter(|member| self.has_witnessed(member, cosigned));
                 witnessed.count() >= group.needed
             }
         }
@@ -233,7 +302,11 @@ impl Policy {
 
 fn typed(text: &str, kind: KeyKind) -> Result<VerifierKey, String> {
     let key = VerifierKey::parse(text).map_err(|e| e.to_string())?;
-    if key.kind == kind { Ok(key) } else { Err("a key of the wrong kind: logs have 01, witnesses 04".to_owned()) }
+    if key.kind == kind {
+        Ok(key)
+    } else {
+        Err("a key of the wrong kind: logs have 01, witnesses 04".to_owned())
+    }
 }
 
 #[cfg(test)]
@@ -242,11 +315,17 @@ mod tests {
     use crate::record::signature::PublicKey;
 
     fn vkey(seed: u8, kind: KeyKind) -> String {
-        VerifierKey { name: format!("k{seed}"), kind, key: PublicKey::from_bytes([seed; 32]) }.print()
+        VerifierKey {
+            name: format!("k{seed}"),
+            kind,
+            key: PublicKey::from_bytes([seed; 32]),
+        }
+        .print()
     }
 
     fn policy() -> String {
-        let witness = |name: &str, seed| format!("witness {name} {}\n", vkey(seed, KeyKind::Cosigner));
+        let witness =
+            |name: &str, seed| format!("witness {name} {}\n", vkey(seed, KeyKind::Cosigner));
         format!(
             "# two of three, and one of two\nlog {} https://a.example\n\n{}{}{}\tgroup  X 2 X1 X2\tX3\n{}{}group Y any Y1 Y2\n\
              group both all X Y\nquorum both\n",
@@ -261,7 +340,7 @@ mod tests {
 
     #[test]
     fn quorums_count_as_they_say() {
-        let policy = Policy::parse(&policy()).unwrap();
+        let policy = WitnessPolicy::parse(&policy()).unwrap();
         assert_eq!((policy.logs().len(), policy.witnesses().len()), (1, 5));
         for (who, reached) in [
             (&["X1", "X2", "Y1"][..], true),
@@ -273,9 +352,13 @@ mod tests {
             (&["both"], false),
             (&[], false),
         ] {
-            assert_eq!(policy.is_reached_by(&who.iter().copied().collect()), reached, "{who:?}");
+            assert_eq!(
+                policy.is_reached_by(&who.iter().copied().collect()),
+                reached,
+                "{who:?}"
+            );
         }
-        let nobody = Policy::parse("quorum none").unwrap();
+        let nobody = WitnessPolicy::parse("quorum none").unwrap();
         assert!(nobody.is_reached_by(&BTreeSet::new()) && !nobody.asks_somebody());
     }
 
@@ -304,14 +387,24 @@ mod tests {
             ("quorum both", "quorum both \r"),
         ] {
             assert!(good.contains(from), "{from:?}");
-            assert!(Policy::parse(&good.replacen(from, to, 1)).is_err(), "{from:?} -> {to:?}");
+            assert!(
+                WitnessPolicy::parse(&good.replacen(from, to, 1)).is_err(),
+                "{from:?} -> {to:?}"
+            );
         }
-        let swapped = |from: KeyKind, to: KeyKind, seed| good.replacen(&vkey(seed, from), &vkey(seed, to), 1);
-        assert!(Policy::parse(&swapped(KeyKind::Log, KeyKind::Cosigner, 1)).is_err());
-        assert!(Policy::parse(&swapped(KeyKind::Cosigner, KeyKind::Log, 2)).is_err());
-        assert!(Policy::parse("").is_err() && Policy::parse(&format!("{good}{}", "#".repeat(MAX_POLICY))).is_err());
+        let swapped =
+            |from: KeyKind, to: KeyKind, seed| good.replacen(&vkey(seed, from), &vkey(seed, to), 1);
+        assert!(WitnessPolicy::parse(&swapped(KeyKind::Log, KeyKind::Cosigner, 1)).is_err());
+        assert!(WitnessPolicy::parse(&swapped(KeyKind::Cosigner, KeyKind::Log, 2)).is_err());
+        assert!(
+            WitnessPolicy::parse("").is_err()
+                && WitnessPolicy::parse(&format!("{good}{}", "#".repeat(MAX_POLICY))).is_err()
+        );
         let ahead = good.replacen("quorum both\n", "", 1);
-        let fault = Policy::parse(&format!("quorum both\n{ahead}")).unwrap_err();
-        assert_eq!((fault.line, fault.reason.contains("not defined above")), (1, true));
+        let fault = WitnessPolicy::parse(&format!("quorum both\n{ahead}")).unwrap_err();
+        assert_eq!(
+            (fault.line, fault.reason.contains("not defined above")),
+            (1, true)
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! Merkle proofs over the log's tree: that a line is in it, and that one tree continues another.
 //!
-//! RFC 6962, section 2.1; the roots are those of [`super::tree`]. A proof is made in one pass over leaf hashes,
-//! with at most 64 running subtrees; several are made in the same pass by [`Inclusions`]. That one tree continues
-//! another takes only the lines since, and the smaller tree's [`Frontier`].
+//! RFC 6962, section 2.1; the roots are those of [`super::tree`]. A proof is made in one pass over
+//! leaf hashes, with at most 64 running subtrees; several are made in the same pass by
+//! [`Inclusions`]. That one tree continues another takes only the lines since, and the smaller
+//! tree's [`Frontier`].
 //!
 //! An inclusion proof travels as a c2sp tlog-proof:
 //!
@@ -75,27 +76,53 @@ impl ProofMaker {
     /// For the proof that entry `index` is in a tree of `size`; takes all leaves from 0.
     pub fn inclusion(index: u64, size: u64) -> Result<Self, ProofError> {
         let ranges = inclusion_ranges(index, size)?;
-        Ok(ProofMaker { roots: vec![Frontier::new(); ranges.len()], ranges, next: 0, size })
+        Ok(ProofMaker {
+            roots: vec![Frontier::new(); ranges.len()],
+            ranges,
+            next: 0,
+            size,
+        })
     }
 
-    /// For the proof that a tree of `size` continues the one of `old`; takes the leaves from `old`'s size.
+    /// For the proof that a tree of `size` continues the one of `old`; takes the leaves from
+    /// `old`'s size.
     pub fn consistency(old: &Frontier, size: u64) -> Result<Self, ProofError> {
         let first = old.size();
         if first > size {
-            return Err(ProofError::Range { what: "tree of size", part: first, size });
+            return Err(ProofError::Range {
+                what: "tree of size",
+                part: first,
+                size,
+            });
         }
-        let ranges = if first == 0 || first == size { Vec::new() } else { consistency_ranges(first, size) };
+        let ranges = if first == 0 || first == size {
+            Vec::new()
+        } else {
+            consistency_ranges(first, size)
+        };
         let mut roots = vec![Frontier::new(); ranges.len()];
         // What lies in the old tree is one of its complete subtrees.
         let mut at = 0;
-        for (level, peak) in (0..64).rev().filter(|level| first >> level & 1 == 1).zip(old.peaks()) {
-            if let Some(known) = ranges.iter().position(|range| *range == (at..at + (1 << level))) {
+        for (level, peak) in (0..64)
+            .rev()
+            .filter(|level| first >> level & 1 == 1)
+            .zip(old.peaks())
+        {
+            if let Some(known) = ranges
+                .iter()
+                .position(|range| *range == (at..at + (1 << level)))
+            {
                 roots[known] = Frontier::default();
                 roots[known].push_leaf(*peak);
             }
             at += 1 << level;
         }
-        Ok(ProofMaker { ranges, roots, next: first, size })
+        Ok(ProofMaker {
+            ranges,
+            roots,
+            next: first,
+            size,
+        })
     }
 
     /// Takes the next leaf hash.
@@ -112,20 +139,26 @@ impl ProofMaker {
     /// The proof, when all leaves were there.
     pub fn finish(self) -> Result<Vec<Hash32>, ProofError> {
         if self.next != self.size {
-            return Err(ProofError::Leaves { expected: self.size, actual: self.next });
+            return Err(ProofError::Leaves {
+                expected: self.size,
+                actual: self.next,
+            });
         }
         Ok(self.roots.iter().map(Frontier::root).collect())
     }
 }
 
-/// Several inclusion proofs, each of an entry in the tree of a size of its own, made while all leaves pass by once.
+/// Several inclusion proofs, each of an entry in the tree of a size of its own, made while all
+/// leaves pass by once.
 ///
-/// A leaf is hashed into one tree, however many proofs there are; a root that a proof asks for is kept as it comes by.
+/// A leaf is hashed into one tree, however many proofs there are; a root that a proof asks for is
+/// kept as it comes by.
 #[derive(Debug, Default)]
 pub struct Inclusions {
     /// The subtrees of each proof, in its order.
     asked: Vec<Vec<Range<u64>>>,
-    /// Beginnings of the subtrees that end behind a leaf, and their roots once they are known; by that end.
+    /// Beginnings of the subtrees that end behind a leaf, and their roots once they are known; by
+    /// that end.
     ends: BTreeMap<u64, BTreeMap<u64, Option<Hash32>>>,
     /// Roots of complete subtrees, largest first, and where they begin.
     peaks: Vec<(u64, Hash32)>,
@@ -140,7 +173,10 @@ impl Inclusions {
         for (index, size) in pairs {
             let ranges = inclusion_ranges(*index, *size)?;
             for range in &ranges {
-                all.ends.entry(range.end).or_default().insert(range.start, None);
+                all.ends
+                    .entry(range.end)
+                    .or_default()
+                    .insert(range.start, None);
             }
             all.asked.push(ranges);
             all.size = all.size.max(*size);
@@ -164,24 +200,46 @@ impl Inclusions {
         };
         keep(from, hash);
         for _ in 0..self.next.trailing_ones() {
-            let Some((start, left)) = self.peaks.pop() else { break };
+            let Some((start, left)) = self.peaks.pop() else {
+                break;
+            };
             (from, hash) = (start, node(left, hash));
             keep(from, hash);
         }
         self.peaks.push((from, hash));
         // What ends here and is no complete subtree is the edge of a tree of this size.
         for (start, root) in due.into_iter().flatten().filter(|(_, root)| root.is_none()) {
-            let mut edge = self.peaks.iter().rev().take_while(|(from, _)| from >= start).map(|(_, hash)| *hash);
-            *root = edge.next().map(|last| edge.fold(last, |right, left| node(left, right)));
+            let mut edge = self
+                .peaks
+                .iter()
+                .rev()
+                .take_while(|(from, _)| from >= start)
+                .map(|(_, hash)| *hash);
+            *root = edge
+                .next()
+                .map(|last| edge.fold(last, |right, left| node(left, right)));
         }
         self.next = end;
     }
 
     /// The proofs, in the order in which they were asked for, when all leaves were there.
     pub fn finish(self) -> Result<Vec<Vec<Hash32>>, ProofError> {
-        let short = ProofError::Leaves { expected: self.size, actual: self.next };
-        let known = |range: &Range<u64>| self.ends.get(&range.end)?.get(&range.start).copied().flatten();
-        let paths: Option<_> = self.asked.iter().map(|ranges| ranges.iter().map(known).collect()).collect();
+        let short = ProofError::Leaves {
+            expected: self.size,
+            actual: self.next,
+        };
+        let known = |range: &Range<u64>| {
+            self.ends
+                .get(&range.end)?
+                .get(&range.start)
+                .copied()
+                .flatten()
+        };
+        let paths: Option<_> = self
+            .asked
+            .iter()
+            .map(|ranges| ranges.iter().map(known).collect())
+            .collect();
         paths.ok_or(short)
     }
 }
@@ -189,7 +247,11 @@ impl Inclusions {
 /// Subtrees of an inclusion proof, in its order.
 fn inclusion_ranges(index: u64, size: u64) -> Result<Vec<Range<u64>>, ProofError> {
     if index >= size {
-        return Err(ProofError::Range { what: "entry", part: index, size });
+        return Err(ProofError::Range {
+            what: "entry",
+            part: index,
+            size,
+        });
     }
     let (mut from, mut to, mut ranges) = (0, size, Vec::new());
     while to - from > 1 {
@@ -265,7 +327,9 @@ pub fn continues(old: (u64, Hash32), new: (u64, Hash32), path: &[Hash32]) -> boo
     }
     let own = first.is_power_of_two().then_some(first_root);
     let mut hashes = own.into_iter().chain(path.iter().copied());
-    let Some(start) = hashes.next() else { return false };
+    let Some(start) = hashes.next() else {
+        return false;
+    };
     let (mut at, mut last) = (first - 1, second - 1);
     while at & 1 == 1 {
         (at, last) = (at >> 1, last >> 1);
@@ -317,19 +381,31 @@ impl TlogProof {
     /// Reads what [`TlogProof::print`] writes; a proof with an `extra` line is not one of ours.
     pub fn parse(text: &str) -> Result<TlogProof, ProofError> {
         let wrong = |what, expected| ProofError::Text { what, expected };
-        let (head, checkpoint) =
-            text.split_once("\n\n").ok_or(wrong("lines", "a proof, an empty line, a tree head"))?;
+        let (head, checkpoint) = text
+            .split_once("\n\n")
+            .ok_or(wrong("lines", "a proof, an empty line, a tree head"))?;
         let mut lines = head.split('\n');
         if lines.next() != Some(FIRST_LINE) {
             return Err(wrong("first line", FIRST_LINE));
         }
-        let index = lines.next().and_then(|line| line.strip_prefix("index ")).and_then(|n| n.parse().ok());
+        let index = lines
+            .next()
+            .and_then(|line| line.strip_prefix("index "))
+            .and_then(|n| n.parse().ok());
         let index = index.ok_or(wrong("second line", "'index' and a number"))?;
         let path: Option<Vec<Hash32>> = lines.map(hash_of_line).collect();
         let path = path.filter(|path| path.len() <= MAX_HASHES);
         let path = path.ok_or(wrong("proof", "at most 64 lines of base64, 32 bytes each"))?;
-        let proof = TlogProof { index, path, checkpoint: checkpoint.to_owned() };
-        if proof.print() == text { Ok(proof) } else { Err(wrong("spelling", "what a writer prints")) }
+        let proof = TlogProof {
+            index,
+            path,
+            checkpoint: checkpoint.to_owned(),
+        };
+        if proof.print() == text {
+            Ok(proof)
+        } else {
+            Err(wrong("spelling", "what a writer prints"))
+        }
     }
 }
 
@@ -339,7 +415,11 @@ pub fn base64_line(hash: Hash32) -> String {
 }
 
 fn hash_of_line(line: &str) -> Option<Hash32> {
-    BASE64.decode(line).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()).map(Hash32::from_bytes)
+    BASE64
+        .decode(line)
+        .ok()
+        .and_then(|bytes| <[u8; 32]>::try_from(bytes).ok())
+        .map(Hash32::from_bytes)
 }
 
 #[cfg(test)]
@@ -381,7 +461,13 @@ mod tests {
                     path.remove(changed);
                     assert!(!includes(own, index, size, &path, root));
                 }
-                assert!(!includes(own, index, size, &[path, vec![root]].concat(), root));
+                assert!(!includes(
+                    own,
+                    index,
+                    size,
+                    &[path, vec![root]].concat(),
+                    root
+                ));
             }
         }
         assert!(ProofMaker::inclusion(3, 3).is_err());
@@ -390,21 +476,40 @@ mod tests {
     #[test]
     fn several_proofs_of_one_pass_are_those_of_one_each() {
         let all = leaves(40);
-        let pairs: Vec<(u64, u64)> = (1..40).flat_map(|size| (0..size).map(move |index| (index, size))).collect();
-        for some in [&pairs[..], &pairs[700..], &[(0, 1)], &[(38, 39), (0, 39), (38, 39)], &[]] {
+        let pairs: Vec<(u64, u64)> = (1..40)
+            .flat_map(|size| (0..size).map(move |index| (index, size)))
+            .collect();
+        for some in [
+            &pairs[..],
+            &pairs[700..],
+            &[(0, 1)],
+            &[(38, 39), (0, 39), (38, 39)],
+            &[],
+        ] {
             let mut made_at_once = Inclusions::of(some).unwrap();
-            all.iter().take(usize::try_from(made_at_once.size()).unwrap()).for_each(|leaf| made_at_once.push(*leaf));
+            all.iter()
+                .take(usize::try_from(made_at_once.size()).unwrap())
+                .for_each(|leaf| made_at_once.push(*leaf));
             let paths = made_at_once.finish().unwrap();
             assert_eq!(paths.len(), some.len());
             for ((index, size), path) in some.iter().zip(paths) {
-                let own = made(ProofMaker::inclusion(*index, *size).unwrap(), &all[..usize::try_from(*size).unwrap()]);
+                let own = made(
+                    ProofMaker::inclusion(*index, *size).unwrap(),
+                    &all[..usize::try_from(*size).unwrap()],
+                );
                 assert_eq!(path, own, "{index} of {size}");
             }
         }
         assert!(Inclusions::of(&[(0, 3), (3, 3)]).is_err());
         let mut short = Inclusions::of(&[(0, 3)]).unwrap();
         all[..2].iter().for_each(|leaf| short.push(*leaf));
-        assert_eq!(short.finish(), Err(ProofError::Leaves { expected: 3, actual: 2 }));
+        assert_eq!(
+            short.finish(),
+            Err(ProofError::Leaves {
+                expected: 3,
+                actual: 2
+            })
+        );
     }
 
     #[test]
@@ -433,12 +538,19 @@ mod tests {
             }
         }
         assert!(ProofMaker::consistency(&tree(&leaves(3)), 2).is_err());
-        assert!(matches!(ProofMaker::inclusion(0, 3).unwrap().finish(), Err(ProofError::Leaves { .. })));
+        assert!(matches!(
+            ProofMaker::inclusion(0, 3).unwrap().finish(),
+            Err(ProofError::Leaves { .. })
+        ));
     }
 
     #[test]
     fn a_tlog_proof_has_one_spelling() {
-        let proof = TlogProof { index: 57, path: leaves(3), checkpoint: "o\n58\nroot\n\n— o sig\n".to_owned() };
+        let proof = TlogProof {
+            index: 57,
+            path: leaves(3),
+            checkpoint: "o\n58\nroot\n\n— o sig\n".to_owned(),
+        };
         let text = proof.print();
         assert_eq!(TlogProof::parse(&text).unwrap(), proof);
         for (from, to) in [
@@ -452,9 +564,15 @@ mod tests {
             ("\nindex", "\r\nindex"),
         ] {
             assert!(text.contains(from), "{from:?}");
-            assert!(TlogProof::parse(&text.replacen(from, to, 1)).is_err(), "{from:?} -> {to:?}");
+            assert!(
+                TlogProof::parse(&text.replacen(from, to, 1)).is_err(),
+                "{from:?} -> {to:?}"
+            );
         }
-        let long = TlogProof { path: leaves(65), ..proof };
+        let long = TlogProof {
+            path: leaves(65),
+            ..proof
+        };
         assert!(TlogProof::parse(&long.print()).is_err());
     }
 

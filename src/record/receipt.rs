@@ -5,11 +5,12 @@
 //!  "seq":N,"session_id":HASH,"signature":"-----BEGIN SSH SIGNATURE-----\n…"}                          one line, JCS
 //! ```
 //!
-//! It says: `checkpoint` is the signed tree head that stood beside the log, byte for byte; the last line under it has
-//! HASH `log_head`; among its lines is the outcome of prompt `seq`, the line with HASH `line`, with that chain entry.
-//! The signature is an SSH signature in namespace `git`, as commits have, by the key that has signed the tree head, over
-//! the same document without its key `signature`. So `ssh-keygen -Y verify` checks it with the ledger's
-//! `allowed_signers`, and the tree head by itself can be held against any copy of the ledger.
+//! It says: `checkpoint` is the signed tree head that stood beside the log, byte for byte; the last
+//! line under it has HASH `log_head`; among its lines is the outcome of prompt `seq`, the line with
+//! HASH `line`, with that chain entry. The signature is an SSH signature in namespace `git`, as
+//! commits have, by the key that has signed the tree head, over the same document without its key
+//! `signature`. So `ssh-keygen -Y verify` checks it with the ledger's `allowed_signers`, and the
+//! tree head by itself can be held against any copy of the ledger.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,9 @@ pub enum ReceiptFault {
         actual: usize,
     },
     /// It does not end with its one newline.
-    #[error("a receipt is one line of JSON and its newline, as `jq -c .receipt` prints it; this does not end so")]
+    #[error(
+        "a receipt is one line of JSON and its newline, as `jq -c .receipt` prints it; this does not end so"
+    )]
     Newline,
     /// Not the document.
     #[error("{0}; a receipt is one line of JSON, as `jq -c .receipt` prints it")]
@@ -71,7 +74,7 @@ pub struct Statement {
 /// A signed statement, as a file holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Signed {
+struct SignedStatement {
     chain_entry: Option<Hash32>,
     checkpoint: String,
     format: Format,
@@ -100,7 +103,8 @@ impl Statement {
         Ok(signed_data(canon::print(self)?.as_bytes()))
     }
 
-    /// The receipt, with `key`'s signature over [`Statement::to_be_signed`]; both signatures are checked.
+    /// The receipt, with `key`'s signature over [`Statement::to_be_signed`]; both signatures are
+    /// checked.
     pub fn signed(self, key: PublicKey, signature: Signature) -> Result<Receipt, ReceiptFault> {
         let head = parse_note(&self.checkpoint).map_err(|e| ReceiptFault::Head(e.to_string()))?;
         if head.size == 0 {
@@ -109,20 +113,44 @@ impl Statement {
         if !head.verify(&key) || !key.verifies(&self.to_be_signed()?, &signature) {
             return Err(ReceiptFault::Signature);
         }
-        Ok(Receipt { statement: self, head, key, signature })
+        Ok(Receipt {
+            statement: self,
+            head,
+            key,
+            signature,
+        })
     }
 }
 
 impl Receipt {
-    fn signed(&self) -> Signed {
-        let Statement { chain_entry, checkpoint, format, line, log_head, seq, session_id } = self.statement.clone();
+    fn signed(&self) -> SignedStatement {
+        let Statement {
+            chain_entry,
+            checkpoint,
+            format,
+            line,
+            log_head,
+            seq,
+            session_id,
+        } = self.statement.clone();
         let signature = armor(&self.key, &self.signature) + "\n";
-        Signed { chain_entry, checkpoint, format, line, log_head, seq, session_id, signature }
+        SignedStatement {
+            chain_entry,
+            checkpoint,
+            format,
+            line,
+            log_head,
+            seq,
+            session_id,
+            signature,
+        }
     }
 
     /// The receipt as a JSON value; its canonical print and a newline are the file.
     pub fn value(&self) -> Result<serde_json::Value, CanonError> {
-        serde_json::to_value(self.signed()).map_err(|e| CanonError::Unprintable { reason: e.to_string() })
+        serde_json::to_value(self.signed()).map_err(|e| CanonError::Unprintable {
+            reason: e.to_string(),
+        })
     }
 
     /// The file's bytes.
@@ -133,13 +161,36 @@ impl Receipt {
     /// Reads what [`Receipt::print`] writes, and checks both signatures with the key that it names.
     pub fn parse(bytes: &[u8]) -> Result<Receipt, ReceiptFault> {
         if bytes.len() > MAX_RECEIPT {
-            return Err(ReceiptFault::TooLarge { actual: bytes.len() });
+            return Err(ReceiptFault::TooLarge {
+                actual: bytes.len(),
+            });
         }
-        let signed: Signed = canon::parse(bytes.strip_suffix(b"\n").ok_or(ReceiptFault::Newline)?)?;
-        let Signed { chain_entry, checkpoint, format, line, log_head, seq, session_id, signature } = signed;
-        let armored = signature.strip_suffix('\n').ok_or(ReceiptFault::Signature)?;
+        let signed: SignedStatement =
+            canon::parse(bytes.strip_suffix(b"\n").ok_or(ReceiptFault::Newline)?)?;
+        let SignedStatement {
+            chain_entry,
+            checkpoint,
+            format,
+            line,
+            log_head,
+            seq,
+            session_id,
+            signature,
+        } = signed;
+        let armored = signature
+            .strip_suffix('\n')
+            .ok_or(ReceiptFault::Signature)?;
         let (key, signature) = parse_armor(armored)?;
-        Statement { chain_entry, checkpoint, format, line, log_head, seq, session_id }.signed(key, signature)
+        Statement {
+            chain_entry,
+            checkpoint,
+            format,
+            line,
+            log_head,
+            seq,
+            session_id,
+        }
+        .signed(key, signature)
     }
 }
 
@@ -154,10 +205,19 @@ mod tests {
         let secret = |seed: u8| SigningKey::from_bytes(&[seed; 32]);
         let public = |key: &SigningKey| PublicKey::from_bytes(key.verifying_key().to_bytes());
         let other = secret(head_by);
-        let sign = |body: &[u8]| Ok::<_, std::convert::Infallible>(Signature::from_bytes(other.sign(body).to_bytes()));
+        let sign = |body: &[u8]| {
+            Ok::<_, std::convert::Infallible>(Signature::from_bytes(other.sign(body).to_bytes()))
+        };
         let statement = Statement {
             chain_entry,
-            checkpoint: note("gently/0123456789abcdef", size, hash(3), &public(&other), &sign).unwrap(),
+            checkpoint: note(
+                "gently/0123456789abcdef",
+                size,
+                hash(3),
+                &public(&other),
+                &sign,
+            )
+            .unwrap(),
             format: Format,
             line: hash(1),
             log_head: hash(2),
@@ -165,7 +225,8 @@ mod tests {
             session_id: hash(4),
         };
         let key = secret(0x33);
-        let signature = Signature::from_bytes(key.sign(&statement.to_be_signed().unwrap()).to_bytes());
+        let signature =
+            Signature::from_bytes(key.sign(&statement.to_be_signed().unwrap()).to_bytes());
         statement.signed(public(&key), signature)
     }
 
@@ -185,7 +246,10 @@ mod tests {
         for receipt in [receipt(None), receipt(Some(Hash32::GENESIS))] {
             let text = receipt.print().unwrap();
             assert_eq!(Receipt::parse(text.as_bytes()).unwrap(), receipt);
-            assert_eq!(format!("{}\n", canon::print(&receipt.value().unwrap()).unwrap()), text);
+            assert_eq!(
+                format!("{}\n", canon::print(&receipt.value().unwrap()).unwrap()),
+                text
+            );
         }
     }
 
@@ -201,9 +265,11 @@ mod tests {
             let shorter = [&text[..at], &text[at + 1..]].concat();
             assert!(Receipt::parse(&shorter).is_err(), "without byte {at}");
         }
-        for wrong in
-            [text.strip_suffix(b"\n").unwrap().to_vec(), [&text[..], b"\n"].concat(), vec![b' '; MAX_RECEIPT + 1]]
-        {
+        for wrong in [
+            text.strip_suffix(b"\n").unwrap().to_vec(),
+            [&text[..], b"\n"].concat(),
+            vec![b' '; MAX_RECEIPT + 1],
+        ] {
             assert!(Receipt::parse(&wrong).is_err());
         }
     }

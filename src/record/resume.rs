@@ -1,16 +1,17 @@
 //! Going on with a log behind a line that was judged before.
 //!
-//! What later lines are held against is little: head, time and heights, and the sessions that are open. A
-//! [`Replay`] makes the latter again out of the lines of a stretch of the log, which its chain binds to the head.
+//! What later lines are held against is little: head, time and heights, and the sessions that are
+//! open. A [`LogScan`] makes the latter again out of the lines of a stretch of the log, which its
+//! chain binds to the head.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::chain::line_hash;
 use super::entry::{EntryError, Event, Line};
 use super::hash::Hash32;
-use super::lifecycle::{Before, Session, Start};
+use super::lifecycle::{Before, SessionStart, SessionState};
 use super::time::Seconds;
-use super::violation::{Findings, Violation};
+use super::violation::{LineViolations, Violation};
 
 /// The log at a line, without the sessions that have ended before it.
 #[derive(Clone, Debug)]
@@ -28,12 +29,12 @@ pub struct Resume {
     /// That of the session started last.
     pub last_branch: Option<String>,
     /// The open sessions.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<SessionState>,
 }
 
 /// Why a stretch of the log can't be gone through again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ReplayError {
+pub enum LogScanError {
     /// A line of it does not parse.
     #[error("line {line}: {source}")]
     Line {
@@ -55,7 +56,7 @@ pub enum ReplayError {
 
 /// A stretch of the log, gone through again for the sessions that start in it.
 #[derive(Clone, Debug)]
-pub struct Replay {
+pub struct LogScan {
     /// HASH of the last line taken.
     pub head: Hash32,
     /// Its number.
@@ -69,22 +70,33 @@ pub struct Replay {
     /// The branch of the session started last, if one starts here.
     pub last_branch: Option<String>,
     /// The sessions that start here and do not end here.
-    pub open: BTreeMap<Hash32, Session>,
+    pub open: BTreeMap<Hash32, SessionState>,
 }
 
-impl Replay {
+impl LogScan {
     /// Begins behind line number `count` with this HASH.
     pub fn behind(count: u64, head: Hash32) -> Self {
-        Replay { head, count, last_time: None, highest: None, named: 0, last_branch: None, open: BTreeMap::new() }
+        LogScan {
+            head,
+            count,
+            last_time: None,
+            highest: None,
+            named: 0,
+            last_branch: None,
+            open: BTreeMap::new(),
+        }
     }
 
     /// Takes the next line, given without its newline.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<(), ReplayError> {
+    pub fn take(&mut self, bytes: &[u8]) -> Result<(), LogScanError> {
         self.count += 1;
         let number = self.count;
-        let line = Line::parse(bytes).map_err(|source| ReplayError::Line { line: number, source })?;
+        let line = Line::parse(bytes).map_err(|source| LogScanError::Line {
+            line: number,
+            source,
+        })?;
         if line_hash(self.head, bytes.get(65..).unwrap_or_default()) != line.hash {
-            return Err(ReplayError::Chain { line: number });
+            return Err(LogScanError::Chain { line: number });
         }
         self.take_height(&line);
         self.take_session(&line)?;
@@ -95,7 +107,9 @@ impl Replay {
 
     fn take_height(&mut self, line: &Line) {
         match line.event {
-            Event::SessionStart { btc, .. } | Event::BtcAnchor { btc, .. } | Event::SessionEnd { btc, .. } => {
+            Event::SessionStart { btc, .. }
+            | Event::BtcAnchor { btc, .. }
+            | Event::SessionEnd { btc, .. } => {
                 self.named = self.named.max(btc);
                 self.highest = self.highest.map(|highest| highest.max(btc));
             }
@@ -105,14 +119,18 @@ impl Replay {
     }
 
     fn take_session(&mut self, line: &Line) -> Result<(), Violation> {
-        let Some(id) = line.session else { return Ok(()) };
-        if let Some(start) = Start::of(line, self.count, self.head) {
+        let Some(id) = line.session else {
+            return Ok(());
+        };
+        if let Some(start) = SessionStart::of(line, self.count, self.head) {
             self.last_branch = Some(start.branch.clone());
-            self.open.insert(id, Session::new(id, start));
+            self.open.insert(id, SessionState::new(id, start));
             return Ok(());
         }
-        let Some(session) = self.open.get_mut(&id) else { return Ok(()) };
-        let mut found = Findings::of_line(self.count);
+        let Some(session) = self.open.get_mut(&id) else {
+            return Ok(());
+        };
+        let mut found = LineViolations::of_line(self.count);
         // Whether an outcome follows its prompt directly was judged before.
         session.take(line, Before::Unreadable, &mut found);
         if !session.is_open() {
@@ -129,8 +147,9 @@ mod tests {
 
     const VALID: &str = include_str!("../../tests/vectors/audit_log/valid.log");
 
-    /// From wherever it begins and to wherever it goes: the open sessions that start in the stretch are those
-    /// of a reader who has read everything, and a state that is made of them judges the rest alike.
+    /// From wherever it begins and to wherever it goes: the open sessions that start in the stretch
+    /// are those of a reader who has read everything, and a state that is made of them judges the
+    /// rest alike.
     #[test]
     fn a_stretch_gives_the_sessions_that_the_whole_log_gives() {
         let lines: Vec<&str> = VALID.lines().collect();
@@ -141,14 +160,19 @@ mod tests {
             }))
             .collect();
         for (from, begun) in states.iter().enumerate() {
-            let mut replay = Replay::behind(begun.count(), begun.head());
+            let mut replay = LogScan::behind(begun.count(), begun.head());
             for (text, whole) in lines.iter().zip(&states[1..]).skip(from) {
                 replay.take(text.as_bytes()).unwrap();
                 assert_eq!((replay.head, replay.count), (whole.head(), whole.count()));
-                let started_here = |session: &&Session| session.start.line > begun.count();
-                let expected: Vec<&Session> = whole.open_sessions().filter(started_here).collect();
+                let started_here = |session: &&SessionState| session.start.line > begun.count();
+                let expected: Vec<&SessionState> =
+                    whole.open_sessions().filter(started_here).collect();
                 assert_eq!(replay.open.values().collect::<Vec<_>>(), expected);
-                assert!(replay.highest.is_none_or(|highest| highest == whole.highest()));
+                assert!(
+                    replay
+                        .highest
+                        .is_none_or(|highest| highest == whole.highest())
+                );
             }
         }
     }
@@ -157,8 +181,11 @@ mod tests {
     fn a_changed_line_of_a_stretch_is_named() {
         let mut lines: Vec<String> = VALID.lines().map(str::to_owned).collect();
         lines[4] = lines[4].replacen("|20", "|21", 1);
-        let mut replay = Replay::behind(0, Hash32::GENESIS);
-        let taken: Result<Vec<()>, ReplayError> = lines.iter().map(|text| replay.take(text.as_bytes())).collect();
-        assert_eq!(taken, Err(ReplayError::Chain { line: 5 }));
+        let mut replay = LogScan::behind(0, Hash32::GENESIS);
+        let taken: Result<Vec<()>, LogScanError> = lines
+            .iter()
+            .map(|text| replay.take(text.as_bytes()))
+            .collect();
+        assert_eq!(taken, Err(LogScanError::Chain { line: 5 }));
     }
 }

@@ -1,17 +1,19 @@
-//! What the lines of a log must be to each other (format, sections 3 and 4), as far as it needs no git.
+//! What the lines of a log must be to each other (format, sections 3 and 4), as far as it needs no
+//! git.
 //!
-//! A [`LogState`] takes parsed lines in order. It serves a writer, who stops at the first violation, and
-//! a verifier, who lists them all.
+//! A [`LogState`] takes parsed lines in order. It serves a writer, who stops at the first
+//! violation, and a verifier, who lists them all.
 //!
-//! **Going on after a violation.** A line that breaks a rule is still counted and still takes effect, as
-//! far as it makes sense: its HASH becomes the head, its time the last time, its chain entry the one that
-//! the next is made from. So one wrong line is mostly one finding, and not one for each line after it. Of
-//! several violations of one line the first is reported; it stands nearest to the cause. A session whose
-//! `session_start` is not there is reported once, and its lines are then judged only for what does not
-//! need the session. A line that does not parse is handed to [`LogState::skip`].
+//! **Going on after a violation.** A line that breaks a rule is still counted and still takes
+//! effect, as far as it makes sense: its HASH becomes the head, its time the last time, its chain
+//! entry the one that the next is made from. So one wrong line is mostly one finding, and not one
+//! for each line after it. Of several violations of one line the first is reported; it stands
+//! nearest to the cause. A session whose `session_start` is not there is reported once, and its
+//! lines are then judged only for what does not need the session. A line that does not parse is
+//! handed to [`LogState::skip`].
 //!
-//! **Memory.** Two bytes a prompt, 16 bytes a record, and a fixed summary a session; the commitment of a
-//! prompt is kept until its outcome. A million exchanges are about 40 MB.
+//! **Memory.** Two bytes a prompt, 16 bytes a record, and a fixed summary a session; the commitment
+//! of a prompt is kept until its outcome. A million exchanges are about 40 MB.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
@@ -22,10 +24,13 @@ use super::hash::Hash32;
 use super::lifecycle::{Before, check_local};
 use super::resume::Resume;
 use super::time::Seconds;
-use super::violation::Findings;
+use super::violation::LineViolations;
 
-pub use super::lifecycle::{End, OpenPrompt, Outcome, Session, Start, Turn, is_failed_compile};
-pub use super::violation::{Rule, Violation};
+pub use super::lifecycle::{
+    OpenPrompt, PromptOutcome, PromptState, SessionEnd, SessionStart, SessionState,
+    is_failed_compile,
+};
+pub use super::violation::{LogRule, Violation};
 
 /// The log as far as it was read.
 #[derive(Clone, Debug)]
@@ -36,10 +41,10 @@ pub struct LogState {
     count: u64,
     last_time: Option<Seconds>,
     highest: u32,
-    /// The first half of each `record:`. 128 bits: nobody finds two that share it by chance, and who
-    /// searches for years accuses only his own log.
+    /// The first half of each `record:`. 128 bits: nobody finds two that share it by chance, and
+    /// who searches for years accuses only his own log.
     records: HashSet<[u8; 16]>,
-    sessions: BTreeMap<Hash32, Session>,
+    sessions: BTreeMap<Hash32, SessionState>,
     open: BTreeSet<Hash32>,
     /// Sessions that have lines and no `session_start`.
     unfounded: BTreeSet<Hash32>,
@@ -78,9 +83,14 @@ impl LogState {
         }
     }
 
-    /// Goes on behind a line; of what is before it, a second line with the same `record:` is not noticed.
+    /// Goes on behind a line; of what is before it, a second line with the same `record:` is not
+    /// noticed.
     pub fn resume(from: Resume) -> Self {
-        let open: BTreeMap<Hash32, Session> = from.sessions.into_iter().map(|session| (session.id, session)).collect();
+        let open: BTreeMap<Hash32, SessionState> = from
+            .sessions
+            .into_iter()
+            .map(|session| (session.id, session))
+            .collect();
         LogState {
             head: from.head,
             count: from.count,
@@ -115,18 +125,22 @@ impl LogState {
     }
 
     /// A session, open or ended.
-    pub fn session(&self, id: Hash32) -> Option<&Session> {
+    pub fn session(&self, id: Hash32) -> Option<&SessionState> {
         self.sessions.get(&id)
     }
 
     /// All sessions, in the order of their ids.
-    pub fn sessions(&self) -> impl Iterator<Item = &Session> {
+    pub fn sessions(&self) -> impl Iterator<Item = &SessionState> {
         self.sessions.values()
     }
 
     /// The sessions without a `session_end`.
-    pub fn open_sessions(&self) -> impl ExactSizeIterator<Item = &Session> {
-        self.open.iter().map(|id| self.sessions.get(id).expect("every open session is among the sessions"))
+    pub fn open_sessions(&self) -> impl ExactSizeIterator<Item = &SessionState> {
+        self.open.iter().map(|id| {
+            self.sessions
+                .get(id)
+                .expect("every open session is among the sessions")
+        })
     }
 
     /// Whether a session was started on this branch.
@@ -139,28 +153,41 @@ impl LogState {
         self.last_branch.as_deref()
     }
 
-    /// The lines that must come next, while a `session_start` waits for its branch line and `auth_ok`.
+    /// The lines that must come next, while a `session_start` waits for its branch line and
+    /// `auth_ok`.
     pub fn opening(&self) -> impl Iterator<Item = &Event> {
         self.opening.iter()
     }
 
-    /// Prompts without an outcome, of open and of ended sessions: the log is incomplete, not inconsistent.
-    pub fn unanswered(&self) -> impl Iterator<Item = (&Session, u64, &OpenPrompt)> {
-        self.sessions().flat_map(|s| s.unanswered.iter().map(move |(seq, prompt)| (s, *seq, prompt)))
+    /// Prompts without an outcome, of open and of ended sessions: the log is incomplete, not
+    /// inconsistent.
+    pub fn unanswered(&self) -> impl Iterator<Item = (&SessionState, u64, &OpenPrompt)> {
+        self.sessions().flat_map(|s| {
+            s.unanswered
+                .iter()
+                .map(move |(seq, prompt)| (s, *seq, prompt))
+        })
     }
 
-    /// What must follow `session_start` of a session on `branch` with this auth key hash: its branch line,
-    /// where it has one, and `auth_ok`. A writer writes exactly these.
+    /// What must follow `session_start` of a session on `branch` with this auth key hash: its
+    /// branch line, where it has one, and `auth_ok`. A writer writes exactly these.
     pub fn opening_lines(&self, branch: &str, auth: Hash32) -> Vec<Event> {
         let mut lines = Vec::new();
         match &self.last_branch {
-            _ if !self.has_branch(branch) => lines.push(Event::BranchCreate { branch: branch.to_owned() }),
+            _ if !self.has_branch(branch) => lines.push(Event::BranchCreate {
+                branch: branch.to_owned(),
+            }),
             Some(from) if from != branch => {
-                lines.push(Event::BranchSwitch { from: from.clone(), to: branch.to_owned() });
+                lines.push(Event::BranchSwitch {
+                    from: from.clone(),
+                    to: branch.to_owned(),
+                });
             }
             _ => {}
         }
-        lines.push(Event::AuthOk { auth: auth.short16() });
+        lines.push(Event::AuthOk {
+            auth: auth.short16(),
+        });
         lines
     }
 
@@ -171,11 +198,11 @@ impl LogState {
         self.accept_spelled(line, line.rest().as_bytes())
     }
 
-    /// Takes the next line, given with what stands after its first `|`: what [`Line::parse`] accepted need not
-    /// be spelled again.
+    /// Takes the next line, given with what stands after its first `|`: what [`Line::parse`]
+    /// accepted need not be spelled again.
     pub fn accept_spelled(&mut self, line: &Line, rest: &[u8]) -> Result<(), Violation> {
         self.count += 1;
-        let mut found = Findings::of_line(self.count);
+        let mut found = LineViolations::of_line(self.count);
         self.check_place(line, rest, &mut found);
         let stray = self.is_stray(line, &mut found);
         self.check_opening(line, stray, &mut found);
@@ -187,10 +214,14 @@ impl LogState {
         found.into_result()
     }
 
-    /// Passes over a line that did not parse: counts it, and takes its HASH as the head if it has one.
+    /// Passes over a line that did not parse: counts it, and takes its HASH as the head if it has
+    /// one.
     pub fn skip(&mut self, raw: &[u8]) {
         self.count += 1;
-        let hash = raw.get(..64).and_then(|digits| std::str::from_utf8(digits).ok()).and_then(|d| d.parse().ok());
+        let hash = raw
+            .get(..64)
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|d| d.parse().ok());
         self.head_known = hash.is_some();
         self.head = hash.unwrap_or(self.head);
         self.opening.clear();
@@ -198,34 +229,38 @@ impl LogState {
     }
 
     /// Genesis, chain, time, record: what concerns every line.
-    fn check_place(&mut self, line: &Line, rest: &[u8], found: &mut Findings) {
+    fn check_place(&mut self, line: &Line, rest: &[u8], found: &mut LineViolations) {
         let first = self.count == 1;
         if first != matches!(line.event, Event::Genesis { .. }) {
             let expected = if first { "genesis" } else { "any other event" };
-            found.note(Rule::Genesis, expected, format!("'{}'", excerpt(line.event.name())));
+            found.note(
+                LogRule::Genesis,
+                expected,
+                format!("'{}'", excerpt(line.event.name())),
+            );
         }
         if self.head_known {
             let expected = line_hash(self.head, rest);
             if expected != line.hash {
-                found.note(Rule::Chain, expected, line.hash);
+                found.note(LogRule::Chain, expected, line.hash);
             }
         }
         match (&line.event, self.last_time) {
-            (Event::ClockSet { to }, _) => found.same(Rule::ClockSet, *to, line.time),
+            (Event::ClockSet { to }, _) => found.same(LogRule::ClockSet, *to, line.time),
             (_, Some(last)) if line.time < last => {
-                found.note(Rule::Time, format!("{last} or later"), line.time);
+                found.note(LogRule::Time, format!("{last} or later"), line.time);
             }
             _ => {}
         }
         if let Some(record) = line.event.record()
             && !self.records.insert(half(record))
         {
-            found.note(Rule::Record, "a record of its own", record);
+            found.note(LogRule::Record, "a record of its own", record);
         }
     }
 
     /// Whether the line is of a session that was never started.
-    fn is_stray(&mut self, line: &Line, found: &mut Findings) -> bool {
+    fn is_stray(&mut self, line: &Line, found: &mut LineViolations) -> bool {
         let Some(id) = line.session else { return false };
         if matches!(line.event, Event::SessionStart { .. }) {
             self.unfounded.remove(&id);
@@ -236,26 +271,29 @@ impl LogState {
         }
         if self.unfounded.insert(id) {
             let actual = format!("'{}' of session {id}", excerpt(line.event.name()));
-            found.note(Rule::NoSession, "a 'session_start' before", actual);
+            found.note(LogRule::NoSession, "a 'session_start' before", actual);
         }
         true
     }
 
     /// The lines that follow a `session_start` at once, and stand nowhere else.
-    fn check_opening(&mut self, line: &Line, stray: bool, found: &mut Findings) {
+    fn check_opening(&mut self, line: &Line, stray: bool, found: &mut LineViolations) {
         let of_opening = line.session == Some(self.opening_of);
         let Some(expected) = self.opening.pop_front() else {
             if is_opening(&line.event) && !stray {
-                found.note(Rule::Opening, "no such line here", describe(&line.event));
+                found.note(LogRule::Opening, "no such line here", describe(&line.event));
             }
             return;
         };
         if of_opening && line.event == expected {
             return;
         }
-        found.note(Rule::Opening, describe(&expected), describe(&line.event));
+        found.note(LogRule::Opening, describe(&expected), describe(&line.event));
         // A wrong branch line stands for the right one; anything else ends the opening.
-        let branch_line = matches!(line.event, Event::BranchCreate { .. } | Event::BranchSwitch { .. });
+        let branch_line = matches!(
+            line.event,
+            Event::BranchCreate { .. } | Event::BranchSwitch { .. }
+        );
         if !(of_opening && branch_line) {
             self.opening.clear();
         } else if self.opening.is_empty() {
@@ -263,45 +301,69 @@ impl LogState {
         }
     }
 
-    fn check_height(&mut self, line: &Line, stray: bool, found: &mut Findings) {
+    fn check_height(&mut self, line: &Line, stray: bool, found: &mut LineViolations) {
         let own = own_height(&line.event);
-        let of_session = line.session.and_then(|id| self.sessions.get(&id)).map(|session| session.height);
+        let of_session = line
+            .session
+            .and_then(|id| self.sessions.get(&id))
+            .map(|session| session.height);
         let expected = own.or(of_session).or((!stray).then_some(self.highest));
-        found.same(Rule::Height, expected.unwrap_or(line.height), line.height);
+        found.same(
+            LogRule::Height,
+            expected.unwrap_or(line.height),
+            line.height,
+        );
         self.highest = self.highest.max(own.unwrap_or(0));
     }
 
-    fn apply(&mut self, line: &Line, found: &mut Findings) {
+    fn apply(&mut self, line: &Line, found: &mut LineViolations) {
         if let Event::SessionStart { .. } = line.event {
             return self.start(line, found);
         }
         if let (Event::KeyRotate { .. }, Some(session)) = (&line.event, self.open.first()) {
-            found.note(Rule::RotationWhileOpen, "no open session", format!("session {session} open"));
+            found.note(
+                LogRule::RotationWhileOpen,
+                "no open session",
+                format!("session {session} open"),
+            );
         }
-        let Some(session) = line.session.and_then(|id| self.sessions.get_mut(&id)) else { return };
+        let Some(session) = line.session.and_then(|id| self.sessions.get_mut(&id)) else {
+            return;
+        };
         session.take(line, self.before, found);
         if !session.is_open() {
             self.open.remove(&session.id);
         }
     }
 
-    fn start(&mut self, line: &Line, found: &mut Findings) {
-        let (Some(id), Some(start)) = (line.session, Start::of(line, self.count, self.head)) else { return };
+    fn start(&mut self, line: &Line, found: &mut LineViolations) {
+        let (Some(id), Some(start)) = (line.session, SessionStart::of(line, self.count, self.head))
+        else {
+            return;
+        };
         if let Some(earlier) = self.sessions.get(&id) {
             let actual = format!("another beside line {}", earlier.start.line);
-            return found.note(Rule::SessionTwice, "one 'session_start'", actual);
+            return found.note(LogRule::SessionTwice, "one 'session_start'", actual);
         }
-        found.same(Rule::SessionBranch, branch_of(start.btc), start.branch.clone());
+        found.same(
+            LogRule::SessionBranch,
+            branch_of(start.btc),
+            start.branch.clone(),
+        );
         check_local(start.btc, start.block, found);
         if self.head_known {
-            found.same(Rule::SessionId, session_id(start.auth, &start.block.to_string(), self.head), id);
+            found.same(
+                LogRule::SessionId,
+                session_id(start.auth, &start.block.to_string(), self.head),
+                id,
+            );
         }
         self.opening = self.opening_lines(&start.branch, start.auth).into();
         self.opening_of = id;
         self.branches.insert(start.branch.clone());
         self.last_branch = Some(start.branch.clone());
         self.open.insert(id);
-        self.sessions.insert(id, Session::new(id, start));
+        self.sessions.insert(id, SessionState::new(id, start));
     }
 
     fn step(&mut self, line: &Line) {
@@ -322,13 +384,18 @@ fn half(hash: Hash32) -> [u8; 16] {
 /// The height that a line names itself.
 fn own_height(event: &Event) -> Option<u32> {
     match event {
-        Event::SessionStart { btc, .. } | Event::BtcAnchor { btc, .. } | Event::SessionEnd { btc, .. } => Some(*btc),
+        Event::SessionStart { btc, .. }
+        | Event::BtcAnchor { btc, .. }
+        | Event::SessionEnd { btc, .. } => Some(*btc),
         _ => None,
     }
 }
 
 fn is_opening(event: &Event) -> bool {
-    matches!(event, Event::BranchCreate { .. } | Event::BranchSwitch { .. } | Event::AuthOk { .. })
+    matches!(
+        event,
+        Event::BranchCreate { .. } | Event::BranchSwitch { .. } | Event::AuthOk { .. }
+    )
 }
 
 fn describe(event: &Event) -> String {

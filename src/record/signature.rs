@@ -100,7 +100,9 @@ impl FromStr for PublicKey {
     type Err = SignatureError;
 
     fn from_str(text: &str) -> Result<Self, SignatureError> {
-        let wrong = || SignatureError::Key { actual: text.chars().take(80).collect() };
+        let wrong = || SignatureError::Key {
+            actual: text.chars().take(80).collect(),
+        };
         let encoded = text.strip_prefix("ssh-ed25519 ").ok_or_else(wrong)?;
         let blob = BASE64.decode(encoded).map_err(|_| wrong())?;
         let (algorithm, rest) = take(&blob).ok_or_else(wrong)?;
@@ -122,7 +124,9 @@ impl Serialize for PublicKey {
 
 impl<'de> Deserialize<'de> for PublicKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -183,11 +187,16 @@ pub fn armor(key: &PublicKey, signature: &Signature) -> String {
 /// Reads an armored signature: only the exact text that [`armor`] prints is accepted.
 pub fn parse_armor(text: &str) -> Result<(PublicKey, Signature), SignatureError> {
     let wrong = |reason| SignatureError::Armor { reason };
-    let body = text.strip_prefix(BEGIN).and_then(|t| t.strip_suffix(END)).ok_or(wrong("no armor lines"))?;
+    let body = text
+        .strip_prefix(BEGIN)
+        .and_then(|t| t.strip_suffix(END))
+        .ok_or(wrong("no armor lines"))?;
     let encoded: String = body.chars().filter(|c| *c != '\n').collect();
     let blob = BASE64.decode(encoded).map_err(|_| wrong("not base64"))?;
-    let rest =
-        blob.strip_prefix(MAGIC).and_then(|b| b.strip_prefix(&1u32.to_be_bytes())).ok_or(wrong("no SSHSIG 1"))?;
+    let rest = blob
+        .strip_prefix(MAGIC)
+        .and_then(|b| b.strip_prefix(&1u32.to_be_bytes()))
+        .ok_or(wrong("no SSHSIG 1"))?;
     let (key_blob, rest) = take(rest).ok_or(wrong("cut short"))?;
     let (algorithm, key_rest) = take(key_blob).ok_or(wrong("cut short"))?;
     let (key, _) = take(key_rest).ok_or(wrong("cut short"))?;
@@ -241,8 +250,13 @@ mod tests {
         let text = armor(&key, &signature);
 
         let theirs = ssh_key::PrivateKey::from(ssh_key::private::Ed25519Keypair::from_seed(&seed));
-        let sig = theirs.sign(GIT_NAMESPACE, ssh_key::HashAlg::Sha512, b"message").unwrap();
-        assert_eq!(sig.to_pem(ssh_key::LineEnding::LF).unwrap().trim_end(), text);
+        let sig = theirs
+            .sign(GIT_NAMESPACE, ssh_key::HashAlg::Sha512, b"message")
+            .unwrap();
+        assert_eq!(
+            sig.to_pem(ssh_key::LineEnding::LF).unwrap().trim_end(),
+            text
+        );
         assert_eq!(theirs.public_key().to_openssh().unwrap(), key.to_string());
 
         assert_eq!(parse_armor(&text), Ok((key, signature)));
@@ -263,7 +277,10 @@ mod tests {
             let changed = String::from_utf8(changed).unwrap();
             if let Ok((k, s)) = parse_armor(&changed) {
                 assert!((k, s) != (key, signature), "byte {at}");
-                assert!(!(k == key && k.verifies(&signed_data(b"m"), &s)), "byte {at}");
+                assert!(
+                    !(k == key && k.verifies(&signed_data(b"m"), &s)),
+                    "byte {at}"
+                );
             }
         }
         for wrong in [

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// An integer in JSON and in commits, `2025-12-31T04:25:37Z` in the log. Range: 0 to the end of
 /// year 9999, so that both spellings have a fixed form.
-#[derive(Default, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Default, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct Seconds(u64);
 
@@ -34,7 +36,8 @@ pub enum TimeError {
     },
 }
 
-/// `%Y-%m-%dT%H:%M:%SZ`, taken apart once: a check of a whole ledger reads and prints millions of times.
+/// `%Y-%m-%dT%H:%M:%SZ`, taken apart once: a check of a whole ledger reads and prints millions of
+/// times.
 const LOG_FORM: [Item<'static>; 12] = [
     Item::Numeric(Numeric::Year, Pad::Zero),
     Item::Literal("-"),
@@ -59,7 +62,10 @@ impl Seconds {
     /// Checks the range.
     pub fn new(seconds: u64) -> Result<Self, TimeError> {
         if seconds > Self::MAX.0 {
-            return Err(TimeError::Range { actual: seconds, max: Self::MAX.0 });
+            return Err(TimeError::Range {
+                actual: seconds,
+                max: Self::MAX.0,
+            });
         }
         Ok(Seconds(seconds))
     }
@@ -109,13 +115,21 @@ impl FromStr for Seconds {
     type Err = TimeError;
 
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        let form = || TimeError::Form { actual: text.to_owned() };
+        let form = || TimeError::Form {
+            actual: text.to_owned(),
+        };
         let mut parsed = Parsed::new();
         parse(&mut parsed, text, LOG_FORM.iter()).map_err(|_| form())?;
-        let naive = parsed.to_naive_datetime_with_offset(0).map_err(|_| form())?;
+        let naive = parsed
+            .to_naive_datetime_with_offset(0)
+            .map_err(|_| form())?;
         let seconds = u64::try_from(naive.and_utc().timestamp()).map_err(|_| form())?;
         let time = Seconds::new(seconds)?;
-        if time.to_string() == text { Ok(time) } else { Err(form()) }
+        if time.to_string() == text {
+            Ok(time)
+        } else {
+            Err(form())
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Tree heads: the Merkle tree over the log's lines and the signed note that states it (format, section 9).
+//! Tree heads: the Merkle tree over the log's lines and the signed note that states it (format,
+//! section 9).
 //!
 //! ```text
 //! gently/10ba682c8ad13513                                       origin
@@ -8,9 +9,9 @@
 //! — gently/10ba682c8ad13513 WMTNtb3fZZSs83M…                     key name, base64 of key id (4) ‖ signature (64)
 //! ```
 //!
-//! The tree is that of RFC 6962: leaf `H(0x00 ‖ line)`, node `H(0x01 ‖ left ‖ right)`, the left subtree
-//! of a node the largest power of two that leaves something for the right. The text is a c2sp
-//! tlog-checkpoint inside a c2sp signed-note.
+//! The tree is that of RFC 6962: leaf `H(0x00 ‖ line)`, node `H(0x01 ‖ left ‖ right)`, the left
+//! subtree of a node the largest power of two that leaves something for the right. The text is a
+//! c2sp tlog-checkpoint inside a c2sp signed-note.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -102,7 +103,9 @@ impl Frontier {
     /// The tree's root; that of the empty tree is the hash of no bytes.
     pub fn root(&self) -> Hash32 {
         let mut peaks = self.peaks.iter().rev().copied();
-        let Some(last) = peaks.next() else { return Hash32::digest(b"") };
+        let Some(last) = peaks.next() else {
+            return Hash32::digest(b"");
+        };
         peaks.fold(last, |right, left| node(left, right))
     }
 
@@ -118,11 +121,18 @@ impl Frontier {
 
     /// Reads [`Frontier::to_bytes`]; any other length is refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, TreeError> {
-        let wrong = |size: u64, expected| TreeError::FrontierLength { size, expected, actual: bytes.len() };
+        let wrong = |size: u64, expected| TreeError::FrontierLength {
+            size,
+            expected,
+            actual: bytes.len(),
+        };
         let (size, rest) = bytes.split_first_chunk::<8>().ok_or_else(|| wrong(0, 8))?;
         let size = u64::from_be_bytes(*size);
         let (chunks, left_over) = rest.as_chunks::<32>();
-        let peaks: Vec<Hash32> = chunks.iter().map(|bytes| Hash32::from_bytes(*bytes)).collect();
+        let peaks: Vec<Hash32> = chunks
+            .iter()
+            .map(|bytes| Hash32::from_bytes(*bytes))
+            .collect();
         if !left_over.is_empty() || u32::try_from(peaks.len()) != Ok(size.count_ones()) {
             return Err(wrong(size, 8 + size.count_ones() as usize * 32));
         }
@@ -144,7 +154,8 @@ pub fn key_id(name: &str, key: &PublicKey) -> [u8; 4] {
 
 /// The whole note: body, empty line, one signature line of `key`.
 ///
-/// `sign` is given the body's bytes and returns the plain Ed25519 signature over them; its error is the only one.
+/// `sign` is given the body's bytes and returns the plain Ed25519 signature over them; its error is
+/// the only one.
 pub fn note<E>(
     origin: &str,
     size: u64,
@@ -154,7 +165,14 @@ pub fn note<E>(
 ) -> Result<String, E> {
     let body = note_body(origin, size, root);
     let signature = sign(body.as_bytes())?;
-    Ok(SignedNote { origin: origin.to_owned(), size, root, key_id: key_id(origin, key), signature }.render())
+    Ok(SignedNote {
+        origin: origin.to_owned(),
+        size,
+        root,
+        key_id: key_id(origin, key),
+        signature,
+    }
+    .render())
 }
 
 /// A tree head as it stands in a `checkpoint` file: one signature, by the ledger.
@@ -194,20 +212,45 @@ pub fn parse_note(text: &str) -> Result<SignedNote, TreeError> {
     let wrong = |what, expected, actual: &str| TreeError::Note {
         what,
         expected,
-        actual: actual.chars().take(80).collect::<String>().escape_debug().to_string(),
+        actual: actual
+            .chars()
+            .take(80)
+            .collect::<String>()
+            .escape_debug()
+            .to_string(),
     };
     let lines: Vec<&str> = text.split('\n').collect();
     let &[origin, size, root, "", signature, ""] = lines.as_slice() else {
-        return Err(wrong("lines", "three lines, an empty one, one signature line", text));
+        return Err(wrong(
+            "lines",
+            "three lines, an empty one, one signature line",
+            text,
+        ));
     };
     if !origin_is_valid(origin) {
         return Err(wrong("origin", "a name without white space or '+'", origin));
     }
-    let entries = size.parse::<u64>().map_err(|_| wrong("size", "a decimal number", size))?;
-    let root_bytes = BASE64.decode(root).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
-    let root = root_bytes.map(Hash32::from_bytes).ok_or_else(|| wrong("root", "base64 of 32 bytes", root))?;
-    let form = || wrong("signature line", "'— ORIGIN BASE64' with 4 bytes of key id and 64 of signature", signature);
-    let (name, encoded) = signature.strip_prefix(DASH).and_then(|rest| rest.split_once(' ')).ok_or_else(form)?;
+    let entries = size
+        .parse::<u64>()
+        .map_err(|_| wrong("size", "a decimal number", size))?;
+    let root_bytes = BASE64
+        .decode(root)
+        .ok()
+        .and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+    let root = root_bytes
+        .map(Hash32::from_bytes)
+        .ok_or_else(|| wrong("root", "base64 of 32 bytes", root))?;
+    let form = || {
+        wrong(
+            "signature line",
+            "'— ORIGIN BASE64' with 4 bytes of key id and 64 of signature",
+            signature,
+        )
+    };
+    let (name, encoded) = signature
+        .strip_prefix(DASH)
+        .and_then(|rest| rest.split_once(' '))
+        .ok_or_else(form)?;
     if name != origin {
         return Err(wrong("key name", "the origin", name));
     }
@@ -283,7 +326,11 @@ mod tests {
         longer.extend_from_slice(&[0; 32]);
         assert_eq!(
             Frontier::from_bytes(&longer),
-            Err(TreeError::FrontierLength { size: 5, expected: 72, actual: 104 })
+            Err(TreeError::FrontierLength {
+                size: 5,
+                expected: 72,
+                actual: 104
+            })
         );
     }
 
@@ -294,8 +341,10 @@ mod tests {
     #[test]
     fn makes_the_sample_tree_head_byte_for_byte() {
         let log = include_bytes!("../../tests/vectors/ledgers/honest/audit.log");
-        let expected: serde_json::Value =
-            serde_json::from_str(include_str!("../../tests/vectors/ledgers/honest/expected.json")).unwrap();
+        let expected: serde_json::Value = serde_json::from_str(include_str!(
+            "../../tests/vectors/ledgers/honest/expected.json"
+        ))
+        .unwrap();
         let mut heads = expected["tree_heads"].as_array().unwrap().iter();
         let mut next = heads.next();
         let mut tree = Frontier::new();
@@ -307,9 +356,14 @@ mod tests {
                     let signing = SigningKey::from_bytes(&[0x22; 32]);
                     let key = PublicKey::from_bytes(signing.verifying_key().to_bytes());
                     let sign = |body: &[u8]| {
-                        Ok::<_, std::convert::Infallible>(Signature::from_bytes(signing.sign(body).to_bytes()))
+                        Ok::<_, std::convert::Infallible>(Signature::from_bytes(
+                            signing.sign(body).to_bytes(),
+                        ))
                     };
-                    assert_eq!(note("gently/10ba682c8ad13513", 58, tree.root(), &key, &sign).unwrap(), SAMPLE);
+                    assert_eq!(
+                        note("gently/10ba682c8ad13513", 58, tree.root(), &key, &sign).unwrap(),
+                        SAMPLE
+                    );
                     assert!(parse_note(SAMPLE).unwrap().verify(&key));
                 }
                 next = heads.next();
@@ -321,15 +375,28 @@ mod tests {
 
     #[test]
     fn one_changed_byte_is_refused_or_does_not_verify() {
-        let key = PublicKey::from_bytes(SigningKey::from_bytes(&[0x22; 32]).verifying_key().to_bytes());
-        let other = PublicKey::from_bytes(SigningKey::from_bytes(&[0x11; 32]).verifying_key().to_bytes());
+        let key = PublicKey::from_bytes(
+            SigningKey::from_bytes(&[0x22; 32])
+                .verifying_key()
+                .to_bytes(),
+        );
+        let other = PublicKey::from_bytes(
+            SigningKey::from_bytes(&[0x11; 32])
+                .verifying_key()
+                .to_bytes(),
+        );
         assert!(!parse_note(SAMPLE).unwrap().verify(&other));
         for at in 0..SAMPLE.len() {
             for flip in [0x01, 0x02, 0x20] {
                 let mut bytes = SAMPLE.as_bytes().to_vec();
                 bytes[at] ^= flip;
-                let Ok(text) = String::from_utf8(bytes) else { continue };
-                assert!(!parse_note(&text).is_ok_and(|note| note.verify(&key)), "byte {at} ^ {flip}");
+                let Ok(text) = String::from_utf8(bytes) else {
+                    continue;
+                };
+                assert!(
+                    !parse_note(&text).is_ok_and(|note| note.verify(&key)),
+                    "byte {at} ^ {flip}"
+                );
             }
         }
         let spelled = |from: &str, to: &str| SAMPLE.replacen(from, to, 1);

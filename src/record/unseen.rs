@@ -9,14 +9,16 @@
 //! | tags | U+E0000–E0FFF | carry a text that nobody sees |
 //! | variation | U+FE00–FE0F, U+180B–180F | the same, a bit at a time |
 //!
-//! Emoji and some scripts cannot be written without joiners and selectors: where those do what they are for, they stay.
+//! Emoji and some scripts cannot be written without joiners and selectors: where those do what they
+//! are for, they stay.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use unicode_normalization::char::is_combining_mark;
 
-/// So many marks over one letter are more than any script has; further ones are drawn over other lines.
+/// So many marks over one letter are more than any script has; further ones are drawn over other
+/// lines.
 const MOST_MARKS: usize = 8;
 
 /// Whether a character takes no room: format controls, joiners, fillers, variation selectors, tags.
@@ -33,15 +35,18 @@ pub fn is_moving(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a text is fit for a name: what is typed again has to be what is seen. The empty Braille pattern is a blank that
-/// pictures in text are drawn with, and no part of a name.
+/// Whether a text is fit for a name: what is typed again has to be what is seen. The empty Braille
+/// pattern is a blank that pictures in text are drawn with, and no part of a name.
 pub fn is_plain_name(text: &str) -> bool {
-    !text.chars().any(|c| is_invisible(c) || is_moving(c) || c == '\u{2800}')
+    !text
+        .chars()
+        .any(|c| is_invisible(c) || is_moving(c) || c == '\u{2800}')
 }
 
 /// The text with everything spelled out that moves, hides or reorders; newline and tab stay.
 ///
-/// The spelling is JSON's (`\u001b`), so a JSON document that is shown so is the same document still.
+/// The spelling is JSON's (`\u001b`), so a JSON document that is shown so is the same document
+/// still.
 pub fn spelled(text: &str) -> Cow<'_, str> {
     let plain = |b: u8| matches!(b, b'\n' | b'\t' | 0x20..=0x7e);
     if text.bytes().all(plain) {
@@ -51,7 +56,11 @@ pub fn spelled(text: &str) -> Cow<'_, str> {
     let (mut before, mut marks) = (None, 0_usize);
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        marks = if is_combining_mark(c) && !is_selector(c) { marks + 1 } else { 0 };
+        marks = if is_combining_mark(c) && !is_selector(c) {
+            marks + 1
+        } else {
+            0
+        };
         let shown = match c {
             '\n' | '\t' => true,
             _ if is_moving(c) || marks > MOST_MARKS => false,
@@ -91,13 +100,17 @@ fn is_of_use(before: Option<char>, c: char, after: Option<char>) -> bool {
     match (before, c, after) {
         // An emoji's own style, and the keycaps 1️⃣ and #️⃣.
         (Some(base), '\u{fe0e}' | '\u{fe0f}', after) => {
-            is_pictographic(base) || (matches!(base, '0'..='9' | '#' | '*') && after == Some('\u{20e3}'))
+            is_pictographic(base)
+                || (matches!(base, '0'..='9' | '#' | '*') && after == Some('\u{20e3}'))
         }
         (Some(left), '\u{200d}', Some(right)) => {
-            (is_emoji_part(left) && is_pictographic(right)) || (is_joining_script(left) && is_joining_script(right))
+            (is_emoji_part(left) && is_pictographic(right))
+                || (is_joining_script(left) && is_joining_script(right))
         }
         // Persian and the scripts of India tell words apart by it.
-        (Some(left), '\u{200c}', Some(right)) => is_joining_script(left) && is_joining_script(right),
+        (Some(left), '\u{200c}', Some(right)) => {
+            is_joining_script(left) && is_joining_script(right)
+        }
         _ => false,
     }
 }
@@ -130,12 +143,24 @@ mod tests {
             ("\u{1b}]0;owned\u{7}", "\\u001b]0;owned\\u0007"),
             ("a\rb\u{8}\u{7f}\u{0}", "a\\rb\\u0008\\u007f\\u0000"),
             ("\u{9b}2J\u{85}\u{9d}", "\\u009b2J\\u0085\\u009d"),
-            ("x\u{202e}y\u{2066}z\u{200f}\u{61c}", "x\\u202ey\\u2066z\\u200f\\u061c"),
+            (
+                "x\u{202e}y\u{2066}z\u{200f}\u{61c}",
+                "x\\u202ey\\u2066z\\u200f\\u061c",
+            ),
             ("\u{2028}\u{2029}", "\\u2028\\u2029"),
-            ("a\u{200b}b\u{200c}c\u{200d}d\u{2060}\u{feff}\u{ad}", "a\\u200bb\\u200cc\\u200dd\\u2060\\ufeff\\u00ad"),
+            (
+                "a\u{200b}b\u{200c}c\u{200d}d\u{2060}\u{feff}\u{ad}",
+                "a\\u200bb\\u200cc\\u200dd\\u2060\\ufeff\\u00ad",
+            ),
             ("\u{e0041}", "\\udb40\\udc41"),
-            ("a\u{fe0f}\u{fe01}\u{e0100}", "a\\ufe0f\\ufe01\\udb40\\udd00"),
-            ("\u{3164}\u{ffa0}\u{115f}\u{34f}\u{180e}\u{fff9}", "\\u3164\\uffa0\\u115f\\u034f\\u180e\\ufff9"),
+            (
+                "a\u{fe0f}\u{fe01}\u{e0100}",
+                "a\\ufe0f\\ufe01\\udb40\\udd00",
+            ),
+            (
+                "\u{3164}\u{ffa0}\u{115f}\u{34f}\u{180e}\u{fff9}",
+                "\\u3164\\uffa0\\u115f\\u034f\\u180e\\ufff9",
+            ),
         ] {
             assert_eq!(spelled(text), shown, "{text:?}");
         }
@@ -144,24 +169,46 @@ mod tests {
 
     #[test]
     fn what_emoji_and_scripts_need_stays() {
-        for text in ["❤️ 1️⃣ 👩‍💻 👍🏽", "می‌خواهم", "क्‍ष", "naïve Việt Nam e\u{301}\u{323}", "שָׁלוֹם"]
-        {
+        for text in [
+            "❤️ 1️⃣ 👩‍💻 👍🏽",
+            "می‌خواهم",
+            "क्‍ष",
+            "naïve Việt Nam e\u{301}\u{323}",
+            "שָׁלוֹם",
+        ] {
             assert_eq!(spelled(text), text);
         }
-        for text in ["1\u{fe0f}2", "a\u{200d}b", "👍\u{200d}b", "\u{fe0f}", "❤\u{fe0f}\u{fe0f}", "🏴\u{e0067}"] {
+        for text in [
+            "1\u{fe0f}2",
+            "a\u{200d}b",
+            "👍\u{200d}b",
+            "\u{fe0f}",
+            "❤\u{fe0f}\u{fe0f}",
+            "🏴\u{e0067}",
+        ] {
             assert_ne!(spelled(text), text);
         }
         let tower = format!("a{}", "\u{301}".repeat(20));
-        assert!(spelled(&tower).contains("\\u0301"), "marks that reach other lines");
+        assert!(
+            spelled(&tower).contains("\\u0301"),
+            "marks that reach other lines"
+        );
     }
 
     #[test]
     fn a_json_document_is_the_same_document_still() {
-        let value = serde_json::json!({"text": "a\u{9b}2J\u{202e}\u{2028}\u{e0041}\u{1b}\r\n\u{200b}"});
+        let value =
+            serde_json::json!({"text": "a\u{9b}2J\u{202e}\u{2028}\u{e0041}\u{1b}\r\n\u{200b}"});
         let text = value.to_string();
         let shown = spelled(&text).into_owned();
-        assert!(!shown.chars().any(|c| is_invisible(c) || is_moving(c)), "{shown}");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        assert!(
+            !shown.chars().any(|c| is_invisible(c) || is_moving(c)),
+            "{shown}"
+        );
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&shown).unwrap(),
+            value
+        );
     }
 
     #[test]
@@ -169,7 +216,15 @@ mod tests {
         for name in ["llama3.1:8b", "日本", "été", "a b"] {
             assert!(is_plain_name(name));
         }
-        for name in ["a\u{200b}", "a\u{202e}b", "a\nb", "a\u{ad}", "a\u{2028}b", "\u{e0041}", "a\tb"] {
+        for name in [
+            "a\u{200b}",
+            "a\u{202e}b",
+            "a\nb",
+            "a\u{ad}",
+            "a\u{2028}b",
+            "\u{e0041}",
+            "a\tb",
+        ] {
             assert!(!is_plain_name(name), "{name:?}");
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 /// A rule of format, sections 3 and 4, that one line alone can't show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum LogRule {
     /// `genesis` is the first line, and no other.
     Genesis,
     /// HASH covers the line before and this line.
@@ -18,7 +18,8 @@ pub enum Rule {
     Record,
     /// BTC_HEIGHT is the line's own `btc`, else that of its session, else the highest before.
     Height,
-    /// Right after `session_start` stand its branch line, where it has one, and its `auth_ok`; nowhere else.
+    /// Right after `session_start` stand its branch line, where it has one, and its `auth_ok`;
+    /// nowhere else.
     Opening,
     /// A line of a session stands after its `session_start`.
     NoSession,
@@ -58,35 +59,37 @@ pub enum Rule {
     RotationWhileOpen,
 }
 
-impl Rule {
+impl LogRule {
     /// The rule as a sentence.
     pub const fn words(self) -> &'static str {
         match self {
-            Rule::Genesis => "the log begins with 'genesis', and it stands nowhere else",
-            Rule::Chain => "HASH does not cover the line before and this line",
-            Rule::Time => "TIMESTAMP goes backwards",
-            Rule::ClockSet => "TIMESTAMP of 'clock_set' is not its own 'to'",
-            Rule::Record => "'record' stands on an earlier line already",
-            Rule::Height => "BTC_HEIGHT is not the one in force",
-            Rule::Opening => "'session_start' is followed at once by its branch line, if it has one, and 'auth_ok'",
-            Rule::NoSession => "the session has no 'session_start' before this line",
-            Rule::SessionTwice => "the session was started before",
-            Rule::SessionEnded => "the session goes on after its 'session_end'",
-            Rule::SessionId => "SESSION_ID is not the hash of auth key hash, block and log head",
-            Rule::SessionBranch => "the branch is not that of the height",
-            Rule::LocalBlock => "height 0 and the zero block hash stand together only",
-            Rule::PromptSeq => "prompts are not numbered from 1 without a gap",
-            Rule::OutcomeWithoutPrompt => "an outcome without its prompt",
-            Rule::SecondOutcome => "a second outcome of one prompt",
-            Rule::NotDirect => "a denial or failed compile does not follow its prompt directly",
-            Rule::ChainEntry => "the chain entry is not that of its inputs",
-            Rule::DriftUnanswered => "drift of a prompt that has no answer",
-            Rule::AnchorNotHigher => "the anchor is not higher than the session's last block",
-            Rule::AnchorHeader => "the header is of another block",
-            Rule::AnchorTime => "the line names a block from its own future",
-            Rule::Interactions => "the number of interactions is not that of the responses",
-            Rule::CloseHash => "the close hash is not that of its inputs",
-            Rule::RotationWhileOpen => "the signing key changes while a session is open",
+            LogRule::Genesis => "the log begins with 'genesis', and it stands nowhere else",
+            LogRule::Chain => "HASH does not cover the line before and this line",
+            LogRule::Time => "TIMESTAMP goes backwards",
+            LogRule::ClockSet => "TIMESTAMP of 'clock_set' is not its own 'to'",
+            LogRule::Record => "'record' stands on an earlier line already",
+            LogRule::Height => "BTC_HEIGHT is not the one in force",
+            LogRule::Opening => {
+                "'session_start' is followed at once by its branch line, if it has one, and 'auth_ok'"
+            }
+            LogRule::NoSession => "the session has no 'session_start' before this line",
+            LogRule::SessionTwice => "the session was started before",
+            LogRule::SessionEnded => "the session goes on after its 'session_end'",
+            LogRule::SessionId => "SESSION_ID is not the hash of auth key hash, block and log head",
+            LogRule::SessionBranch => "the branch is not that of the height",
+            LogRule::LocalBlock => "height 0 and the zero block hash stand together only",
+            LogRule::PromptSeq => "prompts are not numbered from 1 without a gap",
+            LogRule::OutcomeWithoutPrompt => "an outcome without its prompt",
+            LogRule::SecondOutcome => "a second outcome of one prompt",
+            LogRule::NotDirect => "a denial or failed compile does not follow its prompt directly",
+            LogRule::ChainEntry => "the chain entry is not that of its inputs",
+            LogRule::DriftUnanswered => "drift of a prompt that has no answer",
+            LogRule::AnchorNotHigher => "the anchor is not higher than the session's last block",
+            LogRule::AnchorHeader => "the header is of another block",
+            LogRule::AnchorTime => "the line names a block from its own future",
+            LogRule::Interactions => "the number of interactions is not that of the responses",
+            LogRule::CloseHash => "the close hash is not that of its inputs",
+            LogRule::RotationWhileOpen => "the signing key changes while a session is open",
         }
     }
 }
@@ -98,7 +101,7 @@ pub struct Violation {
     /// The line's number, from 1.
     pub line: u64,
     /// Which rule.
-    pub rule: Rule,
+    pub rule: LogRule,
     /// What the rule asks for.
     pub expected: String,
     /// What the line says.
@@ -107,22 +110,31 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Violation { line, rule, expected, actual } = self;
-        write!(f, "line {line}: {}: expected {expected}, found {actual}", rule.words())
+        let Violation {
+            line,
+            rule,
+            expected,
+            actual,
+        } = self;
+        write!(
+            f,
+            "line {line}: {}: expected {expected}, found {actual}",
+            rule.words()
+        )
     }
 }
 
 impl std::error::Error for Violation {}
 
 /// Collects what is wrong with one line, and keeps the first: it stands nearest to the cause.
-pub(crate) struct Findings {
+pub(crate) struct LineViolations {
     line: u64,
     first: Option<Violation>,
 }
 
-impl Findings {
+impl LineViolations {
     pub(crate) fn of_line(line: u64) -> Self {
-        Findings { line, first: None }
+        LineViolations { line, first: None }
     }
 
     /// The line's number.
@@ -130,14 +142,29 @@ impl Findings {
         self.line
     }
 
-    pub(crate) fn note(&mut self, rule: Rule, expected: impl fmt::Display, actual: impl fmt::Display) {
+    pub(crate) fn note(
+        &mut self,
+        rule: LogRule,
+        expected: impl fmt::Display,
+        actual: impl fmt::Display,
+    ) {
         if self.first.is_none() {
             let (expected, actual) = (expected.to_string(), actual.to_string());
-            self.first = Some(Violation { line: self.line, rule, expected, actual });
+            self.first = Some(Violation {
+                line: self.line,
+                rule,
+                expected,
+                actual,
+            });
         }
     }
 
-    pub(crate) fn same<T: PartialEq + fmt::Display>(&mut self, rule: Rule, expected: T, actual: T) {
+    pub(crate) fn same<T: PartialEq + fmt::Display>(
+        &mut self,
+        rule: LogRule,
+        expected: T,
+        actual: T,
+    ) {
         if expected != actual {
             self.note(rule, expected, actual);
         }

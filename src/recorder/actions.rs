@@ -1,4 +1,5 @@
-//! Actuation intents on record: what somebody wanted to have done (AEGIS 7.1). Nothing executes them.
+//! Actuation intents on record: what somebody wanted to have done (AEGIS 7.1). Nothing executes
+//! them.
 
 use crate::govern::actuation::{ActClass, Acts};
 use crate::govern::sanitize::redact;
@@ -6,7 +7,7 @@ use crate::record::commitment::Salt;
 use crate::record::time::Seconds;
 
 use super::RecorderError;
-use super::artifacts::{ArtifactId, Field, NewArtifact, put};
+use super::artifacts::{ArtifactField, ArtifactId, NewArtifact, put};
 use super::draft::Draft;
 use super::turn::TurnIds;
 
@@ -31,7 +32,8 @@ pub struct Action {
     pub source: &'static str,
 }
 
-/// Records the intents of a text, in the batch that records the text: `source` is `prompt` or `reply`.
+/// Records the intents of a text, in the batch that records the text: `source` is `prompt` or
+/// `reply`.
 ///
 /// `salts` is fresh randomness, and gives up one for each.
 pub(super) fn record(
@@ -54,19 +56,27 @@ pub(super) fn record(
             kind: KIND,
             id: ArtifactId::Next { prefix: KIND },
             content: vec![
-                ("class", Field::Word(act.class.name().to_owned())),
-                ("exchange", Field::Word(ids.exchange.to_string())),
-                ("more_in_text", Field::Number(u64::try_from(found.more).unwrap_or(u64::MAX))),
-                ("seq", Field::Number(ids.seq)),
-                ("source", Field::Word(source.to_owned())),
-                ("state", Field::Word(AWAITING.to_owned())),
-                ("what", Field::Text(what)),
+                ("class", ArtifactField::Word(act.class.name().to_owned())),
+                ("exchange", ArtifactField::Word(ids.exchange.to_string())),
+                (
+                    "more_in_text",
+                    ArtifactField::Number(u64::try_from(found.more).unwrap_or(u64::MAX)),
+                ),
+                ("seq", ArtifactField::Number(ids.seq)),
+                ("source", ArtifactField::Word(source.to_owned())),
+                ("state", ArtifactField::Word(AWAITING.to_owned())),
+                ("what", ArtifactField::Text(what)),
             ],
             session: Some(ids.session),
             salt,
             now,
         };
-        recorded.push(Action { id: put(draft, new)?.document.id, class: act.class, what: text, source });
+        recorded.push(Action {
+            id: put(draft, new)?.document.id,
+            class: act.class,
+            what: text,
+            source,
+        });
     }
     Ok(recorded)
 }

@@ -1,8 +1,9 @@
 //! Taking over what a ledger holds beyond the database: lines, commits, sessions; never texts.
 //!
-//! What comes in was verified before (that is the caller's part); here it is held against the database:
-//! it must begin with every line and commit that the database has. Then one transaction brings the
-//! database forward, and the recorder's own way of applying writes to git and log what they lack.
+//! What comes in was verified before (that is the caller's part); here it is held against the
+//! database: it must begin with every line and commit that the database has. Then one transaction
+//! brings the database forward, and the recorder's own way of applying writes to git and log what
+//! they lack.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +21,10 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, Head, Read, Store, StoreError, Write};
+use crate::store::{CommitRow, LedgerHead, ReadStore, Store, StoreError, Write};
 
 use super::draft::Draft;
-use super::keeping::Told;
+use super::keeping::WriterContext;
 use super::lock::{WAIT, WriterLock};
 use super::{Paths, RecorderError};
 
@@ -31,7 +32,7 @@ mod gather;
 mod replay;
 mod rows;
 
-use replay::Replay;
+use replay::Adoption;
 
 /// Why a ledger can't be taken over; nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +100,9 @@ pub enum AdoptFault {
         reason: String,
     },
     /// Its signing key was changed to one that is not at hand.
-    #[error("the newer ledger is signed with {theirs}, keys/signing.key holds {ours}: put the newer key there first")]
+    #[error(
+        "the newer ledger is signed with {theirs}, keys/signing.key holds {ours}: put the newer key there first"
+    )]
     Signer {
         /// In force there.
         theirs: PublicKey,
@@ -147,17 +150,19 @@ pub struct TakenOver {
     pub sessions: u64,
     /// How many exchanges have lost a text.
     pub texts_lost: u64,
-    /// Auth keys that were added after the backup and are lost with it, as their artifacts name them.
+    /// Auth keys that were added after the backup and are lost with it, as their artifacts name
+    /// them.
     pub keys_lost: Vec<String>,
     /// How many sessions are open, and can be closed.
     pub open: u64,
 }
 
-/// Brings the database forward to a verified ledger, and puts on record that it was done and what is lost,
-/// in one transaction. Durable on return; git and log follow when the recorder is opened next.
+/// Brings the database forward to a verified ledger, and puts on record that it was done and what
+/// is lost, in one transaction. Durable on return; git and log follow when the recorder is opened
+/// next.
 ///
-/// `salts` gives a salt for each document, and for each prompt that still has no outcome: it is closed
-/// as abandoned later.
+/// `salts` gives a salt for each document, and for each prompt that still has no outcome: it is
+/// closed as abandoned later.
 pub(super) fn take_over(
     paths: &Paths,
     newer: &Newer,
@@ -167,23 +172,35 @@ pub(super) fn take_over(
 ) -> Result<TakenOver, RecorderError> {
     let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
     let mut store = Sqlite::open(&paths.database())?;
-    let genesis: Genesis = canon::parse(store.genesis()?.as_bytes())
-        .map_err(|e| RecorderError::Unrecordable { what: "head.genesis", reason: e.to_string() })?;
-    let plan = Plan::make(&store, newer)?;
-    let told = Told::new(None)?;
+    let genesis: Genesis =
+        canon::parse(store.genesis()?.as_bytes()).map_err(|e| RecorderError::Unrecordable {
+            what: "head.genesis",
+            reason: e.to_string(),
+        })?;
+    let plan = AdoptionPlan::make(&store, newer)?;
+    let told = WriterContext::new(None)?;
     let mut outcome = None;
     let committed = store.transact(&mut |tx| {
-        let filled = plan.fill(tx, key.public(), salts).and_then(|(taken, head, lost)| {
-            let mut draft = Draft::begin(tx, head, &genesis, key, &told)?;
-            for doc in documents(&taken, lost, draft.head.hash) {
-                draft.artifact(now, None, &doc, salts()?)?;
-            }
-            draft.finish()?;
-            Ok(taken)
-        });
+        let filled = plan
+            .fill(tx, key.public(), salts)
+            .and_then(|(taken, head, lost)| {
+                let mut draft = Draft::begin(tx, head, &genesis, key, &told)?;
+                for doc in documents(&taken, lost, draft.head.hash) {
+                    draft.artifact(now, None, &doc, salts()?)?;
+                }
+                draft.finish()?;
+                Ok(taken)
+            });
         let failed = filled.is_err();
         outcome = Some(filled);
-        if failed { Err(StoreError::Sqlite { what: "take over", reason: String::new() }) } else { Ok(()) }
+        if failed {
+            Err(StoreError::Sqlite {
+                what: "take over",
+                reason: String::new(),
+            })
+        } else {
+            Ok(())
+        }
     });
     match (committed, outcome) {
         (Ok(()), Some(filled)) => filled,
@@ -193,7 +210,8 @@ pub(super) fn take_over(
     }
 }
 
-/// What was taken over, and a tombstone for what is lost: without it a lost text would be a missing one.
+/// What was taken over, and a tombstone for what is lost: without it a lost text would be a missing
+/// one.
 fn documents(taken: &TakenOver, lost: Vec<String>, head: Hash32) -> Vec<ArtifactDoc> {
     let doc = |kind: &str, content| ArtifactDoc {
         content,
@@ -209,25 +227,28 @@ fn documents(taken: &TakenOver, lost: Vec<String>, head: Hash32) -> Vec<Artifact
         }),
     )];
     if !lost.is_empty() {
-        documents.push(doc("tombstone", json!({ "ids": lost, "reason": "lost_with_the_database" })));
+        documents.push(doc(
+            "tombstone",
+            json!({ "ids": lost, "reason": "lost_with_the_database" }),
+        ));
     }
     documents
 }
 
 /// One line with its commits, in the order of application.
-struct Step<'a> {
+struct AdoptionStep<'a> {
     line: Line,
     text: &'a str,
     commits: Vec<&'a NewerCommit>,
 }
 
 /// All steps, of which the first `known` are in the database.
-struct Plan<'a> {
-    head: Head,
-    steps: Vec<Step<'a>>,
+struct AdoptionPlan<'a> {
+    head: LedgerHead,
+    steps: Vec<AdoptionStep<'a>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> AdoptionPlan<'a> {
     fn make(store: &Sqlite, newer: &'a Newer) -> Result<Self, RecorderError> {
         let head = store.head()?;
         let steps = steps(newer)?;
@@ -240,16 +261,24 @@ impl<'a> Plan<'a> {
         }
         let theirs = u64::try_from(steps.len()).unwrap_or(u64::MAX);
         if theirs <= head.lines {
-            return Err(AdoptFault::NothingNewer { theirs, ours: head.lines }.into());
+            return Err(AdoptFault::NothingNewer {
+                theirs,
+                ours: head.lines,
+            }
+            .into());
         }
         let known = usize::try_from(head.lines).unwrap_or(usize::MAX);
         let commits = steps.iter().take(known).flat_map(|step| &step.commits);
         for (row, theirs) in store.commits(0, head.commits)?.iter().zip(commits) {
             if row.id != theirs.id.to_string() {
-                return Err(diverged(format!("commit {}", row.n + 1), &theirs.id.to_string(), &row.id));
+                return Err(diverged(
+                    format!("commit {}", row.n + 1),
+                    &theirs.id.to_string(),
+                    &row.id,
+                ));
             }
         }
-        Ok(Plan { head, steps })
+        Ok(AdoptionPlan { head, steps })
     }
 
     fn fill(
@@ -257,8 +286,8 @@ impl<'a> Plan<'a> {
         tx: &mut dyn Write,
         key: PublicKey,
         salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
-    ) -> Result<(TakenOver, Head, Vec<String>), RecorderError> {
-        let mut replay = Replay::begin(tx, self.head.clone())?;
+    ) -> Result<(TakenOver, LedgerHead, Vec<String>), RecorderError> {
+        let mut replay = Adoption::begin(tx, self.head.clone())?;
         let known = usize::try_from(self.head.lines).unwrap_or(usize::MAX);
         for step in self.steps.iter().skip(known) {
             let n = replay.line(&step.line, step.text)?;
@@ -273,30 +302,55 @@ impl<'a> Plan<'a> {
 }
 
 fn diverged(place: String, theirs: &str, ours: &str) -> RecorderError {
-    AdoptFault::Diverged { place, theirs: theirs.to_owned(), ours: ours.to_owned() }.into()
+    AdoptFault::Diverged {
+        place,
+        theirs: theirs.to_owned(),
+        ours: ours.to_owned(),
+    }
+    .into()
 }
 
 /// Puts lines and commits together; each `record:` line has its own, and no commit is left over.
-fn steps(newer: &Newer) -> Result<Vec<Step<'_>>, RecorderError> {
+fn steps(newer: &Newer) -> Result<Vec<AdoptionStep<'_>>, RecorderError> {
     let mut used = 0;
     let mut steps = Vec::with_capacity(newer.lines.len());
     for (at, text) in newer.lines.iter().enumerate() {
         let number = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(1);
-        let line = Line::parse(text.as_bytes())
-            .map_err(|e| AdoptFault::Unreadable { place: format!("log line {number}"), reason: e.to_string() })?;
-        let mut commits: Vec<&NewerCommit> = newer.commits.get(&line.hash).into_iter().flatten().collect();
+        let line = Line::parse(text.as_bytes()).map_err(|e| AdoptFault::Unreadable {
+            place: format!("log line {number}"),
+            reason: e.to_string(),
+        })?;
+        let mut commits: Vec<&NewerCommit> = newer
+            .commits
+            .get(&line.hash)
+            .into_iter()
+            .flatten()
+            .collect();
         // A session's end is applied before the close on main, which takes its tree.
         commits.sort_by_key(|commit| commit.kind == CommitKind::Close);
         if commits.len() < wanted(&line.event) {
             let event = line.event.name().to_owned();
-            return Err(AdoptFault::NoCommit { line: number, event }.into());
+            return Err(AdoptFault::NoCommit {
+                line: number,
+                event,
+            }
+            .into());
         }
         used += usize::from(!commits.is_empty());
-        steps.push(Step { line, text, commits });
+        steps.push(AdoptionStep {
+            line,
+            text,
+            commits,
+        });
     }
     if used < newer.commits.len() {
-        let lined: std::collections::BTreeSet<Hash32> = steps.iter().map(|step| step.line.hash).collect();
-        let left = newer.commits.iter().find(|(log, _)| !lined.contains(log)).and_then(|(_, all)| all.first());
+        let lined: std::collections::BTreeSet<Hash32> =
+            steps.iter().map(|step| step.line.hash).collect();
+        let left = newer
+            .commits
+            .iter()
+            .find(|(log, _)| !lined.contains(log))
+            .and_then(|(_, all)| all.first());
         if let Some(commit) = left {
             return Err(AdoptFault::NoLine { commit: commit.id }.into());
         }
@@ -318,7 +372,13 @@ fn wanted(event: &Event) -> usize {
 }
 
 /// A commit as the database keeps it.
-fn row(n: u64, line: u64, commit: &NewerCommit, segment: Option<(u64, u64)>, tree_of: Option<u64>) -> CommitRow {
+fn row(
+    n: u64,
+    line: u64,
+    commit: &NewerCommit,
+    segment: Option<(u64, u64)>,
+    tree_of: Option<u64>,
+) -> CommitRow {
     CommitRow {
         n,
         line,

@@ -1,27 +1,30 @@
-//! A second thread behind the door: applies batches to git and log while the next ones are committed.
+//! A second thread behind the door: applies batches to git and log while the next ones are
+//! committed.
 //!
-//! Under company only; who is alone is served by the writer's thread from end to end. What is applied, and the code
-//! that does it, are the same. The writer's lock is held by the writer until everything that was handed on has landed.
+//! Under company only; who is alone is served by the writer's thread from end to end. What is
+//! applied, and the code that does it, are the same. The writer's lock is held by the writer until
+//! everything that was handed on has landed.
 
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use crate::store::sqlite::Sqlite;
-use crate::store::{Applied, Head};
+use crate::store::{AppliedMark, LedgerHead};
 
 use super::RecorderError;
-use super::apply::{self, From, Paths, Written};
-use super::job::{BatchFault, Job, Message, finish_all};
-use super::step::Watch;
+use super::apply::{self, From, Paths, UnsyncedWrites};
+use super::job::{BatchFault, Job, WriterMessage, finish_all};
+use super::step::FailpointWatch;
 
 /// What became of one batch, told to the writer whatever happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Landed {
+pub enum BatchOutcome {
     /// In git and log, and durable there up to this mark.
-    Durable(Applied),
+    Durable(AppliedMark),
     /// In git and log; a later batch, which landed together with it, says how far all is durable.
     Together,
-    /// Not applied, or not known to be durable: nothing more may be handed on before the writer has caught up.
+    /// Not applied, or not known to be durable: nothing more may be handed on before the writer has
+    /// caught up.
     Unsound,
 }
 
@@ -29,24 +32,24 @@ pub enum Landed {
 pub struct Load {
     jobs: Vec<Box<dyn Job>>,
     /// The head after it.
-    head: Head,
+    head: LedgerHead,
     /// What is applied before it.
-    from: Applied,
+    from: AppliedMark,
     /// Whether the writer had caught up just before it.
     is_first: bool,
-    report: Report,
+    report: DropNotice,
 }
 
 /// Tells the writer when it is dropped, so that a thread that dies with a batch is noticed.
-struct Report {
-    landed: Landed,
-    tell: mpsc::Sender<Message>,
+struct DropNotice {
+    landed: BatchOutcome,
+    tell: mpsc::Sender<WriterMessage>,
 }
 
-impl Drop for Report {
+impl Drop for DropNotice {
     fn drop(&mut self) {
         // The writer is gone only when nobody waits any more.
-        let _ = self.tell.send(Message::Landed(self.landed));
+        let _ = self.tell.send(WriterMessage::Landed(self.landed));
     }
 }
 
@@ -54,29 +57,61 @@ impl Drop for Report {
 pub struct Applier {
     loads: Option<mpsc::Sender<Load>>,
     thread: Option<JoinHandle<()>>,
-    tell: mpsc::Sender<Message>,
+    tell: mpsc::Sender<WriterMessage>,
 }
 
 impl Applier {
     /// Starts the thread, with a connection of its own to the database, which it only reads.
-    pub fn start(paths: &Paths, watch: &Watch, tell: mpsc::Sender<Message>) -> Result<Self, RecorderError> {
+    pub fn start(
+        paths: &Paths,
+        watch: &FailpointWatch,
+        tell: mpsc::Sender<WriterMessage>,
+    ) -> Result<Self, RecorderError> {
         let store = Sqlite::open_read_only(&paths.database())?;
         let (loads, queue) = mpsc::channel();
-        let work = Work { store, paths: paths.clone(), watch: watch.clone(), broken: None, behind: None };
+        let work = Work {
+            store,
+            paths: paths.clone(),
+            watch: watch.clone(),
+            broken: None,
+            behind: None,
+        };
         let thread = std::thread::Builder::new()
             .name("applier".to_owned())
             .spawn(move || work.run(&queue))
-            .map_err(|e| RecorderError::Lock { path: paths.lock(), reason: format!("no thread: {e}") })?;
-        Ok(Applier { loads: Some(loads), thread: Some(thread), tell })
+            .map_err(|e| RecorderError::Lock {
+                path: paths.lock(),
+                reason: format!("no thread: {e}"),
+            })?;
+        Ok(Applier {
+            loads: Some(loads),
+            thread: Some(thread),
+            tell,
+        })
     }
 
-    /// Hands a committed batch on. Its jobs are answered when it is in git and log, or can't be; then, after the sync,
-    /// [`Message::Landed`] comes. False when the thread has died: then all of that has happened already, and another
-    /// one has to be started.
+    /// Hands a committed batch on. Its jobs are answered when it is in git and log, or can't be;
+    /// then, after the sync, [`WriterMessage::Landed`] comes. False when the thread has died: then all of
+    /// that has happened already, and another one has to be started.
     #[must_use = "a thread that has died takes nothing more"]
-    pub fn hand(&self, jobs: Vec<Box<dyn Job>>, head: Head, from: Applied, is_first: bool) -> bool {
-        let report = Report { landed: Landed::Unsound, tell: self.tell.clone() };
-        let load = Load { jobs, head, from, is_first, report };
+    pub fn hand(
+        &self,
+        jobs: Vec<Box<dyn Job>>,
+        head: LedgerHead,
+        from: AppliedMark,
+        is_first: bool,
+    ) -> bool {
+        let report = DropNotice {
+            landed: BatchOutcome::Unsound,
+            tell: self.tell.clone(),
+        };
+        let load = Load {
+            jobs,
+            head,
+            from,
+            is_first,
+            report,
+        };
         let sent = match &self.loads {
             Some(loads) => loads.send(load),
             None => Err(mpsc::SendError(load)),
@@ -85,7 +120,10 @@ impl Applier {
             Ok(()) => true,
             // What is committed is applied by the writer, or by the next start.
             Err(mpsc::SendError(load)) => {
-                finish_all(load.jobs, Err(BatchFault::Unapplied(Arc::new(RecorderError::Stopped))));
+                finish_all(
+                    load.jobs,
+                    Err(BatchFault::Unapplied(Arc::new(RecorderError::Stopped))),
+                );
                 false
             }
         }
@@ -106,11 +144,12 @@ impl Drop for Applier {
 struct Work {
     store: Sqlite,
     paths: Paths,
-    watch: Watch,
-    /// Why a batch could not be applied: those after it can't be, either, until the writer has caught up.
+    watch: FailpointWatch,
+    /// Why a batch could not be applied: those after it can't be, either, until the writer has
+    /// caught up.
     broken: Option<Arc<RecorderError>>,
     /// Where what is applied, and not known to be durable, begins: a sync failed.
-    behind: Option<Applied>,
+    behind: Option<AppliedMark>,
 }
 
 impl Work {
@@ -123,13 +162,21 @@ impl Work {
     }
 
     fn land(&mut self, mut loads: Vec<Load>) {
-        let (Some(first), Some(last)) = (loads.first(), loads.last()) else { return };
+        let (Some(first), Some(last)) = (loads.first(), loads.last()) else {
+            return;
+        };
         if first.is_first {
             (self.broken, self.behind) = (None, None);
         }
         let from = self.behind.unwrap_or(first.from);
-        let head = Head { applied: from, ..last.head.clone() };
-        let jobs: Vec<_> = loads.iter_mut().flat_map(|load| std::mem::take(&mut load.jobs)).collect();
+        let head = LedgerHead {
+            applied: from,
+            ..last.head.clone()
+        };
+        let jobs: Vec<_> = loads
+            .iter_mut()
+            .flat_map(|load| std::mem::take(&mut load.jobs))
+            .collect();
         let mut written = match self.apply(&head) {
             Ok(written) => written,
             Err(cause) => {
@@ -143,21 +190,28 @@ impl Work {
             return;
         }
         self.behind = None;
-        let landed = std::iter::repeat_n(Landed::Together, loads.len() - 1);
-        for (load, landed) in loads.iter_mut().zip(landed.chain([Landed::Durable(apply::all_applied(&head))])) {
+        let landed = std::iter::repeat_n(BatchOutcome::Together, loads.len() - 1);
+        for (load, landed) in loads
+            .iter_mut()
+            .zip(landed.chain([BatchOutcome::Durable(apply::all_applied(&head))]))
+        {
             load.report.landed = landed;
         }
-        // Before it is told: whoever heals or writes next, here or in another process, must meet no pack that is half
-        // there. Those who ask have their answers.
+        // Before it is told: whoever heals or writes next, here or in another process, must meet no
+        // pack that is half there. Those who ask have their answers.
         written.tidy();
         drop(loads);
     }
 
-    fn apply(&self, head: &Head) -> Result<Written, Arc<RecorderError>> {
+    fn apply(&self, head: &LedgerHead) -> Result<UnsyncedWrites, Arc<RecorderError>> {
         match &self.broken {
             Some(cause) => Err(cause.clone()),
             None => {
-                let from = if self.behind.is_none() { From::Mark } else { From::Anywhere };
+                let from = if self.behind.is_none() {
+                    From::Mark
+                } else {
+                    From::Anywhere
+                };
                 let apply = |store: &_| apply::apply(store, head, (&self.paths, &self.watch), from);
                 self.store.reading(apply).map_err(Arc::new)
             }

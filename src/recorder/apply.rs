@@ -1,7 +1,7 @@
 //! Applying the database to git and log: the normal path and the recovery path are this one.
 //!
-//! Order: objects, refs, lines, the tree head over them; then one sync of all; then the mark. Every step may be done
-//! twice.
+//! Order: objects, refs, lines, the tree head over them; then one sync of all; then the mark. Every
+//! step may be done twice.
 
 mod checkpoint;
 mod git;
@@ -11,14 +11,14 @@ use std::path::PathBuf;
 
 use crate::ledger::write::Ledger;
 use crate::log::append::Appender;
-use crate::store::{Applied, CommitRow, Head, Read};
+use crate::store::{AppliedMark, CommitRow, LedgerHead, ReadStore};
 
 use super::RecorderError;
-use super::step::{Step, Watch, pass};
+use super::step::{Failpoint, FailpointWatch, pass};
 
-use checkpoint::Replaced;
+use checkpoint::PlacedFile;
 pub(super) use git::files_of;
-use git::{Place, apply_commits};
+use git::{RefPosition, apply_commits};
 use log::{apply_lines, look_at_log};
 
 /// The name of the signed tree head beside a log.
@@ -69,7 +69,7 @@ impl Paths {
 }
 
 /// What is not known to be durable outside the database yet.
-struct Pending {
+struct PendingWrites {
     commits: Vec<CommitRow>,
     lines: Vec<String>,
     /// Length of the log without and with those lines.
@@ -77,9 +77,9 @@ struct Pending {
     to: u64,
 }
 
-impl Pending {
-    fn of<R: Read + ?Sized>(store: &R, head: &Head) -> Result<Self, RecorderError> {
-        Ok(Pending {
+impl PendingWrites {
+    fn of<R: ReadStore + ?Sized>(store: &R, head: &LedgerHead) -> Result<Self, RecorderError> {
+        Ok(PendingWrites {
             commits: store.commits(head.applied.commits, head.commits)?,
             lines: store.lines(head.applied.lines, head.lines)?,
             from: head.applied.bytes,
@@ -90,32 +90,36 @@ impl Pending {
 
 /// What was written and waits for its sync.
 #[must_use = "what is written is not durable before it is synced"]
-pub struct Written {
+pub struct UnsyncedWrites {
     ledger: Option<Ledger>,
     log: Option<Appender>,
-    checkpoint: Option<Replaced>,
+    checkpoint: Option<PlacedFile>,
     /// How many lines or commits were missing.
     pub missing: u64,
 }
 
-impl Written {
-    /// Waits until git and log are on the disk. A tree head that replaces another is not waited for.
-    pub fn sync(&mut self, watch: &Watch) -> Result<(), RecorderError> {
+impl UnsyncedWrites {
+    /// Waits until git and log are on the disk. A tree head that replaces another is not waited
+    /// for.
+    pub fn sync(&mut self, watch: &FailpointWatch) -> Result<(), RecorderError> {
         if let Some(ledger) = &mut self.ledger {
             ledger.sync().map_err(unapplied("syncing ledger.git"))?;
         }
-        pass(watch, Step::AfterLedgerSync).map_err(unapplied("syncing audit.log"))?;
+        pass(watch, Failpoint::AfterLedgerSync).map_err(unapplied("syncing audit.log"))?;
         if let Some(log) = &mut self.log {
             log.sync().map_err(unapplied("syncing audit.log"))?;
         }
-        pass(watch, Step::AfterLogSync).map_err(unapplied("syncing audit.checkpoint"))?;
+        pass(watch, Failpoint::AfterLogSync).map_err(unapplied("syncing audit.checkpoint"))?;
         if let Some(checkpoint) = &self.checkpoint {
-            checkpoint.sync_first().map_err(unapplied("syncing audit.checkpoint"))?;
+            checkpoint
+                .sync_first()
+                .map_err(unapplied("syncing audit.checkpoint"))?;
         }
         Ok(())
     }
 
-    /// Merges packs when they have become many; nobody waits for it, and what fails is tried again next time.
+    /// Merges packs when they have become many; nobody waits for it, and what fails is tried again
+    /// next time.
     pub fn tidy(mut self) {
         if let Some(ledger) = &mut self.ledger {
             let _ = ledger.tidy();
@@ -124,7 +128,10 @@ impl Written {
 }
 
 pub(super) fn unapplied<E: std::fmt::Display>(what: &'static str) -> impl Fn(E) -> RecorderError {
-    move |e| RecorderError::Unapplied { what, reason: e.to_string() }
+    move |e| RecorderError::Unapplied {
+        what,
+        reason: e.to_string(),
+    }
 }
 
 /// What is known of git before something is applied.
@@ -141,61 +148,90 @@ pub enum From {
 /// Refuses when either holds what the database does not know, or lacks what the mark says it has.
 ///
 /// `from` says what is known of git before: after a crash each pending object is looked for first.
-pub fn apply<R: Read + ?Sized>(
+pub fn apply<R: ReadStore + ?Sized>(
     store: &R,
-    head: &Head,
-    (paths, watch): (&Paths, &Watch),
+    head: &LedgerHead,
+    (paths, watch): (&Paths, &FailpointWatch),
     from: From,
-) -> Result<Written, RecorderError> {
-    let pending = Pending::of(store, head)?;
+) -> Result<UnsyncedWrites, RecorderError> {
+    let pending = PendingWrites::of(store, head)?;
     let is_newest = checkpoint::look(head, &paths.checkpoint())?;
     let log_state = look_at_log(store, head, &paths.log(), &pending)?;
     let (ledger, missing) = apply_commits(store, head, (paths, watch), &pending, from)?;
-    pass(watch, Step::AfterRefs).map_err(unapplied("moving refs"))?;
+    pass(watch, Failpoint::AfterRefs).map_err(unapplied("moving refs"))?;
     let (log, added) = apply_lines(&paths.log(), &pending, log_state)?;
-    pass(watch, Step::AfterLog).map_err(unapplied("appending to audit.log"))?;
-    let checkpoint = if is_newest { None } else { checkpoint::replace(head, &paths.checkpoint())? };
-    pass(watch, Step::AfterCheckpoint).map_err(unapplied("writing audit.checkpoint"))?;
-    Ok(Written { ledger, log, checkpoint, missing: missing.max(added) })
+    pass(watch, Failpoint::AfterLog).map_err(unapplied("appending to audit.log"))?;
+    let checkpoint = if is_newest {
+        None
+    } else {
+        checkpoint::replace(head, &paths.checkpoint())?
+    };
+    pass(watch, Failpoint::AfterCheckpoint).map_err(unapplied("writing audit.checkpoint"))?;
+    Ok(UnsyncedWrites {
+        ledger,
+        log,
+        checkpoint,
+        missing: missing.max(added),
+    })
 }
 
 /// Refuses when log or git are not where the mark says, without writing anything.
 ///
-/// False when a ref file is torn although nothing is pending, or the tree head beside the log is not the newest: no
-/// history is lost by that, and [`apply`] sets the ref to the tip that the database knows, and writes the tree head.
-pub fn is_in_place<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> Result<bool, RecorderError> {
-    let pending = Pending::of(store, head)?;
+/// False when a ref file is torn although nothing is pending, or the tree head beside the log is
+/// not the newest: no history is lost by that, and [`apply`] sets the ref to the tip that the
+/// database knows, and writes the tree head.
+pub fn is_in_place<R: ReadStore + ?Sized>(
+    store: &R,
+    head: &LedgerHead,
+    paths: &Paths,
+) -> Result<bool, RecorderError> {
+    let pending = PendingWrites::of(store, head)?;
     let is_newest = checkpoint::look(head, &paths.checkpoint())?;
     look_at_log(store, head, &paths.log(), &pending)?;
     let ledger = git::open_ledger(paths)?;
     let moves = git::moves(store, head, &pending)?;
     let places = git::places(&ledger, &moves)?;
-    Ok(is_newest && !places.values().any(|place| matches!(place, Place::Torn)))
+    Ok(is_newest
+        && !places
+            .values()
+            .any(|place| matches!(place, RefPosition::Torn)))
 }
 
 /// The same for who only looks: what `apply` would refuse.
-pub fn check<R: Read + ?Sized>(store: &R, head: &Head, paths: &Paths) -> Result<(), RecorderError> {
+pub fn check<R: ReadStore + ?Sized>(
+    store: &R,
+    head: &LedgerHead,
+    paths: &Paths,
+) -> Result<(), RecorderError> {
     is_in_place(store, head, paths).map(|_| ())
 }
 
 /// Whether the tree head beside the log is the one that the database has.
-pub fn checkpoint_is_newest(head: &Head, paths: &Paths) -> Result<bool, RecorderError> {
+pub fn checkpoint_is_newest(head: &LedgerHead, paths: &Paths) -> Result<bool, RecorderError> {
     checkpoint::look(head, &paths.checkpoint())
 }
 
 /// Puts the database's tree head beside the log. Durable on return.
-pub fn put_checkpoint(head: &Head, paths: &Paths) -> Result<(), RecorderError> {
-    let Some(placed) = checkpoint::replace(head, &paths.checkpoint())? else { return Ok(()) };
+pub fn put_checkpoint(head: &LedgerHead, paths: &Paths) -> Result<(), RecorderError> {
+    let Some(placed) = checkpoint::replace(head, &paths.checkpoint())? else {
+        return Ok(());
+    };
     placed.sync().map_err(unapplied("syncing audit.checkpoint"))
 }
 
 /// Sets aside what a power loss tore in git, so that [`apply`] writes it anew.
 pub fn set_aside_torn(paths: &Paths) -> Result<(), RecorderError> {
     let aside = git::open_ledger(paths)?.set_aside_torn_packs();
-    aside.map(|_| ()).map_err(unapplied("reading the packs of ledger.git"))
+    aside
+        .map(|_| ())
+        .map_err(unapplied("reading the packs of ledger.git"))
 }
 
 /// The mark once everything up to the head is durable.
-pub fn all_applied(head: &Head) -> Applied {
-    Applied { lines: head.lines, bytes: head.bytes, commits: head.commits }
+pub fn all_applied(head: &LedgerHead) -> AppliedMark {
+    AppliedMark {
+        lines: head.lines,
+        bytes: head.bytes,
+        commits: head.commits,
+    }
 }

@@ -7,7 +7,7 @@ use crate::record::documents::Format;
 use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{AuthKeyRow, Read};
+use crate::store::{AuthKeyRow, ReadStore};
 
 use super::draft::Draft;
 use super::{Recorder, RecorderError};
@@ -45,7 +45,9 @@ pub enum AuthKeyFault {
         at: Seconds,
     },
     /// The last key that opens this home.
-    #[error("'{name}' is the last key that opens this home: add another first (gently key add NAME), or say --force")]
+    #[error(
+        "'{name}' is the last key that opens this home: add another first (gently key add NAME), or say --force"
+    )]
     Last {
         /// The name.
         name: String,
@@ -71,7 +73,8 @@ impl Recorder {
         salt: Salt,
         now: Seconds,
     ) -> Result<AuthKeyRow, RecorderError> {
-        self.record(now, move |draft| add(draft, &name, hash, salt.clone(), now)).await
+        self.record(now, move |draft| add(draft, &name, hash, salt.clone(), now))
+            .await
     }
 
     /// Revokes an auth key; the last one that is not revoked only by force.
@@ -82,7 +85,10 @@ impl Recorder {
         salt: Salt,
         now: Seconds,
     ) -> Result<AuthKeyRow, RecorderError> {
-        self.record(now, move |draft| revoke(draft, &name, force, salt.clone(), now)).await
+        self.record(now, move |draft| {
+            revoke(draft, &name, force, salt.clone(), now)
+        })
+        .await
     }
 }
 
@@ -92,15 +98,33 @@ pub fn artifact_id(key: &AuthKeyRow) -> String {
 }
 
 fn names(keys: &[AuthKeyRow]) -> String {
-    keys.iter().map(|key| key.name.as_str()).collect::<Vec<_>>().join(", ")
+    keys.iter()
+        .map(|key| key.name.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
-fn add(draft: &mut Draft<'_>, name: &str, hash: Hash32, salt: Salt, now: Seconds) -> Result<AuthKeyRow, RecorderError> {
+fn add(
+    draft: &mut Draft<'_>,
+    name: &str,
+    hash: Hash32,
+    salt: Salt,
+    now: Seconds,
+) -> Result<AuthKeyRow, RecorderError> {
     let keys = draft.tx.auth_keys()?;
     if keys.iter().any(|key| key.name == name) {
-        return Err(AuthKeyFault::Taken { name: name.to_owned(), known: names(&keys) }.into());
+        return Err(AuthKeyFault::Taken {
+            name: name.to_owned(),
+            known: names(&keys),
+        }
+        .into());
     }
-    let row = AuthKeyRow { hash, name: name.to_owned(), added_at: draft.line_time(now)?, revoked_at: None };
+    let row = AuthKeyRow {
+        hash,
+        name: name.to_owned(),
+        added_at: draft.line_time(now)?,
+        revoked_at: None,
+    };
     draft.tx.put_auth_key(&row)?;
     draft.artifact(now, None, &document(&row), salt)?;
     Ok(row)
@@ -115,23 +139,41 @@ fn revoke(
 ) -> Result<AuthKeyRow, RecorderError> {
     let keys = draft.tx.auth_keys()?;
     let Some(key) = keys.iter().find(|key| key.name == name) else {
-        return Err(AuthKeyFault::Unknown { name: name.to_owned(), known: names(&keys) }.into());
+        return Err(AuthKeyFault::Unknown {
+            name: name.to_owned(),
+            known: names(&keys),
+        }
+        .into());
     };
     if let Some(at) = key.revoked_at {
-        return Err(AuthKeyFault::Already { name: name.to_owned(), at }.into());
+        return Err(AuthKeyFault::Already {
+            name: name.to_owned(),
+            at,
+        }
+        .into());
     }
     if !force && keys.iter().filter(|key| key.revoked_at.is_none()).count() < 2 {
-        return Err(AuthKeyFault::Last { name: name.to_owned() }.into());
+        return Err(AuthKeyFault::Last {
+            name: name.to_owned(),
+        }
+        .into());
     }
     let at = draft.line_time(now)?;
-    let row = AuthKeyRow { revoked_at: Some(at), ..key.clone() };
+    let row = AuthKeyRow {
+        revoked_at: Some(at),
+        ..key.clone()
+    };
     draft.tx.revoke_auth_key(row.hash, at)?;
     draft.artifact(now, None, &document(&row), salt)?;
     Ok(row)
 }
 
 fn document(key: &AuthKeyRow) -> ArtifactDoc {
-    let suffix = if key.revoked_at.is_some() { REVOKED } else { "" };
+    let suffix = if key.revoked_at.is_some() {
+        REVOKED
+    } else {
+        ""
+    };
     ArtifactDoc {
         content: json!({
             "added_at": key.added_at, "hash": key.hash.to_string(), "name": key.name, "revoked_at": key.revoked_at,
@@ -143,7 +185,7 @@ fn document(key: &AuthKeyRow) -> ArtifactDoc {
 }
 
 /// Refuses when a key was revoked, perhaps by another process since it was presented.
-pub fn check<R: Read + ?Sized>(store: &R, hash: Hash32) -> Result<(), RecorderError> {
+pub fn check<R: ReadStore + ?Sized>(store: &R, hash: Hash32) -> Result<(), RecorderError> {
     let key = store.auth_keys()?.into_iter().find(|key| key.hash == hash);
     match key.map(|key| (key.name, key.revoked_at)) {
         Some((name, Some(at))) => Err(AuthKeyFault::Revoked { name, at }.into()),

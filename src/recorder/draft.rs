@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::keys::Signer;
 use crate::ledger::Oid;
-use crate::ledger::write::{Plan, encode};
+use crate::ledger::write::{CommitPlan, encode};
 use crate::record::block::{Anchor, Block};
 use crate::record::canon;
-use crate::record::commit::{CommitKind, MAIN, Message, Subject};
+use crate::record::commit::{CommitKind, CommitMessage, MAIN, Subject};
 use crate::record::commitment::{Role, Salt, commit};
 use crate::record::documents::{CheckpointDoc, Format, Genesis};
 use crate::record::entry::{EntryError, Event, Line};
@@ -15,10 +15,10 @@ use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::record::tree::{Frontier, note};
-use crate::store::{ArtifactRow, CommitRow, Head, SessionRow, StoreError, Write};
+use crate::store::{ArtifactRow, CommitRow, LedgerHead, SessionRow, StoreError, Write};
 
 use super::RecorderError;
-use super::keeping::Told;
+use super::keeping::WriterContext;
 use super::sessions::open_session;
 
 /// A checkpoint is due after this many lines outside `main` (format, section 5).
@@ -31,30 +31,31 @@ const CHECKPOINT_SECONDS: u64 = 3600;
 const AHEAD_LIMIT: u64 = 3600;
 
 /// Files of a commit, by name; `audit.log` is added from the lines.
-pub type Files = BTreeMap<&'static str, Vec<u8>>;
+pub type EntryFiles = BTreeMap<&'static str, Vec<u8>>;
 
 /// A transaction with the head as it will be.
 pub struct Draft<'a> {
     /// The transaction.
     pub tx: &'a mut dyn Write,
     /// The head as it will be.
-    pub head: Head,
+    pub head: LedgerHead,
     /// What the ledger is.
     pub genesis: &'a Genesis,
     /// What is kept of texts, as this writer was told.
-    pub told: &'a Told,
+    pub told: &'a WriterContext,
     key: &'a Signer,
     frontier: Frontier,
-    /// The tree head that was signed last, with its size: a batch that ends in a commit on `main` has one signature.
+    /// The tree head that was signed last, with its size: a batch that ends in a commit on `main`
+    /// has one signature.
     signed: Option<(u64, String)>,
-    begun: Head,
+    begun: LedgerHead,
     /// Open sessions of this transaction's records, as their rows are.
     sessions: BTreeMap<Hash32, SessionRow>,
 }
 
 /// A line that was appended, and its number.
 #[derive(Clone, Copy, Debug)]
-pub struct Appended {
+pub struct NewLine {
     /// From 0.
     pub n: u64,
     /// Its HASH.
@@ -70,9 +71,9 @@ pub struct NewCommit<'a> {
     /// H of its document.
     pub record: Hash32,
     /// The line it belongs to.
-    pub line: Appended,
+    pub line: NewLine,
     /// Its files, but for `audit.log`.
-    pub files: &'a Files,
+    pub files: &'a EntryFiles,
     /// The ref it becomes the tip of.
     pub reference: String,
     /// In the order of the format.
@@ -84,12 +85,20 @@ pub struct NewCommit<'a> {
 }
 
 fn unrecordable(what: &'static str) -> impl Fn(canon::CanonError) -> RecorderError {
-    move |e| RecorderError::Unrecordable { what, reason: e.to_string() }
+    move |e| RecorderError::Unrecordable {
+        what,
+        reason: e.to_string(),
+    }
 }
 
 /// Prints a document and hashes it.
-pub fn document<T: serde::Serialize>(what: &'static str, value: &T) -> Result<(Vec<u8>, Hash32), RecorderError> {
-    let bytes = canon::print(value).map_err(unrecordable(what))?.into_bytes();
+pub fn document<T: serde::Serialize>(
+    what: &'static str,
+    value: &T,
+) -> Result<(Vec<u8>, Hash32), RecorderError> {
+    let bytes = canon::print(value)
+        .map_err(unrecordable(what))?
+        .into_bytes();
     let hash = Hash32::digest(&bytes);
     Ok((bytes, hash))
 }
@@ -98,24 +107,40 @@ impl<'a> Draft<'a> {
     /// Starts from the head that the transaction sees.
     pub fn begin(
         tx: &'a mut dyn Write,
-        head: Head,
+        head: LedgerHead,
         genesis: &'a Genesis,
         key: &'a Signer,
-        told: &'a Told,
+        told: &'a WriterContext,
     ) -> Result<Self, RecorderError> {
-        let frontier = Frontier::from_bytes(&head.frontier)
-            .map_err(|e| RecorderError::Unrecordable { what: "head.frontier", reason: e.to_string() })?;
+        let frontier =
+            Frontier::from_bytes(&head.frontier).map_err(|e| RecorderError::Unrecordable {
+                what: "head.frontier",
+                reason: e.to_string(),
+            })?;
         let (begun, sessions) = (head.clone(), BTreeMap::new());
-        Ok(Draft { tx, begun, head, genesis, told, key, frontier, signed: None, sessions })
+        Ok(Draft {
+            tx,
+            begun,
+            head,
+            genesis,
+            told,
+            key,
+            frontier,
+            signed: None,
+            sessions,
+        })
     }
 
     /// What a failed job returns to.
-    pub fn snapshot(&self) -> (Head, Frontier) {
+    pub fn snapshot(&self) -> (LedgerHead, Frontier) {
         (self.head.clone(), self.frontier.clone())
     }
 
     /// Undoes everything since the snapshot, which was taken at the transaction's mark.
-    pub fn restore(&mut self, (head, frontier): (Head, Frontier)) -> Result<(), RecorderError> {
+    pub fn restore(
+        &mut self,
+        (head, frontier): (LedgerHead, Frontier),
+    ) -> Result<(), RecorderError> {
         self.head = head;
         self.frontier = frontier;
         self.signed = None;
@@ -124,9 +149,9 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Moves the head by compare-and-swap from where the draft began, with the signed tree head over its lines; without
-    /// new lines, and with those there signed, there is nothing to move.
-    pub fn finish(mut self) -> Result<Head, RecorderError> {
+    /// Moves the head by compare-and-swap from where the draft began, with the signed tree head
+    /// over its lines; without new lines, and with those there signed, there is nothing to move.
+    pub fn finish(mut self) -> Result<LedgerHead, RecorderError> {
         self.head.frontier = self.frontier.to_bytes();
         if !is_signed(&self.head) {
             self.head.checkpoint = Some(self.tree_head()?);
@@ -137,10 +162,14 @@ impl<'a> Draft<'a> {
         Ok(self.head)
     }
 
-    /// The time of a line written now: never before the last line's, and not with a clock that is far behind.
+    /// The time of a line written now: never before the last line's, and not with a clock that is
+    /// far behind.
     pub fn line_time(&self, now: Seconds) -> Result<Seconds, RecorderError> {
         if self.head.time.since(now) > AHEAD_LIMIT {
-            return Err(RecorderError::ClockBehind { last: self.head.time, now });
+            return Err(RecorderError::ClockBehind {
+                last: self.head.time,
+                now,
+            });
         }
         Ok(self.head.time.max(now))
     }
@@ -152,7 +181,7 @@ impl<'a> Draft<'a> {
         height: u32,
         session: Option<Hash32>,
         event: Event,
-    ) -> Result<Appended, RecorderError> {
+    ) -> Result<NewLine, RecorderError> {
         let time = self.line_time(now)?;
         self.line_at(time, height, session, event)
     }
@@ -164,20 +193,27 @@ impl<'a> Draft<'a> {
         height: u32,
         session: Option<Hash32>,
         event: Event,
-    ) -> Result<Appended, RecorderError> {
+    ) -> Result<NewLine, RecorderError> {
         let line = Line::new(self.head.hash, height, time, session, event);
         if !self.may_sign() {
             let (expected, actual) = (self.head.signer.to_string(), self.key.public().to_string());
             return Err(RecorderError::WrongSigner { expected, actual });
         }
-        let wrong = |e: EntryError| RecorderError::Unrecordable { what: "a log line", reason: e.to_string() };
+        let wrong = |e: EntryError| RecorderError::Unrecordable {
+            what: "a log line",
+            reason: e.to_string(),
+        };
         let text = line.checked_text().map_err(wrong)?;
         let n = append(self.tx, &mut self.head, &mut self.frontier, &line, &text)?;
-        Ok(Appended { n, hash: line.hash, time })
+        Ok(NewLine {
+            n,
+            hash: line.hash,
+            time,
+        })
     }
 
-    /// Whether the key at hand is the one in force: not behind a rotation of the same transaction, whose own line is the
-    /// last that the old key signs.
+    /// Whether the key at hand is the one in force: not behind a rotation of the same transaction,
+    /// whose own line is the last that the old key signs.
     pub fn may_sign(&self) -> bool {
         self.head.signer == self.key.public()
     }
@@ -209,17 +245,33 @@ impl<'a> Draft<'a> {
 
     /// The tip of `main`, which every ledger has.
     pub fn main_tip(&self) -> Result<CommitRow, RecorderError> {
-        self.tip(MAIN)?.ok_or(RecorderError::Unrecordable { what: "main", reason: "the ledger has no genesis".into() })
+        self.tip(MAIN)?.ok_or(RecorderError::Unrecordable {
+            what: "main",
+            reason: "the ledger has no genesis".into(),
+        })
     }
 
     /// Signs a commit and appends it; returns its number and id.
-    pub fn commit(&mut self, kind: CommitKind, new: NewCommit<'_>) -> Result<(u64, Oid), RecorderError> {
+    pub fn commit(
+        &mut self,
+        kind: CommitKind,
+        new: NewCommit<'_>,
+    ) -> Result<(u64, Oid), RecorderError> {
         let mut files = new.files.clone();
         if let Some((from, to)) = new.segment {
             files.insert("audit.log", segment(&self.tx.lines(from, to)?));
         }
-        let message = Message { subject: new.subject, record: new.record, log: new.line.hash };
-        let plan = Plan { message, files, parents: new.parents, time: new.line.time };
+        let message = CommitMessage {
+            subject: new.subject,
+            record: new.record,
+            log: new.line.hash,
+        };
+        let plan = CommitPlan {
+            message,
+            files,
+            parents: new.parents,
+            time: new.line.time,
+        };
         let key = self.key;
         let encoded = encode(&plan, &key.public(), &|bytes| key.sign(bytes))?;
         let n = self.head.commits;
@@ -236,7 +288,10 @@ impl<'a> Draft<'a> {
         let stored = if new.tree_of.is_some() {
             BTreeMap::new()
         } else {
-            new.files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone())).collect()
+            new.files
+                .iter()
+                .map(|(name, bytes)| ((*name).to_owned(), bytes.clone()))
+                .collect()
         };
         self.tx.put_commit(&row, &stored)?;
         self.head.commits += 1;
@@ -245,7 +300,11 @@ impl<'a> Draft<'a> {
 
     /// The signed tree head over all lines so far.
     pub fn tree_head(&mut self) -> Result<String, RecorderError> {
-        if let Some((_, text)) = self.signed.as_ref().filter(|(size, _)| *size == self.frontier.size()) {
+        if let Some((_, text)) = self
+            .signed
+            .as_ref()
+            .filter(|(size, _)| *size == self.frontier.size())
+        {
             return Ok(text.clone());
         }
         let text = sign_tree(&self.frontier, &self.genesis.origin, self.key)?;
@@ -269,7 +328,7 @@ impl<'a> Draft<'a> {
         session: Option<(Hash32, u32)>,
         doc: &ArtifactDoc,
         salt: Salt,
-    ) -> Result<Appended, RecorderError> {
+    ) -> Result<NewLine, RecorderError> {
         self.artifact_kept(now, session, doc, salt, (true, true))
     }
 
@@ -281,14 +340,20 @@ impl<'a> Draft<'a> {
         doc: &ArtifactDoc,
         salt: Salt,
         (keeps_document, keeps_salt): (bool, bool),
-    ) -> Result<Appended, RecorderError> {
+    ) -> Result<NewLine, RecorderError> {
         let (bytes, _) = document("an artifact", doc)?;
         let hash = commit(self.genesis.commitments, &salt, Role::Artifact, &bytes);
         let height = session.map_or(self.head.height, |(_, height)| height);
-        let event = Event::Artifact { kind: doc.kind.clone(), id: doc.id.clone(), hash };
+        let event = Event::Artifact {
+            kind: doc.kind.clone(),
+            id: doc.id.clone(),
+            hash,
+        };
         let line = self.line(now, height, session.map(|(id, _)| id), event)?;
-        let document = String::from_utf8(bytes)
-            .map_err(|e| RecorderError::Unrecordable { what: "an artifact", reason: e.to_string() })?;
+        let document = String::from_utf8(bytes).map_err(|e| RecorderError::Unrecordable {
+            what: "an artifact",
+            reason: e.to_string(),
+        })?;
         self.tx.put_artifact(&ArtifactRow {
             line: line.n,
             kind: doc.kind.clone(),
@@ -316,16 +381,22 @@ impl<'a> Draft<'a> {
             return Ok(());
         }
         let open = self.tx.open_sessions()?.len();
-        if open == 0 { Ok(()) } else { self.checkpoint(now, u64::try_from(open).unwrap_or(u64::MAX)) }
+        if open == 0 {
+            Ok(())
+        } else {
+            self.checkpoint(now, u64::try_from(open).unwrap_or(u64::MAX))
+        }
     }
 
-    /// Writes a checkpoint whether or not one is due; false when every line is inside `main` already.
+    /// Writes a checkpoint whether or not one is due; false when every line is inside `main`
+    /// already.
     pub fn checkpoint_now(&mut self, now: Seconds) -> Result<bool, RecorderError> {
         if self.head.lines == self.head.segment_lines {
             return Ok(false);
         }
         let open = self.tx.open_sessions()?.len();
-        self.checkpoint(now, u64::try_from(open).unwrap_or(u64::MAX)).map(|()| true)
+        self.checkpoint(now, u64::try_from(open).unwrap_or(u64::MAX))
+            .map(|()| true)
     }
 
     fn checkpoint(&mut self, now: Seconds, sessions_open: u64) -> Result<(), RecorderError> {
@@ -341,7 +412,10 @@ impl<'a> Draft<'a> {
         let (bytes, record) = document("checkpoint.json", &doc)?;
         let line = self.line_at(time, self.head.height, None, Event::Checkpoint { record })?;
         let segment = self.take_segment();
-        let files = Files::from([("checkpoint", self.tree_head()?.into_bytes()), ("checkpoint.json", bytes)]);
+        let files = EntryFiles::from([
+            ("checkpoint", self.tree_head()?.into_bytes()),
+            ("checkpoint.json", bytes),
+        ]);
         let parents = vec![oid(&self.main_tip()?)?];
         self.commit(
             CommitKind::Checkpoint,
@@ -361,28 +435,45 @@ impl<'a> Draft<'a> {
 
     /// The block of the highest height so far; the local one when no line has named any.
     fn block_of_head(&self, time: Seconds) -> Result<Block, RecorderError> {
-        let known = if self.head.height == 0 { None } else { self.tx.block_at(self.head.height)? };
-        Ok(known.map_or_else(|| Block::local(self.genesis.network, time), |Anchor { block, .. }| block))
+        let known = if self.head.height == 0 {
+            None
+        } else {
+            self.tx.block_at(self.head.height)?
+        };
+        Ok(known.map_or_else(
+            || Block::local(self.genesis.network, time),
+            |Anchor { block, .. }| block,
+        ))
     }
 }
 
 /// Whether the tree head that a head carries is over all its lines.
-pub fn is_signed(head: &Head) -> bool {
-    let size = head.checkpoint.as_deref().and_then(|text| text.split('\n').nth(1)?.parse().ok());
+pub fn is_signed(head: &LedgerHead) -> bool {
+    let size = head
+        .checkpoint
+        .as_deref()
+        .and_then(|text| text.split('\n').nth(1)?.parse().ok());
     size.map_or(head.lines == 0, |size: u64| size == head.lines)
 }
 
 /// The signed tree head over a tree.
 pub fn sign_tree(tree: &Frontier, origin: &str, key: &Signer) -> Result<String, RecorderError> {
-    Ok(note(origin, tree.size(), tree.root(), &key.public(), &|bytes| key.sign(bytes))?)
+    Ok(note(
+        origin,
+        tree.size(),
+        tree.root(),
+        &key.public(),
+        &|bytes| key.sign(bytes),
+    )?)
 }
 
-/// Appends a line to the database and moves a head and its tree over it; returns the line's number, from 0.
+/// Appends a line to the database and moves a head and its tree over it; returns the line's number,
+/// from 0.
 ///
 /// `text` is the line as the log spells it. Needs no key: what a line itself promises is its HASH.
 pub fn append(
     tx: &mut dyn Write,
-    head: &mut Head,
+    head: &mut LedgerHead,
     frontier: &mut Frontier,
     line: &Line,
     text: &str,
@@ -394,16 +485,20 @@ pub fn append(
     head.hash = line.hash;
     head.time = line.time;
     head.height = head.height.max(line.height);
-    head.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX).saturating_add(1);
+    head.bytes += u64::try_from(text.len())
+        .unwrap_or(u64::MAX)
+        .saturating_add(1);
     Ok(n)
 }
 
 /// The object id of a stored commit.
 pub fn oid(row: &CommitRow) -> Result<Oid, RecorderError> {
-    row.id.parse().map_err(|e: crate::ledger::OidError| RecorderError::Unrecordable {
-        what: "ledger_commit.id",
-        reason: e.to_string(),
-    })
+    row.id
+        .parse()
+        .map_err(|e: crate::ledger::OidError| RecorderError::Unrecordable {
+            what: "ledger_commit.id",
+            reason: e.to_string(),
+        })
 }
 
 /// Lines as they stand in the log, each with its newline.

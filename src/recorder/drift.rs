@@ -54,7 +54,11 @@ pub fn assertion_rows(
 }
 
 /// Puts what a judgement found on record, beside its exchange.
-pub fn put_judgement(draft: &mut Draft<'_>, drift: &[DriftRow], checks: &[AssertionRow]) -> Result<(), RecorderError> {
+pub fn put_judgement(
+    draft: &mut Draft<'_>,
+    drift: &[DriftRow],
+    checks: &[AssertionRow],
+) -> Result<(), RecorderError> {
     for event in drift {
         draft.tx.put_drift(event)?;
     }
@@ -72,9 +76,16 @@ pub fn drift_lines(
     let mut ids = Vec::new();
     for row in drift {
         let class = DriftClass::ALL.into_iter().find(|c| c.name() == row.class);
-        let class =
-            class.ok_or_else(|| RecorderError::Unrecordable { what: "drift class", reason: row.class.clone() })?;
-        let event = Event::Drift { class, severity: row.severity.clone(), seq, id: row.drift_id.clone() };
+        let class = class.ok_or_else(|| RecorderError::Unrecordable {
+            what: "drift class",
+            reason: row.class.clone(),
+        })?;
+        let event = Event::Drift {
+            class,
+            severity: row.severity.clone(),
+            seq,
+            id: row.drift_id.clone(),
+        };
         draft.line_at(time, session.anchor.block.height, Some(session.id), event)?;
         ids.push(row.drift_id.clone());
     }

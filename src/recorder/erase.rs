@@ -1,10 +1,12 @@
-//! Erasing: text and salt are destroyed, commitments stay, a tombstone says so (format, sections 2 and 11.6).
+//! Erasing: text and salt are destroyed, commitments stay, a tombstone says so (format, sections 2
+//! and 11.6).
 //!
 //! ```text
 //! tombstone   {"contexts":["UUID",…],"ids":["UUID","note:000001",…],"reason":"…"}     an artifact outside of any session
 //! ```
-//! `ids` are exchanges and artifacts that are gone; `contexts` are exchanges that had one of them put before their
-//! model, and whose compiled prompt, and bundle if it stood in there, is therefore gone too.
+//! `ids` are exchanges and artifacts that are gone; `contexts` are exchanges that had one of them
+//! put before their model, and whose compiled prompt, and bundle if it stood in there, is therefore
+//! gone too.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +16,7 @@ use uuid::Uuid;
 use crate::govern::sanitize::{Clean, SANITIZE_POLICY};
 use crate::record::canon;
 use crate::record::commitment::Salt;
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::documents::Format;
 use crate::record::entry::Line;
 use crate::record::exchange::ArtifactDoc;
@@ -33,7 +35,15 @@ use super::{Recorder, RecorderError};
 /// The kind of the artifact that says what was erased.
 pub const TOMBSTONE: &str = "tombstone";
 /// What a home can't do without, and what says that something else is gone.
-const KEPT: [&str; 7] = ["kernel", "auth_key", TOMBSTONE, "adopt", CONFLICT_RESOLVED, CONTENT_POLICY, SANITIZE_POLICY];
+const KEPT: [&str; 7] = [
+    "kernel",
+    "auth_key",
+    TOMBSTONE,
+    "adopt",
+    CONFLICT_RESOLVED,
+    CONTENT_POLICY,
+    SANITIZE_POLICY,
+];
 /// The reason of a tombstone where no text is kept.
 const UNKEPT_REASON: &str = "not kept";
 
@@ -50,14 +60,15 @@ pub struct Erasure {
 
 /// What was erased.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Erased {
+pub struct ErasureResult {
     /// Exchanges whose text and salt are gone; without those that were erased before.
     pub exchanges: Vec<Uuid>,
     /// Ids of artifacts whose document and salt are gone.
     pub artifacts: Vec<String>,
     /// Exchanges whose compiled prompt can't be rendered any more, as something in it is erased.
     pub contexts: Vec<Uuid>,
-    /// Whether no copy is left in the write-ahead log. False while another program reads: the next start finishes it.
+    /// Whether no copy is left in the write-ahead log. False while another program reads: the next
+    /// start finishes it.
     pub scrubbed: bool,
 }
 
@@ -74,8 +85,13 @@ pub struct Tombstone {
 }
 
 /// The first tombstone that names an exchange or an artifact, with the number of its line.
-pub fn tombstone_of<R: Find + ?Sized>(store: &R, id: &str) -> Result<Option<(u64, Tombstone)>, StoreError> {
-    let Some(line) = store.tombstone_of(id)? else { return Ok(None) };
+pub fn tombstone_of<R: Find + ?Sized>(
+    store: &R,
+    id: &str,
+) -> Result<Option<(u64, Tombstone)>, StoreError> {
+    let Some(line) = store.tombstone_of(id)? else {
+        return Ok(None);
+    };
     let text = store.artifact_of_line(line)?.and_then(|row| row.document);
     let document = text.and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
     Ok(document.and_then(|document| Some((line, serde_json::from_value(document.content).ok()?))))
@@ -83,16 +99,27 @@ pub fn tombstone_of<R: Find + ?Sized>(store: &R, id: &str) -> Result<Option<(u64
 
 /// Empties the write-ahead log if that is still to be done; false while another program reads.
 pub(super) fn finish(store: &mut Sqlite) -> Result<bool, StoreError> {
-    if store.is_to_scrub()? { store.scrub() } else { Ok(true) }
+    if store.is_to_scrub()? {
+        store.scrub()
+    } else {
+        Ok(true)
+    }
 }
 
 impl Recorder {
     /// Erases: tombstone and destruction in one transaction, then the write-ahead log is emptied.
     ///
-    /// [`RecorderError::NotAllowed`] for what is not there, still waits for its answer, or can't be done without.
-    /// Nothing is recorded when all of it was erased before.
-    pub async fn erase(&self, what: Erasure, salt: Salt, now: Seconds) -> Result<Erased, RecorderError> {
-        let mut erased = self.record(now, move |draft| erase(draft, &what, &salt, now)).await?;
+    /// [`RecorderError::NotAllowed`] for what is not there, still waits for its answer, or can't be
+    /// done without. Nothing is recorded when all of it was erased before.
+    pub async fn erase(
+        &self,
+        what: Erasure,
+        salt: Salt,
+        now: Seconds,
+    ) -> Result<ErasureResult, RecorderError> {
+        let mut erased = self
+            .record(now, move |draft| erase(draft, &what, &salt, now))
+            .await?;
         erased.scrubbed = finish(&mut Sqlite::open(&self.paths.database())?)?;
         Ok(erased)
     }
@@ -102,13 +129,23 @@ fn refused(reason: String) -> RecorderError {
     RecorderError::NotAllowed { reason }
 }
 
-fn erase(draft: &mut Draft<'_>, what: &Erasure, salt: &Salt, now: Seconds) -> Result<Erased, RecorderError> {
-    let mut erased = Erased::default();
+fn erase(
+    draft: &mut Draft<'_>,
+    what: &Erasure,
+    salt: &Salt,
+    now: Seconds,
+) -> Result<ErasureResult, RecorderError> {
+    let mut erased = ErasureResult::default();
     let mut contexts = BTreeSet::new();
     for id in &what.exchanges {
-        let row = draft.tx.exchange(*id)?.ok_or_else(|| refused(format!("there is no exchange {id}")))?;
+        let row = draft
+            .tx
+            .exchange(*id)?
+            .ok_or_else(|| refused(format!("there is no exchange {id}")))?;
         if row.outcome.is_none() {
-            return Err(refused(format!("exchange {id} still waits for its answer; close its session, then erase it")));
+            return Err(refused(format!(
+                "exchange {id} still waits for its answer; close its session, then erase it"
+            )));
         }
         if row.salt.is_none() && !has_text(draft, &row)? {
             continue;
@@ -121,11 +158,19 @@ fn erase(draft: &mut Draft<'_>, what: &Erasure, salt: &Salt, now: Seconds) -> Re
     }
     for id in &what.artifacts {
         let rows = draft.tx.artifacts_called(id)?;
-        let Some(first) = rows.first() else { return Err(refused(format!("there is no artifact '{id}'"))) };
+        let Some(first) = rows.first() else {
+            return Err(refused(format!("there is no artifact '{id}'")));
+        };
         if KEPT.contains(&first.kind.as_str()) {
-            return Err(refused(format!("'{id}' is of kind {}: a home can't do without it", first.kind)));
+            return Err(refused(format!(
+                "'{id}' is of kind {}: a home can't do without it",
+                first.kind
+            )));
         }
-        if rows.iter().all(|row| row.document.is_none() && row.salt.is_none()) {
+        if rows
+            .iter()
+            .all(|row| row.document.is_none() && row.salt.is_none())
+        {
             continue;
         }
         for row in &rows {
@@ -139,7 +184,10 @@ fn erase(draft: &mut Draft<'_>, what: &Erasure, salt: &Salt, now: Seconds) -> Re
         }
         erased.artifacts.push(id.clone());
     }
-    erased.contexts = contexts.into_iter().filter(|id| !erased.exchanges.contains(id)).collect();
+    erased.contexts = contexts
+        .into_iter()
+        .filter(|id| !erased.exchanges.contains(id))
+        .collect();
     if !(erased.exchanges.is_empty() && erased.artifacts.is_empty()) {
         put_tombstone(draft, &erased, &what.reason, salt, now)?;
     }
@@ -147,16 +195,35 @@ fn erase(draft: &mut Draft<'_>, what: &Erasure, salt: &Salt, now: Seconds) -> Re
 }
 
 fn has_text(draft: &Draft<'_>, row: &ExchangeRow) -> Result<bool, RecorderError> {
-    Ok(draft.tx.turn(row.turn_user)?.is_some_and(|turn| turn.content.is_some()))
+    Ok(draft
+        .tx
+        .turn(row.turn_user)?
+        .is_some_and(|turn| turn.content.is_some()))
 }
 
 /// Destroys an exchange's texts; returns the exchanges that were shown one of its turns.
 fn erase_exchange(draft: &mut Draft<'_>, row: &ExchangeRow) -> Result<Vec<Uuid>, RecorderError> {
-    let unrecordable = |e: canon::CanonError| RecorderError::Unrecordable { what: "params", reason: e.to_string() };
-    let params = row.params.as_deref().map(Params::parse).transpose().map_err(unrecordable)?;
+    let unrecordable = |e: canon::CanonError| RecorderError::Unrecordable {
+        what: "params",
+        reason: e.to_string(),
+    };
+    let params = row
+        .params
+        .as_deref()
+        .map(Params::parse)
+        .transpose()
+        .map_err(unrecordable)?;
     // The owner's part of the system message is a text; the other settings are numbers.
-    let params =
-        params.map(|params| Params { system: None, ..params }.canonical()).transpose().map_err(unrecordable)?;
+    let params = params
+        .map(|params| {
+            Params {
+                system: None,
+                ..params
+            }
+            .canonical()
+        })
+        .transpose()
+        .map_err(unrecordable)?;
     draft.tx.erase_exchange(row, params.as_deref())?;
     let aurora = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
     let mut shown = BTreeSet::new();
@@ -167,8 +234,16 @@ fn erase_exchange(draft: &mut Draft<'_>, row: &ExchangeRow) -> Result<Vec<Uuid>,
     let mut next: Vec<Uuid> = shown.iter().copied().chain([row.exchange_id]).collect();
     // A DECISION's digest covers its context: what refers to it goes with it.
     while let Some(turn) = next.pop() {
-        let decision = draft.tx.events_of(turn)?.into_iter().find(|event| event.kind == Kind::Decision);
-        for other in decision.map(|event| draft.tx.referring_to(event.event)).transpose()?.unwrap_or_default() {
+        let decision = draft
+            .tx
+            .events_of(turn)?
+            .into_iter()
+            .find(|event| event.kind == EventKind::Decision);
+        for other in decision
+            .map(|event| draft.tx.referring_to(event.event))
+            .transpose()?
+            .unwrap_or_default()
+        {
             if shown.insert(other) {
                 next.push(other);
             }
@@ -197,21 +272,32 @@ fn erase_actions(draft: &mut Draft<'_>, exchange: Uuid) -> Result<Vec<String>, R
 
 fn put_tombstone(
     draft: &mut Draft<'_>,
-    erased: &Erased,
+    erased: &ErasureResult,
     reason: &Clean,
     salt: &Salt,
     now: Seconds,
 ) -> Result<(), RecorderError> {
-    let reason = if settle(draft, now)?.keeps_text() { reason.as_str() } else { UNKEPT_REASON };
+    let reason = if settle(draft, now)?.keeps_text() {
+        reason.as_str()
+    } else {
+        UNKEPT_REASON
+    };
     let exchanges = erased.exchanges.iter().map(Uuid::to_string);
     let content = Tombstone {
         contexts: erased.contexts.iter().map(Uuid::to_string).collect(),
         ids: exchanges.chain(erased.artifacts.iter().cloned()).collect(),
         reason: reason.to_owned(),
     };
-    let content = serde_json::to_value(&content)
-        .map_err(|e| RecorderError::Unrecordable { what: "a tombstone", reason: e.to_string() })?;
+    let content = serde_json::to_value(&content).map_err(|e| RecorderError::Unrecordable {
+        what: "a tombstone",
+        reason: e.to_string(),
+    })?;
     let id = format!("{TOMBSTONE}-{}", draft.head.hash.short16());
-    let doc = ArtifactDoc { content, format: Format, id, kind: TOMBSTONE.to_owned() };
+    let doc = ArtifactDoc {
+        content,
+        format: Format,
+        id,
+        kind: TOMBSTONE.to_owned(),
+    };
     draft.artifact(now, None, &doc, salt.clone()).map(|_| ())
 }

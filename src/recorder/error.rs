@@ -12,15 +12,18 @@ use crate::store::StoreError;
 
 /// What the one door refuses, and why.
 ///
-/// [`RecorderError::is_recorded`] and [`RecorderError::is_unknown`] tell the cases apart that a person must
-/// know: *not recorded*; *recorded, withheld, finished at the next start*; and neither known yet.
+/// [`RecorderError::is_recorded`] and [`RecorderError::is_unknown`] tell the cases apart that a
+/// person must know: *not recorded*; *recorded, withheld, finished at the next start*; and neither
+/// known yet.
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
     /// The signing key could not be used.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// Another gently holds the writer's lock.
-    #[error("another gently is writing to this home ({holder}); waited {waited_s} s. Ask again when it is done")]
+    #[error(
+        "another gently is writing to this home ({holder}); waited {waited_s} s. Ask again when it is done"
+    )]
     Locked {
         /// What the lock file says of its holder.
         holder: String,
@@ -104,14 +107,17 @@ pub enum RecorderError {
         known: u32,
     },
     /// The signing key at hand is not the one in force.
-    #[error("the signing key at hand is {actual}, but this ledger is signed with {expected}; put that key back")]
+    #[error(
+        "the signing key at hand is {actual}, but this ledger is signed with {expected}; put that key back"
+    )]
     WrongSigner {
         /// In force.
         expected: String,
         /// At hand.
         actual: String,
     },
-    /// The home was restored from a backup, and nobody said yet what became of the history after it.
+    /// The home was restored from a backup, and nobody said yet what became of the history after
+    /// it.
     #[error(
         "this home was restored from a backup ({path}), and writes nothing before you say what was published after it: \
              `gently audit adopt --from LEDGER` takes over a newer published ledger (git clone --mirror URL LEDGER), \
@@ -126,7 +132,7 @@ pub enum RecorderError {
     Adopt(#[from] super::adopt::AdoptFault),
     /// A log or ledger that can't be restored, since the sources contradict each other.
     #[error(transparent)]
-    Differ(#[from] super::rebuild::Difference),
+    Differ(#[from] super::rebuild::Contradiction),
     /// An auth key that can't be added, revoked or used.
     #[error(transparent)]
     AuthKey(#[from] super::auth::AuthKeyFault),
@@ -137,7 +143,9 @@ pub enum RecorderError {
         reason: String,
     },
     /// The kernel was changed by another process since this one read it.
-    #[error("the kernel was changed meanwhile: {expected} is in force, this was to run under {actual}; ask again")]
+    #[error(
+        "the kernel was changed meanwhile: {expected} is in force, this was to run under {actual}; ask again"
+    )]
     KernelChanged {
         /// In force, by the id of its artifact.
         expected: String,
@@ -151,19 +159,25 @@ pub enum RecorderError {
         session: Hash32,
     },
     /// A rotation while sessions are open.
-    #[error("sessions that are open: {open}; a signing key changes only between sessions: gently session close")]
+    #[error(
+        "sessions that are open: {open}; a signing key changes only between sessions: gently session close"
+    )]
     SessionsOpen {
         /// How many.
         open: usize,
     },
     /// A rotation to a key that is, or was, in force in this ledger.
-    #[error("the key {key} was in force in this ledger before; a rotation takes a key that is new to it: make one")]
+    #[error(
+        "the key {key} was in force in this ledger before; a rotation takes a key that is new to it: make one"
+    )]
     KeyNotNew {
         /// The key.
         key: PublicKey,
     },
     /// A prompt of the session still waits for its model, in a process that is alive.
-    #[error("interaction-{seq} of session {session} still waits for its model, in a process that is alive")]
+    #[error(
+        "interaction-{seq} of session {session} still waits for its model, in a process that is alive"
+    )]
     InFlight {
         /// The session.
         session: Hash32,
@@ -177,7 +191,9 @@ pub enum RecorderError {
         reason: String,
     },
     /// Another turn of the session has given a secret its number since this text was redacted.
-    #[error("another turn of the session named a secret at the same moment; nothing was recorded. Ask again")]
+    #[error(
+        "another turn of the session named a secret at the same moment; nothing was recorded. Ask again"
+    )]
     NumbersTaken,
     /// A value has no place in the format.
     #[error("can't be recorded: {what}: {reason}")]
@@ -202,15 +218,20 @@ pub enum RecorderError {
     #[error("{0}")]
     Unfinished(Arc<RecorderError>),
     /// The database failed while it committed, and can't be read since.
-    #[error("the database failed while it committed ({reason}); whether this was recorded shows at the next start")]
+    #[error(
+        "the database failed while it committed ({reason}); whether this was recorded shows at the next start"
+    )]
     Unknown {
         /// The database's words.
         reason: String,
     },
     /// The recorder's thread is gone.
-    #[error("the recorder stopped before it answered; whether this was recorded shows at the next start")]
+    #[error(
+        "the recorder stopped before it answered; whether this was recorded shows at the next start"
+    )]
     Stopped,
-    /// A record failed after it had written something; stays inside the writer, which fills the batch again.
+    /// A record failed after it had written something; stays inside the writer, which fills the
+    /// batch again.
     #[error("a record of this batch failed after it had written something; nothing was recorded")]
     Spoiled,
     /// A step of a test said so.
@@ -239,6 +260,9 @@ impl RecorderError {
 
 impl From<LedgerError> for RecorderError {
     fn from(error: LedgerError) -> Self {
-        RecorderError::Unapplied { what: "writing to ledger.git", reason: error.to_string() }
+        RecorderError::Unapplied {
+            what: "writing to ledger.git",
+            reason: error.to_string(),
+        }
     }
 }

@@ -10,11 +10,11 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Applied, AuthKeyRow, Head, Store};
+use crate::store::{AppliedMark, AuthKeyRow, LedgerHead, Store};
 
 use super::apply::Paths;
-use super::draft::{Draft, Files, NewCommit, document};
-use super::keeping::Told;
+use super::draft::{Draft, EntryFiles, NewCommit, document};
+use super::keeping::WriterContext;
 use super::lock::WAIT;
 use super::writer::Writer;
 use super::{RecorderError, kernel};
@@ -35,14 +35,20 @@ pub struct FirstRecords {
 /// Makes database, ledger and log of a new home, with genesis and the kernel on record.
 ///
 /// The paths must not exist. Durable on return; a failure leaves files that the caller removes.
-pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<Head, RecorderError> {
+pub fn create(
+    paths: &Paths,
+    key: SigningKey,
+    first: &FirstRecords,
+) -> Result<LedgerHead, RecorderError> {
     let store = Sqlite::create(&paths.database())?;
     Ledger::create(&paths.ledger())?.sync()?;
     let (text, record) = document("genesis.json", &first.genesis)?;
-    let text = String::from_utf8(text)
-        .map_err(|e| RecorderError::Unrecordable { what: "genesis.json", reason: e.to_string() })?;
+    let text = String::from_utf8(text).map_err(|e| RecorderError::Unrecordable {
+        what: "genesis.json",
+        reason: e.to_string(),
+    })?;
     let watch = super::unwatched();
-    let told = Told::new(None)?;
+    let told = WriterContext::new(None)?;
     let mut writer = Writer {
         paths: paths.clone(),
         store,
@@ -53,15 +59,17 @@ pub fn create(paths: &Paths, key: SigningKey, first: &FirstRecords) -> Result<He
         wait: WAIT,
     };
     let empty = empty_head(&first.genesis);
-    writer.store.transact(&mut |tx| tx.create_head(&empty, &text))?;
+    writer
+        .store
+        .transact(&mut |tx| tx.create_head(&empty, &text))?;
     let head = writer.transact(|draft| first_records(draft, first, &text, record))?;
     writer.finish(&head)?;
     writer.store.checkpoint()?;
     Ok(head)
 }
 
-fn empty_head(genesis: &Genesis) -> Head {
-    Head {
+fn empty_head(genesis: &Genesis) -> LedgerHead {
+    LedgerHead {
         signer: genesis.signer,
         lines: 0,
         hash: Hash32::GENESIS,
@@ -75,15 +83,23 @@ fn empty_head(genesis: &Genesis) -> Head {
         segment_at: genesis.created_at,
         last_branch: None,
         checkpoint: None,
-        applied: Applied::default(),
+        applied: AppliedMark::default(),
     }
 }
 
-fn first_records(draft: &mut Draft<'_>, first: &FirstRecords, text: &str, record: Hash32) -> Result<(), RecorderError> {
+fn first_records(
+    draft: &mut Draft<'_>,
+    first: &FirstRecords,
+    text: &str,
+    record: Hash32,
+) -> Result<(), RecorderError> {
     let now = first.genesis.created_at;
     let line = draft.line_at(now, 0, None, Event::Genesis { record })?;
     let signers = first.genesis.signer.allowed_signers_line().into_bytes();
-    let files = Files::from([("allowed_signers", signers), ("genesis.json", text.as_bytes().to_vec())]);
+    let files = EntryFiles::from([
+        ("allowed_signers", signers),
+        ("genesis.json", text.as_bytes().to_vec()),
+    ]);
     let new = NewCommit {
         subject: Subject::Genesis,
         record,
@@ -97,6 +113,11 @@ fn first_records(draft: &mut Draft<'_>, first: &FirstRecords, text: &str, record
     draft.commit(CommitKind::Genesis, new)?;
     let (hash, canonical) = &first.kernel;
     let (auth, name) = &first.auth_key;
-    draft.tx.put_auth_key(&AuthKeyRow { hash: *auth, name: name.clone(), added_at: now, revoked_at: None })?;
+    draft.tx.put_auth_key(&AuthKeyRow {
+        hash: *auth,
+        name: name.clone(),
+        added_at: now,
+        revoked_at: None,
+    })?;
     kernel::put(draft, (*hash, canonical), first.salt.clone(), now)
 }

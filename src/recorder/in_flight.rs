@@ -6,9 +6,9 @@
 //!   ------------------------------------    a free place, which a later prompt takes
 //! ```
 //!
-//! A prompt is in flight when a locked file names it. Nothing is made or deleted for a prompt: it takes a
-//! place in its recorder's file before its transaction commits, and gives it back. Files are made and
-//! removed under the writer's lock, and the lock of a file ends with its process.
+//! A prompt is in flight when a locked file names it. Nothing is made or deleted for a prompt: it
+//! takes a place in its recorder's file before its transaction commits, and gives it back. Files
+//! are made and removed under the writer's lock, and the lock of a file ends with its process.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -28,13 +28,16 @@ const PLACE: usize = 37;
 #[derive(Clone, Debug)]
 pub struct Prompts {
     folder: PathBuf,
-    own: Arc<Mutex<Option<Places>>>,
+    own: Arc<Mutex<Option<InFlightFile>>>,
 }
 
 impl Prompts {
     /// Makes nothing yet: the file comes with the first prompt.
     pub fn new(folder: PathBuf) -> Self {
-        Prompts { folder, own: Arc::default() }
+        Prompts {
+            folder,
+            own: Arc::default(),
+        }
     }
 
     /// Takes a place for an exchange that is about to be recorded; only under the writer's lock.
@@ -42,12 +45,17 @@ impl Prompts {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         if own.is_none() {
             self.clear();
-            *own = Some(Places::make(&self.folder).map_err(failed(&self.folder))?);
+            *own = Some(InFlightFile::make(&self.folder).map_err(failed(&self.folder))?);
         }
         // Just made, if it was not there.
-        let Some(places) = own.as_mut() else { return Err(RecorderError::Stopped) };
+        let Some(places) = own.as_mut() else {
+            return Err(RecorderError::Stopped);
+        };
         let place = places.take(exchange).map_err(failed(&places.path))?;
-        Ok(InFlight { own: self.own.clone(), place })
+        Ok(InFlight {
+            own: self.own.clone(),
+            place,
+        })
     }
 
     /// The exchanges whose answer a living process waits for.
@@ -79,13 +87,18 @@ impl Prompts {
 /// It ends with the process. Dropping it says that nobody waits for the answer any more.
 #[derive(Debug)]
 pub struct InFlight {
-    own: Arc<Mutex<Option<Places>>>,
+    own: Arc<Mutex<Option<InFlightFile>>>,
     place: u64,
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        if let Some(places) = self.own.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        if let Some(places) = self
+            .own
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_mut()
+        {
             places.give_back(self.place);
         }
     }
@@ -93,7 +106,7 @@ impl Drop for InFlight {
 
 /// The file of one recorder; it goes with the recorder and the last of its prompts.
 #[derive(Debug)]
-struct Places {
+struct InFlightFile {
     path: PathBuf,
     file: File,
     /// Places that are free, and how many there are in all.
@@ -101,14 +114,19 @@ struct Places {
     count: u64,
 }
 
-impl Places {
+impl InFlightFile {
     fn make(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let path = folder.join(format!("{}.lock", Uuid::new_v4()));
         let file = open_private(&path)?;
         // It can be held by one who looks, for a moment.
         file.lock()?;
-        Ok(Places { path, file, free: Vec::new(), count: 0 })
+        Ok(InFlightFile {
+            path,
+            file,
+            free: Vec::new(),
+            count: 0,
+        })
     }
 
     fn take(&mut self, exchange: Uuid) -> io::Result<u64> {
@@ -120,7 +138,8 @@ impl Places {
         Ok(place)
     }
 
-    /// Where even this can't be written, the place is not used again, and is taken until the process ends.
+    /// Where even this can't be written, the place is not used again, and is taken until the
+    /// process ends.
     fn give_back(&mut self, place: u64) {
         if self.write(place, &"-".repeat(PLACE - 1)).is_ok() {
             self.free.push(place);
@@ -133,7 +152,7 @@ impl Places {
     }
 }
 
-impl Drop for Places {
+impl Drop for InFlightFile {
     fn drop(&mut self) {
         // A file that stays is harmless: it is not locked, and whoever comes next removes it.
         let _ = fs::remove_file(&self.path);
@@ -141,7 +160,10 @@ impl Drop for Places {
 }
 
 fn named(place: &[u8]) -> Option<Uuid> {
-    std::str::from_utf8(place.strip_suffix(b"\n")?).ok()?.parse().ok()
+    std::str::from_utf8(place.strip_suffix(b"\n")?)
+        .ok()?
+        .parse()
+        .ok()
 }
 
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -168,7 +190,10 @@ fn open_held(path: &Path) -> io::Result<Option<File>> {
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> RecorderError {
-    move |e| RecorderError::Lock { path: path.to_owned(), reason: e.to_string() }
+    move |e| RecorderError::Lock {
+        path: path.to_owned(),
+        reason: e.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -182,24 +207,36 @@ mod tests {
     #[test]
     fn a_prompt_in_flight_is_seen_until_it_is_dropped() {
         let home = tempfile::tempdir().unwrap();
-        let (own, other) = (Prompts::new(home.path().join("a")), Prompts::new(home.path().join("a")));
+        let (own, other) = (
+            Prompts::new(home.path().join("a")),
+            Prompts::new(home.path().join("a")),
+        );
         assert!(other.waited_for().unwrap().is_empty());
         let (one, two) = (own.begin(id(1)).unwrap(), own.begin(id(2)).unwrap());
         let theirs = other.begin(id(3)).unwrap();
         for looks in [&own, &other] {
-            assert_eq!(looks.waited_for().unwrap(), BTreeSet::from([id(1), id(2), id(3)]));
+            assert_eq!(
+                looks.waited_for().unwrap(),
+                BTreeSet::from([id(1), id(2), id(3)])
+            );
         }
         drop(one);
         assert_eq!(other.waited_for().unwrap(), BTreeSet::from([id(2), id(3)]));
         // The place is taken again: the file does not grow with the prompts that were.
         let four = own.begin(id(4)).unwrap();
-        assert_eq!(other.waited_for().unwrap(), BTreeSet::from([id(2), id(3), id(4)]));
+        assert_eq!(
+            other.waited_for().unwrap(),
+            BTreeSet::from([id(2), id(3), id(4)])
+        );
         let length = |path: &PathBuf| fs::metadata(path).unwrap().len();
         let lengths: BTreeSet<u64> = files(&own.folder).unwrap().iter().map(length).collect();
         assert_eq!(lengths, BTreeSet::from([PLACE as u64, 2 * PLACE as u64]));
         // What outlives its recorder is still waited for.
         drop(own);
-        assert_eq!(other.waited_for().unwrap(), BTreeSet::from([id(2), id(3), id(4)]));
+        assert_eq!(
+            other.waited_for().unwrap(),
+            BTreeSet::from([id(2), id(3), id(4)])
+        );
         drop((two, four));
         assert_eq!(other.waited_for().unwrap(), BTreeSet::from([id(3)]));
         assert_eq!(files(&other.folder).unwrap().len(), 1);
@@ -229,7 +266,13 @@ mod tests {
     fn a_place_names_one_exchange_or_none() {
         let text = format!("{}\n", id(7));
         assert_eq!(named(text.as_bytes()), Some(id(7)));
-        for wrong in ["", "\n", text.trim_end(), &text[1..], &format!("{}\n", "-".repeat(PLACE - 1))] {
+        for wrong in [
+            "",
+            "\n",
+            text.trim_end(),
+            &text[1..],
+            &format!("{}\n", "-".repeat(PLACE - 1)),
+        ] {
             assert_eq!(named(wrong.as_bytes()), None, "{wrong:?}");
         }
     }

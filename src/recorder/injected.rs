@@ -21,9 +21,11 @@ pub(super) fn ref_row(
     let flags = if r.risk_flags.is_empty() {
         None
     } else {
-        Some(canon::print(&r.risk_flags).map_err(|e: canon::CanonError| RecorderError::Unrecordable {
-            what: "risk flags",
-            reason: e.to_string(),
+        Some(canon::print(&r.risk_flags).map_err(|e: canon::CanonError| {
+            RecorderError::Unrecordable {
+                what: "risk flags",
+                reason: e.to_string(),
+            }
         })?)
     };
     Ok(ArtifactRefRow {

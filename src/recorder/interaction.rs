@@ -1,4 +1,5 @@
-//! An answered prompt in log and ledger: the `response` line and the interaction's commit (format, sections 4 to 7).
+//! An answered prompt in log and ledger: the `response` line and the interaction's commit (format,
+//! sections 4 to 7).
 
 use crate::record::commit::{CommitKind, Subject, branch_ref, hash_file};
 use crate::record::documents::{Format, Record};
@@ -7,8 +8,8 @@ use crate::record::hash::Hash32;
 use crate::store::{ExchangeRow, OutcomeUpdate, SessionRow};
 
 use super::RecorderError;
-use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
-use super::turn::Judged;
+use super::draft::{Draft, EntryFiles, NewCommit, NewLine, document, oid};
+use super::turn::JudgedReply;
 
 /// The `response` line and the interaction's commit; moves the session's chain.
 pub(super) fn interaction(
@@ -16,9 +17,9 @@ pub(super) fn interaction(
     session: &mut SessionRow,
     row: &ExchangeRow,
     update: &OutcomeUpdate,
-    judged: &Judged,
+    judged: &JudgedReply,
     chain: Hash32,
-) -> Result<(Appended, String), RecorderError> {
+) -> Result<(NewLine, String), RecorderError> {
     let response_hash = update.response_commitment.unwrap_or(Hash32::ZERO);
     let record = Record {
         asked_at: row.created_at,
@@ -38,9 +39,20 @@ pub(super) fn interaction(
         validator: judged.judgement.flags(),
     };
     let (bytes, record) = document("record.json", &record)?;
-    let event = Event::Response { hash: response_hash, seq: row.seq, model: row.model.clone(), chain, record };
-    let line = draft.line_at(update.answered_at, session.anchor.block.height, Some(session.id), event)?;
-    let files = Files::from([
+    let event = Event::Response {
+        hash: response_hash,
+        seq: row.seq,
+        model: row.model.clone(),
+        chain,
+        record,
+    };
+    let line = draft.line_at(
+        update.answered_at,
+        session.anchor.block.height,
+        Some(session.id),
+        event,
+    )?;
+    let files = EntryFiles::from([
         ("chain_entry", hash_file(chain)),
         ("prompt_hash", hash_file(row.prompt_commitment)),
         ("record.json", bytes),
@@ -48,9 +60,15 @@ pub(super) fn interaction(
         ("session", hash_file(session.id)),
     ]);
     let reference = branch_ref(&session.branch);
-    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen { session: session.id })?;
+    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen {
+        session: session.id,
+    })?;
     let new = NewCommit {
-        subject: Subject::Interaction { session: session.id, seq: row.seq, chain },
+        subject: Subject::Interaction {
+            session: session.id,
+            seq: row.seq,
+            chain,
+        },
         record,
         line,
         files: &files,

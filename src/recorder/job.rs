@@ -1,4 +1,5 @@
-//! What the writer's thread is given: things to record, each with somebody who waits for its answer.
+//! What the writer's thread is given: things to record, each with somebody who waits for its
+//! answer.
 
 use std::sync::Arc;
 
@@ -7,15 +8,15 @@ use tokio::sync::oneshot;
 use crate::record::time::Seconds;
 
 use super::RecorderError;
-use super::applier::Landed;
+use super::applier::BatchOutcome;
 use super::draft::Draft;
 
 /// What arrives at the writer's thread.
-pub enum Message {
+pub enum WriterMessage {
     /// Something to record.
     Job(Box<dyn Job>),
     /// What became of a batch that was handed to the applier.
-    Landed(Landed),
+    Landed(BatchOutcome),
     /// The handle is gone: what was taken is finished, and nothing more is.
     Close,
 }
@@ -24,10 +25,12 @@ pub enum Message {
 pub trait Job: Send {
     /// The clock of whoever asked.
     fn now(&self) -> Seconds;
-    /// Whether this is the outcome of a prompt on record: worth keeping in the database even while git
-    /// and log are out of reach. Anything else is refused then, before a model is called for nothing.
+    /// Whether this is the outcome of a prompt on record: worth keeping in the database even while
+    /// git and log are out of reach. Anything else is refused then, before a model is called for
+    /// nothing.
     fn is_outcome(&self) -> bool;
-    /// Fills the draft; keeps its value until [`Job::finish`]. May be called again, with the draft of another try.
+    /// Fills the draft; keeps its value until [`Job::finish`]. May be called again, with the draft
+    /// of another try.
     fn run(&mut self, draft: &mut Draft<'_>);
     /// Whether [`Job::run`] failed, so that the draft has to be restored.
     fn failed(&self) -> bool;
@@ -64,8 +67,19 @@ pub struct Task<T, W> {
 
 impl<T, W> Task<T, W> {
     /// Wraps work and the place of its answer.
-    pub fn new(now: Seconds, is_outcome: bool, work: W, reply: oneshot::Sender<Result<T, RecorderError>>) -> Self {
-        Task { now, is_outcome, work, value: None, reply }
+    pub fn new(
+        now: Seconds,
+        is_outcome: bool,
+        work: W,
+        reply: oneshot::Sender<Result<T, RecorderError>>,
+    ) -> Self {
+        Task {
+            now,
+            is_outcome,
+            work,
+            value: None,
+            reply,
+        }
     }
 }
 
@@ -87,7 +101,9 @@ impl<T: Send, W: FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send> Job f
     }
 
     fn finish(self: Box<Self>, batch: Result<(), BatchFault>) {
-        let Task { work, value, reply, .. } = *self;
+        let Task {
+            work, value, reply, ..
+        } = *self;
         // Whoever gets the answer may want back what the work was on.
         drop(work);
         let answer = match (batch, value) {

@@ -7,10 +7,10 @@ use crate::record::documents::Format;
 use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::Read;
+use crate::store::ReadStore;
 
 use super::draft::Draft;
-use super::sessions::Closed;
+use super::sessions::SessionClose;
 use super::{Recorder, RecorderError, exchanges, sessions};
 
 /// The kind of its artifacts.
@@ -22,10 +22,19 @@ pub fn artifact_id(kernel: Hash32) -> String {
 }
 
 /// Refuses terms of a kernel that is not in force any more: another process changed it meanwhile.
-pub(super) fn check_in_force<R: Read + ?Sized>(store: &R, kernel: Hash32) -> Result<(), RecorderError> {
-    let (known, wanted) = (store.newest_artifact(KIND)?.map(|row| row.id), artifact_id(kernel));
+pub(super) fn check_in_force<R: ReadStore + ?Sized>(
+    store: &R,
+    kernel: Hash32,
+) -> Result<(), RecorderError> {
+    let (known, wanted) = (
+        store.newest_artifact(KIND)?.map(|row| row.id),
+        artifact_id(kernel),
+    );
     match known {
-        Some(known) if known != wanted => Err(RecorderError::KernelChanged { expected: known, actual: wanted }),
+        Some(known) if known != wanted => Err(RecorderError::KernelChanged {
+            expected: known,
+            actual: wanted,
+        }),
         _ => Ok(()),
     }
 }
@@ -33,15 +42,15 @@ pub(super) fn check_in_force<R: Read + ?Sized>(store: &R, kernel: Hash32) -> Res
 impl Recorder {
     /// Puts a kernel in force: closes every open session against a block, then records the kernel.
     ///
-    /// All of it or nothing. [`RecorderError::InFlight`] when a prompt still waits for its model in a process
-    /// that is alive; [`RecorderError::NotAllowed`] when the kernel is in force already.
+    /// All of it or nothing. [`RecorderError::InFlight`] when a prompt still waits for its model in
+    /// a process that is alive; [`RecorderError::NotAllowed`] when the kernel is in force already.
     pub async fn set_kernel(
         &self,
         kernel: Kernel,
         anchor: Anchor,
         salt: Salt,
         now: Seconds,
-    ) -> Result<Vec<Closed>, RecorderError> {
+    ) -> Result<Vec<SessionClose>, RecorderError> {
         let prompts = self.prompts.clone();
         let setting = self.record(now, move |draft| {
             let is_in_force = draft
@@ -58,7 +67,12 @@ impl Recorder {
                 exchanges::abandon_all(draft, &prompts, &mut session, now)?;
                 closed.push(sessions::close(draft, session, &anchor, now)?);
             }
-            put(draft, (kernel.hash(), kernel.canonical_json()), salt.clone(), now)?;
+            put(
+                draft,
+                (kernel.hash(), kernel.canonical_json()),
+                salt.clone(),
+                now,
+            )?;
             Ok(closed)
         });
         let closed = setting.await?;
@@ -74,9 +88,16 @@ pub(super) fn put(
     salt: Salt,
     now: Seconds,
 ) -> Result<(), RecorderError> {
-    let content = serde_json::from_str(canonical)
-        .map_err(|e| RecorderError::Unrecordable { what: "the kernel", reason: e.to_string() })?;
-    let doc = ArtifactDoc { content, format: Format, id: artifact_id(hash), kind: KIND.to_owned() };
+    let content = serde_json::from_str(canonical).map_err(|e| RecorderError::Unrecordable {
+        what: "the kernel",
+        reason: e.to_string(),
+    })?;
+    let doc = ArtifactDoc {
+        content,
+        format: Format,
+        id: artifact_id(hash),
+        kind: KIND.to_owned(),
+    };
     draft.tx.put_kernel(hash, canonical)?;
     draft.artifact(now, None, &doc, salt).map(|_| ())
 }

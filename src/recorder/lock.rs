@@ -22,7 +22,10 @@ pub struct WriterLock {
 impl WriterLock {
     /// Takes the lock, polling for `wait`; the error names the holder.
     pub fn acquire_within(path: &Path, wait: Duration) -> Result<Self, RecorderError> {
-        let failed = |e: std::io::Error| RecorderError::Lock { path: path.to_owned(), reason: e.to_string() };
+        let failed = |e: std::io::Error| RecorderError::Lock {
+            path: path.to_owned(),
+            reason: e.to_string(),
+        };
         let mut file = open_private(path).map_err(failed)?;
         let begun = Instant::now();
         loop {
@@ -30,7 +33,10 @@ impl WriterLock {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if begun.elapsed() < wait => std::thread::sleep(POLL),
                 Err(TryLockError::WouldBlock) => {
-                    return Err(RecorderError::Locked { holder: holder(path), waited_s: wait.as_secs() });
+                    return Err(RecorderError::Locked {
+                        holder: holder(path),
+                        waited_s: wait.as_secs(),
+                    });
                 }
                 Err(TryLockError::Error(e)) => return Err(failed(e)),
             }
@@ -41,7 +47,8 @@ impl WriterLock {
     }
 }
 
-/// Says in the file who holds it; of one width, so that nothing has to be cut, and not once more for the same process.
+/// Says in the file who holds it; of one width, so that nothing has to be cut, and not once more
+/// for the same process.
 fn leave_note(file: &mut File) -> std::io::Result<()> {
     let note = format!("process {:<10}\n", std::process::id());
     let mut found = Vec::with_capacity(note.len());
@@ -51,7 +58,11 @@ fn leave_note(file: &mut File) -> std::io::Result<()> {
     }
     file.rewind()?;
     file.write_all(note.as_bytes())?;
-    if found.len() > note.len() { file.set_len(note.len() as u64) } else { Ok(()) }
+    if found.len() > note.len() {
+        file.set_len(note.len() as u64)
+    } else {
+        Ok(())
+    }
 }
 
 fn holder(path: &Path) -> String {
@@ -73,14 +84,20 @@ mod tests {
         let path = home.path().join("lock");
         let held = WriterLock::acquire_within(&path, WAIT).unwrap();
         match WriterLock::acquire_within(&path, Duration::from_millis(20)) {
-            Err(RecorderError::Locked { holder, .. }) => assert!(holder.contains(&std::process::id().to_string())),
+            Err(RecorderError::Locked { holder, .. }) => {
+                assert!(holder.contains(&std::process::id().to_string()))
+            }
             other => panic!("{other:?}"),
         }
         drop(held);
         let short = Duration::from_millis(20);
         let note = std::fs::read(&path).unwrap();
-        for other in ["process 1         \n", "process 4294967295\n", "of another version, and longer than ours\n", ""]
-        {
+        for other in [
+            "process 1         \n",
+            "process 4294967295\n",
+            "of another version, and longer than ours\n",
+            "",
+        ] {
             std::fs::write(&path, other).unwrap();
             drop(WriterLock::acquire_within(&path, short).unwrap());
             assert_eq!(std::fs::read(&path).unwrap(), note, "after {other:?}");

@@ -1,15 +1,17 @@
 //! THE ONE DOOR: everything that becomes evidence goes through one writer.
 //!
 //! A record is committed in the database (rows, signature and the new head, compare-and-swap, one
-//! transaction: *the* commit point), then applied to git, then to `audit.log`. Applying is idempotent
-//! and needs no key; the mark *applied* moves only after git and log are synced. Every batch begins by
-//! applying what an earlier one, or a process that died, left unapplied, with the same code.
+//! transaction: *the* commit point), then applied to git, then to `audit.log`. Applying is
+//! idempotent and needs no key; the mark *applied* moves only after git and log are synced. Every
+//! batch begins by applying what an earlier one, or a process that died, left unapplied, with the
+//! same code.
 //!
-//! The recorder owns a thread. Records that wait at the same moment are committed together; while more wait, a second
-//! thread applies one batch and the next is committed. The writer's lock covers one batch, or a second of batches that
-//! follow each other, never a model call. A caller gets its result when the record is
-//! durable in the database and written to git and log; the sync of those two, and the mark, follow
-//! while the model thinks or the person reads, and end before the recorder does.
+//! The recorder owns a thread. Records that wait at the same moment are committed together; while
+//! more wait, a second thread applies one batch and the next is committed. The writer's lock covers
+//! one batch, or a second of batches that follow each other, never a model call. A caller gets its
+//! result when the record is durable in the database and written to git and log; the sync of those
+//! two, and the mark, follow while the model thinks or the person reads, and end before the
+//! recorder does.
 
 mod actions;
 mod adopt;
@@ -66,52 +68,57 @@ use crate::store::{SessionRow, ThreadRow};
 pub use actions::{AWAITING, Action, KIND as ACTION, REPLY};
 pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::{CHECKPOINT, Paths, check, checkpoint_is_newest};
-pub use artifacts::{ArtifactId, Field, NewArtifact, RecordedArtifact, always};
+pub use artifacts::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
 pub use auth::AuthKeyFault;
 pub use blocks::block_elsewhere;
-pub use erase::{Erased, Erasure, TOMBSTONE, Tombstone, tombstone_of};
+pub use erase::{Erasure, ErasureResult, TOMBSTONE, Tombstone, tombstone_of};
 pub use error::RecorderError;
 pub use exchanges::ABANDONED;
 pub use first::{FirstRecords, create};
-pub use keeping::{CONTENT_POLICY, Keeping};
+pub use keeping::{CONTENT_POLICY, ContentPolicy};
 pub use lock::{WAIT, WriterLock};
 pub use notes::{Merge, put_notes};
-pub use rebuild::{Difference, Lost, Rebuilt, look as look_for_losses, rebuild};
-pub use restored::{MARKER, Restored, is_marked, nothing_newer, taken_over};
-pub use sessions::{Closed, SessionTerms, resumable};
-pub use step::{Step, Watch, unwatched};
+pub use rebuild::{Contradiction, MissingParts, Rebuilt, look as look_for_losses, rebuild};
+pub use restored::{MARKER, RestoreRecord, is_marked, nothing_newer, taken_over};
+pub use sessions::{SessionClose, SessionTerms, resumable};
+pub use step::{Failpoint, FailpointWatch, unwatched};
 pub use threads::{KIND as THREAD, POLICY, thread_id};
 pub use turn::{
-    Judged, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal, RefusedPrompt, Reply,
-    TurnIds, Usage,
+    JudgedReply, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal,
+    RefusedPrompt, Reply, TurnIds, Usage,
 };
 
 use draft::Draft;
 use in_flight::Prompts;
-use job::Message;
-use keeping::Told;
+use job::WriterMessage;
+use keeping::WriterContext;
 use relay::Relay;
 use writer::Writer;
 
 /// The handle of the one writer; every method records something, durably, or says why not.
 ///
-/// A method that returns `Ok` promises: the record is durable in the database, and readable in git and
-/// log. After an error for which [`RecorderError::is_recorded`] is false, nothing was written.
+/// A method that returns `Ok` promises: the record is durable in the database, and readable in git
+/// and log. After an error for which [`RecorderError::is_recorded`] is false, nothing was written.
 pub struct Recorder {
-    jobs: Option<mpsc::Sender<Message>>,
+    jobs: Option<mpsc::Sender<WriterMessage>>,
     thread: Option<JoinHandle<()>>,
     paths: Paths,
     prompts: Prompts,
-    told: Told,
+    told: WriterContext,
     key: Arc<Signer>,
 }
 
 impl Recorder {
     /// Opens a home for writing and finishes what a crash left unapplied.
     ///
-    /// `now` is the time of the `recover` line, if one is due. Refuses when database, log and ledger
-    /// disagree in a way that no crash explains.
-    pub fn open(paths: Paths, key: impl Into<Signer>, now: Seconds, watch: Watch) -> Result<Self, RecorderError> {
+    /// `now` is the time of the `recover` line, if one is due. Refuses when database, log and
+    /// ledger disagree in a way that no crash explains.
+    pub fn open(
+        paths: Paths,
+        key: impl Into<Signer>,
+        now: Seconds,
+        watch: FailpointWatch,
+    ) -> Result<Self, RecorderError> {
         Self::open_within(paths, key, now, watch, lock::WAIT)
     }
 
@@ -120,7 +127,7 @@ impl Recorder {
         paths: Paths,
         key: impl Into<Signer>,
         now: Seconds,
-        watch: Watch,
+        watch: FailpointWatch,
         wait: Duration,
     ) -> Result<Self, RecorderError> {
         restored::refuse(&paths)?;
@@ -131,9 +138,9 @@ impl Recorder {
     pub fn open_keeping(
         paths: Paths,
         key: impl Into<Signer>,
-        keeping: Keeping,
+        keeping: ContentPolicy,
         now: Seconds,
-        watch: Watch,
+        watch: FailpointWatch,
     ) -> Result<Self, RecorderError> {
         restored::refuse(&paths)?;
         Self::open_unchecked(paths, key.into(), now, watch, lock::WAIT, Some(keeping))
@@ -144,11 +151,11 @@ impl Recorder {
         paths: Paths,
         key: Signer,
         now: Seconds,
-        watch: Watch,
+        watch: FailpointWatch,
         wait: Duration,
-        keeping: Option<Keeping>,
+        keeping: Option<ContentPolicy>,
     ) -> Result<Self, RecorderError> {
-        let (key, told) = (Arc::new(key), Told::new(keeping)?);
+        let (key, told) = (Arc::new(key), WriterContext::new(keeping)?);
         let mut writer = Writer::open(paths.clone(), key.clone(), told.clone(), watch, wait)?;
         writer.heal(now)?;
         erase::finish(&mut writer.store)?;
@@ -157,9 +164,19 @@ impl Recorder {
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
             .spawn(move || relay.run())
-            .map_err(|e| RecorderError::Lock { path: paths.lock(), reason: format!("no thread: {e}") })?;
+            .map_err(|e| RecorderError::Lock {
+                path: paths.lock(),
+                reason: format!("no thread: {e}"),
+            })?;
         let prompts = Prompts::new(paths.in_flight());
-        Ok(Recorder { jobs: Some(jobs), thread: Some(thread), paths, prompts, told, key })
+        Ok(Recorder {
+            jobs: Some(jobs),
+            thread: Some(thread),
+            paths,
+            prompts,
+            told,
+            key,
+        })
     }
 
     /// Where the home's parts are.
@@ -190,8 +207,13 @@ impl Recorder {
     }
 
     /// Resumes the open session that fits the terms; none when there is none (any more).
-    pub async fn resume(&self, terms: SessionTerms, now: Seconds) -> Result<Option<SessionRow>, RecorderError> {
-        self.record(now, move |draft| resumable(&*draft.tx, &terms)).await
+    pub async fn resume(
+        &self,
+        terms: SessionTerms,
+        now: Seconds,
+    ) -> Result<Option<SessionRow>, RecorderError> {
+        self.record(now, move |draft| resumable(&*draft.tx, &terms))
+            .await
     }
 
     /// Opens a session, whether or not another fits.
@@ -208,7 +230,8 @@ impl Recorder {
         .await
     }
 
-    /// Begins a thread beside the one that every session has; its name, if it has one, stays in the database.
+    /// Begins a thread beside the one that every session has; its name, if it has one, stays in the
+    /// database.
     pub async fn begin_thread(
         &self,
         session: Hash32,
@@ -218,13 +241,24 @@ impl Recorder {
     ) -> Result<ThreadRow, RecorderError> {
         self.record(now, move |draft| {
             let row = draft.open_session(session)?;
-            threads::begin(draft, &row, name.as_ref().map(Clean::as_str), salt.clone(), now)
+            threads::begin(
+                draft,
+                &row,
+                name.as_ref().map(Clean::as_str),
+                salt.clone(),
+                now,
+            )
         })
         .await
     }
 
     /// Logs a newer block for an open session; false when it was not newer.
-    pub async fn anchor(&self, session: Hash32, anchor: Anchor, now: Seconds) -> Result<bool, RecorderError> {
+    pub async fn anchor(
+        &self,
+        session: Hash32,
+        anchor: Anchor,
+        now: Seconds,
+    ) -> Result<bool, RecorderError> {
         self.record(now, move |draft| {
             let mut row = draft.open_session(session)?;
             let taken = sessions::take_anchor(draft, &mut row, &anchor, now)?;
@@ -236,8 +270,14 @@ impl Recorder {
 
     /// Closes a session; prompts whose process is gone are recorded as abandoned.
     ///
-    /// [`RecorderError::InFlight`] when a prompt still waits for its model in a process that is alive.
-    pub async fn close_session(&self, session: Hash32, anchor: Anchor, now: Seconds) -> Result<Closed, RecorderError> {
+    /// [`RecorderError::InFlight`] when a prompt still waits for its model in a process that is
+    /// alive.
+    pub async fn close_session(
+        &self,
+        session: Hash32,
+        anchor: Anchor,
+        now: Seconds,
+    ) -> Result<SessionClose, RecorderError> {
         let prompts = self.prompts.clone();
         let closing = self.record(now, move |draft| {
             let mut row = draft.open_session(session)?;
@@ -249,9 +289,9 @@ impl Recorder {
         Ok(closed)
     }
 
-    /// Empties the write-ahead log when closed sessions had numbers for secrets. What a reader holds up, or fails here,
-    /// the next start finishes.
-    fn forget(&self, closed: &[Closed]) {
+    /// Empties the write-ahead log when closed sessions had numbers for secrets. What a reader
+    /// holds up, or fails here, the next start finishes.
+    fn forget(&self, closed: &[SessionClose]) {
         if closed.iter().any(|closed| closed.forgot)
             && let Ok(mut store) = crate::store::sqlite::Sqlite::open(&self.paths.database())
         {
@@ -262,7 +302,8 @@ impl Recorder {
     /// Records a prompt; without this no model can be called.
     pub async fn prompt(&self, prompt: Prompt) -> Result<RecordedPrompt, RecorderError> {
         let (prompts, now) = (self.prompts.clone(), prompt.now);
-        // Texts are looked through here: the thread that writes for everybody is the one that others wait for.
+        // Texts are looked through here: the thread that writes for everybody is the one that
+        // others wait for.
         let acts = requested(prompt.text.as_str());
         let recording = self.record_of(now, false, prompt, move |draft, prompt| {
             auth::check_session(draft, prompt.session)?;
@@ -274,14 +315,15 @@ impl Recorder {
     /// Records a prompt together with why no model gets it, in one step.
     pub async fn refuse(&self, refused: RefusedPrompt) -> Result<RecordedRefusal, RecorderError> {
         let (now, acts) = (refused.now, requested(refused.text.as_str()));
-        self.record(now, move |draft| exchanges::refuse(draft, &refused, &acts)).await
+        self.record(now, move |draft| exchanges::refuse(draft, &refused, &acts))
+            .await
     }
 
     /// Records an answer; without this no answer can be shown.
     pub async fn answer(
         &self,
         prompt: RecordedPrompt,
-        judged: Judged,
+        judged: JudgedReply,
         now: Seconds,
     ) -> Result<RecordedAnswer, RecorderError> {
         let acts = proposed(judged.stored.clean.as_str());
@@ -289,7 +331,9 @@ impl Recorder {
         let recording = self.record_of(now, true, judged, move |draft, judged| {
             exchanges::answer(draft, &prompt, judged, acts.clone(), now)
         });
-        recording.await.map(|(answered, judged)| answered.of(judged))
+        recording
+            .await
+            .map(|(answered, judged)| answered.of(judged))
     }
 
     /// Records that the model gave no answer.
@@ -299,25 +343,31 @@ impl Recorder {
         reason: String,
         now: Seconds,
     ) -> Result<RecordedFailure, RecorderError> {
-        self.record_outcome(now, move |draft| exchanges::fail(draft, &prompt, &reason, now)).await
+        self.record_outcome(now, move |draft| {
+            exchanges::fail(draft, &prompt, &reason, now)
+        })
+        .await
     }
 
     /// Records a wrong or missing auth key, gathered per minute and reason.
     ///
-    /// The first of a minute gets its line at once; those after it are counted, and get one line with
-    /// the first record after the minute.
+    /// The first of a minute gets its line at once; those after it are counted, and get one line
+    /// with the first record after the minute.
     pub async fn auth_fail(&self, reason: String, now: Seconds) -> Result<(), RecorderError> {
-        self.record(now, move |draft| writer::auth_fail(draft, &reason, now)).await
+        self.record(now, move |draft| writer::auth_fail(draft, &reason, now))
+            .await
     }
 
     /// Sets the clock back on record, when the last line is more than an hour ahead of it.
     pub async fn clock_set(&self, now: Seconds) -> Result<(), RecorderError> {
-        self.record(now, move |draft| writer::clock_set(draft, now)).await
+        self.record(now, move |draft| writer::clock_set(draft, now))
+            .await
     }
 
     /// Writes a checkpoint when any line is behind the newest commit of `main`; false when none is.
     pub async fn checkpoint(&self, now: Seconds) -> Result<bool, RecorderError> {
-        self.record(now, move |draft| draft.checkpoint_now(now)).await
+        self.record(now, move |draft| draft.checkpoint_now(now))
+            .await
     }
 
     /// Runs `work` in a batch and waits until it is recorded and applied.
@@ -347,7 +397,8 @@ impl Recorder {
         let (reply, answer) = oneshot::channel();
         let job = job::Task::new(now, is_outcome, work, reply);
         let jobs = self.jobs.as_ref().ok_or(RecorderError::Stopped)?;
-        jobs.send(Message::Job(Box::new(job))).map_err(|_| RecorderError::Stopped)?;
+        jobs.send(WriterMessage::Job(Box::new(job)))
+            .map_err(|_| RecorderError::Stopped)?;
         answer.await.map_err(|_| RecorderError::Stopped)?
     }
 
@@ -361,7 +412,9 @@ impl Recorder {
     ) -> Result<(T, I), RecorderError> {
         let input = Arc::new(input);
         let given = input.clone();
-        let value = self.enqueue(now, is_outcome, move |draft| work(draft, &given)).await?;
+        let value = self
+            .enqueue(now, is_outcome, move |draft| work(draft, &given))
+            .await?;
         // A job is dropped before its answer is sent.
         let input = Arc::into_inner(input).expect("the job was the only other holder");
         Ok((value, input))
@@ -372,7 +425,7 @@ impl Drop for Recorder {
     /// Waits for the sync of what was recorded.
     fn drop(&mut self) {
         if let Some(jobs) = self.jobs.take() {
-            let _ = jobs.send(Message::Close);
+            let _ = jobs.send(WriterMessage::Close);
         }
         if let Some(thread) = self.thread.take() {
             // A panic there was reported by the thread itself; the next open heals.

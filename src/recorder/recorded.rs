@@ -1,20 +1,21 @@
 //! What the writer adds to a prompt or a reply by recording it.
 //!
-//! What somebody brought is only looked at while it is recorded, so that a batch can be filled a second time.
+//! What somebody brought is only looked at while it is recorded, so that a batch can be filled a
+//! second time.
 
 use crate::store::SessionRow;
 
 use super::actions::Action;
 use super::in_flight::InFlight;
-use super::keeping::Keeping;
-use super::turn::{Judged, Prompt, RecordedAnswer, RecordedPrompt, TurnIds};
+use super::keeping::ContentPolicy;
+use super::turn::{JudgedReply, Prompt, RecordedAnswer, RecordedPrompt, TurnIds};
 
 use crate::govern::sanitize::Placeholders;
 use crate::record::commitment::Salt;
 use crate::record::hash::Hash32;
 
 /// What a prompt on record has beside what was brought.
-pub struct Begun {
+pub struct PromptDetails {
     /// Its names.
     pub ids: TurnIds,
     /// The session's.
@@ -24,14 +25,14 @@ pub struct Begun {
     /// Salts that are left for those of the reply.
     pub action_salts: Vec<Salt>,
     /// What is kept of its texts.
-    pub keeping: Keeping,
+    pub keeping: ContentPolicy,
     /// The session's numbers for secrets, none of them new.
     pub numbers: Placeholders,
     /// Says that somebody waits for its answer.
     pub in_flight: InFlight,
 }
 
-impl Begun {
+impl PromptDetails {
     /// The whole.
     pub fn of(self, prompt: Prompt) -> RecordedPrompt {
         RecordedPrompt {
@@ -52,7 +53,7 @@ impl Begun {
 }
 
 /// What an answer on record has beside what was judged.
-pub struct Answered {
+pub struct AnswerDetails {
     /// Its names.
     pub ids: TurnIds,
     /// The session after it.
@@ -75,9 +76,9 @@ pub struct Answered {
     pub redacted: Vec<String>,
 }
 
-impl Answered {
+impl AnswerDetails {
     /// The whole.
-    pub fn of(self, judged: Judged) -> RecordedAnswer {
+    pub fn of(self, judged: JudgedReply) -> RecordedAnswer {
         RecordedAnswer {
             text: judged.text,
             ids: self.ids,

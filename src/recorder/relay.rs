@@ -1,8 +1,9 @@
 //! The writer's thread: gathers what waits into batches, and decides who applies them.
 //!
-//! A batch of one record is committed, applied, answered, synced and marked before the next is looked at. Under company
-//! the applier takes a committed batch over, and the next one is committed meanwhile; the lock is kept until all of
-//! them have landed, or for [`HOLD`], so that other processes come in between.
+//! A batch of one record is committed, applied, answered, synced and marked before the next is
+//! looked at. Under company the applier takes a committed batch over, and the next one is committed
+//! meanwhile; the lock is kept until all of them have landed, or for [`HOLD`], so that other
+//! processes come in between.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,26 +11,28 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use crate::record::time::Seconds;
-use crate::store::Applied;
+use crate::store::AppliedMark;
 
 use super::RecorderError;
-use super::applier::{Applier, Landed};
+use super::applier::{Applier, BatchOutcome};
 use super::apply;
-use super::job::{BatchFault, Job, Message, finish_all};
+use super::job::{BatchFault, Job, WriterMessage, finish_all};
 use super::lock::{POLL, WriterLock};
-use super::step::{Step, pass};
+use super::step::{Failpoint, pass};
 use super::writer::Writer;
 
 /// How many records are committed together; a transaction stays small enough to be quick.
 const MAX_BATCH: usize = 256;
-/// How long a batch waits for as many records as the one before it had: its answers set askers free who are about
-/// to bring more, and a batch of one costs as many syncs as a batch of a hundred. Who is alone never waits.
+/// How long a batch waits for as many records as the one before it had: its answers set askers free
+/// who are about to bring more, and a batch of one costs as many syncs as a batch of a hundred. Who
+/// is alone never waits.
 const LINGER: Duration = Duration::from_millis(2);
 /// How long the writer's lock is kept while batches follow each other.
 const HOLD: Duration = Duration::from_secs(1);
 /// How long it is then left to others, who look for it every [`POLL`].
 const GAP: Duration = Duration::from_millis(POLL.as_millis() as u64 + 2);
-/// Committed batches that wait for the applier; with more, those who wait for them would wait longer and nobody less.
+/// Committed batches that wait for the applier; with more, those who wait for them would wait
+/// longer and nobody less.
 const MAX_FLYING: usize = 4;
 /// Pages of the database's write-ahead log from which on it is copied back when nobody waits.
 const WAL_PAGES: u32 = 1000;
@@ -47,15 +50,15 @@ struct Hold {
     /// Whether more may be handed on.
     is_sound: bool,
     /// What is applied when all that was handed on has landed.
-    through: Applied,
+    through: AppliedMark,
     is_first: bool,
 }
 
 /// The writer with what waits for it.
 pub struct Relay {
     writer: Writer,
-    inbox: Receiver<Message>,
-    tell: Sender<Message>,
+    inbox: Receiver<WriterMessage>,
+    tell: Sender<WriterMessage>,
     applier: Option<Applier>,
     hold: Option<Hold>,
     /// Jobs that came while something else was waited for.
@@ -65,8 +68,20 @@ pub struct Relay {
 
 impl Relay {
     /// `tell` is the other end of `inbox`.
-    pub fn new(writer: Writer, inbox: Receiver<Message>, tell: Sender<Message>) -> Self {
-        Relay { writer, inbox, tell, applier: None, hold: None, waiting: VecDeque::new(), is_closing: false }
+    pub fn new(
+        writer: Writer,
+        inbox: Receiver<WriterMessage>,
+        tell: Sender<WriterMessage>,
+    ) -> Self {
+        Relay {
+            writer,
+            inbox,
+            tell,
+            applier: None,
+            hold: None,
+            waiting: VecDeque::new(),
+            is_closing: false,
+        }
     }
 
     /// Takes jobs until the handle is gone, and finishes what it has taken.
@@ -76,7 +91,8 @@ impl Relay {
             company = batch.len();
             if company == 1 && self.hold.is_none() {
                 self.writer.batch(batch);
-                // More wait when more came together; a longer log is read again by the next process only.
+                // More wait when more came together; a longer log is read again by the next process
+                // only.
                 self.shorten_wal(WAL_PAGES);
             } else {
                 self.relay(batch);
@@ -96,7 +112,11 @@ impl Relay {
                 continue;
             }
             let is_short = batch.len() < company;
-            let wait = if is_short { until.saturating_duration_since(Instant::now()) } else { Duration::ZERO };
+            let wait = if is_short {
+                until.saturating_duration_since(Instant::now())
+            } else {
+                Duration::ZERO
+            };
             match self.inbox.recv_timeout(wait) {
                 Ok(message) => self.take(message),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
@@ -129,18 +149,26 @@ impl Relay {
         }
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: WriterMessage) {
         match message {
-            Message::Job(job) => self.waiting.push_back(job),
-            Message::Landed(landed) => self.landed(landed),
-            Message::Close => self.is_closing = true,
+            WriterMessage::Job(job) => self.waiting.push_back(job),
+            WriterMessage::Landed(landed) => self.landed(landed),
+            WriterMessage::Close => self.is_closing = true,
         }
     }
 
     /// A batch under company: committed here, applied by the other thread.
     fn relay(&mut self, mut jobs: Jobs) {
-        let now = jobs.iter().map(|job| job.now()).max().unwrap_or(Seconds::ZERO);
-        while self.hold.as_ref().is_some_and(|hold| hold.is_sound && hold.flying >= MAX_FLYING) {
+        let now = jobs
+            .iter()
+            .map(|job| job.now())
+            .max()
+            .unwrap_or(Seconds::ZERO);
+        while self
+            .hold
+            .as_ref()
+            .is_some_and(|hold| hold.is_sound && hold.flying >= MAX_FLYING)
+        {
             self.wait_for_one();
         }
         let keeps = |hold: &Hold| hold.is_sound && hold.since.elapsed() < HOLD;
@@ -158,14 +186,20 @@ impl Relay {
                     self.writer.record_outcomes(jobs, now, e);
                     return drop(lock);
                 }
-                Err(RefusedHold::Other(e)) => return finish_all(jobs, Err(BatchFault::NotRecorded(Arc::new(e)))),
+                Err(RefusedHold::Other(e)) => {
+                    return finish_all(jobs, Err(BatchFault::NotRecorded(Arc::new(e))));
+                }
             }
         }
         let committed = self.writer.commit(&mut jobs, now).and_then(|head| {
-            let passed = pass(&self.writer.watch, Step::AfterCommit);
-            passed.map(|()| head).map_err(|e| BatchFault::Unapplied(Arc::new(e)))
+            let passed = pass(&self.writer.watch, Failpoint::AfterCommit);
+            passed
+                .map(|()| head)
+                .map_err(|e| BatchFault::Unapplied(Arc::new(e)))
         });
-        let (Some(hold), Some(applier)) = (&mut self.hold, &self.applier) else { return };
+        let (Some(hold), Some(applier)) = (&mut self.hold, &self.applier) else {
+            return;
+        };
         match committed {
             Ok(head) => {
                 let through = apply::all_applied(&head);
@@ -193,19 +227,28 @@ impl Relay {
         }
         let (lock, through) = match self.writer.begin(now) {
             Ok(begun) => begun,
-            Err((Some(lock), e @ RecorderError::Unapplied { .. })) => return Err(RefusedHold::Unapplied(lock, e)),
+            Err((Some(lock), e @ RecorderError::Unapplied { .. })) => {
+                return Err(RefusedHold::Unapplied(lock, e));
+            }
             Err((_, e)) => return Err(RefusedHold::Other(e)),
         };
-        Ok(Hold { _lock: lock, since: Instant::now(), flying: 0, is_sound: true, through, is_first: true })
+        Ok(Hold {
+            _lock: lock,
+            since: Instant::now(),
+            flying: 0,
+            is_sound: true,
+            through,
+            is_first: true,
+        })
     }
 
-    fn landed(&mut self, landed: Landed) {
+    fn landed(&mut self, landed: BatchOutcome) {
         let Some(hold) = &mut self.hold else { return };
         hold.flying = hold.flying.saturating_sub(1);
         match landed {
-            Landed::Together => {}
-            Landed::Durable(mark) => hold.is_sound &= self.writer.mark(&mark).is_ok(),
-            Landed::Unsound => hold.is_sound = false,
+            BatchOutcome::Together => {}
+            BatchOutcome::Durable(mark) => hold.is_sound &= self.writer.mark(&mark).is_ok(),
+            BatchOutcome::Unsound => hold.is_sound = false,
         }
     }
 

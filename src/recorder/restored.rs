@@ -21,7 +21,7 @@ pub const MARKER: &str = "restored.toml";
 
 /// What a restored home remembers of its backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoreRecord {
     /// When it was restored.
     pub restored_at: Seconds,
     /// When the backup was made.
@@ -32,7 +32,7 @@ pub struct Restored {
     pub head: Hash32,
 }
 
-impl Restored {
+impl RestoreRecord {
     /// The marker's text.
     pub fn text(&self) -> String {
         format!(
@@ -44,7 +44,10 @@ impl Restored {
 
     /// Writes the marker. Durable on return.
     pub fn mark(&self, root: &Path) -> std::io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(root.join(MARKER))?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(root.join(MARKER))?;
         file.write_all(self.text().as_bytes())?;
         file.sync_all()
     }
@@ -54,8 +57,13 @@ impl Restored {
 pub fn refuse(paths: &Paths) -> Result<(), RecorderError> {
     match fs::symlink_metadata(marker(paths)) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(e) => Err(RecorderError::Unapplied { what: "looking for restored.toml", reason: e.to_string() }),
-        Ok(_) => Err(RecorderError::Restored { path: marker(paths) }),
+        Err(e) => Err(RecorderError::Unapplied {
+            what: "looking for restored.toml",
+            reason: e.to_string(),
+        }),
+        Ok(_) => Err(RecorderError::Restored {
+            path: marker(paths),
+        }),
     }
 }
 
@@ -70,16 +78,33 @@ fn marker(paths: &Paths) -> PathBuf {
 
 /// Puts on record that nothing newer was ever published, and lets the home write again.
 ///
-/// Finishes what the backup left unapplied. After a crash in between the marker still stands, and saying it
-/// again is harmless. Durable on return.
-pub async fn nothing_newer(paths: &Paths, key: Signer, salt: Salt, now: Seconds) -> Result<(), RecorderError> {
-    let recorder = Recorder::open_unchecked(paths.clone(), key, now, unwatched(), super::lock::WAIT, None)?;
+/// Finishes what the backup left unapplied. After a crash in between the marker still stands, and
+/// saying it again is harmless. Durable on return.
+pub async fn nothing_newer(
+    paths: &Paths,
+    key: Signer,
+    salt: Salt,
+    now: Seconds,
+) -> Result<(), RecorderError> {
+    let recorder = Recorder::open_unchecked(
+        paths.clone(),
+        key,
+        now,
+        unwatched(),
+        super::lock::WAIT,
+        None,
+    )?;
     recorder
         .record(now, move |draft| {
             let head = draft.head.hash;
             let content = json!({ "claim": "nothing_newer", "head": head.to_string() });
             let id = format!("adopt-{}", head.short16());
-            let doc = ArtifactDoc { content, format: Format, id, kind: "adopt".to_owned() };
+            let doc = ArtifactDoc {
+                content,
+                format: Format,
+                id,
+                kind: "adopt".to_owned(),
+            };
             draft.artifact(now, None, &doc, salt.clone()).map(|_| ())
         })
         .await?;
@@ -96,7 +121,14 @@ pub fn taken_over(
     now: Seconds,
 ) -> Result<TakenOver, RecorderError> {
     let taken = take_over(paths, newer, &key, salts, now)?;
-    drop(Recorder::open_unchecked(paths.clone(), key, now, unwatched(), super::lock::WAIT, None)?);
+    drop(Recorder::open_unchecked(
+        paths.clone(),
+        key,
+        now,
+        unwatched(),
+        super::lock::WAIT,
+        None,
+    )?);
     unmark(paths)?;
     Ok(taken)
 }
@@ -106,5 +138,8 @@ fn unmark(paths: &Paths) -> Result<(), RecorderError> {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
         _ => File::open(&paths.root).and_then(|dir| dir.sync_all()),
     };
-    removed.map_err(|e| RecorderError::Unapplied { what: "removing restored.toml", reason: e.to_string() })
+    removed.map_err(|e| RecorderError::Unapplied {
+        what: "removing restored.toml",
+        reason: e.to_string(),
+    })
 }

@@ -7,14 +7,14 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use super::draft::{Draft, Files, NewCommit, document, oid};
+use super::draft::{Draft, EntryFiles, NewCommit, document, oid};
 use super::{Recorder, RecorderError};
 
 impl Recorder {
     /// Puts a new signing key in force; the rotation and its tree head are signed by the old one.
     ///
-    /// Every session must be closed. This recorder signs with the old key and takes nothing more: drop it,
-    /// and open another with the new key.
+    /// Every session must be closed. This recorder signs with the old key and takes nothing more:
+    /// drop it, and open another with the new key.
     pub async fn rotate(&self, new: PublicKey, now: Seconds) -> Result<(), RecorderError> {
         self.record(now, move |draft| rotate(draft, new, now)).await
     }
@@ -27,23 +27,33 @@ fn rotate(draft: &mut Draft<'_>, new: PublicKey, now: Seconds) -> Result<(), Rec
     }
     let mut signers = signers_so_far(draft)?;
     let new_line = new.allowed_signers_line();
-    if signers.split_inclusive(|byte| *byte == b'\n').any(|known| known == new_line.as_bytes()) {
+    if signers
+        .split_inclusive(|byte| *byte == b'\n')
+        .any(|known| known == new_line.as_bytes())
+    {
         return Err(RecorderError::KeyNotNew { key: new });
     }
     let time = draft.line_time(now)?;
-    let doc = Rotate { created_at: time, format: Format, new_signer: new, old_signer: draft.head.signer };
+    let doc = Rotate {
+        created_at: time,
+        format: Format,
+        new_signer: new,
+        old_signer: draft.head.signer,
+    };
     let (bytes, record) = document("rotate.json", &doc)?;
     signers.extend_from_slice(new_line.as_bytes());
     let height = draft.head.height;
     let line = draft.line_at(time, height, None, Event::KeyRotate { record })?;
     let segment = Some(draft.take_segment());
-    let files = Files::from([
+    let files = EntryFiles::from([
         ("allowed_signers", signers),
         ("checkpoint", draft.tree_head()?.into_bytes()),
         ("rotate.json", bytes),
     ]);
     let new_commit = NewCommit {
-        subject: Subject::KeyRotate { key: Hash32::digest(new.as_bytes()) },
+        subject: Subject::KeyRotate {
+            key: Hash32::digest(new.as_bytes()),
+        },
         record,
         line,
         files: &files,
@@ -64,6 +74,13 @@ fn signers_so_far(draft: &Draft<'_>) -> Result<Vec<u8>, RecorderError> {
         Some(n) => Some(n),
         None => draft.tx.last_of_kind(MAIN, CommitKind::Genesis)?,
     };
-    let missing = || RecorderError::Unrecordable { what: "allowed_signers", reason: "no commit carries it".to_owned() };
-    draft.tx.files(carrier.ok_or_else(missing)?)?.remove("allowed_signers").ok_or_else(missing)
+    let missing = || RecorderError::Unrecordable {
+        what: "allowed_signers",
+        reason: "no commit carries it".to_owned(),
+    };
+    draft
+        .tx
+        .files(carrier.ok_or_else(missing)?)?
+        .remove("allowed_signers")
+        .ok_or_else(missing)
 }

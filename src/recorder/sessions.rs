@@ -9,9 +9,9 @@ use crate::record::entry::Event;
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{Read, SessionRow};
+use crate::store::{ReadStore, SessionRow};
 
-use super::draft::{Appended, Draft, Files, NewCommit, document, oid};
+use super::draft::{Draft, EntryFiles, NewCommit, NewLine, document, oid};
 use super::{RecorderError, blocks, kernel};
 
 /// What a session is opened under; a session is resumed only under the same.
@@ -44,14 +44,25 @@ impl SessionTerms {
 }
 
 /// The open session that fits, if there is one.
-pub fn resumable<R: Read + ?Sized>(store: &R, terms: &SessionTerms) -> Result<Option<SessionRow>, RecorderError> {
-    Ok(store.open_sessions()?.into_iter().rev().find(|session| terms.fit(session)))
+pub fn resumable<R: ReadStore + ?Sized>(
+    store: &R,
+    terms: &SessionTerms,
+) -> Result<Option<SessionRow>, RecorderError> {
+    Ok(store
+        .open_sessions()?
+        .into_iter()
+        .rev()
+        .find(|session| terms.fit(session)))
 }
 
 /// An open session by its ledger id.
-pub fn open_session<R: Read + ?Sized>(store: &R, id: Hash32) -> Result<SessionRow, RecorderError> {
+pub fn open_session<R: ReadStore + ?Sized>(
+    store: &R,
+    id: Hash32,
+) -> Result<SessionRow, RecorderError> {
     let row = store.session(id)?;
-    row.filter(|s| s.ended_at.is_none()).ok_or(RecorderError::NotOpen { session: id })
+    row.filter(|s| s.ended_at.is_none())
+        .ok_or(RecorderError::NotOpen { session: id })
 }
 
 /// Writes session start: its lines, its commit, its row.
@@ -94,13 +105,32 @@ pub fn open(
     };
     let line = draft.line_at(time, height, Some(id), start)?;
     branch_line(draft, (time, height, id), &branch, tip.is_some())?;
-    let last = draft.line_at(time, height, Some(id), Event::AuthOk { auth: terms.auth_key_hash.short16() })?;
-    let mut files = Files::from([("session.json", bytes)]);
+    let last = draft.line_at(
+        time,
+        height,
+        Some(id),
+        Event::AuthOk {
+            auth: terms.auth_key_hash.short16(),
+        },
+    )?;
+    let mut files = EntryFiles::from([("session.json", bytes)]);
     if let Some(header) = anchor.header {
         files.insert("btc_header", format!("{header}\n").into_bytes());
     }
-    let subject = Subject::SessionStart { session: id, height };
-    let new = NewCommit { subject, record, line, files: &files, reference, parents, segment: None, tree_of: None };
+    let subject = Subject::SessionStart {
+        session: id,
+        height,
+    };
+    let new = NewCommit {
+        subject,
+        record,
+        line,
+        files: &files,
+        reference,
+        parents,
+        segment: None,
+        tree_of: None,
+    };
     draft.commit(CommitKind::SessionStart, new)?;
     draft.head.last_branch = Some(branch.clone());
     let row = SessionRow {
@@ -127,20 +157,32 @@ pub fn open(
     Ok(row)
 }
 
-/// `[branch tip, or main if the branch is new; then main's tip unless it is the first parent or an ancestor of it]`.
+/// `[branch tip, or main if the branch is new; then main's tip unless it is the first parent or an
+/// ancestor of it]`.
 ///
-/// `main`'s tip is an ancestor of the branch's exactly when `main` has not moved since the last session
-/// start on the branch: each start takes in all of `main` there was, and nothing else brings it there.
-fn start_parents(draft: &Draft<'_>, tip: Option<u64>, reference: &str) -> Result<Vec<Oid>, RecorderError> {
+/// `main`'s tip is an ancestor of the branch's exactly when `main` has not moved since the last
+/// session start on the branch: each start takes in all of `main` there was, and nothing else
+/// brings it there.
+fn start_parents(
+    draft: &Draft<'_>,
+    tip: Option<u64>,
+    reference: &str,
+) -> Result<Vec<Oid>, RecorderError> {
     let main = draft.main_tip()?;
     let main_id = oid(&main)?;
     if tip.is_none() {
         return Ok(vec![main_id]);
     }
-    let Some(tip) = draft.tip(reference)? else { return Ok(vec![main_id]) };
+    let Some(tip) = draft.tip(reference)? else {
+        return Ok(vec![main_id]);
+    };
     let tip_id = oid(&tip)?;
     let last_start = last_start(draft, reference)?;
-    if last_start.is_some_and(|n| main.n < n) { Ok(vec![tip_id]) } else { Ok(vec![tip_id, main_id]) }
+    if last_start.is_some_and(|n| main.n < n) {
+        Ok(vec![tip_id])
+    } else {
+        Ok(vec![tip_id, main_id])
+    }
 }
 
 /// Number of the newest session start on a ref.
@@ -156,27 +198,40 @@ fn branch_line(
     exists: bool,
 ) -> Result<(), RecorderError> {
     let event = match draft.head.last_branch.clone() {
-        _ if !exists => Event::BranchCreate { branch: branch.to_owned() },
-        Some(last) if last != branch => Event::BranchSwitch { from: last, to: branch.to_owned() },
+        _ if !exists => Event::BranchCreate {
+            branch: branch.to_owned(),
+        },
+        Some(last) if last != branch => Event::BranchSwitch {
+            from: last,
+            to: branch.to_owned(),
+        },
         _ => return Ok(()),
     };
     draft.line_at(time, height, Some(id), event).map(|_| ())
 }
 
-/// Logs `btc_anchor` when the block is higher than the session's last; the row is changed, not yet written back.
+/// Logs `btc_anchor` when the block is higher than the session's last; the row is changed, not yet
+/// written back.
 pub fn take_anchor(
     draft: &mut Draft<'_>,
     session: &mut SessionRow,
     anchor: &Anchor,
     now: Seconds,
 ) -> Result<bool, RecorderError> {
-    let Some(header) = anchor.header else { return Ok(false) };
+    let Some(header) = anchor.header else {
+        return Ok(false);
+    };
     let (btc, block) = (anchor.block.height, anchor.block.hash);
     if btc <= session.anchor.block.height {
         return Ok(false);
     }
     blocks::check(draft, anchor, draft.line_time(now)?)?;
-    let line = draft.line(now, btc, Some(session.id), Event::BtcAnchor { btc, block, header })?;
+    let line = draft.line(
+        now,
+        btc,
+        Some(session.id),
+        Event::BtcAnchor { btc, block, header },
+    )?;
     draft.tx.put_block(anchor)?;
     session.anchor = anchor.clone();
     session.last_at = line.time;
@@ -185,7 +240,7 @@ pub fn take_anchor(
 
 /// A session that was closed.
 #[derive(Clone, Debug)]
-pub struct Closed {
+pub struct SessionClose {
     /// The session as it ended.
     pub session: SessionRow,
     /// Its close hash.
@@ -205,7 +260,7 @@ pub fn close(
     mut session: SessionRow,
     anchor: &Anchor,
     now: Seconds,
-) -> Result<Closed, RecorderError> {
+) -> Result<SessionClose, RecorderError> {
     let anchor = if !anchor.block.is_local() && anchor.block.height < session.anchor.block.height {
         session.anchor.clone()
     } else {
@@ -227,7 +282,13 @@ pub fn close(
     };
     let (bytes, record) = document("close.json", &doc)?;
     let (btc, interactions) = (block.height, session.interactions);
-    let event = Event::SessionEnd { btc, interactions, block: block.hash, close: close_hash, record };
+    let event = Event::SessionEnd {
+        btc,
+        interactions,
+        block: block.hash,
+        close: close_hash,
+        record,
+    };
     let line = draft.line_at(time, btc, Some(session.id), event)?;
     let commit = end_commits(draft, &session, &anchor, (bytes, record), close_hash, line)?;
     draft.tx.put_block(&anchor)?;
@@ -236,7 +297,12 @@ pub fn close(
     session.last_at = time;
     draft.move_session(&session)?;
     let forgot = draft.tx.forget_placeholders(session.uuid)?;
-    Ok(Closed { session, close_hash, commit, forgot })
+    Ok(SessionClose {
+        session,
+        close_hash,
+        commit,
+        forgot,
+    })
 }
 
 /// The session end on its branch, and the close on `main` with the same tree.
@@ -246,18 +312,27 @@ fn end_commits(
     anchor: &Anchor,
     (bytes, record): (Vec<u8>, Hash32),
     close: Hash32,
-    line: Appended,
+    line: NewLine,
 ) -> Result<Oid, RecorderError> {
     let segment = Some(draft.take_segment());
-    let mut files = Files::from([("checkpoint", draft.tree_head()?.into_bytes()), ("close.json", bytes)]);
+    let mut files = EntryFiles::from([
+        ("checkpoint", draft.tree_head()?.into_bytes()),
+        ("close.json", bytes),
+    ]);
     if let Some(header) = anchor.header {
         files.insert("btc_header", format!("{header}\n").into_bytes());
     }
     let reference = branch_ref(&session.branch);
-    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen { session: session.id })?;
+    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen {
+        session: session.id,
+    })?;
     let id = session.id;
     let end = NewCommit {
-        subject: Subject::SessionEnd { session: id, close, height: anchor.block.height },
+        subject: Subject::SessionEnd {
+            session: id,
+            close,
+            height: anchor.block.height,
+        },
         record,
         line,
         files: &files,

@@ -6,7 +6,7 @@ use super::RecorderError;
 
 /// Where a batch is, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum Failpoint {
     /// The writer's lock is held.
     Lock,
     /// Before the commit point: the transaction is filled, not committed.
@@ -35,53 +35,57 @@ pub enum Step {
     AfterMark,
 }
 
-impl Step {
+impl Failpoint {
     /// All steps, in order.
-    pub const ALL: [Step; 13] = [
-        Step::Lock,
-        Step::BeforeCommit,
-        Step::AfterCommit,
-        Step::Object,
-        Step::AfterObjects,
-        Step::Ref,
-        Step::AfterRefs,
-        Step::AfterLog,
-        Step::AfterCheckpoint,
-        Step::AfterLedgerSync,
-        Step::AfterLogSync,
-        Step::AfterSync,
-        Step::AfterMark,
+    pub const ALL: [Failpoint; 13] = [
+        Failpoint::Lock,
+        Failpoint::BeforeCommit,
+        Failpoint::AfterCommit,
+        Failpoint::Object,
+        Failpoint::AfterObjects,
+        Failpoint::Ref,
+        Failpoint::AfterRefs,
+        Failpoint::AfterLog,
+        Failpoint::AfterCheckpoint,
+        Failpoint::AfterLedgerSync,
+        Failpoint::AfterLogSync,
+        Failpoint::AfterSync,
+        Failpoint::AfterMark,
     ];
 
     /// The name in messages.
     pub const fn name(self) -> &'static str {
         match self {
-            Step::Lock => "lock",
-            Step::BeforeCommit => "before-commit",
-            Step::AfterCommit => "after-commit",
-            Step::Object => "object",
-            Step::AfterObjects => "after-objects",
-            Step::Ref => "ref",
-            Step::AfterRefs => "after-refs",
-            Step::AfterLog => "after-log",
-            Step::AfterCheckpoint => "after-checkpoint",
-            Step::AfterLedgerSync => "after-ledger-sync",
-            Step::AfterLogSync => "after-log-sync",
-            Step::AfterSync => "after-sync",
-            Step::AfterMark => "after-mark",
+            Failpoint::Lock => "lock",
+            Failpoint::BeforeCommit => "before-commit",
+            Failpoint::AfterCommit => "after-commit",
+            Failpoint::Object => "object",
+            Failpoint::AfterObjects => "after-objects",
+            Failpoint::Ref => "ref",
+            Failpoint::AfterRefs => "after-refs",
+            Failpoint::AfterLog => "after-log",
+            Failpoint::AfterCheckpoint => "after-checkpoint",
+            Failpoint::AfterLedgerSync => "after-ledger-sync",
+            Failpoint::AfterLogSync => "after-log-sync",
+            Failpoint::AfterSync => "after-sync",
+            Failpoint::AfterMark => "after-mark",
         }
     }
 }
 
 /// Called at each step; returning false makes the step fail there.
-pub type Watch = Arc<dyn Fn(Step) -> bool + Send + Sync>;
+pub type FailpointWatch = Arc<dyn Fn(Failpoint) -> bool + Send + Sync>;
 
 /// Passes every step.
-pub fn unwatched() -> Watch {
+pub fn unwatched() -> FailpointWatch {
     Arc::new(|_| true)
 }
 
 /// Asks the watch.
-pub(super) fn pass(watch: &Watch, step: Step) -> Result<(), RecorderError> {
-    if watch(step) { Ok(()) } else { Err(RecorderError::Fault { step: step.name() }) }
+pub(super) fn pass(watch: &FailpointWatch, step: Failpoint) -> Result<(), RecorderError> {
+    if watch(step) {
+        Ok(())
+    } else {
+        Err(RecorderError::Fault { step: step.name() })
+    }
 }

@@ -22,11 +22,11 @@ use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
 use crate::record::params::{Cost, Params};
 use crate::record::time::Seconds;
-use crate::store::{Outcome, SessionRow};
+use crate::store::{ExchangeOutcome, SessionRow};
 
 use super::actions::Action;
 use super::in_flight::InFlight;
-use super::keeping::Keeping;
+use super::keeping::ContentPolicy;
 
 /// What is recorded before a model is called.
 #[derive(Debug)]
@@ -49,7 +49,8 @@ pub struct Prompt {
     pub authority_state: AuthorityState,
     /// Fresh randomness.
     pub salt: Salt,
-    /// Fresh randomness for the actuation intents of prompt and reply: twice `actuation::MAX_ACTS` are enough.
+    /// Fresh randomness for the actuation intents of prompt and reply: twice `actuation::MAX_ACTS`
+    /// are enough.
     pub action_salts: Vec<Salt>,
     /// The session's numbers for secrets, as the text was redacted with them.
     pub numbers: Placeholders,
@@ -106,19 +107,23 @@ pub struct RefusedPrompt {
 }
 
 /// How a prompt ends that gets no answer.
-pub(super) struct Ending<'a> {
+pub(super) struct PromptEnding<'a> {
     /// Failed or denied.
-    pub outcome: Outcome,
+    pub outcome: ExchangeOutcome,
     /// The code.
     pub reason: &'a str,
     /// Where the end by itself is drift: a declared tool that shows nothing.
     pub judgement: Option<&'a Judgement>,
 }
 
-impl<'a> Ending<'a> {
+impl<'a> PromptEnding<'a> {
     /// The model's fault, or nobody waits any more.
     pub fn failed(reason: &'a str) -> Self {
-        Ending { outcome: Outcome::Failed, reason, judgement: None }
+        PromptEnding {
+            outcome: ExchangeOutcome::Failed,
+            reason,
+            judgement: None,
+        }
     }
 }
 
@@ -171,7 +176,7 @@ pub struct RecordedPrompt {
     pub(super) actions: Vec<Action>,
     pub(super) action_salts: Vec<Salt>,
     pub(super) salt: Salt,
-    pub(super) keeping: Keeping,
+    pub(super) keeping: ContentPolicy,
     pub(super) numbers: Placeholders,
     pub(super) _in_flight: InFlight,
 }
@@ -244,11 +249,18 @@ pub struct Reply {
 impl Reply {
     /// Only a model makes one.
     pub(crate) fn new(text: String, usage: Usage) -> Self {
-        // A count that canonical JSON can't hold is nonsense of the provider's, and must not cost the answer.
+        // A count that canonical JSON can't hold is nonsense of the provider's, and must not cost
+        // the answer.
         let sane = |count: Option<u64>| count.filter(|n| *n <= MAX_TOKENS);
-        let usage =
-            Usage { prompt_tokens: sane(usage.prompt_tokens), completion_tokens: sane(usage.completion_tokens) };
-        Reply { text, usage, cost: None }
+        let usage = Usage {
+            prompt_tokens: sane(usage.prompt_tokens),
+            completion_tokens: sane(usage.completion_tokens),
+        };
+        Reply {
+            text,
+            usage,
+            cost: None,
+        }
     }
 
     /// With what it cost.
@@ -257,12 +269,25 @@ impl Reply {
     }
 
     /// Redacts what will be stored, and judges the reply against what the model was shown.
-    pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> Judged {
+    pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> JudgedReply {
         let shape = prompt.params.expect.as_deref().map(Shape::recorded);
-        let judgement = judge(kernel, &prompt.bundle.shown(), &prompt.text, shape.as_ref(), &self.text);
+        let judgement = judge(
+            kernel,
+            &prompt.bundle.shown(),
+            &prompt.text,
+            shape.as_ref(),
+            &self.text,
+        );
         let mut numbers = prompt.numbers.clone();
         let stored = redact_with(&self.text, &mut numbers);
-        Judged { text: self.text, stored, numbers, usage: self.usage, cost: self.cost, judgement }
+        JudgedReply {
+            text: self.text,
+            stored,
+            numbers,
+            usage: self.usage,
+            cost: self.cost,
+            judgement,
+        }
     }
 }
 
@@ -276,7 +301,7 @@ impl Reply {
 /// ```
 #[derive(Debug)]
 #[must_use = "a judged reply must be recorded"]
-pub struct Judged {
+pub struct JudgedReply {
     pub(super) text: String,
     pub(super) stored: Redaction,
     pub(super) numbers: Placeholders,
@@ -319,7 +344,8 @@ pub struct RecordedAnswer {
     pub usage: Usage,
     /// By the price table, if it names the model and the model told its tokens.
     pub cost: Option<Cost>,
-    /// Kinds of secrets that were removed from what is stored (the answer itself is shown as it came).
+    /// Kinds of secrets that were removed from what is stored (the answer itself is shown as it
+    /// came).
     pub redacted: Vec<String>,
 }
 

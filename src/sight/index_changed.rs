@@ -1,4 +1,5 @@
-//! `index_changed`: whether anything of this home changed behind gently's back since it last wrote. It only looks.
+//! `index_changed`: whether anything of this home changed behind gently's back since it last wrote.
+//! It only looks.
 //!
 //! | value | |
 //! |---|---|
@@ -8,14 +9,15 @@
 //! | `config`, `keys` | whether `gently.toml` and the files of `keys/` are what they were |
 //! | `noted_at` | when those files were last looked at: at the end of the newest turn, or when gently changed them itself |
 //!
-//! Each is `same` or `changed`. Rows and older lines are not read here: `gently audit verify` does that.
+//! Each is `same` or `changed`. Rows and older lines are not read here: `gently audit verify` does
+//! that.
 
 use std::sync::Arc;
 
 use crate::record::bundle::SightEntry;
 use crate::record::time::Seconds;
 
-use super::{Looked, Tool};
+use super::{Tool, ToolReadings};
 
 /// The tool's name in kernel and bundle.
 pub const NAME: &str = "index_changed";
@@ -25,7 +27,7 @@ const NEVER_KNOWN: [&str; 2] = ["database_rows", "older_lines_and_commits"];
 
 /// One part of the home, compared with what the database knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum HomePart {
     /// As it was.
     Same,
     /// Not as it was, or gone.
@@ -36,23 +38,23 @@ pub enum Part {
 
 /// All parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compared {
+pub struct IndexComparison {
     /// `audit.log`.
-    pub log: Part,
+    pub log: HomePart,
     /// `ledger.git`.
-    pub ledger: Part,
+    pub ledger: HomePart,
     /// The kernel in force.
-    pub kernel: Part,
+    pub kernel: HomePart,
     /// `gently.toml`.
-    pub config: Part,
+    pub config: HomePart,
     /// The files of `keys/`.
-    pub keys: Part,
+    pub keys: HomePart,
     /// When the files were noted; none when they never were.
     pub noted_at: Option<Seconds>,
 }
 
 /// Compares; an error in words when the database can't be read.
-pub type Compare = Arc<dyn Fn() -> Result<Compared, String> + Send + Sync>;
+pub type Compare = Arc<dyn Fn() -> Result<IndexComparison, String> + Send + Sync>;
 
 /// The tool.
 #[derive(Clone)]
@@ -67,12 +69,15 @@ impl Tool for IndexChanged {
     }
 
     fn observe(&self, now: Seconds) -> SightEntry {
-        let mut looked = Looked::default();
+        let mut looked = ToolReadings::default();
         let compared = (self.compare)().ok();
-        let mut part = |name: &str, of: fn(&Compared) -> Part| match compared.as_ref().map_or(Part::Unknown, of) {
-            Part::Same => looked.text(name, "same"),
-            Part::Changed => looked.text(name, "changed"),
-            Part::Unknown => looked.unknowns.push(name.to_owned()),
+        let mut part = |name: &str, of: fn(&IndexComparison) -> HomePart| match compared
+            .as_ref()
+            .map_or(HomePart::Unknown, of)
+        {
+            HomePart::Same => looked.text(name, "same"),
+            HomePart::Changed => looked.text(name, "changed"),
+            HomePart::Unknown => looked.unknowns.push(name.to_owned()),
         };
         part("log", |c| c.log);
         part("ledger", |c| c.ledger);
@@ -94,19 +99,42 @@ mod tests {
 
     #[test]
     fn same_changed_or_unknown() {
-        let compared = Compared {
-            log: Part::Same,
-            ledger: Part::Changed,
-            kernel: Part::Same,
-            config: Part::Unknown,
-            keys: Part::Unknown,
+        let compared = IndexComparison {
+            log: HomePart::Same,
+            ledger: HomePart::Changed,
+            kernel: HomePart::Same,
+            config: HomePart::Unknown,
+            keys: HomePart::Unknown,
             noted_at: None,
         };
-        let entry = IndexChanged { compare: Arc::new(move || Ok(compared)) }.observe(Seconds::ZERO);
-        let SightEntry::Seen { values, unknowns, .. } = entry else { panic!("{entry:?}") };
-        assert_eq!((values["log"].to_string(), values["ledger"].to_string()), ("same".into(), "changed".into()));
-        assert_eq!(unknowns, ["config", "keys", "database_rows", "older_lines_and_commits"]);
-        let entry = IndexChanged { compare: Arc::new(|| Err("locked".into())) }.observe(Seconds::ZERO);
-        assert!(matches!(entry, SightEntry::Unavailable { reason: NoSight::ToolError, .. }));
+        let entry = IndexChanged {
+            compare: Arc::new(move || Ok(compared)),
+        }
+        .observe(Seconds::ZERO);
+        let SightEntry::Seen {
+            values, unknowns, ..
+        } = entry
+        else {
+            panic!("{entry:?}")
+        };
+        assert_eq!(
+            (values["log"].to_string(), values["ledger"].to_string()),
+            ("same".into(), "changed".into())
+        );
+        assert_eq!(
+            unknowns,
+            ["config", "keys", "database_rows", "older_lines_and_commits"]
+        );
+        let entry = IndexChanged {
+            compare: Arc::new(|| Err("locked".into())),
+        }
+        .observe(Seconds::ZERO);
+        assert!(matches!(
+            entry,
+            SightEntry::Unavailable {
+                reason: NoSight::ToolError,
+                ..
+            }
+        ));
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::record::bundle::SightEntry;
 use crate::record::time::Seconds;
 
-use super::{Looked, Tool};
+use super::{Tool, ToolReadings};
 
 /// The tool's name in kernel and bundle.
 pub const NAME: &str = "index_status";
@@ -23,7 +23,7 @@ const MAX_FILES: usize = 20_000;
 
 /// What the database counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct IndexCounts {
     /// Sessions.
     pub sessions: u64,
     /// Of them, open.
@@ -43,13 +43,13 @@ pub struct Counted {
 }
 
 /// Asks the database; an error in words when it can't be read.
-pub type Count = Arc<dyn Fn() -> Result<Counted, String> + Send + Sync>;
+pub type CountQuery = Arc<dyn Fn() -> Result<IndexCounts, String> + Send + Sync>;
 
 /// The tool.
 #[derive(Clone)]
 pub struct IndexStatus {
     /// Asks the database.
-    pub count: Count,
+    pub count: CountQuery,
     /// The database's file.
     pub database: PathBuf,
     /// The ledger's folder.
@@ -64,9 +64,11 @@ impl Tool for IndexStatus {
     }
 
     fn observe(&self, now: Seconds) -> SightEntry {
-        let mut looked = Looked::default();
+        let mut looked = ToolReadings::default();
         let counted = (self.count)().ok();
-        let mut row = |name: &str, value: fn(&Counted) -> u64| looked.count(name, counted.as_ref().map(value));
+        let mut row = |name: &str, value: fn(&IndexCounts) -> u64| {
+            looked.count(name, counted.as_ref().map(value))
+        };
         row("sessions", |c| c.sessions);
         row("sessions_open", |c| c.sessions_open);
         row("exchanges", |c| c.exchanges);
@@ -86,7 +88,10 @@ impl Tool for IndexStatus {
 }
 
 fn file_bytes(path: &Path) -> Option<u64> {
-    path.symlink_metadata().ok().filter(|file| file.is_file()).map(|file| file.len())
+    path.symlink_metadata()
+        .ok()
+        .filter(|file| file.is_file())
+        .map(|file| file.len())
 }
 
 /// The database with its write-ahead log, which holds the newest rows.
@@ -107,7 +112,9 @@ fn folder_bytes(path: &Path) -> Option<u64> {
                 return None;
             }
             // A file that is gone by now was a temporary one.
-            let Ok(found) = entry.metadata() else { continue };
+            let Ok(found) = entry.metadata() else {
+                continue;
+            };
             if found.is_dir() {
                 folders.push(entry.path());
             } else {
@@ -123,7 +130,7 @@ mod tests {
     use super::*;
     use crate::record::bundle::{NoSight, Reading};
 
-    fn tool(root: &Path, counted: Result<Counted, String>) -> IndexStatus {
+    fn tool(root: &Path, counted: Result<IndexCounts, String>) -> IndexStatus {
         IndexStatus {
             count: Arc::new(move || counted.clone()),
             database: root.join("db"),
@@ -132,9 +139,9 @@ mod tests {
         }
     }
 
-    fn counted() -> Counted {
+    fn counted() -> IndexCounts {
         let last_record_at = Seconds::new(1_767_830_400).unwrap();
-        Counted {
+        IndexCounts {
             sessions: 2,
             sessions_open: 1,
             exchanges: 3,
@@ -150,18 +157,35 @@ mod tests {
     fn counts_and_sizes() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("ledger/objects/pack")).unwrap();
-        for (name, length) in [("db", 10), ("db-wal", 5), ("log", 7), ("ledger/HEAD", 3), ("ledger/objects/pack/a", 40)]
-        {
+        for (name, length) in [
+            ("db", 10),
+            ("db-wal", 5),
+            ("log", 7),
+            ("ledger/HEAD", 3),
+            ("ledger/objects/pack/a", 40),
+        ] {
             std::fs::write(root.path().join(name), vec![b'x'; length]).unwrap();
         }
         let entry = tool(root.path(), Ok(counted())).observe(Seconds::ZERO);
-        let SightEntry::Seen { values, unknowns, .. } = entry else { panic!("{entry:?}") };
-        for (name, count) in
-            [("database_bytes", 15), ("ledger_bytes", 43), ("log_bytes", 7), ("exchanges", 3), ("ledger_commits", 7)]
-        {
+        let SightEntry::Seen {
+            values, unknowns, ..
+        } = entry
+        else {
+            panic!("{entry:?}")
+        };
+        for (name, count) in [
+            ("database_bytes", 15),
+            ("ledger_bytes", 43),
+            ("log_bytes", 7),
+            ("exchanges", 3),
+            ("ledger_commits", 7),
+        ] {
             assert_eq!(values[name], Reading::Count(count), "{name}");
         }
-        assert_eq!(values["last_record_at"], Reading::Text("2026-01-08T00:00:00Z".into()));
+        assert_eq!(
+            values["last_record_at"],
+            Reading::Text("2026-01-08T00:00:00Z".into())
+        );
         assert!(unknowns.is_empty());
     }
 
@@ -170,10 +194,21 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("log"), "12").unwrap();
         let entry = tool(root.path(), Err("locked".into())).observe(Seconds::ZERO);
-        let SightEntry::Seen { values, unknowns, .. } = entry else { panic!("{entry:?}") };
+        let SightEntry::Seen {
+            values, unknowns, ..
+        } = entry
+        else {
+            panic!("{entry:?}")
+        };
         assert_eq!((values.len(), unknowns.len()), (1, 10));
         std::fs::remove_file(root.path().join("log")).unwrap();
         let entry = tool(root.path(), Err("locked".into())).observe(Seconds::ZERO);
-        assert!(matches!(entry, SightEntry::Unavailable { reason: NoSight::ToolError, .. }));
+        assert!(matches!(
+            entry,
+            SightEntry::Unavailable {
+                reason: NoSight::ToolError,
+                ..
+            }
+        ));
     }
 }

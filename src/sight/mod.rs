@@ -15,9 +15,9 @@ use crate::record::time::Seconds;
 
 /// One read-only tool.
 ///
-/// Contract: it changes nothing, needs no network, and gives values or a reason; what it can't tell it
-/// names as unknown. A value is a number, or a short text that no stranger chose freely. It may block;
-/// [`observe_all`] bounds it.
+/// Contract: it changes nothing, needs no network, and gives values or a reason; what it can't tell
+/// it names as unknown. A value is a number, or a short text that no stranger chose freely. It may
+/// block; [`observe_all`] bounds it.
 pub trait Tool: Send + Sync {
     /// The name in kernel and bundle: `sys_health`.
     fn name(&self) -> &'static str;
@@ -32,12 +32,16 @@ pub const DEADLINE: Duration = Duration::from_secs(2);
 /// Looks with every tool that is allowed, all at the same time, and says of all others why not.
 ///
 /// `allowed` comes from the kernel's tier. A tool that is not allowed is not run.
-pub fn observe_all(tools: &[Arc<dyn Tool>], allowed: &[String], now: Seconds) -> BTreeMap<String, SightEntry> {
+pub fn observe_all(
+    tools: &[Arc<dyn Tool>],
+    allowed: &[String],
+    now: Seconds,
+) -> BTreeMap<String, SightEntry> {
     observe_within(tools, allowed, now, DEADLINE)
 }
 
-/// Runs each tool on a thread of its own, so that a hanging mount can't hold up the answer; a tool that
-/// panics or is late is a tool error, and its thread is left to end by itself.
+/// Runs each tool on a thread of its own, so that a hanging mount can't hold up the answer; a tool
+/// that panics or is late is a tool error, and its thread is left to end by itself.
 fn observe_within(
     tools: &[Arc<dyn Tool>],
     allowed: &[String],
@@ -45,8 +49,10 @@ fn observe_within(
     deadline: Duration,
 ) -> BTreeMap<String, SightEntry> {
     let until = Instant::now() + deadline;
-    let mut sight: BTreeMap<String, SightEntry> =
-        allowed.iter().map(|name| (name.clone(), nothing(NoSight::NotInstalled, name))).collect();
+    let mut sight: BTreeMap<String, SightEntry> = allowed
+        .iter()
+        .map(|name| (name.clone(), nothing(NoSight::NotInstalled, name)))
+        .collect();
     let (send, receive) = mpsc::channel();
     let mut looking = 0_usize;
     for tool in tools {
@@ -62,7 +68,11 @@ fn observe_within(
     drop(send);
     for _ in 0..looking {
         // Late, or every tool that is still to come has panicked.
-        let Ok((name, entry)) = receive.recv_timeout(until.saturating_duration_since(Instant::now())) else { break };
+        let Ok((name, entry)) =
+            receive.recv_timeout(until.saturating_duration_since(Instant::now()))
+        else {
+            break;
+        };
         sight.insert(name, entry);
     }
     sight
@@ -71,26 +81,31 @@ fn observe_within(
 /// Starts one tool; false when the system gives no thread.
 fn look(tool: &Arc<dyn Tool>, now: Seconds, send: mpsc::Sender<(String, SightEntry)>) -> bool {
     let runner = Arc::clone(tool);
-    let spawned = std::thread::Builder::new().name(format!("sight-{}", tool.name())).spawn(move || {
-        let entry = runner.observe(now);
-        // The receiver is gone only when the deadline has passed: the answer is then of no use.
-        let _ = send.send((runner.name().to_owned(), entry));
-    });
+    let spawned = std::thread::Builder::new()
+        .name(format!("sight-{}", tool.name()))
+        .spawn(move || {
+            let entry = runner.observe(now);
+            // The receiver is gone only when the deadline has passed: the answer is then of no use.
+            let _ = send.send((runner.name().to_owned(), entry));
+        });
     spawned.is_ok()
 }
 
 fn nothing(reason: NoSight, unknown: &str) -> SightEntry {
-    SightEntry::Unavailable { reason, unknowns: vec![unknown.to_owned()] }
+    SightEntry::Unavailable {
+        reason,
+        unknowns: vec![unknown.to_owned()],
+    }
 }
 
 /// What a tool has found so far: values, and the names of what it could not tell.
 #[derive(Default)]
-struct Looked {
+struct ToolReadings {
     values: BTreeMap<String, Reading>,
     unknowns: Vec<String>,
 }
 
-impl Looked {
+impl ToolReadings {
     fn count(&mut self, name: &str, value: Option<u64>) {
         self.put(name, value.map(Reading::Count));
     }
@@ -108,11 +123,19 @@ impl Looked {
 
     /// The entry, observed now; a tool error when there is no value at all.
     fn entry(self, now: Seconds) -> SightEntry {
-        let Looked { values, unknowns } = self;
+        let ToolReadings { values, unknowns } = self;
         if values.is_empty() {
-            return SightEntry::Unavailable { reason: NoSight::ToolError, unknowns };
+            return SightEntry::Unavailable {
+                reason: NoSight::ToolError,
+                unknowns,
+            };
         }
-        SightEntry::Seen { observed_at: Moment(now), freshness_s: 0, values, unknowns }
+        SightEntry::Seen {
+            observed_at: Moment(now),
+            freshness_s: 0,
+            values,
+            unknowns,
+        }
     }
 }
 
@@ -120,14 +143,19 @@ impl Looked {
 mod tests {
     use super::*;
 
-    struct Fixed;
-    impl Tool for Fixed {
+    struct FixedTool;
+    impl Tool for FixedTool {
         fn name(&self) -> &'static str {
             "fixed"
         }
         fn observe(&self, now: Seconds) -> SightEntry {
             let values = BTreeMap::from([("n".to_owned(), Reading::Count(1))]);
-            SightEntry::Seen { observed_at: Moment(now), freshness_s: 0, values, unknowns: vec![] }
+            SightEntry::Seen {
+                observed_at: Moment(now),
+                freshness_s: 0,
+                values,
+                unknowns: vec![],
+            }
         }
     }
 
@@ -162,7 +190,7 @@ mod tests {
 
     #[test]
     fn values_or_a_reason() {
-        let tools: [Arc<dyn Tool>; 2] = [Arc::new(Fixed), Arc::new(Panics)];
+        let tools: [Arc<dyn Tool>; 2] = [Arc::new(FixedTool), Arc::new(Panics)];
         let allowed = ["fixed".to_owned(), "absent".to_owned()];
         let sight = observe_all(&tools, &allowed, Seconds::ZERO);
         assert_eq!(reason(&sight["fixed"]), None);
@@ -175,7 +203,7 @@ mod tests {
     fn a_tool_that_breaks_or_hangs_is_a_tool_error_and_holds_up_no_other() {
         let (release, gate) = mpsc::channel();
         let stuck: Arc<dyn Tool> = Arc::new(Stuck(std::sync::Mutex::new(gate)));
-        let tools: [Arc<dyn Tool>; 3] = [stuck, Arc::new(Panics), Arc::new(Fixed)];
+        let tools: [Arc<dyn Tool>; 3] = [stuck, Arc::new(Panics), Arc::new(FixedTool)];
         let allowed = ["stuck", "panics", "fixed"].map(str::to_owned);
         let sight = observe_within(&tools, &allowed, Seconds::ZERO, Duration::from_millis(300));
         assert_eq!(reason(&sight["stuck"]), Some(NoSight::ToolError));

@@ -5,8 +5,8 @@
 //! | `nginx.service` | `active (running)`, `failed (failed)`, `not-found`, … |
 //! | `nginx.service_restarts` | how often systemd has started it again, where it is not 0 |
 //!
-//! Asked with `systemctl show`, which changes nothing: one process, no shell, fixed arguments, an empty
-//! environment, killed at its deadline. It is the only program that sight runs.
+//! Asked with `systemctl show`, which changes nothing: one process, no shell, fixed arguments, an
+//! empty environment, killed at its deadline. It is the only program that sight runs.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::record::bundle::{NoSight, SightEntry};
 use crate::record::time::Seconds;
 
-use super::{Looked, Tool, nothing};
+use super::{Tool, ToolReadings, nothing};
 
 /// The tool's name in kernel and bundle.
 pub const NAME: &str = "service_status";
@@ -45,7 +45,10 @@ impl ServiceStatus {
     /// Asks this machine's systemd, if it has one.
     pub fn new(units: Vec<String>) -> Self {
         let booted = Path::new(BOOTED).is_dir();
-        let program = PROGRAMS.iter().map(PathBuf::from).find(|path| booted && path.is_file());
+        let program = PROGRAMS
+            .iter()
+            .map(PathBuf::from)
+            .find(|path| booted && path.is_file());
         ServiceStatus { units, program }
     }
 }
@@ -61,11 +64,17 @@ impl Tool for ServiceStatus {
         }
         let unknowns = || self.units.clone();
         let Some(program) = &self.program else {
-            return SightEntry::Unavailable { reason: NoSight::NotInstalled, unknowns: unknowns() };
+            return SightEntry::Unavailable {
+                reason: NoSight::NotInstalled,
+                unknowns: unknowns(),
+            };
         };
         match show(program, &self.units, DEADLINE) {
             Some(text) => looked(&text, &self.units).entry(now),
-            None => SightEntry::Unavailable { reason: NoSight::ToolError, unknowns: unknowns() },
+            None => SightEntry::Unavailable {
+                reason: NoSight::ToolError,
+                unknowns: unknowns(),
+            },
         }
     }
 }
@@ -74,7 +83,12 @@ impl Tool for ServiceStatus {
 fn show(program: &Path, units: &[String], deadline: Duration) -> Option<String> {
     let until = Instant::now() + deadline;
     let mut child = Command::new(program)
-        .args(["show", "--no-pager", "--property=Id,LoadState,ActiveState,SubState,NRestarts", "--"])
+        .args([
+            "show",
+            "--no-pager",
+            "--property=Id,LoadState,ActiveState,SubState,NRestarts",
+            "--",
+        ])
         .args(units)
         .env_clear()
         .env("LC_ALL", "C")
@@ -97,24 +111,38 @@ fn show(program: &Path, units: &[String], deadline: Duration) -> Option<String> 
         return None;
     };
     let mut text = String::new();
-    child.stdout.take()?.take(MAX_OUTPUT + 1).read_to_string(&mut text).ok()?;
-    (status.success() && u64::try_from(text.len()).is_ok_and(|length| length <= MAX_OUTPUT)).then_some(text)
+    child
+        .stdout
+        .take()?
+        .take(MAX_OUTPUT + 1)
+        .read_to_string(&mut text)
+        .ok()?;
+    (status.success() && u64::try_from(text.len()).is_ok_and(|length| length <= MAX_OUTPUT))
+        .then_some(text)
 }
 
 /// The answer, one block of `KEY=VALUE` lines a unit; a unit that it says nothing of is unknown.
-fn looked(text: &str, units: &[String]) -> Looked {
-    let mut looked = Looked::default();
+fn looked(text: &str, units: &[String]) -> ToolReadings {
+    let mut looked = ToolReadings::default();
     for unit in units {
-        let block = text.split("\n\n").find(|block| value(block, "Id") == Some(unit));
+        let block = text
+            .split("\n\n")
+            .find(|block| value(block, "Id") == Some(unit));
         let state = block.and_then(|block| match value(block, "LoadState")? {
-            "loaded" => Some(format!("{} ({})", word(value(block, "ActiveState")?)?, word(value(block, "SubState")?)?)),
+            "loaded" => Some(format!(
+                "{} ({})",
+                word(value(block, "ActiveState")?)?,
+                word(value(block, "SubState")?)?
+            )),
             other => word(other).map(str::to_owned),
         });
         match state {
             Some(state) => looked.text(unit, &state),
             None => looked.unknowns.push(unit.clone()),
         }
-        let restarts = block.and_then(|block| value(block, "NRestarts")).and_then(|n| n.parse::<u64>().ok());
+        let restarts = block
+            .and_then(|block| value(block, "NRestarts"))
+            .and_then(|n| n.parse::<u64>().ok());
         if let Some(restarts) = restarts.filter(|n| *n > 0) {
             looked.count(&format!("{unit}_restarts"), Some(restarts));
         }
@@ -123,12 +151,16 @@ fn looked(text: &str, units: &[String]) -> Looked {
 }
 
 fn value<'a>(block: &'a str, key: &str) -> Option<&'a str> {
-    block.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
+    block
+        .lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
 }
 
 /// A state as systemd spells them; anything else is not shown.
 fn word(text: &str) -> Option<&str> {
-    let fits = !text.is_empty() && text.len() <= 32 && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    let fits = !text.is_empty()
+        && text.len() <= 32
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
     fits.then_some(text)
 }
 
@@ -145,11 +177,20 @@ mod tests {
 
     #[test]
     fn states_as_systemd_gives_them() {
-        let found = looked(TWO, &units(&["nginx.service", "gone.service", "silent.service"]));
-        assert_eq!(found.values["nginx.service"].to_string(), "active (running)");
+        let found = looked(
+            TWO,
+            &units(&["nginx.service", "gone.service", "silent.service"]),
+        );
+        assert_eq!(
+            found.values["nginx.service"].to_string(),
+            "active (running)"
+        );
         assert_eq!(found.values["nginx.service_restarts"].to_string(), "3");
         assert_eq!(found.values["gone.service"].to_string(), "not-found");
-        assert_eq!((found.values.len(), found.unknowns), (3, units(&["silent.service"])));
+        assert_eq!(
+            (found.values.len(), found.unknowns),
+            (3, units(&["silent.service"]))
+        );
     }
 
     #[test]
@@ -161,15 +202,25 @@ mod tests {
             "Id=b.service\nLoadState=loaded\nActiveState=active\nSubState=running",
             "",
         ] {
-            assert_eq!(looked(strange, &units(&["a.service"])).unknowns, units(&["a.service"]), "{strange}");
+            assert_eq!(
+                looked(strange, &units(&["a.service"])).unknowns,
+                units(&["a.service"]),
+                "{strange}"
+            );
         }
     }
 
     #[test]
     fn without_units_or_systemd_it_is_not_installed() {
         for tool in [
-            ServiceStatus { units: vec![], program: Some("/bin/false".into()) },
-            ServiceStatus { units: units(&["a.service"]), program: None },
+            ServiceStatus {
+                units: vec![],
+                program: Some("/bin/false".into()),
+            },
+            ServiceStatus {
+                units: units(&["a.service"]),
+                program: None,
+            },
         ] {
             let entry = tool.observe(Seconds::ZERO);
             assert!(
@@ -182,14 +233,29 @@ mod tests {
     #[test]
     fn a_program_that_fails_or_says_nothing_of_use_or_does_not_end_is_a_tool_error() {
         for program in ["/bin/false", "/bin/true", "/bin/echo", "/nowhere/systemctl"] {
-            let tool = ServiceStatus { units: units(&["a.service"]), program: Some(program.into()) };
+            let tool = ServiceStatus {
+                units: units(&["a.service"]),
+                program: Some(program.into()),
+            };
             let entry = tool.observe(Seconds::ZERO);
-            let is_error = matches!(&entry, SightEntry::Unavailable { reason: NoSight::ToolError, .. });
+            let is_error = matches!(
+                &entry,
+                SightEntry::Unavailable {
+                    reason: NoSight::ToolError,
+                    ..
+                }
+            );
             assert!(is_error, "{program}: {entry:?}");
         }
         let asked = units(&["a.service"]);
-        assert_eq!(show(Path::new("/usr/bin/yes"), &asked, Duration::from_millis(50)), None);
+        assert_eq!(
+            show(Path::new("/usr/bin/yes"), &asked, Duration::from_millis(50)),
+            None
+        );
         let said = show(Path::new("/bin/echo"), &asked, DEADLINE).unwrap();
-        assert!(said.starts_with("show --no-pager --property=") && said.ends_with(" -- a.service\n"), "{said}");
+        assert!(
+            said.starts_with("show --no-pager --property=") && said.ends_with(" -- a.service\n"),
+            "{said}"
+        );
     }
 }

@@ -16,13 +16,19 @@ use sysinfo::{DiskRefreshKind, Disks, MemoryRefreshKind, RefreshKind, System};
 use crate::record::bundle::{Reading, SightEntry};
 use crate::record::time::Seconds;
 
-use super::{Looked, Tool};
+use super::{Tool, ToolReadings};
 
 /// The tool's name in kernel and bundle.
 pub const NAME: &str = "sys_health";
 
 /// What nothing here can measure, said every time: an absent value is not a good value.
-const NEVER_KNOWN: [&str; 5] = ["gpu_health", "temperatures", "disk_smart", "network", "services"];
+const NEVER_KNOWN: [&str; 5] = [
+    "gpu_health",
+    "temperatures",
+    "disk_smart",
+    "network",
+    "services",
+];
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
@@ -39,7 +45,7 @@ impl Tool for SysHealth {
     }
 
     fn observe(&self, now: Seconds) -> SightEntry {
-        let mut looked = Looked::default();
+        let mut looked = ToolReadings::default();
         load(&mut looked);
         memory(&mut looked);
         disks(&mut looked, &self.home);
@@ -49,7 +55,7 @@ impl Tool for SysHealth {
     }
 }
 
-fn load(looked: &mut Looked) {
+fn load(looked: &mut ToolReadings) {
     let load = System::load_average().ok();
     for (name, value) in [
         ("cpu_load", load.as_ref().map(|l| l.one)),
@@ -58,14 +64,18 @@ fn load(looked: &mut Looked) {
     ] {
         looked.put(name, value.and_then(Reading::fraction));
     }
-    let cores = std::thread::available_parallelism().ok().and_then(|n| u64::try_from(n.get()).ok());
+    let cores = std::thread::available_parallelism()
+        .ok()
+        .and_then(|n| u64::try_from(n.get()).ok());
     looked.count("cores", cores);
 }
 
-fn memory(looked: &mut Looked) {
+fn memory(looked: &mut ToolReadings) {
     let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::everything());
     // A machine without memory was not looked at.
-    let system = System::new_with_specifics(kind).ok().filter(|system| system.total_memory() > 0);
+    let system = System::new_with_specifics(kind)
+        .ok()
+        .filter(|system| system.total_memory() > 0);
     let mib = |read: fn(&System) -> u64| system.as_ref().map(|system| read(system) / MEBIBYTE);
     looked.count("mem_total_mb", mib(System::total_memory));
     looked.count("mem_used_mb", mib(System::used_memory));
@@ -80,7 +90,7 @@ struct Space {
     free: u64,
 }
 
-fn disks(looked: &mut Looked, home: &Path) {
+fn disks(looked: &mut ToolReadings, home: &Path) {
     let kind = DiskRefreshKind::nothing().with_storage();
     let spaces: Vec<Space> = Disks::new_with_refreshed_list_specifics(kind)
         .map(|disks| {
@@ -108,13 +118,19 @@ fn free_percent(space: &Space) -> Option<u64> {
 
 /// The disk with the longest mount point above a path.
 fn holding<'a>(spaces: &'a [Space], path: &Path) -> Option<&'a Space> {
-    spaces.iter().filter(|s| path.starts_with(&s.mount)).max_by_key(|s| s.mount.components().count())
+    spaces
+        .iter()
+        .filter(|s| path.starts_with(&s.mount))
+        .max_by_key(|s| s.mount.components().count())
 }
 
 /// The nearest ancestor that exists, without links: a home is looked at before it is made.
 fn existing(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    absolute.ancestors().find_map(|p| p.canonicalize().ok()).unwrap_or(absolute)
+    absolute
+        .ancestors()
+        .find_map(|p| p.canonicalize().ok())
+        .unwrap_or(absolute)
 }
 
 #[cfg(test)]
@@ -126,14 +142,28 @@ mod tests {
     fn it_gives_values_and_names_what_it_can_not_tell() {
         let home = tempfile::tempdir().unwrap();
         let now = Seconds::new(1_767_830_400).unwrap();
-        let entry = SysHealth { home: home.path().join("not/yet") }.observe(now);
-        let SightEntry::Seen { observed_at, values, unknowns, .. } = entry else { panic!("{entry:?}") };
+        let entry = SysHealth {
+            home: home.path().join("not/yet"),
+        }
+        .observe(now);
+        let SightEntry::Seen {
+            observed_at,
+            values,
+            unknowns,
+            ..
+        } = entry
+        else {
+            panic!("{entry:?}")
+        };
         assert_eq!(observed_at, Moment(now));
         assert!(values["mem_total_mb"].number() > Some(0.0));
         assert!(values["cores"].number() >= Some(1.0));
         assert!(unknowns.contains(&"gpu_health".to_owned()));
         for name in ["cpu_load", "uptime_s", "disk_free_pct", "mem_available_mb"] {
-            assert!(values.contains_key(name) != unknowns.contains(&name.to_owned()), "{name}");
+            assert!(
+                values.contains_key(name) != unknowns.contains(&name.to_owned()),
+                "{name}"
+            );
         }
         if let Some(free) = values.get("disk_free_pct") {
             assert!(free.number() <= Some(100.0));
@@ -142,11 +172,28 @@ mod tests {
 
     #[test]
     fn the_nearest_mount_holds_the_home() {
-        let space = |mount: &str, free| Space { mount: mount.into(), total: 200, free };
+        let space = |mount: &str, free| Space {
+            mount: mount.into(),
+            total: 200,
+            free,
+        };
         let spaces = [space("/", 10), space("/home", 50), space("/home2", 90)];
-        assert_eq!(holding(&spaces, Path::new("/home/a")).and_then(free_percent), Some(25));
-        assert_eq!(holding(&spaces, Path::new("/home22")).and_then(free_percent), Some(5));
+        assert_eq!(
+            holding(&spaces, Path::new("/home/a")).and_then(free_percent),
+            Some(25)
+        );
+        assert_eq!(
+            holding(&spaces, Path::new("/home22")).and_then(free_percent),
+            Some(5)
+        );
         assert!(holding(&spaces[1..], Path::new("/var")).is_none());
-        assert_eq!(free_percent(&Space { mount: "/".into(), total: 0, free: 0 }), None);
+        assert_eq!(
+            free_percent(&Space {
+                mount: "/".into(),
+                total: 0,
+                free: 0
+            }),
+            None
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What keeps promises from being completed: each calendar and kind of trouble once, however many promises.
+//! What keeps promises from being completed: each calendar and kind of trouble once, however many
+//! promises.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,9 @@ impl Hitch {
     /// A calendar's fault, sorted.
     pub fn of(fault: SourceFault) -> Self {
         match fault {
-            SourceFault::Unreachable { .. } | SourceFault::Timeout { .. } => Hitch::Unreached(fault),
+            SourceFault::Unreachable { .. } | SourceFault::Timeout { .. } => {
+                Hitch::Unreached(fault)
+            }
             other => Hitch::Answer(other),
         }
     }
@@ -42,20 +45,29 @@ pub(super) struct Hitches(BTreeMap<(String, u8), (Hitch, usize)>);
 
 impl Hitches {
     pub fn add(&mut self, uri: &str, hitch: Hitch) {
-        let (_, count) = self.0.entry((uri.to_owned(), hitch.kind())).or_insert((hitch, 0));
+        let (_, count) = self
+            .0
+            .entry((uri.to_owned(), hitch.kind()))
+            .or_insert((hitch, 0));
         *count += 1;
     }
 
     /// Whether nobody answered there.
     pub fn is_unreached(&self, uri: &str) -> bool {
-        self.0.keys().any(|(known, kind)| known == uri && *kind == 0)
+        self.0
+            .keys()
+            .any(|(known, kind)| known == uri && *kind == 0)
     }
 
     /// Calendars that nobody answered at, and a line for each other trouble.
     pub fn told(self) -> (Vec<SourceFault>, Vec<String>) {
         let (mut unreached, mut words) = (Vec::new(), Vec::new());
         for (hitch, count) in self.0.into_values() {
-            let more = if count < 2 { String::new() } else { format!("; so with {} more of its promises", count - 1) };
+            let more = if count < 2 {
+                String::new()
+            } else {
+                format!("; so with {} more of its promises", count - 1)
+            };
             match hitch {
                 Hitch::Unreached(fault) => unreached.push(fault),
                 Hitch::Answer(fault) => words.push(format!("{fault}{more}")),
@@ -72,11 +84,20 @@ mod tests {
 
     #[test]
     fn each_calendar_and_trouble_is_one_line() {
-        let at = |uri: &str, n: usize| SourceFault::Unreachable { at: format!("{uri}/{n}"), reason: "x".to_owned() };
+        let at = |uri: &str, n: usize| SourceFault::Unreachable {
+            at: format!("{uri}/{n}"),
+            reason: "x".to_owned(),
+        };
         let mut hitches = Hitches::default();
         for n in 0..64 {
             hitches.add("a", Hitch::of(at("a", n)));
-            hitches.add("b", Hitch::of(SourceFault::TooLong { at: format!("b/{n}"), limit: 9 }));
+            hitches.add(
+                "b",
+                Hitch::of(SourceFault::TooLong {
+                    at: format!("b/{n}"),
+                    limit: 9,
+                }),
+            );
             hitches.add("b", Hitch::Refused(format!("refused {n}")));
         }
         hitches.add("a", Hitch::NoHeader("none".to_owned()));
@@ -85,6 +106,13 @@ mod tests {
         assert_eq!(unreached.len(), 1);
         let more = "; so with 63 more of its promises";
         let long = "b/0: longer than 9 bytes, as no right answer is";
-        assert_eq!(words, ["none".to_owned(), format!("{long}{more}"), format!("refused 0{more}")]);
+        assert_eq!(
+            words,
+            [
+                "none".to_owned(),
+                format!("{long}{more}"),
+                format!("refused 0{more}")
+            ]
+        );
     }
 }

@@ -1,12 +1,14 @@
-//! *Not after*: tree heads handed to OpenTimestamps calendars, and what became of them (format, section 8).
+//! *Not after*: tree heads handed to OpenTimestamps calendars, and what became of them (format,
+//! section 8).
 //!
-//! What is stamped is the file `checkpoint` of a commit of `main`, byte for byte, so that the stock client needs nothing
-//! else; what comes back is a note on that commit in `refs/notes/ots`. A head is *unstamped* (no note), *pending* (calendars have promised) or *complete* (a Bitcoin
-//! block attests it, and its header was at hand and confirmed it). Nothing else is ever written: an answer that is
-//! slow, rubbish, another's, or contradicted by a header changes nothing.
+//! What is stamped is the file `checkpoint` of a commit of `main`, byte for byte, so that the stock
+//! client needs nothing else; what comes back is a note on that commit in `refs/notes/ots`. A head
+//! is *unstamped* (no note), *pending* (calendars have promised) or *complete* (a Bitcoin block
+//! attests it, and its header was at hand and confirmed it). Nothing else is ever written: an
+//! answer that is slow, rubbish, another's, or contradicted by a header changes nothing.
 //!
-//! All that is sent to a calendar are 32 bytes: the hash of a tree head, or the Merkle root over several, or what a
-//! calendar itself made of one.
+//! All that is sent to a calendar are 32 bytes: the hash of a tree head, or the Merkle root over
+//! several, or what a calendar itself made of one.
 
 mod heads;
 mod hitches;
@@ -25,17 +27,18 @@ use crate::record::block::Network;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{Paths, RecorderError};
-use crate::store::{Read, StoreError};
+use crate::store::{ReadStore, StoreError};
 
-pub use stamping::Stamping;
-pub use standing::Standing;
-pub use upgrading::{Completed, Upgrading};
+pub use stamping::StampResult;
+pub use standing::ProofCounts;
+pub use upgrading::{CompleteHead, UpgradeResult};
 
 /// What everything at a session's close may take together.
 pub const AT_CLOSE: Duration = Duration::from_secs(2);
 /// What `gently audit stamp` and `gently audit upgrade` may take.
 pub const AT_LEISURE: Duration = Duration::from_secs(20);
-/// How many of the newest heads a close looks at for pending proofs; `gently audit upgrade` looks at all.
+/// How many of the newest heads a close looks at for pending proofs; `gently audit upgrade` looks
+/// at all.
 const NEWEST: usize = 256;
 
 /// Why nothing could be stamped or completed.
@@ -60,7 +63,7 @@ pub struct Stamper<'a> {
     /// Where the home's parts are.
     pub paths: &'a Paths,
     /// Queries.
-    pub store: &'a dyn Read,
+    pub store: &'a dyn ReadStore,
     /// Who is asked; nobody when empty.
     pub calendars: &'a [Calendar],
     /// How many of them have to accept a head.
@@ -75,7 +78,7 @@ pub struct Stamper<'a> {
 
 /// A tree head: a commit of `main`, and the file in it that states one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct CommittedTreeHead {
     /// The commit.
     pub commit: Oid,
     /// H of its `checkpoint`.
@@ -86,24 +89,32 @@ pub struct Head {
 #[derive(Debug)]
 pub struct AtClose {
     /// New heads.
-    pub stamping: Result<Stamping, StampError>,
+    pub stamping: Result<StampResult, StampError>,
     /// Earlier ones.
-    pub upgrading: Result<Upgrading, StampError>,
+    pub upgrading: Result<UpgradeResult, StampError>,
 }
 
 impl Stamper<'_> {
-    /// Stamps what is unstamped and completes what is pending, within [`AT_CLOSE`]; none when nobody is to be asked.
+    /// Stamps what is unstamped and completes what is pending, within [`AT_CLOSE`]; none when
+    /// nobody is to be asked.
     ///
     /// Needs no answer: what was not done is done at the next close, or by hand.
     pub async fn at_close(&self) -> Option<AtClose> {
         if self.calendars.is_empty() {
             return None;
         }
-        let (stamping, upgrading) = join(self.stamp(AT_CLOSE), self.upgrade(AT_CLOSE, Some(NEWEST))).await;
-        Some(AtClose { stamping, upgrading })
+        let (stamping, upgrading) =
+            join(self.stamp(AT_CLOSE), self.upgrade(AT_CLOSE, Some(NEWEST))).await;
+        Some(AtClose {
+            stamping,
+            upgrading,
+        })
     }
 
     fn configured(&self) -> Vec<String> {
-        self.calendars.iter().map(|calendar| calendar.name().to_owned()).collect()
+        self.calendars
+            .iter()
+            .map(|calendar| calendar.name().to_owned())
+            .collect()
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::record::time::Seconds;
 use crate::recorder::Paths;
-use crate::store::Read;
+use crate::store::ReadStore;
 
-use super::heads::{LATE, Stamped, is_complete};
-use super::{Head, StampError};
+use super::heads::{LATE, StampNotes, is_complete};
+use super::{CommittedTreeHead, StampError};
 
 /// How many heads have which proof.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct ProofCounts {
     /// Heads that have no note.
     pub unstamped: usize,
     /// Heads whose proof waits for a block.
@@ -17,16 +17,16 @@ pub struct Standing {
     /// Heads that a block attests.
     pub complete: usize,
     /// Heads whose note is no proof of them.
-    pub spoiled: Vec<Head>,
+    pub spoiled: Vec<CommittedTreeHead>,
     /// The oldest head whose proof waits, and since when.
-    pub oldest: Option<(Head, Seconds)>,
+    pub oldest: Option<(CommittedTreeHead, Seconds)>,
 }
 
-impl Standing {
+impl ProofCounts {
     /// Reads heads from the database and notes from the ledger; writes nothing.
-    pub fn read(paths: &Paths, store: &dyn Read) -> Result<Standing, StampError> {
-        let known = Stamped::read(paths, store)?;
-        let (mut standing, mut oldest) = (Standing::default(), None);
+    pub fn read(paths: &Paths, store: &dyn ReadStore) -> Result<ProofCounts, StampError> {
+        let known = StampNotes::read(paths, store)?;
+        let (mut standing, mut oldest) = (ProofCounts::default(), None);
         for head in &known.heads {
             match known.proof(head)? {
                 None if known.notes.contains_key(&head.commit) => standing.spoiled.push(*head),
@@ -38,7 +38,9 @@ impl Standing {
                 }
             }
         }
-        let since = oldest.map(|head| Ok::<_, StampError>((head, known.noted_since(&head)?))).transpose()?;
+        let since = oldest
+            .map(|head| Ok::<_, StampError>((head, known.noted_since(&head)?)))
+            .transpose()?;
         standing.oldest = since.and_then(|(head, since)| Some((head, since?)));
         Ok(standing)
     }

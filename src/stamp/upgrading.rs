@@ -12,37 +12,38 @@ use crate::anchor::headers_store::HeadersStore;
 use crate::record::block::{Anchor, Header, Network};
 use crate::record::commit::NOTES_OTS;
 use crate::record::epochs::is_cheap;
-use crate::record::ots::{Attestation, Op, Proof, Tree};
+use crate::record::ots::{Attestation, Op, Proof, ProofNode};
 use crate::recorder::put_notes;
 
-use super::heads::{Stamped, is_complete, merged};
+use super::heads::{StampNotes, is_complete, merged};
 use super::hitches::{Hitch, Hitches};
-use super::{Head, StampError, Stamper};
+use super::{CommittedTreeHead, StampError, Stamper};
 
 /// Promises that are asked for at once.
 const AT_ONCE: usize = 64;
 
 /// A head whose proof is complete now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completed {
+pub struct CompleteHead {
     /// It.
-    pub head: Head,
+    pub head: CommittedTreeHead,
     /// Height of the lowest block that attests it.
     pub height: u32,
 }
 
 /// What came of asking.
 #[derive(Debug, Default)]
-pub struct Upgrading {
+pub struct UpgradeResult {
     /// Newly complete, oldest first.
-    pub completed: Vec<Completed>,
+    pub completed: Vec<CompleteHead>,
     /// Still pending, oldest first.
-    pub pending: Vec<Head>,
+    pub pending: Vec<CommittedTreeHead>,
     /// Of those, the ones pending for more than 48 hours.
-    pub late: Vec<Head>,
+    pub late: Vec<CommittedTreeHead>,
     /// Calendars that did not answer, each once.
     pub unreached: Vec<SourceFault>,
-    /// Lines for the person: answers that were refused, notes that are no proofs, headers that are missing.
+    /// Lines for the person: answers that were refused, notes that are no proofs, headers that are
+    /// missing.
     pub words: Vec<String>,
 }
 
@@ -50,8 +51,8 @@ pub struct Upgrading {
 type Promise = (String, Vec<u8>);
 
 /// A head that waits, with its promises and where in its tree they stand.
-struct Waiting {
-    head: Head,
+struct PendingHead {
+    head: CommittedTreeHead,
     proof: Proof,
     promises: Vec<(Promise, Vec<Op>)>,
 }
@@ -64,7 +65,7 @@ struct Until {
 }
 
 /// What a header says of a message.
-enum Word {
+enum HeaderStatement {
     Confirms,
     Contradicts(String),
     /// Some sources confirm it, and these have another block there.
@@ -73,17 +74,27 @@ enum Word {
 }
 
 impl Stamper<'_> {
-    /// Asks for what is pending among the newest heads (all without a number), and writes what a block confirms.
+    /// Asks for what is pending among the newest heads (all without a number), and writes what a
+    /// block confirms.
     ///
-    /// A calendar's answer is written only when the header of the block that it names is at hand and its Merkle root
-    /// is what the proof ends in.
-    pub async fn upgrade(&self, deadline: Duration, newest: Option<usize>) -> Result<Upgrading, StampError> {
-        let until = Until { at: Instant::now() + deadline, after: deadline };
+    /// A calendar's answer is written only when the header of the block that it names is at hand
+    /// and its Merkle root is what the proof ends in.
+    pub async fn upgrade(
+        &self,
+        deadline: Duration,
+        newest: Option<usize>,
+    ) -> Result<UpgradeResult, StampError> {
+        let until = Until {
+            at: Instant::now() + deadline,
+            after: deadline,
+        };
         let known = self.stamped()?;
-        let mut done = Upgrading::default();
+        let mut done = UpgradeResult::default();
         let mut waiting = waiting(&known, newest, &self.configured(), &mut done)?;
-        let wanted: BTreeSet<Promise> =
-            waiting.iter().flat_map(|one| one.promises.iter().map(|(promise, _)| promise.clone())).collect();
+        let wanted: BTreeSet<Promise> = waiting
+            .iter()
+            .flat_map(|one| one.promises.iter().map(|(promise, _)| promise.clone()))
+            .collect();
         let answers = self.answers(&wanted, until, &mut done).await;
         let mut notes = BTreeMap::new();
         for one in &mut waiting {
@@ -99,16 +110,27 @@ impl Stamper<'_> {
                 }
             }
         }
-        let written = notes.iter().map(|(commit, (bytes, _))| (*commit, bytes.clone())).collect();
+        let written = notes
+            .iter()
+            .map(|(commit, (bytes, _))| (*commit, bytes.clone()))
+            .collect();
         put_notes(self.paths, NOTES_OTS, &written, (self.clock)(), &merged)?;
         let early = known.noted_early((self.clock)())?;
-        for Waiting { head, .. } in waiting {
+        for PendingHead { head, .. } in waiting {
             match notes.get(&head.commit) {
-                Some((_, height)) => done.completed.push(Completed { head, height: *height }),
+                Some((_, height)) => done.completed.push(CompleteHead {
+                    head,
+                    height: *height,
+                }),
                 None => done.pending.push(head),
             }
         }
-        done.late = done.pending.iter().filter(|head| early.contains_key(&head.commit)).copied().collect();
+        done.late = done
+            .pending
+            .iter()
+            .filter(|head| early.contains_key(&head.commit))
+            .copied()
+            .collect();
         Ok(done)
     }
 
@@ -117,15 +139,19 @@ impl Stamper<'_> {
         &self,
         wanted: &BTreeSet<Promise>,
         until: Until,
-        done: &mut Upgrading,
-    ) -> BTreeMap<Promise, (Tree, u32)> {
+        done: &mut UpgradeResult,
+    ) -> BTreeMap<Promise, (ProofNode, u32)> {
         let wanted: Vec<&Promise> = wanted.iter().collect();
         let (mut confirmed, mut hitches) = (BTreeMap::new(), Hitches::default());
         for some in wanted.chunks(AT_ONCE) {
             if Instant::now() >= until.at {
                 break;
             }
-            let some: Vec<&Promise> = some.iter().copied().filter(|(uri, _)| !hitches.is_unreached(uri)).collect();
+            let some: Vec<&Promise> = some
+                .iter()
+                .copied()
+                .filter(|(uri, _)| !hitches.is_unreached(uri))
+                .collect();
             let asked = some.iter().map(|promise| self.answer(promise, until));
             for (promise, answer) in some.iter().zip(join_all(asked).await) {
                 match answer {
@@ -142,32 +168,49 @@ impl Stamper<'_> {
     }
 
     /// What became of one promise; none while it is one.
-    async fn answer(&self, (uri, commitment): &Promise, until: Until) -> Result<Option<(Tree, u32)>, Hitch> {
+    async fn answer(
+        &self,
+        (uri, commitment): &Promise,
+        until: Until,
+    ) -> Result<Option<(ProofNode, u32)>, Hitch> {
         let calendar = Calendar::new(uri).map_err(Hitch::of)?;
         let answer = tokio::time::timeout_at(until.at, calendar.complete(commitment)).await;
-        let late = |_| Hitch::of(SourceFault::Timeout { at: uri.clone(), after: until.after });
-        let Some(tree) = answer.map_err(late)?.map_err(Hitch::of)? else { return Ok(None) };
-        let leaves = tree.leaves(commitment).map_err(|reason| Hitch::Refused(format!("{uri}: {reason}")))?;
+        let late = |_| {
+            Hitch::of(SourceFault::Timeout {
+                at: uri.clone(),
+                after: until.after,
+            })
+        };
+        let Some(tree) = answer.map_err(late)?.map_err(Hitch::of)? else {
+            return Ok(None);
+        };
+        let leaves = tree
+            .leaves(commitment)
+            .map_err(|reason| Hitch::Refused(format!("{uri}: {reason}")))?;
         let mut lowest = None;
         for leaf in &leaves {
-            let Attestation::Bitcoin { height } = leaf.attestation else { continue };
+            let Attestation::Bitcoin { height } = leaf.attestation else {
+                continue;
+            };
             let none = |_| Hitch::Refused(format!("{uri}: names block {height}, which is none"));
             let named = u32::try_from(*height).map_err(none)?;
             match self.word(named, &leaf.message, until).await {
-                Word::Confirms => lowest = Some(lowest.map_or(named, |low: u32| low.min(named))),
-                Word::Contradicts(who) => {
+                HeaderStatement::Confirms => {
+                    lowest = Some(lowest.map_or(named, |low: u32| low.min(named)))
+                }
+                HeaderStatement::Contradicts(who) => {
                     return Err(Hitch::Refused(format!(
                         "refused: {uri} answers with a proof that ends in another Merkle root than that of block \
                          {height}, as {who} has it; nothing was changed"
                     )));
                 }
-                Word::Disputed(who) => {
+                HeaderStatement::Disputed(who) => {
                     return Err(Hitch::NoHeader(format!(
                         "{uri} names block {height}, and {who} has another one there than the other sources: the proof \
                          stays pending (gently anchor sync)"
                     )));
                 }
-                Word::NotAtHand => {
+                HeaderStatement::NotAtHand => {
                     return Err(Hitch::NoHeader(format!(
                         "{uri} names block {height}, and no header of it is at hand: the proof stays pending (gently \
                          anchor sync, or a block source)"
@@ -178,19 +221,34 @@ impl Stamper<'_> {
         Ok(lowest.map(|height| (tree.clone(), height)))
     }
 
-    /// Whether a message is the Merkle root of the block at a height: of the home's own headers, else of the sources'.
-    async fn word(&self, height: u32, message: &[u8], until: Until) -> Word {
-        let own = HeadersStore::peek(&self.paths.headers(), self.network, height).ok().flatten();
+    /// Whether a message is the Merkle root of the block at a height: of the home's own headers,
+    /// else of the sources'.
+    async fn word(&self, height: u32, message: &[u8], until: Until) -> HeaderStatement {
+        let own = HeadersStore::peek(&self.paths.headers(), self.network, height)
+            .ok()
+            .flatten();
         if let Some(header) = own {
             let confirms = is_root(&header, message);
-            return if confirms { Word::Confirms } else { Word::Contradicts("the headers store".to_owned()) };
+            return if confirms {
+                HeaderStatement::Confirms
+            } else {
+                HeaderStatement::Contradicts("the headers store".to_owned())
+            };
         }
         let asked = self.sources.iter().map(|source| async {
-            (source.name(), tokio::time::timeout_at(until.at, source.at(height)).await.ok().and_then(Result::ok))
+            (
+                source.name(),
+                tokio::time::timeout_at(until.at, source.at(height))
+                    .await
+                    .ok()
+                    .and_then(Result::ok),
+            )
         });
         let (mut confirm, mut others) = (0, Vec::new());
         for (name, anchor) in join_all(asked).await {
-            let Some(anchor) = anchor.filter(|anchor| is_sound(anchor, self.network)) else { continue };
+            let Some(anchor) = anchor.filter(|anchor| is_sound(anchor, self.network)) else {
+                continue;
+            };
             match anchor.header {
                 Some(header) if is_root(&header, message) => confirm += 1,
                 Some(_) => others.push(name.to_owned()),
@@ -199,31 +257,43 @@ impl Stamper<'_> {
         }
         // Of several that answer, only what all of them have counts.
         match (confirm, others.is_empty()) {
-            (0, true) => Word::NotAtHand,
-            (_, true) => Word::Confirms,
-            (0, false) => Word::Contradicts(others.join(", ")),
-            (_, false) => Word::Disputed(others.join(", ")),
+            (0, true) => HeaderStatement::NotAtHand,
+            (_, true) => HeaderStatement::Confirms,
+            (0, false) => HeaderStatement::Contradicts(others.join(", ")),
+            (_, false) => HeaderStatement::Disputed(others.join(", ")),
         }
     }
 }
 
 /// The heads that wait, oldest first; notes that are no proofs are said.
 fn waiting(
-    known: &Stamped,
+    known: &StampNotes,
     newest: Option<usize>,
     configured: &[String],
-    done: &mut Upgrading,
-) -> Result<Vec<Waiting>, StampError> {
+    done: &mut UpgradeResult,
+) -> Result<Vec<PendingHead>, StampError> {
     let skipped = newest.map_or(0, |newest| known.heads.len().saturating_sub(newest));
     let mut waiting = Vec::new();
-    for head in known.heads.iter().skip(skipped).filter(|head| known.notes.contains_key(&head.commit)) {
+    for head in known
+        .heads
+        .iter()
+        .skip(skipped)
+        .filter(|head| known.notes.contains_key(&head.commit))
+    {
         let Some(proof) = known.proof(head)? else {
-            done.words.push(format!("the note on commit {} is no proof of its head; it is left as it is", head.commit));
+            done.words.push(format!(
+                "the note on commit {} is no proof of its head; it is left as it is",
+                head.commit
+            ));
             continue;
         };
         if !is_complete(&proof) {
             let promises = promises(&proof, configured);
-            waiting.push(Waiting { head: *head, proof, promises });
+            waiting.push(PendingHead {
+                head: *head,
+                proof,
+                promises,
+            });
         }
     }
     Ok(waiting)
@@ -233,9 +303,10 @@ fn waiting(
 fn promises(proof: &Proof, configured: &[String]) -> Vec<(Promise, Vec<Op>)> {
     let leaves = proof.leaves().unwrap_or_default();
     let promise = |leaf: crate::record::ots::Leaf<'_>| match leaf.attestation {
-        Attestation::Pending { uri } if is_known(uri, configured) => {
-            Some(((uri.clone(), leaf.message), leaf.path.into_iter().cloned().collect::<Vec<Op>>()))
-        }
+        Attestation::Pending { uri } if is_known(uri, configured) => Some((
+            (uri.clone(), leaf.message),
+            leaf.path.into_iter().cloned().collect::<Vec<Op>>(),
+        )),
         _ => None,
     };
     leaves.into_iter().filter_map(promise).collect()
@@ -243,11 +314,14 @@ fn promises(proof: &Proof, configured: &[String]) -> Vec<(Promise, Vec<Op>)> {
 
 /// Whether a block is one that a writer takes from a source.
 fn is_sound(anchor: &Anchor, network: Network) -> bool {
-    let dear = anchor.header.is_some_and(|header| !is_cheap(network, header.fields().bits));
+    let dear = anchor
+        .header
+        .is_some_and(|header| !is_cheap(network, header.fields().bits));
     dear && anchor.check(network).is_ok()
 }
 
-/// Whether a message is a header's Merkle root: proofs spell it in the byte order of the header itself.
+/// Whether a message is a header's Merkle root: proofs spell it in the byte order of the header
+/// itself.
 fn is_root(header: &Header, message: &[u8]) -> bool {
     header.as_bytes().get(36..68) == Some(message)
 }

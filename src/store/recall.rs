@@ -18,21 +18,25 @@ pub struct OpenDrift {
     pub relevance: u64,
 }
 
-/// What fits words, with how well: SQLite's BM25, sign turned, times 100, rounded; 1 for the slightest fit.
+/// What fits words, with how well: SQLite's BM25, sign turned, times 100, rounded; 1 for the
+/// slightest fit.
 ///
-/// Words are letters and digits only, of any script. A word that stands in more than a thousand texts tells little and
-/// is left out of the search, and of the others the rarest are looked for first, as long as no more than two thousand
-/// texts have to be ranked: so a search costs the same in a home of a hundred thousand texts. When all words are common,
-/// the newest texts with the longest of them are ranked.
+/// Words are letters and digits only, of any script. A word that stands in more than a thousand
+/// texts tells little and is left out of the search, and of the others the rarest are looked for
+/// first, as long as no more than two thousand texts have to be ranked: so a search costs the same
+/// in a home of a hundred thousand texts. When all words are common, the newest texts with the
+/// longest of them are ranked.
 pub trait Recall: Find {
-    /// Items other than intents that fit the words, best first, with text: up to so many in force, and so many proposed.
+    /// Items other than intents that fit the words, best first, with text: up to so many in force,
+    /// and so many proposed.
     fn items_like(
         &self,
         words: &[String],
         in_force: u32,
         proposed: u32,
     ) -> Result<Vec<(Item, String, u64)>, StoreError>;
-    /// Up to `most` items of these kinds and states, newest first, with text; none for an erased one.
+    /// Up to `most` items of these kinds and states, newest first, with text; none for an erased
+    /// one.
     fn items_of(
         &self,
         kinds: &[ItemKind],
@@ -51,7 +55,13 @@ pub trait Recall: Find {
     fn last_turns(&self, session: Uuid, most: u32) -> Result<Vec<TurnRow>, StoreError>;
     /// Up to `most` turns of any session that fit the words, best first.
     fn turns_like(&self, words: &[String], most: u32) -> Result<Vec<(TurnRow, u64)>, StoreError>;
-    /// Up to `most` open drift events that a person was told of (their check's level is not `info`): of exchanges whose
-    /// question fits the words, best first, then of the last thousand exchanges of one session, newest first.
-    fn drift_about(&self, session: Uuid, words: &[String], most: u32) -> Result<Vec<OpenDrift>, StoreError>;
+    /// Up to `most` open drift events that a person was told of (their check's level is not
+    /// `info`): of exchanges whose question fits the words, best first, then of the last thousand
+    /// exchanges of one session, newest first.
+    fn drift_about(
+        &self,
+        session: Uuid,
+        words: &[String],
+        most: u32,
+    ) -> Result<Vec<OpenDrift>, StoreError>;
 }

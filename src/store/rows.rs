@@ -13,7 +13,7 @@ use crate::record::time::Seconds;
 
 /// Where the ledger stands: what the next line and commit build upon.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct LedgerHead {
     /// The signing key in force.
     pub signer: PublicKey,
     /// Number of lines.
@@ -38,16 +38,16 @@ pub struct Head {
     pub segment_at: Seconds,
     /// Branch of the session started last.
     pub last_branch: Option<String>,
-    /// The signed tree head over all lines, as `audit.checkpoint` holds it; over fewer, or none, only until the next
-    /// writer starts.
+    /// The signed tree head over all lines, as `audit.checkpoint` holds it; over fewer, or none,
+    /// only until the next writer starts.
     pub checkpoint: Option<String>,
     /// What is known to be durable outside the database.
-    pub applied: Applied,
+    pub applied: AppliedMark,
 }
 
 /// How much of the head is known to be durable in `audit.log` and `ledger.git`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Applied {
+pub struct AppliedMark {
     /// Lines in the log.
     pub lines: u64,
     /// Their length in bytes.
@@ -151,7 +151,7 @@ pub struct TurnRow {
 
 /// How an exchange ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ExchangeOutcome {
     /// With an answer.
     Answered,
     /// The model's fault, a failed compile, or `abandoned`.
@@ -160,13 +160,13 @@ pub enum Outcome {
     Denied,
 }
 
-impl Outcome {
+impl ExchangeOutcome {
     /// The spelling in the database and in the exchange document.
     pub const fn name(self) -> &'static str {
         match self {
-            Outcome::Answered => "answered",
-            Outcome::Failed => "failed",
-            Outcome::Denied => "denied",
+            ExchangeOutcome::Answered => "answered",
+            ExchangeOutcome::Failed => "failed",
+            ExchangeOutcome::Denied => "denied",
         }
     }
 }
@@ -207,14 +207,15 @@ pub struct ExchangeRow {
     /// Number of the prompt line.
     pub prompt_line: u64,
     /// What stands in the place of its texts, if they are not kept.
-    pub unkept: Option<Unkept>,
+    pub unkept: Option<MissingCommitments>,
     /// None while in flight.
     pub outcome: Option<OutcomeUpdate>,
 }
 
-/// Commitments of the exchange document to texts of a prompt that are not kept (`[store] content = "none"`).
+/// Commitments of the exchange document to texts of a prompt that are not kept (`[store] content =
+/// "none"`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unkept {
+pub struct MissingCommitments {
     /// Role `user_text`.
     pub user_text: Hash32,
     /// Role `bundle`; none when nothing was compiled.
@@ -227,7 +228,7 @@ pub struct Unkept {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutcomeUpdate {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: ExchangeOutcome,
     /// Code, for failed and denied.
     pub reason: Option<String>,
     /// Aurora's turn, if there is an answer.
@@ -351,7 +352,8 @@ pub struct RowCounts {
     pub exchanges: u64,
     /// Artifacts.
     pub artifacts: u64,
-    /// Entries of the search indexes: turns, and items of continuity; none in a database that has none yet.
+    /// Entries of the search indexes: turns, and items of continuity; none in a database that has
+    /// none yet.
     pub search_entries: Option<u64>,
 }
 

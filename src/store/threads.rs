@@ -1,11 +1,11 @@
 //! Threads, the events of their turns, and what each turn declared (DBL): rows and queries.
 //!
-//! A turn is an exchange, and has its id. An INTENT has the id of the user's turn, an EXECUTION that of aurora's: there
-//! are their texts.
+//! A turn is an exchange, and has its id. An INTENT has the id of the user's turn, an EXECUTION
+//! that of aurora's: there are their texts.
 
 use uuid::Uuid;
 
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
@@ -64,7 +64,7 @@ pub struct EventRow {
     /// From 0, in the order of recording.
     pub index: u64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// Its turn.
     pub turn: Uuid,
     /// Number of its log line.
@@ -138,7 +138,7 @@ pub struct ReferredText {
     /// The reference.
     pub reference: ContextRefRow,
     /// What the event is.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// The text; none for a DECISION, and for what is erased.
     pub text: Option<String>,
 }
@@ -174,7 +174,10 @@ pub trait Threads {
     /// The INTENTs of all threads, in no order.
     fn intents(&self) -> Result<Vec<IntentRow>, StoreError>;
     /// Calls `each` for every exchange, in no order; without the texts that stand in its row.
-    fn each_asked(&self, each: &mut dyn FnMut(AskedRow) -> Result<(), StoreError>) -> Result<(), StoreError>;
+    fn each_asked(
+        &self,
+        each: &mut dyn FnMut(AskedRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError>;
     /// The index that the next event of a thread gets.
     fn next_index(&self, thread: Uuid) -> Result<u64, StoreError>;
     /// What a turn refers to, by index.
@@ -185,8 +188,8 @@ pub trait Threads {
     fn referring_to(&self, event: Uuid) -> Result<Vec<Uuid>, StoreError>;
     /// How many INTENTs a thread has in lines before `line`.
     fn intents_before(&self, thread: Uuid, line: u64) -> Result<u64, StoreError>;
-    /// How many INTENTs all threads have in lines before `line`, recorded after `since`, and their tokens, each text
-    /// counted as four bytes a token, rounded up.
+    /// How many INTENTs all threads have in lines before `line`, recorded after `since`, and their
+    /// tokens, each text counted as four bytes a token, rounded up.
     fn intents_since(&self, since: Seconds, line: u64) -> Result<(u64, u64), StoreError>;
 }
 

@@ -1,4 +1,5 @@
-//! What came of asking witnesses and calendars: no evidence, only what a person, or the next question, wants to know.
+//! What came of asking witnesses and calendars: no evidence, only what a person, or the next
+//! question, wants to know.
 
 use crate::record::time::Seconds;
 

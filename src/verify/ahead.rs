@@ -1,19 +1,21 @@
-//! The files of all commits, read by two threads and handed out in the order in which they are checked.
+//! The files of all commits, read by two threads and handed out in the order in which they are
+//! checked.
 //!
-//! Commits are taken in portions. A second thread reads portions ahead of the check. The checking thread reads too
-//! while the portion that it needs is not there, so neither waits while there is something to read.
+//! Commits are taken in portions. A second thread reads portions ahead of the check. The checking
+//! thread reads too while the portion that it needs is not there, so neither waits while there is
+//! something to read.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::ledger::Oid;
-use crate::ledger::read::{Budget, ObjectFault, Repository, TreeEntry};
+use crate::ledger::read::{ObjectFault, ReadBudget, Repository, TreeEntry};
 
 use crate::record::commit::CommitKind;
 use crate::record::limits;
 
-use super::answered::{Answered, Answers};
+use super::answered::{InteractionCommit, InteractionReader};
 use super::history::History;
 
 /// Commits of one portion.
@@ -24,9 +26,9 @@ const WINDOW: usize = 32;
 pub(super) const MAX_FILES: usize = 16;
 
 /// What a commit's tree holds.
-pub(super) enum Fetched {
+pub(super) enum TreeContent {
     /// An answer that is right in itself.
-    Answer(Box<Answered>),
+    Answer(Box<InteractionCommit>),
     /// Anything else, and what nobody has looked at yet.
     Files(FetchedFiles),
 }
@@ -40,47 +42,74 @@ pub(super) struct FetchedFiles {
 
 /// Reads one commit's tree and files; of a tree whose segment was checked before, not the segment.
 ///
-/// Of several entries of one name the last is read, which is the one that is checked; of a segment nothing is kept:
-/// its lines were taken before, or belong to no part of `main`.
+/// Of several entries of one name the last is read, which is the one that is checked; of a segment
+/// nothing is kept: its lines were taken before, or belong to no part of `main`.
 fn fetch(repository: &Repository, tree: &Oid, checked: &HashSet<Oid>) -> FetchedFiles {
-    let skip: &[&str] = if checked.contains(tree) { &["audit.log", "checkpoint"] } else { &[] };
+    let skip: &[&str] = if checked.contains(tree) {
+        &["audit.log", "checkpoint"]
+    } else {
+        &[]
+    };
     let entries = repository.tree(tree);
-    let ours = |name: &str| CommitKind::ALL.iter().any(|kind| kind.files(true).contains(&name));
-    let wanted =
-        |entry: &TreeEntry| entry.mode == "100644" && !skip.contains(&entry.name.as_str()) && ours(&entry.name);
+    let ours = |name: &str| {
+        CommitKind::ALL
+            .iter()
+            .any(|kind| kind.files(true).contains(&name))
+    };
+    let wanted = |entry: &TreeEntry| {
+        entry.mode == "100644" && !skip.contains(&entry.name.as_str()) && ours(&entry.name)
+    };
     let mut last: BTreeMap<&str, (usize, &TreeEntry)> = BTreeMap::new();
-    for (at, entry) in entries.iter().flatten().enumerate().filter(|(_, entry)| wanted(entry)) {
+    for (at, entry) in entries
+        .iter()
+        .flatten()
+        .enumerate()
+        .filter(|(_, entry)| wanted(entry))
+    {
         last.insert(&entry.name, (at, entry));
     }
     let read = |(at, entry): (usize, &TreeEntry)| {
-        let content = repository.file(entry).map(|bytes| if entry.name == "audit.log" { Vec::new() } else { bytes });
+        let content = repository.file(entry).map(|bytes| {
+            if entry.name == "audit.log" {
+                Vec::new()
+            } else {
+                bytes
+            }
+        });
         (at, content)
     };
     let files = last.into_values().map(read).collect();
     FetchedFiles { entries, files }
 }
 
-impl Fetched {
+impl TreeContent {
     /// About how much memory it takes.
     fn size(&self) -> usize {
-        let Fetched::Files(FetchedFiles { entries, files }) = self else { return size_of::<Answered>() };
-        let read = files.iter().map(|(_, content)| content.as_ref().map_or(0, Vec::len)).sum::<usize>();
-        read + entries.as_ref().map_or(0, |entries| entries.len() * 2 * size_of::<TreeEntry>())
+        let TreeContent::Files(FetchedFiles { entries, files }) = self else {
+            return size_of::<InteractionCommit>();
+        };
+        let read = files
+            .iter()
+            .map(|(_, content)| content.as_ref().map_or(0, Vec::len))
+            .sum::<usize>();
+        read + entries
+            .as_ref()
+            .map_or(0, |entries| entries.len() * 2 * size_of::<TreeEntry>())
     }
 }
 
-fn size_of_all(portion: &VecDeque<Fetched>) -> usize {
-    portion.iter().map(Fetched::size).sum()
+fn size_of_all(portion: &VecDeque<TreeContent>) -> usize {
+    portion.iter().map(TreeContent::size).sum()
 }
 
 /// What both threads see.
 #[derive(Default)]
-struct State {
+struct PipelineState {
     /// The next portion that nobody has begun.
     next: usize,
     /// How many portions were handed out.
     taken: usize,
-    ready: BTreeMap<usize, VecDeque<Fetched>>,
+    ready: BTreeMap<usize, VecDeque<TreeContent>>,
     /// What those take in memory.
     size: usize,
     /// One of the two has ended.
@@ -92,49 +121,68 @@ pub(super) struct Ahead<'a> {
     history: &'a History,
     checked: &'a HashSet<Oid>,
     portions: Vec<&'a [u32]>,
-    state: Mutex<State>,
+    state: Mutex<PipelineState>,
     changed: Condvar,
 }
 
 impl<'a> Ahead<'a> {
-    /// All commits of `main`, of the branches and of what no ref leads to, in the order of the checks.
+    /// All commits of `main`, of the branches and of what no ref leads to, in the order of the
+    /// checks.
     pub fn new(history: &'a History, checked: &'a HashSet<Oid>) -> Self {
-        let others = history.branches.values().chain(&history.lost).map(Vec::as_slice);
+        let others = history
+            .branches
+            .values()
+            .chain(&history.lost)
+            .map(Vec::as_slice);
         let chains = std::iter::once(history.new_on_main()).chain(others);
         let portions = chains.flat_map(|chain| chain.chunks(PORTION)).collect();
-        Ahead { history, checked, portions, state: Mutex::default(), changed: Condvar::new() }
+        Ahead {
+            history,
+            checked,
+            portions,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PipelineState> {
         // What it guards is whole at every moment: a panic of the other thread is told by its join.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read(&self, eyes: &mut Eyes<'_>, portion: usize) -> VecDeque<Fetched> {
+    fn read(&self, eyes: &mut Eyes<'_>, portion: usize) -> VecDeque<TreeContent> {
         let commits = self.portions.get(portion).copied().unwrap_or_default();
-        commits.iter().filter_map(|at| self.read_one(eyes, *at as usize)).collect()
+        commits
+            .iter()
+            .filter_map(|at| self.read_one(eyes, *at as usize))
+            .collect()
     }
 
-    fn read_one(&self, eyes: &mut Eyes<'_>, at: usize) -> Option<Fetched> {
+    fn read_one(&self, eyes: &mut Eyes<'_>, at: usize) -> Option<TreeContent> {
         let tree = self.history.nodes.tree(at)?;
         let claimed = self.history.nodes.answer(at);
         let answer = claimed.and_then(|(log, message)| eyes.answers.read(&tree, log, message));
         Some(match answer {
-            Some(answer) => Fetched::Answer(Box::new(answer)),
-            None => Fetched::Files(fetch(eyes.repository, &tree, self.checked)),
+            Some(answer) => TreeContent::Answer(Box::new(answer)),
+            None => TreeContent::Files(fetch(eyes.repository, &tree, self.checked)),
         })
     }
 
     /// Reads ahead until everything is begun; the second thread.
-    pub fn run(&self, path: &Path, budget: &Budget) {
-        let _end = End(self);
+    pub fn run(&self, path: &Path, budget: &ReadBudget) {
+        let _end = WakeOnDrop(self);
         // Whoever checks reads by himself when this thread can't.
-        let Ok(repository) = Repository::open_again(path, budget) else { return };
+        let Ok(repository) = Repository::open_again(path, budget) else {
+            return;
+        };
         let mut eyes = Eyes::of(&repository);
         loop {
             let mut state = self.state();
             while !self.may_begin(&state) && state.next < self.portions.len() && !state.over {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
             if state.over || state.next >= self.portions.len() {
                 return;
@@ -144,12 +192,14 @@ impl<'a> Ahead<'a> {
     }
 
     /// Whether there is a portion to read, and room for it.
-    fn may_begin(&self, state: &State) -> bool {
-        state.next < self.portions.len() && state.next < state.taken + WINDOW && state.size < limits::READ_AHEAD
+    fn may_begin(&self, state: &PipelineState) -> bool {
+        state.next < self.portions.len()
+            && state.next < state.taken + WINDOW
+            && state.size < limits::READ_AHEAD
     }
 
     /// Reads the next portion that nobody has begun, for whoever checks.
-    fn begin(&self, mut state: MutexGuard<'_, State>, eyes: &mut Eyes<'_>) {
+    fn begin(&self, mut state: MutexGuard<'_, PipelineState>, eyes: &mut Eyes<'_>) {
         let portion = state.next;
         state.next += 1;
         drop(state);
@@ -161,8 +211,9 @@ impl<'a> Ahead<'a> {
         self.changed.notify_all();
     }
 
-    /// The next portion: as it was read ahead, or read here; while another thread reads it, those after it are read.
-    fn take(&self, eyes: &mut Eyes<'_>) -> VecDeque<Fetched> {
+    /// The next portion: as it was read ahead, or read here; while another thread reads it, those
+    /// after it are read.
+    fn take(&self, eyes: &mut Eyes<'_>) -> VecDeque<TreeContent> {
         let mut state = self.state();
         let portion = state.taken;
         state.taken += 1;
@@ -181,33 +232,44 @@ impl<'a> Ahead<'a> {
                 self.begin(state, eyes);
                 state = self.state();
             } else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
         }
     }
 
     /// Hands out one commit's files after the other.
     pub fn taker<'b>(&'b self, repository: &'b Repository) -> Taker<'a, 'b> {
-        Taker { ahead: self, eyes: Eyes::of(repository), current: VecDeque::new(), _end: End(self) }
+        Taker {
+            ahead: self,
+            eyes: Eyes::of(repository),
+            current: VecDeque::new(),
+            _end: WakeOnDrop(self),
+        }
     }
 }
 
 /// What one thread reads with.
 struct Eyes<'a> {
     repository: &'a Repository,
-    answers: Answers<'a>,
+    answers: InteractionReader<'a>,
 }
 
 impl<'a> Eyes<'a> {
     fn of(repository: &'a Repository) -> Self {
-        Eyes { repository, answers: Answers::new(repository) }
+        Eyes {
+            repository,
+            answers: InteractionReader::new(repository),
+        }
     }
 }
 
 /// Wakes the other thread when one ends, however it ends.
-struct End<'a, 'b>(&'b Ahead<'a>);
+struct WakeOnDrop<'a, 'b>(&'b Ahead<'a>);
 
-impl Drop for End<'_, '_> {
+impl Drop for WakeOnDrop<'_, '_> {
     fn drop(&mut self) {
         self.0.state().over = true;
         self.0.changed.notify_all();
@@ -218,13 +280,13 @@ impl Drop for End<'_, '_> {
 pub(super) struct Taker<'a, 'b> {
     ahead: &'b Ahead<'a>,
     eyes: Eyes<'b>,
-    current: VecDeque<Fetched>,
-    _end: End<'a, 'b>,
+    current: VecDeque<TreeContent>,
+    _end: WakeOnDrop<'a, 'b>,
 }
 
 impl Taker<'_, '_> {
     /// The files of the next commit.
-    pub fn next(&mut self) -> Option<Fetched> {
+    pub fn next(&mut self) -> Option<TreeContent> {
         if self.current.is_empty() {
             self.current = self.ahead.take(&mut self.eyes);
         }

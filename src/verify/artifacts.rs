@@ -1,4 +1,5 @@
-//! Artifacts of the database against their lines and commitments; what was erased (format, section 11.6).
+//! Artifacts of the database against their lines and commitments; what was erased (format, section
+//! 11.6).
 
 use std::collections::HashSet;
 
@@ -7,49 +8,91 @@ use crate::record::commitment::{Role, commit};
 use crate::record::entry::Event;
 use crate::record::exchange::ArtifactDoc;
 use crate::record::item::Items;
-use crate::store::Read;
+use crate::store::ReadStore;
 
 use super::VerifyError;
 use super::checker::Checker;
 use super::database::DatabaseCounts;
 use super::exchanges::describe;
-use super::report::Question;
+use super::report::AuditQuestion;
 
 impl Checker<'_> {
     /// Every artifact against its line and its commitment.
     pub(super) fn check_artifacts(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         level: bool,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
-        let Some(rows) = self.rows(store.artifacts())? else { return Ok(()) };
+        let Some(rows) = self.rows(store.artifacts())? else {
+            return Ok(());
+        };
         if level {
-            self.cell(None, "artifact", "rows", self.lines.artifacts, u64::try_from(rows.len()).unwrap_or(u64::MAX));
+            self.cell(
+                None,
+                "artifact",
+                "rows",
+                self.lines.artifacts,
+                u64::try_from(rows.len()).unwrap_or(u64::MAX),
+            );
         }
         let mut items = Items::default();
         for row in rows {
-            items.take(row.line, &row.kind, &row.id, row.document.as_deref(), row.commitment);
+            items.take(
+                row.line,
+                &row.kind,
+                &row.id,
+                row.document.as_deref(),
+                row.commitment,
+            );
             counts.artifacts += 1;
             let place = format!("artifact of line {}", row.line);
             if let Some(line) = self.line_of(store, row.line)? {
-                let event = Event::Artifact { kind: row.kind.clone(), id: row.id.clone(), hash: row.commitment };
-                self.cell(line.session, &place, "line", describe(&line.event), describe(&event));
+                let event = Event::Artifact {
+                    kind: row.kind.clone(),
+                    id: row.id.clone(),
+                    hash: row.commitment,
+                };
+                self.cell(
+                    line.session,
+                    &place,
+                    "line",
+                    describe(&line.event),
+                    describe(&event),
+                );
             } else if level {
-                self.cell(None, &place, "line", "a line of the log".to_owned(), "none".to_owned());
+                self.cell(
+                    None,
+                    &place,
+                    "line",
+                    "a line of the log".to_owned(),
+                    "none".to_owned(),
+                );
             }
             let scheme = self.genesis.as_ref().map(|genesis| genesis.commitments);
             match (&row.document, &row.salt, scheme) {
                 (Some(document), Some(salt), Some(scheme)) => {
                     let found = commit(scheme, salt, Role::Artifact, document.as_bytes());
-                    self.cell(None, &place, "commitment of its document", found, row.commitment);
+                    self.cell(
+                        None,
+                        &place,
+                        "commitment of its document",
+                        found,
+                        row.commitment,
+                    );
                 }
                 (None, None, _) if self.tombstones.has(&row.id) => counts.erased += 1,
                 (None, ..) if self.is_unkept(&row, counts) => {}
                 (_, _, None) => {}
                 _ => {
                     let expected = "its document and salt, or a tombstone on record";
-                    self.findings.add(Question::Consistent, None, format!("database, {place}"), expected, "neither");
+                    self.findings.add(
+                        AuditQuestion::Consistent,
+                        None,
+                        format!("database, {place}"),
+                        expected,
+                        "neither",
+                    );
                 }
             }
         }
@@ -57,11 +100,17 @@ impl Checker<'_> {
     }
 
     /// Reads every tombstone that opens its commitment.
-    pub(super) fn read_tombstones(&mut self, store: &dyn Read) -> Result<(), VerifyError> {
-        let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else { return Ok(()) };
-        let rows = self.rows(store.artifacts_of("tombstone"))?.unwrap_or_default();
+    pub(super) fn read_tombstones(&mut self, store: &dyn ReadStore) -> Result<(), VerifyError> {
+        let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
+            return Ok(());
+        };
+        let rows = self
+            .rows(store.artifacts_of("tombstone"))?
+            .unwrap_or_default();
         for row in rows {
-            let (Some(text), Some(salt)) = (row.document, row.salt) else { continue };
+            let (Some(text), Some(salt)) = (row.document, row.salt) else {
+                continue;
+            };
             if commit(scheme, &salt, Role::Artifact, text.as_bytes()) == row.commitment {
                 self.tombstones.take(&text);
             }
@@ -79,10 +128,17 @@ pub(super) struct Tombstones {
 
 impl Tombstones {
     fn take(&mut self, document: &str) {
-        let Ok(document) = canon::parse::<ArtifactDoc>(document.as_bytes()) else { return };
+        let Ok(document) = canon::parse::<ArtifactDoc>(document.as_bytes()) else {
+            return;
+        };
         let named = |key: &str| {
-            let list = document.content[key].as_array().cloned().unwrap_or_default();
-            list.into_iter().filter_map(|id| id.as_str().map(str::to_owned)).collect::<Vec<_>>()
+            let list = document.content[key]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            list.into_iter()
+                .filter_map(|id| id.as_str().map(str::to_owned))
+                .collect::<Vec<_>>()
         };
         self.gone.extend(named("ids"));
         self.contexts.extend(named("contexts"));

@@ -1,7 +1,9 @@
-//! The tree head beside the log, `audit.checkpoint`, and which lines somebody signed (format, sections 1, 9 and 11.5).
+//! The tree head beside the log, `audit.checkpoint`, and which lines somebody signed (format,
+//! sections 1, 9 and 11.5).
 //!
-//! A line behind the last segment is signed when a commit names it or a later one, or when this tree head is over it.
-//! The others are signed by nobody: anybody can write them, so they are counted, and count for nothing else.
+//! A line behind the last segment is signed when a commit names it or a later one, or when this
+//! tree head is over it. The others are signed by nobody: anybody can write them, so they are
+//! counted, and count for nothing else.
 
 use std::collections::HashSet;
 use std::io::Read as _;
@@ -15,9 +17,9 @@ use super::VerifyError;
 use super::checker::Checker;
 use super::file::LogFile;
 use super::history::History;
-use super::lines::Place;
+use super::lines::LinePosition;
 use super::nodes::half;
-use super::report::{Question, counted};
+use super::report::{AuditQuestion, counted};
 
 /// What a finding calls it.
 const PLACE: &str = "audit.checkpoint";
@@ -37,7 +39,9 @@ pub(super) enum Beside {
 impl Beside {
     /// Reads the file; one that is a link, a pipe or a device is not opened.
     pub fn read(path: Option<&Path>) -> Result<Self, VerifyError> {
-        let Some(bytes) = read_file(path)? else { return Ok(Beside::None) };
+        let Some(bytes) = read_file(path)? else {
+            return Ok(Beside::None);
+        };
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST {
             return Ok(Beside::Wrong(format!("more than {MOST} bytes")));
         }
@@ -53,14 +57,21 @@ impl Beside {
 
     /// How many lines it is over.
     pub fn size(&self) -> Option<u64> {
-        if let Beside::Note(note) = self { Some(note.size) } else { None }
+        if let Beside::Note(note) = self {
+            Some(note.size)
+        } else {
+            None
+        }
     }
 }
 
 /// The bytes of the file, one more than are allowed at most; none when there is no such file.
 pub(super) fn read_file(path: Option<&Path>) -> Result<Option<Vec<u8>>, VerifyError> {
     let Some(path) = path else { return Ok(None) };
-    let failed = |reason: String| VerifyError::Checkpoint { place: path.display().to_string(), reason };
+    let failed = |reason: String| VerifyError::Checkpoint {
+        place: path.display().to_string(),
+        reason,
+    };
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error.to_string())),
@@ -68,22 +79,32 @@ pub(super) fn read_file(path: Option<&Path>) -> Result<Option<Vec<u8>>, VerifyEr
         Ok(_) => {}
     }
     let file = match crate::os::open_regular(path) {
-        // Between the two a writer may have put the next one in its place; a name that is gone is none.
+        // Between the two a writer may have put the next one in its place; a name that is gone is
+        // none.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(|error| failed(error.to_string()))?,
     };
     let mut bytes = Vec::new();
-    file.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
+    file.take(MOST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| failed(error.to_string()))?;
     Ok(Some(bytes))
 }
 
 impl Checker<'_> {
     /// Takes the lines of the file behind the segments as far as somebody signed them.
-    pub(super) fn take_newer(&mut self, file: &mut LogFile, history: &History) -> Result<(), VerifyError> {
+    pub(super) fn take_newer(
+        &mut self,
+        file: &mut LogFile,
+        history: &History,
+    ) -> Result<(), VerifyError> {
         let here = self.lines.state.count();
-        let known = |log: &Hash32| self.lines.records.number(log).is_some() || self.lines.old.contains(&half(*log));
+        let known = |log: &Hash32| {
+            self.lines.records.number(log).is_some() || self.lines.old.contains(&half(*log))
+        };
         let mut named: HashSet<Hash32> = history.nodes.logs().filter(|log| !known(log)).collect();
-        // Nobody signed them yet, so they are only counted, and looked at for the HASHes that commits name.
+        // Nobody signed them yet, so they are only counted, and looked at for the HASHes that
+        // commits name.
         let (start, mut last, mut covered) = (file.place(), here, here);
         while let Some(line) = file.newer()? {
             last += 1;
@@ -92,7 +113,10 @@ impl Checker<'_> {
             }
         }
         let torn = file.report_torn();
-        let over = self.beside.size().filter(|size| *size <= last && self.is_signed_beside());
+        let over = self
+            .beside
+            .size()
+            .filter(|size| *size <= last && self.is_signed_beside());
         covered = covered.max(over.unwrap_or_default());
         if let Some(limit) = self.limit {
             covered = limit.clamp(here, last);
@@ -101,13 +125,20 @@ impl Checker<'_> {
             self.unsigned = last - covered;
             if let Some((number, actual)) = torn {
                 let place = format!("audit.log line {number}");
-                self.findings.add(Question::Complete, None, place, "a whole line", actual);
+                self.findings
+                    .add(AuditQuestion::Complete, None, place, "a whole line", actual);
             }
         }
         file.back_to(start)?;
         while self.lines.state.count() < covered {
             let Some(line) = file.newer()? else { break };
-            self.lines.take(&line.bytes, Place::File { number: line.number }, &mut self.findings);
+            self.lines.take(
+                &line.bytes,
+                LinePosition::File {
+                    number: line.number,
+                },
+                &mut self.findings,
+            );
             self.keep_lines(line.number);
             if self.repository.budget().refused().is_some() {
                 return Ok(());
@@ -118,44 +149,83 @@ impl Checker<'_> {
 
     /// The key in force at the last of so many lines: that of a rotation's own line is the old one.
     pub(super) fn key_of_size(&self, size: u64) -> Option<PublicKey> {
-        let in_force = self.keys.iter().rev().find(|known| known.after.is_some_and(|after| after < size));
+        let in_force = self
+            .keys
+            .iter()
+            .rev()
+            .find(|known| known.after.is_some_and(|after| after < size));
         in_force.or(self.keys.first()).map(|known| known.key)
     }
 
-    /// Whether the tree head beside the log is of this ledger and signed by the key in force at its last line.
+    /// Whether the tree head beside the log is of this ledger and signed by the key in force at its
+    /// last line.
     fn is_signed_beside(&self) -> bool {
-        let (Beside::Note(note), Some(genesis)) = (&self.beside, &self.genesis) else { return false };
-        note.origin == genesis.origin && self.key_of_size(note.size).is_some_and(|key| note.verify(&key))
+        let (Beside::Note(note), Some(genesis)) = (&self.beside, &self.genesis) else {
+            return false;
+        };
+        note.origin == genesis.origin
+            && self
+                .key_of_size(note.size)
+                .is_some_and(|key| note.verify(&key))
     }
 
-    /// Holds the tree head beside the log against the log; `last` lines are in the file, signed ones or not.
+    /// Holds the tree head beside the log against the log; `last` lines are in the file, signed
+    /// ones or not.
     pub(super) fn check_beside(&mut self) {
         let note = match std::mem::replace(&mut self.beside, Beside::None) {
             Beside::None => return,
             Beside::Wrong(actual) => {
-                return self.findings.add(Question::Consistent, None, PLACE, "a tree head", actual);
+                return self.findings.add(
+                    AuditQuestion::Consistent,
+                    None,
+                    PLACE,
+                    "a tree head",
+                    actual,
+                );
             }
             Beside::Note(note) => note,
         };
         let Some(genesis) = &self.genesis else { return };
-        self.findings.same(None, || PLACE.to_owned(), "origin", &genesis.origin, &note.origin);
+        self.findings.same(
+            None,
+            || PLACE.to_owned(),
+            "origin",
+            &genesis.origin,
+            &note.origin,
+        );
         if let Some(key) = self.key_of_size(note.size).filter(|key| !note.verify(key)) {
-            for question in [Question::Consistent, Question::SignedBy] {
+            for question in [AuditQuestion::Consistent, AuditQuestion::SignedBy] {
                 let expected = format!("a signature by the key in force, {key}");
-                self.findings.add(question, None, PLACE, expected, "a signature that is not");
+                self.findings
+                    .add(question, None, PLACE, expected, "a signature that is not");
             }
         }
         let last = self.lines.state.count() + self.unsigned + self.newer;
         if note.size > last {
             let expected = format!("a log of {}", counted(note.size, "line"));
-            return self.findings.add(Question::Complete, None, PLACE, expected, counted(last, "line"));
+            return self.findings.add(
+                AuditQuestion::Complete,
+                None,
+                PLACE,
+                expected,
+                counted(last, "line"),
+            );
         }
         // Of a size before the saved position that a check goes on from nothing is known.
         if let Some(root) = self.lines.sizes.root(note.size)
             && root != note.root
         {
-            let expected = format!("root {root}, that of the first {}", counted(note.size, "line"));
-            self.findings.add(Question::Consistent, None, PLACE, expected, format!("root {}", note.root));
+            let expected = format!(
+                "root {root}, that of the first {}",
+                counted(note.size, "line")
+            );
+            self.findings.add(
+                AuditQuestion::Consistent,
+                None,
+                PLACE,
+                expected,
+                format!("root {}", note.root),
+            );
         }
     }
 }
@@ -163,5 +233,9 @@ impl Checker<'_> {
 /// The HASH that a line claims.
 fn digits(line: &[u8]) -> Option<Hash32> {
     let (hash, rest) = line.split_at_checked(64)?;
-    std::str::from_utf8(hash).ok().filter(|_| rest.first() == Some(&b'|'))?.parse().ok()
+    std::str::from_utf8(hash)
+        .ok()
+        .filter(|_| rest.first() == Some(&b'|'))?
+        .parse()
+        .ok()
 }

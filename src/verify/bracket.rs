@@ -6,12 +6,12 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
 use super::checker::Checker;
-use super::proofs::{AttestedLine, Placed};
-use super::report::{Answer, Question, Verdict, counted};
+use super::proofs::{AttestedLine, BlockStanding};
+use super::report::{AuditQuestion, QuestionAnswer, QuestionVerdict, counted};
 
 /// One end of a session's bracket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum SessionBound {
     /// A block.
     Block {
         /// Its height.
@@ -39,7 +39,7 @@ pub struct Bracket {
     /// Lines after the last head that a block attests.
     pub tail: u64,
     /// The widest bracket around any line that has both ends.
-    pub longest: Option<Span>,
+    pub longest: Option<TimeBounds>,
     /// Lines that are attested and before which no block is named.
     pub unbounded: u64,
     /// Of the blocks that the ledger names, those at their height in the kept chain.
@@ -71,7 +71,7 @@ impl Waits {
 
 /// The blocks between which a line came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct TimeBounds {
     /// The first line with this bracket.
     pub line: u64,
     /// The highest block named up to it.
@@ -80,7 +80,7 @@ pub struct Span {
     pub before: u32,
 }
 
-impl Span {
+impl TimeBounds {
     /// How many blocks wide it is.
     pub const fn blocks(&self) -> u32 {
         self.before.saturating_sub(self.after)
@@ -90,33 +90,48 @@ impl Span {
 impl Checker<'_> {
     /// The lowest block that attests a line.
     fn attested(&self, line: u64) -> Option<&AttestedLine> {
-        let covering = self.proofs.attested.iter().filter(|proof| proof.line >= line);
+        let covering = self
+            .proofs
+            .attested
+            .iter()
+            .filter(|proof| proof.line >= line);
         covering.min_by_key(|proof| proof.height)
     }
 
     /// The bracket of the whole ledger.
     pub(super) fn bracket(&self) -> Bracket {
-        let count = |placed: Placed| self.proofs.placed.values().filter(|of| **of == placed).count() as u64;
+        let count = |placed: BlockStanding| {
+            self.proofs
+                .placed
+                .values()
+                .filter(|of| **of == placed)
+                .count() as u64
+        };
         let last = self.proofs.attested.last().map_or(0, |proof| proof.line);
         let mut bracket = Bracket {
             proofs: self.proofs.attested.len() as u64,
             unchecked: self.proofs.unchecked.len() as u64,
             pending: self.proofs.pending,
             waits: self.proofs.waits,
-            tail: self.lines.state.count().saturating_sub(last.max(self.witnessed_lines())),
-            placed: count(Placed::There),
-            orphaned: count(Placed::Orphaned),
-            claimed: count(Placed::NotReached),
+            tail: self
+                .lines
+                .state
+                .count()
+                .saturating_sub(last.max(self.witnessed_lines())),
+            placed: count(BlockStanding::There),
+            orphaned: count(BlockStanding::Orphaned),
+            claimed: count(BlockStanding::NotReached),
             ..Bracket::default()
         };
         // Blocks that don't hold bound nothing.
-        if self.findings.count(Question::NotBefore) == 0 {
+        if self.findings.count(AuditQuestion::NotBefore) == 0 {
             self.longest(&mut bracket);
         }
         bracket
     }
 
-    /// A bracket is widest at the first line behind a proof: later ones are after more blocks, and before the same.
+    /// A bracket is widest at the first line behind a proof: later ones are after more blocks, and
+    /// before the same.
     fn longest(&self, bracket: &mut Bracket) {
         let mut from = 1;
         for proof in &self.proofs.attested {
@@ -125,9 +140,18 @@ impl Checker<'_> {
             let line = from.max(first_named);
             let at = self.lines.rises.partition_point(|(of, _)| *of <= line);
             let named = at.checked_sub(1).and_then(|at| self.lines.rises.get(at));
-            if let (Some((_, after)), Some(before)) = (named, self.attested(line).filter(|_| line <= proof.line)) {
-                let span = Span { line, after: *after, before: before.height };
-                if bracket.longest.is_none_or(|longest| longest.blocks() < span.blocks()) {
+            if let (Some((_, after)), Some(before)) =
+                (named, self.attested(line).filter(|_| line <= proof.line))
+            {
+                let span = TimeBounds {
+                    line,
+                    after: *after,
+                    before: before.height,
+                };
+                if bracket
+                    .longest
+                    .is_none_or(|longest| longest.blocks() < span.blocks())
+                {
                     bracket.longest = Some(span);
                 }
             }
@@ -147,7 +171,10 @@ impl Checker<'_> {
                 .unwrap_or_default();
         }
         let blocks = |n: u64| counted(n, "block");
-        let mut words = format!("; {} at the height that the kept headers prove", blocks(bracket.placed));
+        let mut words = format!(
+            "; {} at the height that the kept headers prove",
+            blocks(bracket.placed)
+        );
         if bracket.orphaned > 0 {
             words.push_str(&format!(", {} orphaned later", blocks(bracket.orphaned)));
         }
@@ -158,59 +185,94 @@ impl Checker<'_> {
     }
 
     /// After which block a session began.
-    pub(super) fn not_before_of(&self, id: Hash32) -> Bound {
-        let Some(document) = self.sessions.get(&id).and_then(|session| session.document.as_ref()) else {
-            return Bound::None("its start was not looked at".to_owned());
+    pub(super) fn not_before_of(&self, id: Hash32) -> SessionBound {
+        let Some(document) = self
+            .sessions
+            .get(&id)
+            .and_then(|session| session.document.as_ref())
+        else {
+            return SessionBound::None("its start was not looked at".to_owned());
         };
         let block = &document.block;
         if block.is_local() {
-            return Bound::None("it starts on no block".to_owned());
+            return SessionBound::None("it starts on no block".to_owned());
         }
         if self.proves_nothing() {
-            return Bound::None(format!("not checked: block {} of a test network", block.height));
+            return SessionBound::None(format!(
+                "not checked: block {} of a test network",
+                block.height
+            ));
         }
-        if self.findings.touching(id, Question::NotBefore) + self.findings.touching(id, Question::Consistent) > 0 {
-            return Bound::None("something is wrong with it".to_owned());
+        if self.findings.touching(id, AuditQuestion::NotBefore)
+            + self.findings.touching(id, AuditQuestion::Consistent)
+            > 0
+        {
+            return SessionBound::None("something is wrong with it".to_owned());
         }
         let placed = self.proofs.placed.get(&(block.height, block.hash));
-        let proven = matches!(placed, Some(Placed::There | Placed::Orphaned));
+        let proven = matches!(placed, Some(BlockStanding::There | BlockStanding::Orphaned));
         if !proven && self.proofs.kept && block.network == Network::Bitcoin {
-            return Bound::None(format!("not checked: the kept headers end below block {}", block.height));
+            return SessionBound::None(format!(
+                "not checked: the kept headers end below block {}",
+                block.height
+            ));
         }
         if !self.proofs.kept && self.lines.cheap.contains(&id) {
-            return Bound::None(format!("not checked: cheap work at block {}", block.height));
+            return SessionBound::None(format!(
+                "not checked: cheap work at block {}",
+                block.height
+            ));
         }
-        Bound::Block { height: block.height, time: block.time, proven }
+        SessionBound::Block {
+            height: block.height,
+            time: block.time,
+            proven,
+        }
     }
 
     /// Before which block a session had ended.
-    pub(super) fn not_after_of(&self, id: Hash32) -> Bound {
-        let none = |words: &str| Bound::None(words.to_owned());
-        let Some(end) = self.lines.state.session(id).and_then(|session| session.end.as_ref()) else {
+    pub(super) fn not_after_of(&self, id: Hash32) -> SessionBound {
+        let none = |words: &str| SessionBound::None(words.to_owned());
+        let Some(end) = self
+            .lines
+            .state
+            .session(id)
+            .and_then(|session| session.end.as_ref())
+        else {
             return none("it is open");
         };
-        if self.findings.count(Question::NotAfter) > 0 {
+        if self.findings.count(AuditQuestion::NotAfter) > 0 {
             return none("something is wrong with the proofs");
         }
         if self.proves_nothing() {
             return none("not checked: a test network");
         }
         if let Some(proof) = self.attested(end.line) {
-            return Bound::Block {
+            return SessionBound::Block {
                 height: proof.height,
                 time: proof.time,
                 proven: self.chained.contains(&proof.height),
             };
         }
         if let Some((_, time)) = self.witnessed_by().filter(|(lines, _)| *lines >= end.line) {
-            return Bound::None(format!("no block attests it; witnesses had seen it by {time}"));
+            return SessionBound::None(format!(
+                "no block attests it; witnesses had seen it by {time}"
+            ));
         }
-        match self.proofs.unchecked.range(end.line..).map(|(_, height)| *height).min() {
-            Some(height) => {
-                Bound::None(format!("not checked: no header of block {height}, which attests it, is at hand"))
-            }
+        match self
+            .proofs
+            .unchecked
+            .range(end.line..)
+            .map(|(_, height)| *height)
+            .min()
+        {
+            Some(height) => SessionBound::None(format!(
+                "not checked: no header of block {height}, which attests it, is at hand"
+            )),
             None if self.proofs.pending > 0 => none("not proven: proofs wait for a block"),
-            None if self.saved_base() => none("not checked: proofs on older commits are not looked at with --since"),
+            None if self.saved_base() => {
+                none("not checked: proofs on older commits are not looked at with --since")
+            }
             None => none("not proven: no OpenTimestamps proof of the log after its end"),
         }
     }
@@ -222,25 +284,33 @@ impl Checker<'_> {
     }
 
     /// The answer to *not after*.
-    pub(super) fn not_after(&self, bracket: &Bracket) -> Verdict {
+    pub(super) fn not_after(&self, bracket: &Bracket) -> QuestionVerdict {
         if let Some(verdict) = self.on_test_network() {
             return verdict;
         }
-        let count = self.findings.count(Question::NotAfter);
+        let count = self.findings.count(AuditQuestion::NotAfter);
         if count > 0 {
-            return Verdict::new(Answer::No, counted(count, "finding"));
+            return QuestionVerdict::new(QuestionAnswer::No, counted(count, "finding"));
         }
-        let not_checked = |reason: String| Verdict::new(Answer::NotChecked, reason);
+        let not_checked = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
         let pending = match self.proofs.pending {
             0 => String::new(),
             n => format!(
                 "; {} for a block",
-                if n == 1 { "1 proof waits".to_owned() } else { format!("{n} proofs wait") }
+                if n == 1 {
+                    "1 proof waits".to_owned()
+                } else {
+                    format!("{n} proofs wait")
+                }
             ),
         };
         let through = self.not_after_line();
         if through > 0 {
-            let answer = if through >= self.lines.state.count() { Answer::Yes } else { Answer::Partly };
+            let answer = if through >= self.lines.state.count() {
+                QuestionAnswer::Yes
+            } else {
+                QuestionAnswer::Partly
+            };
             let mut reasons = Vec::new();
             if let Some(last) = self.proofs.attested.last() {
                 let lowest = self.attested(last.line).unwrap_or(last);
@@ -251,9 +321,15 @@ impl Checker<'_> {
                 ));
             }
             if let Some((lines, time)) = self.witnessed_by() {
-                reasons.push(format!("witnesses had seen {} by {time}", counted(lines, "line")));
+                reasons.push(format!(
+                    "witnesses had seen {} by {time}",
+                    counted(lines, "line")
+                ));
             }
-            return Verdict::new(answer, format!("through line {through}: {}{pending}", reasons.join("; ")));
+            return QuestionVerdict::new(
+                answer,
+                format!("through line {through}: {}{pending}", reasons.join("; ")),
+            );
         }
         if self.proofs.cheap > 0 {
             let proofs = counted(self.proofs.cheap, "proof");
@@ -262,7 +338,12 @@ impl Checker<'_> {
             ));
         }
         if let Some(height) = self.proofs.unchecked.values().min() {
-            let why = self.proofs.fault.as_ref().map(|fault| format!(" ({fault})")).unwrap_or_default();
+            let why = self
+                .proofs
+                .fault
+                .as_ref()
+                .map(|fault| format!(" ({fault})"))
+                .unwrap_or_default();
             let proofs = counted(bracket.unchecked, "proof");
             return not_checked(format!(
                 "{proofs}, and no header of the blocks they name is at hand, the lowest {height}{why}: gently anchor \
@@ -270,7 +351,10 @@ impl Checker<'_> {
             ));
         }
         let (part, older) = match self.saved_base() {
-            true => ("what is new", "; proofs on older commits are not looked at with --since"),
+            true => (
+                "what is new",
+                "; proofs on older commits are not looked at with --since",
+            ),
             false => ("the ledger", ""),
         };
         if self.proofs.pending > 0 {

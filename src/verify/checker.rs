@@ -14,36 +14,40 @@ use crate::record::signature::PublicKey;
 use super::ahead::{Ahead, FetchedFiles, Taker};
 use super::artifacts::Tombstones;
 use super::beside::Beside;
-use super::blocks::Named;
+use super::blocks::FirstMention;
 use super::database::DatabaseCounts;
 use super::file::LogFile;
-use super::ground::Ground;
-use super::history::{History, Node, Unread};
+use super::ground::ResumePoint;
+use super::history::{CommitNode, History, PendingParents};
 use super::in_force::InForce;
 use super::lines::Lines;
-use super::marks::Compared;
+use super::marks::RowComparison;
 use super::nodes::half;
 use super::notes;
-use super::position::Misfit;
-use super::progress::{Progress, Stage};
+use super::position::PositionMismatch;
+use super::progress::{CheckStage, Progress};
 use super::proofs::Proofs;
 use super::receipts::Receipts;
-use super::report::{Findings, Question, TreeHead};
+use super::report::{AuditQuestion, Findings, TreeHead};
 use super::sessions::SessionCheck;
-use super::signatures::{Closing, Queue};
-use super::since::{Mark, Scope, Start};
-use super::unkept::Policies;
-use super::witnessed::Outside;
-use super::{Evidence, Terms, VerifyError};
+use super::signatures::{CloseOnDrop, Queue};
+use super::since::{ResumeStart, Scope, SegmentEnd};
+use super::unkept::ContentPolicies;
+use super::witnessed::ForeignTreeHeads;
+use super::{Evidence, VerifyError, VerifyOptions};
 
 /// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
 #[derive(Default)]
-pub(super) struct Files(Vec<(String, Vec<u8>)>);
+pub(super) struct CommitFiles(Vec<(String, Vec<u8>)>);
 
-impl Files {
+impl CommitFiles {
     /// A file; of two with one name the last.
     pub fn get(&self, name: &str) -> Option<&Vec<u8>> {
-        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, bytes)| bytes)
+        self.0
+            .iter()
+            .rev()
+            .find(|(known, _)| known == name)
+            .map(|(_, bytes)| bytes)
     }
 }
 
@@ -85,20 +89,20 @@ pub(super) struct Checker<'a> {
     pub lines_in_segments: u64,
     pub log_file: bool,
     /// Rows of stored lines, as far as they were held against the log.
-    pub stored_lines: Compared,
+    pub stored_lines: RowComparison,
     pub tombstones: Tombstones,
     /// What was kept of texts, by line.
-    pub policies: Policies,
+    pub policies: ContentPolicies,
     pub database: Option<DatabaseCounts>,
     pub scope: Scope,
     /// The commits that brought the keys: the root of `main`, then rotations.
     pub key_commits: Vec<Oid>,
     /// The log at the end of the last segment.
-    pub mark: Option<Mark>,
+    pub mark: Option<SegmentEnd>,
     /// Place on `main` of the commit that the caller named.
     pub named_base: Option<usize>,
     /// Blocks that commits name, each with who named it first.
-    pub named: BTreeMap<(u32, Hash32), Named>,
+    pub named: BTreeMap<(u32, Hash32), FirstMention>,
     /// Heights whose headers are in the kept chain.
     pub chained: BTreeSet<u32>,
     pub proofs: Proofs,
@@ -107,7 +111,7 @@ pub(super) struct Checker<'a> {
     /// Lines before the saved position that were read again.
     pub replayed: u64,
     /// Tree heads of others.
-    pub outside: Outside<'a>,
+    pub outside: ForeignTreeHeads<'a>,
     /// Receipts that were held against the log.
     pub receipts: u64,
 }
@@ -115,44 +119,53 @@ pub(super) struct Checker<'a> {
 impl<'a> Checker<'a> {
     /// Reads refs, commits, `genesis.json` and the log.
     ///
-    /// While this thread takes the log, a second one reads the commits that are not on `main`; signatures
-    /// are checked by whichever of the two is free.
+    /// While this thread takes the log, a second one reads the commits that are not on `main`;
+    /// signatures are checked by whichever of the two is free.
     pub fn read(
         evidence: &Evidence<'_>,
         repository: &'a Repository,
-        start: Start<'_>,
-        (terms, progress): (Terms<'a>, &'a Progress),
+        start: ResumeStart<'_>,
+        (terms, progress): (VerifyOptions<'a>, &'a Progress),
     ) -> Result<Self, VerifyError> {
-        // The tree head beside the log is read before the log, and the log's length is noted before the refs are read.
+        // The tree head beside the log is read before the log, and the log's length is noted before
+        // the refs are read.
         let beside = Beside::read(evidence.checkpoint.filter(|_| evidence.log.is_some()))?;
         let limit = beside.size().filter(|_| terms.covered_only);
         let file = open_log(evidence, start)?;
         let (queue, mut findings) = (Queue::default(), Findings::default());
-        let until = if let Start::Saved(position) = start { Some(position.0.commit) } else { None };
-        let (mut history, mut unread) = History::read_main(repository, (until, limit), &queue, &mut findings)?;
+        let until = if let ResumeStart::Saved(position) = start {
+            Some(position.0.commit)
+        } else {
+            None
+        };
+        let (mut history, mut unread) =
+            History::read_main(repository, (until, limit), &queue, &mut findings)?;
         let mut checker = Checker::new(evidence, repository, &history, progress);
         (checker.beside, checker.limit, checker.named_network) = (beside, limit, terms.network);
         checker.lines.receipts = Receipts::new(terms.receipts);
         checker.begin(start, &mut history, &mut unread)?;
-        checker.outside = Outside::of(terms.policy, terms.heads);
+        checker.outside = ForeignTreeHeads::of(terms.policy, terms.heads);
         checker.read_outside(&history);
         // Only now: that `main` has left the position says more than that the log is shorter.
         let mut file = file.transpose()?;
-        let main: Vec<Node> = history.on_main().collect();
+        let main: Vec<CommitNode> = history.on_main().collect();
         // Which commits are behind the one that the caller named is known when the log is.
-        let early =
-            (checker.named_base.is_some() || limit.is_some()).then(|| checker.take_segments(&main, file.as_mut()));
+        let early = (checker.named_base.is_some() || limit.is_some())
+            .then(|| checker.take_segments(&main, file.as_mut()));
         if limit.is_some() {
             checker.take_rest(file.take(), &history)?;
             let lines = &checker.lines;
-            unread.pass_newer(repository, |log| lines.records.number(log).is_some() || lines.old.contains(&half(*log)));
+            unread.pass_newer(repository, |log| {
+                lines.records.number(log).is_some() || lines.old.contains(&half(*log))
+            });
         }
         let old = checker.old();
         let (history, of_walk, log) = std::thread::scope(|scope| {
             let (queue, place, budget) = (&queue, repository.path(), repository.budget().clone());
             let walker = scope.spawn(move || -> Result<_, OpenError> {
-                let _closing = Closing(queue);
-                let (repository, mut findings) = (Repository::open_again(place, &budget)?, Findings::default());
+                let _closing = CloseOnDrop(queue);
+                let (repository, mut findings) =
+                    (Repository::open_again(place, &budget)?, Findings::default());
                 history.read_rest(&repository, unread, &old, queue, progress, &mut findings);
                 queue.help();
                 Ok((history, findings))
@@ -160,7 +173,9 @@ impl<'a> Checker<'a> {
             let log = early.unwrap_or_else(|| checker.take_segments(&main, file.as_mut()));
             queue.help();
             // A panic there is this one's too: nothing is passed that was not checked.
-            let walked = walker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let walked = walker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             walked.map(|(history, findings)| (history, findings, log))
         })?;
         log?;
@@ -174,7 +189,12 @@ impl<'a> Checker<'a> {
         Ok(checker)
     }
 
-    fn new(evidence: &Evidence<'_>, repository: &'a Repository, history: &History, progress: &'a Progress) -> Self {
+    fn new(
+        evidence: &Evidence<'_>,
+        repository: &'a Repository,
+        history: &History,
+        progress: &'a Progress,
+    ) -> Self {
         let genesis = read_genesis(repository, history);
         let lines = Lines::new(genesis.as_ref().map(|genesis| genesis.network));
         Checker {
@@ -191,7 +211,11 @@ impl<'a> Checker<'a> {
             history: History::default(),
             keys: genesis
                 .iter()
-                .map(|genesis| InForce { after: Some(0), from: Some(0), key: genesis.signer })
+                .map(|genesis| InForce {
+                    after: Some(0),
+                    from: Some(0),
+                    key: genesis.signer,
+                })
                 .collect(),
             genesis,
             lines,
@@ -205,12 +229,17 @@ impl<'a> Checker<'a> {
             anchored: HashSet::new(),
             lines_in_segments: 0,
             log_file: evidence.log.is_some(),
-            stored_lines: Compared::default(),
+            stored_lines: RowComparison::default(),
             tombstones: Tombstones::default(),
-            policies: Policies::default(),
+            policies: ContentPolicies::default(),
             database: None,
             scope: Scope::Whole { misfit: None },
-            key_commits: history.on_main().next().map(|root| root.id).into_iter().collect(),
+            key_commits: history
+                .on_main()
+                .next()
+                .map(|root| root.id)
+                .into_iter()
+                .collect(),
             mark: None,
             named_base: None,
             named: BTreeMap::new(),
@@ -218,44 +247,69 @@ impl<'a> Checker<'a> {
             proofs: Proofs::default(),
             saved_tips: BTreeMap::new(),
             replayed: 0,
-            outside: Outside::default(),
+            outside: ForeignTreeHeads::default(),
             receipts: 0,
         }
     }
 
     /// Begins where the caller wants it, if the ledger goes through there.
-    fn begin(&mut self, start: Start<'_>, history: &mut History, unread: &mut Unread) -> Result<(), VerifyError> {
+    fn begin(
+        &mut self,
+        start: ResumeStart<'_>,
+        history: &mut History,
+        unread: &mut PendingParents,
+    ) -> Result<(), VerifyError> {
         match start {
-            Start::Genesis(misfit) => {
-                self.scope = Scope::Whole { misfit: misfit.cloned() };
+            ResumeStart::Genesis(misfit) => {
+                self.scope = Scope::Whole {
+                    misfit: misfit.cloned(),
+                };
                 self.note_rewritten(misfit);
             }
-            Start::Commit(digits, misfit) => {
+            ResumeStart::Commit(digits, misfit) => {
                 if !history.begin_behind(digits, unread) {
-                    return Err(VerifyError::NotOnMain { commit: digits.to_owned() });
+                    return Err(VerifyError::NotOnMain {
+                        commit: digits.to_owned(),
+                    });
                 }
                 self.named_base = history.base;
-                let commit = history.base.and_then(|base| history.on_main().nth(base)).map(|node| node.id.to_string());
-                self.scope =
-                    Scope::Since { commit: commit.unwrap_or_default(), line: 0, saved: None, misfit: misfit.cloned() };
+                let commit = history
+                    .base
+                    .and_then(|base| history.on_main().nth(base))
+                    .map(|node| node.id.to_string());
+                self.scope = Scope::Since {
+                    commit: commit.unwrap_or_default(),
+                    line: 0,
+                    saved: None,
+                    misfit: misfit.cloned(),
+                };
                 self.note_rewritten(misfit);
             }
-            Start::Saved(position) => {
+            ResumeStart::Saved(position) => {
                 if history.base.is_none() {
-                    return Err(position.missed(history.on_main().next().map(|root| root.id)).into());
+                    return Err(position
+                        .missed(history.on_main().next().map(|root| root.id))
+                        .into());
                 }
-                self.stand_on(Ground::of(position, self.repository)?, position);
+                self.stand_on(ResumePoint::of(position, self.repository)?, position);
             }
         }
         Ok(())
     }
 
     /// A position that `main` does not go through any more: there is another history.
-    fn note_rewritten(&mut self, misfit: Option<&Misfit>) {
-        if let Some(misfit @ Misfit::Rewritten { commit, .. }) = misfit {
+    fn note_rewritten(&mut self, misfit: Option<&PositionMismatch>) {
+        if let Some(misfit @ PositionMismatch::Rewritten { commit, .. }) = misfit {
             let expected = format!("commit {commit} among the first parents");
-            self.findings.add(Question::Unique, None, MAIN, expected, misfit.to_string());
-            self.findings.contradicted("the position of an earlier check");
+            self.findings.add(
+                AuditQuestion::Unique,
+                None,
+                MAIN,
+                expected,
+                misfit.to_string(),
+            );
+            self.findings
+                .contradicted("the position of an earlier check");
         }
     }
 
@@ -274,9 +328,18 @@ impl<'a> Checker<'a> {
             self.check_chains(&history, &mut ahead.taker(repository));
         });
         let newer = history.newer_on_main.iter().map(Oid::to_string);
-        let on_main: HashSet<String> = history.on_main().map(|node| node.id.to_string()).chain(newer).collect();
-        // Notes are by commit, and the older commits of `main` are not known behind a saved position.
-        let notes = if self.saved_base() { &[][..] } else { &history.notes };
+        let on_main: HashSet<String> = history
+            .on_main()
+            .map(|node| node.id.to_string())
+            .chain(newer)
+            .collect();
+        // Notes are by commit, and the older commits of `main` are not known behind a saved
+        // position.
+        let notes = if self.saved_base() {
+            &[][..]
+        } else {
+            &history.notes
+        };
         for (name, tip) in notes {
             notes::check(self.repository, name, *tip, &on_main, &mut self.findings);
         }
@@ -290,13 +353,22 @@ impl<'a> Checker<'a> {
 
     /// Every commit of every chain, oldest first.
     fn check_chains(&mut self, history: &History, files: &mut Taker<'_, '_>) {
-        let branches = history.branches.values().chain(&history.lost).map(Vec::len).sum::<usize>();
+        let branches = history
+            .branches
+            .values()
+            .chain(&history.lost)
+            .map(Vec::len)
+            .sum::<usize>();
         let commits = history.new_on_main().len() + branches;
-        self.progress.begin(Stage::Commits, u64::try_from(commits).unwrap_or(u64::MAX));
+        self.progress.begin(
+            CheckStage::Commits,
+            u64::try_from(commits).unwrap_or(u64::MAX),
+        );
         if self.named_base == Some(0)
             && let Some(log) = history.on_main().next().and_then(|root| root.log)
         {
-            // The root has no segment: its line stands in the first one behind it, and has its commit.
+            // The root has no segment: its line stands in the first one behind it, and has its
+            // commit.
             self.lines.records.count_commit(&log);
         }
         let mut last = None;
@@ -313,22 +385,42 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn check_root(&mut self, root: &Node) {
+    fn check_root(&mut self, root: &CommitNode) {
         let place = root.file("genesis.json");
         let Some(genesis) = &self.genesis else {
-            let expected =
-                format!("the root of main with a genesis.json of format {}", crate::record::documents::FORMAT);
-            return self.findings.add(Question::Consistent, None, place, expected, "none that can be read");
+            let expected = format!(
+                "the root of main with a genesis.json of format {}",
+                crate::record::documents::FORMAT
+            );
+            return self.findings.add(
+                AuditQuestion::Consistent,
+                None,
+                place,
+                expected,
+                "none that can be read",
+            );
         };
         if root.kind != Some(CommitKind::Genesis) || !root.parents.is_empty() {
             let actual = format!("{} with {} parents", root.place(), root.parents.len());
-            self.findings.add(Question::Consistent, None, MAIN, "a history that begins with genesis", actual);
+            self.findings.add(
+                AuditQuestion::Consistent,
+                None,
+                MAIN,
+                "a history that begins with genesis",
+                actual,
+            );
         }
-        self.findings.same(None, || place.clone(), "genesis", &Hash32::GENESIS, &genesis.genesis);
+        self.findings.same(
+            None,
+            || place.clone(),
+            "genesis",
+            &Hash32::GENESIS,
+            &genesis.genesis,
+        );
         if !origin_is_valid(&genesis.origin) {
             let actual = format!("'{}'", genesis.origin.escape_debug());
             self.findings.add(
-                Question::Consistent,
+                AuditQuestion::Consistent,
                 None,
                 place.clone(),
                 "an origin without white space or '+'",
@@ -338,18 +430,31 @@ impl<'a> Checker<'a> {
     }
 
     /// The entries and files of a commit; what could not be read is a finding.
-    pub fn take_files(&mut self, node: &Node, fetched: FetchedFiles) -> Option<(Vec<TreeEntry>, Files)> {
-        let FetchedFiles { entries, files: read } = fetched;
+    pub fn take_files(
+        &mut self,
+        node: &CommitNode,
+        fetched: FetchedFiles,
+    ) -> Option<(Vec<TreeEntry>, CommitFiles)> {
+        let FetchedFiles {
+            entries,
+            files: read,
+        } = fetched;
         let entries = match entries {
             Ok(entries) => entries,
             Err(fault) => {
-                self.findings.object(node.session, format!("{}, tree {}", node.place(), node.tree), &fault);
+                self.findings.object(
+                    node.session,
+                    format!("{}, tree {}", node.place(), node.tree),
+                    &fault,
+                );
                 return None;
             }
         };
-        let mut files = Files::default();
+        let mut files = CommitFiles::default();
         for (at, content) in read {
-            let Some(entry) = entries.get(at) else { continue };
+            let Some(entry) = entries.get(at) else {
+                continue;
+            };
             match content {
                 Ok(bytes) => files.0.push((entry.name.clone(), bytes)),
                 Err(fault) => {
@@ -363,16 +468,30 @@ impl<'a> Checker<'a> {
 }
 
 /// The log file: from its beginning, or behind the lines of a saved position.
-fn open_log(evidence: &Evidence<'_>, start: Start<'_>) -> Result<Option<Result<LogFile, Misfit>>, VerifyError> {
-    let Some(path) = evidence.log else { return Ok(None) };
-    let Start::Saved(position) = start else { return Ok(Some(Ok(LogFile::open(path)?))) };
+fn open_log(
+    evidence: &Evidence<'_>,
+    start: ResumeStart<'_>,
+) -> Result<Option<Result<LogFile, PositionMismatch>>, VerifyError> {
+    let Some(path) = evidence.log else {
+        return Ok(None);
+    };
+    let ResumeStart::Saved(position) = start else {
+        return Ok(Some(Ok(LogFile::open(path)?)));
+    };
     let (lines, bytes, head) = (position.lines(), position.0.bytes, position.0.head);
     Ok(Some(LogFile::open_behind(path, lines, bytes, head)?))
 }
 
 /// `genesis.json` of the root of `main`; the first thing that everything else hangs on.
 fn read_genesis(repository: &Repository, history: &History) -> Option<Genesis> {
-    let root = history.on_main().next().filter(|root| root.kind == Some(CommitKind::Genesis))?;
-    let entry = repository.tree(&root.tree).ok()?.into_iter().rfind(|entry| entry.is_file("genesis.json"))?;
+    let root = history
+        .on_main()
+        .next()
+        .filter(|root| root.kind == Some(CommitKind::Genesis))?;
+    let entry = repository
+        .tree(&root.tree)
+        .ok()?
+        .into_iter()
+        .rfind(|entry| entry.is_file("genesis.json"))?;
     canon::parse::<Genesis>(&repository.file(&entry).ok()?).ok()
 }

@@ -1,13 +1,14 @@
 //! Thread and context of a turn, made again from the rows (DBL; format, section 12 step 6).
 //!
-//! Nothing stored is believed: events are digested from their texts, references are put together from them, and what
-//! comes out is compared with what stands in the columns and in the exchange document's commitments.
+//! Nothing stored is believed: events are digested from their texts, references are put together
+//! from them, and what comes out is compared with what stands in the columns and in the exchange
+//! document's commitments.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use crate::continuity::gates::Kept;
+use crate::continuity::gates::ExclusionReason;
 use crate::continuity::refs::CODES;
 use crate::record::bundle::NamedHash;
 use crate::record::canon;
@@ -15,16 +16,18 @@ use crate::record::commitment::{Role, Salt, Scheme, commit};
 use crate::record::context::block::block_again;
 use crate::record::context::config::ContextConfig;
 use crate::record::context::event::{
-    Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
+    Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
+    PolicyName, PolicyVerdict, Reason, ThreadEvent,
 };
 use crate::record::context::spec::{
-    AssembledContext, ContextSpec, DeclaredRef, Form, Identity, RefType, Resolved, ResolvedRef, Transformation,
-    context_digest, left_out,
+    AssembledContext, ContextForm, ContextSpec, DeclaredRef, Identity, RefType, ResolvedContext,
+    ResolvedRef, Transformation, context_digest, left_out,
 };
 use crate::record::context::turn::{ContextNamed, Counts, EventNamed, RefNamed};
 use crate::record::hash::Hash32;
 use crate::store::{
-    ContextRefRow, EventRow, ExchangeRow, Read, ReferredText, SessionRow, StoreError, ThreadTurnRow, TurnRow,
+    ContextRefRow, EventRow, ExchangeRow, ReadStore, ReferredText, SessionRow, StoreError,
+    ThreadTurnRow, TurnRow,
 };
 
 /// Why something can't be made again.
@@ -76,30 +79,37 @@ impl Documents {
 
 impl Context {
     /// Reads it; none for an exchange from before threads.
-    pub fn read(store: &dyn Read, exchange: Uuid) -> Result<Option<Context>, StoreError> {
+    pub fn read(store: &dyn ReadStore, exchange: Uuid) -> Result<Option<Context>, StoreError> {
         Self::read_by(store, exchange, || store.referred_texts(exchange))
     }
 
     /// The same where `referred` gives what it refers to.
     pub(super) fn read_by(
-        store: &dyn Read,
+        store: &dyn ReadStore,
         exchange: Uuid,
         referred: impl FnOnce() -> Result<Vec<ReferredText>, StoreError>,
     ) -> Result<Option<Context>, StoreError> {
-        let Some(row) = store.thread_turn(exchange)? else { return Ok(None) };
+        let Some(row) = store.thread_turn(exchange)? else {
+            return Ok(None);
+        };
         let (events, refs) = (store.events_of(exchange)?, referred()?);
         Ok(Some(Context { row, events, refs }))
     }
 
     /// Its event of a kind.
-    pub fn event(&self, kind: Kind) -> Option<&EventRow> {
+    pub fn event(&self, kind: EventKind) -> Option<&EventRow> {
         self.events.iter().find(|event| event.kind == kind)
     }
 
     /// The configuration that it was resolved with, by its own digest.
-    pub fn config(&self, store: &dyn Read) -> Result<ContextConfig, ContextFault> {
+    pub fn config(&self, store: &dyn ReadStore) -> Result<ContextConfig, ContextFault> {
         let text = store.context_config(self.row.config_digest)?;
-        let text = text.ok_or_else(|| wrong(format!("configuration {} is not here", self.row.config_digest)))?;
+        let text = text.ok_or_else(|| {
+            wrong(format!(
+                "configuration {} is not here",
+                self.row.config_digest
+            ))
+        })?;
         ContextConfig::parse(&text).map_err(wrong)
     }
 
@@ -128,13 +138,20 @@ impl Context {
     pub fn shown(&self) -> Result<Vec<&ReferredText>, ContextFault> {
         let made = self.transformations()?;
         let kept = left_out(&made);
-        Ok(self.refs.iter().filter(|one| !kept.contains(one.reference.ref_id.as_str())).collect())
+        Ok(self
+            .refs
+            .iter()
+            .filter(|one| !kept.contains(one.reference.ref_id.as_str()))
+            .collect())
     }
 
     /// The context block as it was sent.
     pub fn block(&self) -> Result<Option<String>, ContextFault> {
         let shown = self.shown()?;
-        if shown.iter().any(|one| one.text.is_none() && one.kind != Kind::Decision) {
+        if shown
+            .iter()
+            .any(|one| one.text.is_none() && one.kind != EventKind::Decision)
+        {
             return Err(ContextFault::Gone);
         }
         let parts = shown.into_iter().map(|one| {
@@ -145,35 +162,59 @@ impl Context {
     }
 
     /// The references as they stand in the rows, with events that are digested again.
-    fn resolved(&self, store: &dyn Read) -> Result<Resolved, ContextFault> {
+    fn resolved(&self, store: &dyn ReadStore) -> Result<ResolvedContext, ContextFault> {
         let (declared, transformations) = (self.declared()?, self.transformations()?);
         let mut refs = Vec::new();
-        for ReferredText { reference, kind, .. } in &self.refs {
+        for ReferredText {
+            reference, kind, ..
+        } in &self.refs
+        {
             let missing = || wrong(format!("event {} is not here", reference.event));
             let row = store.event(reference.event)?.ok_or_else(missing)?;
             let event = match event_again(store, &row) {
-                Err(ContextFault::Gone) if was_gone(store, &transformations, reference, row.turn)? => {
-                    Event::without_text(*kind, place_of(&row))
+                Err(ContextFault::Gone)
+                    if was_gone(store, &transformations, reference, row.turn)? =>
+                {
+                    ThreadEvent::without_text(*kind, place_of(&row))
                 }
                 event => event?,
             };
             let (own, turn) = (reference.event.to_string(), row.turn.to_string());
-            let names = |id: &str| id == reference.ref_id || id == own || (*kind == Kind::Intent && id == turn);
+            let names = |id: &str| {
+                id == reference.ref_id || id == own || (*kind == EventKind::Intent && id == turn)
+            };
             for one in declared.iter().filter(|one| names(&one.ref_id)) {
-                let reference = ContextRefRow { ref_id: one.ref_id.clone(), ..reference.clone() };
+                let reference = ContextRefRow {
+                    ref_id: one.ref_id.clone(),
+                    ..reference.clone()
+                };
                 refs.push((resolved_ref(&reference, &event), event.clone()));
             }
         }
         refs.sort_by(|(a, _), (b, _)| (a.event_index, &a.ref_id).cmp(&(b.event_index, &b.ref_id)));
-        Ok(Resolved { declared, refs, transformations })
+        Ok(ResolvedContext {
+            declared,
+            refs,
+            transformations,
+        })
     }
 
-    /// The documents that its digests are over, from the user's text; none when nothing was resolved.
-    pub fn documents(&self, store: &dyn Read, text: &str) -> Result<Option<Documents>, ContextFault> {
-        if self.reasons()?.iter().any(|code| CODES.contains(&code.as_str())) {
+    /// The documents that its digests are over, from the user's text; none when nothing was
+    /// resolved.
+    pub fn documents(
+        &self,
+        store: &dyn ReadStore,
+        text: &str,
+    ) -> Result<Option<Documents>, ContextFault> {
+        if self
+            .reasons()?
+            .iter()
+            .any(|code| CODES.contains(&code.as_str()))
+        {
             return Ok(None);
         }
-        self.documents_of(&self.config(store)?, text, &self.resolved(store)?).map(Some)
+        self.documents_of(&self.config(store)?, text, &self.resolved(store)?)
+            .map(Some)
     }
 
     /// The same from references that were resolved again.
@@ -181,7 +222,7 @@ impl Context {
         &self,
         config: &ContextConfig,
         text: &str,
-        resolved: &Resolved,
+        resolved: &ResolvedContext,
     ) -> Result<Documents, ContextFault> {
         let identity = Identity {
             parent_turn_id: self.row.parent.map(|parent| parent.to_string()),
@@ -190,8 +231,8 @@ impl Context {
         };
         Ok(Documents {
             spec: ContextSpec::new(config, identity, &self.row.intent_type, text, resolved),
-            hashed: AssembledContext::new(text, resolved, Form::Hashed),
-            sent: AssembledContext::new(text, resolved, Form::Sent),
+            hashed: AssembledContext::new(text, resolved, ContextForm::Hashed),
+            sent: AssembledContext::new(text, resolved, ContextForm::Sent),
         })
     }
 
@@ -201,14 +242,27 @@ impl Context {
         session: &SessionRow,
         exchange: &ExchangeRow,
         context_digest: Option<NamedHash>,
-    ) -> Result<Normative, ContextFault> {
-        let reasons = self.reasons()?.into_iter().map(|code| Reason { code }).collect();
-        Ok(Normative {
-            boundary: Boundary { context_config_digest: NamedHash(self.row.config_digest) },
+    ) -> Result<NormativeFields, ContextFault> {
+        let reasons = self
+            .reasons()?
+            .into_iter()
+            .map(|code| Reason { code })
+            .collect();
+        Ok(NormativeFields {
+            boundary: Boundary {
+                context_config_digest: NamedHash(self.row.config_digest),
+            },
             context_digest,
-            policy: Policy { policy_id: "kernel".to_owned(), policy_version: NamedHash(session.kernel_hash) },
+            policy: PolicyName {
+                policy_id: "kernel".to_owned(),
+                policy_version: NamedHash(session.kernel_hash),
+            },
             reasons,
-            result: if exchange.decision == "deny" { Verdict::Deny } else { Verdict::Allow },
+            result: if exchange.decision == "deny" {
+                PolicyVerdict::Deny
+            } else {
+                PolicyVerdict::Allow
+            },
         })
     }
 
@@ -217,10 +271,25 @@ impl Context {
         let commit_to = |role, digest: Option<Hash32>| {
             digest.map(|digest| commit(scheme, salt, role, format!("sha256:{digest}").as_bytes()))
         };
-        let event = |e: &EventRow| EventNamed { event_id: e.event, event_index: e.index, kind: e.kind };
+        let event = |e: &EventRow| EventNamed {
+            event_id: e.event,
+            event_index: e.index,
+            kind: e.kind,
+        };
         let reference = |one: &ReferredText| {
-            let ContextRefRow { admitted_for, event, index, ref_id, .. } = one.reference.clone();
-            RefNamed { admitted_for, event_id: event, event_index: index, ref_id }
+            let ContextRefRow {
+                admitted_for,
+                event,
+                index,
+                ref_id,
+                ..
+            } = one.reference.clone();
+            RefNamed {
+                admitted_for,
+                event_id: event,
+                event_index: index,
+                ref_id,
+            }
         };
         Ok(ContextNamed {
             config_digest: NamedHash(self.row.config_digest),
@@ -241,17 +310,21 @@ impl Context {
 
 /// Whether the text of a reference was not here when it was resolved: erased before, or never kept.
 fn was_gone(
-    store: &dyn Read,
+    store: &dyn ReadStore,
     made: &[Transformation],
     reference: &ContextRefRow,
     turn: Uuid,
 ) -> Result<bool, ContextFault> {
-    let said = |one: &Transformation| one.ref_id == reference.ref_id && one.rule == Kept::Erased.code();
-    let unkept = store.exchange(turn)?.is_some_and(|exchange| exchange.unkept.is_some());
+    let said = |one: &Transformation| {
+        one.ref_id == reference.ref_id && one.rule == ExclusionReason::Erased.code()
+    };
+    let unkept = store
+        .exchange(turn)?
+        .is_some_and(|exchange| exchange.unkept.is_some());
     Ok(reference.digest.is_none() && (unkept || made.iter().any(said)))
 }
 
-fn resolved_ref(reference: &ContextRefRow, event: &Event) -> ResolvedRef {
+fn resolved_ref(reference: &ContextRefRow, event: &ThreadEvent) -> ResolvedRef {
     ResolvedRef {
         admitted_for: reference.admitted_for,
         event_digest: event.digest(),
@@ -266,8 +339,8 @@ fn parsed<T: Serialize + DeserializeOwned>(text: &str) -> Result<T, ContextFault
 }
 
 /// Where an event's row says that it stands.
-pub(super) fn place_of(row: &EventRow) -> Place {
-    Place {
+pub(super) fn place_of(row: &EventRow) -> EventPosition {
+    EventPosition {
         index: row.index,
         id: row.event.to_string(),
         turn_id: row.turn.to_string(),
@@ -276,13 +349,13 @@ pub(super) fn place_of(row: &EventRow) -> Place {
 }
 
 /// An event from its texts, not from its stored digest.
-pub fn event_again(store: &dyn Read, row: &EventRow) -> Result<Event, ContextFault> {
-    if row.kind == Kind::Decision {
+pub fn event_again(store: &dyn ReadStore, row: &EventRow) -> Result<ThreadEvent, ContextFault> {
+    if row.kind == EventKind::Decision {
         return decision_again(store, row, place_of(row));
     }
     let turn = store.turn(row.event)?;
     let exchange = match (&turn, row.kind) {
-        (Some(_), Kind::Execution) => store.exchange(row.turn)?,
+        (Some(_), EventKind::Execution) => store.exchange(row.turn)?,
         _ => None,
     };
     event_of(row, turn.as_ref(), exchange.as_ref())
@@ -293,24 +366,35 @@ pub(super) fn event_of(
     row: &EventRow,
     turn: Option<&TurnRow>,
     exchange: Option<&ExchangeRow>,
-) -> Result<Event, ContextFault> {
+) -> Result<ThreadEvent, ContextFault> {
     let missing = |what: &str| wrong(format!("{what} of event {} is not here", row.event));
     let turn = turn.ok_or_else(|| missing("the turn"))?;
-    if turn.by_user != (row.kind == Kind::Intent) {
-        return Err(wrong(format!("event {} is {}, and its turn is the other speaker's", row.event, row.kind.name())));
+    if turn.by_user != (row.kind == EventKind::Intent) {
+        return Err(wrong(format!(
+            "event {} is {}, and its turn is the other speaker's",
+            row.event,
+            row.kind.name()
+        )));
     }
-    let (place, text) = (place_of(row), turn.content.clone().ok_or(ContextFault::Gone)?);
+    let (place, text) = (
+        place_of(row),
+        turn.content.clone().ok_or(ContextFault::Gone)?,
+    );
     Ok(match row.kind {
-        Kind::Execution => {
+        EventKind::Execution => {
             let exchange = exchange.ok_or_else(|| missing("the exchange"))?;
-            Event::Execution(Execution::new(place, text, &exchange.model).map_err(wrong)?)
+            ThreadEvent::Execution(Execution::new(place, text, &exchange.model).map_err(wrong)?)
         }
-        _ => Event::Intent(Intent::new(place, text).map_err(wrong)?),
+        _ => ThreadEvent::Intent(IntentPayload::new(place, text).map_err(wrong)?),
     })
 }
 
 /// A DECISION; its context digest is the stored one, which its own turn's check computes again.
-fn decision_again(store: &dyn Read, row: &EventRow, place: Place) -> Result<Event, ContextFault> {
+fn decision_again(
+    store: &dyn ReadStore,
+    row: &EventRow,
+    place: EventPosition,
+) -> Result<ThreadEvent, ContextFault> {
     if row.digest.is_none() {
         return Err(ContextFault::Gone);
     }
@@ -319,7 +403,13 @@ fn decision_again(store: &dyn Read, row: &EventRow, place: Place) -> Result<Even
     let exchange = store.exchange(row.turn)?.ok_or_else(missing)?;
     let session = store.session_of(exchange.session)?.ok_or_else(missing)?;
     let digest = turn.context_digest.map(NamedHash);
-    let context = Context { row: turn, events: Vec::new(), refs: Vec::new() };
+    let context = Context {
+        row: turn,
+        events: Vec::new(),
+        refs: Vec::new(),
+    };
     let normative = context.normative(&session, &exchange, digest)?;
-    Ok(Event::Decision(Decision::new(place, &normative).map_err(wrong)?))
+    Ok(ThreadEvent::Decision(
+        DecisionPayload::new(place, &normative).map_err(wrong)?,
+    ))
 }

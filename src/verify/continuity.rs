@@ -8,14 +8,14 @@ use crate::record::bundle::{Bundle, OpenItem};
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::item::{Item, ItemState};
-use crate::store::{ArtifactRefRow, ExchangeRow, Read, SessionRow};
+use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, SessionRow};
 
 use super::VerifyError;
 use super::checker::Checker;
-use super::report::Question;
+use super::report::AuditQuestion;
 
 /// What an exchange's references are held against.
-pub(super) struct Injected<'a> {
+pub(super) struct ReferenceFacts<'a> {
     /// Its session.
     pub session: &'a SessionRow,
     /// It.
@@ -27,10 +27,11 @@ pub(super) struct Injected<'a> {
 }
 
 impl Checker<'_> {
-    /// The earlier turns that references name and that stand beside the context block; one that is not here is a finding, one that is erased is none.
+    /// The earlier turns that references name and that stand beside the context block; one that is
+    /// not here is a finding, one that is erased is none.
     pub(super) fn prior_turns(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         session: &SessionRow,
         refs: &[ArtifactRefRow],
         has_context: bool,
@@ -38,7 +39,11 @@ impl Checker<'_> {
         let mut turns = Vec::new();
         // Since there are threads, what was declared stands in the context block.
         let apart = |row: &&ArtifactRefRow| !has_context || row.included_reason.starts_with(DEEP);
-        for row in refs.iter().filter(|row| row.artifact_type == TURN).filter(apart) {
+        for row in refs
+            .iter()
+            .filter(|row| row.artifact_type == TURN)
+            .filter(apart)
+        {
             let turn = match row.artifact_id.parse() {
                 Ok(id) => self.rows(store.turn(id))?.flatten(),
                 Err(_) => None,
@@ -46,54 +51,96 @@ impl Checker<'_> {
             match turn {
                 Some(turn) => {
                     let text = turn.content.as_deref();
-                    turns.push(PriorTurn::new(turn.turn_id, turn.by_user, turn.created_at, text));
+                    turns.push(PriorTurn::new(
+                        turn.turn_id,
+                        turn.by_user,
+                        turn.created_at,
+                        text,
+                    ));
                 }
                 None => {
                     let place = format!("database, context_artifact_ref {}", row.ref_id);
                     let expected = "the id of a turn that is here";
-                    self.findings.add(Question::Consistent, Some(session.id), place, expected, row.artifact_id.clone());
+                    self.findings.add(
+                        AuditQuestion::Consistent,
+                        Some(session.id),
+                        place,
+                        expected,
+                        row.artifact_id.clone(),
+                    );
                 }
             }
         }
         Ok(turns)
     }
 
-    /// `artifact_hash` is that of the kernel, of the artifact as it stands in the bundle, or what its line commits to.
-    pub(super) fn check_injected(&mut self, store: &dyn Read, injected: &Injected<'_>) -> Result<(), VerifyError> {
-        let Some(Ok(bundle)) = injected.exchange.bundle_json.as_deref().map(Bundle::parse) else { return Ok(()) };
+    /// `artifact_hash` is that of the kernel, of the artifact as it stands in the bundle, or what
+    /// its line commits to.
+    pub(super) fn check_injected(
+        &mut self,
+        store: &dyn ReadStore,
+        injected: &ReferenceFacts<'_>,
+    ) -> Result<(), VerifyError> {
+        let Some(Ok(bundle)) = injected.exchange.bundle_json.as_deref().map(Bundle::parse) else {
+            return Ok(());
+        };
         for row in injected.refs {
             let expected = match row.artifact_type.as_str() {
                 "kernel" => Some(injected.session.kernel_hash),
                 "driftwatch" => {
                     let is_it = |item: &&OpenItem| item.id == row.artifact_id;
-                    bundle.open_items.iter().find(is_it).and_then(|item| canon::digest(item).ok())
+                    bundle
+                        .open_items
+                        .iter()
+                        .find(is_it)
+                        .and_then(|item| canon::digest(item).ok())
                 }
-                "ledger_fact" | "note" | "decision" | "intent" => {
-                    self.rows(store.item(&row.artifact_id))?.flatten().map(|item| item.hash)
-                }
+                "ledger_fact" | "note" | "decision" | "intent" => self
+                    .rows(store.item(&row.artifact_id))?
+                    .flatten()
+                    .map(|item| item.hash),
                 TURN => self.turn_hash(store, row)?,
-                tool => bundle.sight.get(tool).and_then(|entry| canon::digest(entry).ok()),
+                tool => bundle
+                    .sight
+                    .get(tool)
+                    .and_then(|entry| canon::digest(entry).ok()),
             };
             let what = format!("context_artifact_ref.artifact_hash of {}", row.artifact_id);
-            self.cell_opt(Some(injected.session.id), &injected.place, &what, expected, row.artifact_hash);
+            self.cell_opt(
+                Some(injected.session.id),
+                &injected.place,
+                &what,
+                expected,
+                row.artifact_hash,
+            );
         }
         Ok(())
     }
 
     /// The ledger's commitment to a turn.
-    fn turn_hash(&mut self, store: &dyn Read, row: &ArtifactRefRow) -> Result<Option<Hash32>, VerifyError> {
-        let Ok(turn) = row.artifact_id.parse() else { return Ok(None) };
+    fn turn_hash(
+        &mut self,
+        store: &dyn ReadStore,
+        row: &ArtifactRefRow,
+    ) -> Result<Option<Hash32>, VerifyError> {
+        let Ok(turn) = row.artifact_id.parse() else {
+            return Ok(None);
+        };
         let exchange = self.rows(store.exchange_of_turn(turn))?.flatten();
-        Ok(exchange.and_then(|exchange| match exchange.turn_user == turn {
-            true => Some(exchange.prompt_commitment),
-            false => exchange.outcome.and_then(|outcome| outcome.response_commitment),
-        }))
+        Ok(
+            exchange.and_then(|exchange| match exchange.turn_user == turn {
+                true => Some(exchange.prompt_commitment),
+                false => exchange
+                    .outcome
+                    .and_then(|outcome| outcome.response_commitment),
+            }),
+        )
     }
 
     /// Every item is what the artifacts give.
     pub(super) fn check_items(
         &mut self,
-        store: &dyn Read,
+        store: &dyn ReadStore,
         mut expected: BTreeMap<String, Item>,
     ) -> Result<(), VerifyError> {
         let mut found = Vec::new();
@@ -115,8 +162,17 @@ impl Checker<'_> {
             }
         }
         // An artifact whose document was lost before it came into this database has no row.
-        for item in expected.into_values().filter(|item| item.state != ItemState::Erased) {
-            self.cell(None, &format!("continuity_item {}", item.id), "row", told(&item), "none".to_owned());
+        for item in expected
+            .into_values()
+            .filter(|item| item.state != ItemState::Erased)
+        {
+            self.cell(
+                None,
+                &format!("continuity_item {}", item.id),
+                "row",
+                told(&item),
+                "none".to_owned(),
+            );
         }
         Ok(())
     }

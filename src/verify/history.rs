@@ -1,5 +1,5 @@
-//! The shape of a ledger's history: which refs there are, which commits, and which branch each stands on
-//! (format, sections 1, 5 and 11.2).
+//! The shape of a ledger's history: which refs there are, which commits, and which branch each
+//! stands on (format, sections 1, 5 and 11.2).
 //!
 //! ```text
 //! main      genesis ── close ── checkpoint ── close        first parents of refs/heads/main
@@ -20,8 +20,8 @@ use crate::record::time::Seconds;
 
 use super::nodes::{Half, Nodes, half, number};
 use super::progress::Progress;
-use super::report::{Findings, Question};
-use super::signatures::{Claim, Outbox, Queue};
+use super::report::{AuditQuestion, Findings};
+use super::signatures::{Outbox, Queue, SignatureClaim};
 use super::tips::Tips;
 
 /// About what is kept of a commit that is no answer's, with its session.
@@ -29,7 +29,7 @@ pub(super) const COMMIT: u64 = 300;
 
 /// Which chain a commit stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Chain {
+pub(super) enum CommitChain {
     /// First parents of `main`, counted from genesis.
     Main(u32),
     /// First parents of `branch-N`, counted from where it leaves `main`.
@@ -39,7 +39,7 @@ pub(super) enum Chain {
 }
 
 /// What is known of one commit.
-pub(super) struct Node {
+pub(super) struct CommitNode {
     pub id: Oid,
     pub tree: Oid,
     pub parents: Vec<Oid>,
@@ -56,19 +56,19 @@ pub(super) struct Node {
     pub session: Option<Hash32>,
     /// Of H of its message, which is compared with the one that its document asks for.
     pub message: Half,
-    pub chain: Option<Chain>,
+    pub chain: Option<CommitChain>,
     /// The highest position on `main` among its ancestors and itself.
     pub main_reached: Option<u32>,
 }
 
-impl Node {
+impl CommitNode {
     /// How findings name this commit.
     pub fn place(&self) -> String {
         let kind = self.kind.map_or("of no known kind", CommitKind::name);
         match self.chain {
-            Some(Chain::Main(_)) => format!("commit {} ({kind}, main)", self.id),
-            Some(Chain::Branch(n, _)) => format!("commit {} ({kind}, branch-{n})", self.id),
-            Some(Chain::Lost(..)) | None => format!("commit {} ({kind})", self.id),
+            Some(CommitChain::Main(_)) => format!("commit {} ({kind}, main)", self.id),
+            Some(CommitChain::Branch(n, _)) => format!("commit {} ({kind}, branch-{n})", self.id),
+            Some(CommitChain::Lost(..)) | None => format!("commit {} ({kind})", self.id),
         }
     }
 
@@ -90,13 +90,15 @@ pub(super) struct History {
     pub lost: Vec<Vec<u32>>,
     /// Tips of the notes refs that are there.
     pub notes: Vec<(String, Oid)>,
-    /// Place on `main` of the commit that the check begins behind; none when it begins with genesis.
+    /// Place on `main` of the commit that the check begins behind; none when it begins with
+    /// genesis.
     pub base: Option<usize>,
     /// Refs that are none of a ledger's.
     pub foreign_refs: u64,
     /// Whether the refs are those of a plain clone.
     pub plain: bool,
-    /// Commits of `main` that were passed over because they are newer than the tree head that was read first.
+    /// Commits of `main` that were passed over because they are newer than the tree head that was
+    /// read first.
     pub newer_on_main: HashSet<Oid>,
     /// Commits, by number, that the check begins behind on the branches.
     pub(super) old: HashSet<u32>,
@@ -118,14 +120,15 @@ impl Old {
 }
 
 impl History {
-    /// Reads all refs and the first parents of `main`: what the log in its segments needs. The rest is for
-    /// [`History::read_rest`]. Ends with the commit `until`, if there is one, and begins with one of at most `limit` lines.
+    /// Reads all refs and the first parents of `main`: what the log in its segments needs. The rest
+    /// is for [`History::read_rest`]. Ends with the commit `until`, if there is one, and begins
+    /// with one of at most `limit` lines.
     pub fn read_main(
         repository: &Repository,
         (until, limit): (Option<Oid>, Option<u64>),
         queue: &Queue,
         findings: &mut Findings,
-    ) -> Result<(Self, Unread), OpenError> {
+    ) -> Result<(Self, PendingParents), OpenError> {
         let mut tips = Tips::read(repository, findings)?;
         let mut history = History {
             notes: std::mem::take(&mut tips.notes),
@@ -136,12 +139,19 @@ impl History {
         if let (Some(limit), Some(tip)) = (limit, tips.main) {
             tips.main = Some(history.pass_newer(repository, tip, limit));
         }
-        let mut unread = Unread { tips, open: Vec::new() };
+        let mut unread = PendingParents {
+            tips,
+            open: Vec::new(),
+        };
         if let Some(tip) = unread.tips.main {
             let mut out = Outbox::new(queue);
             let mut next = Some((tip, None));
-            while let Some((id, asked_by)) = next.take().filter(|(id, _)| history.nodes.find(id).is_none()) {
-                let Some((at, parents)) = history.take_commit(repository, MAIN, id, asked_by, &mut out, findings)
+            while let Some((id, asked_by)) = next
+                .take()
+                .filter(|(id, _)| history.nodes.find(id).is_none())
+            {
+                let Some((at, parents)) =
+                    history.take_commit(repository, MAIN, id, asked_by, &mut out, findings)
                 else {
                     break;
                 };
@@ -149,7 +159,9 @@ impl History {
                     break;
                 }
                 next = parents.first().map(|parent| (*parent, Some(at)));
-                unread.open.extend(parents.iter().skip(1).map(|parent| (*parent, Some(at))));
+                unread
+                    .open
+                    .extend(parents.iter().skip(1).map(|parent| (*parent, Some(at))));
             }
             out.send();
             history.place_main(tip);
@@ -165,24 +177,38 @@ impl History {
     }
 
     /// Begins behind the commit of `main` whose id begins so; whether there is exactly one.
-    pub fn begin_behind(&mut self, digits: &str, unread: &mut Unread) -> bool {
-        let named = |node: &Node| node.id.to_string().starts_with(digits);
-        let mut found = self.on_main().enumerate().filter(|(_, node)| named(node)).map(|(position, _)| position);
-        let (Some(position), None) = (found.next(), found.next()) else { return false };
+    pub fn begin_behind(&mut self, digits: &str, unread: &mut PendingParents) -> bool {
+        let named = |node: &CommitNode| node.id.to_string().starts_with(digits);
+        let mut found = self
+            .on_main()
+            .enumerate()
+            .filter(|(_, node)| named(node))
+            .map(|(position, _)| position);
+        let (Some(position), None) = (found.next(), found.next()) else {
+            return false;
+        };
         drop(found);
         self.base = Some(position);
-        let newer: HashSet<usize> = self.main.iter().skip(position + 1).map(|at| *at as usize).collect();
-        unread.open.retain(|(_, asked_by)| asked_by.is_none_or(|at| newer.contains(&at)));
+        let newer: HashSet<usize> = self
+            .main
+            .iter()
+            .skip(position + 1)
+            .map(|at| *at as usize)
+            .collect();
+        unread
+            .open
+            .retain(|(_, asked_by)| asked_by.is_none_or(|at| newer.contains(&at)));
         true
     }
 
     /// Reads every other commit that a ref reaches, and says on which chain each stands.
     ///
-    /// Signatures go to the queue, for whichever thread is free; [`History::unsign`] takes its answer.
+    /// Signatures go to the queue, for whichever thread is free; [`History::unsign`] takes its
+    /// answer.
     pub fn read_rest(
         &mut self,
         repository: &Repository,
-        unread: Unread,
+        unread: PendingParents,
         old: &Old,
         queue: &Queue,
         progress: &Progress,
@@ -191,7 +217,14 @@ impl History {
         let mut out = Outbox::new(queue).telling(progress);
         self.walk(repository, MAIN, unread.open, old, &mut out, findings);
         for (n, tip) in &unread.tips.branches {
-            self.walk(repository, &branch_name(*n), vec![(*tip, None)], old, &mut out, findings);
+            self.walk(
+                repository,
+                &branch_name(*n),
+                vec![(*tip, None)],
+                old,
+                &mut out,
+                findings,
+            );
         }
         // A parent that another path had reached before.
         for at in 0..self.nodes.len() {
@@ -215,30 +248,39 @@ impl History {
     }
 
     /// A commit by its id, if it could be read.
-    pub fn node(&self, id: &Oid) -> Option<Node> {
+    pub fn node(&self, id: &Oid) -> Option<CommitNode> {
         self.nodes.get(self.nodes.find(id)?)
     }
 
     /// Whether the check begins behind a commit on this branch.
     pub fn is_old_on(&self, id: &Oid, n: u8) -> bool {
         self.nodes.find(id).is_some_and(|at| {
-            self.old.contains(&number(at)) && matches!(self.nodes.chain(at), Some(Chain::Branch(on, _)) if on == n)
+            self.old.contains(&number(at))
+                && matches!(self.nodes.chain(at), Some(CommitChain::Branch(on, _)) if on == n)
         })
     }
 
     /// The commits of `main` that are checked, by number.
     pub fn new_on_main(&self) -> &[u32] {
-        self.main.get(self.base.map_or(0, |base| base + 1)..).unwrap_or_default()
+        self.main
+            .get(self.base.map_or(0, |base| base + 1)..)
+            .unwrap_or_default()
     }
 
     /// The commits of `main`, from genesis or from the one that the check begins behind.
-    pub fn on_main(&self) -> impl DoubleEndedIterator<Item = Node> {
-        self.main.iter().filter_map(|at| self.nodes.get(*at as usize))
+    pub fn on_main(&self) -> impl DoubleEndedIterator<Item = CommitNode> {
+        self.main
+            .iter()
+            .filter_map(|at| self.nodes.get(*at as usize))
     }
 
     /// The commits of one branch, oldest first.
-    pub fn on_branch(&self, n: u8) -> impl Iterator<Item = Node> {
-        self.branches.get(&n).into_iter().flatten().filter_map(|at| self.nodes.get(*at as usize))
+    pub fn on_branch(&self, n: u8) -> impl Iterator<Item = CommitNode> {
+        self.branches
+            .get(&n)
+            .into_iter()
+            .flatten()
+            .filter_map(|at| self.nodes.get(*at as usize))
     }
 
     /// Reads everything that some commits reach.
@@ -255,7 +297,11 @@ impl History {
             if self.nodes.find(&id).is_some() {
                 continue;
             }
-            let Some((at, parents)) = self.take_commit(repository, name, id, asked_by, out, findings) else { continue };
+            let Some((at, parents)) =
+                self.take_commit(repository, name, id, asked_by, out, findings)
+            else {
+                continue;
+            };
             if old.holds(&id, self.nodes.log(at)) {
                 self.old.insert(number(at));
             } else {
@@ -264,7 +310,8 @@ impl History {
         }
     }
 
-    /// Reads one commit and gives its parents; what can't be read is a finding that names who asked for it.
+    /// Reads one commit and gives its parents; what can't be read is a finding that names who asked
+    /// for it.
     fn take_commit(
         &mut self,
         repository: &Repository,
@@ -281,7 +328,12 @@ impl History {
                     repository.budget().keep(|| format!("commit {id}"), COMMIT);
                 }
                 let (key, signature) = (commit.key, commit.signature);
-                out.put(Claim { of: number(at), key, signature, payload: commit.payload });
+                out.put(SignatureClaim {
+                    of: number(at),
+                    key,
+                    signature,
+                    payload: commit.payload,
+                });
                 if let Some(child) = asked_by {
                     self.nodes.settle(child);
                 }
@@ -306,7 +358,8 @@ impl History {
         }
         chain.reverse();
         for (position, at) in (0..).zip(&chain) {
-            self.nodes.set_chain(*at as usize, Chain::Main(position));
+            self.nodes
+                .set_chain(*at as usize, CommitChain::Main(position));
         }
         self.main = chain;
     }
@@ -323,14 +376,21 @@ impl History {
         }
         let old = next.filter(|at| self.old.contains(&number(*at)));
         if let Some(old) = old {
-            self.nodes.set_chain(old, Chain::Branch(n, 0));
+            self.nodes.set_chain(old, CommitChain::Branch(n, 0));
         } else if chain.is_empty() {
             let expected = "a session's commit that is on no other branch";
-            findings.add(Question::Consistent, None, branch_name(n), expected, format!("commit {tip}"));
+            findings.add(
+                AuditQuestion::Consistent,
+                None,
+                branch_name(n),
+                expected,
+                format!("commit {tip}"),
+            );
         }
         chain.reverse();
         for (position, at) in (0..).zip(&chain) {
-            self.nodes.set_chain(*at as usize, Chain::Branch(n, position));
+            self.nodes
+                .set_chain(*at as usize, CommitChain::Branch(n, position));
         }
         self.branches.insert(n, chain);
     }
@@ -345,16 +405,24 @@ impl History {
                 let ids = self.nodes.parents(at);
                 let parents: Vec<usize> = ids.iter().filter_map(|id| self.nodes.find(id)).collect();
                 let before = open.len();
-                open.extend(parents.iter().copied().filter(|p| !done.get(*p).copied().unwrap_or(true)));
+                open.extend(
+                    parents
+                        .iter()
+                        .copied()
+                        .filter(|p| !done.get(*p).copied().unwrap_or(true)),
+                );
                 if open.len() > before {
                     continue;
                 }
                 open.pop();
                 let own = match self.nodes.chain(at) {
-                    Some(Chain::Main(position)) => Some(position),
+                    Some(CommitChain::Main(position)) => Some(position),
                     _ => None,
                 };
-                let above = parents.iter().filter_map(|p| self.nodes.main_reached(*p)).max();
+                let above = parents
+                    .iter()
+                    .filter_map(|p| self.nodes.main_reached(*p))
+                    .max();
                 self.nodes.set_main_reached(at, own.max(above));
                 if let Some(done) = done.get_mut(at) {
                     *done = true;
@@ -370,14 +438,14 @@ impl History {
             let first = node.parents.first();
             match tips.iter().find(|(_, tip)| Some(*tip) == first) {
                 Some((n, tip)) => findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     node.session,
                     branch_name(*n),
                     format!("{}, which follows, or a later one", node.place()),
                     format!("commit {tip}"),
                 ),
                 None => findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     node.session,
                     node.place(),
                     "a commit on the first parents of main or of its session's branch",
@@ -392,7 +460,7 @@ impl History {
 type Asked = (Oid, Option<usize>);
 
 /// What is left to be read when the first parents of `main` are.
-pub(super) struct Unread {
+pub(super) struct PendingParents {
     pub(super) tips: Tips,
     open: Vec<Asked>,
 }

@@ -8,25 +8,27 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 
 use super::checker::Checker;
-use super::history::{Chain, History, Node};
-use super::report::Question;
+use super::history::{CommitChain, CommitNode, History};
+use super::report::AuditQuestion;
 
 /// A signing key, and from where on it is in force.
 pub(super) struct InForce {
-    /// The number of its rotation's line, 0 for the first key; none when the log does not have the line.
+    /// The number of its rotation's line, 0 for the first key; none when the log does not have the
+    /// line.
     pub after: Option<u64>,
-    /// The position of its rotation on `main`, 0 for the first key; none when it does not stand there.
+    /// The position of its rotation on `main`, 0 for the first key; none when it does not stand
+    /// there.
     pub from: Option<u32>,
     pub key: PublicKey,
 }
 
 impl Checker<'_> {
-    /// The key in force at a commit's line; when that is not known, the newest in `main`, and for a commit of `main` the
-    /// newest before it.
-    pub fn key_at(&self, line: Option<u64>, node: &Node) -> Option<PublicKey> {
+    /// The key in force at a commit's line; when that is not known, the newest in `main`, and for a
+    /// commit of `main` the newest before it.
+    pub fn key_at(&self, line: Option<u64>, node: &CommitNode) -> Option<PublicKey> {
         self.genesis.as_ref()?;
         let reached = match node.chain {
-            Some(Chain::Main(position)) => position.saturating_sub(1),
+            Some(CommitChain::Main(position)) => position.saturating_sub(1),
             _ => u32::MAX,
         };
         let in_force = self.keys.iter().rev().find(|known| match line {
@@ -37,18 +39,27 @@ impl Checker<'_> {
     }
 
     /// The key that a rotation names.
-    pub fn rotated_to(&self, node: &Node) -> Option<PublicKey> {
+    pub fn rotated_to(&self, node: &CommitNode) -> Option<PublicKey> {
         let entries = match node.kind.filter(|_| !node.misspelt)? {
             CommitKind::KeyRotate => self.repository.tree(&node.tree).ok()?,
             _ => return None,
         };
         let entry = entries.iter().rfind(|entry| entry.is_file("rotate.json"))?;
-        Some(canon::parse::<Rotate>(&self.repository.file(entry).ok()?).ok()?.new_signer)
+        Some(
+            canon::parse::<Rotate>(&self.repository.file(entry).ok()?)
+                .ok()?
+                .new_signer,
+        )
     }
 
-    /// Rotations whose line is in the log, and whose commit is not on `main`: they count all the same.
+    /// Rotations whose line is in the log, and whose commit is not on `main`: they count all the
+    /// same.
     pub fn take_late_rotations(&mut self, history: &History) {
-        let late: Vec<Hash32> = self.lines.records.rotations_after(self.lines_in_segments).collect();
+        let late: Vec<Hash32> = self
+            .lines
+            .records
+            .rotations_after(self.lines_in_segments)
+            .collect();
         if late.is_empty() {
             return;
         }
@@ -56,7 +67,11 @@ impl Checker<'_> {
             if let Some(log) = node.log.filter(|log| late.contains(log))
                 && let Some(key) = self.rotated_to(&node)
             {
-                self.keys.push(InForce { after: self.lines.records.number(&log), from: None, key });
+                self.keys.push(InForce {
+                    after: self.lines.records.number(&log),
+                    from: None,
+                    key,
+                });
             }
         }
         self.keys.sort_by_key(|known| known.after);
@@ -65,9 +80,12 @@ impl Checker<'_> {
     /// A session's start or end on a block, of which no commit has been seen.
     pub fn check_lines_are_anchored(&mut self) {
         for line in self.lines.records.whole() {
-            let (Event::SessionStart { btc, .. } | Event::SessionEnd { btc, .. }) = &line.event else { continue };
+            let (Event::SessionStart { btc, .. } | Event::SessionEnd { btc, .. }) = &line.event
+            else {
+                continue;
+            };
             if *btc != 0 && !self.anchored.contains(&line.hash) {
-                self.findings.unlooked(Question::NotBefore);
+                self.findings.unlooked(AuditQuestion::NotBefore);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The log as the checks need it: every line taken once, in order, with what commits are compared to
-//! (format, sections 3 and 11.4).
+//! The log as the checks need it: every line taken once, in order, with what commits are compared
+//! to (format, sections 3 and 11.4).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -9,32 +9,34 @@ use crate::record::entry::{Event, Line};
 use crate::record::epochs::is_cheap;
 use crate::record::fit::check_height;
 use crate::record::hash::Hash32;
-use crate::record::rules::{LogState, OpenPrompt, Rule, Violation};
+use crate::record::rules::{LogRule, LogState, OpenPrompt, Violation};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 
-use super::blocks::Named;
+use super::blocks::FirstMention;
 use super::marks::Marks;
 use super::nodes::{Half, half};
 use super::receipts::Receipts;
 use super::records::{RecordLine, Records};
-use super::report::{ClockSet, Findings, MAX_FINDINGS, Question};
+use super::report::{AuditQuestion, ClockSet, Findings, MAX_FINDINGS};
 use super::witnessed::Sizes;
 
 /// Where a line stands; spelled only for a finding.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
+pub(super) enum LinePosition<'a> {
     /// In a segment of `main`.
     Segment { number: u64, commit: &'a Oid },
     /// In the file, behind the segments.
     File { number: u64 },
 }
 
-impl Place<'_> {
+impl LinePosition<'_> {
     fn words(&self) -> String {
         match self {
-            Place::Segment { number, commit } => format!("log line {number} (segment of commit {commit})"),
-            Place::File { number } => format!("audit.log line {number}"),
+            LinePosition::Segment { number, commit } => {
+                format!("log line {number} (segment of commit {commit})")
+            }
+            LinePosition::File { number } => format!("audit.log line {number}"),
         }
     }
 }
@@ -51,7 +53,7 @@ pub(super) struct Lines {
     /// `btc_anchor` lines whose header was accepted.
     pub accepted_anchors: u64,
     /// The blocks that those name, each with who named it first.
-    pub anchors: BTreeMap<(u32, Hash32), Named>,
+    pub anchors: BTreeMap<(u32, Hash32), FirstMention>,
     /// At which height a block was named first.
     heights: HashMap<Hash32, u32>,
     /// Sessions of `btc_anchor` lines whose header shows next to no work.
@@ -77,15 +79,16 @@ pub(super) struct Lines {
     pub sizes: Sizes,
     /// What was signed for somebody, to be found in the log.
     pub receipts: Receipts,
-    /// About what is kept in memory of the lines taken since somebody asked, beyond what an answer takes.
+    /// About what is kept in memory of the lines taken since somebody asked, beyond what an answer
+    /// takes.
     pub kept: u64,
     network: Option<Network>,
 }
 
 /// About what is kept of a line behind the segments: its HASH.
 const NEWER: u64 = 48;
-/// Of one that is no line: nothing but a finding, which takes time to spell. A log with a hundred thousand of them is
-/// none.
+/// Of one that is no line: nothing but a finding, which takes time to spell. A log with a hundred
+/// thousand of them is none.
 const NO_LINE: u64 = 3 << 10;
 /// Of a session.
 const SESSION: u64 = 1 << 10;
@@ -125,21 +128,31 @@ impl Lines {
     }
 
     /// Takes the next line, given without its newline.
-    pub fn take(&mut self, bytes: &[u8], place: Place<'_>, findings: &mut Findings) {
-        let in_segment = matches!(place, Place::Segment { .. });
+    pub fn take(&mut self, bytes: &[u8], place: LinePosition<'_>, findings: &mut Findings) {
+        let in_segment = matches!(place, LinePosition::Segment { .. });
         self.tree.push(bytes);
-        self.bytes = self.bytes.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX)).saturating_add(1);
+        self.bytes = self
+            .bytes
+            .saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
+            .saturating_add(1);
         let line = match Line::parse(bytes) {
             Ok(line) => line,
             Err(error) => {
-                findings.add(Question::Consistent, None, place.words(), "a line of the log", error.to_string());
+                findings.add(
+                    AuditQuestion::Consistent,
+                    None,
+                    place.words(),
+                    "a line of the log",
+                    error.to_string(),
+                );
                 // Nobody can tell that it is no anchor.
-                findings.unlooked(Question::NotBefore);
+                findings.unlooked(AuditQuestion::NotBefore);
                 self.last_record = None;
                 self.state.skip(bytes);
                 self.kept += NO_LINE;
                 self.keep_size();
-                self.receipts.take(self.state.count(), None, self.state.head(), &self.tree);
+                self.receipts
+                    .take(self.state.count(), None, self.state.head(), &self.tree);
                 return self.marks.keep(self.state.head(), in_segment);
             }
         };
@@ -151,7 +164,11 @@ impl Lines {
         if let (Event::ClockSet { to }, Some(before)) = (&line.event, self.state.last_time())
             && self.clock_sets.len() < MAX_FINDINGS
         {
-            self.clock_sets.push(ClockSet { line: self.state.count() + 1, before, to: *to });
+            self.clock_sets.push(ClockSet {
+                line: self.state.count() + 1,
+                before,
+                to: *to,
+            });
         }
         let open = u64::try_from(self.state.open_sessions().len()).unwrap_or(u64::MAX);
         let asked = self.asked(&line);
@@ -169,12 +186,16 @@ impl Lines {
         if self.rises.last().map_or(0, |rise| rise.1) < highest {
             self.rises.push((number, highest));
         }
-        self.receipts.take(number, Some(&line), self.state.head(), &self.tree);
+        self.receipts
+            .take(number, Some(&line), self.state.head(), &self.tree);
         self.last_record = match (&line.event, self.last_record) {
             (event, _) if event.record().is_some() => Some((number, line.session)),
             // What a writer adds in the same step.
             (
-                Event::BranchCreate { .. } | Event::BranchSwitch { .. } | Event::AuthOk { .. } | Event::Drift { .. },
+                Event::BranchCreate { .. }
+                | Event::BranchSwitch { .. }
+                | Event::AuthOk { .. }
+                | Event::Drift { .. },
                 Some((of, session)),
             ) if session == line.session => Some((of, session)),
             _ => None,
@@ -182,7 +203,14 @@ impl Lines {
         if line.event.record().is_some() && number <= self.until {
             self.old.insert(half(line.hash));
         } else if line.event.record().is_some() {
-            let line = RecordLine { number, line, prev, open, asked, commits: 0 };
+            let line = RecordLine {
+                number,
+                line,
+                prev,
+                open,
+                asked,
+                commits: 0,
+            };
             self.records.take(line, in_segment);
         }
     }
@@ -191,16 +219,26 @@ impl Lines {
     pub fn keep_size(&mut self) {
         let size = self.tree.size();
         if self.sizes.is_wanted(size) {
-            self.sizes.keep(size, self.tree.root(), self.state.last_time().unwrap_or(Seconds::ZERO));
+            self.sizes.keep(
+                size,
+                self.tree.root(),
+                self.state.last_time().unwrap_or(Seconds::ZERO),
+            );
         }
     }
 
     fn asked(&self, line: &Line) -> Option<OpenPrompt> {
-        let Event::Response { seq, .. } = &line.event else { return None };
-        self.state.session(line.session?)?.unanswered.get(seq).copied()
+        let Event::Response { seq, .. } = &line.event else {
+            return None;
+        };
+        self.state
+            .session(line.session?)?
+            .unanswered
+            .get(seq)
+            .copied()
     }
 
-    fn take_block(&mut self, line: &Line, place: Place<'_>, findings: &mut Findings) {
+    fn take_block(&mut self, line: &Line, place: LinePosition<'_>, findings: &mut Findings) {
         match &line.event {
             Event::SessionStart { btc, block, .. } | Event::SessionEnd { btc, block, .. } => {
                 self.name_block(*btc, *block, line.session, &|| place.words(), findings);
@@ -210,10 +248,23 @@ impl Lines {
                 let Some(network) = self.network else { return };
                 // The line carries no time of its own: the header's is the block's.
                 let time = header.fields().time;
-                let block = Block { hash: *block, height: *btc, network, source: Source::File, time };
+                let block = Block {
+                    hash: *block,
+                    height: *btc,
+                    network,
+                    source: Source::File,
+                    time,
+                };
                 if let Err(fault) = check_height(&block) {
-                    let (expected, actual) = ("height and time that belong together", fault.to_string());
-                    findings.add(Question::Consistent, line.session, place.words(), expected, actual);
+                    let (expected, actual) =
+                        ("height and time that belong together", fault.to_string());
+                    findings.add(
+                        AuditQuestion::Consistent,
+                        line.session,
+                        place.words(),
+                        expected,
+                        actual,
+                    );
                 }
                 match check_header(header, &block, network) {
                     Ok(()) => {
@@ -222,7 +273,7 @@ impl Lines {
                         if is_cheap(network, fields.bits) {
                             self.cheap.extend(line.session);
                         }
-                        let named = || Named {
+                        let named = || FirstMention {
                             prev: fields.prev,
                             bits: fields.bits,
                             session: line.session,
@@ -232,7 +283,13 @@ impl Lines {
                     }
                     Err(fault) => {
                         let expected = format!("a header that shows the work of block {btc}");
-                        findings.add(Question::NotBefore, line.session, place.words(), expected, fault.to_string());
+                        findings.add(
+                            AuditQuestion::NotBefore,
+                            line.session,
+                            place.words(),
+                            expected,
+                            fault.to_string(),
+                        );
                     }
                 }
             }
@@ -255,9 +312,17 @@ impl Lines {
         }
         let first = *self.heights.entry(block).or_insert(height);
         if first != height {
-            let (expected, actual) =
-                (format!("block {block} at height {first}, as before"), format!("height {height}"));
-            findings.add(Question::Consistent, session, place(), expected, actual);
+            let (expected, actual) = (
+                format!("block {block} at height {first}, as before"),
+                format!("height {height}"),
+            );
+            findings.add(
+                AuditQuestion::Consistent,
+                session,
+                place(),
+                expected,
+                actual,
+            );
         }
     }
 
@@ -265,15 +330,27 @@ impl Lines {
     pub fn report_unanswered(&self, findings: &mut Findings) {
         if let Some(due) = self.state.opening().next() {
             let place = format!("log line {}", self.state.count() + 1);
-            findings.add(Question::Complete, None, place, format!("a '{}' line", due.name()), "the end of the log");
+            findings.add(
+                AuditQuestion::Complete,
+                None,
+                place,
+                format!("a '{}' line", due.name()),
+                "the end of the log",
+            );
         }
         let apart = &self.answered_apart;
-        let open = self.state.unanswered().filter(|(session, seq, _)| !apart.contains(&(session.id, *seq)));
+        let open = self
+            .state
+            .unanswered()
+            .filter(|(session, seq, _)| !apart.contains(&(session.id, *seq)));
         for (session, seq, prompt) in open {
             findings.add(
-                Question::Complete,
+                AuditQuestion::Complete,
                 Some(session.id),
-                format!("log line {} (prompt {seq} of session {})", prompt.line, session.id),
+                format!(
+                    "log line {} (prompt {seq} of session {})",
+                    prompt.line, session.id
+                ),
                 "a response, response_fail or denied with its seq",
                 "none by the end of the log",
             );
@@ -294,12 +371,32 @@ fn kept_of(event: &Event) -> u64 {
 
 fn report(violation: &Violation, line: &Line, place: &str, findings: &mut Findings) {
     let session = match violation.rule {
-        Rule::Genesis | Rule::Chain | Rule::Time | Rule::ClockSet | Rule::Record | Rule::Height => None,
+        LogRule::Genesis
+        | LogRule::Chain
+        | LogRule::Time
+        | LogRule::ClockSet
+        | LogRule::Record
+        | LogRule::Height => None,
         _ => line.session,
     };
     let actual = format!("{}: {}", violation.rule.words(), violation.actual);
-    findings.add(Question::Consistent, session, place, violation.expected.clone(), actual.clone());
-    if matches!(violation.rule, Rule::PromptSeq | Rule::OutcomeWithoutPrompt) {
-        findings.add(Question::Complete, session, place, violation.expected.clone(), actual);
+    findings.add(
+        AuditQuestion::Consistent,
+        session,
+        place,
+        violation.expected.clone(),
+        actual.clone(),
+    );
+    if matches!(
+        violation.rule,
+        LogRule::PromptSeq | LogRule::OutcomeWithoutPrompt
+    ) {
+        findings.add(
+            AuditQuestion::Complete,
+            session,
+            place,
+            violation.expected.clone(),
+            actual,
+        );
     }
 }

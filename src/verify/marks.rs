@@ -11,7 +11,8 @@ const EVERY: u64 = 64;
 /// So many lines are read and compared together; whole steps from one kept line to the next.
 pub(super) const PORTION: u64 = 8 * EVERY;
 
-/// HASH of every 64th line, of the last, and of those that stand in no segment yet: half a byte a line.
+/// HASH of every 64th line, of the last, and of those that stand in no segment yet: half a byte a
+/// line.
 #[derive(Clone, Default)]
 pub(super) struct Marks {
     every: Vec<Hash32>,
@@ -38,7 +39,8 @@ impl Marks {
         }
     }
 
-    /// HASH of the last of so many lines, if it is one of those that are kept; that of the genesis line's before for 0.
+    /// HASH of the last of so many lines, if it is one of those that are kept; that of the genesis
+    /// line's before for 0.
     fn after(&self, lines: u64) -> Option<Hash32> {
         if lines == 0 {
             return Some(Hash32::GENESIS);
@@ -46,14 +48,26 @@ impl Marks {
         if lines == self.count {
             return self.last;
         }
-        let kept = usize::try_from(lines / EVERY).ok().and_then(|at| self.every.get(at.checked_sub(1)?)).copied();
+        let kept = usize::try_from(lines / EVERY)
+            .ok()
+            .and_then(|at| self.every.get(at.checked_sub(1)?))
+            .copied();
         kept.filter(|_| lines.is_multiple_of(EVERY))
     }
 
     /// HASH of a line counted from 0, with the segment it stands in read again.
-    fn of(&self, n: u64, records: &Records, repository: &Repository, read: &mut ReadSegment) -> Option<Hash32> {
+    fn of(
+        &self,
+        n: u64,
+        records: &Records,
+        repository: &Repository,
+        read: &mut ReadSegment,
+    ) -> Option<Hash32> {
         match n.checked_sub(self.tail_from) {
-            Some(at) => usize::try_from(at).ok().and_then(|at| self.tail.get(at)).copied(),
+            Some(at) => usize::try_from(at)
+                .ok()
+                .and_then(|at| self.tail.get(at))
+                .copied(),
             None => read.line(n + 1, records, repository),
         }
     }
@@ -68,11 +82,18 @@ pub(super) struct ReadSegment {
 
 impl ReadSegment {
     fn line(&mut self, number: u64, records: &Records, repository: &Repository) -> Option<Hash32> {
-        let at = |first: u64| number.checked_sub(first).and_then(|at| usize::try_from(at).ok());
+        let at = |first: u64| {
+            number
+                .checked_sub(first)
+                .and_then(|at| usize::try_from(at).ok())
+        };
         if at(self.first).and_then(|at| self.hashes.get(at)).is_none() {
             let (first, bytes) = records.segment_of(number, repository)?;
             let lines = bytes.split(|byte| *byte == b'\n');
-            *self = ReadSegment { first, hashes: lines.map(digits).collect() };
+            *self = ReadSegment {
+                first,
+                hashes: lines.map(digits).collect(),
+            };
         }
         self.hashes.get(at(self.first)?).copied().flatten()
     }
@@ -85,7 +106,7 @@ fn digits(line: &[u8]) -> Option<Hash32> {
 
 /// Rows of stored lines against the log's, in the order of their numbers.
 #[derive(Default)]
-pub(super) struct Compared {
+pub(super) struct RowComparison {
     read: ReadSegment,
     /// Which are not as in the log, a bit each.
     unlike: Vec<u64>,
@@ -93,9 +114,9 @@ pub(super) struct Compared {
     count: u64,
 }
 
-impl Compared {
-    /// Compares the rows from number `from` on, which is a multiple of [`PORTION`]; returns the numbers of those that are not the
-    /// log's lines, with HASH of the line that belongs there.
+impl RowComparison {
+    /// Compares the rows from number `from` on, which is a multiple of [`PORTION`]; returns the
+    /// numbers of those that are not the log's lines, with HASH of the line that belongs there.
     pub fn take(
         &mut self,
         (from, rows): (u64, &[String]),
@@ -131,10 +152,16 @@ impl Compared {
         wrong: &mut Vec<(u64, Option<Hash32>)>,
     ) {
         let mut hash_of = |n| marks.of(n, records, repository, &mut self.read);
-        let mut prev = if from == 0 { Some(Hash32::GENESIS) } else { hash_of(from - 1) };
+        let mut prev = if from == 0 {
+            Some(Hash32::GENESIS)
+        } else {
+            hash_of(from - 1)
+        };
         for (n, row) in (from..).zip(rows) {
             let hash = hash_of(n);
-            if hash.is_none() || prev.and_then(|prev| chained(prev, std::slice::from_ref(row))) != hash {
+            if hash.is_none()
+                || prev.and_then(|prev| chained(prev, std::slice::from_ref(row))) != hash
+            {
                 wrong.push((n, hash));
             }
             prev = hash;
@@ -143,7 +170,11 @@ impl Compared {
 
     /// Whether the row of a line was compared, and is the log's.
     pub fn is_same(&self, n: u64) -> bool {
-        let word = usize::try_from(n / 64).ok().and_then(|at| self.unlike.get(at)).copied().unwrap_or_default();
+        let word = usize::try_from(n / 64)
+            .ok()
+            .and_then(|at| self.unlike.get(at))
+            .copied()
+            .unwrap_or_default();
         n < self.count && word >> (n % 64) & 1 == 0
     }
 }

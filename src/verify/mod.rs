@@ -1,12 +1,13 @@
 //! Can it be trusted: checks of ledger, log, anchors and database (format, section 11).
 //!
-//! A broken chain is a finding, not an error: everything that can still be looked at is looked at, and
-//! the report lists what is wrong with its place. An error means that nothing could be checked. The
-//! checks share formats with the writer and not its code: only reading halves are imported.
+//! A broken chain is a finding, not an error: everything that can still be looked at is looked at,
+//! and the report lists what is wrong with its place. An error means that nothing could be checked.
+//! The checks share formats with the writer and not its code: only reading halves are imported.
 //!
-//! The order is that of the page, as far as one check does not need another's result: refs and commits
-//! are read, genesis gives network and first key, `main` gives the segments of the log, a log file is
-//! held against them, then every commit is held against its line, and every session against its chain.
+//! The order is that of the page, as far as one check does not need another's result: refs and
+//! commits are read, genesis gives network and first key, `main` gives the segments of the log, a
+//! log file is held against them, then every commit is held against its line, and every session
+//! against its chain.
 
 mod ahead;
 mod answered;
@@ -58,36 +59,37 @@ mod witnessed;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::ledger::read::{OpenError, Ref, Refusal, Repository};
+use crate::ledger::read::{BudgetExceeded, OpenError, Ref, Repository};
 use crate::log::read::ReadError;
 use crate::record::block::Network;
-use crate::record::policy::Policy;
+use crate::record::policy::WitnessPolicy;
 use crate::record::signature::PublicKey;
-use crate::store::{Read, StoreError};
+use crate::store::{ReadStore, StoreError};
 
-use since::{Lies, Start};
+use since::{PositionRelation, ResumeStart};
 
-pub use bracket::{Bound, Bracket, Span, Waits};
+pub use bracket::{Bracket, SessionBound, TimeBounds, Waits};
 pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening, wanted_headers};
-pub use position::{Misfit, Position};
-pub use progress::{Progress, Stage};
-pub use proofs::{FindHeaders, Headers, Wanted};
+pub use position::{Position, PositionMismatch};
+pub use progress::{CheckStage, Progress};
+pub use proofs::{FindHeaders, HeaderRequests, Headers};
 pub use rebuilt::exchange_document;
 pub use receipts::KeptReceipt;
 pub use report::{
-    Answer, Answers, ClockSet, Extents, Finding, Question, Report, SessionBlock, SessionReport, TreeHead, Verdict,
+    AuditQuestion, ClockSet, Extents, Finding, QuestionAnswer, QuestionAnswers, QuestionVerdict,
+    Report, SessionBlock, SessionReport, TreeHead,
 };
-pub use since::{Saved, Scope};
+pub use since::{PositionSummary, Scope};
 pub use witnessed::OutsideHead;
 
 /// Opens the database, hands it to the check inside one read transaction, and closes it.
 ///
 /// The transaction begins after git and log were read: the database is written before them, so it
 /// holds all that they held.
-pub type Database<'a> = dyn Fn(&mut Look<'_>) -> Result<(), VerifyError> + 'a;
+pub type Database<'a> = dyn Fn(&mut WithDatabase<'_>) -> Result<(), VerifyError> + 'a;
 
 /// What the check does with the database.
-pub type Look<'a> = dyn FnMut(&dyn Read) -> Result<(), VerifyError> + 'a;
+pub type WithDatabase<'a> = dyn FnMut(&dyn ReadStore) -> Result<(), VerifyError> + 'a;
 
 /// What is to be checked.
 #[derive(Clone, Copy)]
@@ -125,17 +127,19 @@ pub enum VerifyError {
     #[error(transparent)]
     Database(#[from] StoreError),
     /// The commit that a check was to begin behind is not there.
-    #[error("'{commit}' begins the id of no commit on main, or of several; git log --first-parent main lists them")]
+    #[error(
+        "'{commit}' begins the id of no commit on main, or of several; git log --first-parent main lists them"
+    )]
     NotOnMain {
         /// What was given.
         commit: String,
     },
     /// A saved position is not this ledger's; [`verify_as`] then checks everything.
     #[error("the saved position does not fit: {0}")]
-    Position(#[from] Misfit),
+    Position(#[from] PositionMismatch),
     /// It would take more than a ledger may.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] BudgetExceeded),
     /// A repository without any commit, or without one that could be read.
     #[error("nothing to check: no commit of a ledger can be read at {place}")]
     Nothing {
@@ -146,15 +150,17 @@ pub enum VerifyError {
 
 /// Checks a ledger that nobody writes to.
 ///
-/// Reads the log file and every commit once; holds one line, the files of one commit, some 250 bytes a
-/// commit and the summary of each session. A second thread checks signatures and reads files ahead.
+/// Reads the log file and every commit once; holds one line, the files of one commit, some 250
+/// bytes a commit and the summary of each session. A second thread checks signatures and reads
+/// files ahead.
 pub fn verify(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
-    verify_as(evidence, Terms::default())
+    verify_as(evidence, VerifyOptions::default())
 }
 
-/// How a check is done: of everything, and without telling how far it is, when nothing else is said.
+/// How a check is done: of everything, and without telling how far it is, when nothing else is
+/// said.
 #[derive(Clone, Copy, Default)]
-pub struct Terms<'a> {
+pub struct VerifyOptions<'a> {
     /// Behind what it begins.
     pub since: Option<Since<'a>>,
     /// Where it tells how far it is.
@@ -162,92 +168,129 @@ pub struct Terms<'a> {
     /// Where headers of Bitcoin blocks are found; without it no proof and no height is checked.
     pub headers: Option<&'a FindHeaders<'a>>,
     /// Whom the caller believes that there is one history.
-    pub policy: Option<&'a Policy>,
+    pub policy: Option<&'a WitnessPolicy>,
     /// Tree heads that the caller has from elsewhere.
     pub heads: &'a [OutsideHead],
-    /// Receipts that the ledger must continue; of the lines before a beginning nothing is known, so not with `since`.
+    /// Receipts that the ledger must continue; of the lines before a beginning nothing is known, so
+    /// not with `since`.
     pub receipts: &'a [KeptReceipt],
     /// The network that the caller names: a test network's blocks count only then.
     pub network: Option<Network>,
-    /// Judge only the lines that the tree head beside the log covers, as a writer is adding to the ledger.
+    /// Judge only the lines that the tree head beside the log covers, as a writer is adding to the
+    /// ledger.
     pub(super) covered_only: bool,
 }
 
 /// Behind what a check begins.
 #[derive(Clone, Copy, Debug)]
 pub enum Since<'a> {
-    /// The commit of `main` whose id begins with these digits; the caller answers for all that is before it. With a
-    /// saved position that lies there or before, the check begins at the position and the log before it is not read.
+    /// The commit of `main` whose id begins with these digits; the caller answers for all that is
+    /// before it. With a saved position that lies there or before, the check begins at the position
+    /// and the log before it is not read.
     Commit(&'a str, Option<&'a Position>),
     /// Where an earlier check ended, or why that can't be read.
-    Position(Result<&'a Position, &'a Misfit>),
+    Position(Result<&'a Position, &'a PositionMismatch>),
 }
 
-/// Checks a ledger that nobody writes to: all of it, or what is new since a commit or a saved position.
+/// Checks a ledger that nobody writes to: all of it, or what is new since a commit or a saved
+/// position.
 ///
-/// Of what is new the answers are *yes since*, never *yes*: read are the new commits and lines, and of the older
-/// ones what the beginning is held against; the database is not looked at. A saved position that does not fit the
-/// ledger, or behind which something is inconsistent, is named in the report, and everything is checked; one whose
-/// commit `main` does not go through any more is a finding: there is another history.
-pub fn verify_as(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
-    let new = Evidence { database: None, ..*evidence };
+/// Of what is new the answers are *yes since*, never *yes*: read are the new commits and lines, and
+/// of the older ones what the beginning is held against; the database is not looked at. A saved
+/// position that does not fit the ledger, or behind which something is inconsistent, is named in
+/// the report, and everything is checked; one whose commit `main` does not go through any more is a
+/// finding: there is another history.
+pub fn verify_as(evidence: &Evidence<'_>, terms: VerifyOptions<'_>) -> Result<Report, VerifyError> {
+    let new = Evidence {
+        database: None,
+        ..*evidence
+    };
     // Of lines before a beginning nothing is known, and a receipt may be about them.
     let since = terms.since.filter(|_| terms.receipts.is_empty());
     let misfit = match since {
-        None => return check(evidence, Start::Genesis(None), terms),
+        None => return check(evidence, ResumeStart::Genesis(None), terms),
         Some(Since::Commit(digits, saved)) => return since_commit(&new, digits, saved, terms),
         Some(Since::Position(Err(misfit))) => misfit.clone(),
-        Some(Since::Position(Ok(position))) => match check(&new, Start::Saved(position), terms) {
-            Err(VerifyError::Position(misfit)) => misfit,
-            Ok(report) if report.answers.consistent.answer == Answer::No => found(&report),
-            checked => return checked,
-        },
+        Some(Since::Position(Ok(position))) => {
+            match check(&new, ResumeStart::Saved(position), terms) {
+                Err(VerifyError::Position(misfit)) => misfit,
+                Ok(report) if report.answers.consistent.answer == QuestionAnswer::No => {
+                    found(&report)
+                }
+                checked => return checked,
+            }
+        }
     };
-    check(evidence, Start::Genesis(Some(&misfit)), terms)
+    check(evidence, ResumeStart::Genesis(Some(&misfit)), terms)
 }
 
-/// Checks what is new since a commit that the caller names: from a saved position on that lies there or before, if
-/// there is one and it fits; else with the log from genesis on.
+/// Checks what is new since a commit that the caller names: from a saved position on that lies
+/// there or before, if there is one and it fits; else with the log from genesis on.
 fn since_commit(
     evidence: &Evidence<'_>,
     digits: &str,
     saved: Option<&Position>,
-    terms: Terms<'_>,
+    terms: VerifyOptions<'_>,
 ) -> Result<Report, VerifyError> {
-    let lies = saved.map(|position| position.lies(digits, &Repository::open(evidence.repository)?)).transpose()?;
+    let lies = saved
+        .map(|position| position.lies(digits, &Repository::open(evidence.repository)?))
+        .transpose()?;
     let misfit = match (saved, lies) {
-        (Some(position), Some(Lies::Before)) => match check(evidence, Start::Saved(position), terms) {
-            Err(VerifyError::Position(misfit)) => Some(misfit),
-            Ok(report) if report.answers.consistent.answer == Answer::No => Some(found(&report)),
-            checked => return checked,
-        },
-        (_, Some(Lies::Missed(misfit))) => Some(misfit),
+        (Some(position), Some(PositionRelation::Before)) => {
+            match check(evidence, ResumeStart::Saved(position), terms) {
+                Err(VerifyError::Position(misfit)) => Some(misfit),
+                Ok(report) if report.answers.consistent.answer == QuestionAnswer::No => {
+                    Some(found(&report))
+                }
+                checked => return checked,
+            }
+        }
+        (_, Some(PositionRelation::Missed(misfit))) => Some(misfit),
         _ => None,
     };
-    check(evidence, Start::Commit(digits, misfit.as_ref()), terms)
+    check(
+        evidence,
+        ResumeStart::Commit(digits, misfit.as_ref()),
+        terms,
+    )
 }
 
-/// What a check that went on from a position found: whether ledger or position is wrong, it can't tell.
-fn found(report: &Report) -> Misfit {
-    let first = report.findings.iter().find(|finding| finding.question == Question::Consistent);
+/// What a check that went on from a position found: whether ledger or position is wrong, it can't
+/// tell.
+fn found(report: &Report) -> PositionMismatch {
+    let first = report
+        .findings
+        .iter()
+        .find(|finding| finding.question == AuditQuestion::Consistent);
     let text = |of: fn(&Finding) -> &String| first.map(of).cloned().unwrap_or_default();
-    Misfit::Found {
+    PositionMismatch::Found {
         place: text(|finding| &finding.place),
         expected: text(|finding| &finding.expected),
         actual: text(|finding| &finding.actual),
     }
 }
 
-fn check(evidence: &Evidence<'_>, start: Start<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
+fn check(
+    evidence: &Evidence<'_>,
+    start: ResumeStart<'_>,
+    terms: VerifyOptions<'_>,
+) -> Result<Report, VerifyError> {
     let unseen = Progress::default();
     let progress = terms.progress.unwrap_or(&unseen);
-    progress.begin(Stage::Reading, 0);
+    progress.begin(CheckStage::Reading, 0);
     let repository = Repository::open(evidence.repository)?;
     let mut checker = checker::Checker::read(evidence, &repository, start, (terms, progress))?;
-    let within = || repository.budget().refused().map_or(Ok(()), |refusal| Err(VerifyError::Refused(refusal.clone())));
+    let within = || {
+        repository
+            .budget()
+            .refused()
+            .map_or(Ok(()), |refusal| Err(VerifyError::Refused(refusal.clone())))
+    };
     within()?;
     if checker.history.nodes.is_empty() {
-        return Err(VerifyError::Nothing { place: evidence.repository.display().to_string() });
+        return Err(VerifyError::Nothing {
+            place: evidence.repository.display().to_string(),
+        });
     }
     checker.check_all();
     within()?;
@@ -266,12 +309,16 @@ const WATCHED: (Duration, usize) = (Duration::from_millis(50), 8);
 
 /// Checks a ledger that a writer may be appending to.
 ///
-/// Read are the tree head beside the log, then the log, then the refs; writers move refs, append, and replace the tree
-/// head, in this order. When something is wrong, or lines are signed by nobody, tree head, log and refs are looked at
-/// once more: if one moved, a writer is at work. Then only what the tree head covers is judged, and what is behind is
-/// *newer, not read*. If none moved, it is as it was found.
-/// A prompt in flight is an unanswered prompt: *complete* is *no* until it has its outcome.
-pub fn verify_in_use(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report, VerifyError> {
+/// Read are the tree head beside the log, then the log, then the refs; writers move refs, append,
+/// and replace the tree head, in this order. When something is wrong, or lines are signed by
+/// nobody, tree head, log and refs are looked at once more: if one moved, a writer is at work. Then
+/// only what the tree head covers is judged, and what is behind is *newer, not read*. If none
+/// moved, it is as it was found. A prompt in flight is an unanswered prompt: *complete* is *no*
+/// until it has its outcome.
+pub fn verify_in_use(
+    evidence: &Evidence<'_>,
+    terms: VerifyOptions<'_>,
+) -> Result<Report, VerifyError> {
     let mut before = snapshot(evidence)?;
     let mut report = verify_as(evidence, terms)?;
     for _ in 1..ATTEMPTS {
@@ -279,7 +326,13 @@ pub fn verify_in_use(evidence: &Evidence<'_>, terms: Terms<'_>) -> Result<Report
             break;
         }
         before = snapshot(evidence)?;
-        report = verify_as(evidence, Terms { covered_only: true, ..terms })?;
+        report = verify_as(
+            evidence,
+            VerifyOptions {
+                covered_only: true,
+                ..terms
+            },
+        )?;
     }
     Ok(report)
 }
@@ -301,6 +354,9 @@ type Snapshot = (Option<Vec<u8>>, u64, Vec<Ref>);
 
 fn snapshot(evidence: &Evidence<'_>) -> Result<Snapshot, VerifyError> {
     let head = beside::read_file(evidence.checkpoint)?;
-    let length = evidence.log.and_then(|log| std::fs::metadata(log).ok()).map_or(0, |file| file.len());
+    let length = evidence
+        .log
+        .and_then(|log| std::fs::metadata(log).ok())
+        .map_or(0, |file| file.len());
     Ok((head, length, Repository::open(evidence.repository)?.refs()?))
 }

@@ -1,7 +1,8 @@
-//! A table of multiples of one point, so that `sB − hA` of many signatures by one key is 64 additions and no doublings.
+//! A table of multiples of one point, so that `sB − hA` of many signatures by one key is 64
+//! additions and no doublings.
 //!
-//! What is computed is the multiple itself, digit by digit, also of a point with a part of small order: the table makes
-//! it quick and decides nothing.
+//! What is computed is the multiple itself, digit by digit, also of a point with a part of small
+//! order: the table makes it quick and decides nothing.
 
 use curve25519_dalek::edwards::EdwardsPoint;
 use curve25519_dalek::scalar::Scalar;
@@ -11,7 +12,8 @@ const DIGITS: usize = 32;
 /// Multiples of each power of 256: digits are from −128 to 127.
 const HALF: usize = 128;
 
-/// `d·256^i·P` for every place `i` of a scalar and every digit `d` up to 128: two thirds of a megabyte.
+/// `d·256^i·P` for every place `i` of a scalar and every digit `d` up to 128: two thirds of a
+/// megabyte.
 pub(super) struct Multiples(Vec<EdwardsPoint>);
 
 impl Multiples {
@@ -34,7 +36,9 @@ impl Multiples {
     /// Adds `scalar · P` to a point.
     pub fn add_to(&self, mut sum: EdwardsPoint, scalar: &Scalar) -> EdwardsPoint {
         for (places, digit) in self.0.chunks_exact(HALF).zip(digits(scalar)) {
-            let multiple = usize::from(digit.unsigned_abs()).checked_sub(1).and_then(|at| places.get(at));
+            let multiple = usize::from(digit.unsigned_abs())
+                .checked_sub(1)
+                .and_then(|at| places.get(at));
             match multiple {
                 Some(multiple) if digit > 0 => sum += multiple,
                 Some(multiple) => sum -= multiple,
@@ -45,7 +49,8 @@ impl Multiples {
     }
 }
 
-/// A scalar in base 256 with digits from −128 to 128. It is below 2²⁵³, so nothing is carried out of the last place.
+/// A scalar in base 256 with digits from −128 to 128. It is below 2²⁵³, so nothing is carried out
+/// of the last place.
 fn digits(scalar: &Scalar) -> [i16; DIGITS] {
     let mut carry = 0;
     scalar.to_bytes().map(|byte| {
@@ -64,9 +69,16 @@ mod tests {
 
     #[test]
     fn multiples_are_those_of_the_point_whatever_its_order() {
-        let mut scalars: Vec<Scalar> = [0u64, 1, 127, 128, 129, 255, 256, 32_768, u64::MAX].map(Scalar::from).to_vec();
-        scalars.extend([-Scalar::ONE, -Scalar::from(128u64), Scalar::from_bytes_mod_order([0x80; 32])]);
-        scalars.extend((0..8u8).map(|n| Scalar::from_bytes_mod_order([n.wrapping_mul(37) + 1; 32])));
+        let mut scalars: Vec<Scalar> = [0u64, 1, 127, 128, 129, 255, 256, 32_768, u64::MAX]
+            .map(Scalar::from)
+            .to_vec();
+        scalars.extend([
+            -Scalar::ONE,
+            -Scalar::from(128u64),
+            Scalar::from_bytes_mod_order([0x80; 32]),
+        ]);
+        scalars
+            .extend((0..8u8).map(|n| Scalar::from_bytes_mod_order([n.wrapping_mul(37) + 1; 32])));
         for part in EIGHT_TORSION {
             let point = ED25519_BASEPOINT_POINT * Scalar::from(5u64) + part;
             let table = Multiples::of(&point);
@@ -79,7 +91,11 @@ mod tests {
                         expected += point;
                     }
                 }
-                assert_eq!(table.add_to(EdwardsPoint::identity(), scalar), expected, "{scalar:?}");
+                assert_eq!(
+                    table.add_to(EdwardsPoint::identity(), scalar),
+                    expected,
+                    "{scalar:?}"
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Commits, packed: 120 bytes each and no allocation of their own, so that a million stay far below 300 MB.
+//! Commits, packed: 120 bytes each and no allocation of their own, so that a million stay far below
+//! 300 MB.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use super::history::{Chain, Node};
+use super::history::{CommitChain, CommitNode};
 
 /// Commits of one portion of memory; portions never move, so growing costs no second copy.
 const PORTION: usize = 1 << 14;
@@ -28,7 +29,7 @@ pub(super) fn half(hash: Hash32) -> Half {
     hash.as_bytes().first_chunk().copied().unwrap_or_default()
 }
 
-struct Packed {
+struct PackedCommit {
     id: Oid,
     tree: Oid,
     log: Option<Hash32>,
@@ -37,7 +38,7 @@ struct Packed {
     /// Its only parent, if that is a commit here; else its parents stand apart.
     parent: u32,
     session: u32,
-    chain: Option<Chain>,
+    chain: Option<CommitChain>,
     main_reached: u32,
     signer: u16,
     kind: Option<CommitKind>,
@@ -46,9 +47,9 @@ struct Packed {
 /// All commits by number, and their numbers by id.
 #[derive(Default)]
 pub(super) struct Nodes {
-    portions: Vec<Vec<Packed>>,
+    portions: Vec<Vec<PackedCommit>>,
     count: usize,
-    index: Index,
+    index: HashIndex,
     /// Parents of a commit that has none, several, or one that is not here.
     parents: HashMap<u32, Vec<Oid>>,
     sessions: Vec<Hash32>,
@@ -65,11 +66,11 @@ impl Nodes {
         self.count == 0
     }
 
-    fn packed(&self, at: usize) -> Option<&Packed> {
+    fn packed(&self, at: usize) -> Option<&PackedCommit> {
         self.portions.get(at / PORTION)?.get(at % PORTION)
     }
 
-    fn packed_mut(&mut self, at: usize) -> Option<&mut Packed> {
+    fn packed_mut(&mut self, at: usize) -> Option<&mut PackedCommit> {
         self.portions.get_mut(at / PORTION)?.get_mut(at % PORTION)
     }
 
@@ -77,7 +78,14 @@ impl Nodes {
     pub fn push(&mut self, id: Oid, commit: &Commit) -> usize {
         let packed = self.pack(id, commit.tree, &commit.message);
         let (time, signer) = (commit.time, self.key_number(commit.key));
-        self.put(Packed { time, signer, ..packed }, &commit.parents)
+        self.put(
+            PackedCommit {
+                time,
+                signer,
+                ..packed
+            },
+            &commit.parents,
+        )
     }
 
     /// Takes a commit of which nothing counts but what it calls itself.
@@ -86,9 +94,9 @@ impl Nodes {
         self.put(packed, &commit.parents)
     }
 
-    fn pack(&mut self, id: Oid, tree: Oid, message: &str) -> Packed {
+    fn pack(&mut self, id: Oid, tree: Oid, message: &str) -> PackedCommit {
         let hash = |key| trailer(message, key).and_then(|text| text.parse().ok());
-        Packed {
+        PackedCommit {
             id,
             tree,
             log: hash("Log"),
@@ -103,9 +111,13 @@ impl Nodes {
         }
     }
 
-    fn put(&mut self, packed: Packed, parents: &[Oid]) -> usize {
+    fn put(&mut self, packed: PackedCommit, parents: &[Oid]) -> usize {
         let (at, id) = (self.count, packed.id);
-        if self.portions.last().is_none_or(|last| last.len() == PORTION) {
+        if self
+            .portions
+            .last()
+            .is_none_or(|last| last.len() == PORTION)
+        {
             self.portions.push(Vec::with_capacity(PORTION));
         }
         if let Some(last) = self.portions.last_mut() {
@@ -114,7 +126,10 @@ impl Nodes {
         self.count += 1;
         self.parents.insert(number(at), parents.to_vec());
         self.index.insert(&id, number(at), |at| {
-            let packed = self.portions.get(at as usize / PORTION).and_then(|p| p.get(at as usize % PORTION));
+            let packed = self
+                .portions
+                .get(at as usize / PORTION)
+                .and_then(|p| p.get(at as usize % PORTION));
             packed.map_or(Oid::from_bytes([0; 20]), |packed| packed.id)
         });
         at
@@ -122,7 +137,9 @@ impl Nodes {
 
     /// Packs the parents of a commit whose only parent is here now.
     pub fn settle(&mut self, at: usize) {
-        let Some([parent]) = self.parents.get(&number(at)).map(Vec::as_slice) else { return };
+        let Some([parent]) = self.parents.get(&number(at)).map(Vec::as_slice) else {
+            return;
+        };
         if let Some(parent) = self.find(parent)
             && let Some(packed) = self.packed_mut(at)
         {
@@ -144,28 +161,38 @@ impl Nodes {
         })
     }
 
-    /// The first keys that sign; a history with more than all numbers is signed by nobody from there on.
+    /// The first keys that sign; a history with more than all numbers is signed by nobody from
+    /// there on.
     fn key_number(&mut self, key: PublicKey) -> u16 {
-        let known = self.keys.iter().rposition(|known| *known == key).unwrap_or_else(|| {
-            if self.keys.len() < MAX_KEYS {
-                self.keys.push(key);
-                self.keys.len() - 1
-            } else {
-                usize::from(NOBODY)
-            }
-        });
+        let known = self
+            .keys
+            .iter()
+            .rposition(|known| *known == key)
+            .unwrap_or_else(|| {
+                if self.keys.len() < MAX_KEYS {
+                    self.keys.push(key);
+                    self.keys.len() - 1
+                } else {
+                    usize::from(NOBODY)
+                }
+            });
         u16::try_from(known).unwrap_or(NOBODY)
     }
 
     /// The number of a commit.
     pub fn find(&self, id: &Oid) -> Option<usize> {
-        self.index.find(id, |at| self.packed(at as usize).is_some_and(|packed| packed.id == *id)).map(|at| at as usize)
+        self.index
+            .find(id, |at| {
+                self.packed(at as usize)
+                    .is_some_and(|packed| packed.id == *id)
+            })
+            .map(|at| at as usize)
     }
 
     /// One commit, unpacked.
-    pub fn get(&self, at: usize) -> Option<Node> {
+    pub fn get(&self, at: usize) -> Option<CommitNode> {
         let packed = self.packed(at)?;
-        Some(Node {
+        Some(CommitNode {
             id: packed.id,
             tree: packed.tree,
             parents: self.parents(at),
@@ -183,7 +210,9 @@ impl Nodes {
 
     /// `Log` and half of H of the message of a commit that calls itself an answer's.
     pub fn answer(&self, at: usize) -> Option<(Hash32, Half)> {
-        let packed = self.packed(at).filter(|packed| packed.kind == Some(CommitKind::Interaction))?;
+        let packed = self
+            .packed(at)
+            .filter(|packed| packed.kind == Some(CommitKind::Interaction))?;
         Some((packed.log?, packed.message))
     }
 
@@ -201,7 +230,9 @@ impl Nodes {
 
     /// The ids of a commit's parents, in order.
     pub fn parents(&self, at: usize) -> Vec<Oid> {
-        let only = self.packed(at).and_then(|packed| self.packed(packed.parent as usize));
+        let only = self
+            .packed(at)
+            .and_then(|packed| self.packed(packed.parent as usize));
         match only {
             Some(parent) => vec![parent.id],
             None => self.parents.get(&number(at)).cloned().unwrap_or_default(),
@@ -217,18 +248,20 @@ impl Nodes {
         self.find(self.parents.get(&number(at))?.first()?)
     }
 
-    pub fn chain(&self, at: usize) -> Option<Chain> {
+    pub fn chain(&self, at: usize) -> Option<CommitChain> {
         self.packed(at)?.chain
     }
 
-    pub fn set_chain(&mut self, at: usize, chain: Chain) {
+    pub fn set_chain(&mut self, at: usize, chain: CommitChain) {
         if let Some(packed) = self.packed_mut(at) {
             packed.chain = Some(chain);
         }
     }
 
     pub fn main_reached(&self, at: usize) -> Option<u32> {
-        self.packed(at).map(|packed| packed.main_reached).filter(|reached| *reached != NONE)
+        self.packed(at)
+            .map(|packed| packed.main_reached)
+            .filter(|reached| *reached != NONE)
     }
 
     pub fn set_main_reached(&mut self, at: usize, reached: Option<u32>) {
@@ -239,7 +272,10 @@ impl Nodes {
 
     /// The `Log` of every commit.
     pub fn logs(&self) -> impl Iterator<Item = Hash32> {
-        self.portions.iter().flatten().filter_map(|packed| packed.log)
+        self.portions
+            .iter()
+            .flatten()
+            .filter_map(|packed| packed.log)
     }
 }
 
@@ -253,14 +289,14 @@ pub(super) fn number(at: usize) -> u32 {
 
 /// Numbers by hash, open addressed: four bytes a slot, half of them taken at most.
 #[derive(Clone, Default)]
-pub(super) struct Index {
+pub(super) struct HashIndex {
     slots: Vec<u32>,
     count: usize,
 }
 
-impl Index {
+impl HashIndex {
     /// The first number at whose place `is_it` says yes.
-    pub fn find(&self, key: &impl Keyed, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+    pub fn find(&self, key: &impl HashKey, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
         let mut slot = key.start() & mask;
         loop {
@@ -277,7 +313,7 @@ impl Index {
     }
 
     /// Takes a number that is not there yet; `key_of` tells the key of another number.
-    pub fn insert<K: Keyed>(&mut self, key: &K, at: u32, key_of: impl Fn(u32) -> K) {
+    pub fn insert<K: HashKey>(&mut self, key: &K, at: u32, key_of: impl Fn(u32) -> K) {
         if self.slots.len() < (self.count + 1) * 2 {
             let old = std::mem::take(&mut self.slots);
             self.slots = vec![NONE; (old.len() * 2).max(64)];
@@ -289,8 +325,10 @@ impl Index {
         self.count += 1;
     }
 
-    fn put(&mut self, key: &impl Keyed, at: u32) {
-        let Some(mask) = self.slots.len().checked_sub(1) else { return };
+    fn put(&mut self, key: &impl HashKey, at: u32) {
+        let Some(mask) = self.slots.len().checked_sub(1) else {
+            return;
+        };
         let mut slot = key.start() & mask;
         while self.slots.get(slot).is_some_and(|taken| *taken != NONE) {
             slot = (slot + 1) & mask;
@@ -302,24 +340,26 @@ impl Index {
 }
 
 /// What is spread already, being a hash.
-pub(super) trait Keyed {
+pub(super) trait HashKey {
     /// Where the search begins.
     fn start(&self) -> usize;
 }
 
-impl Keyed for Oid {
+impl HashKey for Oid {
     fn start(&self) -> usize {
         spread(self.as_bytes())
     }
 }
 
-impl Keyed for Half {
+impl HashKey for Half {
     fn start(&self) -> usize {
         spread(self)
     }
 }
 
 fn spread(bytes: &[u8]) -> usize {
-    let number = bytes.last_chunk::<4>().map_or(0, |chunk| u32::from_ne_bytes(*chunk));
+    let number = bytes
+        .last_chunk::<4>()
+        .map_or(0, |chunk| u32::from_ne_bytes(*chunk));
     usize::try_from(number).unwrap_or(0)
 }

@@ -7,20 +7,35 @@ use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, Repository};
 use crate::record::limits;
 
-use super::report::{Findings, Question};
+use super::report::{AuditQuestion, Findings};
 
 /// About what is kept of an object of the notes: its id.
 const OBJECT: u64 = 64;
 
 /// Hashes everything that a notes ref reaches, and holds its names against the commits of `main`.
-pub(super) fn check(repository: &Repository, name: &str, tip: Oid, main: &HashSet<String>, findings: &mut Findings) {
-    let mut notes = Notes { repository, name, main, seen: HashSet::new(), here: HashSet::new(), entries: 0, findings };
+pub(super) fn check(
+    repository: &Repository,
+    name: &str,
+    tip: Oid,
+    main: &HashSet<String>,
+    findings: &mut Findings,
+) {
+    let mut notes = NotesCheck {
+        repository,
+        name,
+        main,
+        seen: HashSet::new(),
+        here: HashSet::new(),
+        entries: 0,
+        findings,
+    };
     let mut open = vec![tip];
     while let Some(id) = open.pop() {
         if !notes.is_new(id) {
             continue;
         }
-        // Each tree of the history of notes is counted anew: what may be is one entry for each commit.
+        // Each tree of the history of notes is counted anew: what may be is one entry for each
+        // commit.
         notes.entries = 0;
         notes.here.clear();
         match repository.foreign_commit(&id) {
@@ -33,7 +48,7 @@ pub(super) fn check(repository: &Repository, name: &str, tip: Oid, main: &HashSe
     }
 }
 
-struct Notes<'a> {
+struct NotesCheck<'a> {
     repository: &'a Repository,
     name: &'a str,
     main: &'a HashSet<String>,
@@ -45,16 +60,19 @@ struct Notes<'a> {
     findings: &'a mut Findings,
 }
 
-impl Notes<'_> {
+impl NotesCheck<'_> {
     fn fault(&mut self, what: &str, fault: &ObjectFault) {
-        self.findings.object(None, format!("{}, {what}", self.name), fault);
+        self.findings
+            .object(None, format!("{}, {what}", self.name), fault);
     }
 
     /// Whether an object was not met before; what is known of it is kept.
     fn is_new(&mut self, id: Oid) -> bool {
         let new = self.seen.insert(id);
         if new {
-            self.repository.budget().keep(|| format!("{}, object {id}", self.name), OBJECT);
+            self.repository
+                .budget()
+                .keep(|| format!("{}, object {id}", self.name), OBJECT);
         }
         new
     }
@@ -64,11 +82,19 @@ impl Notes<'_> {
         if depth > limits::NOTES_DEPTH {
             let expected = format!("at most {} folders, one in the other", limits::NOTES_DEPTH);
             let place = format!("{}, tree {id}", self.name);
-            return self.findings.add(Question::Consistent, None, place, expected, "more");
+            return self
+                .findings
+                .add(AuditQuestion::Consistent, None, place, expected, "more");
         }
         if !self.here.insert(*id) {
             let place = format!("{}, tree {id}", self.name);
-            return self.findings.add(Question::Consistent, None, place, "a folder of one name", "several names");
+            return self.findings.add(
+                AuditQuestion::Consistent,
+                None,
+                place,
+                "a folder of one name",
+                "several names",
+            );
         }
         if !self.is_new(*id) {
             return;
@@ -86,14 +112,18 @@ impl Notes<'_> {
             self.entries += 1;
             if self.entries == self.main.len() + 1 {
                 let place = format!("{}, tree {id}", self.name);
-                let expected = format!("at most {} notes, one for each commit on main", self.main.len());
-                self.findings.add(Question::Consistent, None, place, expected, "more");
+                let expected = format!(
+                    "at most {} notes, one for each commit on main",
+                    self.main.len()
+                );
+                self.findings
+                    .add(AuditQuestion::Consistent, None, place, expected, "more");
             }
             if entry.mode != "100644" || !self.main.contains(&path) {
                 let place = format!("{}, note {path}", self.name);
                 let actual = format!("mode {}, of an object that is not on main", entry.mode);
                 self.findings.add(
-                    Question::Consistent,
+                    AuditQuestion::Consistent,
                     None,
                     place,
                     "a file, mode 100644, of a commit on main",

@@ -1,8 +1,9 @@
-//! A verified position: how far an earlier check came, so that the next one need only look at what is new.
+//! A verified position: how far an earlier check came, so that the next one need only look at what
+//! is new.
 //!
-//! It is private state, in canonical JSON with a sum over the rest of it. Nothing in it is believed for itself:
-//! [`super::ground`] holds it against the ledger. What it can't prove is that the earlier check took place; so a
-//! check that goes on from it never answers *yes*, only *yes since*.
+//! It is private state, in canonical JSON with a sum over the rest of it. Nothing in it is believed
+//! for itself: [`super::ground`] holds it against the ledger. What it can't prove is that the
+//! earlier check took place; so a check that goes on from it never answers *yes*, only *yes since*.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,7 @@ const FORM: &str = "gently-verified/1";
 
 /// Why a saved position can't be gone on from.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub enum PositionMismatch {
     /// Not what [`Position::print`] prints: changed, cut, or of another version.
     #[error("the file is not one that a check has written ({reason})")]
     Form {
@@ -27,7 +28,9 @@ pub enum Misfit {
         reason: String,
     },
     /// `main` of this ledger does not go through the position's commit.
-    #[error("main does not go through commit {commit}, line {line} of the log, where the check of {at} ended")]
+    #[error(
+        "main does not go through commit {commit}, line {line} of the log, where the check of {at} ended"
+    )]
     Rewritten {
         /// The position's commit.
         commit: Oid,
@@ -80,7 +83,7 @@ pub(super) struct KeyAt {
 /// What a position says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Body {
+pub(super) struct PositionContent {
     /// When the check ended.
     pub at: Seconds,
     /// Blocks that the log names at the highest height.
@@ -91,7 +94,8 @@ pub(super) struct Body {
     pub commit: Oid,
     /// When all of the ledger was last checked.
     pub from_scratch_at: Seconds,
-    /// The tree of the lines, as [`crate::record::tree::Frontier::to_bytes`] stores it, in hexadecimal.
+    /// The tree of the lines, as [`crate::record::tree::Frontier::to_bytes`] stores it, in
+    /// hexadecimal.
     pub frontier: String,
     /// HASH of the last line of the commit's segment.
     pub head: Hash32,
@@ -108,44 +112,61 @@ pub(super) struct Body {
 
 /// Where an earlier check ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Position(pub(super) Body);
+pub struct Position(pub(super) PositionContent);
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct PositionFile {
     form: String,
-    position: Body,
+    position: PositionContent,
     /// H of the canonical JSON of `position`: against a slip, not against a forger.
     sum: Hash32,
 }
 
 impl Position {
     /// Reads what [`Position::print`] printed, and nothing else.
-    pub fn read(bytes: &[u8]) -> Result<Self, Misfit> {
-        let wrong = |reason: String| Misfit::Form { reason };
-        let stored: Stored = canon::parse(bytes).map_err(|e| wrong(e.to_string()))?;
+    pub fn read(bytes: &[u8]) -> Result<Self, PositionMismatch> {
+        let wrong = |reason: String| PositionMismatch::Form { reason };
+        let stored: PositionFile = canon::parse(bytes).map_err(|e| wrong(e.to_string()))?;
         if stored.form != FORM {
-            return Err(wrong(format!("form '{}', not '{FORM}'", stored.form.escape_debug())));
+            return Err(wrong(format!(
+                "form '{}', not '{FORM}'",
+                stored.form.escape_debug()
+            )));
         }
         let sum = canon::digest(&stored.position).map_err(|e| wrong(e.to_string()))?;
         if sum != stored.sum {
             return Err(wrong(format!("its sum is {sum}, not {}", stored.sum)));
         }
-        let Body { at, from_scratch_at, .. } = stored.position;
+        let PositionContent {
+            at,
+            from_scratch_at,
+            ..
+        } = stored.position;
         if from_scratch_at > at {
-            return Err(wrong(format!("all was checked at {from_scratch_at}, after {at}")));
+            return Err(wrong(format!(
+                "all was checked at {from_scratch_at}, after {at}"
+            )));
         }
         Ok(Position(stored.position))
     }
 
     /// One line of canonical JSON, without a newline.
-    pub fn print(&self) -> Result<String, Misfit> {
-        let wrong = |e: canon::CanonError| Misfit::Form { reason: e.to_string() };
+    pub fn print(&self) -> Result<String, PositionMismatch> {
+        let wrong = |e: canon::CanonError| PositionMismatch::Form {
+            reason: e.to_string(),
+        };
         let sum = canon::digest(&self.0).map_err(wrong)?;
-        canon::print(&Stored { form: FORM.to_owned(), position: self.0.clone(), sum }).map_err(wrong)
+        canon::print(&PositionFile {
+            form: FORM.to_owned(),
+            position: self.0.clone(),
+            sum,
+        })
+        .map_err(wrong)
     }
 
-    /// The same position, reached at this time by a check of everything, or by one that went on from another.
+    /// The same position, reached at this time by a check of everything, or by one that went on
+    /// from another.
     #[must_use]
     pub fn reached(mut self, at: Seconds, from: Option<&Position>) -> Self {
         self.0.from_scratch_at = from.map_or(at, |from| from.0.from_scratch_at).min(at);
@@ -154,13 +175,22 @@ impl Position {
     }
 
     /// Why `main`, which has this root, does not go through the position's commit.
-    pub(super) fn missed(&self, root: Option<Oid>) -> Misfit {
+    pub(super) fn missed(&self, root: Option<Oid>) -> PositionMismatch {
         let own = self.0.keys.first().map(|first| first.commit);
         if own == root {
-            return Misfit::Rewritten { commit: self.0.commit, line: self.0.lines, at: self.0.at };
+            return PositionMismatch::Rewritten {
+                commit: self.0.commit,
+                line: self.0.lines,
+                at: self.0.at,
+            };
         }
-        let spelled = |root: Option<Oid>| root.map_or("none".to_owned(), |id| format!("commit {id}"));
-        Misfit::Differs { what: "root of main", expected: spelled(root), actual: spelled(own) }
+        let spelled =
+            |root: Option<Oid>| root.map_or("none".to_owned(), |id| format!("commit {id}"));
+        PositionMismatch::Differs {
+            what: "root of main",
+            expected: spelled(root),
+            actual: spelled(own),
+        }
     }
 
     /// When the check ended that came here.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// What a check is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum CheckStage {
     /// Reads commits and log; how many there are is not known before.
     Reading,
     /// Holds every commit against its line, files and parents.
@@ -23,7 +23,7 @@ pub struct Progress {
 
 impl Progress {
     /// Begins a stage with so many steps; 0 where their number is not known.
-    pub(super) fn begin(&self, stage: Stage, total: u64) {
+    pub(super) fn begin(&self, stage: CheckStage, total: u64) {
         self.done.store(0, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
         self.stage.store(stage as u8, Ordering::Relaxed);
@@ -37,13 +37,17 @@ impl Progress {
     /// The stage, its steps so far, and how many it has; none where that is not known.
     ///
     /// Of the moment when one stage ends and the next begins the three may not fit together.
-    pub fn now(&self) -> (Stage, u64, Option<u64>) {
+    pub fn now(&self) -> (CheckStage, u64, Option<u64>) {
         let stage = match self.stage.load(Ordering::Relaxed) {
-            0 => Stage::Reading,
-            1 => Stage::Commits,
-            _ => Stage::Database,
+            0 => CheckStage::Reading,
+            1 => CheckStage::Commits,
+            _ => CheckStage::Database,
         };
         let total = self.total.load(Ordering::Relaxed);
-        (stage, self.done.load(Ordering::Relaxed), (total > 0).then_some(total))
+        (
+            stage,
+            self.done.load(Ordering::Relaxed),
+            (total > 0).then_some(total),
+        )
     }
 }

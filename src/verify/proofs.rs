@@ -1,8 +1,9 @@
-//! What others' blocks say: OpenTimestamps proofs of tree heads, and where the ledger's own blocks stand in
-//! Bitcoin's chain (format, sections 8 and 11.5).
+//! What others' blocks say: OpenTimestamps proofs of tree heads, and where the ledger's own blocks
+//! stand in Bitcoin's chain (format, sections 8 and 11.5).
 //!
-//! A proof's end must be the Merkle root of the block that it names; a header of it is asked for outside: one of a
-//! chain that was checked from built-in blocks on, or what block sources say. Without any the proof is *not checked*.
+//! A proof's end must be the Merkle root of the block that it names; a header of it is asked for
+//! outside: one of a chain that was checked from built-in blocks on, or what block sources say.
+//! Without any the proof is *not checked*.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,20 +18,21 @@ use crate::record::limits;
 use crate::record::ots::{Attestation, FileHash, Proof};
 use crate::record::time::Seconds;
 
-use super::blocks::Named;
+use super::blocks::FirstMention;
 use super::bracket::Waits;
 use super::checker::Checker;
-use super::history::Node;
-use super::report::Question;
+use super::history::CommitNode;
+use super::report::AuditQuestion;
 
 /// Which headers a check would like to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct HeaderRequests {
     /// The ledger's chain.
     pub network: Network,
     /// Heights that proofs name: a source's word will do.
     pub attested: BTreeSet<u32>,
-    /// Heights that the ledger names, and those before them: only a checked chain says something about them.
+    /// Heights that the ledger names, and those before them: only a checked chain says something
+    /// about them.
     pub named: BTreeSet<u32>,
 }
 
@@ -48,11 +50,11 @@ pub struct Headers {
 }
 
 /// Finds headers; called once, when it is known which are wanted.
-pub type FindHeaders<'a> = dyn Fn(&Wanted) -> Headers + 'a;
+pub type FindHeaders<'a> = dyn Fn(&HeaderRequests) -> Headers + 'a;
 
 /// How a block of the ledger stands to the checked chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placed {
+pub(super) enum BlockStanding {
     /// It is the block of its height.
     There,
     /// It is on top of the block before its height: it was orphaned, and was real.
@@ -76,13 +78,14 @@ pub(super) struct AttestedLine {
 pub(super) struct Proofs {
     /// Heads that a block attests, in the order of lines.
     pub attested: Vec<AttestedLine>,
-    /// Heads that only blocks attest whose headers are not at hand: the lowest height of each, by line.
+    /// Heads that only blocks attest whose headers are not at hand: the lowest height of each, by
+    /// line.
     pub unchecked: BTreeMap<u64, u32>,
     /// Heads whose proof waits for a block.
     pub pending: u64,
     /// The oldest of them, when the notes say since when.
     pub waits: Option<Waits>,
-    pub placed: BTreeMap<(u32, Hash32), Placed>,
+    pub placed: BTreeMap<(u32, Hash32), BlockStanding>,
     /// Whether a chain is kept that blocks were held against.
     pub kept: bool,
     /// Proofs that only a header with next to no work attests.
@@ -91,7 +94,7 @@ pub(super) struct Proofs {
 }
 
 /// One proof that is on a commit of `main`, read and computed.
-struct Claim {
+struct TimestampClaim {
     line: u64,
     commit: Oid,
     /// Heights and messages of its Bitcoin attestations.
@@ -101,7 +104,8 @@ struct Claim {
 impl Checker<'_> {
     /// Reads the proofs, asks for headers, and holds both against each other.
     ///
-    /// Behind a saved position only proofs on the commits that are read: which line an older one is of is not known.
+    /// Behind a saved position only proofs on the commits that are read: which line an older one is
+    /// of is not known.
     pub fn check_proofs(&mut self, find: Option<&FindHeaders<'_>>) {
         let claims = self.read_proofs();
         let named = self.named_blocks();
@@ -120,11 +124,22 @@ impl Checker<'_> {
     }
 
     /// Every note under `refs/notes/ots` that is on a commit of `main` whose line is known.
-    fn read_proofs(&mut self) -> Vec<Claim> {
-        let tip = self.history.notes.iter().find(|(name, _)| name == NOTES_OTS).map(|(_, tip)| *tip);
+    fn read_proofs(&mut self) -> Vec<TimestampClaim> {
+        let tip = self
+            .history
+            .notes
+            .iter()
+            .find(|(name, _)| name == NOTES_OTS)
+            .map(|(_, tip)| *tip);
         // What can't be read was named when the notes were walked.
-        let most = if self.saved_base() { limits::NOTE_OBJECTS } else { self.main_lines.len() };
-        let Some(notes) = tip.and_then(|tip| self.repository.notes_within(&tip, most).ok()) else { return Vec::new() };
+        let most = if self.saved_base() {
+            limits::NOTE_OBJECTS
+        } else {
+            self.main_lines.len()
+        };
+        let Some(notes) = tip.and_then(|tip| self.repository.notes_within(&tip, most).ok()) else {
+            return Vec::new();
+        };
         let mut heads = Vec::new();
         for (node, line) in self.history.on_main().zip(&self.main_lines) {
             if let (Some(blob), Some(line)) = (notes.get(&node.id), line) {
@@ -133,15 +148,25 @@ impl Checker<'_> {
         }
         let (mut claims, mut oldest) = (Vec::new(), None);
         for (commit, blob, head, line) in heads {
-            let Ok(bytes) = self.repository.blob(&blob) else { continue };
+            let Ok(bytes) = self.repository.blob(&blob) else {
+                continue;
+            };
             match head
                 .ok_or_else(|| "a proof of no checkpoint: the commit has none".to_owned())
                 .and_then(|head| claim(&bytes, head))
             {
                 Ok((blocks, _)) if !blocks.is_empty() => {
-                    let kept = u64::try_from(blocks.len()).unwrap_or(u64::MAX).saturating_mul(256);
-                    self.repository.budget().keep(|| format!("{NOTES_OTS}, object {blob}"), kept);
-                    claims.push(Claim { line, commit, blocks });
+                    let kept = u64::try_from(blocks.len())
+                        .unwrap_or(u64::MAX)
+                        .saturating_mul(256);
+                    self.repository
+                        .budget()
+                        .keep(|| format!("{NOTES_OTS}, object {blob}"), kept);
+                    claims.push(TimestampClaim {
+                        line,
+                        commit,
+                        blocks,
+                    });
                 }
                 Ok((_, promised)) => {
                     self.proofs.pending += u64::from(promised);
@@ -150,19 +175,23 @@ impl Checker<'_> {
                 Err(actual) => {
                     let place = format!("{NOTES_OTS}, note {commit}");
                     let expected = "an OpenTimestamps proof of the commit's checkpoint";
-                    self.findings.add(Question::NotAfter, None, place, expected, actual);
+                    self.findings
+                        .add(AuditQuestion::NotAfter, None, place, expected, actual);
                 }
             }
         }
         self.proofs.waits = oldest.zip(tip).and_then(|(commit, tip)| {
             let since = self.repository.noted_since(&tip, &commit).ok()??;
-            Some(Waits { commit, since: Seconds::new(since).ok()? })
+            Some(Waits {
+                commit,
+                since: Seconds::new(since).ok()?,
+            })
         });
         claims
     }
 
     /// The blocks that commits and lines name, each once.
-    fn named_blocks(&mut self) -> BTreeMap<(u32, Hash32), Named> {
+    fn named_blocks(&mut self) -> BTreeMap<(u32, Hash32), FirstMention> {
         let mut named = std::mem::take(&mut self.named);
         for (block, by) in std::mem::take(&mut self.lines.anchors) {
             named.entry(block).or_insert(by);
@@ -173,33 +202,52 @@ impl Checker<'_> {
     fn headers(
         &self,
         find: Option<&FindHeaders<'_>>,
-        claims: &[Claim],
-        named: &BTreeMap<(u32, Hash32), Named>,
+        claims: &[TimestampClaim],
+        named: &BTreeMap<(u32, Hash32), FirstMention>,
     ) -> Headers {
-        let (Some(find), Some(genesis)) = (find, &self.genesis) else { return Headers::default() };
-        let heights = named.keys().flat_map(|(height, _)| [height.checked_sub(1), Some(*height)]);
-        let wanted = Wanted {
+        let (Some(find), Some(genesis)) = (find, &self.genesis) else {
+            return Headers::default();
+        };
+        let heights = named
+            .keys()
+            .flat_map(|(height, _)| [height.checked_sub(1), Some(*height)]);
+        let wanted = HeaderRequests {
             network: genesis.network,
-            attested: claims.iter().flat_map(|claim| claim.blocks.iter().map(|(height, _)| *height)).collect(),
+            attested: claims
+                .iter()
+                .flat_map(|claim| claim.blocks.iter().map(|(height, _)| *height))
+                .collect(),
             named: heights.flatten().collect(),
         };
-        if wanted.attested.is_empty() && wanted.named.is_empty() { Headers::default() } else { find(&wanted) }
+        if wanted.attested.is_empty() && wanted.named.is_empty() {
+            Headers::default()
+        } else {
+            find(&wanted)
+        }
     }
 
     /// Holds a proof against the headers of the blocks that it names.
-    fn judge(&mut self, claim: &Claim, headers: &Headers) {
+    fn judge(&mut self, claim: &TimestampClaim, headers: &Headers) {
         let mut lowest: Option<AttestedLine> = None;
         for (height, message) in &claim.blocks {
             let known = match headers.chain.get(height) {
                 Some(header) => std::slice::from_ref(header),
-                None => headers.said.get(height).map(Vec::as_slice).unwrap_or_default(),
+                None => headers
+                    .said
+                    .get(height)
+                    .map(Vec::as_slice)
+                    .unwrap_or_default(),
             };
             let is_root = |header: &&Header| header.as_bytes().get(36..68) == Some(message);
             let proven = headers.chain.contains_key(height);
             match known.iter().find(is_root) {
                 Some(header) if !proven && !self.may_count(claim, *height, header) => {}
                 Some(header) => {
-                    let proof = AttestedLine { line: claim.line, height: *height, time: header.fields().time };
+                    let proof = AttestedLine {
+                        line: claim.line,
+                        height: *height,
+                        time: header.fields().time,
+                    };
                     lowest = Some(lowest.filter(|low| low.height <= *height).unwrap_or(proof));
                 }
                 None if known.is_empty() => {
@@ -208,9 +256,19 @@ impl Checker<'_> {
                 }
                 None => {
                     let place = format!("{NOTES_OTS}, note {}", claim.commit);
-                    let roots: Vec<String> = known.iter().map(|h| hex::encode(&h.as_bytes()[36..68])).collect();
-                    let expected = format!("the Merkle root of block {height}, {}", roots.join(" or "));
-                    self.findings.add(Question::NotAfter, None, place, expected, hex::encode(message));
+                    let roots: Vec<String> = known
+                        .iter()
+                        .map(|h| hex::encode(&h.as_bytes()[36..68]))
+                        .collect();
+                    let expected =
+                        format!("the Merkle root of block {height}, {}", roots.join(" or "));
+                    self.findings.add(
+                        AuditQuestion::NotAfter,
+                        None,
+                        place,
+                        expected,
+                        hex::encode(message),
+                    );
                 }
             }
         }
@@ -220,22 +278,32 @@ impl Checker<'_> {
         }
     }
 
-    /// Says where a named block stands; one that is neither in the chain nor on top of it is a finding.
-    fn place(&mut self, (height, hash): (u32, Hash32), named: &Named, headers: &Headers) {
+    /// Says where a named block stands; one that is neither in the chain nor on top of it is a
+    /// finding.
+    fn place(&mut self, (height, hash): (u32, Hash32), named: &FirstMention, headers: &Headers) {
         let chain = &headers.chain;
         let placed = match chain.get(&height) {
-            None => Placed::NotReached,
-            Some(header) if header.hash() == hash => Placed::There,
+            None => BlockStanding::NotReached,
+            Some(header) if header.hash() == hash => BlockStanding::There,
             Some(header) => {
                 let before = height.checked_sub(1).and_then(|before| chain.get(&before));
                 let beside = before.is_some_and(|before| before.hash() == named.prev);
                 if !beside || header.fields().bits != named.bits {
-                    let expected = format!("block {} at height {height}, or one beside it", header.hash());
+                    let expected = format!(
+                        "block {} at height {height}, or one beside it",
+                        header.hash()
+                    );
                     let actual = format!("block {hash}, which is not in the chain there");
-                    self.findings.add(Question::NotBefore, named.session, named.place.clone(), expected, actual);
+                    self.findings.add(
+                        AuditQuestion::NotBefore,
+                        named.session,
+                        named.place.clone(),
+                        expected,
+                        actual,
+                    );
                     return;
                 }
-                Placed::Orphaned
+                BlockStanding::Orphaned
             }
         };
         self.proofs.placed.insert((height, hash), placed);
@@ -244,22 +312,39 @@ impl Checker<'_> {
 
 impl Checker<'_> {
     /// H of the `checkpoint` of a commit: what is stamped.
-    fn tree_head_of(&self, node: &Node) -> Option<Hash32> {
+    fn tree_head_of(&self, node: &CommitNode) -> Option<Hash32> {
         let entries = self.repository.tree(&node.tree).ok()?;
         let entry = entries.iter().rfind(|entry| entry.is_file("checkpoint"))?;
-        self.repository.blob(&entry.id).ok().map(|bytes| Hash32::digest(&bytes))
+        self.repository
+            .blob(&entry.id)
+            .ok()
+            .map(|bytes| Hash32::digest(&bytes))
     }
 
-    /// Whether a header that somebody says stands at a height counts: by its work, and by height and time. A stamp whose
-    /// height and time don't belong together is a finding.
-    fn may_count(&mut self, claim: &Claim, height: u32, header: &Header) -> bool {
-        let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else { return false };
+    /// Whether a header that somebody says stands at a height counts: by its work, and by height
+    /// and time. A stamp whose height and time don't belong together is a finding.
+    fn may_count(&mut self, claim: &TimestampClaim, height: u32, header: &Header) -> bool {
+        let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else {
+            return false;
+        };
         let fields = header.fields();
-        let block = Block { hash: header.hash(), height, network, source: Source::File, time: fields.time };
+        let block = Block {
+            hash: header.hash(),
+            height,
+            network,
+            source: Source::File,
+            time: fields.time,
+        };
         if let Err(fault) = check_height(&block) {
             let place = format!("{NOTES_OTS}, note {}", claim.commit);
             let expected = "a block whose height and time belong together";
-            self.findings.add(Question::NotAfter, None, place, expected, fault.to_string());
+            self.findings.add(
+                AuditQuestion::NotAfter,
+                None,
+                place,
+                expected,
+                fault.to_string(),
+            );
             return false;
         }
         if is_cheap(network, fields.bits) {
@@ -269,8 +354,9 @@ impl Checker<'_> {
         true
     }
 
-    /// A line that says that it is younger than a block that attests it was written by a clock that was fast: for it
-    /// *not after* is *no*. Nearly always there is none, which the latest times before each proof show.
+    /// A line that says that it is younger than a block that attests it was written by a clock that
+    /// was fast: for it *not after* is *no*. Nearly always there is none, which the latest times
+    /// before each proof show.
     fn check_stamped_times(&mut self) {
         // The earliest block that attests a line is that of one of the proofs from it on.
         let mut earliest: BTreeMap<u64, Seconds> = BTreeMap::new();
@@ -279,30 +365,48 @@ impl Checker<'_> {
             low = Some(low.map_or(proof.time, |low| low.min(proof.time)));
             earliest.insert(proof.line, low.unwrap_or(proof.time));
         }
-        let Some((last, _)) = earliest.last_key_value().map(|(line, time)| (*line, *time)) else { return };
+        let Some((last, _)) = earliest.last_key_value().map(|(line, time)| (*line, *time)) else {
+            return;
+        };
         let main: BTreeMap<u64, Seconds> = self
             .history
             .on_main()
             .zip(&self.main_lines)
             .filter_map(|(node, line)| Some(((*line)?, node.time)))
             .collect();
-        let set = self.lines.clock_sets.iter().filter(|set| set.line <= last).map(|set| (set.line - 1, set.before));
-        let peaks: Vec<(u64, Seconds)> = main.into_iter().chain(set).collect();
-        // Times only rise between the lines that set the clock, so it is enough to look at the ends of such stretches.
-        let late = peaks
+        let set = self
+            .lines
+            .clock_sets
             .iter()
-            .any(|(line, time)| earliest.range(*line..).next().is_some_and(|(_, block)| !proof_fits(*time, *block)));
+            .filter(|set| set.line <= last)
+            .map(|set| (set.line - 1, set.before));
+        let peaks: Vec<(u64, Seconds)> = main.into_iter().chain(set).collect();
+        // Times only rise between the lines that set the clock, so it is enough to look at the ends
+        // of such stretches.
+        let late = peaks.iter().any(|(line, time)| {
+            earliest
+                .range(*line..)
+                .next()
+                .is_some_and(|(_, block)| !proof_fits(*time, *block))
+        });
         if late {
             self.name_late_lines(last, &earliest);
         }
     }
 
-    /// Names each line that is younger than the block that attests it, with the segments read again.
+    /// Names each line that is younger than the block that attests it, with the segments read
+    /// again.
     fn name_late_lines(&mut self, last: u64, earliest: &BTreeMap<u64, Seconds>) {
         let mut number = self.first_line() + 1;
         while number <= last {
-            let Some((first, bytes)) = self.lines.records.segment_of(number, self.repository) else { return };
-            let lines = bytes.strip_suffix(b"\n").unwrap_or(&bytes).split(|byte| *byte == b'\n');
+            let Some((first, bytes)) = self.lines.records.segment_of(number, self.repository)
+            else {
+                return;
+            };
+            let lines = bytes
+                .strip_suffix(b"\n")
+                .unwrap_or(&bytes)
+                .split(|byte| *byte == b'\n');
             let mut end = first;
             for (number, line) in (first..).zip(lines) {
                 end = number;
@@ -313,7 +417,13 @@ impl Checker<'_> {
                 {
                     let expected = format!("a TIMESTAMP no later than its block's, {block}");
                     let place = format!("log line {number}");
-                    self.findings.add(Question::NotAfter, None, place, expected, time.to_string());
+                    self.findings.add(
+                        AuditQuestion::NotAfter,
+                        None,
+                        place,
+                        expected,
+                        time.to_string(),
+                    );
                 }
             }
             number = end.max(number) + 1;
@@ -321,7 +431,8 @@ impl Checker<'_> {
     }
 }
 
-/// The Bitcoin attestations of a note, and whether a calendar's promise is in it; or why it is no proof of the head.
+/// The Bitcoin attestations of a note, and whether a calendar's promise is in it; or why it is no
+/// proof of the head.
 #[allow(clippy::type_complexity, reason = "a pair that one caller takes apart")]
 fn claim(bytes: &[u8], head: Hash32) -> Result<(Vec<(u32, Vec<u8>)>, bool), String> {
     let proof = Proof::read(bytes).map_err(|fault| fault.to_string())?;
@@ -332,7 +443,8 @@ fn claim(bytes: &[u8], head: Hash32) -> Result<(Vec<(u32, Vec<u8>)>, bool), Stri
     for leaf in proof.leaves().map_err(|reason| reason.to_string())? {
         match leaf.attestation {
             Attestation::Bitcoin { height } => {
-                let height = u32::try_from(*height).map_err(|_| format!("block {height}, which is none"))?;
+                let height =
+                    u32::try_from(*height).map_err(|_| format!("block {height}, which is none"))?;
                 blocks.push((height, leaf.message));
             }
             Attestation::Pending { .. } => promised = true,

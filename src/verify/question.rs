@@ -2,7 +2,7 @@
 
 /// The six questions about a ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Question {
+pub enum AuditQuestion {
     /// Does all that is here hold together?
     Consistent,
     /// Is everything here that was recorded?
@@ -17,33 +17,33 @@ pub enum Question {
     SignedBy,
 }
 
-impl Question {
+impl AuditQuestion {
     /// All questions, in the order of the page.
-    pub const ALL: [Question; 6] = [
-        Question::Consistent,
-        Question::Complete,
-        Question::Unique,
-        Question::NotBefore,
-        Question::NotAfter,
-        Question::SignedBy,
+    pub const ALL: [AuditQuestion; 6] = [
+        AuditQuestion::Consistent,
+        AuditQuestion::Complete,
+        AuditQuestion::Unique,
+        AuditQuestion::NotBefore,
+        AuditQuestion::NotAfter,
+        AuditQuestion::SignedBy,
     ];
 
     /// The name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
-            Question::Consistent => "consistent",
-            Question::Complete => "complete",
-            Question::Unique => "unique",
-            Question::NotBefore => "not_before",
-            Question::NotAfter => "not_after",
-            Question::SignedBy => "signed_by",
+            AuditQuestion::Consistent => "consistent",
+            AuditQuestion::Complete => "complete",
+            AuditQuestion::Unique => "unique",
+            AuditQuestion::NotBefore => "not_before",
+            AuditQuestion::NotAfter => "not_after",
+            AuditQuestion::SignedBy => "signed_by",
         }
     }
 }
 
 /// What can be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum QuestionAnswer {
     /// Checked, and it holds.
     Yes,
     /// Checked from a point of the history on, and it holds there; never a pass of the whole.
@@ -56,72 +56,75 @@ pub enum Answer {
     NotChecked,
 }
 
-impl Answer {
+impl QuestionAnswer {
     /// The word on screens and in JSON.
     pub const fn word(self) -> &'static str {
         match self {
-            Answer::Yes => "yes",
-            Answer::YesSince => "yes since",
-            Answer::Partly => "partly",
-            Answer::No => "no",
-            Answer::NotChecked => "not checked",
+            QuestionAnswer::Yes => "yes",
+            QuestionAnswer::YesSince => "yes since",
+            QuestionAnswer::Partly => "partly",
+            QuestionAnswer::No => "no",
+            QuestionAnswer::NotChecked => "not checked",
         }
     }
 }
 
 /// An answer with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct QuestionVerdict {
     /// The answer.
-    pub answer: Answer,
+    pub answer: QuestionAnswer,
     /// Why, in one line.
     pub reason: String,
 }
 
-impl Verdict {
-    pub(super) fn new(answer: Answer, reason: impl Into<String>) -> Self {
-        Verdict { answer, reason: reason.into() }
+impl QuestionVerdict {
+    pub(super) fn new(answer: QuestionAnswer, reason: impl Into<String>) -> Self {
+        QuestionVerdict {
+            answer,
+            reason: reason.into(),
+        }
     }
 }
 
 /// The answers to the six questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answers {
-    /// See [`Question::Consistent`].
-    pub consistent: Verdict,
-    /// See [`Question::Complete`].
-    pub complete: Verdict,
-    /// See [`Question::Unique`].
-    pub unique: Verdict,
-    /// See [`Question::NotBefore`].
-    pub not_before: Verdict,
-    /// See [`Question::NotAfter`].
-    pub not_after: Verdict,
-    /// See [`Question::SignedBy`].
-    pub signed_by: Verdict,
+pub struct QuestionAnswers {
+    /// See [`AuditQuestion::Consistent`].
+    pub consistent: QuestionVerdict,
+    /// See [`AuditQuestion::Complete`].
+    pub complete: QuestionVerdict,
+    /// See [`AuditQuestion::Unique`].
+    pub unique: QuestionVerdict,
+    /// See [`AuditQuestion::NotBefore`].
+    pub not_before: QuestionVerdict,
+    /// See [`AuditQuestion::NotAfter`].
+    pub not_after: QuestionVerdict,
+    /// See [`AuditQuestion::SignedBy`].
+    pub signed_by: QuestionVerdict,
 }
 
-impl Answers {
-    pub(super) fn to_mut(&mut self, question: Question) -> &mut Verdict {
+impl QuestionAnswers {
+    pub(super) fn to_mut(&mut self, question: AuditQuestion) -> &mut QuestionVerdict {
         match question {
-            Question::Consistent => &mut self.consistent,
-            Question::Complete => &mut self.complete,
-            Question::Unique => &mut self.unique,
-            Question::NotBefore => &mut self.not_before,
-            Question::NotAfter => &mut self.not_after,
-            Question::SignedBy => &mut self.signed_by,
+            AuditQuestion::Consistent => &mut self.consistent,
+            AuditQuestion::Complete => &mut self.complete,
+            AuditQuestion::Unique => &mut self.unique,
+            AuditQuestion::NotBefore => &mut self.not_before,
+            AuditQuestion::NotAfter => &mut self.not_after,
+            AuditQuestion::SignedBy => &mut self.signed_by,
         }
     }
 
     /// The answer to one question.
-    pub fn to(&self, question: Question) -> &Verdict {
+    pub fn to(&self, question: AuditQuestion) -> &QuestionVerdict {
         match question {
-            Question::Consistent => &self.consistent,
-            Question::Complete => &self.complete,
-            Question::Unique => &self.unique,
-            Question::NotBefore => &self.not_before,
-            Question::NotAfter => &self.not_after,
-            Question::SignedBy => &self.signed_by,
+            AuditQuestion::Consistent => &self.consistent,
+            AuditQuestion::Complete => &self.complete,
+            AuditQuestion::Unique => &self.unique,
+            AuditQuestion::NotBefore => &self.not_before,
+            AuditQuestion::NotAfter => &self.not_after,
+            AuditQuestion::SignedBy => &self.signed_by,
         }
     }
 }
@@ -141,13 +144,13 @@ pub struct Extents {
 
 impl Extents {
     /// The line up to which an answer speaks; none for answers that are not about lines.
-    pub const fn of(&self, question: Question) -> Option<u64> {
+    pub const fn of(&self, question: AuditQuestion) -> Option<u64> {
         match question {
-            Question::Complete => Some(self.complete),
-            Question::Unique => Some(self.unique),
-            Question::NotAfter => Some(self.not_after),
-            Question::SignedBy => Some(self.signed_by),
-            Question::Consistent | Question::NotBefore => None,
+            AuditQuestion::Complete => Some(self.complete),
+            AuditQuestion::Unique => Some(self.unique),
+            AuditQuestion::NotAfter => Some(self.not_after),
+            AuditQuestion::SignedBy => Some(self.signed_by),
+            AuditQuestion::Consistent | AuditQuestion::NotBefore => None,
         }
     }
 }

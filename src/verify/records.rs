@@ -1,8 +1,8 @@
 //! Lines with `record:` as commits are held against them, packed for a million answers.
 //!
-//! All but a few of them are `response` lines. Of one that stands in a segment only a digest is kept: over
-//! everything that its commit has to agree with. Where the digest of the commit's own document differs,
-//! the line is read again, and the finding names what differs.
+//! All but a few of them are `response` lines. Of one that stands in a segment only a digest is
+//! kept: over everything that its commit has to agree with. Where the digest of the commit's own
+//! document differs, the line is read again, and the finding names what differs.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::record::hash::Hash32;
 use crate::record::rules::OpenPrompt;
 use crate::record::time::Seconds;
 
-use super::nodes::{Half, Index, half, number};
+use super::nodes::{Half, HashIndex, half, number};
 
 /// A line with `record:`, and what its commit has to agree with.
 #[derive(Clone)]
@@ -33,14 +33,28 @@ pub(super) struct RecordLine {
 }
 
 impl RecordLine {
-    /// A session's end is a commit on its branch and the close on `main`; every other line has one commit.
+    /// A session's end is a commit on its branch and the close on `main`; every other line has one
+    /// commit.
     pub fn wanted(&self) -> u32 {
-        if matches!(self.line.event, Event::SessionEnd { .. }) { 2 } else { 1 }
+        if matches!(self.line.event, Event::SessionEnd { .. }) {
+            2
+        } else {
+            1
+        }
     }
 
     /// The digest that the commit's document must have; none for what is not packed.
     fn digest(&self) -> Option<Half> {
-        let Event::Response { hash, seq, model, chain, record } = &self.line.event else { return None };
+        let Event::Response {
+            hash,
+            seq,
+            model,
+            chain,
+            record,
+        } = &self.line.event
+        else {
+            return None;
+        };
         let asked = self.asked.as_ref()?;
         Some(digest(&Facts {
             hashes: [&self.line.session?, hash, chain, record, &asked.hash],
@@ -71,7 +85,7 @@ fn digest(facts: &Facts<'_>) -> Half {
 
 /// An answer's line, packed.
 #[derive(Clone, Copy)]
-pub(super) struct Answer {
+pub(super) struct PackedAnswer {
     /// Half of its HASH.
     log: Half,
     pub time: Seconds,
@@ -82,40 +96,50 @@ pub(super) struct Answer {
     commits: u8,
 }
 
-impl Answer {
+impl PackedAnswer {
     /// Whether a document says what the line says.
-    pub fn agrees(&self, said: Said) -> bool {
+    pub fn agrees(&self, said: DocumentDigest) -> bool {
         said.0 == self.digest
     }
 }
 
 /// The digest of what a document says that its line has to say too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Said(Half);
+pub(super) struct DocumentDigest(Half);
 
-impl Said {
+impl DocumentDigest {
     /// By a document whose bytes have this hash.
     pub fn by(document: &Record, record: Hash32) -> Self {
         let (session, response) = (&document.session_id, &document.response_hash);
-        Said(digest(&Facts {
-            hashes: [session, response, &document.chain_entry, &record, &document.prompt_hash],
-            numbers: [document.timestamp.get(), document.seq, document.asked_at.get()],
+        DocumentDigest(digest(&Facts {
+            hashes: [
+                session,
+                response,
+                &document.chain_entry,
+                &record,
+                &document.prompt_hash,
+            ],
+            numbers: [
+                document.timestamp.get(),
+                document.seq,
+                document.asked_at.get(),
+            ],
             model: &document.model,
         }))
     }
 }
 
 /// What a commit is held against.
-pub(super) enum Claimed {
+pub(super) enum ExpectedCommit {
     Whole(Box<RecordLine>),
-    Packed(Answer),
+    Packed(PackedAnswer),
 }
 
-impl Claimed {
+impl ExpectedCommit {
     pub fn number(&self) -> u64 {
         match self {
-            Claimed::Whole(line) => line.number,
-            Claimed::Packed(answer) => u64::from(answer.number),
+            ExpectedCommit::Whole(line) => line.number,
+            ExpectedCommit::Packed(answer) => u64::from(answer.number),
         }
     }
 }
@@ -127,9 +151,9 @@ const PORTION: usize = 1 << 14;
 #[derive(Clone, Default)]
 pub(super) struct Records {
     whole: HashMap<Hash32, RecordLine>,
-    answers: Vec<Vec<Answer>>,
+    answers: Vec<Vec<PackedAnswer>>,
     count: usize,
-    index: Index,
+    index: HashIndex,
     /// First line and blob of each segment.
     segments: Vec<(u64, Oid)>,
 }
@@ -143,9 +167,15 @@ impl Records {
     /// Takes a line; one of a segment can be read again, and is packed.
     pub fn take(&mut self, line: RecordLine, in_segment: bool) {
         let log = line.line.hash;
-        let digest = line.digest().filter(|_| in_segment && self.number(&log).is_none());
-        let asked = line.asked.as_ref().and_then(|asked| u32::try_from(asked.line).ok());
-        let (Some(digest), Some(asked), Ok(at)) = (digest, asked, u32::try_from(line.number)) else {
+        let digest = line
+            .digest()
+            .filter(|_| in_segment && self.number(&log).is_none());
+        let asked = line
+            .asked
+            .as_ref()
+            .and_then(|asked| u32::try_from(asked.line).ok());
+        let (Some(digest), Some(asked), Ok(at)) = (digest, asked, u32::try_from(line.number))
+        else {
             self.whole.insert(log, line);
             return;
         };
@@ -153,7 +183,14 @@ impl Records {
             self.answers.push(Vec::with_capacity(PORTION));
         }
         if let Some(last) = self.answers.last_mut() {
-            last.push(Answer { log: half(log), time: line.line.time, number: at, asked, digest, commits: 0 });
+            last.push(PackedAnswer {
+                log: half(log),
+                time: line.line.time,
+                number: at,
+                asked,
+                digest,
+                commits: 0,
+            });
         }
         let answers = &self.answers;
         let key_of = |at: u32| answer(answers, at).map_or(Half::default(), |answer| answer.log);
@@ -163,7 +200,9 @@ impl Records {
 
     fn find(&self, log: &Hash32) -> Option<u32> {
         let log = half(*log);
-        self.index.find(&log, |at| answer(&self.answers, at).is_some_and(|answer| answer.log == log))
+        self.index.find(&log, |at| {
+            answer(&self.answers, at).is_some_and(|answer| answer.log == log)
+        })
     }
 
     /// The number of the line with this HASH.
@@ -175,17 +214,21 @@ impl Records {
     }
 
     /// The line with this HASH.
-    pub fn get(&self, log: &Hash32) -> Option<Claimed> {
+    pub fn get(&self, log: &Hash32) -> Option<ExpectedCommit> {
         if let Some(line) = self.whole.get(log) {
-            return Some(Claimed::Whole(Box::new(line.clone())));
+            return Some(ExpectedCommit::Whole(Box::new(line.clone())));
         }
-        answer(&self.answers, self.find(log)?).map(|answer| Claimed::Packed(*answer))
+        answer(&self.answers, self.find(log)?).map(|answer| ExpectedCommit::Packed(*answer))
     }
 
     /// HASH of every `key_rotate` line behind a line.
     pub fn rotations_after(&self, number: u64) -> impl Iterator<Item = Hash32> {
-        let late = self.whole.values().filter(move |record| record.number > number);
-        late.filter(|record| matches!(record.line.event, Event::KeyRotate { .. })).map(|record| record.line.hash)
+        let late = self
+            .whole
+            .values()
+            .filter(move |record| record.number > number);
+        late.filter(|record| matches!(record.line.event, Event::KeyRotate { .. }))
+            .map(|record| record.line.hash)
     }
 
     /// Every line that is not packed.
@@ -206,15 +249,28 @@ impl Records {
     }
 
     /// The whole line of a packed one, read again; none when the segment is gone meanwhile.
-    pub fn unpack(&self, repository: &Repository, answer: &Answer) -> Option<RecordLine> {
+    pub fn unpack(&self, repository: &Repository, answer: &PackedAnswer) -> Option<RecordLine> {
         let line = self.line(repository, u64::from(answer.number))?;
-        let asked = self.line(repository, u64::from(answer.asked)).and_then(|line| match line.event {
-            Event::Prompt { hash, .. } => Some(OpenPrompt { line: u64::from(answer.asked), time: line.time, hash }),
-            _ => None,
-        });
+        let asked = self
+            .line(repository, u64::from(answer.asked))
+            .and_then(|line| match line.event {
+                Event::Prompt { hash, .. } => Some(OpenPrompt {
+                    line: u64::from(answer.asked),
+                    time: line.time,
+                    hash,
+                }),
+                _ => None,
+            });
         let commits = u32::from(answer.commits);
         // A response's document says nothing of the line before and of open sessions.
-        Some(RecordLine { number: u64::from(answer.number), line, prev: Hash32::ZERO, open: 0, asked, commits })
+        Some(RecordLine {
+            number: u64::from(answer.number),
+            line,
+            prev: Hash32::ZERO,
+            open: 0,
+            asked,
+            commits,
+        })
     }
 
     /// A line of a segment, by its number.
@@ -231,12 +287,23 @@ impl Records {
         Some((*first, repository.segment(blob).ok()?))
     }
 
-    /// The lines that have fewer or more commits than they want, in their order; an answer's line that
-    /// can't be read again is there by its number.
+    /// The lines that have fewer or more commits than they want, in their order; an answer's line
+    /// that can't be read again is there by its number.
     pub fn short(&self, repository: &Repository) -> Vec<Short> {
-        let whole = self.whole.values().filter(|line| line.commits != line.wanted());
-        let whole = whole.map(|line| Short { number: line.number, commits: line.commits, line: Some(line.clone()) });
-        let packed = self.answers.iter().flatten().filter(|answer| answer.commits != 1);
+        let whole = self
+            .whole
+            .values()
+            .filter(|line| line.commits != line.wanted());
+        let whole = whole.map(|line| Short {
+            number: line.number,
+            commits: line.commits,
+            line: Some(line.clone()),
+        });
+        let packed = self
+            .answers
+            .iter()
+            .flatten()
+            .filter(|answer| answer.commits != 1);
         let mut short: Vec<Short> = packed
             .map(|answer| Short {
                 number: u64::from(answer.number),
@@ -257,6 +324,8 @@ pub(super) struct Short {
     pub line: Option<RecordLine>,
 }
 
-fn answer(answers: &[Vec<Answer>], at: u32) -> Option<&Answer> {
-    answers.get(at as usize / PORTION)?.get(at as usize % PORTION)
+fn answer(answers: &[Vec<PackedAnswer>], at: u32) -> Option<&PackedAnswer> {
+    answers
+        .get(at as usize / PORTION)?
+        .get(at as usize % PORTION)
 }

@@ -1,4 +1,5 @@
-//! What a check found: separate answers that are never mixed, and findings that name their place (format, section 11).
+//! What a check found: separate answers that are never mixed, and findings that name their place
+//! (format, section 11).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,25 +10,31 @@ use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use super::bracket::{Bound, Bracket};
+use super::bracket::{Bracket, SessionBound};
 use super::position::Position;
 use super::since::Scope;
 
-pub use super::question::{Answer, Answers, Extents, Question, Verdict};
+pub use super::question::{
+    AuditQuestion, Extents, QuestionAnswer, QuestionAnswers, QuestionVerdict,
+};
 
 /// Findings beyond this many are counted and not listed: one torn pack breaks everything at once.
 pub const MAX_FINDINGS: usize = 1000;
 
 /// A number of things: `1 line`, `2 lines`.
 pub(super) fn counted(n: u64, thing: &str) -> String {
-    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
+    if n == 1 {
+        format!("1 {thing}")
+    } else {
+        format!("{n} {thing}s")
+    }
 }
 
 /// One thing that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Which answer it turns to *no*.
-    pub question: Question,
+    pub question: AuditQuestion,
     /// Where: a ref, a commit and its file, a line of the log, a row.
     pub place: String,
     /// What should be there.
@@ -42,8 +49,8 @@ pub struct Finding {
 #[derive(Debug, Default)]
 pub struct Findings {
     list: Vec<Finding>,
-    counts: BTreeMap<(Option<Hash32>, Question), u64>,
-    unlooked: BTreeMap<Question, u64>,
+    counts: BTreeMap<(Option<Hash32>, AuditQuestion), u64>,
+    unlooked: BTreeMap<AuditQuestion, u64>,
     contradicted_by: BTreeSet<String>,
 }
 
@@ -51,7 +58,7 @@ impl Findings {
     /// Takes a finding in.
     pub fn add(
         &mut self,
-        question: Question,
+        question: AuditQuestion,
         session: Option<Hash32>,
         place: impl Into<String>,
         expected: impl Into<String>,
@@ -60,11 +67,18 @@ impl Findings {
         *self.counts.entry((session, question)).or_default() += 1;
         if self.list.len() < MAX_FINDINGS {
             let (place, expected, actual) = (place.into(), expected.into(), actual.into());
-            self.list.push(Finding { question, place, expected, actual, session });
+            self.list.push(Finding {
+                question,
+                place,
+                expected,
+                actual,
+                session,
+            });
         }
     }
 
-    /// Takes in that something which the caller has kept of this ledger says otherwise than the ledger.
+    /// Takes in that something which the caller has kept of this ledger says otherwise than the
+    /// ledger.
     pub fn contradicted(&mut self, by: impl Into<String>) {
         self.contradicted_by.insert(by.into());
     }
@@ -75,18 +89,29 @@ impl Findings {
     }
 
     /// Takes in that something could not be looked at: the answer to the question is not *yes*.
-    pub fn unlooked(&mut self, question: Question) {
+    pub fn unlooked(&mut self, question: AuditQuestion) {
         *self.unlooked.entry(question).or_default() += 1;
     }
 
     /// How many things a question asks about that could not be looked at.
-    pub fn count_unlooked(&self, question: Question) -> u64 {
+    pub fn count_unlooked(&self, question: AuditQuestion) -> u64 {
         self.unlooked.get(&question).copied().unwrap_or_default()
     }
 
     /// Takes in that an object can't be what its place asks for.
-    pub fn object(&mut self, session: Option<Hash32>, place: impl Into<String>, fault: &ObjectFault) {
-        self.add(Question::Consistent, session, place, fault.expected(), fault.actual());
+    pub fn object(
+        &mut self,
+        session: Option<Hash32>,
+        place: impl Into<String>,
+        fault: &ObjectFault,
+    ) {
+        self.add(
+            AuditQuestion::Consistent,
+            session,
+            place,
+            fault.expected(),
+            fault.actual(),
+        );
     }
 
     /// Takes in a difference between two values that should be the same, if there is one.
@@ -101,7 +126,13 @@ impl Findings {
         if expected == actual {
             return true;
         }
-        self.add(Question::Consistent, session, place(), format!("{what} {expected}"), format!("{what} {actual}"));
+        self.add(
+            AuditQuestion::Consistent,
+            session,
+            place(),
+            format!("{what} {expected}"),
+            format!("{what} {actual}"),
+        );
         false
     }
 
@@ -119,13 +150,22 @@ impl Findings {
     }
 
     /// How many findings a question has.
-    pub fn count(&self, question: Question) -> u64 {
-        self.counts.iter().filter(|((_, q), _)| *q == question).map(|(_, n)| n).sum()
+    pub fn count(&self, question: AuditQuestion) -> u64 {
+        self.counts
+            .iter()
+            .filter(|((_, q), _)| *q == question)
+            .map(|(_, n)| n)
+            .sum()
     }
 
     /// How many findings a question has that touch a session, or the ledger as a whole.
-    pub fn touching(&self, session: Hash32, question: Question) -> u64 {
-        let of = |who| self.counts.get(&(who, question)).copied().unwrap_or_default();
+    pub fn touching(&self, session: Hash32, question: AuditQuestion) -> u64 {
+        let of = |who| {
+            self.counts
+                .get(&(who, question))
+                .copied()
+                .unwrap_or_default()
+        };
         of(Some(session)) + of(None)
     }
 
@@ -160,9 +200,9 @@ pub struct SessionReport {
     /// Number of its interaction commits.
     pub interactions: u64,
     /// After which block it began.
-    pub not_before: Bound,
+    pub not_before: SessionBound,
     /// Before which block it had ended.
-    pub not_after: Bound,
+    pub not_after: SessionBound,
     /// No consistency finding touches it, or the ledger as a whole.
     pub chain_valid: bool,
     /// No finding of consistency, blocks or signatures touches it, or the ledger as a whole.
@@ -218,14 +258,15 @@ pub struct Report {
     pub plain_clone: bool,
     /// Whether the key that genesis names is one of those that the checker pinned.
     pub root_pinned: bool,
-    /// Whether the answer to *consistent* is *yes*: a chain is valid when all that hangs on it holds.
+    /// Whether the answer to *consistent* is *yes*: a chain is valid when all that hangs on it
+    /// holds.
     pub chain_valid: bool,
     /// Session starts and ends with an accepted header.
     pub btc_anchors: u64,
     /// Sessions in the order of their starts.
     pub sessions: Vec<SessionReport>,
     /// The answers.
-    pub answers: Answers,
+    pub answers: QuestionAnswers,
     /// What is wrong, at most [`MAX_FINDINGS`].
     pub findings: Vec<Finding>,
     /// How many findings more there are.
@@ -244,12 +285,13 @@ pub struct Report {
     pub tree_heads: Vec<TreeHead>,
     /// How closely it is tied to blocks outside.
     pub bracket: Bracket,
-    /// What was checked of the database; none where none is at hand, or only what is new is checked.
+    /// What was checked of the database; none where none is at hand, or only what is new is
+    /// checked.
     pub database: Option<String>,
     /// Exchanges and artifacts of the database whose texts are not kept, and were not checked.
     pub unkept: u64,
-    /// Where the search indexes of the database are not what they are of, in words. No evidence, and part of no
-    /// answer; none where they were not looked at.
+    /// Where the search indexes of the database are not what they are of, in words. No evidence,
+    /// and part of no answer; none where they were not looked at.
     pub search: Option<Vec<String>>,
     /// How much of the ledger was checked.
     pub scope: Scope,
@@ -257,56 +299,79 @@ pub struct Report {
     pub replayed: u64,
     /// Receipts that the log was held against.
     pub receipts: u64,
-    /// What the caller has kept of this ledger (receipts, tree heads, an earlier copy, where an earlier check ended) and
-    /// what says otherwise than the ledger. Whoever brings such a thing asks about it, so it is no pass by itself.
+    /// What the caller has kept of this ledger (receipts, tree heads, an earlier copy, where an
+    /// earlier check ended) and what says otherwise than the ledger. Whoever brings such a thing
+    /// asks about it, so it is no pass by itself.
     pub contradicted_by: BTreeSet<String>,
-    /// From where the next check can go on; none when something was found wrong, or the caller named a commit.
+    /// From where the next check can go on; none when something was found wrong, or the caller
+    /// named a commit.
     pub position: Option<Position>,
 }
 
 impl Report {
-    /// Takes in what was found outside of the check itself: the answer is *no*, and nothing can go on from here.
+    /// Takes in what was found outside of the check itself: the answer is *no*, and nothing can go
+    /// on from here.
     pub fn found(&mut self, finding: Finding) {
         let question = finding.question;
         self.findings.push(finding);
-        let count = self.findings.iter().filter(|finding| finding.question == question).count();
-        let verdict = Verdict::new(Answer::No, counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"));
+        let count = self
+            .findings
+            .iter()
+            .filter(|finding| finding.question == question)
+            .count();
+        let verdict = QuestionVerdict::new(
+            QuestionAnswer::No,
+            counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"),
+        );
         *self.answers.to_mut(question) = verdict;
         self.position = None;
     }
 
-    /// Whether *consistent* and *complete* are *yes*, of all that the caller asked for, and no line is signed by nobody.
-    /// It says nothing about time, uniqueness or whose key (format, section 11).
+    /// Whether *consistent* and *complete* are *yes*, of all that the caller asked for, and no line
+    /// is signed by nobody. It says nothing about time, uniqueness or whose key (format, section
+    /// 11).
     pub fn holds(&self) -> bool {
-        let yes = |question| matches!(self.answers.to(question).answer, Answer::Yes | Answer::YesSince);
-        yes(Question::Consistent) && yes(Question::Complete) && self.unsigned == 0
+        let yes = |question| {
+            matches!(
+                self.answers.to(question).answer,
+                QuestionAnswer::Yes | QuestionAnswer::YesSince
+            )
+        };
+        yes(AuditQuestion::Consistent) && yes(AuditQuestion::Complete) && self.unsigned == 0
     }
 
-    /// Whether its first key is this one, all signatures follow from it, and all that is here holds together.
+    /// Whether its first key is this one, all signatures follow from it, and all that is here holds
+    /// together.
     pub fn begins_with(&self, key: &PublicKey) -> bool {
         self.signers.first() == Some(&key.to_string())
-            && self.answers.consistent.answer == Answer::Yes
-            && self.answers.signed_by.answer != Answer::No
+            && self.answers.consistent.answer == QuestionAnswer::Yes
+            && self.answers.signed_by.answer != QuestionAnswer::No
     }
 
     /// Whether nothing was found wrong and both *consistent* and *complete* are *yes*.
     ///
     /// A *no* to any other question (a header without work, a wrong signer) is not a pass either.
     pub fn passes(&self) -> bool {
-        let yes = |question| self.answers.to(question).answer == Answer::Yes;
-        let no = |question: &Question| self.answers.to(*question).answer == Answer::No;
-        yes(Question::Consistent) && yes(Question::Complete) && self.unsigned == 0 && !Question::ALL.iter().any(no)
+        let yes = |question| self.answers.to(question).answer == QuestionAnswer::Yes;
+        let no = |question: &AuditQuestion| self.answers.to(*question).answer == QuestionAnswer::No;
+        yes(AuditQuestion::Consistent)
+            && yes(AuditQuestion::Complete)
+            && self.unsigned == 0
+            && !AuditQuestion::ALL.iter().any(no)
     }
 
-    /// Whether nothing was found wrong, and both *consistent* and *complete* are *yes*, of all that the caller
-    /// asked for: of the whole, or of what is new since a commit.
+    /// Whether nothing was found wrong, and both *consistent* and *complete* are *yes*, of all that
+    /// the caller asked for: of the whole, or of what is new since a commit.
     pub fn passes_as_asked(&self) -> bool {
-        let no = |question: &Question| self.answers.to(*question).answer == Answer::No;
-        self.holds() && !Question::ALL.iter().any(no)
+        let no = |question: &AuditQuestion| self.answers.to(*question).answer == QuestionAnswer::No;
+        self.holds() && !AuditQuestion::ALL.iter().any(no)
     }
 
     /// The sessions whose id starts with `prefix`.
     pub fn sessions_of(&self, prefix: &str) -> Vec<&SessionReport> {
-        self.sessions.iter().filter(|s| s.id.to_string().starts_with(prefix)).collect()
+        self.sessions
+            .iter()
+            .filter(|s| s.id.to_string().starts_with(prefix))
+            .collect()
     }
 }

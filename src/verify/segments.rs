@@ -10,16 +10,20 @@ use crate::record::tree::parse_note;
 use super::VerifyError;
 use super::checker::Checker;
 use super::file::LogFile;
-use super::history::{Chain, History, Node};
+use super::history::{CommitChain, CommitNode, History};
 use super::in_force::InForce;
-use super::lines::Place;
+use super::lines::LinePosition;
 use super::nodes::half;
-use super::report::{Question, TreeHead};
-use super::since::Mark;
+use super::report::{AuditQuestion, TreeHead};
+use super::since::SegmentEnd;
 
 impl Checker<'_> {
     /// Takes the lines of every segment, in the order of `main`.
-    pub fn take_segments(&mut self, main: &[Node], mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {
+    pub fn take_segments(
+        &mut self,
+        main: &[CommitNode],
+        mut file: Option<&mut LogFile>,
+    ) -> Result<(), VerifyError> {
         self.end_position(0);
         for (position, node) in main.iter().enumerate().skip(1) {
             self.begin_position(position);
@@ -27,7 +31,7 @@ impl Checker<'_> {
             self.end_position(position);
         }
         self.lines_in_segments = self.lines.state.count();
-        self.mark = Some(Mark::of(&self.lines));
+        self.mark = Some(SegmentEnd::of(&self.lines));
         Ok(())
     }
 
@@ -36,16 +40,24 @@ impl Checker<'_> {
         let history = std::mem::take(&mut self.history);
         self.take_rest(file, &history)?;
         self.take_late_rotations(&history);
-        let number = |node: Node| self.lines.records.number(&node.log?);
+        let number = |node: CommitNode| self.lines.records.number(&node.log?);
         self.main_lines = history.on_main().map(number).collect();
         self.history = history;
         Ok(())
     }
 
     /// Takes the file's lines behind the segments, and holds the tree head beside it against all.
-    pub fn take_rest(&mut self, file: Option<LogFile>, history: &History) -> Result<(), VerifyError> {
+    pub fn take_rest(
+        &mut self,
+        file: Option<LogFile>,
+        history: &History,
+    ) -> Result<(), VerifyError> {
         if let Some(mut file) = file {
-            file.end_of_segments(self.lines.state.head(), self.lines_in_segments, &mut self.findings)?;
+            file.end_of_segments(
+                self.lines.state.head(),
+                self.lines_in_segments,
+                &mut self.findings,
+            )?;
             self.take_newer(&mut file, history)?;
             self.check_beside();
         }
@@ -56,30 +68,49 @@ impl Checker<'_> {
     pub(super) fn keep_lines(&mut self, number: u64) {
         let kept = std::mem::take(&mut self.lines.kept);
         if kept > 0 {
-            self.repository.budget().keep(|| format!("log line {number}"), kept);
+            self.repository
+                .budget()
+                .keep(|| format!("log line {number}"), kept);
         }
     }
 
-    fn take_segment(&mut self, node: &Node, file: Option<&mut LogFile>) -> Result<(), VerifyError> {
+    fn take_segment(
+        &mut self,
+        node: &CommitNode,
+        file: Option<&mut LogFile>,
+    ) -> Result<(), VerifyError> {
         // A tree that can't be read, or has no such file, is reported with its commit.
         let entries = self.repository.tree(&node.tree).unwrap_or_default();
         match self.segment_file(node, &entries, "audit.log") {
             Some((blob, bytes)) => {
-                self.lines.records.begin_segment(self.lines.state.count() + 1, blob);
+                self.lines
+                    .records
+                    .begin_segment(self.lines.state.count() + 1, blob);
                 self.take_lines(node, &bytes, file)?;
             }
             // There may be anchors in it.
-            None => self.findings.unlooked(Question::NotBefore),
+            None => self.findings.unlooked(AuditQuestion::NotBefore),
         }
         match self.segment_file(node, &entries, "checkpoint") {
             Some((_, bytes)) => self.take_tree_head(node, &bytes),
-            None => self.findings.unlooked(Question::SignedBy),
+            None => self.findings.unlooked(AuditQuestion::SignedBy),
         }
         self.segment_trees.insert(node.tree);
         if let Some(key) = self.rotated_to(node) {
-            let known = |log: Hash32| self.lines.records.number(&log).or_else(|| self.old_number(log));
+            let known = |log: Hash32| {
+                self.lines
+                    .records
+                    .number(&log)
+                    .or_else(|| self.old_number(log))
+            };
             let after = node.log.and_then(known);
-            let from = node.chain.and_then(|chain| if let Chain::Main(at) = chain { Some(at) } else { None });
+            let from = node.chain.and_then(|chain| {
+                if let CommitChain::Main(at) = chain {
+                    Some(at)
+                } else {
+                    None
+                }
+            });
             self.keys.push(InForce { after, from, key });
             self.key_commits.push(node.id);
         }
@@ -88,11 +119,19 @@ impl Checker<'_> {
 
     /// The number of the last line taken, when that is this one and the check begins behind it.
     fn old_number(&self, log: Hash32) -> Option<u64> {
-        self.lines.old.contains(&half(log)).then(|| self.lines.state.count())
+        self.lines
+            .old
+            .contains(&half(log))
+            .then(|| self.lines.state.count())
     }
 
     /// A file of a segment; one that can't be read is a finding.
-    fn segment_file(&mut self, node: &Node, entries: &[TreeEntry], name: &str) -> Option<(Oid, Vec<u8>)> {
+    fn segment_file(
+        &mut self,
+        node: &CommitNode,
+        entries: &[TreeEntry],
+        name: &str,
+    ) -> Option<(Oid, Vec<u8>)> {
         let entry = entries.iter().rfind(|entry| entry.is_file(name))?;
         match self.repository.file(entry) {
             Ok(bytes) => Some((entry.id, bytes)),
@@ -104,21 +143,41 @@ impl Checker<'_> {
         }
     }
 
-    fn take_lines(&mut self, node: &Node, bytes: &[u8], mut file: Option<&mut LogFile>) -> Result<(), VerifyError> {
-        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    fn take_lines(
+        &mut self,
+        node: &CommitNode,
+        bytes: &[u8],
+        mut file: Option<&mut LogFile>,
+    ) -> Result<(), VerifyError> {
+        let end = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
         let (whole, torn) = bytes.split_at(end);
         if !torn.is_empty() || whole.is_empty() {
             let actual = format!("{} bytes without a newline at the end", torn.len());
-            self.findings.add(Question::Consistent, None, node.file("audit.log"), "whole lines, at least one", actual);
+            self.findings.add(
+                AuditQuestion::Consistent,
+                None,
+                node.file("audit.log"),
+                "whole lines, at least one",
+                actual,
+            );
         }
         let count = whole.iter().filter(|byte| **byte == b'\n').count();
         let shortest = usize::try_from(limits::SHORTEST_LINE).unwrap_or(usize::MAX);
         if count.saturating_mul(shortest) > whole.len() {
             // Each would be a finding; all together they are one, and none is taken.
-            self.findings.unlooked(Question::NotBefore);
+            self.findings.unlooked(AuditQuestion::NotBefore);
             let expected = format!("lines, of at least {shortest} bytes each");
             let actual = format!("{count} newlines in {} bytes", whole.len());
-            self.findings.add(Question::Consistent, None, node.file("audit.log"), expected, actual);
+            self.findings.add(
+                AuditQuestion::Consistent,
+                None,
+                node.file("audit.log"),
+                expected,
+                actual,
+            );
             return Ok(());
         }
         // Mostly the file holds them byte for byte; line by line is for what differs.
@@ -133,7 +192,14 @@ impl Checker<'_> {
             if let Some(file) = file.as_deref_mut() {
                 file.compare(line, number, &mut self.findings)?;
             }
-            self.lines.take(line, Place::Segment { number, commit: &node.id }, &mut self.findings);
+            self.lines.take(
+                line,
+                LinePosition::Segment {
+                    number,
+                    commit: &node.id,
+                },
+                &mut self.findings,
+            );
             self.keep_lines(number);
             if self.repository.budget().refused().is_some() {
                 return Ok(());
@@ -141,13 +207,19 @@ impl Checker<'_> {
         }
         if let Some(log) = node.log {
             let head = self.lines.state.head();
-            self.findings.same(None, || node.file("audit.log"), "last line's HASH", &log, &head);
+            self.findings.same(
+                None,
+                || node.file("audit.log"),
+                "last line's HASH",
+                &log,
+                &head,
+            );
         }
         Ok(())
     }
 
     /// The tree head of a segment: the tree of the log so far, signed by the key in force.
-    fn take_tree_head(&mut self, node: &Node, bytes: &[u8]) {
+    fn take_tree_head(&mut self, node: &CommitNode, bytes: &[u8]) {
         let place = || node.file("checkpoint");
         let line = node.log.and_then(|log| self.lines.records.number(&log));
         let key = self.key_at(line, node);
@@ -157,21 +229,29 @@ impl Checker<'_> {
         let note = match parse_note(&text) {
             Ok(note) => note,
             Err(error) => {
-                self.findings.unlooked(Question::SignedBy);
-                return self.findings.add(Question::Consistent, None, place(), "a tree head", error.to_string());
+                self.findings.unlooked(AuditQuestion::SignedBy);
+                return self.findings.add(
+                    AuditQuestion::Consistent,
+                    None,
+                    place(),
+                    "a tree head",
+                    error.to_string(),
+                );
             }
         };
         self.findings.same(None, place, "size", &size, &note.size);
         self.findings.same(None, place, "root", &root, &note.root);
         if let Some(genesis) = &self.genesis {
-            self.findings.same(None, place, "origin", &genesis.origin, &note.origin);
+            self.findings
+                .same(None, place, "origin", &genesis.origin, &note.origin);
         }
         if let Some(key) = key
             && !note.verify(&key)
         {
-            for question in [Question::Consistent, Question::SignedBy] {
+            for question in [AuditQuestion::Consistent, AuditQuestion::SignedBy] {
                 let expected = format!("a signature by the key in force, {key}");
-                self.findings.add(question, None, place(), expected, "a signature that is not");
+                self.findings
+                    .add(question, None, place(), expected, "a signature that is not");
             }
         }
     }

@@ -6,11 +6,11 @@ use crate::record::chain::{session_close_hash, session_id};
 use crate::record::documents::{Close, Record, SessionDoc, ValidatorFlags};
 use crate::record::entry::DriftClass;
 use crate::record::hash::Hash32;
-use crate::record::rules::{Outcome, Session};
+use crate::record::rules::{PromptOutcome, SessionState};
 
 use super::checker::Checker;
-use super::history::Node;
-use super::report::{Question, SessionBlock};
+use super::history::CommitNode;
+use super::report::{AuditQuestion, SessionBlock};
 
 /// A session as its commits tell it.
 pub(super) struct SessionCheck {
@@ -27,12 +27,18 @@ pub(super) struct SessionCheck {
 
 impl SessionCheck {
     /// A session that was open where the check begins, as its lines told it.
-    pub fn carried(session: &Session) -> Self {
-        let seqs = (1u64..).zip(&session.turns).filter(|(_, turn)| turn.outcome == Outcome::Answered);
+    pub fn carried(session: &SessionState) -> Self {
+        let seqs = (1u64..)
+            .zip(&session.turns)
+            .filter(|(_, turn)| turn.outcome == PromptOutcome::Answered);
         let start = session.start.btc;
         SessionCheck {
             branch: session.start.branch.clone(),
-            start: if start == 0 { SessionBlock::Local } else { SessionBlock::Height(start) },
+            start: if start == 0 {
+                SessionBlock::Local
+            } else {
+                SessionBlock::Height(start)
+            },
             end: None,
             last: session.last_chain,
             interactions: session.answered,
@@ -43,13 +49,20 @@ impl SessionCheck {
 }
 
 impl Checker<'_> {
-    pub(super) fn start_session(&mut self, node: &Node, document: &SessionDoc) {
+    pub(super) fn start_session(&mut self, node: &CommitNode, document: &SessionDoc) {
         let id = document.session_id;
         let place = || node.file("session.json");
         let block_hash = document.block.hash.to_string();
         let expected = session_id(document.auth_key_hash, &block_hash, document.prev_log);
-        self.findings.same(Some(id), place, "session_id", &expected, &id);
-        self.findings.same(Some(id), place, "branch", &document.block.branch(), &document.branch);
+        self.findings
+            .same(Some(id), place, "session_id", &expected, &id);
+        self.findings.same(
+            Some(id),
+            place,
+            "branch",
+            &document.block.branch(),
+            &document.branch,
+        );
         self.check_on_branch(node, &document.branch);
         let session = SessionCheck {
             branch: document.branch.clone(),
@@ -61,14 +74,20 @@ impl Checker<'_> {
             document: Some(document.clone()),
         };
         if self.sessions.insert(id, session).is_some() {
-            self.findings.add(Question::Consistent, Some(id), place(), "one start of a session", "another");
+            self.findings.add(
+                AuditQuestion::Consistent,
+                Some(id),
+                place(),
+                "one start of a session",
+                "another",
+            );
         } else {
             self.met.push(id);
         }
     }
 
     /// The session of a commit, if it has started and not ended.
-    fn open_session(&mut self, node: &Node, id: Hash32) -> Option<&mut SessionCheck> {
+    fn open_session(&mut self, node: &CommitNode, id: Hash32) -> Option<&mut SessionCheck> {
         let actual = match self.sessions.get(&id) {
             Some(session) if session.end.is_none() => None,
             Some(_) => Some("after its session_end commit"),
@@ -76,19 +95,27 @@ impl Checker<'_> {
         };
         if let Some(actual) = actual {
             let expected = format!("a commit of the open session {id}");
-            self.findings.add(Question::Consistent, Some(id), node.place(), expected, actual);
+            self.findings.add(
+                AuditQuestion::Consistent,
+                Some(id),
+                node.place(),
+                expected,
+                actual,
+            );
             return None;
         }
         self.sessions.get_mut(&id)
     }
 
     /// Takes an answer into its session; `entry` is its chain entry, recomputed.
-    pub(super) fn answer(&mut self, node: &Node, document: &Record, entry: Hash32) {
+    pub(super) fn answer(&mut self, node: &CommitNode, document: &Record, entry: Hash32) {
         let id = document.session_id;
         if self.is_apart(node) {
             self.lines.answered_apart.insert((id, document.seq));
         }
-        let Some(session) = self.open_session(node, id) else { return };
+        let Some(session) = self.open_session(node, id) else {
+            return;
+        };
         let prev = session.last.unwrap_or(id);
         let branch = session.branch.clone();
         let fresh = session.seqs.insert(document.seq);
@@ -97,17 +124,32 @@ impl Checker<'_> {
         session.last = Some(document.chain_entry);
         self.check_on_branch(node, &branch);
         let place = || node.file("record.json");
-        self.findings.same(Some(id), place, "prev", &prev, &document.prev);
-        self.findings.same(Some(id), place, "chain_entry", &entry, &document.chain_entry);
+        self.findings
+            .same(Some(id), place, "prev", &prev, &document.prev);
+        self.findings.same(
+            Some(id),
+            place,
+            "chain_entry",
+            &entry,
+            &document.chain_entry,
+        );
         if !fresh || document.seq == 0 {
             let actual = format!("seq {}", document.seq);
-            self.findings.add(Question::Consistent, Some(id), place(), "a seq of its own, from 1", actual);
+            self.findings.add(
+                AuditQuestion::Consistent,
+                Some(id),
+                place(),
+                "a seq of its own, from 1",
+                actual,
+            );
         }
     }
 
-    pub(super) fn end_session(&mut self, node: &Node, document: &Close) {
+    pub(super) fn end_session(&mut self, node: &CommitNode, document: &Close) {
         let id = document.session_id;
-        let Some(session) = self.open_session(node, id) else { return };
+        let Some(session) = self.open_session(node, id) else {
+            return;
+        };
         let (last, count, branch) = (session.last, session.interactions, session.branch.clone());
         session.end = Some(height(&document.block));
         // Nothing of the session is taken any more, and a million numbers are not kept.
@@ -115,27 +157,72 @@ impl Checker<'_> {
         self.check_on_branch(node, &branch);
         let place = || node.file("close.json");
         let final_entry = last.unwrap_or(Hash32::ZERO);
-        self.findings.same(Some(id), place, "final_chain_hash", &final_entry, &document.final_chain_hash);
-        self.findings.same(Some(id), place, "interactions", &count, &document.interactions);
+        self.findings.same(
+            Some(id),
+            place,
+            "final_chain_hash",
+            &final_entry,
+            &document.final_chain_hash,
+        );
+        self.findings.same(
+            Some(id),
+            place,
+            "interactions",
+            &count,
+            &document.interactions,
+        );
         let expected = session_close_hash(id, &document.block.hash.to_string(), last);
-        self.findings.same(Some(id), place, "session_close_hash", &expected, &document.session_close_hash);
+        self.findings.same(
+            Some(id),
+            place,
+            "session_close_hash",
+            &expected,
+            &document.session_close_hash,
+        );
     }
 
     /// Each flag of a record has its `drift` line, and each `drift` line its flag.
-    pub(super) fn check_drift(&mut self, node: &Node, document: &Record) {
-        let Some(session) = self.lines.state.session(document.session_id) else { return };
-        let Some(turn) = session.turn(document.seq) else { return };
+    pub(super) fn check_drift(&mut self, node: &CommitNode, document: &Record) {
+        let Some(session) = self.lines.state.session(document.session_id) else {
+            return;
+        };
+        let Some(turn) = session.turn(document.seq) else {
+            return;
+        };
         // An open session may still get the line: it is missing, and contradicts nothing yet.
-        let missing = if session.is_open() { Question::Complete } else { Question::Consistent };
+        let missing = if session.is_open() {
+            AuditQuestion::Complete
+        } else {
+            AuditQuestion::Consistent
+        };
         for class in DriftClass::ALL {
             let (flagged, logged) = (flag(&document.validator, class), turn.drifted(class));
             let place = || node.file("record.json");
             if flagged && !logged {
-                let expected = format!("a drift line of class {} with seq {}", class.name(), document.seq);
-                self.findings.add(missing, Some(document.session_id), place(), expected, "none in the log");
+                let expected = format!(
+                    "a drift line of class {} with seq {}",
+                    class.name(),
+                    document.seq
+                );
+                self.findings.add(
+                    missing,
+                    Some(document.session_id),
+                    place(),
+                    expected,
+                    "none in the log",
+                );
             } else if logged && !flagged {
-                let expected = format!("a validator flag for the drift line of class {}", class.name());
-                self.findings.add(Question::Consistent, Some(document.session_id), place(), expected, "none");
+                let expected = format!(
+                    "a validator flag for the drift line of class {}",
+                    class.name()
+                );
+                self.findings.add(
+                    AuditQuestion::Consistent,
+                    Some(document.session_id),
+                    place(),
+                    expected,
+                    "none",
+                );
             }
         }
     }
@@ -152,5 +239,9 @@ fn flag(flags: &ValidatorFlags, class: DriftClass) -> bool {
 }
 
 fn height(block: &crate::record::block::Block) -> SessionBlock {
-    if block.is_local() { SessionBlock::Local } else { SessionBlock::Height(block.height) }
+    if block.is_local() {
+        SessionBlock::Local
+    } else {
+        SessionBlock::Height(block.height)
+    }
 }

@@ -27,7 +27,7 @@ const TABLES: usize = 4;
 static BASE: LazyLock<Multiples> = LazyLock::new(|| Multiples::of(&ED25519_BASEPOINT_POINT));
 
 /// One signature to be checked.
-pub(super) struct Claim {
+pub(super) struct SignatureClaim {
     /// Who asks; given back when the signature is bad.
     pub of: u32,
     pub key: PublicKey,
@@ -38,7 +38,7 @@ pub(super) struct Claim {
 
 /// A key with what is known of it; none when nothing can be signed with it.
 #[derive(Clone)]
-struct Known {
+struct KeyState {
     key: PublicKey,
     verifier: Option<Verifier>,
     /// Multiples of −A.
@@ -47,43 +47,60 @@ struct Known {
 
 /// Keys that many signatures are by.
 #[derive(Default)]
-pub(super) struct Tables(Mutex<Vec<Known>>);
+pub(super) struct Tables(Mutex<Vec<KeyState>>);
 
 impl Tables {
     /// A key of which so many signatures are to be checked.
-    fn key(&self, key: PublicKey, count: usize) -> Known {
+    fn key(&self, key: PublicKey, count: usize) -> KeyState {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept().iter().find(|known| known.key == key) {
             return known.clone();
         }
         let verifier = Verifier::of(&key);
         let worth = count >= WORTH && kept().len() < TABLES;
-        let table = verifier.filter(|_| worth).map(|verifier| Arc::new(Multiples::of(verifier.negated())));
-        let known = Known { key, verifier, table };
+        let table = verifier
+            .filter(|_| worth)
+            .map(|verifier| Arc::new(Multiples::of(verifier.negated())));
+        let known = KeyState {
+            key,
+            verifier,
+            table,
+        };
         let mut kept = kept();
-        if known.table.is_some() && kept.len() < TABLES && !kept.iter().any(|other| other.key == key) {
+        if known.table.is_some()
+            && kept.len() < TABLES
+            && !kept.iter().any(|other| other.key == key)
+        {
             kept.push(known.clone());
         }
         known
     }
 
     /// Checks some signatures; returns who asked for those that are bad, in their order.
-    fn check(&self, claims: &[Claim]) -> Vec<u32> {
-        let mut known: Vec<Known> = Vec::new();
-        // Points with their claims, in the order of the signatures; none for one that is bad already.
+    fn check(&self, claims: &[SignatureClaim]) -> Vec<u32> {
+        let mut known: Vec<KeyState> = Vec::new();
+        // Points with their claims, in the order of the signatures; none for one that is bad
+        // already.
         let mut claimed = Vec::with_capacity(claims.len());
         let mut points = Vec::with_capacity(claims.len());
         for claim in claims {
-            let at = known.iter().rposition(|known| known.key == claim.key).unwrap_or_else(|| {
-                let count = claims.iter().filter(|other| other.key == claim.key).count();
-                known.push(self.key(claim.key, count));
-                known.len() - 1
-            });
-            let of = known.get(at).and_then(|known| Some((known.verifier.as_ref()?, known.table.as_deref())));
+            let at = known
+                .iter()
+                .rposition(|known| known.key == claim.key)
+                .unwrap_or_else(|| {
+                    let count = claims.iter().filter(|other| other.key == claim.key).count();
+                    known.push(self.key(claim.key, count));
+                    known.len() - 1
+                });
+            let of = known
+                .get(at)
+                .and_then(|known| Some((known.verifier.as_ref()?, known.table.as_deref())));
             let equation = of.and_then(|(key, table)| {
                 let parts = key.claim(&signed_data(&claim.payload), &claim.signature)?;
                 let point = match table {
-                    Some(table) => table.add_to(BASE.add_to(EdwardsPoint::identity(), &parts.s), &parts.h),
+                    Some(table) => {
+                        table.add_to(BASE.add_to(EdwardsPoint::identity(), &parts.s), &parts.h)
+                    }
                     None => key.point(&parts),
                 };
                 Some((parts, point))
@@ -98,7 +115,9 @@ impl Tables {
             let (point, encoded) = computed.next()?;
             Some(is_r(point, encoded, &parts))
         };
-        let bad = claimed.into_iter().filter(|(_, parts)| holds(*parts) != Some(true));
+        let bad = claimed
+            .into_iter()
+            .filter(|(_, parts)| holds(*parts) != Some(true));
         bad.map(|(of, _)| of).collect()
     }
 }
@@ -106,27 +125,27 @@ impl Tables {
 /// Batches that wait for whichever thread is free.
 #[derive(Default)]
 pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<QueuedSignature>,
     changed: Condvar,
     tables: Tables,
 }
 
 #[derive(Default)]
-struct Waiting {
-    batches: VecDeque<Vec<Claim>>,
+struct QueuedSignature {
+    batches: VecDeque<Vec<SignatureClaim>>,
     /// No more will come.
     closed: bool,
     bad: Vec<u32>,
 }
 
 impl Queue {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, QueuedSignature> {
         // What it guards is whole at every moment: a panic of another thread is told by its join.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a batch for whoever is free; checks it here and now when too many wait.
-    pub fn put(&self, batch: Vec<Claim>) {
+    pub fn put(&self, batch: Vec<SignatureClaim>) {
         let mut waiting = self.waiting();
         if waiting.batches.len() < WAITING {
             waiting.batches.push_back(batch);
@@ -138,7 +157,7 @@ impl Queue {
         }
     }
 
-    fn check(&self, batch: &[Claim]) {
+    fn check(&self, batch: &[SignatureClaim]) {
         let bad = self.tables.check(batch);
         self.waiting().bad.extend(bad);
     }
@@ -160,7 +179,10 @@ impl Queue {
                 if waiting.closed {
                     return;
                 }
-                waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                waiting = self
+                    .changed
+                    .wait(waiting)
+                    .unwrap_or_else(PoisonError::into_inner);
             };
             drop(waiting);
             self.check(&batch);
@@ -169,14 +191,17 @@ impl Queue {
 
     /// Who asked for the signatures that are bad, when all have been checked.
     pub fn into_bad(self) -> Vec<u32> {
-        self.waiting.into_inner().unwrap_or_else(PoisonError::into_inner).bad
+        self.waiting
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .bad
     }
 }
 
 /// Says that no batch will come any more when the one who brings them ends, however he ends.
-pub(super) struct Closing<'a>(pub &'a Queue);
+pub(super) struct CloseOnDrop<'a>(pub &'a Queue);
 
-impl Drop for Closing<'_> {
+impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -184,14 +209,18 @@ impl Drop for Closing<'_> {
 
 /// Gathers signatures into batches and hands them on.
 pub(super) struct Outbox<'a> {
-    batch: Vec<Claim>,
+    batch: Vec<SignatureClaim>,
     queue: &'a Queue,
     progress: Option<&'a Progress>,
 }
 
 impl<'a> Outbox<'a> {
     pub fn new(queue: &'a Queue) -> Self {
-        Outbox { batch: Vec::with_capacity(BATCH), queue, progress: None }
+        Outbox {
+            batch: Vec::with_capacity(BATCH),
+            queue,
+            progress: None,
+        }
     }
 
     /// Each claim is a step.
@@ -201,7 +230,7 @@ impl<'a> Outbox<'a> {
     }
 
     /// Takes one more.
-    pub fn put(&mut self, claim: Claim) {
+    pub fn put(&mut self, claim: SignatureClaim) {
         if let Some(progress) = self.progress {
             progress.step();
         }
@@ -244,8 +273,8 @@ mod tests {
         hex::decode(text).unwrap().try_into().unwrap()
     }
 
-    fn claim_of(of: u32, vector: &Vector) -> Claim {
-        Claim {
+    fn claim_of(of: u32, vector: &Vector) -> SignatureClaim {
+        SignatureClaim {
             of,
             key: PublicKey::from_bytes(bytes(&vector.key)),
             signature: Signature::from_bytes(bytes(&vector.signature)),
@@ -254,12 +283,17 @@ mod tests {
     }
 
     /// Good signatures by one key, beside which a vector stands in a full batch.
-    fn honest(count: u32, signer: &SigningKey) -> Vec<Claim> {
+    fn honest(count: u32, signer: &SigningKey) -> Vec<SignatureClaim> {
         let key = PublicKey::from_bytes(signer.verifying_key().to_bytes());
         let one = |n: u32| {
             let payload = n.to_be_bytes().to_vec();
             let signature = Signature::from_bytes(signer.sign(&signed_data(&payload)).to_bytes());
-            Claim { of: n, key, signature, payload }
+            SignatureClaim {
+                of: n,
+                key,
+                signature,
+                payload,
+            }
         };
         (0..count).map(one).collect()
     }
@@ -273,10 +307,16 @@ mod tests {
         for vector in &vectors {
             let claim = claim_of(1, vector);
             for run in 0..200 {
-                let alone = claim.key.verifies(&signed_data(&claim.payload), &claim.signature);
+                let alone = claim
+                    .key
+                    .verifies(&signed_data(&claim.payload), &claim.signature);
                 assert_eq!(alone, vector.holds, "{} alone, run {run}", vector.name);
                 let batch = tables.check(std::slice::from_ref(&claim)).is_empty();
-                assert_eq!(batch, vector.holds, "{} in a batch of one, run {run}", vector.name);
+                assert_eq!(
+                    batch, vector.holds,
+                    "{} in a batch of one, run {run}",
+                    vector.name
+                );
             }
         }
     }
@@ -293,7 +333,12 @@ mod tests {
                 }
                 let bad = tables.check(&many).len();
                 let expected = repeated * portion.iter().filter(|vector| !vector.holds).count();
-                assert_eq!(bad, expected, "{:?}", portion.iter().map(|v| &v.name).collect::<Vec<_>>());
+                assert_eq!(
+                    bad,
+                    expected,
+                    "{:?}",
+                    portion.iter().map(|v| &v.name).collect::<Vec<_>>()
+                );
                 many.truncate(512 - 16);
             }
         }
@@ -311,8 +356,11 @@ mod tests {
         queue.help();
         let mut bad = queue.into_bad();
         bad.sort_unstable();
-        let expected: Vec<u32> =
-            (20_000..).zip(&vectors).filter(|(_, vector)| !vector.holds).map(|(of, _)| of).collect();
+        let expected: Vec<u32> = (20_000..)
+            .zip(&vectors)
+            .filter(|(_, vector)| !vector.holds)
+            .map(|(of, _)| of)
+            .collect();
         assert_eq!(bad, expected);
     }
 
@@ -320,7 +368,9 @@ mod tests {
     fn a_key_with_a_table_and_one_without_refuse_the_same() {
         for vector in vectors() {
             let tables = Tables::default();
-            let many: Vec<Claim> = (0..u32::try_from(WORTH).unwrap()).map(|n| claim_of(n, &vector)).collect();
+            let many: Vec<SignatureClaim> = (0..u32::try_from(WORTH).unwrap())
+                .map(|n| claim_of(n, &vector))
+                .collect();
             let bad = tables.check(&many).len();
             assert_eq!(bad, if vector.holds { 0 } else { WORTH }, "{}", vector.name);
         }
@@ -335,19 +385,29 @@ mod tests {
         for bit in 0..512u32 {
             let mut changed = good(b"c");
             changed[(bit / 8) as usize] ^= 1 << (bit % 8);
-            claims.push(Claim {
+            claims.push(SignatureClaim {
                 of: 2000 + bit,
                 key,
                 signature: Signature::from_bytes(changed),
                 payload: b"c".to_vec(),
             });
         }
-        assert_eq!(Tables::default().check(&claims), (2000..2512).collect::<Vec<u32>>());
-        let other = PublicKey::from_bytes(SigningKey::from_bytes(&[0x34; 32]).verifying_key().to_bytes());
+        assert_eq!(
+            Tables::default().check(&claims),
+            (2000..2512).collect::<Vec<u32>>()
+        );
+        let other = PublicKey::from_bytes(
+            SigningKey::from_bytes(&[0x34; 32])
+                .verifying_key()
+                .to_bytes(),
+        );
         for at in [0, 100, 199] {
             let mut claims = honest(200, &signer);
             claims[at].key = other;
-            assert_eq!(Tables::default().check(&claims), [u32::try_from(at).unwrap()]);
+            assert_eq!(
+                Tables::default().check(&claims),
+                [u32::try_from(at).unwrap()]
+            );
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::ledger::Oid;
-use crate::ledger::read::{OpenError, Ref, Repository, Target};
+use crate::ledger::read::{OpenError, Ref, RefTarget, Repository};
 use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 
 use super::history::branch_name;
-use super::report::{Findings, Question};
+use super::report::{AuditQuestion, Findings};
 
 /// Where a plain clone keeps the refs of what it is a clone of.
 const ORIGIN: &str = "refs/remotes/origin/";
@@ -23,11 +23,18 @@ pub(super) struct Tips {
     pub plain: bool,
 }
 
-/// Whether a repository is a plain clone, whose refs of the ledger stand under `refs/remotes/origin/`: one with files
-/// checked out beside its folder `.git`. A ledger's own folder is bare.
+/// Whether a repository is a plain clone, whose refs of the ledger stand under
+/// `refs/remotes/origin/`: one with files checked out beside its folder `.git`. A ledger's own
+/// folder is bare.
 pub(super) fn is_plain(repository: &Repository, refs: &[Ref]) -> bool {
-    let checked_out = repository.path().file_name().is_some_and(|name| name == ".git");
-    checked_out && refs.iter().any(|found| found.name.strip_prefix(ORIGIN) == Some("main"))
+    let checked_out = repository
+        .path()
+        .file_name()
+        .is_some_and(|name| name == ".git");
+    checked_out
+        && refs
+            .iter()
+            .any(|found| found.name.strip_prefix(ORIGIN) == Some("main"))
 }
 
 /// The ref of the ledger that a ref of the repository is.
@@ -45,8 +52,16 @@ fn ledger_name(name: &str, plain: bool) -> Option<String> {
 pub(super) fn main_tip(repository: &Repository) -> Result<Option<Oid>, OpenError> {
     let refs = repository.refs()?;
     let plain = is_plain(repository, &refs);
-    let main = refs.into_iter().find(|found| ledger_name(&found.name, plain).as_deref() == Some(MAIN));
-    Ok(main.and_then(|main| if let Target::Direct(tip) = main.target { Some(tip) } else { None }))
+    let main = refs
+        .into_iter()
+        .find(|found| ledger_name(&found.name, plain).as_deref() == Some(MAIN));
+    Ok(main.and_then(|main| {
+        if let RefTarget::Direct(tip) = main.target {
+            Some(tip)
+        } else {
+            None
+        }
+    }))
 }
 
 impl Tips {
@@ -54,25 +69,44 @@ impl Tips {
     pub fn read(repository: &Repository, findings: &mut Findings) -> Result<Self, OpenError> {
         let refs = repository.refs()?;
         let plain = is_plain(repository, &refs);
-        let mut tips = Tips { main: None, branches: BTreeMap::new(), notes: Vec::new(), foreign: 0, plain };
+        let mut tips = Tips {
+            main: None,
+            branches: BTreeMap::new(),
+            notes: Vec::new(),
+            foreign: 0,
+            plain,
+        };
         for found in refs {
             let name = ledger_name(&found.name, plain);
             let branch = (1..=7).find(|n| name.as_ref() == Some(&branch_name(*n)));
-            let ours = branch.is_some() || matches!(name.as_deref(), Some(MAIN | NOTES_OTS | NOTES_WITNESS));
+            let ours = branch.is_some()
+                || matches!(name.as_deref(), Some(MAIN | NOTES_OTS | NOTES_WITNESS));
             // What has no name that can be read may be one of ours.
             if !ours && found.name.starts_with("refs/") {
                 tips.foreign += 1;
                 continue;
             }
             let id = match found.target {
-                Target::Direct(id) => id,
-                Target::Symbolic(to) => {
+                RefTarget::Direct(id) => id,
+                RefTarget::Symbolic(to) => {
                     let actual = format!("a symbolic ref to {to}");
-                    findings.add(Question::Consistent, None, found.name, "a ref to a commit", actual);
+                    findings.add(
+                        AuditQuestion::Consistent,
+                        None,
+                        found.name,
+                        "a ref to a commit",
+                        actual,
+                    );
                     continue;
                 }
-                Target::Broken(actual) => {
-                    findings.add(Question::Consistent, None, found.name, "a commit's id and a newline", actual);
+                RefTarget::Broken(actual) => {
+                    findings.add(
+                        AuditQuestion::Consistent,
+                        None,
+                        found.name,
+                        "a commit's id and a newline",
+                        actual,
+                    );
                     continue;
                 }
             };
@@ -84,7 +118,13 @@ impl Tips {
             }
         }
         if tips.main.is_none() {
-            findings.add(Question::Consistent, None, MAIN, "a ref to a commit", "nothing");
+            findings.add(
+                AuditQuestion::Consistent,
+                None,
+                MAIN,
+                "a ref to a commit",
+                "nothing",
+            );
         }
         Ok(tips)
     }

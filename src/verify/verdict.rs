@@ -1,20 +1,23 @@
-//! From findings to answers (format, section 11): each question has its own, and what was not looked
-//! at is *not checked*.
+//! From findings to answers (format, section 11): each question has its own, and what was not
+//! looked at is *not checked*.
 
 use crate::record::block::Network;
 use crate::record::hash::Hash32;
-use crate::record::rules::Session;
+use crate::record::rules::SessionState;
 
 use super::bracket::Bracket;
 use super::checker::Checker;
-use super::proofs::Placed;
-use super::report::{Answer, Answers, Extents, Question, Report, SessionBlock, SessionReport, Verdict, counted};
+use super::proofs::BlockStanding;
+use super::report::{
+    AuditQuestion, Extents, QuestionAnswer, QuestionAnswers, QuestionVerdict, Report, SessionBlock,
+    SessionReport, counted,
+};
 
 impl Checker<'_> {
     /// The report of everything that was found.
     pub fn into_report(mut self) -> Report {
         let bracket = self.bracket();
-        let answers = Answers {
+        let answers = QuestionAnswers {
             consistent: self.limited(self.consistent()),
             complete: self.limited(self.complete(&bracket)),
             unique: self.limited(self.unique()),
@@ -25,7 +28,7 @@ impl Checker<'_> {
         let position = self.position();
         let entries = self.lines_checked();
         let sessions = self.session_reports();
-        let chain_valid = answers.consistent.answer == Answer::Yes;
+        let chain_valid = answers.consistent.answer == QuestionAnswer::Yes;
         let contradicted_by = self.findings.contradicted_by();
         let (findings, more_findings) = std::mem::take(&mut self.findings).into_list();
         Report {
@@ -41,7 +44,10 @@ impl Checker<'_> {
             clock_sets: std::mem::take(&mut self.lines.clock_sets),
             foreign_refs: self.history.foreign_refs,
             plain_clone: self.history.plain,
-            root_pinned: self.keys.first().is_some_and(|first| self.pinned.contains(&first.key)),
+            root_pinned: self
+                .keys
+                .first()
+                .is_some_and(|first| self.pinned.contains(&first.key)),
             chain_valid,
             btc_anchors: self.btc_anchors,
             sessions,
@@ -49,14 +55,21 @@ impl Checker<'_> {
             findings,
             more_findings,
             origin: self.genesis.map(|genesis| genesis.origin),
-            signers: self.keys.iter().map(|known| known.key.to_string()).collect(),
+            signers: self
+                .keys
+                .iter()
+                .map(|known| known.key.to_string())
+                .collect(),
             log_head: self.lines.state.head(),
             lines_in_segments: self.lines_in_segments,
             commits: self.commits,
             tree_heads: self.tree_heads,
             bracket,
             unkept: self.database.as_ref().map_or(0, |counts| counts.unkept),
-            search: self.database.as_ref().and_then(|counts| counts.search.clone()),
+            search: self
+                .database
+                .as_ref()
+                .and_then(|counts| counts.search.clone()),
             database: self.database.map(|counts| counts.to_string()),
             scope: self.scope,
             replayed: self.replayed,
@@ -66,17 +79,18 @@ impl Checker<'_> {
         }
     }
 
-    fn unique(&self) -> Verdict {
-        self.broken(Question::Unique).unwrap_or_else(|| self.witnessed())
+    fn unique(&self) -> QuestionVerdict {
+        self.broken(AuditQuestion::Unique)
+            .unwrap_or_else(|| self.witnessed())
     }
 
-    fn broken(&self, question: Question) -> Option<Verdict> {
+    fn broken(&self, question: AuditQuestion) -> Option<QuestionVerdict> {
         let count = self.findings.count(question);
-        (count > 0).then(|| Verdict::new(Answer::No, counted(count, "finding")))
+        (count > 0).then(|| QuestionVerdict::new(QuestionAnswer::No, counted(count, "finding")))
     }
 
-    fn consistent(&self) -> Verdict {
-        if let Some(mut broken) = self.broken(Question::Consistent) {
+    fn consistent(&self) -> QuestionVerdict {
+        if let Some(mut broken) = self.broken(AuditQuestion::Consistent) {
             broken.reason.push_str(&self.clone_words());
             return broken;
         }
@@ -85,7 +99,11 @@ impl Checker<'_> {
 
     /// What helps where branches have no ref, as a clone of one branch leaves them.
     fn clone_words(&self) -> String {
-        let refs = if self.history.plain { "remotes/origin" } else { "heads" };
+        let refs = if self.history.plain {
+            "remotes/origin"
+        } else {
+            "heads"
+        };
         match self.history.lost.len() {
             0 => String::new(),
             _ => format!(
@@ -95,69 +113,105 @@ impl Checker<'_> {
         }
     }
 
-    fn whole(&self) -> Verdict {
+    fn whole(&self) -> QuestionVerdict {
         let commits = counted(self.commits.values().sum(), "commit");
-        let heads = counted(u64::try_from(self.tree_heads.len()).unwrap_or(u64::MAX), "tree head");
+        let heads = counted(
+            u64::try_from(self.tree_heads.len()).unwrap_or(u64::MAX),
+            "tree head",
+        );
         let lines = counted(self.lines_checked(), "log line");
         let erased = self.database.as_ref().map_or(0, |database| database.erased);
-        let erased = if erased == 0 { String::new() } else { format!(", {erased} erased") };
+        let erased = if erased == 0 {
+            String::new()
+        } else {
+            format!(", {erased} erased")
+        };
         let unkept = match self.database.as_ref().map_or(0, |database| database.unkept) {
             0 => String::new(),
             1 => ", the texts of 1 record are not kept and were not checked".to_owned(),
             n => format!(", the texts of {n} records are not kept and were not checked"),
         };
-        Verdict::new(Answer::Yes, format!("{commits}, {lines}, {heads} hold together{erased}{unkept}"))
+        QuestionVerdict::new(
+            QuestionAnswer::Yes,
+            format!("{commits}, {lines}, {heads} hold together{erased}{unkept}"),
+        )
     }
 
     /// Up to where the log was judged, with its time.
     fn reached(&self) -> String {
-        let time = self.lines.state.last_time().map_or("no time".to_owned(), |time| time.to_string());
+        let time = self
+            .lines
+            .state
+            .last_time()
+            .map_or("no time".to_owned(), |time| time.to_string());
         format!("up to line {} of {time}", self.lines.state.count())
     }
 
-    fn complete(&self, bracket: &Bracket) -> Verdict {
+    fn complete(&self, bracket: &Bracket) -> QuestionVerdict {
         let reached = self.reached();
-        if let Some(broken) = self.broken(Question::Complete) {
-            return Verdict::new(broken.answer, format!("{}, {reached}", broken.reason));
+        if let Some(broken) = self.broken(AuditQuestion::Complete) {
+            return QuestionVerdict::new(broken.answer, format!("{}, {reached}", broken.reason));
         }
         if self.lines.state.count() == 0 {
-            return Verdict::new(Answer::NotChecked, "no line of the log is at hand");
+            return QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
+                "no line of the log is at hand",
+            );
         }
         let tail = self.tail_words(bracket);
         let log = match (self.log_file, self.commits_apart) {
             (true, _) => String::new(),
-            (false, 0) => "; no audit.log was given, lines after the last segment are not known".to_owned(),
-            (false, n) => format!("; no audit.log was given, {} behind the last segment", counted(n, "commit")),
+            (false, 0) => {
+                "; no audit.log was given, lines after the last segment are not known".to_owned()
+            }
+            (false, n) => format!(
+                "; no audit.log was given, {} behind the last segment",
+                counted(n, "commit")
+            ),
         };
         let newer = match self.newer {
             0 => String::new(),
             n => format!("; {} newer, not read", counted(n, "line")),
         };
-        let reason = format!("{reached}: every prompt has its outcome and every commit its line; {tail}{log}{newer}");
-        Verdict::new(Answer::Yes, reason)
+        let reason = format!(
+            "{reached}: every prompt has its outcome and every commit its line; {tail}{log}{newer}"
+        );
+        QuestionVerdict::new(QuestionAnswer::Yes, reason)
     }
 
     /// Whether this is a test network that the caller did not name: anybody makes its blocks.
     pub(super) fn proves_nothing(&self) -> bool {
         let network = self.genesis.as_ref().map(|genesis| genesis.network);
-        network.is_some_and(|network| network != Network::Bitcoin && self.named_network != Some(network))
+        network.is_some_and(|network| {
+            network != Network::Bitcoin && self.named_network != Some(network)
+        })
     }
 
     /// Why blocks prove nothing here.
-    pub(super) fn on_test_network(&self) -> Option<Verdict> {
-        let network = self.genesis.as_ref().filter(|_| self.proves_nothing())?.network.name();
-        let reason = format!("a {network} ledger: its blocks prove nothing; name the network with --network {network}");
-        Some(Verdict::new(Answer::NotChecked, reason))
+    pub(super) fn on_test_network(&self) -> Option<QuestionVerdict> {
+        let network = self
+            .genesis
+            .as_ref()
+            .filter(|_| self.proves_nothing())?
+            .network
+            .name();
+        let reason = format!(
+            "a {network} ledger: its blocks prove nothing; name the network with --network {network}"
+        );
+        Some(QuestionVerdict::new(QuestionAnswer::NotChecked, reason))
     }
 
-    fn not_before(&self) -> Verdict {
+    fn not_before(&self) -> QuestionVerdict {
         if self.genesis.is_none() {
-            let unknown = Verdict::new(Answer::NotChecked, "no genesis.json says which network");
-            return self.broken(Question::NotBefore).unwrap_or(unknown);
+            let unknown = QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
+                "no genesis.json says which network",
+            );
+            return self.broken(AuditQuestion::NotBefore).unwrap_or(unknown);
         }
-        self.on_test_network().or_else(|| self.broken(Question::NotBefore)).unwrap_or_else(|| {
-            let no = |reason: String| Verdict::new(Answer::NotChecked, reason);
-            let unlooked = self.findings.count_unlooked(Question::NotBefore);
+        self.on_test_network().or_else(|| self.broken(AuditQuestion::NotBefore)).unwrap_or_else(|| {
+            let no = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
+            let unlooked = self.findings.count_unlooked(AuditQuestion::NotBefore);
             if unlooked > 0 {
                 return no(format!(
                     "{unlooked} places where a start, an end or an anchor may be could not be looked at"
@@ -168,7 +222,7 @@ impl Checker<'_> {
                 return no("no session names a block: all are local".to_owned());
             }
             let bitcoin = self.genesis.as_ref().is_some_and(|genesis| genesis.network == Network::Bitcoin);
-            let mut beyond = self.proofs.placed.iter().filter(|(_, placed)| **placed == Placed::NotReached);
+            let mut beyond = self.proofs.placed.iter().filter(|(_, placed)| **placed == BlockStanding::NotReached);
             if let Some(((highest, _), _)) = beyond.next_back().filter(|_| self.proofs.kept && bitcoin) {
                 return no(format!("the kept headers end below block {highest}: gently anchor sync"));
             }
@@ -190,7 +244,7 @@ impl Checker<'_> {
                 n => format!("{n} sessions start on no block"),
             };
             let placed = self.placed_words();
-            Verdict::new(Answer::Yes, format!("{anchors}; {local}{placed}"))
+            QuestionVerdict::new(QuestionAnswer::Yes, format!("{anchors}; {local}{placed}"))
         })
     }
 
@@ -206,23 +260,31 @@ impl Checker<'_> {
 
     /// The key in force at the last signed line has to be one of those that the caller pinned.
     pub(super) fn check_signer(&mut self) {
-        let Some(key) = self.key_of_size(self.lines.state.count()) else { return };
+        let Some(key) = self.key_of_size(self.lines.state.count()) else {
+            return;
+        };
         if !self.pinned.is_empty() && !self.pinned.contains(&key) {
             let place = format!("log line {}", self.lines.state.count());
             let pinned: Vec<String> = self.pinned.iter().map(ToString::to_string).collect();
             let expected = format!("signed by a key of --signer: {}", pinned.join(", "));
-            self.findings.add(Question::SignedBy, None, place, expected, format!("signed by {key}"));
+            self.findings.add(
+                AuditQuestion::SignedBy,
+                None,
+                place,
+                expected,
+                format!("signed by {key}"),
+            );
         }
     }
 
-    fn signed_by(&self) -> Verdict {
-        self.broken(Question::SignedBy).unwrap_or_else(|| {
-            let no = |reason: String| Verdict::new(Answer::NotChecked, reason);
+    fn signed_by(&self) -> QuestionVerdict {
+        self.broken(AuditQuestion::SignedBy).unwrap_or_else(|| {
+            let no = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
             let line = self.lines.state.count();
             let Some(key) = self.key_of_size(line).filter(|_| self.genesis.is_some()) else {
                 return no("no genesis.json says which key".to_owned());
             };
-            let unlooked = self.findings.count_unlooked(Question::SignedBy);
+            let unlooked = self.findings.count_unlooked(AuditQuestion::SignedBy);
             if unlooked > 0 {
                 return no(format!("{unlooked} signatures could not be read"));
             }
@@ -244,7 +306,7 @@ impl Checker<'_> {
                     )),
                     _ => no(format!("retired: the newest key of --signer is {newest}; {how}")),
                 },
-                Some(_) => Verdict::new(Answer::Yes, format!("{how}, pinned{}", self.root_words())),
+                Some(_) => QuestionVerdict::new(QuestionAnswer::Yes, format!("{how}, pinned{}", self.root_words())),
             }
         })
     }
@@ -263,11 +325,15 @@ impl Checker<'_> {
     fn session_reports(&self) -> Vec<SessionReport> {
         // Sessions that ended before what is checked are not this report's.
         let first = self.first_line();
-        let checked = |session: &&Session| session.end.as_ref().is_none_or(|end| end.line > first);
+        let checked =
+            |session: &&SessionState| session.end.as_ref().is_none_or(|end| end.line > first);
         let mut logged: Vec<_> = self.lines.state.sessions().filter(checked).collect();
         logged.sort_by_key(|session| session.start.line);
         let mut ids: Vec<Hash32> = logged.iter().map(|session| session.id).collect();
-        let only_commits = self.met.iter().filter(|id| self.lines.state.session(**id).is_none());
+        let only_commits = self
+            .met
+            .iter()
+            .filter(|id| self.lines.state.session(**id).is_none());
         ids.extend(only_commits);
         ids.into_iter().map(|id| self.session_report(id)).collect()
     }
@@ -275,22 +341,41 @@ impl Checker<'_> {
     fn session_report(&self, id: Hash32) -> SessionReport {
         let line = self.lines.state.session(id);
         let commits = self.sessions.get(&id);
-        let of_height = |btc: u32| if btc == 0 { SessionBlock::Local } else { SessionBlock::Height(btc) };
-        let logged_end = line.and_then(|session| session.end.as_ref()).map(|end| of_height(end.btc));
-        let start = commits.map(|session| session.start).or(line.map(|session| of_height(session.start.btc)));
-        let holds = |questions: &[Question]| questions.iter().all(|q| self.findings.touching(id, *q) == 0);
+        let of_height = |btc: u32| {
+            if btc == 0 {
+                SessionBlock::Local
+            } else {
+                SessionBlock::Height(btc)
+            }
+        };
+        let logged_end = line
+            .and_then(|session| session.end.as_ref())
+            .map(|end| of_height(end.btc));
+        let start = commits
+            .map(|session| session.start)
+            .or(line.map(|session| of_height(session.start.btc)));
+        let holds = |questions: &[AuditQuestion]| {
+            questions
+                .iter()
+                .all(|q| self.findings.touching(id, *q) == 0)
+        };
         let branch = commits.map(|session| session.branch.clone());
         SessionReport {
             id,
-            branch: branch.or(line.map(|session| session.start.branch.clone())).unwrap_or_default(),
+            branch: branch
+                .or(line.map(|session| session.start.branch.clone()))
+                .unwrap_or_default(),
             start: start.unwrap_or(SessionBlock::Local),
             end: commits.and_then(|session| session.end).or(logged_end),
             interactions: commits.map_or(0, |session| session.interactions),
             not_before: self.not_before_of(id),
             not_after: self.not_after_of(id),
-            chain_valid: holds(&[Question::Consistent]),
-            all_verified: holds(&[Question::Consistent, Question::NotBefore, Question::SignedBy])
-                && line.is_none_or(|session| session.start.line > self.first_line()),
+            chain_valid: holds(&[AuditQuestion::Consistent]),
+            all_verified: holds(&[
+                AuditQuestion::Consistent,
+                AuditQuestion::NotBefore,
+                AuditQuestion::SignedBy,
+            ]) && line.is_none_or(|session| session.start.line > self.first_line()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::record::hash::Hash32;
 use crate::record::proof::{ProofMaker, continues};
 use crate::record::tree::{Frontier, SignedNote, leaf};
-use crate::store::Read;
+use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
 
 use super::WitnessError;
@@ -23,7 +23,8 @@ pub fn tree_at(store: &Sqlite, size: u64) -> Result<Frontier, WitnessError> {
 
 /// The tree that a tree head is signed over, which is kept for the proofs to come.
 ///
-/// Stored right edges are not evidence: when one leads elsewhere, all are forgotten and every line is read.
+/// Stored right edges are not evidence: when one leads elsewhere, all are forgotten and every line
+/// is read.
 pub fn tree_of(store: &mut Sqlite, head: &SignedNote) -> Result<Frontier, WitnessError> {
     let mut tree = tree_at(store, head.size);
     if !tree.as_ref().is_ok_and(|tree| tree.root() == head.root) {
@@ -33,7 +34,11 @@ pub fn tree_of(store: &mut Sqlite, head: &SignedNote) -> Result<Frontier, Witnes
     let tree = tree?;
     if tree.root() != head.root {
         let (expected, actual) = (head.root.to_string(), tree.root().to_string());
-        return Err(WitnessError::Lines { size: head.size, expected, actual });
+        return Err(WitnessError::Lines {
+            size: head.size,
+            expected,
+            actual,
+        });
     }
     store.put_tree_mark(tree.size(), &tree.to_bytes())?;
     Ok(tree)
@@ -41,7 +46,8 @@ pub fn tree_of(store: &mut Sqlite, head: &SignedNote) -> Result<Frontier, Witnes
 
 /// The proof that a tree head continues the tree of `old` lines; empty for nothing and for itself.
 ///
-/// It is checked before it is handed out: a witness that refuses it has another tree, and that is a finding.
+/// It is checked before it is handed out: a witness that refuses it has another tree, and that is a
+/// finding.
 pub fn proof(store: &Sqlite, old: u64, head: &SignedNote) -> Result<Vec<Hash32>, WitnessError> {
     if old == 0 || old >= head.size {
         return Ok(Vec::new());
@@ -61,15 +67,26 @@ pub fn proof(store: &Sqlite, old: u64, head: &SignedNote) -> Result<Vec<Hash32>,
 }
 
 /// The proof from a known tree; none when it does not lead to the tree head.
-fn from(store: &Sqlite, known: &Frontier, head: &SignedNote) -> Result<Option<Vec<Hash32>>, WitnessError> {
-    let Ok(mut maker) = ProofMaker::consistency(known, head.size) else { return Ok(None) };
+fn from(
+    store: &Sqlite,
+    known: &Frontier,
+    head: &SignedNote,
+) -> Result<Option<Vec<Hash32>>, WitnessError> {
+    let Ok(mut maker) = ProofMaker::consistency(known, head.size) else {
+        return Ok(None);
+    };
     each_leaf(store, known.size(), head.size, &mut |leaf| maker.push(leaf))?;
     let (old, new) = ((known.size(), known.root()), (head.size, head.root));
     Ok(maker.finish().ok().filter(|path| continues(old, new, path)))
 }
 
 /// Hands out the leaf hashes of lines `from..to`, in order.
-fn each_leaf(store: &Sqlite, from: u64, to: u64, each: &mut dyn FnMut(Hash32)) -> Result<(), WitnessError> {
+fn each_leaf(
+    store: &Sqlite,
+    from: u64,
+    to: u64,
+    each: &mut dyn FnMut(Hash32),
+) -> Result<(), WitnessError> {
     let mut at = from;
     while at < to {
         let next = to.min(at + PORTION);

@@ -1,18 +1,21 @@
-//! Asking witnesses to cosign the newest tree head, and what becomes of their answers (format, section 9).
+//! Asking witnesses to cosign the newest tree head, and what becomes of their answers (format,
+//! section 9).
 //!
-//! All are asked at once, under one deadline. What they cosign goes to `refs/notes/witness`, on the commit that
-//! carries the tree head. A witness behind us gets the proof from where it is; one that is ahead of us, or that holds
-//! another tree, is a finding: somebody has seen lines that this ledger does not have.
+//! All are asked at once, under one deadline. What they cosign goes to `refs/notes/witness`, on the
+//! commit that carries the tree head. A witness behind us gets the proof from where it is; one that
+//! is ahead of us, or that holds another tree, is a finding: somebody has seen lines that this
+//! ledger does not have.
 //!
-//! Cost: a proof reads the lines since the tree head that the witness holds, and none before, from a stored right
-//! edge of the tree (`marks`). A size that was never stored (a restored database) costs the lines before it, once.
+//! Cost: a proof reads the lines since the tree head that the witness holds, and none before, from
+//! a stored right edge of the tree (`marks`). A size that was never stored (a restored database)
+//! costs the lines before it, once.
 
 mod marks;
 mod note;
 mod round;
 
 pub use note::standing;
-pub use round::{Asked, Outcome, Said, Terms, ask};
+pub use round::{RoundOptions, RoundResult, WitnessOutcome, WitnessStatement, ask};
 
 use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, OpenError};
@@ -20,7 +23,7 @@ use crate::record::commit::MAIN;
 use crate::record::tree::{SignedNote, TreeError, parse_note};
 use crate::recorder::RecorderError;
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read, StoreError};
+use crate::store::{ReadStore, StoreError};
 
 /// Why witnesses could not be asked at all.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +73,7 @@ pub enum WitnessError {
 
 /// The newest tree head on `main`, and the commit that carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct LatestTreeHead {
     /// It.
     pub note: SignedNote,
     /// The commit.
@@ -78,14 +81,27 @@ pub struct Head {
 }
 
 /// The newest tree head on record; none while `main` has only its genesis.
-pub fn newest_head(store: &Sqlite) -> Result<Option<Head>, WitnessError> {
-    let Some(row) = store.tip(MAIN, store.head()?.commits)?.filter(|row| row.segment.is_some()) else {
+pub fn newest_head(store: &Sqlite) -> Result<Option<LatestTreeHead>, WitnessError> {
+    let Some(row) = store
+        .tip(MAIN, store.head()?.commits)?
+        .filter(|row| row.segment.is_some())
+    else {
         return Ok(None);
     };
-    let wrong = |reason: String| WitnessError::Head { commit: row.id.clone(), reason };
-    let bytes = store.files(row.tree_of.unwrap_or(row.n))?.remove("checkpoint");
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(|| wrong("there is none".into()))?;
+    let wrong = |reason: String| WitnessError::Head {
+        commit: row.id.clone(),
+        reason,
+    };
+    let bytes = store
+        .files(row.tree_of.unwrap_or(row.n))?
+        .remove("checkpoint");
+    let text = bytes
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .ok_or_else(|| wrong("there is none".into()))?;
     let note = parse_note(&text).map_err(|e| wrong(e.to_string()))?;
-    let commit = row.id.parse().map_err(|e: crate::ledger::OidError| wrong(e.to_string()))?;
-    Ok(Some(Head { note, commit }))
+    let commit = row
+        .id
+        .parse()
+        .map_err(|e: crate::ledger::OidError| wrong(e.to_string()))?;
+    Ok(Some(LatestTreeHead { note, commit }))
 }

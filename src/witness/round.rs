@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 
-use crate::anchor::witness::{Reply, Witness, WitnessFault};
+use crate::anchor::witness::{WitnessClient, WitnessFault, WitnessReply};
 use crate::govern::sanitize::redact;
 use crate::record::note::NoteSignature;
 use crate::record::time::Seconds;
@@ -13,14 +13,15 @@ use crate::recorder::Paths;
 use crate::store::WitnessState;
 use crate::store::sqlite::Sqlite;
 
-use super::{Head, WitnessError, marks, newest_head, note};
+use super::{LatestTreeHead, WitnessError, marks, newest_head, note};
 
-/// How often one witness may name another size before it is left alone: it was behind, and another process was faster.
+/// How often one witness may name another size before it is left alone: it was behind, and another
+/// process was faster.
 const MAX_TURNS: usize = 3;
 
 /// How many have to cosign, and how long all of them together may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct RoundOptions {
     /// How many.
     pub quorum: usize,
     /// For everything together.
@@ -29,7 +30,7 @@ pub struct Terms {
 
 /// What one witness said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum WitnessStatement {
     /// It cosigned this tree head, now or before.
     Cosigned {
         /// When, by its own clock; none when it is out of the range of times.
@@ -66,50 +67,63 @@ pub enum Said {
     },
 }
 
-impl Said {
+impl WitnessStatement {
     /// Whether it cosigned.
     pub const fn is_cosigned(&self) -> bool {
-        matches!(self, Said::Cosigned { .. })
+        matches!(self, WitnessStatement::Cosigned { .. })
     }
 
     /// Whether it says that there is another history, or more of this one.
     pub const fn is_finding(&self) -> bool {
-        matches!(self, Said::Longer { .. } | Said::Other { .. })
+        matches!(
+            self,
+            WitnessStatement::Longer { .. } | WitnessStatement::Other { .. }
+        )
     }
 }
 
-impl std::fmt::Display for Said {
+impl std::fmt::Display for WitnessStatement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Said::Cosigned { at: Some(at) } => write!(f, "cosigned at {at}"),
-            Said::Cosigned { at: None } => write!(f, "cosigned, at no time that can be"),
-            Said::Newer { size } => write!(f, "has cosigned a newer tree head of {size} lines meanwhile"),
-            Said::Longer { size, ours } => write!(
+            WitnessStatement::Cosigned { at: Some(at) } => write!(f, "cosigned at {at}"),
+            WitnessStatement::Cosigned { at: None } => {
+                write!(f, "cosigned, at no time that can be")
+            }
+            WitnessStatement::Newer { size } => write!(
+                f,
+                "has cosigned a newer tree head of {size} lines meanwhile"
+            ),
+            WitnessStatement::Longer { size, ours } => write!(
                 f,
                 "says that it has cosigned a tree of {size} lines, which this ledger does not have (it has {ours} \
                  lines): lines were dropped, a backup was restored, or there is a second history"
             ),
-            Said::Other { size } => write!(
+            WitnessStatement::Other { size } => write!(
                 f,
                 "says that the tree of {size} lines that it cosigned is not ours: the log was written anew, or there \
                  is a second history"
             ),
-            Said::Unsteady { size } => {
-                write!(f, "does not agree with itself about the size of the tree it holds: {size} at last")
+            WitnessStatement::Unsteady { size } => {
+                write!(
+                    f,
+                    "does not agree with itself about the size of the tree it holds: {size} at last"
+                )
             }
-            Said::Fault(fault) => fault.fmt(f),
-            Said::Late { after } => write!(f, "no answer within {} ms", after.as_millis()),
+            WitnessStatement::Fault(fault) => fault.fmt(f),
+            WitnessStatement::Late { after } => {
+                write!(f, "no answer within {} ms", after.as_millis())
+            }
         }
     }
 }
 
 /// One witness's part of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct WitnessOutcome {
     /// What its owner calls it.
     pub name: String,
     /// What it said.
-    pub said: Said,
+    pub said: WitnessStatement,
     /// Whether it was asked in this round; false when its cosignature stood there.
     pub asked: bool,
     /// How long it took.
@@ -119,19 +133,22 @@ pub struct Outcome {
 /// What came of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "it holds what witnesses found"]
-pub struct Asked {
+pub struct RoundResult {
     /// The tree head.
-    pub head: Head,
+    pub head: LatestTreeHead,
     /// In the order of configuration.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<WitnessOutcome>,
     /// How many had to cosign.
     pub quorum: usize,
 }
 
-impl Asked {
+impl RoundResult {
     /// How many cosigned.
     pub fn cosigned(&self) -> usize {
-        self.outcomes.iter().filter(|outcome| outcome.said.is_cosigned()).count()
+        self.outcomes
+            .iter()
+            .filter(|outcome| outcome.said.is_cosigned())
+            .count()
     }
 
     /// Whether they are enough.
@@ -140,85 +157,126 @@ impl Asked {
     }
 
     /// What speaks for another history.
-    pub fn findings(&self) -> impl Iterator<Item = &Outcome> {
-        self.outcomes.iter().filter(|outcome| outcome.said.is_finding())
+    pub fn findings(&self) -> impl Iterator<Item = &WitnessOutcome> {
+        self.outcomes
+            .iter()
+            .filter(|outcome| outcome.said.is_finding())
     }
 }
 
 /// A witness's answer with what it signed.
-struct Heard {
-    said: Said,
+struct WitnessAnswer {
+    said: WitnessStatement,
     lines: Vec<NoteSignature>,
     asked: bool,
     elapsed: Duration,
 }
 
-/// Asks every witness that has not cosigned the newest tree head yet; none when there is no tree head.
+/// Asks every witness that has not cosigned the newest tree head yet; none when there is no tree
+/// head.
 ///
-/// Writes what they cosigned to `refs/notes/witness`, and what came of asking to the database. The caller holds no
-/// lock; several processes may ask at once.
+/// Writes what they cosigned to `refs/notes/witness`, and what came of asking to the database. The
+/// caller holds no lock; several processes may ask at once.
 pub async fn ask(
     store: &mut Sqlite,
     paths: &Paths,
-    witnesses: &[Witness],
-    terms: Terms,
+    witnesses: &[WitnessClient],
+    terms: RoundOptions,
     now: Seconds,
-) -> Result<Option<Asked>, WitnessError> {
-    let Some(head) = newest_head(store)? else { return Ok(None) };
+) -> Result<Option<RoundResult>, WitnessError> {
+    let Some(head) = newest_head(store)? else {
+        return Ok(None);
+    };
     marks::tree_of(store, &head.note)?;
     let states = store.witness_states()?;
     let heard = {
         let standing = note::standing(paths, &head)?;
         let (store, head, standing, states) = (&*store, &head, &standing, &states);
         join_all(witnesses.iter().map(|witness| async move {
-            let stood = standing.as_ref().and_then(|note| note.cosigned_at(witness.key()));
+            let stood = standing
+                .as_ref()
+                .and_then(|note| note.cosigned_at(witness.key()));
             if let Some(time) = stood {
-                let said = Said::Cosigned { at: Seconds::new(time).ok() };
-                return Ok(Heard { said, lines: Vec::new(), asked: false, elapsed: Duration::ZERO });
+                let said = WitnessStatement::Cosigned {
+                    at: Seconds::new(time).ok(),
+                };
+                return Ok(WitnessAnswer {
+                    said,
+                    lines: Vec::new(),
+                    asked: false,
+                    elapsed: Duration::ZERO,
+                });
             }
-            let known = states.iter().find(|state| state.vkey == witness.key().print()).map_or(0, |state| state.lines);
+            let known = states
+                .iter()
+                .find(|state| state.vkey == witness.key().print())
+                .map_or(0, |state| state.lines);
             within(terms.deadline, one(store, witness, head, known)).await
         }))
         .await
         .into_iter()
-        .collect::<Result<Vec<Heard>, WitnessError>>()?
+        .collect::<Result<Vec<WitnessAnswer>, WitnessError>>()?
     };
-    let lines = heard.iter().flat_map(|heard| heard.lines.iter().cloned()).collect();
+    let lines = heard
+        .iter()
+        .flat_map(|heard| heard.lines.iter().cloned())
+        .collect();
     note::add(paths, &head, lines, now)?;
     let new: Vec<WitnessState> = witnesses
         .iter()
         .zip(&heard)
-        .map(|(witness, heard)| state_after(&witness.key().print(), &states, heard, head.note.size, now))
+        .map(|(witness, heard)| {
+            state_after(&witness.key().print(), &states, heard, head.note.size, now)
+        })
         .collect();
     store.put_witness_states(&new)?;
-    let outcome = |(witness, heard): (&Witness, Heard)| {
-        let Heard { said, asked, elapsed, .. } = heard;
-        Outcome { name: witness.name().to_owned(), said, asked, elapsed }
+    let outcome = |(witness, heard): (&WitnessClient, WitnessAnswer)| {
+        let WitnessAnswer {
+            said,
+            asked,
+            elapsed,
+            ..
+        } = heard;
+        WitnessOutcome {
+            name: witness.name().to_owned(),
+            said,
+            asked,
+            elapsed,
+        }
     };
     let outcomes = witnesses.iter().zip(heard).map(outcome).collect();
-    Ok(Some(Asked { head, outcomes, quorum: terms.quorum }))
+    Ok(Some(RoundResult {
+        head,
+        outcomes,
+        quorum: terms.quorum,
+    }))
 }
 
 /// The answer, or that there was none in time.
 async fn within(
     deadline: Duration,
-    question: impl Future<Output = Result<(Said, Vec<NoteSignature>), WitnessError>>,
-) -> Result<Heard, WitnessError> {
+    question: impl Future<Output = Result<(WitnessStatement, Vec<NoteSignature>), WitnessError>>,
+) -> Result<WitnessAnswer, WitnessError> {
     let start = Instant::now();
     let (said, lines) = match tokio::time::timeout(deadline, question).await {
         Ok(answer) => answer?,
-        Err(_) => (Said::Late { after: deadline }, Vec::new()),
+        Err(_) => (WitnessStatement::Late { after: deadline }, Vec::new()),
     };
-    Ok(Heard { said, lines, asked: true, elapsed: start.elapsed() })
+    Ok(WitnessAnswer {
+        said,
+        lines,
+        asked: true,
+        elapsed: start.elapsed(),
+    })
 }
 
 /// Asks one witness, with the proof from the size that it names.
 async fn one(
     store: &Sqlite,
-    witness: &Witness,
-    head: &Head,
+    witness: &WitnessClient,
+    head: &LatestTreeHead,
     known: u64,
-) -> Result<(Said, Vec<NoteSignature>), WitnessError> {
+) -> Result<(WitnessStatement, Vec<NoteSignature>), WitnessError> {
     let size = head.note.size;
     // After a restore more may be noted than there is; what it holds, it says.
     let mut old = if known > size { 0 } else { known };
@@ -226,56 +284,85 @@ async fn one(
     for _ in 0..MAX_TURNS {
         let proof = marks::proof(store, old, &head.note)?;
         let holds = match witness.add_checkpoint(old, &proof, &head.note).await {
-            Ok(Reply::Cosigned { lines, time }) => {
-                return Ok((Said::Cosigned { at: Seconds::new(time).ok() }, lines));
+            Ok(WitnessReply::Cosigned { lines, time }) => {
+                return Ok((
+                    WitnessStatement::Cosigned {
+                        at: Seconds::new(time).ok(),
+                    },
+                    lines,
+                ));
             }
-            Ok(Reply::Refuted { said }) if old == 0 => return Ok((refuted_nothing(witness, said), Vec::new())),
-            Ok(Reply::Refuted { .. }) => return Ok((Said::Other { size: old }, Vec::new())),
-            Ok(Reply::Holds(holds)) => holds,
-            Err(fault) => return Ok((Said::Fault(fault), Vec::new())),
+            Ok(WitnessReply::Refuted { said }) if old == 0 => {
+                return Ok((refuted_nothing(witness, said), Vec::new()));
+            }
+            Ok(WitnessReply::Refuted { .. }) => {
+                return Ok((WitnessStatement::Other { size: old }, Vec::new()));
+            }
+            Ok(WitnessReply::Holds(holds)) => holds,
+            Err(fault) => return Ok((WitnessStatement::Fault(fault), Vec::new())),
         };
         if holds > size {
             return Ok((longer(store, holds)?, Vec::new()));
         }
         if holds == size && old == size {
-            return Ok((Said::Other { size }, Vec::new()));
+            return Ok((WitnessStatement::Other { size }, Vec::new()));
         }
         if !named.insert(holds) || holds == old {
-            return Ok((Said::Unsteady { size: holds }, Vec::new()));
+            return Ok((WitnessStatement::Unsteady { size: holds }, Vec::new()));
         }
         old = holds;
     }
-    Ok((Said::Unsteady { size: old }, Vec::new()))
+    Ok((WitnessStatement::Unsteady { size: old }, Vec::new()))
 }
 
 /// Every tree continues the empty one: whoever refuses that has refused something else.
-fn refuted_nothing(witness: &Witness, said: String) -> Said {
+fn refuted_nothing(witness: &WitnessClient, said: String) -> WitnessStatement {
     let at = witness.name().to_owned();
-    Said::Fault(WitnessFault::Answer { at, expected: "no refusal of an empty proof", status: 422, said })
+    WitnessStatement::Fault(WitnessFault::Answer {
+        at,
+        expected: "no refusal of an empty proof",
+        status: 422,
+        said,
+    })
 }
 
-/// A larger tree than the one asked about: of another process of this home, or one that this ledger does not have.
-fn longer(store: &Sqlite, size: u64) -> Result<Said, WitnessError> {
+/// A larger tree than the one asked about: of another process of this home, or one that this ledger
+/// does not have.
+fn longer(store: &Sqlite, size: u64) -> Result<WitnessStatement, WitnessError> {
     if store.has_tree_head(size)? {
-        return Ok(Said::Newer { size });
+        return Ok(WitnessStatement::Newer { size });
     }
-    Ok(Said::Longer { size, ours: crate::store::Read::head(store)?.lines })
+    Ok(WitnessStatement::Longer {
+        size,
+        ours: crate::store::ReadStore::head(store)?.lines,
+    })
 }
 
-fn state_after(vkey: &str, before: &[WitnessState], heard: &Heard, size: u64, now: Seconds) -> WitnessState {
+fn state_after(
+    vkey: &str,
+    before: &[WitnessState],
+    heard: &WitnessAnswer,
+    size: u64,
+    now: Seconds,
+) -> WitnessState {
     let before = before.iter().find(|state| state.vkey == vkey);
     let (lines, cosigned_at) = match (&heard.said, before) {
-        (Said::Cosigned { at }, _) => (size, *at),
-        (Said::Newer { size }, before) => (*size, before.and_then(|state| state.cosigned_at)),
+        (WitnessStatement::Cosigned { at }, _) => (size, *at),
+        (WitnessStatement::Newer { size }, before) => {
+            (*size, before.and_then(|state| state.cosigned_at))
+        }
         (_, before) => before.map_or((0, None), |state| (state.lines, state.cosigned_at)),
     };
     WitnessState {
         vkey: vkey.to_owned(),
         lines,
         cosigned_at,
-        asked_at: before.filter(|_| !heard.asked).map_or(now, |state| state.asked_at),
+        asked_at: before
+            .filter(|_| !heard.asked)
+            .map_or(now, |state| state.asked_at),
         asked_lines: size,
         // A witness's own words may be in it.
-        said: (!heard.said.is_cosigned()).then(|| redact(&heard.said.to_string()).clean.as_str().to_owned()),
+        said: (!heard.said.is_cosigned())
+            .then(|| redact(&heard.said.to_string()).clean.as_str().to_owned()),
     }
 }

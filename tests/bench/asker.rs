@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gently::continuity::candidate::Recalled;
+use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::declared::TurnContext;
 use gently::continuity::prompt::render;
@@ -25,11 +25,13 @@ use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
 use gently::record::params::Params;
 use gently::record::time::Seconds;
-use gently::recorder::{Judged, Prompt, RecordedPrompt, Recorder, SessionTerms, thread_id, unwatched};
+use gently::recorder::{
+    JudgedReply, Prompt, RecordedPrompt, Recorder, SessionTerms, thread_id, unwatched,
+};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use gently::store::sqlite::Sqlite;
-use gently::store::{Read, SessionRow};
+use gently::store::{ReadStore, SessionRow};
 
 /// Sessions open at once.
 const SESSIONS: usize = 4;
@@ -52,7 +54,9 @@ const QUESTIONS: [&str; 6] = [
 pub fn exchanges(root: &Path) -> u64 {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
     let database = rusqlite::Connection::open_with_flags(root.join("gently.db"), flags).unwrap();
-    let count: i64 = database.query_row("SELECT count(*) FROM llm_exchange", [], |row| row.get(0)).unwrap();
+    let count: i64 = database
+        .query_row("SELECT count(*) FROM llm_exchange", [], |row| row.get(0))
+        .unwrap();
     u64::try_from(count).unwrap()
 }
 
@@ -73,10 +77,14 @@ pub struct House {
 impl House {
     /// Makes a home on a private chain, or goes on with one that is there.
     pub fn make_or_open(root: &Path) -> Self {
-        let options = InitOptions { network: Network::Regtest, ..InitOptions::default() };
+        let options = InitOptions {
+            network: Network::Regtest,
+            ..InitOptions::default()
+        };
         let begin = Seconds::new(BEGIN).unwrap();
         let there = Home::open(root).unwrap();
-        let home = there.unwrap_or_else(|| Home::init(root, &options, &mut os_random, begin).unwrap());
+        let home =
+            there.unwrap_or_else(|| Home::init(root, &options, &mut os_random, begin).unwrap());
         let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
         let kernel = Home::kernel(&store).unwrap();
         let model = Model::observer();
@@ -89,8 +97,16 @@ impl House {
             phase: kernel.phase().to_owned(),
             tier: kernel.tier(),
         };
-        let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), begin, unwatched()).unwrap();
-        let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(SysHealth { home: root.to_owned() })];
+        let recorder = Recorder::open(
+            home.paths(),
+            home.signing_key().unwrap(),
+            begin,
+            unwatched(),
+        )
+        .unwrap();
+        let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(SysHealth {
+            home: root.to_owned(),
+        })];
         let house = House {
             recorder,
             kernel,
@@ -135,10 +151,18 @@ impl House {
                 bytes[72..76].copy_from_slice(&0x207f_ffffu32.to_le_bytes());
                 bytes[76..80].copy_from_slice(&nonce.to_le_bytes());
                 let header = Header::from_bytes(bytes);
-                let block =
-                    Block { hash: header.hash(), height, network: Network::Regtest, source: Source::File, time: now };
+                let block = Block {
+                    hash: header.hash(),
+                    height,
+                    network: Network::Regtest,
+                    source: Source::File,
+                    time: now,
+                };
                 check_header(&header, &block, Network::Regtest).ok()?;
-                Some(Anchor { block, header: Some(header) })
+                Some(Anchor {
+                    block,
+                    header: Some(header),
+                })
             })
             .unwrap()
     }
@@ -149,7 +173,12 @@ impl House {
         while left > 0 {
             let portion = left.min(SESSION_TURNS * SESSIONS as u64);
             self.renew().await;
-            let open: Vec<Hash32> = self.open.borrow().iter().map(|session| session.id).collect();
+            let open: Vec<Hash32> = self
+                .open
+                .borrow()
+                .iter()
+                .map(|session| session.id)
+                .collect();
             let askers = askers.min(portion);
             let each = (0..askers).map(|asker| {
                 let turns = portion / askers + u64::from(asker < portion % askers);
@@ -175,7 +204,11 @@ impl House {
     pub async fn renew(&self) {
         self.close().await;
         for _ in 0..SESSIONS {
-            let opened = self.recorder.open_session(self.terms.clone(), self.block(), self.now()).await.unwrap();
+            let opened = self
+                .recorder
+                .open_session(self.terms.clone(), self.block(), self.now())
+                .await
+                .unwrap();
             self.open.borrow_mut().push(opened);
         }
     }
@@ -184,24 +217,30 @@ impl House {
     pub async fn close(&self) {
         let open = self.open.take();
         for session in open {
-            self.recorder.close_session(session.id, self.block(), self.now()).await.unwrap();
+            self.recorder
+                .close_session(session.id, self.block(), self.now())
+                .await
+                .unwrap();
         }
     }
 
     async fn ask(&self, session: Hash32) {
         let prompt = self.recorder.prompt(self.compiled(session)).await.unwrap();
         let judged = self.judged(&prompt).await;
-        self.recorder.answer(prompt, judged, self.now()).await.unwrap();
+        self.recorder
+            .answer(prompt, judged, self.now())
+            .await
+            .unwrap();
     }
 
     /// What the model says to a recorded prompt, judged.
-    async fn judged(&self, prompt: &RecordedPrompt) -> Judged {
+    async fn judged(&self, prompt: &RecordedPrompt) -> JudgedReply {
         let reply = self.model.invoke(prompt).await.unwrap();
         reply.judge(&self.kernel, prompt)
     }
 
-    /// Turns whose prompts are compiled, and whose replies judged, before they are recorded: what the recorder takes
-    /// by itself, with so many records at once.
+    /// Turns whose prompts are compiled, and whose replies judged, before they are recorded: what
+    /// the recorder takes by itself, with so many records at once.
     pub async fn waves(&self, turns: u64, askers: u64) -> Duration {
         let mut took = Duration::ZERO;
         let mut left = turns;
@@ -222,11 +261,19 @@ impl House {
     }
 
     async fn wave(&self, turns: u64) -> Duration {
-        let open: Vec<Hash32> = self.open.borrow().iter().map(|session| session.id).collect();
-        let prompts: Vec<Prompt> =
-            (0..turns).map(|n| self.compiled(open[usize::try_from(n).unwrap() % open.len()])).collect();
+        let open: Vec<Hash32> = self
+            .open
+            .borrow()
+            .iter()
+            .map(|session| session.id)
+            .collect();
+        let prompts: Vec<Prompt> = (0..turns)
+            .map(|n| self.compiled(open[usize::try_from(n).unwrap() % open.len()]))
+            .collect();
         let begun = Instant::now();
-        let recorded = futures_util::future::join_all(prompts.into_iter().map(|p| self.recorder.prompt(p))).await;
+        let recorded =
+            futures_util::future::join_all(prompts.into_iter().map(|p| self.recorder.prompt(p)))
+                .await;
         let mut took = begun.elapsed();
         let mut judged = Vec::new();
         for prompt in recorded {
@@ -236,7 +283,9 @@ impl House {
         }
         let now = self.now();
         let begun = Instant::now();
-        let answers = judged.into_iter().map(|(prompt, judged)| self.recorder.answer(prompt, judged, now));
+        let answers = judged
+            .into_iter()
+            .map(|(prompt, judged)| self.recorder.answer(prompt, judged, now));
         for answer in futures_util::future::join_all(answers).await {
             answer.unwrap();
         }
@@ -253,7 +302,13 @@ impl House {
         }
         let question = QUESTIONS[usize::try_from(n).unwrap() % QUESTIONS.len()];
         let text = redact(&format!("{question} ({n})")).clean;
-        let uuid = self.open.borrow().iter().find(|row| row.id == session).unwrap().uuid;
+        let uuid = self
+            .open
+            .borrow()
+            .iter()
+            .find(|row| row.id == session)
+            .unwrap()
+            .uuid;
         let now = self.now();
         let inputs = Inputs {
             session_id: uuid,
@@ -263,7 +318,7 @@ impl House {
             model_id: self.model.id(),
             now,
             sight: self.sight.borrow().clone(),
-            recalled: &Recalled::default(),
+            recalled: &RecallResult::default(),
         };
         let bundle = compile(&inputs).unwrap();
         let compiled = render(&self.kernel, &bundle, None, &text);

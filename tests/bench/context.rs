@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
-use gently::ask::recall::{Declared, Reference, recall};
-use gently::ask::refer::{Standing, refer};
+use gently::ask::recall::{DeclaredContext, Reference, recall};
+use gently::ask::refer::{ThreadPosition, refer};
 use gently::continuity::compile::{Inputs, compile};
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::redact;
@@ -15,7 +15,7 @@ use gently::record::commitment::Salt;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::item::{FACT_RATIFIED, ItemKind};
 use gently::record::time::Seconds;
-use gently::recorder::{ArtifactId, Field, NewArtifact, Recorder, always, unwatched};
+use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Recorder, always, unwatched};
 use gently::store::Find;
 use gently::store::sqlite::Sqlite;
 
@@ -33,7 +33,10 @@ struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
     }
 
@@ -44,7 +47,10 @@ impl Numbers {
     }
 
     fn text(&mut self) -> String {
-        (0..WORDS).map(|_| self.word()).collect::<Vec<_>>().join(" ")
+        (0..WORDS)
+            .map(|_| self.word())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
@@ -52,7 +58,9 @@ impl Numbers {
 fn spelled(mut n: u64) -> String {
     let mut word = String::from("da");
     while n > 0 {
-        word.push(char::from(b"bdfgklmnprstvz"[usize::try_from(n % 14).unwrap()]));
+        word.push(char::from(
+            b"bdfgklmnprstvz"[usize::try_from(n % 14).unwrap()],
+        ));
         word.push(char::from(b"aeiou"[usize::try_from(n / 14 % 5).unwrap()]));
         n /= 70;
     }
@@ -68,11 +76,17 @@ fn salt() -> Salt {
 /// Puts so many items on record: half notes, four tenths ratified facts, the rest decisions.
 pub fn fill(root: &Path, items: u64) {
     let begun = Instant::now();
-    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let clock = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
     let now = Seconds::new(clock).unwrap();
     let home = Home::open(root).unwrap().unwrap();
-    let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let recorder =
+        Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     let mut numbers = Numbers(42);
     let (mut done, mut facts) = (0, 0);
     while done < items {
@@ -100,33 +114,53 @@ pub fn fill(root: &Path, items: u64) {
             now,
         });
         let all: Vec<NewArtifact> = batch.into_iter().chain(end).collect();
-        let recorded = runtime.block_on(join_all(all.into_iter().map(|new| recorder.artifact(new, always))));
+        let recorded = runtime.block_on(join_all(
+            all.into_iter().map(|new| recorder.artifact(new, always)),
+        ));
         assert!(recorded.iter().all(Result::is_ok));
         done += count;
     }
     drop(recorder);
-    println!("{items} items on record in {:.1} s", begun.elapsed().as_secs_f64());
+    println!(
+        "{items} items on record in {:.1} s",
+        begun.elapsed().as_secs_f64()
+    );
 }
 
 fn item(kind: ItemKind, numbers: &mut Numbers, now: Seconds) -> NewArtifact {
     let age = numbers.next(60 * 86_400);
     let subject = match kind {
-        ItemKind::Note => Field::Null,
-        _ => Field::Text(redact(&format!("{} {}", numbers.word(), numbers.next(20_000))).clean),
+        ItemKind::Note => ArtifactField::Null,
+        _ => ArtifactField::Text(
+            redact(&format!("{} {}", numbers.word(), numbers.next(20_000))).clean,
+        ),
     };
-    let confidence = if kind == ItemKind::Fact { Field::Word("high".to_owned()) } else { Field::Null };
+    let confidence = if kind == ItemKind::Fact {
+        ArtifactField::Word("high".to_owned())
+    } else {
+        ArtifactField::Null
+    };
     let content = vec![
         ("confidence", confidence),
-        ("observed_at", Field::Number(now.get() - age)),
-        ("phase", Field::Word("beta".to_owned())),
-        ("session", Field::Null),
-        ("source", Field::Word("user".to_owned())),
+        ("observed_at", ArtifactField::Number(now.get() - age)),
+        ("phase", ArtifactField::Word("beta".to_owned())),
+        ("session", ArtifactField::Null),
+        ("source", ArtifactField::Word("user".to_owned())),
         ("subject", subject),
-        ("text", Field::Text(redact(&numbers.text()).clean)),
-        ("tier", Field::Number(1)),
+        ("text", ArtifactField::Text(redact(&numbers.text()).clean)),
+        ("tier", ArtifactField::Number(1)),
     ];
-    let id = ArtifactId::Next { prefix: kind.prefix() };
-    NewArtifact { kind: kind.name(), id, content, session: None, salt: salt(), now }
+    let id = ArtifactId::Next {
+        prefix: kind.prefix(),
+    };
+    NewArtifact {
+        kind: kind.name(),
+        id,
+        content,
+        session: None,
+        salt: salt(),
+        now,
+    }
 }
 
 /// Compiles the contexts of so many questions, with the last turns of a session; plain and deep.
@@ -136,14 +170,30 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Ve
     let home = Home::open(root).unwrap().unwrap();
     let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
     // Sight is looked at before, and is no part of a compile.
-    let kernel = GENESIS_KERNEL.lines().map(|line| if line.starts_with("tier2 = ") { "tier2 = []" } else { line });
+    let kernel = GENESIS_KERNEL.lines().map(|line| {
+        if line.starts_with("tier2 = ") {
+            "tier2 = []"
+        } else {
+            line
+        }
+    });
     let kernel = Kernel::from_toml(&kernel.collect::<Vec<_>>().join("\n")).unwrap();
     let session = store.newest_session().unwrap().unwrap();
-    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let clock = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
     let config = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
     let mut measured = Vec::new();
-    for (name, deep, words) in [("6 words", false, 6), ("24 words", false, 24), ("6 words, deep", true, 6)] {
-        let declared = Declared { refs: vec![Reference::Last(6)], ..Declared::default() };
+    for (name, deep, words) in [
+        ("6 words", false, 6),
+        ("24 words", false, 24),
+        ("6 words, deep", true, 6),
+    ] {
+        let declared = DeclaredContext {
+            refs: vec![Reference::Last(6)],
+            ..DeclaredContext::default()
+        };
         let mut numbers = Numbers(7);
         let (mut times, mut used) = (Vec::new(), Vec::new());
         for _ in 0..runs {
@@ -151,8 +201,16 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Ve
             let text = redact(&format!("{} of this machine?", asked.join(" "))).clean;
             let (begun, before) = (Instant::now(), processor::thread());
             let rules = (&kernel, &config);
-            let referred = refer(&store, rules, Some(&session), Standing::default(), &declared).unwrap();
-            let recalled = recall(&store, &kernel, Some(session.uuid), &text, &referred, deep).unwrap();
+            let referred = refer(
+                &store,
+                rules,
+                Some(&session),
+                ThreadPosition::default(),
+                &declared,
+            )
+            .unwrap();
+            let recalled =
+                recall(&store, &kernel, Some(session.uuid), &text, &referred, deep).unwrap();
             let bundle = compile(&Inputs {
                 session_id: session.uuid,
                 user_input: &text,

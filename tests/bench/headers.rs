@@ -1,7 +1,8 @@
 //! A long chain of headers, kept and read again.
 //!
-//! The chain is made here, on regtest's first block and with regtest's easy work: two hashes a header, and no change
-//! of difficulty. Reading mainnet's does one comparison with the built-in table, and one division, more in 2016.
+//! The chain is made here, on regtest's first block and with regtest's easy work: two hashes a
+//! header, and no change of difficulty. Reading mainnet's does one comparison with the built-in
+//! table, and one division, more in 2016.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,12 +31,15 @@ pub fn make(folder: &Path, count: u32) -> Duration {
     begun.elapsed()
 }
 
-/// Reads and checks the whole store, some times: how long each took, and the processor time of each.
+/// Reads and checks the whole store, some times: how long each took, and the processor time of
+/// each.
 pub fn measure(folder: &Path, count: u32, runs: usize) -> (Vec<Duration>, Vec<Duration>) {
     let (mut times, mut used) = (Vec::new(), Vec::new());
     for _ in 0..runs {
         let (begun, before) = (Instant::now(), processor::thread());
-        let store = HeadersStore::open(folder, Network::Regtest, &[count / 2]).unwrap().unwrap();
+        let store = HeadersStore::open(folder, Network::Regtest, &[count / 2])
+            .unwrap()
+            .unwrap();
         times.push(begun.elapsed());
         used.push(processor::thread() - before);
         assert_eq!(store.next_height(), count);
@@ -57,5 +61,7 @@ fn next(before: &Header) -> Header {
         bytes[76..80].copy_from_slice(&nonce.to_le_bytes());
         Header::from_bytes(bytes)
     });
-    found.find(|header| header.hash().as_bytes()[0] < 0x7f).unwrap()
+    found
+        .find(|header| header.hash().as_bytes()[0] < 0x7f)
+        .unwrap()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
-use gently::continuity::candidate::Recalled;
+use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::declared::TurnContext;
 use gently::continuity::prompt::render;
@@ -26,7 +26,7 @@ use gently::recorder::thread_id;
 use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
-use gently::store::Read;
+use gently::store::ReadStore;
 use gently::store::sqlite::Sqlite;
 
 /// How many sessions wait at the same moment: their records share transactions and syncs.
@@ -42,10 +42,14 @@ struct House<'a> {
 /// Makes it; the first session lies as many seconds back as there are groups.
 pub fn make(root: &Path, sessions: u64) {
     let begun = Instant::now();
-    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let clock = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
     let mut now = Seconds::new(clock - sessions / AT_ONCE - 2).unwrap();
     let home = Home::init(root, &InitOptions::default(), &mut os_random, now).unwrap();
-    let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
+    let recorder =
+        Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
     let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
     let kernel = Home::kernel(&store).unwrap();
     let terms = SessionTerms {
@@ -57,15 +61,26 @@ pub fn make(root: &Path, sessions: u64) {
         phase: kernel.phase().to_owned(),
         tier: kernel.tier(),
     };
-    let tools: [Arc<dyn Tool>; 1] = [Arc::new(SysHealth { home: root.to_owned() })];
+    let tools: [Arc<dyn Tool>; 1] = [Arc::new(SysHealth {
+        home: root.to_owned(),
+    })];
     let sight = observe_all(&tools, kernel.tools(), now);
-    let house = House { recorder: &recorder, kernel: &kernel, terms, sight };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let house = House {
+        recorder: &recorder,
+        kernel: &kernel,
+        terms,
+        sight,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     let mut done = 0;
     while done < sessions {
         now = Seconds::new(now.get() + 1).unwrap();
         let count = AT_ONCE.min(sessions - done);
-        runtime.block_on(join_all((done..done + count).map(|n| session(&house, n, now))));
+        runtime.block_on(join_all(
+            (done..done + count).map(|n| session(&house, n, now)),
+        ));
         done += count;
     }
     drop(recorder);
@@ -81,10 +96,17 @@ pub fn make(root: &Path, sessions: u64) {
 /// One session from open to close, with one turn or two.
 async fn session(house: &House<'_>, number: u64, now: Seconds) {
     let anchor = || Anchor::local(Network::Bitcoin, now);
-    let session = house.recorder.open_session(house.terms.clone(), anchor(), now).await.unwrap();
+    let session = house
+        .recorder
+        .open_session(house.terms.clone(), anchor(), now)
+        .await
+        .unwrap();
     let config = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
     for turn in 0..=number % 2 {
-        let text = redact(&format!("Question {turn} of session {number}: how is this machine doing?")).clean;
+        let text = redact(&format!(
+            "Question {turn} of session {number}: how is this machine doing?"
+        ))
+        .clean;
         let bundle = compile(&Inputs {
             session_id: session.uuid,
             user_input: &text,
@@ -93,7 +115,7 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
             model_id: "observer",
             now,
             sight: house.sight.clone(),
-            recalled: &Recalled::default(),
+            recalled: &RecallResult::default(),
         })
         .unwrap();
         let compiled = render(house.kernel, &bundle, None, &text);
@@ -117,8 +139,16 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
             now,
         };
         let prompt = house.recorder.prompt(prompt).await.unwrap();
-        let judged = Model::observer().invoke(&prompt).await.unwrap().judge(house.kernel, &prompt);
+        let judged = Model::observer()
+            .invoke(&prompt)
+            .await
+            .unwrap()
+            .judge(house.kernel, &prompt);
         house.recorder.answer(prompt, judged, now).await.unwrap();
     }
-    house.recorder.close_session(session.id, anchor(), now).await.unwrap();
+    house
+        .recorder
+        .close_session(session.id, anchor(), now)
+        .await
+        .unwrap();
 }

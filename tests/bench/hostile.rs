@@ -61,12 +61,21 @@ const PIECES: &[(&str, &str)] = &[
     ("services", "datadog_key="),
     ("names of services", "twilio "),
     ("secrets of clusters", "kind: Secret\ndata:\n  a: b\n"),
-    ("lines of base64", "MIIEpAIBAAKCAQEA7bqK3x9Zt1Qd8Lw2MIIEpAIBAAKCAQEA7bqK3x9Zt1Qd8Lw2\n"),
-    ("lines of digests", "39d8668c9e1c18834931c26be61912c018fcc8e17d52f36b0a00c7020fe1ab69\n"),
+    (
+        "lines of base64",
+        "MIIEpAIBAAKCAQEA7bqK3x9Zt1Qd8Lw2MIIEpAIBAAKCAQEA7bqK3x9Zt1Qd8Lw2\n",
+    ),
+    (
+        "lines of digests",
+        "39d8668c9e1c18834931c26be61912c018fcc8e17d52f36b0a00c7020fe1ab69\n",
+    ),
     ("identifiers", "123e4567-e89b-42d3-a456-426614174000 "),
     ("blanks", "password          "),
     ("empty lines", "\n"),
-    ("words of other scripts", "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c} "),
+    (
+        "words of other scripts",
+        "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c} ",
+    ),
     ("wide words", "\u{ff50}\u{ff41}\u{ff53}\u{ff53} "),
     ("terminal colours", "\u{1b}[32mkey\u{1b}[0m"),
     ("signs of secrets", "leaked "),
@@ -81,7 +90,11 @@ fn random(bytes: usize, alphabet: &[u8], word: usize) -> String {
         state ^= state >> 7;
         state ^= state << 17;
         let end_of_word = text.len() % (word + 1) == word;
-        text.push(if end_of_word { ' ' } else { char::from(alphabet[(state >> 20) as usize % alphabet.len()]) });
+        text.push(if end_of_word {
+            ' '
+        } else {
+            char::from(alphabet[(state >> 20) as usize % alphabet.len()])
+        });
     }
     text
 }
@@ -90,10 +103,13 @@ const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 /// Every family, as texts of about so many bytes.
 pub fn families(bytes: usize) -> Vec<(&'static str, String)> {
-    let mut all: Vec<(&str, String)> =
-        PIECES.iter().map(|(name, piece)| (*name, piece.repeat(bytes / piece.len()))).collect();
-    let passwords: String =
-        (0..bytes / 24).map(|at| format!("password=aB{:06}xy{at:06}\n", at * 7919 % 1_000_000)).collect();
+    let mut all: Vec<(&str, String)> = PIECES
+        .iter()
+        .map(|(name, piece)| (*name, piece.repeat(bytes / piece.len())))
+        .collect();
+    let passwords: String = (0..bytes / 24)
+        .map(|at| format!("password=aB{:06}xy{at:06}\n", at * 7919 % 1_000_000))
+        .collect();
     all.push(("a thousand passwords", passwords));
     all.push(("random words", random(bytes, BASE64, 40)));
     all.push(("one random word", random(bytes, BASE64, usize::MAX - 1)));

@@ -54,7 +54,11 @@ fn main() {
 }
 
 fn wait<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(work)
 }
 
 /// Makes a ledger of so many exchanges, or goes on with one that is there.
@@ -96,7 +100,9 @@ fn group(home: &Path, count: u64) {
         let took = house.waves(count, WAVE).await;
         house.close().await;
         let rate = count as f64 / took.as_secs_f64();
-        println!("group commit: {count} exchanges recorded, {rate:.0} a second, {WAVE} records at once");
+        println!(
+            "group commit: {count} exchanges recorded, {rate:.0} a second, {WAVE} records at once"
+        );
     });
 }
 
@@ -107,10 +113,14 @@ fn measure_all(home: &Path) {
     check(home, count);
 }
 
-/// Asks one at a time, in this ledger and in a young one by turns: what is slow for a moment meets both.
+/// Asks one at a time, in this ledger and in a young one by turns: what is slow for a moment meets
+/// both.
 fn ages(home: &Path, count: u64) {
     let folder = tempfile::tempdir_in(home.parent().unwrap()).unwrap();
-    let (old, young) = (House::make_or_open(home), House::make_or_open(&folder.path().join("young")));
+    let (old, young) = (
+        House::make_or_open(home),
+        House::make_or_open(&folder.path().join("young")),
+    );
     wait(async {
         young.many(YOUNG, 1).await;
         young.renew().await;
@@ -131,7 +141,10 @@ fn ages(home: &Path, count: u64) {
         let [young, old] = took;
         for (what, of) in [("", 0), (" of processor time", 1)] {
             let median = |took: &[(f64, f64)]| {
-                let mut values: Vec<f64> = took.iter().map(|pair| if of == 0 { pair.0 } else { pair.1 }).collect();
+                let mut values: Vec<f64> = took
+                    .iter()
+                    .map(|pair| if of == 0 { pair.0 } else { pair.1 })
+                    .collect();
                 values.sort_by(f64::total_cmp);
                 values[values.len() / 2]
             };
@@ -149,11 +162,23 @@ fn check(home: &Path, count: u64) {
     let (repository, log) = (home.join("ledger.git"), home.join("audit.log"));
     measure::bytes(home, count);
     let fsck = measure::fsck(&repository);
-    println!("git fsck --full: {:.2} s, {:.0} exchanges a second", fsck, count as f64 / fsck);
+    println!(
+        "git fsck --full: {:.2} s, {:.0} exchanges a second",
+        fsck,
+        count as f64 / fsck
+    );
     let git = measure::verify_commit(&repository, SAMPLE);
     println!("git verify-commit: {git:.1} commits a second ({SAMPLE} of them in one call)");
     for threads in [1, 2] {
-        let check = measure::verify(&["--repo".as_ref(), repository.as_ref(), "--log".as_ref(), log.as_ref()], threads);
+        let check = measure::verify(
+            &[
+                "--repo".as_ref(),
+                repository.as_ref(),
+                "--log".as_ref(),
+                log.as_ref(),
+            ],
+            threads,
+        );
         let rate = check.commits as f64 / check.seconds;
         println!(
             "gently audit verify --repo --log on {threads} cores: {:.2} s, {rate:.0} commits a second; \

@@ -13,10 +13,14 @@
 //! bench sanitize RUNS [FILE…]        redacting 1 MB of each hostile family, and of each file repeated up to 1 MB
 //! ```
 //!
-//! All times are in milliseconds: median, then the 90th percentile. They are of the wall clock; where it says
-//! *processor*, and of `sanitize`, of the processor, which a busy machine does not stretch.
+//! All times are in milliseconds: median, then the 90th percentile. They are of the wall clock;
+//! where it says *processor*, and of `sanitize`, of the processor, which a busy machine does not
+//! stretch.
 
-#![allow(clippy::unwrap_used, reason = "a measurement that fails has nothing to say but where")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a measurement that fails has nothing to say but where"
+)]
 
 mod context;
 mod headers;
@@ -43,16 +47,27 @@ fn main() {
     match arguments.as_slice() {
         ["history", home, sessions] => history::make(Path::new(home), sessions.parse().unwrap()),
         ["ask", gently, home, pairs] => ask(gently, home, pairs.parse().unwrap()),
-        ["context", home, items, runs] => compile(Path::new(home), items.parse().unwrap(), runs.parse().unwrap()),
+        ["context", home, items, runs] => compile(
+            Path::new(home),
+            items.parse().unwrap(),
+            runs.parse().unwrap(),
+        ),
         ["headers", folder, count, runs] => {
             let (folder, count) = (Path::new(folder), count.parse().unwrap());
-            print("append, in batches of 2000", &mut [headers::make(folder, count)]);
+            print(
+                "append, in batches of 2000",
+                &mut [headers::make(folder, count)],
+            );
             let (mut times, mut processor) = headers::measure(folder, count, runs.parse().unwrap());
             print("read and check", &mut times);
             print("- processor time of it", &mut processor);
         }
-        ["check", gently, home, runs] => opening::measure(gently, Path::new(home), runs.parse().unwrap(), print),
-        ["replay", gently, home, exchanges] => replay::run(gently, Path::new(home), exchanges.parse().unwrap()),
+        ["check", gently, home, runs] => {
+            opening::measure(gently, Path::new(home), runs.parse().unwrap(), print)
+        }
+        ["replay", gently, home, exchanges] => {
+            replay::run(gently, Path::new(home), exchanges.parse().unwrap())
+        }
         ["judge"] => judge::measure(),
         ["sanitize", runs, files @ ..] => sanitize(runs.parse().unwrap(), files),
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
@@ -67,10 +82,12 @@ fn main() {
     }
 }
 
-/// One pair a round, the bare call and the turn by turns, so that a slow moment of the machine meets both.
+/// One pair a round, the bare call and the turn by turns, so that a slow moment of the machine
+/// meets both.
 fn ask(gently: &str, home: &str, pairs: usize) {
     let address = server::instant();
-    let (mut bare, mut shown, mut whole, mut added) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut bare, mut shown, mut whole, mut added) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut used = processor::children();
     for round in 0..pairs + WARM_UP {
         if round == WARM_UP {
@@ -103,7 +120,9 @@ fn call(address: SocketAddr) -> Duration {
          connection: close\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
-    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    stream
+        .write_all(format!("{head}{body}").as_bytes())
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.contains("choices"));
@@ -114,7 +133,12 @@ fn call(address: SocketAddr) -> Duration {
 fn turn(gently: &str, home: &str, address: SocketAddr) -> (Duration, Duration) {
     let begun = Instant::now();
     let mut child = Command::new(gently)
-        .args(["ask", "--model", "openai/instant", "How is this machine doing?"])
+        .args([
+            "ask",
+            "--model",
+            "openai/instant",
+            "How is this machine doing?",
+        ])
         .env("GENTLY_HOME", home)
         .env("GENTLY_ANCHOR_MODE", "off")
         .env("GENTLY_MODEL_BASE_URL", format!("http://{address}/v1"))
@@ -142,7 +166,11 @@ fn compile(home: &Path, items: u64, runs: usize) {
     }
     for (name, mut times, mut used) in context::measure(home, runs) {
         print(&format!("compile, {name}"), &mut times);
-        println!("{:34} {:8.2}", "  slowest", times.last().unwrap().as_secs_f64() * 1000.0);
+        println!(
+            "{:34} {:8.2}",
+            "  slowest",
+            times.last().unwrap().as_secs_f64() * 1000.0
+        );
         print("  processor", &mut used);
     }
 }
@@ -150,11 +178,16 @@ fn compile(home: &Path, items: u64, runs: usize) {
 /// Bytes of one text that is redacted.
 const TEXT: usize = 1_000_000;
 
-/// What the first redaction of a process takes, then each text's; with the steps a byte, which no load changes.
+/// What the first redaction of a process takes, then each text's; with the steps a byte, which no
+/// load changes.
 fn sanitize(runs: usize, files: &[&str]) {
     let begun = Instant::now();
     gently::govern::sanitize::redact("the first");
-    println!("{:34} {:8.2}", "the first redaction", begun.elapsed().as_secs_f64() * 1000.0);
+    println!(
+        "{:34} {:8.2}",
+        "the first redaction",
+        begun.elapsed().as_secs_f64() * 1000.0
+    );
     let mut texts = hostile::families(TEXT);
     for file in files {
         let text = std::fs::read_to_string(file).unwrap();
@@ -169,7 +202,11 @@ fn sanitize(runs: usize, files: &[&str]) {
         }
         let steps = gently::govern::sanitize::steps() - before;
         print(name, &mut times);
-        println!("{:34} {:8.1}", "  steps a byte", steps as f64 / (runs * text.len()) as f64);
+        println!(
+            "{:34} {:8.1}",
+            "  steps a byte",
+            steps as f64 / (runs * text.len()) as f64
+        );
     }
 }
 
@@ -177,7 +214,14 @@ fn start(gently: &str, runs: usize) {
     let mut times = Vec::new();
     for round in 0..runs + WARM_UP {
         let begun = Instant::now();
-        assert!(Command::new(gently).arg("--help").stdout(Stdio::null()).status().unwrap().success());
+        assert!(
+            Command::new(gently)
+                .arg("--help")
+                .stdout(Stdio::null())
+                .status()
+                .unwrap()
+                .success()
+        );
         if round >= WARM_UP {
             times.push(begun.elapsed());
         }
@@ -187,7 +231,16 @@ fn start(gently: &str, runs: usize) {
 
 fn print(what: &str, times: &mut [Duration]) {
     times.sort_unstable();
-    let at = |percent: usize| times.get((times.len() * percent / 100).min(times.len() - 1)).unwrap();
+    let at = |percent: usize| {
+        times
+            .get((times.len() * percent / 100).min(times.len() - 1))
+            .unwrap()
+    };
     let ms = |time: &Duration| time.as_secs_f64() * 1000.0;
-    println!("{what:34} {:8.2} {:8.2}   ({} runs)", ms(at(50)), ms(at(90)), times.len());
+    println!(
+        "{what:34} {:8.2} {:8.2}   ({} runs)",
+        ms(at(50)),
+        ms(at(90)),
+        times.len()
+    );
 }

@@ -14,19 +14,39 @@ use gently::verify::{Trust, check_opening};
 
 use crate::processor;
 
-/// Times the check of the newest turn's answer, in a process of its own and by itself, and a receipt.
+/// Times the check of the newest turn's answer, in a process of its own and by itself, and a
+/// receipt.
 pub fn measure(gently: &str, home: &Path, runs: usize, print: fn(&str, &mut [Duration])) {
     let store = Sqlite::open_read_only(&home.join("gently.db")).unwrap();
     let exchange = store.newest_exchange().unwrap().unwrap();
-    let session = store.sessions_like(&exchange.session.to_string(), 1).unwrap().pop().unwrap();
+    let session = store
+        .sessions_like(&exchange.session.to_string(), 1)
+        .unwrap()
+        .pop()
+        .unwrap();
     let file = home.with_extension("opening");
     let _ = std::fs::remove_file(&file);
     let program = |args: &[&str]| {
         let mut command = Command::new(gently);
-        command.args(args).env("GENTLY_HOME", home).env("GENTLY_ANCHOR_MODE", "off");
-        assert!(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success());
+        command
+            .args(args)
+            .env("GENTLY_HOME", home)
+            .env("GENTLY_ANCHOR_MODE", "off");
+        assert!(
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .unwrap()
+                .success()
+        );
     };
-    let (id, seq, path) = (session.id.to_string(), exchange.seq.to_string(), file.to_str().unwrap());
+    let (id, seq, path) = (
+        session.id.to_string(),
+        exchange.seq.to_string(),
+        file.to_str().unwrap(),
+    );
     let began = Instant::now();
     program(&["audit", "open", &id, &seq, "--out", path]);
     println!(
@@ -48,9 +68,13 @@ pub fn measure(gently: &str, home: &Path, runs: usize, print: fn(&str, &mut [Dur
         assert!(report.opens());
     }
     let made = Home::open(home).unwrap().unwrap();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
     let now = Seconds::new(now).unwrap();
-    let recorder = Recorder::open(made.paths(), made.signing_key().unwrap(), now, unwatched()).unwrap();
+    let recorder =
+        Recorder::open(made.paths(), made.signing_key().unwrap(), now, unwatched()).unwrap();
     let ids = TurnIds {
         session: session.id,
         session_uuid: session.uuid,

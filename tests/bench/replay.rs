@@ -1,4 +1,5 @@
-//! Replay of a long record: threads of a hundred turns, each of which refers to the six events before it.
+//! Replay of a long record: threads of a hundred turns, each of which refers to the six events
+//! before it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,8 +8,8 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
-use gently::ask::recall::{Declared, Reference, recall};
-use gently::ask::refer::{Standing, count, refer};
+use gently::ask::recall::{DeclaredContext, Reference, recall};
+use gently::ask::refer::{ThreadPosition, count, refer};
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
@@ -26,8 +27,8 @@ use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use gently::store::sqlite::Sqlite;
-use gently::store::{Read, SessionRow};
-use gently::verify::replay::{Outcome, Replay};
+use gently::store::{ReadStore, SessionRow};
+use gently::verify::replay::{AssertionOutcome, Replay};
 
 /// Turns of one thread.
 const TURNS: u64 = 100;
@@ -50,7 +51,8 @@ const RUNS: u32 = 3;
 /// Sessions whose turns wait at the same moment.
 const AT_ONCE: u64 = 100;
 
-/// Makes a home with so many exchanges, and replays them all: in this process, each assertion looked at, and by the program.
+/// Makes a home with so many exchanges, and replays them all: in this process, each assertion
+/// looked at, and by the program.
 pub fn run(gently: &str, root: &Path, exchanges: u64) {
     make(root, exchanges);
     let home = Home::open(root).unwrap().unwrap();
@@ -66,7 +68,7 @@ pub fn run(gently: &str, root: &Path, exchanges: u64) {
             done += 1;
             for (assertion, outcome) in one.outcomes {
                 match outcome {
-                    Outcome::Holds => held += 1,
+                    AssertionOutcome::Holds => held += 1,
                     unheld => other.push((assertion, unheld)),
                 }
             }
@@ -83,7 +85,11 @@ pub fn run(gently: &str, root: &Path, exchanges: u64) {
     drop(replay);
     for run in 1..=RUNS {
         let begun = Instant::now();
-        let output = Command::new(gently).env("GENTLY_HOME", root).args(["audit", "replay", "--all"]).output().unwrap();
+        let output = Command::new(gently)
+            .env("GENTLY_HOME", root)
+            .args(["audit", "replay", "--all"])
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{output:?}");
         println!(
             "gently audit replay --all, run {run}: {:.2} s (target: 5 s for 10000)",
@@ -114,27 +120,46 @@ fn salt() -> Salt {
 
 fn make(root: &Path, exchanges: u64) {
     let begun = Instant::now();
-    let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let clock = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
     let now = Seconds::new(clock).unwrap();
     let home = Home::init(root, &InitOptions::default(), &mut os_random, now).unwrap();
-    let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
+    let recorder =
+        Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
     let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
     let kernel = Kernel::from_toml(&format!("{GENESIS_KERNEL}{POLICY}")).unwrap();
     let config = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     let anchor = Anchor::local(Network::Bitcoin, now);
-    runtime.block_on(recorder.set_kernel(kernel.clone(), anchor, salt(), now)).unwrap();
+    runtime
+        .block_on(recorder.set_kernel(kernel.clone(), anchor, salt(), now))
+        .unwrap();
     // Looked at once: what a tool takes is no part of a replay, what it showed is.
-    let tools: [Arc<dyn Tool>; 1] = [Arc::new(SysHealth { home: root.to_owned() })];
+    let tools: [Arc<dyn Tool>; 1] = [Arc::new(SysHealth {
+        home: root.to_owned(),
+    })];
     let sight = observe_all(&tools, kernel.tools(), now);
-    let house = House { recorder: &recorder, store: &store, kernel: &kernel, config: &config, sight };
+    let house = House {
+        recorder: &recorder,
+        store: &store,
+        kernel: &kernel,
+        config: &config,
+        sight,
+    };
     let mut left = exchanges.div_ceil(TURNS);
     while left > 0 {
         let sessions = AT_ONCE.min(left);
         runtime.block_on(join_all((0..sessions).map(|_| session(&house, now))));
         left -= sessions;
     }
-    println!("{exchanges} exchanges on record in {:.1} s", begun.elapsed().as_secs_f64());
+    println!(
+        "{exchanges} exchanges on record in {:.1} s",
+        begun.elapsed().as_secs_f64()
+    );
 }
 
 async fn session(house: &House<'_>, now: Seconds) {
@@ -149,20 +174,49 @@ async fn session(house: &House<'_>, now: Seconds) {
         tier: kernel.tier(),
     };
     let anchor = Anchor::local(Network::Bitcoin, now);
-    let session = house.recorder.open_session(terms, anchor.clone(), now).await.unwrap();
+    let session = house
+        .recorder
+        .open_session(terms, anchor.clone(), now)
+        .await
+        .unwrap();
     for turn in 0..TURNS {
         ask(house, &session, turn, now).await;
     }
-    house.recorder.close_session(session.id, anchor, now).await.unwrap();
+    house
+        .recorder
+        .close_session(session.id, anchor, now)
+        .await
+        .unwrap();
 }
 
 async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
-    let text = redact(&format!("Question {turn}: what was said before, and what follows from it?")).clean;
-    let declared = Declared { refs: vec![Reference::Last(6)], ..Declared::default() };
+    let text = redact(&format!(
+        "Question {turn}: what was said before, and what follows from it?"
+    ))
+    .clean;
+    let declared = DeclaredContext {
+        refs: vec![Reference::Last(6)],
+        ..DeclaredContext::default()
+    };
     let rules = (house.kernel, house.config);
-    let referred = refer(house.store, rules, Some(session), Standing::default(), &declared).unwrap();
+    let referred = refer(
+        house.store,
+        rules,
+        Some(session),
+        ThreadPosition::default(),
+        &declared,
+    )
+    .unwrap();
     let counts = count(house.store, house.kernel, &referred.context, now).unwrap();
-    let recalled = recall(house.store, house.kernel, Some(session.uuid), &text, &referred, false).unwrap();
+    let recalled = recall(
+        house.store,
+        house.kernel,
+        Some(session.uuid),
+        &text,
+        &referred,
+        false,
+    )
+    .unwrap();
     let bundle = compile(&Inputs {
         session_id: session.uuid,
         user_input: &text,
@@ -191,6 +245,10 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         now,
     };
     let prompt = house.recorder.prompt(prompt).await.unwrap();
-    let judged = Model::observer().invoke(&prompt).await.unwrap().judge(house.kernel, &prompt);
+    let judged = Model::observer()
+        .invoke(&prompt)
+        .await
+        .unwrap()
+        .judge(house.kernel, &prompt);
     house.recorder.answer(prompt, judged, now).await.unwrap();
 }

@@ -33,7 +33,11 @@ pub struct Done {
 impl Done {
     pub fn verdict(&self) -> String {
         let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-        self.failed.as_ref().map_or("held".to_owned(), |(input, why)| format!("FAILED: {why}\ninput: {}", hex(input)))
+        self.failed
+            .as_ref()
+            .map_or("held".to_owned(), |(input, why)| {
+                format!("FAILED: {why}\ninput: {}", hex(input))
+            })
     }
 }
 
@@ -60,12 +64,21 @@ pub fn run(target: &Target, seed: u64, goes_on: &dyn Fn(u64) -> bool) -> Done {
     let mut inputs = (target.seeds)();
     let first = inputs.len();
     let mut answers = HashSet::new();
-    let mut done = Done { inputs: 0, kept: 0, failed: None };
+    let mut done = Done {
+        inputs: 0,
+        kept: 0,
+        failed: None,
+    };
     for input in &inputs {
         done.inputs += 1;
         match fed(target, input) {
             Ok(answer) => answers.insert(answer),
-            Err(why) => return Done { failed: Some((input.clone(), why)), ..done },
+            Err(why) => {
+                return Done {
+                    failed: Some((input.clone(), why)),
+                    ..done
+                };
+            }
         };
     }
     while goes_on(done.inputs) {
@@ -77,19 +90,33 @@ pub fn run(target: &Target, seed: u64, goes_on: &dyn Fn(u64) -> bool) -> Done {
                     inputs.push(input);
                 }
             }
-            Err(why) => return Done { failed: Some((input, why)), kept: inputs.len() - first, ..done },
+            Err(why) => {
+                return Done {
+                    failed: Some((input, why)),
+                    kept: inputs.len() - first,
+                    ..done
+                };
+            }
         }
     }
-    Done { kept: inputs.len() - first, ..done }
+    Done {
+        kept: inputs.len() - first,
+        ..done
+    }
 }
 
 fn fed(target: &Target, input: &[u8]) -> Result<String, String> {
     let begun = Instant::now();
     let before = processor_time();
-    let answer = catch_unwind(AssertUnwindSafe(|| (target.feed)(input))).unwrap_or_else(|_| Err("it panicked".into()));
+    let answer = catch_unwind(AssertUnwindSafe(|| (target.feed)(input)))
+        .unwrap_or_else(|_| Err("it panicked".into()));
     // A machine that is busy with other things stops a process for as long as it likes.
     let took = begun.elapsed();
-    if took > MOST && processor_time().zip(before).is_none_or(|(now, before)| now - before > MOST) {
+    if took > MOST
+        && processor_time()
+            .zip(before)
+            .is_none_or(|(now, before)| now - before > MOST)
+    {
         return Err(format!("it took {took:?}"));
     }
     answer
@@ -98,7 +125,11 @@ fn fed(target: &Target, input: &[u8]) -> Result<String, String> {
 /// What this thread has used of a processor so far; none where the system does not say.
 fn processor_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+    text.split(' ')
+        .next()?
+        .parse()
+        .ok()
+        .map(Duration::from_nanos)
 }
 
 fn mutated(inputs: &[Vec<u8>], target: &Target, dice: &mut Dice) -> Vec<u8> {
@@ -115,7 +146,9 @@ fn mutate(input: &mut Vec<u8>, inputs: &[Vec<u8>], target: &Target, dice: &mut D
     let length = dice.below(1 + (input.len() - at).min(64));
     match dice.below(10) {
         0 if at < input.len() => input[at] ^= 1 << dice.below(8),
-        1 if at < input.len() => input[at] = [0, 1, 0x7f, 0x80, 0xff, b'\n', b' ', b'"', b'=', b'|'][dice.below(10)],
+        1 if at < input.len() => {
+            input[at] = [0, 1, 0x7f, 0x80, 0xff, b'\n', b' ', b'"', b'=', b'|'][dice.below(10)]
+        }
         2 => drop(input.drain(at..at + length)),
         3 => {
             let piece = input[at..at + length].to_vec();
@@ -131,7 +164,9 @@ fn mutate(input: &mut Vec<u8>, inputs: &[Vec<u8>], target: &Target, dice: &mut D
         }
         5 => input.truncate(at),
         6 => {
-            let bytes: Vec<u8> = (0..1 + dice.below(8)).map(|_| u8::try_from(dice.below(256)).unwrap()).collect();
+            let bytes: Vec<u8> = (0..1 + dice.below(8))
+                .map(|_| u8::try_from(dice.below(256)).unwrap())
+                .collect();
             input.splice(at..at, bytes);
         }
         7 | 8 if !target.words.is_empty() => {
@@ -139,7 +174,9 @@ fn mutate(input: &mut Vec<u8>, inputs: &[Vec<u8>], target: &Target, dice: &mut D
             input.splice(at..at + length.min(8), word.iter().copied());
         }
         _ if at < input.len() => {
-            input[at] = input[at].wrapping_add(u8::try_from(dice.below(5)).unwrap()).wrapping_sub(2)
+            input[at] = input[at]
+                .wrapping_add(u8::try_from(dice.below(5)).unwrap())
+                .wrapping_sub(2)
         }
         _ => input.push(u8::try_from(dice.below(256)).unwrap()),
     }

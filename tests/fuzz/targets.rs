@@ -7,7 +7,7 @@ use gently::record::entry::Line;
 use gently::record::header::Header;
 use gently::record::note::{CosignedNote, NoteSignature, VerifierKey};
 use gently::record::ots::Proof;
-use gently::record::policy::Policy;
+use gently::record::policy::WitnessPolicy;
 use gently::record::proof::TlogProof;
 use gently::record::signature::parse_armor;
 use gently::record::tree::parse_note;
@@ -16,22 +16,67 @@ use super::mutate::Target;
 
 /// All of them.
 pub const TARGETS: &[Target] = &[
-    Target { name: "ots", seeds: proofs, words: OTS_WORDS, feed: ots, longest: 300_000 },
-    Target { name: "entry", seeds: lines, words: ENTRY_WORDS, feed: entry, longest: 20_000 },
-    Target { name: "canon", seeds: documents, words: JSON_WORDS, feed: canonical, longest: 20_000 },
-    Target { name: "header", seeds: headers, words: &[b"f", b"0", b"FF"], feed: header, longest: 400 },
-    Target { name: "note", seeds: notes, words: NOTE_WORDS, feed: note, longest: 20_000 },
-    Target { name: "sanitize", seeds: texts, words: TEXT_WORDS, feed: sanitized, longest: 20_000 },
+    Target {
+        name: "ots",
+        seeds: proofs,
+        words: OTS_WORDS,
+        feed: ots,
+        longest: 300_000,
+    },
+    Target {
+        name: "entry",
+        seeds: lines,
+        words: ENTRY_WORDS,
+        feed: entry,
+        longest: 20_000,
+    },
+    Target {
+        name: "canon",
+        seeds: documents,
+        words: JSON_WORDS,
+        feed: canonical,
+        longest: 20_000,
+    },
+    Target {
+        name: "header",
+        seeds: headers,
+        words: &[b"f", b"0", b"FF"],
+        feed: header,
+        longest: 400,
+    },
+    Target {
+        name: "note",
+        seeds: notes,
+        words: NOTE_WORDS,
+        feed: note,
+        longest: 20_000,
+    },
+    Target {
+        name: "sanitize",
+        seeds: texts,
+        words: TEXT_WORDS,
+        feed: sanitized,
+        longest: 20_000,
+    },
 ];
 
 /// An error's first words: what kind it is, without the numbers in it.
 fn kind(error: &dyn std::fmt::Display) -> String {
-    error.to_string().chars().filter(|c| !c.is_ascii_digit()).take(48).collect()
+    error
+        .to_string()
+        .chars()
+        .filter(|c| !c.is_ascii_digit())
+        .take(48)
+        .collect()
 }
 
 /// What a reader accepts, it prints as it was; whatever else is the same answer.
 fn same(printed: &str, given: &str) -> Result<String, String> {
-    if printed == given { Ok("good".to_owned()) } else { Err("it prints other bytes than it read".to_owned()) }
+    if printed == given {
+        Ok("good".to_owned())
+    } else {
+        Err("it prints other bytes than it read".to_owned())
+    }
 }
 
 const OTS_WORDS: &[&[u8]] = &[
@@ -52,28 +97,48 @@ const OTS_WORDS: &[&[u8]] = &[
 ];
 
 fn proofs() -> Vec<Vec<u8>> {
-    vec![include_bytes!("../data/ots/f.txt.ots").to_vec(), include_bytes!("../data/ots/f.pending.ots").to_vec()]
+    vec![
+        include_bytes!("../data/ots/f.txt.ots").to_vec(),
+        include_bytes!("../data/ots/f.pending.ots").to_vec(),
+    ]
 }
 
 fn ots(bytes: &[u8]) -> Result<String, String> {
     let read = match Proof::read(bytes) {
         Ok(read) => read,
         Err(fault) if fault.at > bytes.len() => {
-            return Err(format!("the fault is at byte {} of {}", fault.at, bytes.len()));
+            return Err(format!(
+                "the fault is at byte {} of {}",
+                fault.at,
+                bytes.len()
+            ));
         }
         Err(fault) => return Ok(kind(&fault.reason)),
     };
     let printed = read.print();
-    let again = Proof::read(&printed).map_err(|fault| format!("it does not read what it prints: {fault}"))?;
+    let again = Proof::read(&printed)
+        .map_err(|fault| format!("it does not read what it prints: {fault}"))?;
     if again != read || again.print() != printed {
         return Err("what it prints reads as another proof".to_owned());
     }
-    let leaves = read.leaves().map_err(|reason| format!("it read, and does not compute: {reason}"))?;
+    let leaves = read
+        .leaves()
+        .map_err(|reason| format!("it read, and does not compute: {reason}"))?;
     Ok(format!("good, {} leaves", leaves.len().min(8)))
 }
 
-const ENTRY_WORDS: &[&[u8]] =
-    &[b"|", b"%", b"%7C", b"%0A", b"=", b",", b"-", b"00000000", b"18446744073709551616", b"2026-"];
+const ENTRY_WORDS: &[&[u8]] = &[
+    b"|",
+    b"%",
+    b"%7C",
+    b"%0A",
+    b"=",
+    b",",
+    b"-",
+    b"00000000",
+    b"18446744073709551616",
+    b"2026-",
+];
 
 fn lines() -> Vec<Vec<u8>> {
     let log: &[&[u8]] = &[
@@ -82,7 +147,11 @@ fn lines() -> Vec<Vec<u8>> {
         include_bytes!("../vectors/audit_log/invalid_escape_needless.log"),
         include_bytes!("../vectors/audit_log/incomplete_prompt_unanswered.log"),
     ];
-    log.iter().flat_map(|log| log.split(|b| *b == b'\n')).filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+    log.iter()
+        .flat_map(|log| log.split(|b| *b == b'\n'))
+        .filter(|line| !line.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect()
 }
 
 fn entry(bytes: &[u8]) -> Result<String, String> {
@@ -115,21 +184,31 @@ const JSON_WORDS: &[&[u8]] = &[
 
 fn documents() -> Vec<Vec<u8>> {
     let bundle = br#"{"artifacts":[],"sight":[]}"#;
-    let plain = br#"{"a":[1,-2,0.5,1e21,"\u0007x\"\\"],"b":{"c":null,"d":true},"n":9007199254740991}"#;
-    vec![bundle.to_vec(), plain.to_vec(), include_bytes!("../data/kernels/0.1.0.json").to_vec(), b"[]".to_vec()]
+    let plain =
+        br#"{"a":[1,-2,0.5,1e21,"\u0007x\"\\"],"b":{"c":null,"d":true},"n":9007199254740991}"#;
+    vec![
+        bundle.to_vec(),
+        plain.to_vec(),
+        include_bytes!("../data/kernels/0.1.0.json").to_vec(),
+        b"[]".to_vec(),
+    ]
 }
 
 fn canonical(bytes: &[u8]) -> Result<String, String> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = Bundle::parse(text);
-        let _ = Policy::parse(text);
+        let _ = WitnessPolicy::parse(text);
     }
     let value: serde_json::Value = match canon::parse(bytes) {
         Ok(value) => value,
         Err(error) => return Ok(kind(&error)),
     };
-    let printed = canon::print(&value).map_err(|error| format!("it read, and does not print: {error}"))?;
-    same(&printed, std::str::from_utf8(bytes).map_err(|error| error.to_string())?)
+    let printed =
+        canon::print(&value).map_err(|error| format!("it read, and does not print: {error}"))?;
+    same(
+        &printed,
+        std::str::from_utf8(bytes).map_err(|error| error.to_string())?,
+    )
 }
 
 fn headers() -> Vec<Vec<u8>> {
@@ -141,7 +220,9 @@ fn headers() -> Vec<Vec<u8>> {
 }
 
 fn header(bytes: &[u8]) -> Result<String, String> {
-    let Ok(text) = std::str::from_utf8(bytes) else { return Ok("not text".to_owned()) };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Ok("not text".to_owned());
+    };
     match text.parse::<Header>() {
         Ok(header) => {
             let (fields, hash) = (header.fields(), header.hash());
@@ -155,23 +236,44 @@ fn header(bytes: &[u8]) -> Result<String, String> {
     }
 }
 
-const NOTE_WORDS: &[&[u8]] =
-    &["\u{2014} ".as_bytes(), b"\n\n", b"\n", b"AAAA", b"=", b"+", b"index ", b"-----BEGIN SSH SIGNATURE-----"];
+const NOTE_WORDS: &[&[u8]] = &[
+    "\u{2014} ".as_bytes(),
+    b"\n\n",
+    b"\n",
+    b"AAAA",
+    b"=",
+    b"+",
+    b"index ",
+    b"-----BEGIN SSH SIGNATURE-----",
+];
 
 fn notes() -> Vec<Vec<u8>> {
     let hash = "A".repeat(43) + "=";
-    let head = format!("example.org/log\n8\n{hash}\n\n\u{2014} example.org/log {}\n", "B".repeat(92));
+    let head = format!(
+        "example.org/log\n8\n{hash}\n\n\u{2014} example.org/log {}\n",
+        "B".repeat(92)
+    );
     let proof = format!("c2sp.org/tlog-proof@v1\nindex 3\n{hash}\n{hash}\n\n{head}");
     let key = "example.org/log+12345678+BAAA".to_owned();
-    let armor = format!("-----BEGIN SSH SIGNATURE-----\n{}\n-----END SSH SIGNATURE-----\n", "U1NIU0lH".repeat(8));
-    [head, proof, key, armor].into_iter().map(String::into_bytes).collect()
+    let armor = format!(
+        "-----BEGIN SSH SIGNATURE-----\n{}\n-----END SSH SIGNATURE-----\n",
+        "U1NIU0lH".repeat(8)
+    );
+    [head, proof, key, armor]
+        .into_iter()
+        .map(String::into_bytes)
+        .collect()
 }
 
 fn note(bytes: &[u8]) -> Result<String, String> {
-    let Ok(text) = std::str::from_utf8(bytes) else { return Ok("not text".to_owned()) };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Ok("not text".to_owned());
+    };
     let mut answer = String::new();
     let mut read = |name: &str, printed: Option<String>| match printed {
-        Some(printed) if printed != text => Err(format!("{name}: it prints other bytes than it read")),
+        Some(printed) if printed != text => {
+            Err(format!("{name}: it prints other bytes than it read"))
+        }
         Some(_) => {
             answer.push_str(name);
             Ok(())
@@ -179,10 +281,23 @@ fn note(bytes: &[u8]) -> Result<String, String> {
         None => Ok(()),
     };
     read("key ", VerifierKey::parse(text).ok().map(|key| key.print()))?;
-    read("signature ", NoteSignature::parse(text).ok().map(|line| line.print()))?;
-    read("cosigned ", CosignedNote::parse(text).ok().map(|note| note.print()))?;
-    read("proof ", TlogProof::parse(text).ok().map(|proof| proof.print()))?;
-    let armored = if parse_armor(text).is_ok() { "armor" } else { "" };
+    read(
+        "signature ",
+        NoteSignature::parse(text).ok().map(|line| line.print()),
+    )?;
+    read(
+        "cosigned ",
+        CosignedNote::parse(text).ok().map(|note| note.print()),
+    )?;
+    read(
+        "proof ",
+        TlogProof::parse(text).ok().map(|proof| proof.print()),
+    )?;
+    let armored = if parse_armor(text).is_ok() {
+        "armor"
+    } else {
+        ""
+    };
     let head = parse_note(text).map_or_else(|error| kind(&error), |_| "head".to_owned());
     Ok(format!("{answer}{armored}{head}"))
 }
@@ -219,9 +334,12 @@ const TEXT_WORDS: &[&[u8]] = &[
 
 fn texts() -> Vec<Vec<u8>> {
     // Joined at run time, so that scanners of repositories find no token here.
-    let block =
-        ["-----BEGIN RSA PRIVATE", " KEY-----\nMIIEpAIBAAKCAQEA7bqK3x9Zt1Qd8Lw2\n-----END RSA PRIVATE", " KEY-----\n"]
-            .concat();
+    let block = [
+        "-----BEGIN RSA PRIVATE",
+        " KEY-----\nMIIEpAIBAAKCAQEA7bqK3x9Zt1Qd8Lw2\n-----END RSA PRIVATE",
+        " KEY-----\n",
+    ]
+    .concat();
     let token = ["gh", "p_x7Qm2Lp9Vd4TwBgHs8Kc3Rf6Yj1Nz5Aa0UeE"].concat();
     let texts = [
         "The password for the guest network is Tr0ub4dor&3.\nLog in with admin / s3cr3t!pw.\n".to_owned(),
@@ -244,8 +362,14 @@ fn sanitized(bytes: &[u8]) -> Result<String, String> {
     let clean = once.clean.as_str();
     let mut done = 0;
     for found in &once.found {
-        if found.start < done || found.end <= found.start || text.get(found.start..found.end).is_none() {
-            return Err(format!("a finding at {}..{} after one that ends at {done}", found.start, found.end));
+        if found.start < done
+            || found.end <= found.start
+            || text.get(found.start..found.end).is_none()
+        {
+            return Err(format!(
+                "a finding at {}..{} after one that ends at {done}",
+                found.start, found.end
+            ));
         }
         done = found.end;
     }
@@ -255,7 +379,9 @@ fn sanitized(bytes: &[u8]) -> Result<String, String> {
     let kept: Vec<&str> = pieces(&text, &once.found).collect();
     let mut rest = clean;
     for piece in &kept {
-        let Some(at) = rest.find(piece) else { return Err("what was no finding is gone".to_owned()) };
+        let Some(at) = rest.find(piece) else {
+            return Err("what was no finding is gone".to_owned());
+        };
         rest = &rest[at + piece.len()..];
     }
     let twice = redact(clean);
@@ -269,8 +395,14 @@ fn sanitized(bytes: &[u8]) -> Result<String, String> {
 }
 
 /// What stands between findings.
-fn pieces<'a>(text: &'a str, found: &'a [gently::govern::sanitize::Finding]) -> impl Iterator<Item = &'a str> {
+fn pieces<'a>(
+    text: &'a str,
+    found: &'a [gently::govern::sanitize::SecretFinding],
+) -> impl Iterator<Item = &'a str> {
     let starts = std::iter::once(0).chain(found.iter().map(|found| found.end));
-    let ends = found.iter().map(|found| found.start).chain(std::iter::once(text.len()));
+    let ends = found
+        .iter()
+        .map(|found| found.start)
+        .chain(std::iter::once(text.len()));
     starts.zip(ends).map(|(start, end)| &text[start..end])
 }

@@ -8,16 +8,40 @@ use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
 
 fn listed(person: &Person) -> Vec<Value> {
-    person.gently(&["action", "list", "--json"]).exits(0).json().as_array().unwrap().clone()
+    person
+        .gently(&["action", "list", "--json"])
+        .exits(0)
+        .json()
+        .as_array()
+        .unwrap()
+        .clone()
 }
 
 #[test]
 fn a_request_in_a_prompt_is_an_intent_that_awaits_approval() {
     let person = Person::new();
-    assert!(person.ask("How do I restart nginx?").err.lines().all(|line| !line.contains("action:")));
-    assert!(person.gently(&["action", "list"]).exits(0).err.contains("nobody asked to have anything done"));
-    let asked = person.ask("Please restart nginx. The password=hunter2hunter2 is wrong; delete /etc/nginx/old.conf");
-    let told: Vec<&str> = asked.err.lines().filter(|line| line.starts_with("action:")).collect();
+    assert!(
+        person
+            .ask("How do I restart nginx?")
+            .err
+            .lines()
+            .all(|line| !line.contains("action:"))
+    );
+    assert!(
+        person
+            .gently(&["action", "list"])
+            .exits(0)
+            .err
+            .contains("nobody asked to have anything done")
+    );
+    let asked = person.ask(
+        "Please restart nginx. The password=hunter2hunter2 is wrong; delete /etc/nginx/old.conf",
+    );
+    let told: Vec<&str> = asked
+        .err
+        .lines()
+        .filter(|line| line.starts_with("action:"))
+        .collect();
     assert_eq!(
         told,
         [
@@ -29,17 +53,54 @@ fn a_request_in_a_prompt_is_an_intent_that_awaits_approval() {
     let list = listed(&person);
     assert_eq!(list.len(), 2);
     assert_eq!(
-        [&list[0]["class"], &list[0]["source"], &list[0]["state"], &list[0]["exchange"], &list[0]["erased"]],
-        [&json!("service"), &json!("prompt"), &json!("awaiting approval"), &shown["exchange"], &json!(false)]
+        [
+            &list[0]["class"],
+            &list[0]["source"],
+            &list[0]["state"],
+            &list[0]["exchange"],
+            &list[0]["erased"]
+        ],
+        [
+            &json!("service"),
+            &json!("prompt"),
+            &json!("awaiting approval"),
+            &shown["exchange"],
+            &json!(false)
+        ]
     );
-    assert_eq!(person.gently(&["action", "show", "action:000002", "--json"]).exits(0).json(), list[1]);
-    assert!(person.gently(&["action", "show", "action:000001"]).exits(0).out.contains("awaiting approval"));
-    assert!(person.gently(&["action", "show", "action:000009"]).exits(2).err.contains("gently action list"));
+    assert_eq!(
+        person
+            .gently(&["action", "show", "action:000002", "--json"])
+            .exits(0)
+            .json(),
+        list[1]
+    );
+    assert!(
+        person
+            .gently(&["action", "show", "action:000001"])
+            .exits(0)
+            .out
+            .contains("awaiting approval")
+    );
+    assert!(
+        person
+            .gently(&["action", "show", "action:000009"])
+            .exits(2)
+            .err
+            .contains("gently action list")
+    );
     assert_eq!(shown["authority_state"], "insufficient");
     let lines = person.log();
     let line = usize::try_from(list[0]["log_line"].as_u64().unwrap()).unwrap();
-    assert!(lines[line - 1].contains("|kind:action,id:action:000001,hash:"), "{}", lines[line - 1]);
-    assert!(lines[line - 2].contains("|prompt|"), "with its prompt, in one batch");
+    assert!(
+        lines[line - 1].contains("|kind:action,id:action:000001,hash:"),
+        "{}",
+        lines[line - 1]
+    );
+    assert!(
+        lines[line - 2].contains("|prompt|"),
+        "with its prompt, in one batch"
+    );
     assert_eq!(person.verified()["answers"]["consistent"], "yes");
 }
 
@@ -47,35 +108,74 @@ fn a_request_in_a_prompt_is_an_intent_that_awaits_approval() {
 fn a_denied_request_is_an_intent_too() {
     let person = Person::new();
     person.gently(&["init"]).exits(0);
-    let kernel = person.gently(&["kernel", "show"]).out.replacen("allowed = [\"*\"]", "allowed = []", 1);
+    let kernel =
+        person
+            .gently(&["kernel", "show"])
+            .out
+            .replacen("allowed = [\"*\"]", "allowed = []", 1);
     std::fs::write(person.dir.path().join("k.toml"), kernel).unwrap();
     person.gently(&["kernel", "set", "k.toml"]).exits(0);
-    let asked = person.gently(&["ask", "--json", "restart nginx"]).exits(1).json();
-    assert_eq!((&asked["outcome"], &asked["actions"][0]["id"]), (&json!("denied"), &json!("action:000001")));
-    assert_eq!(person.gently(&["show", "last", "--json"]).json()["authority_state"], "blocked");
+    let asked = person
+        .gently(&["ask", "--json", "restart nginx"])
+        .exits(1)
+        .json();
+    assert_eq!(
+        (&asked["outcome"], &asked["actions"][0]["id"]),
+        (&json!("denied"), &json!("action:000001"))
+    );
+    assert_eq!(
+        person.gently(&["show", "last", "--json"]).json()["authority_state"],
+        "blocked"
+    );
     assert_eq!(person.verified()["answers"]["consistent"], "yes");
 }
 
 #[test]
 fn a_reply_that_is_about_to_act_is_an_intent_and_the_kernel_of_a_home_has_no_way_to_do_it() {
-    let server = ModelServer::start(Behaviour::Says("Sure. I will restart nginx now. It takes a moment.".to_owned()));
-    let person = Person::with(&[("GENTLY_ANCHOR_MODE", "off"), ("GENTLY_MODEL_BASE_URL", &server.base_url())]);
-    let asked = person.gently(&["ask", "--json", "--model", "openai/x", "Why is nginx slow?"]).exits(0).json();
+    let server = ModelServer::start(Behaviour::Says(
+        "Sure. I will restart nginx now. It takes a moment.".to_owned(),
+    ));
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_BASE_URL", &server.base_url()),
+    ]);
+    let asked = person
+        .gently(&["ask", "--json", "--model", "openai/x", "Why is nginx slow?"])
+        .exits(0)
+        .json();
     assert_eq!(asked["actions"].as_array().unwrap().len(), 1);
     let list = listed(&person);
-    assert_eq!((&list[0]["source"], &list[0]["what"]), (&json!("reply"), &json!("I will restart nginx now")));
+    assert_eq!(
+        (&list[0]["source"], &list[0]["what"]),
+        (&json!("reply"), &json!("I will restart nginx now"))
+    );
     assert_eq!(person.verified()["answers"]["consistent"], "yes");
 }
 
 /// What starts programs, and why: none of it takes a word of a prompt or a reply.
 const STARTS: [(&str, &str); 7] = [
-    ("cli/doctor/outside.rs", "asks git and ssh-keygen for their versions"),
-    ("cli/git.rs", "git clone, fetch and push of a ledger, asked for by a person"),
-    ("cli/hook.rs", "asks git for the configuration that makes installed hooks inert"),
-    ("cli/secrets.rs", "the person's own command that prints a passphrase or a key"),
+    (
+        "cli/doctor/outside.rs",
+        "asks git and ssh-keygen for their versions",
+    ),
+    (
+        "cli/git.rs",
+        "git clone, fetch and push of a ledger, asked for by a person",
+    ),
+    (
+        "cli/hook.rs",
+        "asks git for the configuration that makes installed hooks inert",
+    ),
+    (
+        "cli/secrets.rs",
+        "the person's own command that prints a passphrase or a key",
+    ),
     ("ledger/listing.rs", "its test makes a pipe"),
     ("os.rs", "its test makes a pipe"),
-    ("sight/service_status.rs", "systemctl show, which changes nothing"),
+    (
+        "sight/service_status.rs",
+        "systemctl show, which changes nothing",
+    ),
 ];
 
 #[test]
@@ -91,12 +191,17 @@ fn no_program_is_started_but_by_the_few_places_that_are_named() {
             }
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             let name = path.strip_prefix(&root).unwrap().display().to_string();
-            if text.contains("process::Command") || text.contains("Command::new(") || text.contains("libc::exec") {
+            if text.contains("process::Command")
+                || text.contains("Command::new(")
+                || text.contains("libc::exec")
+            {
                 found.push(name.clone());
             }
             // A hook takes updates of refs, and no intents.
             if name != "cli/hook.rs"
-                && (text.contains("ACTION") || text.contains("Action,") || text.contains("actions::"))
+                && (text.contains("ACTION")
+                    || text.contains("Action,")
+                    || text.contains("actions::"))
             {
                 intents.push(name);
             }
@@ -105,5 +210,8 @@ fn no_program_is_started_but_by_the_few_places_that_are_named() {
     found.sort();
     assert_eq!(found, STARTS.map(|(name, _)| name.to_owned()));
     // And no place that handles intents is one of them.
-    assert!(!intents.is_empty() && intents.iter().all(|name| !found.contains(name)), "{intents:?}");
+    assert!(
+        !intents.is_empty() && intents.iter().all(|name| !found.contains(name)),
+        "{intents:?}"
+    );
 }

@@ -1,4 +1,5 @@
-//! Witnesses that we did not write: `aics-witness` and `aics-tlog` from PyPI, as processes of their own on loopback.
+//! Witnesses that we did not write: `aics-witness` and `aics-tlog` from PyPI, as processes of their
+//! own on loopback.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,12 +21,18 @@ pub fn site() -> Option<&'static str> {
     static SITE: OnceLock<Option<String>> = OnceLock::new();
     let install = || {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/peers.sh");
-        let run = Command::new("sh").arg(script).arg("witness").output().expect("there is a shell");
+        let run = Command::new("sh")
+            .arg(script)
+            .arg("witness")
+            .output()
+            .expect("there is a shell");
         let words = String::from_utf8_lossy(&run.stderr);
         match run.status.code() {
             Some(0) => Some(String::from_utf8(run.stdout).unwrap().trim().to_owned()),
             Some(UNAVAILABLE) => {
-                eprintln!("skipped: witnesses that we did not write, because they can't be installed here:\n{words}");
+                eprintln!(
+                    "skipped: witnesses that we did not write, because they can't be installed here:\n{words}"
+                );
                 None
             }
             _ => panic!("scripts/peers.sh witness failed ({}): {words}", run.status),
@@ -52,7 +59,13 @@ pub struct Aics {
 impl Aics {
     pub fn new(site: &'static str, folder: PathBuf, name: &str) -> Self {
         std::fs::create_dir(&folder).unwrap();
-        let mut aics = Aics { site, folder, child: None, url: String::new(), vkey: String::new() };
+        let mut aics = Aics {
+            site,
+            folder,
+            child: None,
+            url: String::new(),
+            vkey: String::new(),
+        };
         aics.vkey = aics.does(&["init", "--name", name]).out.trim().to_owned();
         aics.start();
         aics
@@ -71,15 +84,37 @@ impl Aics {
 
     /// On a port of its own choice, or on the one that it had.
     pub fn start(&mut self) {
-        let listen = self.url.strip_prefix("http://").map_or("127.0.0.1:0".to_owned(), str::to_owned);
+        let listen = self
+            .url
+            .strip_prefix("http://")
+            .map_or("127.0.0.1:0".to_owned(), str::to_owned);
         let config = self.config();
-        let mut child = python(self.site, &["aics_witness", "serve", "--config", &config, "--listen", &listen])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = python(
+            self.site,
+            &[
+                "aics_witness",
+                "serve",
+                "--config",
+                &config,
+                "--listen",
+                &listen,
+            ],
+        )
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let listening = lines.find_map(|line| line.unwrap().split_once("listening on ").map(|(_, url)| url.to_owned()));
-        self.url = listening.expect("it says where it listens").split(' ').next().unwrap().to_owned();
+        let listening = lines.find_map(|line| {
+            line.unwrap()
+                .split_once("listening on ")
+                .map(|(_, url)| url.to_owned())
+        });
+        self.url = listening
+            .expect("it says where it listens")
+            .split(' ')
+            .next()
+            .unwrap()
+            .to_owned();
         // Whatever else it says must not fill the pipe.
         std::thread::spawn(move || lines.for_each(drop));
         self.child = Some(child);
@@ -94,7 +129,10 @@ impl Aics {
 
     /// As its operator would, told the log's name and key.
     pub fn trust(&mut self, log: &serde_json::Value) {
-        let (origin, key) = (log["origin"].as_str().unwrap(), log["key"].as_str().unwrap());
+        let (origin, key) = (
+            log["origin"].as_str().unwrap(),
+            log["key"].as_str().unwrap(),
+        );
         self.does(&["add-log", "--origin", origin, "--vkey", key]);
         self.kill();
         self.start();
@@ -112,7 +150,11 @@ impl Drop for Aics {
 }
 
 pub fn log_key(person: &Person) -> serde_json::Value {
-    person.gently(&["witness", "list", "--json"]).exits(0).json()["log"].clone()
+    person
+        .gently(&["witness", "list", "--json"])
+        .exits(0)
+        .json()["log"]
+        .clone()
 }
 
 fn turn(person: &Person) -> Ran {
@@ -128,14 +170,19 @@ fn note(person: &Person) -> Option<CosignedNote> {
 #[test]
 fn two_foreign_witnesses_cosign_and_one_is_killed() {
     let Some(site) = site() else { return };
-    let mut person = Person::with(&[("GENTLY_ANCHOR_MODE", "off"), ("GENTLY_WITNESS_QUORUM", "2")]);
+    let mut person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_WITNESS_QUORUM", "2"),
+    ]);
     // Python starts slowly when the machine is loaded; the deadline itself has tests of its own.
     person.set("GENTLY_WITNESS_DEADLINE_MS", "30000");
     person.gently(&["init"]).exits(0);
     let mut one = Aics::new(site, person.dir.path().join("one"), "witness.example/one");
     let mut two = Aics::new(site, person.dir.path().join("two"), "witness.example/two");
     for (name, witness) in [("one", &one), ("two", &two)] {
-        person.gently(&["witness", "add", name, &witness.vkey, &witness.url]).exits(0);
+        person
+            .gently(&["witness", "add", name, &witness.vkey, &witness.url])
+            .exits(0);
     }
     // Nobody has told them of the log yet.
     assert!(turn(&person).err.contains("does not know this log (404)"));
@@ -143,7 +190,13 @@ fn two_foreign_witnesses_cosign_and_one_is_killed() {
     one.trust(&log);
     two.trust(&log);
     let closed = turn(&person);
-    assert!(closed.err.contains("cosigned by one, two: the tree head of "), "{}", closed.err);
+    assert!(
+        closed
+            .err
+            .contains("cosigned by one, two: the tree head of "),
+        "{}",
+        closed.err
+    );
     for _ in 0..3 {
         turn(&person);
     }
@@ -153,8 +206,22 @@ fn two_foreign_witnesses_cosign_and_one_is_killed() {
     let file = person.dir.path().join("note");
     std::fs::write(&file, note(&person).unwrap().print()).unwrap();
     let check = |quorum: &str| {
-        let args = ["aics_tlog", "verify-checkpoint", "--note", file.to_str().unwrap(), "--quorum", quorum];
-        let keys = ["--log-key", log["key"].as_str().unwrap(), "--witness-key", &one.vkey, "--witness-key", &two.vkey];
+        let args = [
+            "aics_tlog",
+            "verify-checkpoint",
+            "--note",
+            file.to_str().unwrap(),
+            "--quorum",
+            quorum,
+        ];
+        let keys = [
+            "--log-key",
+            log["key"].as_str().unwrap(),
+            "--witness-key",
+            &one.vkey,
+            "--witness-key",
+            &two.vkey,
+        ];
         run(python(site, &args).args(keys))
     };
     check("2").exits(0);
@@ -162,19 +229,39 @@ fn two_foreign_witnesses_cosign_and_one_is_killed() {
 
     two.kill();
     let closed = turn(&person);
-    assert!(closed.err.contains("1 of 2 needed witnesses cosigned"), "{}", closed.err);
+    assert!(
+        closed.err.contains("1 of 2 needed witnesses cosigned"),
+        "{}",
+        closed.err
+    );
     assert_eq!(note(&person).unwrap().others.len(), 1);
-    let report = person.gently(&["audit", "verify", "--json"]).exits(0).json();
-    assert_eq!(report["answers"]["unique"], "partly", "through the line that both cosigned");
+    let report = person
+        .gently(&["audit", "verify", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        report["answers"]["unique"], "partly",
+        "through the line that both cosigned"
+    );
     two.start();
     let asked = person.gently(&["witness", "ask", "--json"]).exits(0).json();
-    assert_eq!((&asked["cosigned"], &asked["enough"]), (&json!(2), &json!(true)), "{asked:#}");
-    person.gently(&["audit", "verify", "--require", "unique,not-after"]).exits(0);
+    assert_eq!(
+        (&asked["cosigned"], &asked["enough"]),
+        (&json!(2), &json!(true)),
+        "{asked:#}"
+    );
+    person
+        .gently(&["audit", "verify", "--require", "unique,not-after"])
+        .exits(0);
 
     // After a rotation they are given the new key.
     person.ask("once more");
     person.gently(&["key", "rotate"]).exits(0);
-    assert!(turn(&person).err.contains("does not trust the key that signs now (403)"));
+    assert!(
+        turn(&person)
+            .err
+            .contains("does not trust the key that signs now (403)")
+    );
     let log = log_key(&person);
     one.trust(&log);
     two.trust(&log);
@@ -184,7 +271,10 @@ fn two_foreign_witnesses_cosign_and_one_is_killed() {
         (json!([]), json!([])),
         "nothing that we sent was refused as inconsistent"
     );
-    let report = person.gently(&["audit", "verify", "--json", "--require", "unique"]).exits(0).json();
+    let report = person
+        .gently(&["audit", "verify", "--json", "--require", "unique"])
+        .exits(0)
+        .json();
     assert_eq!(report["answers"]["consistent"], "yes");
 }
 
@@ -195,7 +285,9 @@ fn a_foreign_witness_finds_a_second_history() {
     person.set("GENTLY_WITNESS_DEADLINE_MS", "30000");
     person.gently(&["init"]).exits(0);
     let mut witness = Aics::new(site, person.dir.path().join("w"), "witness.example/w");
-    person.gently(&["witness", "add", "w", &witness.vkey, &witness.url]).exits(0);
+    person
+        .gently(&["witness", "add", "w", &witness.vkey, &witness.url])
+        .exits(0);
     witness.trust(&log_key(&person));
     turn(&person);
     let kept = person.dir.path().join("kept");
@@ -208,9 +300,19 @@ fn a_foreign_witness_finds_a_second_history() {
     std::fs::remove_dir_all(person.home()).unwrap();
     copy(&kept, &person.home());
     let closed = turn(&person);
-    assert!(closed.err.contains("FINDING: witness w: says that it has cosigned a tree of"), "{}", closed.err);
+    assert!(
+        closed
+            .err
+            .contains("FINDING: witness w: says that it has cosigned a tree of"),
+        "{}",
+        closed.err
+    );
     let closed = turn(&person);
-    assert!(closed.err.contains("that it cosigned is not ours"), "{}", closed.err);
+    assert!(
+        closed.err.contains("that it cosigned is not ours"),
+        "{}",
+        closed.err
+    );
     turn(&person);
     let asked = person.gently(&["witness", "ask"]).exits(1);
     assert!(asked.out.contains("FINDING"), "{}", asked.out);

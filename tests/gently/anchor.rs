@@ -1,10 +1,14 @@
-//! Block sources and their agreement, against explorers on loopback that serve real mainnet headers.
+//! Block sources and their agreement, against explorers on loopback that serve real mainnet
+//! headers.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that unwraps an error fails, as it should"
+)]
 
 use std::time::{Duration, Instant};
 
-use gently::anchor::agree::{Observation, Policy, Quorum, host, observe};
+use gently::anchor::agree::{AgreementPolicy, Observation, Quorum, host, observe};
 use gently::anchor::esplora::Esplora;
 use gently::anchor::{BlockSource, SourceFault};
 use gently::record::block::{Anchor, Block, Header, HeaderFault, Network, Source};
@@ -38,25 +42,41 @@ fn explorer(server: &EsploraServer) -> Box<dyn BlockSource> {
     Box::new(Esplora::new(server.url(), Network::Bitcoin).unwrap())
 }
 
-async fn ask(servers: &[&EsploraServer], policy: Policy) -> Observation {
+async fn ask(servers: &[&EsploraServer], policy: AgreementPolicy) -> Observation {
     ask_at(servers, policy, now()).await
 }
 
-async fn ask_at(servers: &[&EsploraServer], policy: Policy, now: Seconds) -> Observation {
+async fn ask_at(servers: &[&EsploraServer], policy: AgreementPolicy, now: Seconds) -> Observation {
     let sources: Vec<_> = servers.iter().map(|server| explorer(server)).collect();
     observe(&sources, Network::Bitcoin, policy, now).await
 }
 
-fn patient(quorum: usize) -> Policy {
-    Policy { quorum: Quorum::Of(quorum), deadline: PATIENT }
+fn patient(quorum: usize) -> AgreementPolicy {
+    AgreementPolicy {
+        quorum: Quorum::Of(quorum),
+        deadline: PATIENT,
+    }
 }
 
 /// What one explorer's tip comes to, alone.
 async fn fault_of(server: &EsploraServer) -> SourceFault {
     let observation = ask(&[server], patient(1)).await;
     assert_eq!(observation.anchor, Anchor::local(Network::Bitcoin, now()));
-    assert!(observation.notes.iter().any(|note| note.starts_with("no anchor, ")), "{:?}", observation.notes);
-    observation.answers.into_iter().next().unwrap().outcome.unwrap_err()
+    assert!(
+        observation
+            .notes
+            .iter()
+            .any(|note| note.starts_with("no anchor, ")),
+        "{:?}",
+        observation.notes
+    );
+    observation
+        .answers
+        .into_iter()
+        .next()
+        .unwrap()
+        .outcome
+        .unwrap_err()
 }
 
 async fn lie_of(chain: Chain) -> HeaderFault {
@@ -70,8 +90,12 @@ async fn lie_of(chain: Chain) -> HeaderFault {
 async fn a_right_answer_is_the_anchor() {
     let server = EsploraServer::start(chain());
     for address in [server.url().to_owned(), format!("{}/", server.url())] {
-        let source: Box<dyn BlockSource> = Box::new(Esplora::new(&address, Network::Bitcoin).unwrap());
-        assert_eq!((source.name(), source.kind()), (server.url(), Source::Esplora));
+        let source: Box<dyn BlockSource> =
+            Box::new(Esplora::new(&address, Network::Bitcoin).unwrap());
+        assert_eq!(
+            (source.name(), source.kind()),
+            (server.url(), Source::Esplora)
+        );
         let observation = observe(&[source], Network::Bitcoin, patient(1), now()).await;
         let chain = chain();
         let (hash, header) = chain.block(TIP);
@@ -82,7 +106,13 @@ async fn a_right_answer_is_the_anchor() {
             source: Source::Esplora,
             time: now(),
         };
-        assert_eq!(observation.anchor, Anchor { block: block.clone(), header: Some(header.parse().unwrap()) });
+        assert_eq!(
+            observation.anchor,
+            Anchor {
+                block: block.clone(),
+                header: Some(header.parse().unwrap())
+            }
+        );
         assert_eq!(observation.answers[0].outcome, Ok(block));
         assert_eq!(observation.notes, Vec::<String>::new());
     }
@@ -92,9 +122,18 @@ async fn a_right_answer_is_the_anchor() {
 async fn a_source_answers_for_a_height_or_says_that_it_has_none() {
     let server = EsploraServer::start(chain());
     let source = explorer(&server);
-    assert_eq!(source.at(829_610).await.unwrap().header, Some(header_of(&chain(), 829_610)));
+    assert_eq!(
+        source.at(829_610).await.unwrap().header,
+        Some(header_of(&chain(), 829_610))
+    );
     let fault = source.at(TIP + 1).await.unwrap_err();
-    assert_eq!(fault, SourceFault::UnknownHeight { at: server.url().to_owned(), height: TIP + 1 });
+    assert_eq!(
+        fault,
+        SourceFault::UnknownHeight {
+            at: server.url().to_owned(),
+            height: TIP + 1
+        }
+    );
 }
 
 #[tokio::test]
@@ -112,7 +151,12 @@ async fn the_tip_is_never_remembered() {
 fn loopback_needs_no_certificates_and_no_proxy() {
     // Environment variables are a process's own, so the question is asked in a child.
     let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "anchor::in_a_host_without_certificates", "--ignored", "--nocapture"])
+        .args([
+            "--exact",
+            "anchor::in_a_host_without_certificates",
+            "--ignored",
+            "--nocapture",
+        ])
         .env("SSL_CERT_FILE", "/dev/null")
         .env("SSL_CERT_DIR", "/dev/null")
         .env("HTTP_PROXY", "http://127.0.0.1:1")
@@ -120,7 +164,10 @@ fn loopback_needs_no_certificates_and_no_proxy() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success() && said.contains("1 passed"), "{said}");
+    assert!(
+        child.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -131,7 +178,12 @@ async fn in_a_host_without_certificates() {
     let elsewhere = Esplora::new("https://example.invalid/api", Network::Bitcoin).unwrap();
     let fault = elsewhere.tip().await.unwrap_err();
     assert!(matches!(fault, SourceFault::Certificates { .. }), "{fault}");
-    assert!(fault.to_string().contains("apt-get install ca-certificates"), "{fault}");
+    assert!(
+        fault
+            .to_string()
+            .contains("apt-get install ca-certificates"),
+        "{fault}"
+    );
 }
 
 #[tokio::test]
@@ -139,32 +191,62 @@ async fn lies_are_told_apart() {
     let real = chain();
     let (hash, header) = real.block(TIP);
     let other = "0".repeat(63) + "1";
-    assert!(matches!(lie_of(chain().with(TIP, &other, header)).await, HeaderFault::Hash { .. }));
+    assert!(matches!(
+        lie_of(chain().with(TIP, &other, header)).await,
+        HeaderFault::Hash { .. }
+    ));
 
     let easy = mined(0x207f_ffff);
     let easy_chain = chain().with(TIP + 1, &easy.hash().to_string(), &easy.to_string());
-    assert!(matches!(lie_of(easy_chain).await, HeaderFault::Limit { actual: 0x207f_ffff, .. }));
+    assert!(matches!(
+        lie_of(easy_chain).await,
+        HeaderFault::Limit {
+            actual: 0x207f_ffff,
+            ..
+        }
+    ));
 
     let testnet = bitcoin::constants::genesis_block(bitcoin::Network::Testnet4).header;
-    let testnet: Header = bitcoin::consensus::encode::serialize_hex(&testnet).parse().unwrap();
+    let testnet: Header = bitcoin::consensus::encode::serialize_hex(&testnet)
+        .parse()
+        .unwrap();
     let testnet_chain = chain().with(TIP + 1, &testnet.hash().to_string(), &testnet.to_string());
-    assert!(matches!(lie_of(testnet_chain).await, HeaderFault::Epoch { actual: 0x1d00_ffff, .. }));
+    assert!(matches!(
+        lie_of(testnet_chain).await,
+        HeaderFault::Epoch {
+            actual: 0x1d00_ffff,
+            ..
+        }
+    ));
 
     // The real tip said to be years older, where blocks were easier.
     let elsewhere = Chain::default().with(200_000, hash, header);
-    assert!(matches!(lie_of(elsewhere).await, HeaderFault::Epoch { height: 200_000, .. }));
+    assert!(matches!(
+        lie_of(elsewhere).await,
+        HeaderFault::Epoch {
+            height: 200_000,
+            ..
+        }
+    ));
 }
 
 #[tokio::test]
 async fn a_liar_is_named_and_dropped_however_high_it_claims() {
     let honest = EsploraServer::start(chain());
     let easy = mined(0x207f_ffff);
-    let liar = EsploraServer::start(chain().with(TIP + 9, &easy.hash().to_string(), &easy.to_string()));
+    let liar =
+        EsploraServer::start(chain().with(TIP + 9, &easy.hash().to_string(), &easy.to_string()));
     let observation = ask(&[&liar, &honest], patient(1)).await;
     assert_eq!(observation.anchor.block.height, TIP);
     assert_eq!(observation.notes.len(), 1, "{:?}", observation.notes);
     assert!(observation.notes[0].contains(liar.url()) && observation.notes[0].contains("dropped"));
-    assert!(observation.answers[0].outcome.as_ref().unwrap_err().is_lie());
+    assert!(
+        observation.answers[0]
+            .outcome
+            .as_ref()
+            .unwrap_err()
+            .is_lie()
+    );
 }
 
 #[tokio::test]
@@ -186,8 +268,14 @@ async fn every_broken_answer_has_its_own_fault() {
         (says(Route::Tip, 404, b"Block not found"), malformed),
         (says(Route::Hash, 200, b"0000"), malformed),
         (says(Route::Hash, 200, b"../../../etc"), malformed),
-        (says(Route::Header, 200, &whole.as_bytes()[..158]), malformed),
-        (says(Route::Header, 200, whole.to_uppercase().as_bytes()), malformed),
+        (
+            says(Route::Header, 200, &whole.as_bytes()[..158]),
+            malformed,
+        ),
+        (
+            says(Route::Header, 200, whole.to_uppercase().as_bytes()),
+            malformed,
+        ),
         (says(Route::Header, 404, b"Block not found"), unknown),
         (says(Route::Header, 404, b"no such page"), status),
         (says(Route::Tip, 500, b"oops"), status),
@@ -201,7 +289,10 @@ async fn every_broken_answer_has_its_own_fault() {
         server.set_manner(manner);
         let fault = fault_of(&server).await;
         assert!(expected(&fault), "case {at}: {fault}");
-        assert!(fault.to_string().contains(server.url()) && !fault.to_string().contains('\u{1b}'), "{fault}");
+        assert!(
+            fault.to_string().contains(server.url()) && !fault.to_string().contains('\u{1b}'),
+            "{fault}"
+        );
     }
     server.set_manner(Manner::Honest);
     assert_eq!(ask(&[&server], patient(1)).await.anchor.block.height, TIP);
@@ -217,8 +308,15 @@ async fn a_refused_connection_is_no_anchor_and_says_so_once() {
     assert!(observation.anchor.block.is_local());
     assert_eq!(observation.anchor.block.branch(), "branch-1");
     assert_eq!(observation.notes.len(), 1);
-    let expected = format!("no anchor, the local clock only: {} can't be reached (Connection refused", host(&address));
-    assert!(observation.notes[0].starts_with(&expected), "{}", observation.notes[0]);
+    let expected = format!(
+        "no anchor, the local clock only: {} can't be reached (Connection refused",
+        host(&address)
+    );
+    assert!(
+        observation.notes[0].starts_with(&expected),
+        "{}",
+        observation.notes[0]
+    );
 
     let observation = observe(&[], Network::Regtest, patient(1), now()).await;
     assert_eq!(observation.anchor, Anchor::local(Network::Regtest, now()));
@@ -228,18 +326,34 @@ async fn a_refused_connection_is_no_anchor_and_says_so_once() {
 
 #[tokio::test]
 async fn the_deadline_is_for_all_together() {
-    let (slow, dead) = (EsploraServer::start_with(chain(), NEVER), EsploraServer::start_with(chain(), NEVER));
+    let (slow, dead) = (
+        EsploraServer::start_with(chain(), NEVER),
+        EsploraServer::start_with(chain(), NEVER),
+    );
     let honest = EsploraServer::start(chain());
     let start = Instant::now();
-    let policy = Policy { quorum: Quorum::Of(1), deadline: HASTY };
+    let policy = AgreementPolicy {
+        quorum: Quorum::Of(1),
+        deadline: HASTY,
+    };
     let observation = ask(&[&slow, &dead], policy).await;
     assert!(start.elapsed() >= HASTY && start.elapsed() < PATIENT);
     assert!(observation.anchor.block.is_local());
     for answer in &observation.answers {
-        assert!(matches!(answer.outcome, Err(SourceFault::Timeout { after: HASTY, .. })), "{answer:?}");
+        assert!(
+            matches!(
+                answer.outcome,
+                Err(SourceFault::Timeout { after: HASTY, .. })
+            ),
+            "{answer:?}"
+        );
     }
-    // Long enough for an honest one on a busy machine, and the slow one is still not waited for beyond it.
-    let policy = Policy { quorum: Quorum::Of(1), deadline: Duration::from_secs(2) };
+    // Long enough for an honest one on a busy machine, and the slow one is still not waited for
+    // beyond it.
+    let policy = AgreementPolicy {
+        quorum: Quorum::Of(1),
+        deadline: Duration::from_secs(2),
+    };
     let observation = ask(&[&slow, &honest], policy).await;
     assert_eq!(observation.anchor.block.height, TIP);
     assert!(observation.notes.is_empty(), "{:?}", observation.notes);
@@ -249,53 +363,109 @@ async fn the_deadline_is_for_all_together() {
 async fn of_two_valid_blocks_at_one_height_the_first_configured_is_taken_and_both_are_named() {
     let (height, hash, header) = rows(STALE).into_iter().next().unwrap();
     let real = EsploraServer::start(Chain::real(823_222..=height));
-    let stale = EsploraServer::start(Chain::real(823_222..=height - 1).with(height, &hash, &header));
+    let stale =
+        EsploraServer::start(Chain::real(823_222..=height - 1).with(height, &hash, &header));
     let rival = Chain::real(height..=height).block(height).0.to_owned();
     for (order, first) in [([&real, &stale], &rival), ([&stale, &real], &hash)] {
-        let observation =
-            ask_at(&order, patient(1), header_of(&Chain::real(height..=height), height).fields().time).await;
+        let observation = ask_at(
+            &order,
+            patient(1),
+            header_of(&Chain::real(height..=height), height)
+                .fields()
+                .time,
+        )
+        .await;
         assert_eq!(observation.anchor.block.hash.to_string(), *first);
         assert_eq!(observation.notes.len(), 1);
         assert!(observation.notes[0].contains(&rival) && observation.notes[0].contains(&hash));
     }
-    let clock = header_of(&Chain::real(height..=height), height).fields().time;
+    let clock = header_of(&Chain::real(height..=height), height)
+        .fields()
+        .time;
     let observation = ask_at(&[&real, &stale], patient(2), clock).await;
-    assert!(observation.anchor.block.is_local(), "a quorum of two has no answer here");
-    assert!(observation.notes.last().unwrap().contains("no 2 sources name the same block"));
+    assert!(
+        observation.anchor.block.is_local(),
+        "a quorum of two has no answer here"
+    );
+    assert!(
+        observation
+            .notes
+            .last()
+            .unwrap()
+            .contains("no 2 sources name the same block")
+    );
 }
 
 #[tokio::test]
 async fn the_higher_of_two_that_lag_is_taken_in_silence() {
-    let (behind, newer) = (EsploraServer::start(Chain::real(829_604..=TIP - 1)), EsploraServer::start(chain()));
+    let (behind, newer) = (
+        EsploraServer::start(Chain::real(829_604..=TIP - 1)),
+        EsploraServer::start(chain()),
+    );
     let observation = ask(&[&behind, &newer], patient(1)).await;
     assert_eq!(observation.anchor.block.height, TIP);
     assert!(observation.notes.is_empty(), "{:?}", observation.notes);
 
     let far = EsploraServer::start(Chain::real(829_604..=829_605));
     let observation = ask(&[&far, &newer], patient(1)).await;
-    assert_eq!((observation.anchor.block.height, observation.notes.len()), (TIP, 1));
+    assert_eq!(
+        (observation.anchor.block.height, observation.notes.len()),
+        (TIP, 1)
+    );
 }
 
 #[tokio::test]
 async fn a_quorum_compares_at_the_lower_tip() {
-    let (behind, newer) = (EsploraServer::start(Chain::real(829_604..=TIP - 1)), EsploraServer::start(chain()));
+    let (behind, newer) = (
+        EsploraServer::start(Chain::real(829_604..=TIP - 1)),
+        EsploraServer::start(chain()),
+    );
     let observation = ask(&[&newer, &behind], patient(2)).await;
     assert_eq!(observation.anchor.block.height, TIP - 1);
 
     // One that lies low doesn't hold the other two back.
     let old = EsploraServer::start(Chain::real(0..=2));
-    assert_eq!(ask(&[&old, &newer, &behind], patient(2)).await.anchor.block.height, TIP - 1);
-    assert_eq!(ask(&[&newer, &behind], patient(3)).await.anchor, Anchor::local(Network::Bitcoin, now()));
+    assert_eq!(
+        ask(&[&old, &newer, &behind], patient(2))
+            .await
+            .anchor
+            .block
+            .height,
+        TIP - 1
+    );
+    assert_eq!(
+        ask(&[&newer, &behind], patient(3)).await.anchor,
+        Anchor::local(Network::Bitcoin, now())
+    );
     // One source named twice is one source.
-    assert!(ask(&[&newer, &newer], patient(2)).await.anchor.block.is_local());
+    assert!(
+        ask(&[&newer, &newer], patient(2))
+            .await
+            .anchor
+            .block
+            .is_local()
+    );
 }
 
 #[tokio::test]
 async fn a_quorum_leaves_time_for_the_comparison() {
     let slow = EsploraServer::start_with(chain(), NEVER);
-    let (behind, newer) = (EsploraServer::start(Chain::real(829_604..=TIP - 1)), EsploraServer::start(chain()));
-    let policy = Policy { quorum: Quorum::Of(2), deadline: Duration::from_secs(4) };
-    assert_eq!(ask(&[&slow, &newer, &behind], policy).await.anchor.block.height, TIP - 1);
+    let (behind, newer) = (
+        EsploraServer::start(Chain::real(829_604..=TIP - 1)),
+        EsploraServer::start(chain()),
+    );
+    let policy = AgreementPolicy {
+        quorum: Quorum::Of(2),
+        deadline: Duration::from_secs(4),
+    };
+    assert_eq!(
+        ask(&[&slow, &newer, &behind], policy)
+            .await
+            .anchor
+            .block
+            .height,
+        TIP - 1
+    );
 }
 
 #[tokio::test]
@@ -304,7 +474,10 @@ async fn a_block_far_ahead_of_the_clock_is_noted() {
     for (ahead, notes) in [(7200, 0), (7201, 1)] {
         let clock = Seconds::new(now().get() - ahead).unwrap();
         let observation = observe(&[explorer(&server)], Network::Bitcoin, patient(1), clock).await;
-        assert_eq!((observation.anchor.block.height, observation.notes.len()), (TIP, notes));
+        assert_eq!(
+            (observation.anchor.block.height, observation.notes.len()),
+            (TIP, notes)
+        );
     }
 }
 
@@ -314,7 +487,10 @@ async fn a_source_that_lies_about_an_older_block_is_named_once() {
     let lies = chain().with(TIP - 1, &easy.hash().to_string(), &easy.to_string());
     let liar = EsploraServer::start(lies.with(TIP - 2, &two.hash().to_string(), &two.to_string()));
     let behind = EsploraServer::start(Chain::real(829_604..=TIP - 1));
-    let (older, gone) = (EsploraServer::start(Chain::real(829_604..=TIP - 2)), EsploraServer::start(chain()));
+    let (older, gone) = (
+        EsploraServer::start(Chain::real(829_604..=TIP - 2)),
+        EsploraServer::start(chain()),
+    );
     gone.set_manner(Manner::Says(Route::Tip, 500, Vec::new()));
     // At the liar's tip nobody else is; one lower it lies, and is not asked for the next.
     let observation = ask(&[&liar, &behind, &older, &gone], patient(2)).await;
@@ -325,7 +501,10 @@ async fn a_source_that_lies_about_an_older_block_is_named_once() {
     let observation = ask(&[&liar, &behind, &gone], patient(2)).await;
     assert!(observation.anchor.block.is_local());
     let why = observation.notes.last().unwrap();
-    assert!(why.contains(gone.url()) && why.contains("500") && why.contains(host(behind.url())), "{why}");
+    assert!(
+        why.contains(gone.url()) && why.contains("500") && why.contains(host(behind.url())),
+        "{why}"
+    );
 }
 
 #[tokio::test]
@@ -353,5 +532,8 @@ pub fn mined(bits: u32) -> Header {
         Header::from_bytes(bytes)
     });
     // 207fffff is met by every hash whose first bit is clear.
-    tries.into_iter().find(|header| header.hash().as_bytes()[0] < 0x7f).unwrap()
+    tries
+        .into_iter()
+        .find(|header| header.hash().as_bytes()[0] < 0x7f)
+        .unwrap()
 }

@@ -1,14 +1,15 @@
-//! Asks under Bitcoin blocks, against explorers on loopback that serve real mainnet headers; and asks of models.
+//! Asks under Bitcoin blocks, against explorers on loopback that serve real mainnet headers; and
+//! asks of models.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gently::anchor::BlockSource;
-use gently::anchor::agree::Policy;
+use gently::anchor::agree::AgreementPolicy;
 use gently::anchor::esplora::Esplora;
-use gently::ask::recall::Declared;
-use gently::ask::refer::Standing;
-use gently::ask::{Endless, Question, Seen, Turn, ask};
+use gently::ask::recall::DeclaredContext;
+use gently::ask::refer::ThreadPosition;
+use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::block::Network;
@@ -16,10 +17,10 @@ use gently::record::commitment::Salt;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::time::Seconds;
 use gently::recorder::{Recorder, unwatched};
-use gently::session::House;
+use gently::session::TurnEnvironment;
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
-use gently::store::Read;
+use gently::store::ReadStore;
 use gently::store::sqlite::Sqlite;
 use serde_json::{Value, json};
 
@@ -44,37 +45,73 @@ fn chain() -> Chain {
 fn person(explorers: &[&str]) -> Person {
     let list = Value::from(explorers.to_vec()).to_string();
     // Answers come within milliseconds; this is for a machine that is busy with other tests.
-    let mut person = Person::with(&[("GENTLY_ANCHOR_ESPLORA", &list), ("GENTLY_ANCHOR_DEADLINE_MS", "20000")]);
+    let mut person = Person::with(&[
+        ("GENTLY_ANCHOR_ESPLORA", &list),
+        ("GENTLY_ANCHOR_DEADLINE_MS", "20000"),
+    ]);
     person.lives_after(TIP);
     person
 }
 
 /// The session's start as the ledger has it: `session.json`, and `btc_header` if there is one.
 fn start(person: &Person) -> (Value, Option<String>) {
-    let commit = person.git(&["log", "--all", "--format=%H", "--grep=^session_start:"]).exits(0).out;
+    let commit = person
+        .git(&["log", "--all", "--format=%H", "--grep=^session_start:"])
+        .exits(0)
+        .out;
     let commit = commit.lines().next().unwrap();
-    let document = person.git(&["show", &format!("{commit}:session.json")]).exits(0).out;
+    let document = person
+        .git(&["show", &format!("{commit}:session.json")])
+        .exits(0)
+        .out;
     let header = person.git(&["show", &format!("{commit}:btc_header")]);
-    (serde_json::from_str(&document).unwrap(), (header.code == 0).then_some(header.out))
+    (
+        serde_json::from_str(&document).unwrap(),
+        (header.code == 0).then_some(header.out),
+    )
 }
 
 /// It was recorded on the local clock, and nothing anywhere says that it is anchored.
 #[track_caller]
 fn is_local(person: &Person, told: &Ran) {
-    assert!(told.err.lines().last().unwrap_or_default().contains("audit verify"), "{told:#?}");
+    assert!(
+        told.err
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .contains("audit verify"),
+        "{told:#?}"
+    );
     assert!(told.err.contains("· branch-1 · block local\n"), "{told:#?}");
-    assert_eq!(told.err.matches("no anchor, the local clock only: ").count(), 1, "{told:#?}");
+    assert_eq!(
+        told.err
+            .matches("no anchor, the local clock only: ")
+            .count(),
+        1,
+        "{told:#?}"
+    );
     let (session, header) = start(person);
     let block = &session["block"];
     assert_eq!(
         (&block["height"], &block["source"], &session["branch"]),
         (&json!(0), &json!("local"), &json!("branch-1"))
     );
-    assert_eq!((block["hash"].as_str().unwrap(), header), ("0".repeat(64).as_str(), None));
+    assert_eq!(
+        (block["hash"].as_str().unwrap(), header),
+        ("0".repeat(64).as_str(), None)
+    );
     let report = person.verified();
-    assert_eq!((&report["btc_anchors"], &report["answers"]["not_before"]), (&json!(0), &json!("not checked")));
+    assert_eq!(
+        (&report["btc_anchors"], &report["answers"]["not_before"]),
+        (&json!(0), &json!("not checked"))
+    );
     assert_eq!(report["answers"]["consistent"], "yes");
-    assert!(person.log().iter().all(|line| line.split('|').nth(1) == Some("0")));
+    assert!(
+        person
+            .log()
+            .iter()
+            .all(|line| line.split('|').nth(1) == Some("0"))
+    );
 }
 
 #[test]
@@ -83,14 +120,27 @@ fn the_block_of_the_moment_is_in_screen_ledger_and_verdict() {
     let person = person(&[server.url(), DEAD]);
     let told = person.ask("How is this machine doing?");
     let branch = format!("branch-{}", (TIP - 1) % 7 + 1);
-    assert!(told.err.contains(&format!(" · {branch} · block {}\n", TIP - 1)), "{told:#?}");
-    let hosts = format!("told nothing else: {}, 127.0.0.77:9\n", server.url().trim_start_matches("http://"));
-    assert!(told.err.contains(&hosts), "the first run names who is contacted: {told:#?}");
+    assert!(
+        told.err
+            .contains(&format!(" · {branch} · block {}\n", TIP - 1)),
+        "{told:#?}"
+    );
+    let hosts = format!(
+        "told nothing else: {}, 127.0.0.77:9\n",
+        server.url().trim_start_matches("http://")
+    );
+    assert!(
+        told.err.contains(&hosts),
+        "the first run names who is contacted: {told:#?}"
+    );
     assert!(!told.err.contains("no anchor"));
     let (session, header) = start(&person);
     let first = Chain::real(829_604..=TIP - 1);
     assert_eq!(session["block"]["hash"], first.block(TIP - 1).0);
-    assert_eq!((&session["block"]["height"], &session["block"]["source"]), (&json!(TIP - 1), &json!("esplora")));
+    assert_eq!(
+        (&session["block"]["height"], &session["block"]["source"]),
+        (&json!(TIP - 1), &json!("esplora"))
+    );
     assert_eq!(session["branch"], branch);
     assert_eq!(header.unwrap(), format!("{}\n", first.block(TIP - 1).1));
 
@@ -102,17 +152,34 @@ fn the_block_of_the_moment_is_in_screen_ledger_and_verdict() {
     // Closed under a later block.
     server.set_chain(chain());
     person.gently(&["session", "close"]).exits(0);
-    let commit = person.git(&["log", "main", "--format=%H", "-1"]).exits(0).out;
-    let header = person.git(&["show", &format!("{}:btc_header", commit.trim())]).exits(0).out;
+    let commit = person
+        .git(&["log", "main", "--format=%H", "-1"])
+        .exits(0)
+        .out;
+    let header = person
+        .git(&["show", &format!("{}:btc_header", commit.trim())])
+        .exits(0)
+        .out;
     assert_eq!(header, format!("{}\n", chain().block(TIP).1));
     let report = person.verified();
-    assert_eq!((&report["btc_anchors"], &report["answers"]["not_before"]), (&json!(2), &json!("yes")));
+    assert_eq!(
+        (&report["btc_anchors"], &report["answers"]["not_before"]),
+        (&json!(2), &json!("yes"))
+    );
     let id = session["session_id"].as_str().unwrap();
     let told = person.gently(&["audit", "session", &id[..8]]).exits(0);
-    assert!(told.out.contains(&format!("Start BTC: {}\nEnd BTC: {TIP}\n", TIP - 1)), "{told:#?}");
+    assert!(
+        told.out
+            .contains(&format!("Start BTC: {}\nEnd BTC: {TIP}\n", TIP - 1)),
+        "{told:#?}"
+    );
 
     let asked = server.asked();
-    for args in [&["audit", "verify"] as &[&str], &["session", "list"], &["config", "get"]] {
+    for args in [
+        &["audit", "verify"] as &[&str],
+        &["session", "list"],
+        &["config", "get"],
+    ] {
         person.gently(args).exits(0);
     }
     assert_eq!(server.asked(), asked, "looking contacts nobody");
@@ -128,17 +195,27 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
 
     let home = Home::open(&person.home()).unwrap().unwrap();
     let started = Seconds::new(time_of(TIP) + 660).unwrap();
-    let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), started, unwatched()).unwrap();
+    let recorder = Recorder::open(
+        home.paths(),
+        home.signing_key().unwrap(),
+        started,
+        unwatched(),
+    )
+    .unwrap();
     let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
     let kernel = Home::kernel(&store).unwrap();
     let key = store.auth_keys().unwrap()[0].hash;
-    let sources: Vec<Box<dyn BlockSource>> = vec![Box::new(Esplora::new(server.url(), Network::Bitcoin).unwrap())];
-    let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(SysHealth { home: person.home() })];
+    let sources: Vec<Box<dyn BlockSource>> = vec![Box::new(
+        Esplora::new(server.url(), Network::Bitcoin).unwrap(),
+    )];
+    let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(SysHealth {
+        home: person.home(),
+    })];
     let (model, say) = (Model::observer(), |_: &str| {});
     for (later, heights) in [(61, vec![TIP]), (62, vec![TIP])] {
         let clock = || Seconds::new(started.get() + later).unwrap();
         let context = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
-        let house = House {
+        let house = TurnEnvironment {
             context: &context,
             recorder: &recorder,
             store: &store,
@@ -148,32 +225,71 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             idle: Duration::from_secs(1800),
             network: Network::Bitcoin,
             sources: &sources,
-            policy: Policy { deadline: Duration::from_secs(20), ..Policy::default() },
+            policy: AgreementPolicy {
+                deadline: Duration::from_secs(20),
+                ..AgreementPolicy::default()
+            },
             look_again: Duration::from_secs(60),
             clock: &clock,
             say: &say,
         };
         let gather = || {
-            let (sight, salt) = (observe_all(&tools, kernel.tools(), clock()), Salt::new([later as u8; 32]));
-            Seen { sight, salt, action_salts: Vec::new() }
+            let (sight, salt) = (
+                observe_all(&tools, kernel.tools(), clock()),
+                Salt::new([later as u8; 32]),
+            );
+            Observations {
+                sight,
+                salt,
+                action_salts: Vec::new(),
+            }
         };
-        let question = Question { text: "And now?", declared: &Declared::default(), standing: Standing::default() };
-        let asked = ask(&house, key, &model, question, gather, &Endless).await.unwrap();
-        let Turn::Answered(answer) = asked.turn else { panic!("{:?}", asked.turn) };
+        let question = Question {
+            text: "And now?",
+            declared: &DeclaredContext::default(),
+            standing: ThreadPosition::default(),
+        };
+        let asked = ask(&house, key, &model, question, gather, &NeverCancelled)
+            .await
+            .unwrap();
+        let TurnEnd::Answered(answer) = asked.turn else {
+            panic!("{:?}", asked.turn)
+        };
         assert!(!asked.resumed.opened);
         assert_eq!(answer.session.anchor.block.height, TIP);
         let lines = person.log();
-        let anchored: Vec<&String> = lines.iter().filter(|line| line.contains("|btc_anchor|")).collect();
+        let anchored: Vec<&String> = lines
+            .iter()
+            .filter(|line| line.contains("|btc_anchor|"))
+            .collect();
         assert_eq!(anchored.len(), heights.len(), "{lines:#?}");
-        let (hash, header) = (chain().block(TIP).0.to_owned(), chain().block(TIP).1.to_owned());
-        assert!(anchored[0].ends_with(&format!("|btc:{TIP},block:{hash},header:{header}")), "{anchored:?}");
+        let (hash, header) = (
+            chain().block(TIP).0.to_owned(),
+            chain().block(TIP).1.to_owned(),
+        );
+        assert!(
+            anchored[0].ends_with(&format!("|btc:{TIP},block:{hash},header:{header}")),
+            "{anchored:?}"
+        );
         // The session stays on the branch of its start; its lines carry the newer height.
-        assert_eq!(answer.session.branch, format!("branch-{}", (TIP - 1) % 7 + 1));
-        assert!(lines.last().unwrap().contains(&format!("|{TIP}|")), "{lines:#?}");
+        assert_eq!(
+            answer.session.branch,
+            format!("branch-{}", (TIP - 1) % 7 + 1)
+        );
+        assert!(
+            lines.last().unwrap().contains(&format!("|{TIP}|")),
+            "{lines:#?}"
+        );
     }
     drop(recorder);
     let report = person.verified();
-    assert_eq!((&report["answers"]["consistent"], &report["answers"]["not_before"]), (&json!("yes"), &json!("yes")));
+    assert_eq!(
+        (
+            &report["answers"]["consistent"],
+            &report["answers"]["not_before"]
+        ),
+        (&json!("yes"), &json!("yes"))
+    );
 }
 
 #[test]
@@ -182,24 +298,50 @@ fn a_lie_is_named_and_dropped_and_never_an_anchor() {
     let (hash, header) = real.block(TIP);
     let easy = mined(0x207f_ffff);
     let testnet = bitcoin::constants::genesis_block(bitcoin::Network::Testnet4).header;
-    let testnet: gently::record::block::Header = bitcoin::consensus::encode::serialize_hex(&testnet).parse().unwrap();
+    let testnet: gently::record::block::Header =
+        bitcoin::consensus::encode::serialize_hex(&testnet)
+            .parse()
+            .unwrap();
     for (what, lying) in [
-        ("wrong hash", chain().with(TIP + 1, &format!("{}1", "0".repeat(63)), header)),
-        ("too easy bits", chain().with(TIP + 1, &easy.hash().to_string(), &easy.to_string())),
-        ("other network", chain().with(TIP + 1, &testnet.hash().to_string(), &testnet.to_string())),
-        ("years older", Chain::real(0..=2).with(200_000, hash, header)),
+        (
+            "wrong hash",
+            chain().with(TIP + 1, &format!("{}1", "0".repeat(63)), header),
+        ),
+        (
+            "too easy bits",
+            chain().with(TIP + 1, &easy.hash().to_string(), &easy.to_string()),
+        ),
+        (
+            "other network",
+            chain().with(TIP + 1, &testnet.hash().to_string(), &testnet.to_string()),
+        ),
+        (
+            "years older",
+            Chain::real(0..=2).with(200_000, hash, header),
+        ),
     ] {
         let liar = EsploraServer::start(lying);
         let alone = person(&[liar.url()]);
         let told = alone.ask("How is this machine doing?");
-        assert!(told.err.contains(&format!("block source dropped: {}", liar.url())), "{what}: {told:#?}");
+        assert!(
+            told.err
+                .contains(&format!("block source dropped: {}", liar.url())),
+            "{what}: {told:#?}"
+        );
         is_local(&alone, &told);
 
         let honest = EsploraServer::start(chain());
         let both = person(&[liar.url(), honest.url()]);
         let told = both.ask("How is this machine doing?");
-        assert!(told.err.contains(&format!("block source dropped: {}", liar.url())), "{what}: {told:#?}");
-        assert!(told.err.contains(&format!(" · block {TIP}\n")), "{what}: {told:#?}");
+        assert!(
+            told.err
+                .contains(&format!("block source dropped: {}", liar.url())),
+            "{what}: {told:#?}"
+        );
+        assert!(
+            told.err.contains(&format!(" · block {TIP}\n")),
+            "{what}: {told:#?}"
+        );
         assert_eq!(start(&both).0["block"]["hash"], hash, "{what}");
         assert_eq!(both.verified()["answers"]["not_before"], "yes", "{what}");
     }
@@ -209,14 +351,29 @@ fn a_lie_is_named_and_dropped_and_never_an_anchor() {
 fn two_that_disagree_are_both_named() {
     let (height, stale, stale_header) = rows(STALE).remove(0);
     let real = EsploraServer::start(Chain::real(823_222..=height));
-    let other = EsploraServer::start(Chain::real(823_222..=height).with(height, &stale, &stale_header));
+    let other =
+        EsploraServer::start(Chain::real(823_222..=height).with(height, &stale, &stale_header));
     let mut person = person(&[real.url(), other.url()]);
     person.lives_after(823_225);
     let told = person.ask("How is this machine doing?");
-    let note = told.err.lines().find(|line| line.contains(&stale)).unwrap_or_else(|| panic!("{told:#?}"));
-    assert!(note.contains(real.url()) && note.contains(other.url()), "{note}");
-    let chosen = Chain::real(height - 1..=height).block(height - 1).0.to_owned();
-    assert_eq!(start(&person).0["block"]["hash"], chosen, "the newest that both have");
+    let note = told
+        .err
+        .lines()
+        .find(|line| line.contains(&stale))
+        .unwrap_or_else(|| panic!("{told:#?}"));
+    assert!(
+        note.contains(real.url()) && note.contains(other.url()),
+        "{note}"
+    );
+    let chosen = Chain::real(height - 1..=height)
+        .block(height - 1)
+        .0
+        .to_owned();
+    assert_eq!(
+        start(&person).0["block"]["hash"],
+        chosen,
+        "the newest that both have"
+    );
     assert_eq!(person.verified()["answers"]["not_before"], "yes");
 }
 
@@ -225,10 +382,16 @@ fn silence_and_garbage_leave_the_local_clock_and_one_line() {
     let says = |route, status, body: &[u8]| Manner::Says(route, status, body.to_vec());
     for (manner, clause) in [
         (NEVER, "gave no answer within"),
-        (says(Route::Tip, 200, b"<html>\x1b[2J\r\nsoon</html>"), "expected a height, got '<html>\\u{1b}[2J"),
+        (
+            says(Route::Tip, 200, b"<html>\x1b[2J\r\nsoon</html>"),
+            "expected a height, got '<html>\\u{1b}[2J",
+        ),
         (says(Route::Tip, 200, b"-1"), "expected a height"),
         (says(Route::Hash, 200, b"\xff\xfe"), "expected text"),
-        (says(Route::Header, 200, b"00"), "expected a header of 160 digits"),
+        (
+            says(Route::Header, 200, b"00"),
+            "expected a header of 160 digits",
+        ),
         (says(Route::Tip, 503, b"busy"), "got 503, saying 'busy'"),
         (Manner::Cut(Route::Header), "can't be reached"),
         (Manner::Endless(Route::Header), "as no right answer is"),
@@ -244,7 +407,11 @@ fn silence_and_garbage_leave_the_local_clock_and_one_line() {
             person.set("GENTLY_ANCHOR_DEADLINE_MS", "300");
         }
         let told = person.ask("How is this machine doing?");
-        let note = told.err.lines().find(|line| line.starts_with("no anchor, ")).unwrap_or_default();
+        let note = told
+            .err
+            .lines()
+            .find(|line| line.starts_with("no anchor, "))
+            .unwrap_or_default();
         assert!(note.contains(clause), "{clause}: {told:#?}");
         assert!(!told.err.contains('\x1b'));
         is_local(&person, &told);
@@ -255,7 +422,11 @@ fn silence_and_garbage_leave_the_local_clock_and_one_line() {
 fn all_dead_is_said_in_one_line() {
     let person = person(&[DEAD, "http://127.0.0.78:9"]);
     let told = person.ask("How is this machine doing?");
-    let note = told.err.lines().find(|line| line.starts_with("no anchor, ")).unwrap();
+    let note = told
+        .err
+        .lines()
+        .find(|line| line.starts_with("no anchor, "))
+        .unwrap();
     let expected = "no anchor, the local clock only: 127.0.0.77:9 and 127.0.0.78:9 can't be reached (Connection refused (os error 111))";
     assert_eq!(note, expected);
     is_local(&person, &told);
@@ -268,7 +439,11 @@ fn the_deadline_is_kept() {
     let begun = Instant::now();
     person.ask("How is this machine doing?");
     // Three seconds, and time for a busy machine.
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 #[test]
@@ -277,7 +452,9 @@ fn a_headers_file_anchors_a_host_without_a_network() {
     person.gently(&["init"]).exits(0);
     let file = person.headers(829_604..=TIP);
     std::fs::rename(&file, person.at("headers.csv")).unwrap();
-    person.gently(&["config", "set", "anchor.headers", "headers.csv"]).exits(0);
+    person
+        .gently(&["config", "set", "anchor.headers", "headers.csv"])
+        .exits(0);
     let told = person.ask("How is this machine doing?");
     assert!(told.err.contains(&format!(" · block {TIP}\n")), "{told:#?}");
     assert_eq!(start(&person).0["block"]["source"], "file");
@@ -285,10 +462,21 @@ fn a_headers_file_anchors_a_host_without_a_network() {
 
     // Damaged, it is named, and no anchor.
     person.gently(&["session", "close"]).exits(0);
-    std::fs::write(person.at("headers.csv"), "height,hash,header\n829619,00,00\n").unwrap();
+    std::fs::write(
+        person.at("headers.csv"),
+        "height,hash,header\n829619,00,00\n",
+    )
+    .unwrap();
     let told = person.ask("How is this machine doing?");
-    let note = told.err.lines().find(|line| line.starts_with("no anchor, ")).unwrap_or_else(|| panic!("{told:#?}"));
-    assert!(note.contains("headers.csv") && note.contains("line 2"), "{note}");
+    let note = told
+        .err
+        .lines()
+        .find(|line| line.starts_with("no anchor, "))
+        .unwrap_or_else(|| panic!("{told:#?}"));
+    assert!(
+        note.contains("headers.csv") && note.contains("line 2"),
+        "{note}"
+    );
     assert!(told.err.contains("block local"));
 }
 
@@ -298,12 +486,17 @@ fn off_contacts_nobody() {
     let mut person = person(&[server.url()]);
     person.set("GENTLY_ANCHOR_MODE", "off");
     let told = person.ask("How is this machine doing?");
-    assert!(told.err.contains("no block explorer is contacted"), "{told:#?}");
+    assert!(
+        told.err.contains("no block explorer is contacted"),
+        "{told:#?}"
+    );
     person.gently(&["session", "close"]).exits(0);
     assert_eq!(server.asked(), 0);
     // A configuration says the same as the environment.
     person.set("GENTLY_ANCHOR_MODE", "auto");
-    person.gently(&["ask", "--model", "observer", "one"]).exits(0);
+    person
+        .gently(&["ask", "--model", "observer", "one"])
+        .exits(0);
     assert!(server.asked() > 0);
     let asked = server.asked();
     person.gently(&["session", "close"]).exits(0);
@@ -319,26 +512,59 @@ fn a_real_model_answers_and_the_record_holds() {
     let mut person = person(&[server.url()]);
     person.unset("GENTLY_MODEL_DEFAULT");
     person.gently(&["init"]).exits(0);
-    person.gently(&["config", "set", "model.default", &format!("openai/{}", llama.model)]).exits(0);
-    person.gently(&["config", "set", "model.base_url", &llama.base_url]).exits(0);
-    let first = person.gently(&["ask", "--json", "What is the capital of France?"]).exits(0).json();
-    assert_eq!((&first["outcome"], &first["block"]["height"]), (&json!("answered"), &json!(TIP)));
+    person
+        .gently(&[
+            "config",
+            "set",
+            "model.default",
+            &format!("openai/{}", llama.model),
+        ])
+        .exits(0);
+    person
+        .gently(&["config", "set", "model.base_url", &llama.base_url])
+        .exits(0);
+    let first = person
+        .gently(&["ask", "--json", "What is the capital of France?"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&first["outcome"], &first["block"]["height"]),
+        (&json!("answered"), &json!(TIP))
+    );
     let answer = first["answer"].as_str().unwrap();
     assert!(answer.len() > 3 && !answer.contains("observer"), "{answer}");
-    assert!(first["usage"]["prompt_tokens"].as_u64().unwrap() > 100, "{first}");
-    assert!((1..=24).contains(&first["usage"]["completion_tokens"].as_u64().unwrap()), "{first}");
+    assert!(
+        first["usage"]["prompt_tokens"].as_u64().unwrap() > 100,
+        "{first}"
+    );
+    assert!(
+        (1..=24).contains(&first["usage"]["completion_tokens"].as_u64().unwrap()),
+        "{first}"
+    );
     let second = person.gently(&["ask", "And of Spain?"]).exits(0);
     assert!(!second.out.trim().is_empty());
-    assert!(second.err.starts_with("recorded interaction-2 · chain "), "{second:#?}");
+    assert!(
+        second.err.starts_with("recorded interaction-2 · chain "),
+        "{second:#?}"
+    );
     let stored: String = person
         .database()
-        .query_row("SELECT content FROM chat_turn WHERE speaker = 'aurora' ORDER BY rowid LIMIT 1", [], |row| {
-            row.get(0)
-        })
+        .query_row(
+            "SELECT content FROM chat_turn WHERE speaker = 'aurora' ORDER BY rowid LIMIT 1",
+            [],
+            |row| row.get(0),
+        )
         .unwrap();
     assert_eq!(stored, answer, "what was shown is what is recorded");
     person.gently(&["session", "close"]).exits(0);
-    person.gently(&["audit", "verify", "--require", "signed,not-before,consistent,complete"]).exits(0);
+    person
+        .gently(&[
+            "audit",
+            "verify",
+            "--require",
+            "signed,not-before,consistent,complete",
+        ])
+        .exits(0);
     // Its server gone, the next ask fails on record.
     person.set("GENTLY_MODEL_BASE_URL", "http://127.0.0.77:9/v1");
     person.gently(&["ask", "Still there?"]).exits(2);
@@ -352,15 +578,35 @@ fn every_way_a_model_fails_is_told_and_on_record() {
         (Behaviour::Refused, "unreachable", "can't be reached"),
         (Behaviour::NeverBegins, "timeout", "took too long"),
         (Behaviour::StallsInBody, "timeout", "took too long"),
-        (Behaviour::rate_limited("7"), "rate_limited", "Rate limit reached for requests (it asks to wait 7 s)"),
-        (Behaviour::error(500, "the kitchen burns"), "http_500", "500: the kitchen burns"),
-        (Behaviour::no_such_model(), "http_404", "The model `nobody-7b` does not exist"),
+        (
+            Behaviour::rate_limited("7"),
+            "rate_limited",
+            "Rate limit reached for requests (it asks to wait 7 s)",
+        ),
+        (
+            Behaviour::error(500, "the kitchen burns"),
+            "http_500",
+            "500: the kitchen burns",
+        ),
+        (
+            Behaviour::no_such_model(),
+            "http_404",
+            "The model `nobody-7b` does not exist",
+        ),
         (Behaviour::EchoesKey, "http_401", "I don't know `"),
         (Behaviour::CutBody, "cut", "was cut off"),
         (Behaviour::CutChunked, "cut", "was cut off"),
-        (Behaviour::BrokenJson, "malformed", "is not a chat completion"),
+        (
+            Behaviour::BrokenJson,
+            "malformed",
+            "is not a chat completion",
+        ),
         (Behaviour::NotHttp, "malformed", "expected HTTP"),
-        (Behaviour::ContentType("text/html"), "wrong_content_type", "text/html"),
+        (
+            Behaviour::ContentType("text/html"),
+            "wrong_content_type",
+            "text/html",
+        ),
     ] {
         let hasty = reason == "timeout";
         let server = ModelServer::start(behaviour.clone());
@@ -368,36 +614,76 @@ fn every_way_a_model_fails_is_told_and_on_record() {
         person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
         person.set("GENTLY_MODEL_TIMEOUT_S", if hasty { "1" } else { "60" });
         person.set("OPENAI_API_KEY", KEY);
-        let told = person.gently(&["ask", "-m", "openai/small", "What now?"]).exits(2);
+        let told = person
+            .gently(&["ask", "-m", "openai/small", "What now?"])
+            .exits(2);
         assert_eq!(told.out, "", "{behaviour:?}");
         assert!(told.err.contains(told_of), "{behaviour:?}: {told:#?}");
-        assert!(!told.err.contains(KEY) && !told.err.contains(&KEY[8..]), "{behaviour:?}: {told:#?}");
-        let line = person.log().into_iter().find(|line| line.contains("|response_fail|")).unwrap();
-        let recorded = line.split("reason:").nth(1).unwrap().split(',').next().unwrap().to_owned();
+        assert!(
+            !told.err.contains(KEY) && !told.err.contains(&KEY[8..]),
+            "{behaviour:?}: {told:#?}"
+        );
+        let line = person
+            .log()
+            .into_iter()
+            .find(|line| line.contains("|response_fail|"))
+            .unwrap();
+        let recorded = line
+            .split("reason:")
+            .nth(1)
+            .unwrap()
+            .split(',')
+            .next()
+            .unwrap()
+            .to_owned();
         assert_eq!(recorded, reason, "{behaviour:?}: {told:#?}");
-        assert!(told.err.contains(&format!("recorded prompt-1 without an answer ({reason})")), "{told:#?}");
-        let object = person.gently(&["ask", "-m", "openai/small", "--json", "And now?"]).exits(2).json();
+        assert!(
+            told.err
+                .contains(&format!("recorded prompt-1 without an answer ({reason})")),
+            "{told:#?}"
+        );
+        let object = person
+            .gently(&["ask", "-m", "openai/small", "--json", "And now?"])
+            .exits(2)
+            .json();
         assert_eq!(
             (&object["outcome"], &object["reason"], &object["answer"]),
             (&json!("failed"), &json!(reason), &Value::Null)
         );
-        assert!(object["message"].as_str().unwrap().contains(told_of), "{object}");
+        assert!(
+            object["message"].as_str().unwrap().contains(told_of),
+            "{object}"
+        );
         let report = person.verified();
-        assert_eq!((&report["answers"]["complete"], &report["answers"]["consistent"]), (&json!("yes"), &json!("yes")));
+        assert_eq!(
+            (
+                &report["answers"]["complete"],
+                &report["answers"]["consistent"]
+            ),
+            (&json!("yes"), &json!("yes"))
+        );
         // What the model did wrong once does not stand in the way of the next ask.
         person.ask("And the observer?");
     }
 }
 
-/// A prompt has at most one outcome, and the model is called once: only a failed connection is tried again.
+/// A prompt has at most one outcome, and the model is called once: only a failed connection is
+/// tried again.
 #[test]
 fn a_failed_call_is_not_repeated() {
     let server = ModelServer::script(vec![Behaviour::error(500, "once"), Behaviour::Good]);
     let mut person = Person::new();
     person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
-    person.gently(&["ask", "-m", "openai/small", "What now?"]).exits(2);
+    person
+        .gently(&["ask", "-m", "openai/small", "What now?"])
+        .exits(2);
     assert_eq!(server.requests().len(), 1);
-    let told = person.gently(&["ask", "-m", "openai/small", "And now?"]).exits(0);
+    let told = person
+        .gently(&["ask", "-m", "openai/small", "And now?"])
+        .exits(0);
     assert_eq!(told.out, format!("{}\n", crate::model_server::ANSWER));
-    assert!(told.err.starts_with("recorded interaction-2 · chain "), "{told:#?}");
+    assert!(
+        told.err.starts_with("recorded interaction-2 · chain "),
+        "{told:#?}"
+    );
 }

@@ -13,7 +13,10 @@ fn original() -> &'static Path {
     static MADE: OnceLock<TempDir> = OnceLock::new();
     MADE.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();
-        let home = AtHand { root: dir.path().join("home"), _dir: None };
+        let home = AtHand {
+            root: dir.path().join("home"),
+            _dir: None,
+        };
         home.fine(&["ask", "one"]);
         home.fine(&["ask", "two with password=hunter2secret"]);
         home.fine(&["session", "close"]);
@@ -34,7 +37,10 @@ impl AtHand {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("home");
         copy(&original().join("home"), &root);
-        AtHand { root, _dir: Some(dir) }
+        AtHand {
+            root,
+            _dir: Some(dir),
+        }
     }
 
     pub fn file(&self, name: &str) -> PathBuf {
@@ -48,8 +54,13 @@ impl AtHand {
                 command.env_remove(name);
             }
         }
-        command.env_remove("OPENAI_API_KEY").env_remove("ANTHROPIC_API_KEY");
-        command.env("GENTLY_HOME", &self.root).env("GENTLY_ANCHOR_MODE", "off").env("GENTLY_MODEL_DEFAULT", "observer");
+        command
+            .env_remove("OPENAI_API_KEY")
+            .env_remove("ANTHROPIC_API_KEY");
+        command
+            .env("GENTLY_HOME", &self.root)
+            .env("GENTLY_ANCHOR_MODE", "off")
+            .env("GENTLY_MODEL_DEFAULT", "observer");
         command.args(arguments).stdin(Stdio::null());
         command
     }
@@ -61,14 +72,23 @@ impl AtHand {
     /// Standard output of what must exit with 0.
     pub fn fine(&self, arguments: &[&str]) -> String {
         let done = self.run(arguments);
-        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(
+            done.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
         String::from_utf8(done.stdout).unwrap()
     }
 
     /// Standard output of what must exit with `code`.
     pub fn fine_or(&self, arguments: &[&str], code: i32) -> String {
         let done = self.run(arguments);
-        assert_eq!(done.status.code(), Some(code), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+        assert_eq!(
+            done.status.code(),
+            Some(code),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
         String::from_utf8(done.stdout).unwrap()
     }
 

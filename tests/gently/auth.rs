@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::model_server::{Behaviour, ModelServer};
 
-/// A home in a temporary folder, and the program with nothing of this machine's environment that matters.
+/// A home in a temporary folder, and the program with nothing of this machine's environment that
+/// matters.
 pub struct Gently {
     /// Holds the home and whatever a test puts beside it.
     pub dir: tempfile::TempDir,
@@ -19,7 +20,9 @@ pub struct Gently {
 impl Gently {
     /// No home yet; the first command makes it.
     pub fn new() -> Self {
-        Gently { dir: tempfile::tempdir().unwrap() }
+        Gently {
+            dir: tempfile::tempdir().unwrap(),
+        }
     }
 
     /// Where the home is.
@@ -35,7 +38,10 @@ impl Gently {
     /// The program, not started; it has no terminal, so nothing can wait for a person.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("setsid");
-        command.arg("-w").arg(env!("CARGO_BIN_EXE_gently")).args(args);
+        command
+            .arg("-w")
+            .arg(env!("CARGO_BIN_EXE_gently"))
+            .args(args);
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if text.starts_with("GENTLY_") || text.ends_with("_API_KEY") {
@@ -53,7 +59,12 @@ impl Gently {
 
     /// Runs it to its end.
     pub fn run(&self, args: &[&str], env: &[(&str, &str)]) -> Ran {
-        Ran::of(self.command(args).envs(env.iter().copied()).output().unwrap())
+        Ran::of(
+            self.command(args)
+                .envs(env.iter().copied())
+                .output()
+                .unwrap(),
+        )
     }
 
     /// Runs it, and it must work.
@@ -76,7 +87,11 @@ impl Gently {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
                     open.push(path);
-                } else if fs::read(&path).unwrap().windows(secret.len()).any(|w| w == secret.as_bytes()) {
+                } else if fs::read(&path)
+                    .unwrap()
+                    .windows(secret.len())
+                    .any(|w| w == secret.as_bytes())
+                {
                     found.push(path);
                 }
             }
@@ -100,7 +115,11 @@ impl Ran {
     /// Of a finished process.
     pub fn of(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
     }
 
     /// Standard output as JSON.
@@ -127,30 +146,60 @@ fn a_key_is_added_shown_once_used_and_revoked() {
     assert_eq!(key.len(), 64);
     let with_key = [("GENTLY_AUTH_KEY", key.as_str())];
     assert_eq!(gently.run(&["ask", "hello"], &with_key).code, 0);
-    assert_eq!(gently.files_with(&key), Vec::<PathBuf>::new(), "the key itself is kept");
-    gently.run(&["key", "add", "laptop"], &[]).says(2, "names: owner, laptop");
-    gently.run(&["key", "revoke", "desk"], &[]).says(2, "names: owner, laptop");
+    assert_eq!(
+        gently.files_with(&key),
+        Vec::<PathBuf>::new(),
+        "the key itself is kept"
+    );
+    gently
+        .run(&["key", "add", "laptop"], &[])
+        .says(2, "names: owner, laptop");
+    gently
+        .run(&["key", "revoke", "desk"], &[])
+        .says(2, "names: owner, laptop");
 
     let keys = gently.ok(&["--json", "key", "list"]).json();
     let hash = keys[1]["hash"].as_str().unwrap().to_owned();
-    assert_eq!((keys[0]["name"].as_str(), keys[1]["name"].as_str()), (Some("owner"), Some("laptop")));
+    assert_eq!(
+        (keys[0]["name"].as_str(), keys[1]["name"].as_str()),
+        (Some("owner"), Some("laptop"))
+    );
     assert_eq!(keys[1]["revoked_at"], Value::Null);
-    assert!(gently.log().contains(&format!("|artifact|-|kind:auth_key,id:laptop-{},", &hash[..16])));
+    assert!(gently.log().contains(&format!(
+        "|artifact|-|kind:auth_key,id:laptop-{},",
+        &hash[..16]
+    )));
 
     gently.ok(&["key", "revoke", "laptop"]);
-    assert!(gently.log().contains(&format!("kind:auth_key,id:laptop-{}-revoked,", &hash[..16])));
-    gently.run(&["key", "revoke", "laptop"], &[]).says(2, "already");
-    gently.run(&["ask", "hello"], &with_key).says(2, "revoked_key");
-    assert!(gently.log().contains("|auth_fail|-|reason:revoked_key,count:1"));
+    assert!(
+        gently
+            .log()
+            .contains(&format!("kind:auth_key,id:laptop-{}-revoked,", &hash[..16]))
+    );
+    gently
+        .run(&["key", "revoke", "laptop"], &[])
+        .says(2, "already");
+    gently
+        .run(&["ask", "hello"], &with_key)
+        .says(2, "revoked_key");
+    assert!(
+        gently
+            .log()
+            .contains("|auth_fail|-|reason:revoked_key,count:1")
+    );
     let prompts = gently.log().matches("|prompt|").count();
     assert_eq!(prompts, 2, "a prompt went through with a revoked key");
     // Its session is closed by the other key.
     let sessions = gently.ok(&["--json", "session", "close"]).json();
     assert_eq!(sessions.as_array().unwrap().len(), 2);
-    gently.run(&["key", "revoke", "owner"], &[]).says(2, "--force");
+    gently
+        .run(&["key", "revoke", "owner"], &[])
+        .says(2, "--force");
     gently.ok(&["audit", "verify"]);
     gently.ok(&["key", "revoke", "owner", "--force"]);
-    gently.run(&["key", "add", "late"], &[]).says(2, "revoked_key");
+    gently
+        .run(&["key", "add", "late"], &[])
+        .says(2, "revoked_key");
 }
 
 #[test]
@@ -161,32 +210,78 @@ fn a_passphrase_on_the_vault_file() {
     let plain = fs::read_to_string(&path).unwrap();
     let right = [("GENTLY_PASSPHRASE", "correct horse")];
     let protected = gently.run(&["--json", "key", "protect"], &right);
-    assert_eq!((protected.code, protected.json()["state"].as_str()), (0, Some("protected")), "{protected:?}");
-    assert!(fs::read_to_string(&path).unwrap().starts_with("-----BEGIN AGE ENCRYPTED FILE-----\n"));
-    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(
+        (protected.code, protected.json()["state"].as_str()),
+        (0, Some("protected")),
+        "{protected:?}"
+    );
+    assert!(
+        fs::read_to_string(&path)
+            .unwrap()
+            .starts_with("-----BEGIN AGE ENCRYPTED FILE-----\n")
+    );
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
     assert_eq!(gently.files_with(plain.trim()), Vec::<PathBuf>::new());
 
     assert_eq!(gently.run(&["ask", "hello"], &right).code, 0);
-    assert_eq!(gently.run(&["--passphrase-cmd", "echo 'correct horse'", "ask", "hello"], &[]).code, 0);
-    gently.run(&["ask", "hello"], &[("GENTLY_PASSPHRASE", "wrong")]).says(2, "wrong passphrase");
-    gently.run(&["ask", "hello"], &[]).says(2, "$GENTLY_PASSPHRASE");
+    assert_eq!(
+        gently
+            .run(
+                &["--passphrase-cmd", "echo 'correct horse'", "ask", "hello"],
+                &[]
+            )
+            .code,
+        0
+    );
+    gently
+        .run(&["ask", "hello"], &[("GENTLY_PASSPHRASE", "wrong")])
+        .says(2, "wrong passphrase");
+    gently
+        .run(&["ask", "hello"], &[])
+        .says(2, "$GENTLY_PASSPHRASE");
     // The flag wins over the variable, and the variable over the configuration.
-    gently.run(&["--passphrase-cmd", "echo no", "ask", "hello"], &right).says(2, "wrong passphrase");
-    gently.run(&["--passphrase-cmd", "echo hush; exit 7", "ask", "hello"], &[]).says(2, "--passphrase-cmd");
+    gently
+        .run(&["--passphrase-cmd", "echo no", "ask", "hello"], &right)
+        .says(2, "wrong passphrase");
+    gently
+        .run(
+            &["--passphrase-cmd", "echo hush; exit 7", "ask", "hello"],
+            &[],
+        )
+        .says(2, "--passphrase-cmd");
     // What guards a home is set by whoever has its key.
-    let set = ["config", "set", "keys.passphrase_cmd", "echo 'correct horse'"];
+    let set = [
+        "config",
+        "set",
+        "keys.passphrase_cmd",
+        "echo 'correct horse'",
+    ];
     gently.run(&set, &[]).says(2, "needs a passphrase");
     assert_eq!(gently.run(&set, &right).code, 0);
     gently.ok(&["ask", "hello"]);
-    gently.run(&["ask", "hello"], &[("GENTLY_PASSPHRASE", "wrong")]).says(2, "wrong passphrase");
+    gently
+        .run(&["ask", "hello"], &[("GENTLY_PASSPHRASE", "wrong")])
+        .says(2, "wrong passphrase");
     let log = gently.log();
-    assert!(log.contains("reason:wrong_passphrase,count:1") && log.contains("reason:no_passphrase,count:1"));
+    assert!(
+        log.contains("reason:wrong_passphrase,count:1")
+            && log.contains("reason:no_passphrase,count:1")
+    );
 
     gently.run(&["key", "protect"], &right).says(2, "already");
     gently.ok(&["key", "unprotect"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), plain);
-    gently.run(&["key", "unprotect"], &[]).says(2, "no passphrase");
-    assert_eq!(fs::read_dir(gently.home().join("keys")).unwrap().count(), 4, "something was left behind");
+    gently
+        .run(&["key", "unprotect"], &[])
+        .says(2, "no passphrase");
+    assert_eq!(
+        fs::read_dir(gently.home().join("keys")).unwrap().count(),
+        4,
+        "something was left behind"
+    );
 }
 
 #[test]
@@ -199,7 +294,15 @@ fn stock_age_reads_what_protect_wrote() {
     gently.ok(&["ask", "hello"]);
     let path = gently.home().join("keys/auth.key");
     let plain = fs::read_to_string(&path).unwrap();
-    assert_eq!(gently.run(&["key", "protect"], &[("GENTLY_PASSPHRASE", "correct horse")]).code, 0);
+    assert_eq!(
+        gently
+            .run(
+                &["key", "protect"],
+                &[("GENTLY_PASSPHRASE", "correct horse")]
+            )
+            .code,
+        0
+    );
     let (out, typescript) = (gently.beside("plain"), gently.beside("typescript"));
     // age asks on a terminal only, and script is one.
     let age = format!("age -d -o '{}' '{}'", out.display(), path.display());
@@ -213,7 +316,11 @@ fn stock_age_reads_what_protect_wrote() {
     let mut typed = child.stdin.take().unwrap();
     std::io::Write::write_all(&mut typed, b"correct horse\n").unwrap();
     let status = child.wait().unwrap();
-    assert!(status.success(), "{}", fs::read_to_string(&typescript).unwrap_or_default());
+    assert!(
+        status.success(),
+        "{}",
+        fs::read_to_string(&typescript).unwrap_or_default()
+    );
     assert_eq!(fs::read_to_string(out).unwrap(), plain);
 }
 
@@ -233,13 +340,20 @@ fn the_key_of_a_model_server() {
     let ask = ["ask", "-m", "openai/test", "hello"];
 
     let mut outputs = vec![gently.run(&ask, &[("OPENAI_API_KEY", SECRET)])];
-    outputs.push(gently.run(&["--key-cmd", &print, "ask", "-m", "openai/test", "hello"], &[]));
+    outputs.push(gently.run(
+        &["--key-cmd", &print, "ask", "-m", "openai/test", "hello"],
+        &[],
+    ));
     outputs.push(gently.run(&ask, &[("GENTLY_MODEL_KEY_CMD", &print)]));
     gently.ok(&["config", "set", "model.key_file", file.to_str().unwrap()]);
     outputs.push(gently.run(&ask, &[]));
     for (n, (ran, request)) in outputs.iter().zip(server.requests()).enumerate() {
         assert_eq!(ran.code, 0, "{ran:?}");
-        assert_eq!(request.header("authorization"), Some(format!("Bearer {SECRET}").as_str()), "way {n}");
+        assert_eq!(
+            request.header("authorization"),
+            Some(format!("Bearer {SECRET}").as_str()),
+            "way {n}"
+        );
     }
     assert_eq!(server.requests().len(), 4);
 
@@ -249,13 +363,30 @@ fn the_key_of_a_model_server() {
     fs::remove_file(&file).unwrap();
     let missing = gently.run(&ask, &[]);
     missing.says(2, "model.key_file");
-    let failed = gently.run(&["--key-cmd", &format!("echo {SECRET}; false"), "ask", "-m", "openai/test", "x"], &[]);
+    let failed = gently.run(
+        &[
+            "--key-cmd",
+            &format!("echo {SECRET}; false"),
+            "ask",
+            "-m",
+            "openai/test",
+            "x",
+        ],
+        &[],
+    );
     failed.says(2, "--key-cmd");
     for ran in outputs.iter().chain([&wide, &missing, &failed]) {
-        assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "{ran:?}");
+        assert!(
+            !ran.out.contains(SECRET) && !ran.err.contains(SECRET),
+            "{ran:?}"
+        );
     }
     assert_eq!(gently.files_with(SECRET), Vec::<PathBuf>::new());
-    assert_eq!(server.requests().len(), 4, "a prompt went out without its key");
+    assert_eq!(
+        server.requests().len(),
+        4,
+        "a prompt went out without its key"
+    );
 }
 
 #[test]
@@ -264,8 +395,14 @@ fn a_server_that_echoes_the_key_does_not_bring_it_to_the_screen_or_the_home() {
     let gently = Gently::new();
     gently.ok(&["init"]);
     gently.ok(&["config", "set", "model.base_url", &server.base_url()]);
-    let ran = gently.run(&["--json", "ask", "-m", "openai/test", "hello"], &[("OPENAI_API_KEY", SECRET)]);
+    let ran = gently.run(
+        &["--json", "ask", "-m", "openai/test", "hello"],
+        &[("OPENAI_API_KEY", SECRET)],
+    );
     assert_eq!(server.requests().len(), 1);
-    assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "{ran:?}");
+    assert!(
+        !ran.out.contains(SECRET) && !ran.err.contains(SECRET),
+        "{ran:?}"
+    );
     assert_eq!(gently.files_with(SECRET), Vec::<PathBuf>::new());
 }

@@ -1,4 +1,5 @@
-//! The drill of `docs/guide/backup.md`, step by step with the real program: backup, loss, restore, verify, adopt.
+//! The drill of `docs/guide/backup.md`, step by step with the real program: backup, loss, restore,
+//! verify, adopt.
 #![cfg(unix)]
 
 use std::fs;
@@ -24,7 +25,10 @@ fn restore(gently: &Gently, file: &Path) -> Ran {
 
 /// What the world has: a mirror of the ledger, and the log.
 fn publish(gently: &Gently) -> (PathBuf, PathBuf) {
-    let (mirror, log) = (gently.beside("published.git"), gently.beside("published.log"));
+    let (mirror, log) = (
+        gently.beside("published.git"),
+        gently.beside("published.log"),
+    );
     let status = Command::new("git")
         .args(["clone", "--quiet", "--mirror"])
         .args([&gently.home().join("ledger.git"), &mirror])
@@ -33,7 +37,11 @@ fn publish(gently: &Gently) -> (PathBuf, PathBuf) {
         .unwrap();
     assert!(status.success());
     fs::copy(gently.home().join("audit.log"), &log).unwrap();
-    fs::copy(gently.home().join("audit.checkpoint"), gently.beside("audit.checkpoint")).unwrap();
+    fs::copy(
+        gently.home().join("audit.checkpoint"),
+        gently.beside("audit.checkpoint"),
+    )
+    .unwrap();
     (mirror, log)
 }
 
@@ -47,8 +55,17 @@ fn adopt(gently: &Gently, args: &[&str]) -> Ran {
 
 fn fsck(gently: &Gently) {
     let ledger = gently.home().join("ledger.git");
-    let out = Command::new("git").arg("-C").arg(&ledger).args(["fsck", "--strict"]).output().unwrap();
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let out = Command::new("git")
+        .arg("-C")
+        .arg(&ledger)
+        .args(["fsck", "--strict"])
+        .output()
+        .unwrap();
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
 }
 
 #[test]
@@ -58,35 +75,79 @@ fn the_drill_with_nothing_newer() {
     gently.ok(&["session", "close"]);
     gently.ok(&["ask", "two"]);
     let file = backup(&gently, "b.age");
-    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    assert!(fs::read(&file).unwrap().starts_with(b"age-encryption.org/v1\n-> scrypt "));
-    assert_eq!(fs::read_dir(gently.dir.path()).unwrap().count(), 2, "something was left beside the backup");
-    assert!(!fs::read_dir(gently.home()).unwrap().any(|e| e.unwrap().file_name().to_string_lossy().contains("backup")));
+    assert_eq!(
+        fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert!(
+        fs::read(&file)
+            .unwrap()
+            .starts_with(b"age-encryption.org/v1\n-> scrypt ")
+    );
+    assert_eq!(
+        fs::read_dir(gently.dir.path()).unwrap().count(),
+        2,
+        "something was left beside the backup"
+    );
+    assert!(
+        !fs::read_dir(gently.home()).unwrap().any(|e| e
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .contains("backup"))
+    );
     let path = file.to_str().unwrap();
-    gently.run(&["backup", path], &[PASSPHRASE]).says(2, "--force");
-    assert_eq!(gently.run(&["backup", path, "--force"], &[PASSPHRASE]).code, 0);
+    gently
+        .run(&["backup", path], &[PASSPHRASE])
+        .says(2, "--force");
+    assert_eq!(
+        gently.run(&["backup", path, "--force"], &[PASSPHRASE]).code,
+        0
+    );
 
     restore(&gently, &file).says(2, "not empty");
     let log = gently.log();
     lose(&gently);
-    gently.run(&["restore", path], &[("GENTLY_PASSPHRASE", "wrong")]).says(2, "wrong passphrase");
+    gently
+        .run(&["restore", path], &[("GENTLY_PASSPHRASE", "wrong")])
+        .says(2, "wrong passphrase");
     assert!(!gently.home().exists());
     let back = restore(&gently, &file);
     back.says(0, "consistent  yes");
     assert!(back.err.contains("gently audit adopt"), "{back:?}");
     assert_eq!(gently.log(), log);
     for name in ["gently.db", "keys/auth.key", "keys/signing.key"] {
-        assert_eq!(fs::metadata(gently.home().join(name)).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+        assert_eq!(
+            fs::metadata(gently.home().join(name))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777,
+            0o600,
+            "{name}"
+        );
     }
-    for refused in [&["ask", "three"][..], &["session", "close"], &["key", "add", "x"]] {
-        gently.run(refused, &[]).says(3, "gently audit adopt --nothing-newer");
+    for refused in [
+        &["ask", "three"][..],
+        &["session", "close"],
+        &["key", "add", "x"],
+    ] {
+        gently
+            .run(refused, &[])
+            .says(3, "gently audit adopt --nothing-newer");
     }
     gently.ok(&["audit", "verify"]);
     assert_eq!(gently.log(), log, "something was written");
     adopt(&gently, &[]).says(2, "--nothing-newer");
     let adopted = adopt(&gently, &["--nothing-newer"]);
     assert_eq!(adopted.json()["adopted"], "nothing_newer", "{adopted:?}");
-    assert!(gently.log().strip_prefix(&log).unwrap().contains("|artifact|-|kind:adopt,"));
+    assert!(
+        gently
+            .log()
+            .strip_prefix(&log)
+            .unwrap()
+            .contains("|artifact|-|kind:adopt,")
+    );
     adopt(&gently, &["--nothing-newer"]).says(2, "not restored");
     gently.ok(&["ask", "three"]);
     gently.ok(&["session", "close"]);
@@ -123,16 +184,22 @@ fn a_newer_published_ledger_is_taken_over() {
     let log = gently.log();
     lose(&gently);
     assert_eq!(restore(&gently, &file).code, 0);
-    adopt(&gently, &["--from", "https://example.invalid/x"]).says(2, "git clone --mirror https://example.invalid/x");
+    adopt(&gently, &["--from", "https://example.invalid/x"])
+        .says(2, "git clone --mirror https://example.invalid/x");
 
     // The key's artifact was recorded before the close, so the published segments hold every line.
     let taken = adopt(&gently, &["--from", mirror.to_str().unwrap()]);
     assert_eq!(taken.code, 0, "{taken:?}");
     let facts = taken.json();
-    assert_eq!((&facts["texts_lost"], &facts["sessions"], &facts["open"]), (&2.into(), &1.into(), &0.into()));
+    assert_eq!(
+        (&facts["texts_lost"], &facts["sessions"], &facts["open"]),
+        (&2.into(), &1.into(), &0.into())
+    );
     assert!(facts["keys_lost"][0].as_str().unwrap().starts_with("late-"));
     assert!(gently.log().starts_with(&log));
-    gently.run(&["ask", "x"], &[("GENTLY_AUTH_KEY", key.trim())]).says(2, "wrong_key");
+    gently
+        .run(&["ask", "x"], &[("GENTLY_AUTH_KEY", key.trim())])
+        .says(2, "wrong_key");
     // Two exchanges and the key's artifact: lost, and a tombstone says so.
     let verified = gently.ok(&["--json", "audit", "verify"]);
     assert!(verified.out.contains("3 of them erased"), "{verified:?}");
@@ -154,8 +221,13 @@ fn a_key_revoked_after_the_backup_does_not_come_back() {
     let (mirror, _) = publish(&gently);
     lose(&gently);
     assert_eq!(restore(&gently, &file).code, 0);
-    assert_eq!(adopt(&gently, &["--from", mirror.to_str().unwrap()]).code, 0);
-    gently.run(&["ask", "x"], &[("GENTLY_AUTH_KEY", stolen.trim())]).says(2, "revoked_key");
+    assert_eq!(
+        adopt(&gently, &["--from", mirror.to_str().unwrap()]).code,
+        0
+    );
+    gently
+        .run(&["ask", "x"], &[("GENTLY_AUTH_KEY", stolen.trim())])
+        .says(2, "revoked_key");
     gently.ok(&["audit", "verify"]);
 }
 
@@ -173,10 +245,17 @@ fn a_ledger_published_with_an_open_session_needs_its_log() {
     adopt(&gently, &["--from", mirror]).says(2, "--log");
     gently.run(&["ask", "x"], &[]).says(3, "gently audit adopt");
     let taken = adopt(&gently, &["--from", mirror, "--log", log]);
-    assert_eq!((taken.code, &taken.json()["open"]), (0, &1.into()), "{taken:?}");
+    assert_eq!(
+        (taken.code, &taken.json()["open"]),
+        (0, &1.into()),
+        "{taken:?}"
+    );
     // The session goes on where it stood: same chain, next number.
     let asked = gently.ok(&["--json", "ask", "three"]).json();
-    assert_eq!((&asked["seq"], &asked["session_opened"]), (&2.into(), &false.into()));
+    assert_eq!(
+        (&asked["seq"], &asked["session_opened"]),
+        (&2.into(), &false.into())
+    );
     gently.ok(&["session", "close"]);
     gently.ok(&["audit", "verify"]);
     fsck(&gently);
@@ -206,7 +285,11 @@ fn two_histories_are_refused() {
     let other = Gently::new();
     other.ok(&["ask", "one"]);
     other.ok(&["session", "close"]);
-    adopt(&gently, &["--from", other.home().join("ledger.git").to_str().unwrap()]).says(1, "nothing was taken over");
+    adopt(
+        &gently,
+        &["--from", other.home().join("ledger.git").to_str().unwrap()],
+    )
+    .says(1, "nothing was taken over");
     assert_eq!(gently.log(), log);
     gently.ok(&["audit", "verify"]);
 }
@@ -219,7 +302,11 @@ fn a_backup_while_somebody_asks() {
     gently.ok(&["init"]);
     gently.ok(&["config", "set", "model.base_url", &server.base_url()]);
     let mut asking = gently.command(&["ask", "-m", "openai/test", "what is it"]);
-    let asking = asking.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let asking = asking
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     server.wait_for(1);
     let file = backup(&gently, "b.age");
     server.release();
@@ -231,9 +318,16 @@ fn a_backup_while_somebody_asks() {
 
     let back = restore(&gently, &file);
     back.says(0, "consistent  yes");
-    assert!(back.err.contains("complete    no"), "a prompt is unanswered in the backup: {back:?}");
+    assert!(
+        back.err.contains("complete    no"),
+        "a prompt is unanswered in the backup: {back:?}"
+    );
     let taken = adopt(&gently, &["--from", mirror.to_str().unwrap()]);
-    assert_eq!((taken.code, &taken.json()["texts_lost"]), (0, &1.into()), "{taken:?}");
+    assert_eq!(
+        (taken.code, &taken.json()["texts_lost"]),
+        (0, &1.into()),
+        "{taken:?}"
+    );
     gently.ok(&["audit", "verify"]);
 
     fs::remove_dir_all(gently.home()).unwrap();
@@ -254,15 +348,31 @@ fn a_prompt_without_answer_in_the_newer_ledger() {
     let file = backup(&gently, "b.age");
     gently.ok(&["config", "set", "model.base_url", &server.base_url()]);
     let mut asking = gently.command(&["ask", "-m", "openai/test", "what is it"]);
-    let asking = asking.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let asking = asking
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     server.wait_for(1);
     let (mirror, log) = publish(&gently);
     server.release();
     assert!(asking.wait_with_output().unwrap().status.success());
     lose(&gently);
     assert_eq!(restore(&gently, &file).code, 0);
-    let taken = adopt(&gently, &["--from", mirror.to_str().unwrap(), "--log", log.to_str().unwrap()]);
-    assert_eq!((taken.code, &taken.json()["open"]), (0, &1.into()), "{taken:?}");
+    let taken = adopt(
+        &gently,
+        &[
+            "--from",
+            mirror.to_str().unwrap(),
+            "--log",
+            log.to_str().unwrap(),
+        ],
+    );
+    assert_eq!(
+        (taken.code, &taken.json()["open"]),
+        (0, &1.into()),
+        "{taken:?}"
+    );
     gently.ok(&["session", "close"]);
     assert!(gently.log().contains("reason:abandoned"));
     gently.ok(&["audit", "verify"]);
@@ -285,11 +395,20 @@ fn lines_that_nobody_signed_are_not_taken_over() {
         format!("{text}{hash}|{rest}\n")
     };
     let time = own.lines().last().unwrap().split('|').nth(2).unwrap();
-    let forged = line(&own, &format!("0|{time}|artifact|-|kind:note,id:x,hash:{}", "ab".repeat(32)));
+    let forged = line(
+        &own,
+        &format!(
+            "0|{time}|artifact|-|kind:note,id:x,hash:{}",
+            "ab".repeat(32)
+        ),
+    );
     let (mirror, log) = (mirror.to_str().unwrap(), log.to_str().unwrap());
     lose(&gently);
     assert_eq!(restore(&gently, &file).code, 0);
-    assert!(gently.home().join("audit.checkpoint").exists(), "a backup brings it back");
+    assert!(
+        gently.home().join("audit.checkpoint").exists(),
+        "a backup brings it back"
+    );
     fs::write(log, &forged).unwrap();
     // Without the tree head the note's own line is nobody's either.
     let head = fs::read(gently.beside("audit.checkpoint")).unwrap();
@@ -298,13 +417,20 @@ fn lines_that_nobody_signed_are_not_taken_over() {
     crate::recorder::copy_all(&gently.home(), &kept);
     let taken = gently.run(&["audit", "adopt", "--from", mirror, "--log", log], &[]);
     taken.says(0, "left out: 2 lines of the log");
-    assert!(gently.log().lines().all(|line| !line.contains("kind:note")), "{}", gently.log());
+    assert!(
+        gently.log().lines().all(|line| !line.contains("kind:note")),
+        "{}",
+        gently.log()
+    );
     fs::remove_dir_all(gently.home()).unwrap();
     fs::rename(&kept, gently.home()).unwrap();
     fs::write(gently.beside("audit.checkpoint"), head).unwrap();
     let taken = gently.run(&["audit", "adopt", "--from", mirror, "--log", log], &[]);
     taken.says(0, "left out: 1 line of the log");
-    assert!(gently.log().starts_with(&own), "what the tree head covers is taken over");
+    assert!(
+        gently.log().starts_with(&own),
+        "what the tree head covers is taken over"
+    );
     assert!(!gently.log().contains("id:x,"), "{}", gently.log());
     gently.ok(&["session", "close"]);
     gently.ok(&["audit", "verify"]);
@@ -315,8 +441,12 @@ fn an_older_database_beside_its_own_ledger() {
     let gently = Gently::new();
     gently.ok(&["ask", "one"]);
     gently.ok(&["session", "close"]);
-    // What SQLite has not moved into the file yet stands in the one beside it: they are one database.
-    let (there, kept) = (|name| gently.home().join(format!("gently.db{name}")), |name| gently.beside(name));
+    // What SQLite has not moved into the file yet stands in the one beside it: they are one
+    // database.
+    let (there, kept) = (
+        |name| gently.home().join(format!("gently.db{name}")),
+        |name| gently.beside(name),
+    );
     for (name, to) in [("", "old.db"), ("-wal", "old.wal")] {
         fs::copy(there(name), kept(to)).unwrap();
     }
@@ -327,12 +457,17 @@ fn an_older_database_beside_its_own_ledger() {
         fs::copy(kept(from), there(name)).unwrap();
     }
     let log = gently.log();
-    gently.run(&["ask", "three"], &[]).says(3, "gently audit adopt --own");
+    gently
+        .run(&["ask", "three"], &[])
+        .says(3, "gently audit adopt --own");
     assert_eq!(gently.log(), log);
     // A line that somebody added to it stops that, too, with the way out.
     let own = gently.home().join("audit.log");
     let last: Vec<&str> = log.lines().last().unwrap().split('|').collect();
-    let (prev, rest) = (last[0], format!("0|{}|auth_fail|-|reason:wrong_key,count:9", last[2]));
+    let (prev, rest) = (
+        last[0],
+        format!("0|{}|auth_fail|-|reason:wrong_key,count:9", last[2]),
+    );
     let hash = gently::record::hash::Hash32::digest(format!("{prev}|{rest}").as_bytes());
     fs::write(&own, format!("{log}{hash}|{rest}\n")).unwrap();
     adopt(&gently, &["--own"]).says(2, "that nobody signed");
@@ -356,7 +491,8 @@ fn a_damaged_backup_restores_nothing() {
         bytes[..100].to_vec(),
         bytes[..bytes.len() / 2].to_vec(),
         bytes[..bytes.len() - 1].to_vec(),
-        // Exactly whole chunks: what is left of the archive may look whole, and its end is not authenticated.
+        // Exactly whole chunks: what is left of the archive may look whole, and its end is not
+        // authenticated.
         bytes[..bytes.len() - bytes.len() % 65_552].to_vec(),
         flipped(&bytes, 60),
         flipped(&bytes, bytes.len() / 2),
@@ -368,10 +504,17 @@ fn a_damaged_backup_restores_nothing() {
         fs::write(&damaged, content).unwrap();
         let ran = restore(&gently, &damaged);
         assert_eq!(ran.code, 2, "try {n}: {ran:?}");
-        assert!(ran.err.contains("can't be decrypted") || ran.err.contains("wrong passphrase"), "try {n}: {ran:?}");
+        assert!(
+            ran.err.contains("can't be decrypted") || ran.err.contains("wrong passphrase"),
+            "try {n}: {ran:?}"
+        );
         assert!(!gently.home().exists(), "try {n}");
     }
-    assert_eq!(fs::read_dir(gently.dir.path()).unwrap().count(), 3, "something was left behind");
+    assert_eq!(
+        fs::read_dir(gently.dir.path()).unwrap().count(),
+        3,
+        "something was left behind"
+    );
     assert_eq!(restore(&gently, &file).code, 0);
 }
 

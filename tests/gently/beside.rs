@@ -1,11 +1,15 @@
-//! A reader beside living writers: whatever they do meanwhile, it never takes a healthy ledger for a broken one.
+//! A reader beside living writers: whatever they do meanwhile, it never takes a healthy ledger for
+//! a broken one.
 
-#![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of a test fail it as the test itself would"
+)]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gently::verify::{Answer, Evidence, Question, Terms, verify_in_use};
+use gently::verify::{AuditQuestion, Evidence, QuestionAnswer, VerifyOptions, verify_in_use};
 
 use crate::recorder::{Rig, anchor, at, turn, wait};
 
@@ -26,7 +30,10 @@ impl Drop for Over<'_> {
 #[test]
 fn five_hundred_looks_beside_eight_writers_find_nothing_broken() {
     let rig = Rig::told(async |rig, recorder| {
-        let session = recorder.open_session(rig.terms(), anchor(829_604), at(1)).await.unwrap();
+        let session = recorder
+            .open_session(rig.terms(), anchor(829_604), at(1))
+            .await
+            .unwrap();
         turn(recorder, &session, "before", at(2)).await.unwrap();
     });
     let looks = AtomicU64::new(0);
@@ -46,7 +53,8 @@ fn five_hundred_looks_beside_eight_writers_find_nothing_broken() {
         for writer in 0..WRITERS {
             scope.spawn(move || {
                 let recorder = rig.recorder(at(3));
-                // Each look has a writer or two at work; none gets ahead of the looks, so the ledger stays small.
+                // Each look has a writer or two at work; none gets ahead of the looks, so the
+                // ledger stays small.
                 for n in 0..LOOKS / WRITERS {
                     while looks.load(Ordering::SeqCst) < n * WRITERS + writer {
                         std::thread::sleep(Duration::from_millis(2));
@@ -54,11 +62,16 @@ fn five_hundred_looks_beside_eight_writers_find_nothing_broken() {
                     wait(async {
                         if n % 20 == 7 {
                             let height = if writer % 2 == 0 { 829_605 } else { 829_606 };
-                            recorder.open_session(rig.terms(), anchor(height), at(4)).await.unwrap();
+                            recorder
+                                .open_session(rig.terms(), anchor(height), at(4))
+                                .await
+                                .unwrap();
                         }
                         let sessions = rig.open_sessions();
                         let session = &sessions[usize::try_from(writer).unwrap() % sessions.len()];
-                        turn(&recorder, session, &format!("{writer}, {n}"), at(5)).await.unwrap();
+                        turn(&recorder, session, &format!("{writer}, {n}"), at(5))
+                            .await
+                            .unwrap();
                         if n % 10 == 3 {
                             recorder.checkpoint(at(6)).await.unwrap();
                         }
@@ -67,19 +80,33 @@ fn five_hundred_looks_beside_eight_writers_find_nothing_broken() {
             });
         }
         for look in 0..LOOKS {
-            let report = verify_in_use(&evidence, Terms::default()).unwrap();
+            let report = verify_in_use(&evidence, VerifyOptions::default()).unwrap();
             looks.store(look + 1, Ordering::SeqCst);
-            assert_eq!(report.answers.consistent.answer, Answer::Yes, "look {look}: {:?}", report.findings);
-            assert_ne!(report.answers.signed_by.answer, Answer::No, "look {look}: {:?}", report.findings);
+            assert_eq!(
+                report.answers.consistent.answer,
+                QuestionAnswer::Yes,
+                "look {look}: {:?}",
+                report.findings
+            );
+            assert_ne!(
+                report.answers.signed_by.answer,
+                QuestionAnswer::No,
+                "look {look}: {:?}",
+                report.findings
+            );
             assert_eq!(report.unsigned, 0, "look {look}");
             // A prompt that has no answer yet is all that can be missing.
-            let missing = report
-                .findings
-                .iter()
-                .find(|finding| finding.question != Question::Complete || !finding.expected.contains("with its seq"));
+            let missing = report.findings.iter().find(|finding| {
+                finding.question != AuditQuestion::Complete
+                    || !finding.expected.contains("with its seq")
+            });
             assert!(missing.is_none(), "look {look}: {missing:?}");
         }
     });
-    let report = verify_in_use(&evidence, Terms::default()).unwrap();
-    assert!(report.passes() && report.newer == 0, "{:?}", report.findings);
+    let report = verify_in_use(&evidence, VerifyOptions::default()).unwrap();
+    assert!(
+        report.passes() && report.newer == 0,
+        "{:?}",
+        report.findings
+    );
 }

@@ -1,6 +1,10 @@
-//! An OpenTimestamps calendar on loopback: honest, or wrong in one way; and blocks of a regtest chain made by hand.
+//! An OpenTimestamps calendar on loopback: honest, or wrong in one way; and blocks of a regtest
+//! chain made by hand.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that unwraps an error fails, as it should"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,7 +17,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use gently::record::block::Header;
-use gently::record::ots::{Attestation, Op, Tree};
+use gently::record::ots::{Attestation, Op, ProofNode};
 use tokio::sync::oneshot;
 
 /// How it answers what is handed in.
@@ -71,7 +75,10 @@ impl CalendarServer {
             .route("/timestamp/{hex}", get(timestamp))
             .with_state(calendar.clone());
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
             runtime.block_on(async move {
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();
                 tokio::select! {
@@ -81,7 +88,11 @@ impl CalendarServer {
             });
             runtime.shutdown_background();
         });
-        CalendarServer { calendar, stop: Some(stop), thread: Some(thread) }
+        CalendarServer {
+            calendar,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
     }
 
     /// Its address, without a slash at its end.
@@ -116,10 +127,15 @@ impl CalendarServer {
 
     /// From now on answers a commitment with this.
     pub fn answers(&self, commitment: &[u8], answer: Vec<u8>) {
-        self.calendar.answers.lock().unwrap().insert(hex::encode(commitment), answer);
+        self.calendar
+            .answers
+            .lock()
+            .unwrap()
+            .insert(hex::encode(commitment), answer);
     }
 
-    /// Puts a commitment into the block of a height: answers with a proof, and gives the Merkle root that it ends in.
+    /// Puts a commitment into the block of a height: answers with a proof, and gives the Merkle
+    /// root that it ends in.
     pub fn attest(&self, commitment: &[u8], height: u64) -> [u8; 32] {
         let (tree, root) = in_block(commitment, b"a transaction around it", height);
         self.answers(commitment, tree.print());
@@ -136,10 +152,11 @@ impl Drop for CalendarServer {
     }
 }
 
-/// A proof that leads from a message through something before it into a block, and the root it ends in.
-pub fn in_block(message: &[u8], before: &[u8], height: u64) -> (Tree, [u8; 32]) {
+/// A proof that leads from a message through something before it into a block, and the root it ends
+/// in.
+pub fn in_block(message: &[u8], before: &[u8], height: u64) -> (ProofNode, [u8; 32]) {
     let ops = [Op::Prepend(before.to_vec()), Op::Sha256, Op::Sha256];
-    let tree = Tree::chain(ops.into_iter(), Attestation::Bitcoin { height });
+    let tree = ProofNode::chain(ops.into_iter(), Attestation::Bitcoin { height });
     let root = tree.leaves(message).unwrap()[0].message.clone();
     (tree, root.try_into().unwrap())
 }
@@ -152,12 +169,14 @@ async fn digest(State(calendar): State<Arc<Calendar>>, body: Bytes) -> Response 
     match manner {
         Manner::Honest => {}
         Manner::Slow(wait) => tokio::time::sleep(wait).await,
-        Manner::Says(status, body) => return (StatusCode::from_u16(status).unwrap(), body).into_response(),
+        Manner::Says(status, body) => {
+            return (StatusCode::from_u16(status).unwrap(), body).into_response();
+        }
         Manner::PromisesOf(other) => uri = other.to_owned(),
         Manner::InBlock(height) => return in_block(&body, b"x", height).0.print().into_response(),
     }
     let ops = [Op::Append(vec![calendar.nonce; 16]), Op::Sha256];
-    let tree = Tree::chain(ops.into_iter(), Attestation::Pending { uri });
+    let tree = ProofNode::chain(ops.into_iter(), Attestation::Pending { uri });
     let commitment = tree.leaves(&body).unwrap()[0].message.clone();
     calendar.commitments.lock().unwrap().push(commitment);
     tree.print().into_response()
@@ -171,25 +190,43 @@ async fn timestamp(State(calendar): State<Arc<Calendar>>, Path(hex): Path<String
     }
     match calendar.answers.lock().unwrap().get(&hex) {
         Some(answer) => answer.clone().into_response(),
-        None => (StatusCode::NOT_FOUND, "Pending confirmation in Bitcoin blockchain").into_response(),
+        None => (
+            StatusCode::NOT_FOUND,
+            "Pending confirmation in Bitcoin blockchain",
+        )
+            .into_response(),
     }
 }
 
 /// Real headers of a regtest node, from its first block on.
 pub fn regtest_headers() -> Vec<Header> {
     let text = include_str!("../data/ots/regtest-headers.csv");
-    text.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect()
+    text.lines()
+        .skip(1)
+        .map(|line| line.rsplit(',').next().unwrap().parse().unwrap())
+        .collect()
 }
 
 /// A header on top of another with this Merkle root; regtest asks for no work worth the name.
 pub fn mined_on(before: &Header, root: [u8; 32]) -> Header {
-    mined_at(before, root, u32::try_from(before.fields().time.get()).unwrap() + 600)
+    mined_at(
+        before,
+        root,
+        u32::try_from(before.fields().time.get()).unwrap() + 600,
+    )
 }
 
 /// The same, made now: it attests lines that were written before.
 pub fn mined_now(before: &Header, root: [u8; 32]) -> Header {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
-    mined_at(before, root, u32::try_from(now.max(before.fields().time.get() + 1)).unwrap())
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    mined_at(
+        before,
+        root,
+        u32::try_from(now.max(before.fields().time.get() + 1)).unwrap(),
+    )
 }
 
 /// The same at a time of one's choice.
@@ -213,5 +250,8 @@ pub fn mined_at(before: &Header, root: [u8; 32], time: u32) -> Header {
 /// Headers as `anchor.headers` reads them, from height 0.
 pub fn csv(headers: &[Header]) -> String {
     let row = |(height, header): (usize, &Header)| format!("{height},{},{header}\n", header.hash());
-    format!("height,hash,header\n{}", headers.iter().enumerate().map(row).collect::<String>())
+    format!(
+        "height,hash,header\n{}",
+        headers.iter().enumerate().map(row).collect::<String>()
+    )
 }

@@ -1,6 +1,7 @@
 //! What the program prints, word for word, and what it takes.
 //!
-//! The goldens are in `tests/cli/`; after a wanted change, look at `INSTA_UPDATE=always` and at the difference.
+//! The goldens are in `tests/cli/`; after a wanted change, look at `INSTA_UPDATE=always` and at the
+//! difference.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -18,9 +19,23 @@ const QUESTION: &str = "How is this machine doing?";
 
 /// One command and what came of it, as it stands in a golden.
 fn told(args: &[&str], ran: &Ran) -> String {
-    let typed: Vec<String> =
-        args.iter().map(|arg| if plain(arg) { (*arg).to_owned() } else { format!("{arg:?}") }).collect();
-    let part = |name: &str, text: &str| if text.is_empty() { String::new() } else { format!("--- {name}\n{text}") };
+    let typed: Vec<String> = args
+        .iter()
+        .map(|arg| {
+            if plain(arg) {
+                (*arg).to_owned()
+            } else {
+                format!("{arg:?}")
+            }
+        })
+        .collect();
+    let part = |name: &str, text: &str| {
+        if text.is_empty() {
+            String::new()
+        } else {
+            format!("--- {name}\n{text}")
+        }
+    };
     format!(
         "$ gently {}\n{}{}--- exit {}\n\n",
         typed.join(" "),
@@ -31,7 +46,10 @@ fn told(args: &[&str], ran: &Ran) -> String {
 }
 
 fn plain(arg: &str) -> bool {
-    !arg.is_empty() && arg.bytes().all(|b| b.is_ascii_alphanumeric() || b"-./_=".contains(&b))
+    !arg.is_empty()
+        && arg
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-./_=".contains(&b))
 }
 
 /// Compares with `tests/cli/NAME.snap`; what differs from run to run is masked.
@@ -44,9 +62,18 @@ fn golden(name: &str, person: &Person, text: &str) {
     settings.add_filter(&place(&person.home()), "[home]");
     settings.add_filter(&place(person.dir.path()), "[dir]");
     settings.add_filter(&regex_of(env!("CARGO_BIN_EXE_gently")), "gently");
-    settings.add_filter("-----BEGIN SSH SIGNATURE-----.*?-----END SSH SIGNATURE-----", "[signature]");
-    settings.add_filter(r"gently/[0-9a-f]{16}\\n(\d+)\\n[^\\]+\\n\\n— [^\\]+\\n", r"[checkpoint of $1 lines]\n");
-    settings.add_filter(r"\b[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b", "[uuid]");
+    settings.add_filter(
+        "-----BEGIN SSH SIGNATURE-----.*?-----END SSH SIGNATURE-----",
+        "[signature]",
+    );
+    settings.add_filter(
+        r"gently/[0-9a-f]{16}\\n(\d+)\\n[^\\]+\\n\\n— [^\\]+\\n",
+        r"[checkpoint of $1 lines]\n",
+    );
+    settings.add_filter(
+        r"\b[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+        "[uuid]",
+    );
     settings.add_filter(r"\b0{64}\b", "[zero]");
     settings.add_filter(r"\b[0-9a-f]{64}\b", "[hash]");
     settings.add_filter(r"\b[0-9a-f]{40}\b", "[commit]");
@@ -60,11 +87,23 @@ fn golden(name: &str, person: &Person, text: &str) {
     settings.add_filter(r#""freshness_s":\d+"#, r#""freshness_s":[age]"#);
     // The machine's own values.
     // In the order of their ids, which are other ones in every home.
-    settings.add_filter(r#""transformations":\[(\{[^}]*\},?)+\]"#, r#""transformations":[…]"#);
-    settings.add_filter(r#""risk_flags":\[("unknown:[a-z_]+",?)+\]"#, r#""risk_flags":[…]"#);
+    settings.add_filter(
+        r#""transformations":\[(\{[^}]*\},?)+\]"#,
+        r#""transformations":[…]"#,
+    );
+    settings.add_filter(
+        r#""risk_flags":\[("unknown:[a-z_]+",?)+\]"#,
+        r#""risk_flags":[…]"#,
+    );
     settings.add_filter(r"\[time\], (just now|\d+ seconds? old):", "[time], [age]:");
-    settings.add_filter(r"(?P<name>  (load|memory|swap|disk|up) +)[^\\\n]+", "$name[value]");
-    settings.add_filter(r"(disk_usage, \[time\], \[age\]:)(\\n  [^\\\n]*|\n  [^\n]*)+", "$1 [disks]");
+    settings.add_filter(
+        r"(?P<name>  (load|memory|swap|disk|up) +)[^\\\n]+",
+        "$name[value]",
+    );
+    settings.add_filter(
+        r"(disk_usage, \[time\], \[age\]:)(\\n  [^\\\n]*|\n  [^\n]*)+",
+        "$1 [disks]",
+    );
     settings.add_filter(r"(?P<name>  sizes +)[^\\\n]+", "$name[value]");
     settings.add_filter(r"Not known: [^\n]+\. Unknown", "Not known: […]. Unknown");
     settings.bind(|| insta::assert_snapshot!(name, text));
@@ -72,12 +111,23 @@ fn golden(name: &str, person: &Person, text: &str) {
 
 /// A text as a pattern that fits it alone.
 fn regex_of(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '/' { c.to_string() } else { format!("\\{c}") }).collect()
+    text.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '/' {
+                c.to_string()
+            } else {
+                format!("\\{c}")
+            }
+        })
+        .collect()
 }
 
 /// Runs commands one after the other into one text.
 fn walk(person: &Person, commands: &[&[&str]]) -> String {
-    commands.iter().map(|args| told(args, &person.gently(args))).collect()
+    commands
+        .iter()
+        .map(|args| told(args, &person.gently(args)))
+        .collect()
 }
 
 #[test]
@@ -104,8 +154,15 @@ fn asks() {
 fn asks_without_a_network() {
     // Names under .invalid never resolve (RFC 6761), with a network or without.
     let explorers = r#"["https://one.invalid/api", "https://two.invalid/api"]"#;
-    let person = Person::with(&[("GENTLY_ANCHOR_ESPLORA", explorers), ("GENTLY_ANCHOR_DEADLINE_MS", "20000")]);
-    golden("asks_without_a_network", &person, &walk(&person, &[&["ask", QUESTION], &["ask", "And the disk?"]]));
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_ESPLORA", explorers),
+        ("GENTLY_ANCHOR_DEADLINE_MS", "20000"),
+    ]);
+    golden(
+        "asks_without_a_network",
+        &person,
+        &walk(&person, &[&["ask", QUESTION], &["ask", "And the disk?"]]),
+    );
 }
 
 #[test]
@@ -142,7 +199,13 @@ fn witnesses() {
             &["witness", "ask"],
             &["witness", "add", "desk", &vkey, "http://witness.example"],
             &["witness", "add", "desk", "desk", "https://witness.example"],
-            &["witness", "add", "desk", &vkey, "https://witness.example/w1/"],
+            &[
+                "witness",
+                "add",
+                "desk",
+                &vkey,
+                "https://witness.example/w1/",
+            ],
             &["witness", "add", "shed", &vkey, "https://shed.example"],
             &["witness", "list"],
             &["witness", "list", "--json"],
@@ -167,7 +230,15 @@ fn homes() {
         &[
             &["init", "--origin", "two words"],
             &["init", "--network", "mainnet"],
-            &["init", "--origin", "gently/desk", "--network", "signet", "--commitments", "sha256"],
+            &[
+                "init",
+                "--origin",
+                "gently/desk",
+                "--network",
+                "signet",
+                "--commitments",
+                "sha256",
+            ],
             &["init"],
             &["init", "--json"],
         ],
@@ -176,38 +247,74 @@ fn homes() {
     for place in ["full", "file", "file/below", "/proc/gently"] {
         let mut command = person.command(&["ask", QUESTION]);
         let ran = crate::person::run(command.env("GENTLY_HOME", person.dir.path().join(place)));
-        text.push_str(&format!("(GENTLY_HOME={place})\n{}", told(&["ask", QUESTION], &ran)));
+        text.push_str(&format!(
+            "(GENTLY_HOME={place})\n{}",
+            told(&["ask", QUESTION], &ran)
+        ));
     }
     golden("homes", &person, &text);
-    let left: Vec<_> = std::fs::read_dir(person.dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 3, "a failed init leaves nothing behind: {left:?}");
+    let left: Vec<_> = std::fs::read_dir(person.dir.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert_eq!(
+        left.len(),
+        3,
+        "a failed init leaves nothing behind: {left:?}"
+    );
 }
 
 #[test]
 fn keys() {
     let person = Person::new();
     person.ask(QUESTION);
-    let prompts = || person.log().iter().filter(|line| line.contains("|prompt|")).count();
+    let prompts = || {
+        person
+            .log()
+            .iter()
+            .filter(|line| line.contains("|prompt|"))
+            .count()
+    };
     let before = prompts();
     let mut text = String::new();
     let presents = |key: &str| {
-        let ran = crate::person::run(person.command(&["ask", QUESTION]).env("GENTLY_AUTH_KEY", key));
+        let ran = crate::person::run(
+            person
+                .command(&["ask", QUESTION])
+                .env("GENTLY_AUTH_KEY", key),
+        );
         told(&["ask", QUESTION], &ran)
     };
-    text.push_str(&format!("(GENTLY_AUTH_KEY=…, another key)\n{}", presents(&"0".repeat(64))));
-    text.push_str(&format!("(GENTLY_AUTH_KEY=…, no key)\n{}", presents("open sesame")));
-    let chmod = |place: &str, mode| std::fs::set_permissions(person.at(place), Permissions::from_mode(mode)).unwrap();
-    for (place, wrong, right) in
-        [("keys/auth.key", 0o644, 0o600), ("keys/signing.key", 0o660, 0o600), ("keys", 0o755, 0o700)]
-    {
+    text.push_str(&format!(
+        "(GENTLY_AUTH_KEY=…, another key)\n{}",
+        presents(&"0".repeat(64))
+    ));
+    text.push_str(&format!(
+        "(GENTLY_AUTH_KEY=…, no key)\n{}",
+        presents("open sesame")
+    ));
+    let chmod = |place: &str, mode| {
+        std::fs::set_permissions(person.at(place), Permissions::from_mode(mode)).unwrap()
+    };
+    for (place, wrong, right) in [
+        ("keys/auth.key", 0o644, 0o600),
+        ("keys/signing.key", 0o660, 0o600),
+        ("keys", 0o755, 0o700),
+    ] {
         chmod(place, wrong);
-        text.push_str(&format!("(chmod {wrong:o} {place})\n{}", walk(&person, &[&["ask", QUESTION]])));
+        text.push_str(&format!(
+            "(chmod {wrong:o} {place})\n{}",
+            walk(&person, &[&["ask", QUESTION]])
+        ));
         chmod(place, right);
     }
     for place in ["keys/auth.key", "keys/signing.key"] {
         let aside = person.dir.path().join("aside");
         std::fs::rename(person.at(place), &aside).unwrap();
-        text.push_str(&format!("(no {place})\n{}", walk(&person, &[&["ask", QUESTION]])));
+        text.push_str(&format!(
+            "(no {place})\n{}",
+            walk(&person, &[&["ask", QUESTION]])
+        ));
         std::fs::rename(&aside, person.at(place)).unwrap();
     }
     golden("keys", &person, &text);
@@ -220,12 +327,23 @@ fn keys() {
         .collect();
     assert_eq!(
         reasons,
-        ["wrong_key,count:1", "malformed_key,count:1", "unsafe_key_file,count:1", "missing_key,count:1"]
+        [
+            "wrong_key,count:1",
+            "malformed_key,count:1",
+            "unsafe_key_file,count:1",
+            "missing_key,count:1"
+        ]
     );
-    // The right key from the environment is as good as from the vault, and its place may be empty then.
+    // The right key from the environment is as good as from the vault, and its place may be empty
+    // then.
     let key = std::fs::read_to_string(person.at("keys/auth.key")).unwrap();
     std::fs::remove_file(person.at("keys/auth.key")).unwrap();
-    crate::person::run(person.command(&["ask", QUESTION]).env("GENTLY_AUTH_KEY", key.trim())).exits(0);
+    crate::person::run(
+        person
+            .command(&["ask", QUESTION])
+            .env("GENTLY_AUTH_KEY", key.trim()),
+    )
+    .exits(0);
     assert_eq!(person.verified()["answers"]["complete"], "yes");
 }
 
@@ -241,23 +359,40 @@ async fn wrong_keys_are_gathered() {
     let counts = || -> Vec<String> {
         let lines = person.log();
         let lines = lines.iter().filter(|line| line.contains("|auth_fail|"));
-        lines.map(|line| line.rsplit("count:").next().unwrap().to_owned()).collect()
+        lines
+            .map(|line| line.rsplit("count:").next().unwrap().to_owned())
+            .collect()
     };
     assert_eq!(counts(), ["1"]);
     let home = Home::open(&person.home()).unwrap().unwrap();
     let now = u64::try_from(chrono::Utc::now().timestamp()).unwrap();
     let at = |later: u64| Seconds::new(now + later).unwrap();
-    let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), at(0), unwatched()).unwrap();
-    recorder.auth_fail("wrong_key".to_owned(), at(61)).await.unwrap();
+    let recorder = Recorder::open(
+        home.paths(),
+        home.signing_key().unwrap(),
+        at(0),
+        unwatched(),
+    )
+    .unwrap();
+    recorder
+        .auth_fail("wrong_key".to_owned(), at(61))
+        .await
+        .unwrap();
     drop(recorder);
-    let total: u64 = counts().iter().map(|count| count.parse::<u64>().unwrap()).sum();
+    let total: u64 = counts()
+        .iter()
+        .map(|count| count.parse::<u64>().unwrap())
+        .sum();
     assert!(total >= 4 && counts().len() <= 3, "{:?}", counts());
 }
 
 #[test]
 fn configuration() {
     let person = Person::new();
-    let mut text = walk(&person, &[&["config", "get", "anchor.mode"], &["config", "path"]]);
+    let mut text = walk(
+        &person,
+        &[&["config", "get", "anchor.mode"], &["config", "path"]],
+    );
     person.gently(&["init"]).exits(0);
     text.push_str(&walk(
         &person,
@@ -276,10 +411,20 @@ fn configuration() {
             &["config", "set", "model.default"],
         ],
     ));
-    std::fs::write(person.at("gently.toml"), "[anchor]\nmode = \"off\"\nexplora = []\n").unwrap();
-    text.push_str(&format!("(gently.toml with a word misspelt)\n{}", walk(&person, &[&["ask", QUESTION]])));
+    std::fs::write(
+        person.at("gently.toml"),
+        "[anchor]\nmode = \"off\"\nexplora = []\n",
+    )
+    .unwrap();
+    text.push_str(&format!(
+        "(gently.toml with a word misspelt)\n{}",
+        walk(&person, &[&["ask", QUESTION]])
+    ));
     std::fs::write(person.at("gently.toml"), "[anchor\n").unwrap();
-    text.push_str(&format!("(gently.toml that is no TOML)\n{}", walk(&person, &[&["ask", QUESTION]])));
+    text.push_str(&format!(
+        "(gently.toml that is no TOML)\n{}",
+        walk(&person, &[&["ask", QUESTION]])
+    ));
     golden("configuration", &person, &text);
 }
 
@@ -302,9 +447,16 @@ fn helps() {
     golden("helps", &person, &text);
     let all = person.gently(&["--help"]).exits(0).out;
     for verb in ["ask", "init", "session", "audit", "config"] {
-        assert!(all.lines().any(|line| line.trim_start().starts_with(&format!("{verb} "))), "{verb}: {all}");
+        assert!(
+            all.lines()
+                .any(|line| line.trim_start().starts_with(&format!("{verb} "))),
+            "{verb}: {all}"
+        );
     }
-    assert!(all.contains("Exit codes: 0 fine · 1 ") && all.contains("$GENTLY_HOME"), "{all}");
+    assert!(
+        all.contains("Exit codes: 0 fine · 1 ") && all.contains("$GENTLY_HOME"),
+        "{all}"
+    );
     assert!(!person.home().exists(), "help makes no home");
     person.gently(&["--version"]).exits(0);
 }
@@ -313,9 +465,11 @@ fn helps() {
 fn asked(person: &Person) -> String {
     person
         .database()
-        .query_row("SELECT content FROM chat_turn WHERE speaker = 'user' ORDER BY rowid DESC LIMIT 1", [], |row| {
-            row.get(0)
-        })
+        .query_row(
+            "SELECT content FROM chat_turn WHERE speaker = 'user' ORDER BY rowid DESC LIMIT 1",
+            [],
+            |row| row.get(0),
+        )
         .unwrap()
 }
 
@@ -324,12 +478,24 @@ fn a_prompt_comes_from_arguments_stdin_or_both() {
     let person = Person::new();
     for (words, input, expected) in [
         (&["Just", "words"] as &[&str], "", "Just words"),
-        (&["One argument,\nof two lines"], "", "One argument,\nof two lines"),
+        (
+            &["One argument,\nof two lines"],
+            "",
+            "One argument,\nof two lines",
+        ),
         (&[], "Only piped\n", "Only piped\n"),
-        (&["What is this?"], "fn main() {}\n", "What is this?\n\nfn main() {}\n"),
+        (
+            &["What is this?"],
+            "fn main() {}\n",
+            "What is this?\n\nfn main() {}\n",
+        ),
         (&["--", "--help"], "", "--help"),
         (&["Zürich 東京 🦆"], "", "Zürich 東京 🦆"),
-        (&[], "\u{feff}\u{202e}sdrawkcab\r\n", "\u{feff}\u{202e}sdrawkcab\r\n"),
+        (
+            &[],
+            "\u{feff}\u{202e}sdrawkcab\r\n",
+            "\u{feff}\u{202e}sdrawkcab\r\n",
+        ),
     ] {
         let args: Vec<&str> = ["ask"].iter().chain(words).copied().collect();
         person.piped(&args, input.as_bytes()).exits(0);
@@ -340,7 +506,10 @@ fn a_prompt_comes_from_arguments_stdin_or_both() {
     assert_eq!(asked(&person), long);
     let report = person.verified();
     assert_eq!(
-        (report["answers"]["consistent"].as_str(), report["answers"]["complete"].as_str()),
+        (
+            report["answers"]["consistent"].as_str(),
+            report["answers"]["complete"].as_str()
+        ),
         (Some("yes"), Some("yes"))
     );
 }
@@ -349,14 +518,25 @@ fn a_prompt_comes_from_arguments_stdin_or_both() {
 fn what_is_no_prompt_is_refused() {
     let person = Person::new();
     let ran = person.piped(&["ask"], b"").exits(2);
-    assert!(ran.err.contains("nothing asked: ") && !person.home().exists(), "{ran:?}");
+    assert!(
+        ran.err.contains("nothing asked: ") && !person.home().exists(),
+        "{ran:?}"
+    );
     let ran = person.piped(&["ask", "words"], b"ok \xff").exits(2);
-    assert_eq!(ran.err, "error: standard input is not UTF-8 at byte 3; convert it first, for example with iconv\n");
-    let ran = person.piped(&["ask"], &vec![b'x'; 17 * 1024 * 1024]).exits(2);
+    assert_eq!(
+        ran.err,
+        "error: standard input is not UTF-8 at byte 3; convert it first, for example with iconv\n"
+    );
+    let ran = person
+        .piped(&["ask"], &vec![b'x'; 17 * 1024 * 1024])
+        .exits(2);
     assert!(ran.err.contains("more than 16777216 bytes"), "{ran:?}");
     let ran = person.piped(&["ask"], b"a\0b").exits(2);
     assert!(ran.err.contains("NUL byte at byte 1"), "{ran:?}");
-    assert!(!person.home().exists(), "nothing was asked, so nothing is made");
+    assert!(
+        !person.home().exists(),
+        "nothing was asked, so nothing is made"
+    );
     let words = std::os::unix::ffi::OsStrExt::as_bytes;
     let bad: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff");
     assert_eq!(words(bad), b"\xff");
@@ -364,7 +544,10 @@ fn what_is_no_prompt_is_refused() {
 
     // Past the kernel's limit it is denied, on record.
     let ran = person.piped(&["ask"], &vec![b'x'; 1_048_577]).exits(1);
-    assert!(ran.err.contains("policy.prompt_too_large") && ran.out.is_empty(), "{ran:?}");
+    assert!(
+        ran.err.contains("policy.prompt_too_large") && ran.out.is_empty(),
+        "{ran:?}"
+    );
     assert!(person.log().last().unwrap().contains("|denied|"));
     person.piped(&["ask"], &vec![b'x'; 1_048_576]).exits(0);
 }
@@ -384,7 +567,10 @@ fn waiting_for_stdin_is_said() {
     let mut stdin = child.stdin.take().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let first = lines.next().unwrap().unwrap();
-    assert!(first.starts_with("waiting for the end of standard input"), "{first}");
+    assert!(
+        first.starts_with("waiting for the end of standard input"),
+        "{first}"
+    );
     stdin.write_all(b"a late word").unwrap();
     drop(stdin);
     drop(lines.map(Result::unwrap).collect::<Vec<_>>());
@@ -397,7 +583,14 @@ fn stdout_holds_the_answer_and_nothing_else() {
     let server = ModelServer::start(Behaviour::Says("Paris.\n\nOr so.\n".to_owned()));
     let mut person = Person::new();
     person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
-    let ran = person.gently(&["ask", "-m", "openai/small", "What is the capital of France?"]).exits(0);
+    let ran = person
+        .gently(&[
+            "ask",
+            "-m",
+            "openai/small",
+            "What is the capital of France?",
+        ])
+        .exits(0);
     assert_eq!(ran.out, "Paris.\n\nOr so.\n");
     assert!(ran.err.contains("recorded interaction-1 · chain "));
     let failed = person.gently(&["ask", "-m", "nobody", "Hello?"]).exits(2);
@@ -407,17 +600,33 @@ fn stdout_holds_the_answer_and_nothing_else() {
 #[test]
 fn a_reader_that_went_away_harms_nothing() {
     let person = Person::new();
-    let mut child = person.command(&["ask", QUESTION]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = person
+        .command(&["ask", QUESTION])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(person.log().last().unwrap().contains("|response|"));
 
     // A full disk behind stdout is no success; the record is there all the same.
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = person.command(&["ask", QUESTION]).stdout(full).output().unwrap();
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = person
+        .command(&["ask", QUESTION])
+        .stdout(full)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("error: writing to standard output") && said.contains("recorded interaction-2"), "{said}");
+    assert!(
+        said.contains("error: writing to standard output")
+            && said.contains("recorded interaction-2"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -429,12 +638,19 @@ fn a_home_without_gently_home_is_the_platforms() {
     assert_eq!(ran.out.trim(), expected.display().to_string());
     let mut command = person.command(&["config", "path"]);
     let data = person.dir.path().join("data");
-    let ran = crate::person::run(command.env("GENTLY_HOME", "").env("XDG_DATA_HOME", &data)).exits(0);
-    assert_eq!(ran.out.trim(), data.join("gently/gently.toml").display().to_string());
+    let ran =
+        crate::person::run(command.env("GENTLY_HOME", "").env("XDG_DATA_HOME", &data)).exits(0);
+    assert_eq!(
+        ran.out.trim(),
+        data.join("gently/gently.toml").display().to_string()
+    );
     // Neither is known: the system's list of users is asked, and never the working directory.
     let mut command = person.command(&["config", "path"]);
     let ran = crate::person::run(command.env_remove("GENTLY_HOME").env_remove("HOME"));
-    let found =
-        std::path::Path::new(ran.out.trim()).is_absolute() && !ran.out.contains(person.dir.path().to_str().unwrap());
-    assert!(ran.code == 0 && found || ran.code == 2 && ran.err.contains("GENTLY_HOME"), "{ran:?}");
+    let found = std::path::Path::new(ran.out.trim()).is_absolute()
+        && !ran.out.contains(person.dir.path().to_str().unwrap());
+    assert!(
+        ran.code == 0 && found || ran.code == 2 && ran.err.contains("GENTLY_HOME"),
+        "{ran:?}"
+    );
 }

@@ -1,6 +1,10 @@
-//! A clock of a test's own for the real program: a few lines of C that the loader puts before the C library's.
+//! A clock of a test's own for the real program: a few lines of C that the loader puts before the C
+//! library's.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that unwraps an error fails, as it should"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,9 +52,16 @@ fn library() -> &'static Path {
         let dir = tempfile::tempdir().unwrap();
         let (source, library) = (dir.path().join("clock.c"), dir.path().join("clock.so"));
         std::fs::write(&source, SOURCE).unwrap();
-        let made = Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).output();
+        let made = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .args([&library, &source])
+            .output();
         let made = made.unwrap();
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
         (dir, library)
     });
     path
@@ -58,20 +69,27 @@ fn library() -> &'static Path {
 
 /// The time of a block of `tests/data/btc/headers.csv`.
 pub fn time_of(height: u32) -> u64 {
-    let (_, _, header) = rows(HEADERS).into_iter().find(|row| row.0 == height).unwrap();
+    let (_, _, header) = rows(HEADERS)
+        .into_iter()
+        .find(|row| row.0 == height)
+        .unwrap();
     header.parse::<Header>().unwrap().fields().time.get()
 }
 
 impl Person {
     /// Sets the clock of the commands to come; it runs on from there.
     pub fn lives_at(&mut self, time: u64) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_secs();
         let ahead = i128::from(time) - i128::from(now);
         self.set("CLOCK_IS_AHEAD", &ahead.to_string());
         self.set("LD_PRELOAD", library().to_str().unwrap());
     }
 
-    /// Ten minutes after a block was found: explorers in tests have the blocks of some weeks of 2024.
+    /// Ten minutes after a block was found: explorers in tests have the blocks of some weeks of
+    /// 2024.
     pub fn lives_after(&mut self, height: u32) {
         self.lives_at(time_of(height) + 600);
     }

@@ -1,6 +1,10 @@
-//! Deterministic context through the program: threads, declared references, digests that others compute, policies, replay.
+//! Deterministic context through the program: threads, declared references, digests that others
+//! compute, policies, replay.
 
-#![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of a test fail it as the test itself would"
+)]
 
 use std::process::Command;
 
@@ -30,17 +34,29 @@ pub fn python(script: &str, arguments: &[&str], input: &str) -> Ran {
     use std::io::Write as _;
     let mut command = Command::new("python3");
     command.arg("-c").arg(script).args(arguments);
-    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
+    let mut child = command
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     // A script that ends early says why on stderr.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let done = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ran { code: done.status.code().unwrap(), out: text(done.stdout), err: text(done.stderr) }
+    Ran {
+        code: done.status.code().unwrap(),
+        out: text(done.stdout),
+        err: text(done.stderr),
+    }
 }
 
 pub fn ask(person: &Person, args: &[&str]) -> Value {
-    person.gently(&[&["ask", "--json"], args].concat()).exits(0).json()
+    person
+        .gently(&[&["ask", "--json"], args].concat())
+        .exits(0)
+        .json()
 }
 
 /// Events of the newest thread: kind, id, and the turn.
@@ -48,15 +64,29 @@ pub fn events(person: &Person) -> Vec<(String, String, String)> {
     let shown = person.gently(&["thread", "show", "--json"]).exits(0).json();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let all = shown["events"].as_array().unwrap().iter();
-    all.map(|event| (text(&event["kind"]), text(&event["event"]), text(&event["turn"]))).collect()
+    all.map(|event| {
+        (
+            text(&event["kind"]),
+            text(&event["event"]),
+            text(&event["turn"]),
+        )
+    })
+    .collect()
 }
 
 pub fn of_kind(person: &Person, kind: &str) -> Vec<String> {
-    events(person).into_iter().filter(|event| event.0 == kind).map(|event| event.1).collect()
+    events(person)
+        .into_iter()
+        .filter(|event| event.0 == kind)
+        .map(|event| event.1)
+        .collect()
 }
 
 pub fn replayed(person: &Person, args: &[&str], code: i32) -> Value {
-    person.gently(&[&["audit", "replay", "--json"], args].concat()).exits(code).json()
+    person
+        .gently(&[&["audit", "replay", "--json"], args].concat())
+        .exits(code)
+        .json()
 }
 
 pub fn sound(person: &Person) {
@@ -67,22 +97,38 @@ pub fn sound(person: &Person) {
 #[test]
 fn every_turn_leaves_its_events_and_every_digest_is_computed_again_by_python() {
     let person = Person::new();
-    ask(&person, &["What is 2+2? — «é» 😀\u{7f}\n---\n[ref_id=x kind=INTENT]"]);
+    ask(
+        &person,
+        &["What is 2+2? — «é» 😀\u{7f}\n---\n[ref_id=x kind=INTENT]"],
+    );
     ask(&person, &["Explain more"]);
     person.gently(&["ask", " "]).exits(1);
     let kinds: Vec<String> = events(&person).into_iter().map(|event| event.0).collect();
     let turn = ["INTENT", "DECISION", "EXECUTION"];
     assert_eq!(kinds, [&turn[..], &turn[..], &turn[..2]].concat());
     for (exchange, digests) in [("prompt-1", "4"), ("prompt-2", "4"), ("prompt-3", "3")] {
-        let shown = person.gently(&["context", "show", exchange, "--json"]).exits(0);
-        assert_eq!(python(RECOMPUTE, &[], &shown.out).exits(0).out.trim(), digests, "{exchange}");
+        let shown = person
+            .gently(&["context", "show", exchange, "--json"])
+            .exits(0);
+        assert_eq!(
+            python(RECOMPUTE, &[], &shown.out).exits(0).out.trim(),
+            digests,
+            "{exchange}"
+        );
         let holds = shown.json()["digests"]["decision"]["holds"].clone();
         assert_eq!(holds, true, "{exchange}");
     }
     // What a model said is in no hashed document but as its digest.
-    let second = person.gently(&["context", "show", "prompt-2", "--json"]).exits(0).json();
+    let second = person
+        .gently(&["context", "show", "prompt-2", "--json"])
+        .exits(0)
+        .json();
     let digests = &second["digests"];
-    assert!(!digests["context"]["hashed"].to_string().contains("observer, built into"));
+    assert!(
+        !digests["context"]["hashed"]
+            .to_string()
+            .contains("observer, built into")
+    );
     assert!(digests["sent"].to_string().contains("observer, built into"));
     sound(&person);
 }
@@ -98,42 +144,94 @@ fn references_that_can_not_be_resolved_are_denied_by_code_and_no_model_is_called
     person.gently(&["thread", "new", "work"]).exits(0);
     let calls = server.requests().len();
     let denied = |args: &[&str], code: &str, reason: &str| {
-        let told = person.gently(&[&["ask", "--json"], args, &["x"]].concat()).exits(1).json();
-        assert_eq!((&told["reference"]["code"], &told["reason"]), (&json!(code), &json!(reason)), "{told:#}");
+        let told = person
+            .gently(&[&["ask", "--json"], args, &["x"]].concat())
+            .exits(1)
+            .json();
+        assert_eq!(
+            (&told["reference"]["code"], &told["reason"]),
+            (&json!(code), &json!(reason)),
+            "{told:#}"
+        );
         assert_eq!(told["reasons"], json!([code]));
         assert!(told["message"].as_str().unwrap().starts_with(code));
         told["reference"].clone()
     };
-    let cross = denied(&["--thread", "work", "--ref", &here], "CROSS_THREAD_REF", "refs.cross_thread");
+    let cross = denied(
+        &["--thread", "work", "--ref", &here],
+        "CROSS_THREAD_REF",
+        "refs.cross_thread",
+    );
     assert_eq!(cross["id"], here.as_str());
     assert!(cross["remedy"].as_str().unwrap().contains("--thread"));
     // Whatever its form: it is on record, as it was typed.
-    for typed in ["deadbeef", "interaction-99", "prompt-7", "ffff/3", "no such thing", "Ünknown", "…"] {
+    for typed in [
+        "deadbeef",
+        "interaction-99",
+        "prompt-7",
+        "ffff/3",
+        "no such thing",
+        "Ünknown",
+        "…",
+    ] {
         let unknown = denied(&["--ref", typed], "REF_NOT_FOUND", "refs.not_found");
         assert_eq!(unknown["id"], typed);
-        let shown = person.gently(&["context", "show", "--json"]).exits(0).json();
+        let shown = person
+            .gently(&["context", "show", "--json"])
+            .exits(0)
+            .json();
         assert_eq!(shown["digests"]["declared"], json!([typed]));
     }
     // It may hold anything.
-    let hidden = denied(&["--ref", "password=Xk7rTx9mWv4k"], "REF_NOT_FOUND", "refs.not_found");
-    assert!(!hidden["id"].as_str().unwrap().contains("Xk7rTx9mWv4k"), "{hidden}");
+    let hidden = denied(
+        &["--ref", "password=Xk7rTx9mWv4k"],
+        "REF_NOT_FOUND",
+        "refs.not_found",
+    );
+    assert!(
+        !hidden["id"].as_str().unwrap().contains("Xk7rTx9mWv4k"),
+        "{hidden}"
+    );
     let path = person.at("context.json");
     let shipped = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, shipped.replacen("50", "1", 1)).unwrap();
-    let many = denied(&["--ref", "interaction-1"], "MAX_REFS_EXCEEDED", "refs.max_exceeded");
+    let many = denied(
+        &["--ref", "interaction-1"],
+        "MAX_REFS_EXCEEDED",
+        "refs.max_exceeded",
+    );
     assert_eq!(many["limit"], "1");
     // What was declared counts, and not what it comes to.
-    let twice = denied(&["--ref", &here, "--ref", &here], "MAX_REFS_EXCEEDED", "refs.max_exceeded");
+    let twice = denied(
+        &["--ref", &here, "--ref", &here],
+        "MAX_REFS_EXCEEDED",
+        "refs.max_exceeded",
+    );
     assert_eq!(twice["limit"], "1");
-    let shown = person.gently(&["context", "show", "--json"]).exits(0).json();
+    let shown = person
+        .gently(&["context", "show", "--json"])
+        .exits(0)
+        .json();
     assert_eq!(shown["digests"]["declared"], json!([here, here]));
     std::fs::write(&path, shipped.replacen("ALLOW", "DENY", 1)).unwrap();
     denied(&["--no-ref"], "EMPTY_REFS_DENIED", "refs.empty_denied");
     assert_eq!(server.requests().len(), calls);
     // A configuration that is none stops everything; one that is not there is the built-in one.
-    for wrong in ["{", "{}", &shipped.replacen("50", "0", 1), &shipped.replacen("50", "50, \"max_refs\": 50", 1)] {
+    for wrong in [
+        "{",
+        "{}",
+        &shipped.replacen("50", "0", 1),
+        &shipped.replacen("50", "50, \"max_refs\": 50", 1),
+    ] {
         std::fs::write(&path, wrong).unwrap();
-        assert!(person.gently(&["ask", "x"]).exits(2).err.contains("context.json"), "{wrong}");
+        assert!(
+            person
+                .gently(&["ask", "x"])
+                .exits(2)
+                .err
+                .contains("context.json"),
+            "{wrong}"
+        );
     }
     std::fs::remove_file(&path).unwrap();
     sound(&person);
@@ -144,24 +242,62 @@ fn references_that_can_not_be_resolved_are_denied_by_code_and_no_model_is_called
 fn expand_is_the_clients_doing_and_a_reply_branches() {
     let person = Person::new();
     person.gently(&["init"]).exits(0);
-    person.gently(&["config", "set", "context.refs", "none"]).exits(0);
+    person
+        .gently(&["config", "set", "context.refs", "none"])
+        .exits(0);
     ask(&person, &["one?"]);
     let second = ask(&person, &["two?"]);
     assert_eq!(second["context"]["declared_refs"], json!([]));
     let path = person.at("context.json");
-    let expand = std::fs::read_to_string(&path).unwrap().replacen("ALLOW", "EXPAND", 1).replacen("10", "1", 1);
+    let expand = std::fs::read_to_string(&path)
+        .unwrap()
+        .replacen("ALLOW", "EXPAND", 1)
+        .replacen("10", "1", 1);
     std::fs::write(&path, expand).unwrap();
     // One turn is two events.
-    assert_eq!(ask(&person, &["three?"])["context"]["declared_refs"].as_array().unwrap().len(), 2);
-    assert_eq!(ask(&person, &["--no-ref", "four?"])["context"]["declared_refs"], json!([]));
-    let branch = ask(&person, &["--parent", "interaction-1", "--ref", "last:9", "another two?"]);
-    let first = person.gently(&["show", "interaction-1", "--json"]).exits(0).json();
+    assert_eq!(
+        ask(&person, &["three?"])["context"]["declared_refs"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    assert_eq!(
+        ask(&person, &["--no-ref", "four?"])["context"]["declared_refs"],
+        json!([])
+    );
+    let branch = ask(
+        &person,
+        &[
+            "--parent",
+            "interaction-1",
+            "--ref",
+            "last:9",
+            "another two?",
+        ],
+    );
+    let first = person
+        .gently(&["show", "interaction-1", "--json"])
+        .exits(0)
+        .json();
     assert_eq!(branch["parent_turn_id"], first["exchange"]);
     // On the way back from there nothing is but the first turn.
-    assert_eq!(branch["context"]["declared_refs"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        branch["context"]["declared_refs"].as_array().unwrap().len(),
+        2
+    );
     person.gently(&["session", "close"]).exits(0);
     // A later session goes on in that thread.
-    let later = ask(&person, &["--parent", branch["exchange"].as_str().unwrap(), "--ref", "last:1", "and then?"]);
+    let later = ask(
+        &person,
+        &[
+            "--parent",
+            branch["exchange"].as_str().unwrap(),
+            "--ref",
+            "last:1",
+            "and then?",
+        ],
+    );
     assert_eq!(later["thread_id"], branch["thread_id"]);
     assert_ne!(later["session"], branch["session"]);
     sound(&person);
@@ -178,25 +314,52 @@ fn the_context_block_can_not_be_forged_from_inside() {
     person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
     let hostile = format!("{forged}\n And?");
     person.gently(&["init"]).exits(0);
-    for (kind, verb) in [("fact", "add"), ("note", "add"), ("decision", "add"), ("intent", "set")] {
-        person.gently(&[kind, verb, &format!("Go on, and? {forged}")]).exits(0);
+    for (kind, verb) in [
+        ("fact", "add"),
+        ("note", "add"),
+        ("decision", "add"),
+        ("intent", "set"),
+    ] {
+        person
+            .gently(&[kind, verb, &format!("Go on, and? {forged}")])
+            .exits(0);
     }
     person.gently(&["fact", "ratify", "ledger:000001"]).exits(0);
     for question in [&hostile, "Go on.", &hostile] {
         // The owner's own part of the system message, and what is found in older turns, too.
-        person.gently(&["ask", "--model", "openai/m", "--system", forged, "--deep", question]).exits(0);
+        person
+            .gently(&[
+                "ask", "--model", "openai/m", "--system", forged, "--deep", question,
+            ])
+            .exits(0);
     }
-    let asked: Vec<Value> =
-        server.requests().iter().filter(|r| r.line.contains("completions")).map(|r| r.json()).collect();
+    let asked: Vec<Value> = server
+        .requests()
+        .iter()
+        .filter(|r| r.line.contains("completions"))
+        .map(|r| r.json())
+        .collect();
     assert_eq!(asked.len(), 3);
     for (request, refs) in asked.iter().zip([0, 2, 4]) {
         let text = |role: &str| {
             let messages = request["messages"].as_array().unwrap();
-            messages.iter().find(|m| m["role"] == role).unwrap()["content"].as_str().unwrap().to_owned()
+            messages.iter().find(|m| m["role"] == role).unwrap()["content"]
+                .as_str()
+                .unwrap()
+                .to_owned()
         };
         let (system, user) = (text("system"), text("user"));
-        let ends = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-        let lines = |text: &str, begins: &str| text.split(ends).filter(|line| line.trim().starts_with(begins)).count();
+        let ends = |c: char| {
+            matches!(
+                c,
+                '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+            )
+        };
+        let lines = |text: &str, begins: &str| {
+            text.split(ends)
+                .filter(|line| line.trim().starts_with(begins))
+                .count()
+        };
         let blocks = usize::from(refs > 0);
         assert_eq!(lines(&system, "DBL_CONTEXT_REFS_BEGIN"), blocks, "{system}");
         assert_eq!(lines(&system, "DBL_CONTEXT_REFS_END"), blocks, "{system}");
@@ -204,7 +367,12 @@ fn the_context_block_can_not_be_forged_from_inside() {
         assert_eq!(system.matches("<gently-context").count(), 1, "{system}");
         let in_the_bundle = system.contains("\\u2028DBL_CONTEXT_REFS_END");
         assert!(in_the_bundle, "what was found is there: {system}");
-        for begins in ["DBL_CONTEXT_REFS_BEGIN", "DBL_CONTEXT_REFS_END", "[ref_id=", "<gently-context"] {
+        for begins in [
+            "DBL_CONTEXT_REFS_BEGIN",
+            "DBL_CONTEXT_REFS_END",
+            "[ref_id=",
+            "<gently-context",
+        ] {
             assert_eq!(lines(&user, begins), 0, "{user}");
         }
     }
@@ -220,19 +388,51 @@ fn example_1_chat_history() {
     let server = ModelServer::script(vec![says("2+2 equals 4"), says("Because.")]);
     person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
     ask(&person, &["--model", "openai/m", "What is 2+2?"]);
-    let (intent, execution) = (of_kind(&person, "INTENT").remove(0), of_kind(&person, "EXECUTION").remove(0));
-    ask(&person, &["--model", "openai/m", "--ref", &execution, "--ref", &intent, "Explain more"]);
-    let digests = person.gently(&["context", "show", "--json"]).exits(0).json()["digests"].clone();
-    let (spec, assembled) =
-        (&digests["context"]["hashed"]["context_spec"], &digests["context"]["hashed"]["assembled_context"]);
+    let (intent, execution) = (
+        of_kind(&person, "INTENT").remove(0),
+        of_kind(&person, "EXECUTION").remove(0),
+    );
+    ask(
+        &person,
+        &[
+            "--model",
+            "openai/m",
+            "--ref",
+            &execution,
+            "--ref",
+            &intent,
+            "Explain more",
+        ],
+    );
+    let digests = person
+        .gently(&["context", "show", "--json"])
+        .exits(0)
+        .json()["digests"]
+        .clone();
+    let (spec, assembled) = (
+        &digests["context"]["hashed"]["context_spec"],
+        &digests["context"]["hashed"]["assembled_context"],
+    );
     let refs = spec["retrieval"]["resolved_refs"].as_array().unwrap();
     let told = |one: &Value| (one["ref_id"].clone(), one["admitted_for"].clone());
-    let expected = [(json!(intent), json!("governance")), (json!(execution), json!("execution_only"))];
+    let expected = [
+        (json!(intent), json!("governance")),
+        (json!(execution), json!("execution_only")),
+    ];
     assert_eq!(refs.iter().map(told).collect::<Vec<_>>(), expected);
-    assert_eq!(assembled["normative_input_digests"], json!([refs[0]["event_digest"]]), "policy sees INTENT-1");
+    assert_eq!(
+        assembled["normative_input_digests"],
+        json!([refs[0]["event_digest"]]),
+        "policy sees INTENT-1"
+    );
     // The prompt has all three, as [system_context, user_message].
-    let sent =
-        &server.requests().iter().filter(|r| r.line.contains("completions")).map(|r| r.json()).next_back().unwrap();
+    let sent = &server
+        .requests()
+        .iter()
+        .filter(|r| r.line.contains("completions"))
+        .map(|r| r.json())
+        .next_back()
+        .unwrap();
     let messages = sent["messages"].as_array().unwrap();
     let roles: Vec<&Value> = messages.iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["system", "user"]);
@@ -246,7 +446,8 @@ fn example_1_chat_history() {
     assert_eq!(messages[1]["content"], "Explain more");
 }
 
-/// The document's example 2: five questions a thread, so the sixth is denied, with what it refers to counted.
+/// The document's example 2: five questions a thread, so the sixth is denied, with what it refers
+/// to counted.
 #[test]
 fn example_2_count_limit() {
     let person = Person::new();
@@ -255,13 +456,28 @@ fn example_2_count_limit() {
         person.ask(&format!("question {n}?"));
     }
     let intents = of_kind(&person, "INTENT");
-    let refs: Vec<&str> = intents.iter().flat_map(|id| ["--ref", id.as_str()]).collect();
+    let refs: Vec<&str> = intents
+        .iter()
+        .flat_map(|id| ["--ref", id.as_str()])
+        .collect();
     let args = [&["ask", "--json"], refs.as_slice(), &["question 6?"]].concat();
     let denied = person.gently(&args).exits(1).json();
-    assert_eq!((&denied["outcome"], &denied["reasons"]), (&json!("denied"), &json!(["policy.thread_limit"])));
-    let digests = person.gently(&["context", "show", "--json"]).exits(0).json()["digests"].clone();
-    let refs = digests["context"]["hashed"]["context_spec"]["retrieval"]["resolved_refs"].as_array().unwrap();
-    assert!(refs.len() == 5 && refs.iter().all(|one| one["admitted_for"] == "governance"), "{refs:?}");
+    assert_eq!(
+        (&denied["outcome"], &denied["reasons"]),
+        (&json!("denied"), &json!(["policy.thread_limit"]))
+    );
+    let digests = person
+        .gently(&["context", "show", "--json"])
+        .exits(0)
+        .json()["digests"]
+        .clone();
+    let refs = digests["context"]["hashed"]["context_spec"]["retrieval"]["resolved_refs"]
+        .as_array()
+        .unwrap();
+    assert!(
+        refs.len() == 5 && refs.iter().all(|one| one["admitted_for"] == "governance"),
+        "{refs:?}"
+    );
     assert_eq!(digests["inputs"]["thread"], 5);
 }
 
@@ -271,7 +487,11 @@ fn with_policy(person: &Person, policy: &str) {
         person.gently(&["init"]).exits(0);
     }
     let kernel = gently::govern::kernel::GENESIS_KERNEL;
-    std::fs::write(person.dir.path().join("kernel.toml"), format!("{kernel}\n{policy}\n")).unwrap();
+    std::fs::write(
+        person.dir.path().join("kernel.toml"),
+        format!("{kernel}\n{policy}\n"),
+    )
+    .unwrap();
     person.gently(&["kernel", "set", "kernel.toml"]).exits(0);
 }
 
@@ -282,10 +502,30 @@ fn every_policy_denies_by_its_code_on_record_and_calls_nobody() {
     person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
     person.set("GENTLY_MODEL_DEFAULT", "openai/m");
     for (policy, asked, codes, says) in [
-        ("[policy.thread]\nintents = 1", &["two?"][..], &["policy.thread_limit"][..], "gently thread new"),
-        ("[policy.rate]\nintents = 1\nseconds = 3600", &["two?"], &["policy.rate_limit"], "wait"),
-        ("[policy.budget]\ntokens = 4\nseconds = 3600", &["sixteen letters?"], &["policy.budget"], "wait"),
-        ("[policy.refs]\nintents = 1", &["--no-ref", "two?"], &["policy.refs_required"], "--ref"),
+        (
+            "[policy.thread]\nintents = 1",
+            &["two?"][..],
+            &["policy.thread_limit"][..],
+            "gently thread new",
+        ),
+        (
+            "[policy.rate]\nintents = 1\nseconds = 3600",
+            &["two?"],
+            &["policy.rate_limit"],
+            "wait",
+        ),
+        (
+            "[policy.budget]\ntokens = 4\nseconds = 3600",
+            &["sixteen letters?"],
+            &["policy.budget"],
+            "wait",
+        ),
+        (
+            "[policy.refs]\nintents = 1",
+            &["--no-ref", "two?"],
+            &["policy.refs_required"],
+            "--ref",
+        ),
         (
             "[policy.models]\ntier1 = [\"*\"]\ntier2 = [\"observer\"]\ntier3 = []",
             &["two?"],
@@ -301,32 +541,69 @@ fn every_policy_denies_by_its_code_on_record_and_calls_nobody() {
         (
             "[policy.thread]\nintents = 1\n[policy.rate]\nintents = 1\nseconds = 9",
             &[" "],
-            &["policy.empty_prompt", "policy.thread_limit", "policy.rate_limit"],
+            &[
+                "policy.empty_prompt",
+                "policy.thread_limit",
+                "policy.rate_limit",
+            ],
             "the prompt is empty",
         ),
     ] {
-        // Under the shipped kernel there is one question on record; the session goes on in its thread under the other.
+        // Under the shipped kernel there is one question on record; the session goes on in its
+        // thread under the other.
         let home = Person::with(&person.variables().collect::<Vec<_>>());
         let first = ask(&home, &["one?"]);
         with_policy(&home, policy);
         let (calls, lines) = (server.requests().len(), home.log().len());
         let place = ["--parent", first["exchange"].as_str().unwrap()];
-        let denied = home.gently(&[&["ask", "--json"], &place[..], asked].concat()).exits(1);
+        let denied = home
+            .gently(&[&["ask", "--json"], &place[..], asked].concat())
+            .exits(1);
         let facts = denied.json();
-        assert_eq!((&facts["outcome"], &facts["answer"]), (&json!("denied"), &Value::Null), "{policy}: {facts:#}");
-        assert_eq!((&facts["reasons"], &facts["reason"]), (&json!(codes), &json!(codes[0])), "{policy}");
-        assert!(denied.err.contains(says) && denied.err.contains(codes[0]), "{policy}: {}", denied.err);
-        assert_eq!(server.requests().len(), calls, "{policy}: no model is called");
+        assert_eq!(
+            (&facts["outcome"], &facts["answer"]),
+            (&json!("denied"), &Value::Null),
+            "{policy}: {facts:#}"
+        );
+        assert_eq!(
+            (&facts["reasons"], &facts["reason"]),
+            (&json!(codes), &json!(codes[0])),
+            "{policy}"
+        );
+        assert!(
+            denied.err.contains(says) && denied.err.contains(codes[0]),
+            "{policy}: {}",
+            denied.err
+        );
+        assert_eq!(
+            server.requests().len(),
+            calls,
+            "{policy}: no model is called"
+        );
         let written = home.log()[lines..].join("\n");
-        assert!(written.contains("|prompt|") && written.contains(&format!("reason:{}", codes[0])), "{written}");
-        assert_eq!(home.gently(&["show", "last", "--json"]).exits(0).json()["outcome"], "denied");
+        assert!(
+            written.contains("|prompt|") && written.contains(&format!("reason:{}", codes[0])),
+            "{written}"
+        );
+        assert_eq!(
+            home.gently(&["show", "last", "--json"]).exits(0).json()["outcome"],
+            "denied"
+        );
         sound(&home);
-        assert_eq!(replayed(&home, &["--all"], 0)["failures"], json!([]), "{policy}");
+        assert_eq!(
+            replayed(&home, &["--all"], 0)["failures"],
+            json!([]),
+            "{policy}"
+        );
     }
     // Which models are allowed at all stands in [models].
     let home = Person::new();
     home.gently(&["init"]).exits(0);
-    let kernel = gently::govern::kernel::GENESIS_KERNEL.replacen("allowed = [\"*\"]", "allowed = [\"llama*\"]", 1);
+    let kernel = gently::govern::kernel::GENESIS_KERNEL.replacen(
+        "allowed = [\"*\"]",
+        "allowed = [\"llama*\"]",
+        1,
+    );
     std::fs::write(home.dir.path().join("kernel.toml"), kernel).unwrap();
     home.gently(&["kernel", "set", "kernel.toml"]).exits(0);
     let denied = home.gently(&["ask", "--json", "one?"]).exits(1).json();
@@ -341,24 +618,48 @@ fn policies_deny_on_record_and_a_kernel_is_tried_on_history_before_it_is_set() {
     }
     let kernel = person.dir.path().join("kernel.toml");
     let text = person.gently(&["kernel", "show"]).exits(0).out;
-    let policies =
-        "\n[policy.thread]\nintents = 3\n\n[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosives?\"\n";
+    let policies = "\n[policy.thread]\nintents = 3\n\n[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosives?\"\n";
     std::fs::write(&kernel, text + policies).unwrap();
     let path = kernel.to_str().unwrap();
     let lines = person.log().len();
     let tried = replayed(&person, &["--all", "--kernel", path], 0);
-    assert_eq!((&tried["tried"], tried["differences"].as_array().unwrap().len()), (&json!(3), 1), "{tried:#}");
-    assert_eq!(tried["differences"][0]["would"], json!(["policy.forbidden.weapons"]));
+    assert_eq!(
+        (
+            &tried["tried"],
+            tried["differences"].as_array().unwrap().len()
+        ),
+        (&json!(3), 1),
+        "{tried:#}"
+    );
+    assert_eq!(
+        tried["differences"][0]["would"],
+        json!(["policy.forbidden.weapons"])
+    );
     assert_eq!(person.log().len(), lines);
     person.gently(&["kernel", "set", path]).exits(0);
     person.ask("one");
-    let denied = person.gently(&["ask", "--json", "two about explosives"]).exits(1).json();
-    assert_eq!((&denied["outcome"], &denied["reasons"]), (&json!("denied"), &json!(["policy.forbidden.weapons"])));
-    let decision = person.gently(&["context", "show", "last", "--json"]).exits(0).json();
+    let denied = person
+        .gently(&["ask", "--json", "two about explosives"])
+        .exits(1)
+        .json();
+    assert_eq!(
+        (&denied["outcome"], &denied["reasons"]),
+        (&json!("denied"), &json!(["policy.forbidden.weapons"]))
+    );
+    let decision = person
+        .gently(&["context", "show", "last", "--json"])
+        .exits(0)
+        .json();
     let hashed = &decision["digests"]["decision"]["hashed"]["data"];
     assert_eq!(hashed["result"], "DENY");
-    assert_eq!(hashed["reasons"], json!([{"code": "policy.forbidden.weapons"}]));
-    assert_eq!(hashed["boundary"]["context_config_digest"], decision["digests"]["configuration"]["digest"]);
+    assert_eq!(
+        hashed["reasons"],
+        json!([{"code": "policy.forbidden.weapons"}])
+    );
+    assert_eq!(
+        hashed["boundary"]["context_config_digest"],
+        decision["digests"]["configuration"]["digest"]
+    );
     person.ask("three");
     let fourth = person.gently(&["ask", "--json", "four"]).exits(1).json();
     assert_eq!(fourth["reasons"], json!(["policy.thread_limit"]));
@@ -370,30 +671,42 @@ fn policies_deny_on_record_and_a_kernel_is_tried_on_history_before_it_is_set() {
 fn asked_ten() -> Person {
     let person = Person::new();
     for n in 1..=10 {
-        let topic = if [1, 4, 9].contains(&n) { "explosives" } else { "gardens" };
+        let topic = if [1, 4, 9].contains(&n) {
+            "explosives"
+        } else {
+            "gardens"
+        };
         person.ask(&format!("question {n} about {topic}?"));
     }
     person
 }
 
-/// A ban that is tried says what living under it says: a question that would have been denied is nobody's context.
+/// A ban that is tried says what living under it says: a question that would have been denied is
+/// nobody's context.
 #[test]
 fn a_policy_that_is_tried_denies_what_it_would_have_denied_from_the_beginning() {
-    let policy =
-        "[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosives?\"\n[policy.refs]\nintents = 2\n";
+    let policy = "[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosives?\"\n[policy.refs]\nintents = 2\n";
     let history = asked_ten();
     let file = history.dir.path().join("policy.toml");
     std::fs::write(&file, policy).unwrap();
     let tried = replayed(&history, &["--all", "--kernel", file.to_str().unwrap()], 0);
-    let denied: Vec<u64> =
-        tried["differences"].as_array().unwrap().iter().map(|one| one["seq"].as_u64().unwrap()).collect();
+    let denied: Vec<u64> = tried["differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["seq"].as_u64().unwrap())
+        .collect();
 
     let lived = Person::new();
     lived.gently(&["init"]).exits(0);
     with_policy(&lived, policy);
     let mut so = Vec::new();
     for n in 1..=10u64 {
-        let topic = if [1, 4, 9].contains(&n) { "explosives" } else { "gardens" };
+        let topic = if [1, 4, 9].contains(&n) {
+            "explosives"
+        } else {
+            "gardens"
+        };
         let asked = lived.gently(&["ask", "--json", &format!("question {n} about {topic}?")]);
         if asked.code == 1 {
             so.push(n);
@@ -401,12 +714,25 @@ fn a_policy_that_is_tried_denies_what_it_would_have_denied_from_the_beginning() 
     }
     assert_eq!((so.as_slice(), &denied), (&[1, 4, 9][..], &so), "{tried:#}");
     assert_eq!(tried["tried"], 10);
-    let totals = json!({"policy.forbidden.weapons": {"questions": 3, "own_text": 3, "referred_text": 0}});
+    let totals =
+        json!({"policy.forbidden.weapons": {"questions": 3, "own_text": 3, "referred_text": 0}});
     assert_eq!(tried["totals"], totals);
     let first = &tried["differences"][0];
     assert_eq!(first["question"], "question 1 about explosives?");
-    assert_eq!(first["rules"], json!([{"code": "policy.forbidden.weapons", "cause": "own_text", "turn": null}]));
-    let told = history.gently(&["audit", "replay", "--all", "--kernel", file.to_str().unwrap()]).exits(0).out;
+    assert_eq!(
+        first["rules"],
+        json!([{"code": "policy.forbidden.weapons", "cause": "own_text", "turn": null}])
+    );
+    let told = history
+        .gently(&[
+            "audit",
+            "replay",
+            "--all",
+            "--kernel",
+            file.to_str().unwrap(),
+        ])
+        .exits(0)
+        .out;
     for said in [
         "of 10 questions 3 would be denied that were allowed, and 0 allowed that were denied",
         "policy.forbidden.weapons             denies      3: 3 by their own text, 0 by a text referred to",
@@ -416,17 +742,45 @@ fn a_policy_that_is_tried_denies_what_it_would_have_denied_from_the_beginning() 
         assert!(told.contains(said), "{said}: {told}");
     }
     // One of them is decided after all that came before it.
-    let one = replayed(&history, &["prompt-5", "--kernel", file.to_str().unwrap()], 0);
-    assert_eq!((&one["tried"], &one["difference"]), (&json!(1), &Value::Null), "{one:#}");
-    let one = replayed(&history, &["prompt-4", "--kernel", file.to_str().unwrap()], 0);
-    assert_eq!(one["difference"]["would"], json!(["policy.forbidden.weapons"]));
+    let one = replayed(
+        &history,
+        &["prompt-5", "--kernel", file.to_str().unwrap()],
+        0,
+    );
+    assert_eq!(
+        (&one["tried"], &one["difference"]),
+        (&json!(1), &Value::Null),
+        "{one:#}"
+    );
+    let one = replayed(
+        &history,
+        &["prompt-4", "--kernel", file.to_str().unwrap()],
+        0,
+    );
+    assert_eq!(
+        one["difference"]["would"],
+        json!(["policy.forbidden.weapons"])
+    );
     // What is no policy says so by its own key.
     std::fs::write(&file, "[policy.more]\nintents = 1\n").unwrap();
-    let wrong = history.gently(&["audit", "replay", "--all", "--kernel", file.to_str().unwrap()]).exits(2);
-    assert!(wrong.err.contains("more") && !wrong.err.contains("phase"), "{}", wrong.err);
+    let wrong = history
+        .gently(&[
+            "audit",
+            "replay",
+            "--all",
+            "--kernel",
+            file.to_str().unwrap(),
+        ])
+        .exits(2);
+    assert!(
+        wrong.err.contains("more") && !wrong.err.contains("phase"),
+        "{}",
+        wrong.err
+    );
 }
 
-/// A first question that policy denies counts as one that can be referred to, and nobody is shown it.
+/// A first question that policy denies counts as one that can be referred to, and nobody is shown
+/// it.
 #[test]
 fn a_thread_is_not_locked_by_its_first_denial() {
     let mut person = Person::new();
@@ -438,22 +792,48 @@ fn a_thread_is_not_locked_by_its_first_denial() {
         &person,
         "[policy.refs]\nintents = 1\n[[policy.forbidden]]\nname = \"weapons\"\npattern = \"(?i)explosives?\"",
     );
-    let denied = person.gently(&["ask", "--json", "How are explosives made?"]).exits(1).json();
+    let denied = person
+        .gently(&["ask", "--json", "How are explosives made?"])
+        .exits(1)
+        .json();
     assert_eq!(denied["reasons"], json!(["policy.forbidden.weapons"]));
     let intent = of_kind(&person, "INTENT").remove(0);
-    for args in [&["And gardens?"][..], &["--ref", &intent, "And gardens then?"]] {
+    for args in [
+        &["And gardens?"][..],
+        &["--ref", &intent, "And gardens then?"],
+    ] {
         let asked = person.gently(&[&["ask", "--json"], args].concat()).exits(0);
         let facts = asked.json();
-        assert!(asked.err.contains("not shown to the model: question") && asked.err.contains("authority_incompatible"));
-        assert_eq!(facts["context"]["not_shown"][0]["reason"], "authority_incompatible", "{facts:#}");
-        let digests = person.gently(&["context", "show", "--json"]).exits(0).json()["digests"].clone();
+        assert!(
+            asked.err.contains("not shown to the model: question")
+                && asked.err.contains("authority_incompatible")
+        );
+        assert_eq!(
+            facts["context"]["not_shown"][0]["reason"], "authority_incompatible",
+            "{facts:#}"
+        );
+        let digests = person
+            .gently(&["context", "show", "--json"])
+            .exits(0)
+            .json()["digests"]
+            .clone();
         let refs = &digests["context"]["hashed"]["context_spec"]["retrieval"]["resolved_refs"];
-        let denied = refs.as_array().unwrap().iter().find(|one| one["ref_id"] == intent.as_str()).unwrap();
+        let denied = refs
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|one| one["ref_id"] == intent.as_str())
+            .unwrap();
         assert_eq!(denied["admitted_for"], "governance");
         let sent = server.requests().last().unwrap().json().to_string();
-        assert!(!sent.contains("explosives") && sent.contains("gardens"), "{sent}");
+        assert!(
+            !sent.contains("explosives") && sent.contains("gardens"),
+            "{sent}"
+        );
     }
-    person.gently(&["ask", "--json", "--no-ref", "Alone?"]).exits(1);
+    person
+        .gently(&["ask", "--json", "--no-ref", "Alone?"])
+        .exits(1);
     sound(&person);
     assert_eq!(replayed(&person, &["--all"], 0)["failures"], json!([]));
 }
@@ -469,15 +849,26 @@ fn what_was_never_kept_is_normative_and_shown_to_nobody() {
         let asked = person.gently(&["ask", "--json", question]).exits(0).json();
         assert_eq!(asked["outcome"], "answered", "{asked:#}");
     }
-    let shown = person.gently(&["context", "show", "--json"]).exits(0).json();
+    let shown = person
+        .gently(&["context", "show", "--json"])
+        .exits(0)
+        .json();
     let left = shown["digests"]["transformations"].as_array().unwrap();
-    assert!(left.len() == 4 && left.iter().all(|one| one["rule"] == "not_kept"), "{shown:#}");
+    assert!(
+        left.len() == 4 && left.iter().all(|one| one["rule"] == "not_kept"),
+        "{shown:#}"
+    );
     sound(&person);
     let replay = replayed(&person, &["--all"], 0);
-    assert_eq!((&replay["failures"], &replay["faults"]), (&json!([]), &json!([])), "{replay:#}");
+    assert_eq!(
+        (&replay["failures"], &replay["faults"]),
+        (&json!([]), &json!([])),
+        "{replay:#}"
+    );
 }
 
-/// `last:N` is N turns, as many as context.json has room for; whether they were answered makes no difference.
+/// `last:N` is N turns, as many as context.json has room for; whether they were answered makes no
+/// difference.
 #[test]
 fn the_last_turns_are_turns_and_what_has_no_room_is_said() {
     let mut person = Person::new();
@@ -496,35 +887,61 @@ fn the_last_turns_are_turns_and_what_has_no_room_is_said() {
     person.gently(&["ask", "two?"]).exits(2);
     ask(&person, &["three?"]);
     let four = ask(&person, &["--ref", "last:2", "four?"]);
-    assert_eq!(four["context"]["declared_refs"].as_array().unwrap().len(), 3, "one of the two turns has no answer");
+    assert_eq!(
+        four["context"]["declared_refs"].as_array().unwrap().len(),
+        3,
+        "one of the two turns has no answer"
+    );
     let path = person.at("context.json");
     let shipped = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, shipped.replacen("50", "5", 1)).unwrap();
-    let five = person.gently(&["ask", "--json", "--ref", "last:4", "five?"]).exits(0);
+    let five = person
+        .gently(&["ask", "--json", "--ref", "last:4", "five?"])
+        .exits(0);
     let facts = five.json();
     // Two turns, and the question of a third; the fourth has no room.
     assert_eq!(
-        (&facts["context"]["not_declared"], facts["context"]["declared_refs"].as_array().unwrap().len()),
+        (
+            &facts["context"]["not_declared"],
+            facts["context"]["declared_refs"].as_array().unwrap().len()
+        ),
         (&json!(2), 5)
     );
-    assert!(five.err.contains("not declared: 2 of the last turns have no place"), "{}", five.err);
+    assert!(
+        five.err
+            .contains("not declared: 2 of the last turns have no place"),
+        "{}",
+        five.err
+    );
     // Unset, context.refs leaves it to context.json.
-    std::fs::write(&path, shipped.replacen("ALLOW", "EXPAND", 1).replacen("10", "1", 1)).unwrap();
+    std::fs::write(
+        &path,
+        shipped
+            .replacen("ALLOW", "EXPAND", 1)
+            .replacen("10", "1", 1),
+    )
+    .unwrap();
     let six = ask(&person, &["six?"]);
     assert_eq!(
-        (&six["context"]["declared"], six["context"]["declared_refs"].as_array().unwrap().len()),
+        (
+            &six["context"]["declared"],
+            six["context"]["declared_refs"].as_array().unwrap().len()
+        ),
         (&json!(["last:1"]), 2)
     );
     sound(&person);
     assert_eq!(replayed(&person, &["--all"], 0)["failures"], json!([]));
 }
 
-/// What a declared reference loses is said, with the reason; a text without spaces between its words loses nothing.
+/// What a declared reference loses is said, with the reason; a text without spaces between its
+/// words loses nothing.
 #[test]
 fn what_a_reference_loses_is_said_with_its_reason() {
     let mut person = Person::new();
     let chinese = "今天下午三点我们在会议室讨论了数据库备份的安排，结果如下。".repeat(9);
-    let log: String = (10..40).map(|n| format!("2026-01-02T03:04:{n}Z INFO started\n")).collect();
+    let log: String = (10..40)
+        .map(|n| format!("2026-01-02T03:04:{n}Z INFO started\n"))
+        .collect();
     let server = ModelServer::script(vec![
         Behaviour::Says(chinese.clone()),
         Behaviour::Says(log),
@@ -535,11 +952,22 @@ fn what_a_reference_loses_is_said_with_its_reason() {
     ask(&person, &["一?"]);
     let second = person.gently(&["ask", "--json", "二?"]).exits(0);
     assert_eq!(
-        (&second.json()["context"]["not_shown"], second.err.contains("not shown")),
+        (
+            &second.json()["context"]["not_shown"],
+            second.err.contains("not shown")
+        ),
         (&json!([]), false),
         "{second:?}"
     );
-    assert!(server.requests().last().unwrap().json().to_string().contains("会议室"));
+    assert!(
+        server
+            .requests()
+            .last()
+            .unwrap()
+            .json()
+            .to_string()
+            .contains("会议室")
+    );
     let third = person.gently(&["ask", "--json", "three?"]).exits(0);
     let lost = third.json()["context"]["not_shown"].clone();
     assert_eq!(
@@ -553,6 +981,9 @@ fn what_a_reference_loses_is_said_with_its_reason() {
             && third.err.contains("evidence_blob_disallowed: it is a dump")
     );
     let preview = person.gently(&["context", "preview", "And now?"]).exits(0);
-    assert!(preview.err.contains("not shown to the model: answer"), "{preview:?}");
+    assert!(
+        preview.err.contains("not shown to the model: answer"),
+        "{preview:?}"
+    );
     sound(&person);
 }

@@ -22,15 +22,26 @@ fn checks(home: &AtHand, extra: &[(&str, &str)]) -> (bool, Vec<(String, String, 
     let report: Value = serde_json::from_slice(&done.stdout).unwrap();
     let text = |v: &Value| v.as_str().map(str::to_owned);
     let list = report["checks"].as_array().unwrap().iter();
-    let list: Vec<_> =
-        list.map(|c| (text(&c["check"]).unwrap(), text(&c["state"]).unwrap(), text(&c["mend"]))).collect();
+    let list: Vec<_> = list
+        .map(|c| {
+            (
+                text(&c["check"]).unwrap(),
+                text(&c["state"]).unwrap(),
+                text(&c["mend"]),
+            )
+        })
+        .collect();
     let ok = report["ok"].as_bool().unwrap();
     assert_eq!(done.status.code(), Some(if ok { 0 } else { 1 }));
     (ok, list)
 }
 
 fn state(list: &[(String, String, Option<String>)], name: &str) -> String {
-    list.iter().find(|(check, ..)| check == name).unwrap_or_else(|| panic!("no check {name}")).1.clone()
+    list.iter()
+        .find(|(check, ..)| check == name)
+        .unwrap_or_else(|| panic!("no check {name}"))
+        .1
+        .clone()
 }
 
 fn sql(home: &AtHand, text: &str) {
@@ -44,14 +55,22 @@ fn chmod(path: &Path, mode: u32) {
 
 fn cut_last_line(home: &AtHand) {
     let log = fs::read(home.file("audit.log")).unwrap();
-    let at = log[..log.len() - 1].iter().rposition(|b| *b == b'\n').unwrap();
+    let at = log[..log.len() - 1]
+        .iter()
+        .rposition(|b| *b == b'\n')
+        .unwrap();
     fs::write(home.file("audit.log"), &log[..=at]).unwrap();
 }
 
 /// Moves `main` back by one commit.
 fn ref_back(home: &AtHand) {
     let git = |arguments: &[&str]| {
-        let done = Command::new("git").arg("-C").arg(home.file("ledger.git")).args(arguments).output().unwrap();
+        let done = Command::new("git")
+            .arg("-C")
+            .arg(home.file("ledger.git"))
+            .args(arguments)
+            .output()
+            .unwrap();
         assert!(done.status.success());
         String::from_utf8(done.stdout).unwrap().trim().to_owned()
     };
@@ -73,12 +92,18 @@ fn other_key(home: &AtHand) {
         fs::remove_file(home.file("keys").join(name)).unwrap();
     }
     let mut keygen = Command::new("ssh-keygen");
-    keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(home.file("keys/signing.key"));
+    keygen
+        .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+        .arg(home.file("keys/signing.key"));
     assert!(keygen.status().unwrap().success());
 }
 
 /// How a home is broken, and the checks that must say so.
-type Case = (&'static str, fn(&AtHand), &'static [(&'static str, &'static str)]);
+type Case = (
+    &'static str,
+    fn(&AtHand),
+    &'static [(&'static str, &'static str)],
+);
 
 const CASES: &[Case] = &[
     (
@@ -86,7 +111,11 @@ const CASES: &[Case] = &[
         |home| fs::remove_dir_all(&home.root).unwrap(),
         &[("home", "FAIL"), ("log", "skipped"), ("model", "skipped")],
     ),
-    ("no ledger", |home| fs::remove_dir_all(home.file("ledger.git")).unwrap(), &[("home", "FAIL"), ("ledger", "FAIL")]),
+    (
+        "no ledger",
+        |home| fs::remove_dir_all(home.file("ledger.git")).unwrap(),
+        &[("home", "FAIL"), ("ledger", "FAIL")],
+    ),
     (
         "no log",
         |home| fs::remove_file(home.file("audit.log")).unwrap(),
@@ -97,9 +126,21 @@ const CASES: &[Case] = &[
         |home| fs::remove_file(home.file("gently.db")).unwrap(),
         &[("database", "FAIL"), ("log", "skipped")],
     ),
-    ("key for all", |home| chmod(&home.file("keys/auth.key"), 0o644), &[("modes", "FAIL"), ("auth key", "FAIL")]),
-    ("keys for all", |home| chmod(&home.file("keys"), 0o755), &[("modes", "FAIL"), ("signing key", "FAIL")]),
-    ("database for all", |home| chmod(&home.file("gently.db"), 0o640), &[("modes", "FAIL"), ("database", "ok")]),
+    (
+        "key for all",
+        |home| chmod(&home.file("keys/auth.key"), 0o644),
+        &[("modes", "FAIL"), ("auth key", "FAIL")],
+    ),
+    (
+        "keys for all",
+        |home| chmod(&home.file("keys"), 0o755),
+        &[("modes", "FAIL"), ("signing key", "FAIL")],
+    ),
+    (
+        "database for all",
+        |home| chmod(&home.file("gently.db"), 0o640),
+        &[("modes", "FAIL"), ("database", "ok")],
+    ),
     (
         "unknown key",
         |home| fs::write(home.file("gently.toml"), "[model]\ncolour = 1\n").unwrap(),
@@ -134,12 +175,20 @@ const CASES: &[Case] = &[
         },
         &[("log", "FAIL")],
     ),
-    ("log cut", cut_last_line, &[("log", "FAIL"), ("writer", "FAIL"), ("ledger", "ok")]),
+    (
+        "log cut",
+        cut_last_line,
+        &[("log", "FAIL"), ("writer", "FAIL"), ("ledger", "ok")],
+    ),
     (
         "log changed",
         |home| {
             let text = fs::read_to_string(home.file("audit.log")).unwrap();
-            fs::write(home.file("audit.log"), text.replacen("branch-1", "branch-2", 1)).unwrap();
+            fs::write(
+                home.file("audit.log"),
+                text.replacen("branch-1", "branch-2", 1),
+            )
+            .unwrap();
         },
         &[("log", "FAIL")],
     ),
@@ -152,7 +201,11 @@ const CASES: &[Case] = &[
         },
         &[("log", "FAIL"), ("writer", "FAIL")],
     ),
-    ("ref back", ref_back, &[("ledger", "FAIL"), ("writer", "FAIL"), ("log", "ok")]),
+    (
+        "ref back",
+        ref_back,
+        &[("ledger", "FAIL"), ("writer", "FAIL"), ("log", "ok")],
+    ),
     ("objects lost", lose_objects, &[("ledger", "FAIL")]),
     (
         "strange ref",
@@ -173,26 +226,52 @@ const CASES: &[Case] = &[
         &[("log", "ok"), ("ledger", "ok"), ("writer", "ok")],
     ),
     ("other signing key", other_key, &[("signing key", "FAIL")]),
-    ("no signing key", |home| fs::remove_file(home.file("keys/signing.key")).unwrap(), &[("signing key", "FAIL")]),
+    (
+        "no signing key",
+        |home| fs::remove_file(home.file("keys/signing.key")).unwrap(),
+        &[("signing key", "FAIL")],
+    ),
     (
         "not among the signers",
         |home| fs::write(home.file("keys/allowed_signers"), "").unwrap(),
         &[("signing key", "FAIL")],
     ),
-    ("no auth key", |home| fs::remove_file(home.file("keys/auth.key")).unwrap(), &[("auth key", "FAIL")]),
+    (
+        "no auth key",
+        |home| fs::remove_file(home.file("keys/auth.key")).unwrap(),
+        &[("auth key", "FAIL")],
+    ),
     (
         "auth key of another home",
         |home| fs::write(home.file("keys/auth.key"), format!("{}\n", "ab".repeat(32))).unwrap(),
         &[("auth key", "FAIL")],
     ),
-    ("auth key revoked", |home| sql(home, "UPDATE auth_key SET revoked_at = added_at"), &[("auth key", "FAIL")]),
+    (
+        "auth key revoked",
+        |home| sql(home, "UPDATE auth_key SET revoked_at = added_at"),
+        &[("auth key", "FAIL")],
+    ),
     (
         "auth key under a passphrase",
-        |home| fs::write(home.file("keys/auth.key"), "-----BEGIN AGE ENCRYPTED FILE-----\n").unwrap(),
+        |home| {
+            fs::write(
+                home.file("keys/auth.key"),
+                "-----BEGIN AGE ENCRYPTED FILE-----\n",
+            )
+            .unwrap()
+        },
         &[("auth key", "skipped")],
     ),
-    ("clock a bit behind", |home| sql(home, "UPDATE head SET time = unixepoch() + 600"), &[("clock", "warn")]),
-    ("clock far behind", |home| sql(home, "UPDATE head SET time = unixepoch() + 7200"), &[("clock", "FAIL")]),
+    (
+        "clock a bit behind",
+        |home| sql(home, "UPDATE head SET time = unixepoch() + 600"),
+        &[("clock", "warn")],
+    ),
+    (
+        "clock far behind",
+        |home| sql(home, "UPDATE head SET time = unixepoch() + 7200"),
+        &[("clock", "FAIL")],
+    ),
 ];
 
 #[test]
@@ -219,7 +298,11 @@ fn a_whole_home_passes() {
         assert_eq!(state(&list, name), "ok", "{name}");
     }
     for name in ["sources", "calendars", "witnesses"] {
-        assert_eq!(state(&list, name), "skipped", "what is not asked is not ok: {name}");
+        assert_eq!(
+            state(&list, name),
+            "skipped",
+            "what is not asked is not ok: {name}"
+        );
     }
     assert_eq!(home.files(), before);
     let text = home.fine(&["doctor"]);
@@ -236,12 +319,20 @@ fn each_broken_home_fails_its_check_says_how_to_mend_it_and_is_left_alone() {
         for (name, wanted) in *expected {
             assert_eq!(state(&list, name), *wanted, "{what}: {list:?}");
         }
-        assert_eq!(ok, !list.iter().any(|(_, state, _)| state == "FAIL"), "{what}");
+        assert_eq!(
+            ok,
+            !list.iter().any(|(_, state, _)| state == "FAIL"),
+            "{what}"
+        );
         for (name, state, mend) in &list {
             let wants = state == "FAIL" || state == "warn";
             assert_eq!(mend.is_some(), wants, "{what}: {name} {state} {mend:?}");
         }
-        assert_eq!(home.root.exists().then(|| home.files()), before, "{what}: doctor wrote");
+        assert_eq!(
+            home.root.exists().then(|| home.files()),
+            before,
+            "{what}: doctor wrote"
+        );
     }
 }
 
@@ -252,19 +343,37 @@ fn what_is_outside_is_asked_and_named() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}", listener.local_addr().unwrap())
     };
-    let model = [("GENTLY_MODEL_DEFAULT", "openai/x"), ("GENTLY_MODEL_BASE_URL", closed.as_str())];
+    let model = [
+        ("GENTLY_MODEL_DEFAULT", "openai/x"),
+        ("GENTLY_MODEL_BASE_URL", closed.as_str()),
+    ];
     let (ok, list) = checks(&home, &model);
     assert!(!ok && state(&list, "model") == "FAIL", "{list:?}");
     let server = ModelServer::start(Behaviour::Good);
     let url = server.base_url();
-    let (ok, list) = checks(&home, &[("GENTLY_MODEL_DEFAULT", "openai/x"), ("GENTLY_MODEL_BASE_URL", url.as_str())]);
+    let (ok, list) = checks(
+        &home,
+        &[
+            ("GENTLY_MODEL_DEFAULT", "openai/x"),
+            ("GENTLY_MODEL_BASE_URL", url.as_str()),
+        ],
+    );
     assert!(ok && state(&list, "model") == "ok", "{list:?}");
     let list_of = format!("['{closed}']");
-    let (ok, list) = checks(&home, &[("GENTLY_ANCHOR_MODE", "auto"), ("GENTLY_ANCHOR_ESPLORA", list_of.as_str())]);
+    let (ok, list) = checks(
+        &home,
+        &[
+            ("GENTLY_ANCHOR_MODE", "auto"),
+            ("GENTLY_ANCHOR_ESPLORA", list_of.as_str()),
+        ],
+    );
     assert!(!ok && state(&list, "sources") == "FAIL", "{list:?}");
     let nowhere = tempfile::tempdir().unwrap();
     let (ok, list) = checks(&home, &[("PATH", nowhere.path().to_str().unwrap())]);
-    assert!(!ok && state(&list, "git") == "FAIL" && state(&list, "ssh-keygen") == "FAIL", "{list:?}");
+    assert!(
+        !ok && state(&list, "git") == "FAIL" && state(&list, "ssh-keygen") == "FAIL",
+        "{list:?}"
+    );
 }
 
 /// The checks of a person's home: name, state, what was found, what mends it.
@@ -272,8 +381,14 @@ fn checks_of(person: &Person) -> Vec<(String, String, String, Option<String>)> {
     let report = person.gently(&["doctor", "--json"]).json();
     let text = |check: &Value, key: &str| check[key].as_str().map(str::to_owned);
     let list = report["checks"].as_array().unwrap().iter();
-    let row =
-        |c: &Value| (text(c, "check").unwrap(), text(c, "state").unwrap(), text(c, "found").unwrap(), text(c, "mend"));
+    let row = |c: &Value| {
+        (
+            text(c, "check").unwrap(),
+            text(c, "state").unwrap(),
+            text(c, "found").unwrap(),
+            text(c, "mend"),
+        )
+    };
     list.map(row).collect()
 }
 
@@ -281,10 +396,17 @@ fn checks_of(person: &Person) -> Vec<(String, String, String, Option<String>)> {
 #[track_caller]
 fn are(person: &Person, expected: &[(&str, &str, &str, Option<&str>)]) {
     let names = ["calendars", "calendar", "witnesses", "witness"];
-    let list: Vec<_> = checks_of(person).into_iter().filter(|row| names.contains(&row.0.as_str())).collect();
+    let list: Vec<_> = checks_of(person)
+        .into_iter()
+        .filter(|row| names.contains(&row.0.as_str()))
+        .collect();
     assert_eq!(list.len(), expected.len(), "{list:#?}");
     for ((name, state, found, mend), (a, b, words, d)) in list.iter().zip(expected) {
-        assert_eq!((name.as_str(), state.as_str(), mend.as_deref()), (*a, *b, *d), "{list:#?}");
+        assert_eq!(
+            (name.as_str(), state.as_str(), mend.as_deref()),
+            (*a, *b, *d),
+            "{list:#?}"
+        );
         assert!(found.contains(words), "'{words}' in {list:#?}");
     }
 }
@@ -294,8 +416,10 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
     const STAMP: Option<&str> = Some("gently audit stamp");
     const ASK: Option<&str> = Some("gently witness ask");
     let (one, two) = (CalendarServer::start(1), CalendarServer::start(2));
-    let (a, b) =
-        (WitnessServer::start("a.example", 1, Manner::Honest), WitnessServer::start("b.example", 2, Manner::Rubbish));
+    let (a, b) = (
+        WitnessServer::start("a.example", 1, Manner::Honest),
+        WitnessServer::start("b.example", 2, Manner::Rubbish),
+    );
     let calendars = serde_json::json!([one.url(), two.url()]).to_string();
     let mut person = Person::with(&[
         ("GENTLY_ANCHOR_ESPLORA", "[]"),
@@ -304,12 +428,25 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
     ]);
     person.gently(&["init", "--network", "regtest"]).exits(0);
     for (name, witness) in [("a", &a), ("b", &b)] {
-        person.gently(&["witness", "add", name, &witness.vkey().print(), &witness.url()]).exits(0);
+        person
+            .gently(&[
+                "witness",
+                "add",
+                name,
+                &witness.vkey().print(),
+                &witness.url(),
+            ])
+            .exits(0);
     }
     are(
         &person,
         &[
-            ("calendars", "ok", "2 of 2 must accept a head; 0 heads: 0 without a proof, 0 pending, 0 in a block", None),
+            (
+                "calendars",
+                "ok",
+                "2 of 2 must accept a head; 0 heads: 0 without a proof, 0 pending, 0 in a block",
+                None,
+            ),
             ("calendar", "skipped", "not asked yet", None),
             ("calendar", "skipped", "not asked yet", None),
             ("witnesses", "skipped", "there is no tree head yet", None),
@@ -326,9 +463,19 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
             ("calendars", "warn", "1 head: 1 without a proof", STAMP),
             ("calendar", "ok", "accepted at 20", None),
             ("calendar", "warn", "never accepted; asked at 20", STAMP),
-            ("witnesses", "warn", "1 of 2 needed have cosigned the newest tree head, of ", ASK),
+            (
+                "witnesses",
+                "warn",
+                "1 of 2 needed have cosigned the newest tree head, of ",
+                ASK,
+            ),
             ("witness", "ok", "a: cosigned ", None),
-            ("witness", "warn", "b: has cosigned nothing; asked at 20", ASK),
+            (
+                "witness",
+                "warn",
+                "b: has cosigned nothing; asked at 20",
+                ASK,
+            ),
         ],
     );
     // The commands that it names mend it.
@@ -337,7 +484,12 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
     person.gently(&["audit", "stamp"]).exits(0);
     person.gently(&["witness", "ask"]).exits(0);
     let whole = [
-        ("calendars", "ok", "1 head: 0 without a proof, 1 pending (the oldest for 0 min), 0 in a block", None),
+        (
+            "calendars",
+            "ok",
+            "1 head: 0 without a proof, 1 pending (the oldest for 0 min), 0 in a block",
+            None,
+        ),
         ("calendar", "ok", "accepted at 20", None),
         ("calendar", "ok", "accepted at 20", None),
         ("witnesses", "ok", "2 of 2 needed have cosigned", None),
@@ -346,14 +498,25 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
     ];
     are(&person, &whole);
     // As if the promises had been given three days ago.
-    let then = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() - 73 * 3600;
+    let then = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_secs()
+        - 73 * 3600;
     let listed = person.git(&["notes", "--ref", "ots", "list"]).exits(0).out;
     fs::remove_file(person.at("ledger.git/refs/notes/ots")).unwrap();
     for line in listed.lines() {
         let (blob, commit) = line.split_once(' ').unwrap();
         let mut git = Command::new("git");
-        git.arg("-C").arg(person.at("ledger.git")).args(["-c", "user.name=a", "-c", "user.email=b", "notes"]);
-        git.args(["--ref", "ots", "add", "-C", blob, commit]).env("GIT_COMMITTER_DATE", format!("{then} +0000"));
+        git.arg("-C").arg(person.at("ledger.git")).args([
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=b",
+            "notes",
+        ]);
+        git.args(["--ref", "ots", "add", "-C", blob, commit])
+            .env("GIT_COMMITTER_DATE", format!("{then} +0000"));
         assert!(git.status().unwrap().success());
     }
     let late = Some("gently audit upgrade; a later proof covers the same lines");
@@ -365,8 +528,25 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
     person.set("GENTLY_WITNESS_QUORUM", "3");
     let list = checks_of(&person);
     let row = |name: &str| list.iter().find(|row| row.0 == name).unwrap().clone();
-    assert!(row("calendars").3.unwrap().contains("gently config set ots.quorum 2"));
-    assert!(row("witnesses").3.unwrap().contains("gently config set witness.quorum 2"));
+    assert!(
+        row("calendars")
+            .3
+            .unwrap()
+            .contains("gently config set ots.quorum 2")
+    );
+    assert!(
+        row("witnesses")
+            .3
+            .unwrap()
+            .contains("gently config set witness.quorum 2")
+    );
     person.set("GENTLY_OTS_CALENDARS", "[]");
-    assert_eq!(checks_of(&person).iter().find(|row| row.0 == "calendars").unwrap().1, "skipped");
+    assert_eq!(
+        checks_of(&person)
+            .iter()
+            .find(|row| row.0 == "calendars")
+            .unwrap()
+            .1,
+        "skipped"
+    );
 }

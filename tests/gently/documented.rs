@@ -1,5 +1,5 @@
-//! The pages: their links lead somewhere, the guide is short and whole, and what `docs/coverage.tsv` names beside each
-//! statement of the source documents exists.
+//! The pages: their links lead somewhere, the guide is short and whole, and what
+//! `docs/coverage.tsv` names beside each statement of the source documents exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,9 +15,14 @@ fn read(path: &str) -> String {
 
 /// `file::test` of every test of a file.
 fn tests_of(file: &str) -> BTreeSet<String> {
-    let test = Regex::new(r"(?s)#\[(?:tokio::)?test[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*(?:async )?fn ([a-z0-9_]+)").unwrap();
+    let test = Regex::new(
+        r"(?s)#\[(?:tokio::)?test[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*(?:async )?fn ([a-z0-9_]+)",
+    )
+    .unwrap();
     let source = read(&format!("tests/gently/{file}.rs"));
-    test.captures_iter(&source).map(|found| found[1].to_owned()).collect()
+    test.captures_iter(&source)
+        .map(|found| found[1].to_owned())
+        .collect()
 }
 
 /// The source files of a name, in every folder.
@@ -33,7 +38,11 @@ fn sources_of(file: &str) -> Vec<String> {
         }
     }
     let mut found = Vec::new();
-    look(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &format!("{file}.rs"), &mut found);
+    look(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+        &format!("{file}.rs"),
+        &mut found,
+    );
     found
 }
 
@@ -51,14 +60,33 @@ struct Statement {
 fn coverage() -> Vec<Statement> {
     let table = read("docs/coverage.tsv");
     let mut rows = table.lines();
-    assert_eq!(rows.next(), Some("document\tsection\tstatement\twhere\ttest\tstate"));
+    assert_eq!(
+        rows.next(),
+        Some("document\tsection\tstatement\twhere\ttest\tstate")
+    );
     let statement = |row: &str| {
         let cells: Vec<&str> = row.split('\t').collect();
-        let [document, section, statement, place, tests, state] = cells[..] else { panic!("{row}: not six cells") };
-        assert!(cells.iter().all(|cell| *cell == cell.trim()), "{row}: blanks around a cell");
-        assert!(!section.is_empty() && !statement.is_empty(), "{row}: no section, or no statement");
-        let [document, statement, place, tests, state] = [document, statement, place, tests, state].map(str::to_owned);
-        Statement { document, statement, place, tests, state, row: row.to_owned() }
+        let [document, section, statement, place, tests, state] = cells[..] else {
+            panic!("{row}: not six cells")
+        };
+        assert!(
+            cells.iter().all(|cell| *cell == cell.trim()),
+            "{row}: blanks around a cell"
+        );
+        assert!(
+            !section.is_empty() && !statement.is_empty(),
+            "{row}: no section, or no statement"
+        );
+        let [document, statement, place, tests, state] =
+            [document, statement, place, tests, state].map(str::to_owned);
+        Statement {
+            document,
+            statement,
+            place,
+            tests,
+            state,
+            row: row.to_owned(),
+        }
     };
     rows.map(statement).collect()
 }
@@ -69,9 +97,10 @@ fn has(file: &str, text: &str) -> bool {
     sources.iter().any(|source| source.contains(text))
 }
 
-/// What is wrong with one entry of the column of tests: `file::test` of `tests/gently`, `file::` for all of them,
-/// `file.rs` for the tests of a source file itself, `compile_fail:file.rs` for its examples that must not compile, or
-/// a path.
+/// What is wrong with one entry of the column of tests.
+///
+/// An entry is `file::test` of `tests/gently`, `file::` for all of them, `file.rs` for the tests of a
+/// source file itself, `compile_fail:file.rs` for its examples that must not compile, or a path.
 fn fault(named: &str) -> Option<String> {
     if let Some((file, name)) = named.split_once("::") {
         let modules = read("tests/gently/main.rs");
@@ -79,12 +108,19 @@ fn fault(named: &str) -> Option<String> {
             return Some(format!("no file {file}.rs of tests"));
         }
         let tests = tests_of(file);
-        let is_there = if name.is_empty() { !tests.is_empty() } else { tests.contains(name) };
+        let is_there = if name.is_empty() {
+            !tests.is_empty()
+        } else {
+            tests.contains(name)
+        };
         return (!is_there).then(|| format!("no such test in {file}.rs: {tests:?}"));
     }
     if let Some(file) = named.strip_prefix("compile_fail:") {
-        let is_there = file.strip_suffix(".rs").is_some_and(|file| has(file, "```compile_fail"));
-        return (!is_there).then(|| "no example that must not compile in a source file of that name".to_owned());
+        let is_there = file
+            .strip_suffix(".rs")
+            .is_some_and(|file| has(file, "```compile_fail"));
+        return (!is_there)
+            .then(|| "no example that must not compile in a source file of that name".to_owned());
     }
     if let Some(file) = named.strip_suffix(".rs") {
         return (!has(file, "#[test]")).then(|| "no test in a source file of that name".to_owned());
@@ -113,13 +149,19 @@ fn every_statement_of_the_documents_has_its_state() {
     let mut counts = BTreeMap::new();
     for row in coverage() {
         let built = row.state == "here" && !row.place.is_empty();
-        let later = row.state.strip_prefix("later: ").is_some_and(|what| !what.is_empty());
+        let later = row
+            .state
+            .strip_prefix("later: ")
+            .is_some_and(|what| !what.is_empty());
         assert!(built || later, "{}", row.row);
         *counts.entry(row.document).or_insert(0) += 1;
         assert!(known.insert(row.row.clone()), "{} stands twice", row.row);
     }
     assert!(counts.keys().eq(["AEGIS", "DBL", "GentlyOS"]), "{counts:?}");
-    assert!(counts["AEGIS"] > 105 && counts["DBL"] > 70 && counts["GentlyOS"] > 95, "{counts:?}");
+    assert!(
+        counts["AEGIS"] > 105 && counts["DBL"] > 70 && counts["GentlyOS"] > 95,
+        "{counts:?}"
+    );
 }
 
 /// Every table and view of a new home is named on the page.
@@ -130,13 +172,21 @@ fn the_schema_names_every_table() {
     let database = person.database();
     let mut names = database
         .prepare(
-            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' AND name NOT LIKE 'sqlite%'",
+            "SELECT name FROM pragma_table_list \
+             WHERE schema = 'main' AND type <> 'shadow' AND name NOT LIKE 'sqlite%'",
         )
         .unwrap();
-    let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    let names: Vec<String> = names
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
     assert!(names.len() > 20, "{names:?}");
     let page = read("docs/schema.md");
-    let missing: Vec<&String> = names.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    let missing: Vec<&String> = names
+        .iter()
+        .filter(|name| !page.contains(&format!("`{name}`")))
+        .collect();
     assert!(missing.is_empty(), "not on the page: {missing:?}");
 }
 
@@ -145,9 +195,16 @@ fn pages() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let listed = ["docs", "docs/guide"].into_iter().flat_map(|folder| {
         let entries = fs::read_dir(root.join(folder)).unwrap();
-        entries.map(move |entry| format!("{folder}/{}", entry.unwrap().file_name().into_string().unwrap()))
+        entries.map(move |entry| {
+            format!(
+                "{folder}/{}",
+                entry.unwrap().file_name().into_string().unwrap()
+            )
+        })
     });
-    std::iter::once("README.md".to_owned()).chain(listed.filter(|path| path.ends_with(".md"))).collect()
+    std::iter::once("README.md".to_owned())
+        .chain(listed.filter(|path| path.ends_with(".md")))
+        .collect()
 }
 
 /// A page without its code, in which brackets are no links.
@@ -167,8 +224,12 @@ fn anchors(page: &str) -> BTreeSet<String> {
     let headings = headings.lines().filter(|line| line.starts_with('#'));
     headings
         .map(|heading| {
-            let heading = link.replace_all(heading.trim_start_matches('#').trim(), "$1").to_lowercase();
-            let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+            let heading = link
+                .replace_all(heading.trim_start_matches('#').trim(), "$1")
+                .to_lowercase();
+            let kept = heading
+                .chars()
+                .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
             kept.map(|c| if c == ' ' { '-' } else { c }).collect()
         })
         .collect()
@@ -189,7 +250,11 @@ fn every_link_of_a_page_leads_somewhere() {
             }
             count += 1;
             let (file, place) = target.split_once('#').unwrap_or((target, ""));
-            let there = if file.is_empty() { root.join(&path) } else { root.join(&path).parent().unwrap().join(file) };
+            let there = if file.is_empty() {
+                root.join(&path)
+            } else {
+                root.join(&path).parent().unwrap().join(file)
+            };
             let is_there = match fs::read_to_string(&there) {
                 Ok(text) => place.is_empty() || anchors(&text).contains(place),
                 Err(_) => there.is_dir() && place.is_empty(),
@@ -199,7 +264,11 @@ fn every_link_of_a_page_leads_somewhere() {
             }
         }
     }
-    assert!(wrong.is_empty(), "links that lead nowhere:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "links that lead nowhere:\n{}",
+        wrong.join("\n")
+    );
     assert!(count > 150, "{count}");
 }
 
@@ -207,12 +276,22 @@ fn every_link_of_a_page_leads_somewhere() {
 #[test]
 fn the_guide_is_short_and_whole() {
     let index = read("docs/guide/README.md");
-    for path in pages().into_iter().filter(|path| path.starts_with("docs/guide/")) {
+    for path in pages()
+        .into_iter()
+        .filter(|path| path.starts_with("docs/guide/"))
+    {
         let page = read(&path);
         let (lines, words) = (page.lines().count(), page.split_whitespace().count());
-        assert!(lines <= 100 && words <= 900, "{path}: {lines} lines, {words} words");
+        assert!(
+            lines <= 100 && words <= 900,
+            "{path}: {lines} lines, {words} words"
+        );
         let name = path.trim_start_matches("docs/guide/");
-        assert_eq!(index.matches(&format!("]({name})")).count(), usize::from(name != "README.md"), "{path}");
+        assert_eq!(
+            index.matches(&format!("]({name})")).count(),
+            usize::from(name != "README.md"),
+            "{path}"
+        );
     }
 }
 
@@ -223,14 +302,17 @@ fn haystack(folder: &Path, text: &mut String) {
         text.push_str(&format!("{}\n", path.file_name().unwrap().display()));
         if path.is_dir() {
             haystack(&path, text);
-        } else if path.extension().is_some_and(|kind| ["rs", "py", "snap"].iter().any(|known| kind == *known)) {
+        } else if path
+            .extension()
+            .is_some_and(|kind| ["rs", "py", "snap"].iter().any(|known| kind == *known))
+        {
             text.push_str(&fs::read_to_string(path).unwrap_or_default());
         }
     }
 }
 
-/// The rulings of the format are cited by their numbers: each stands once, and the tests and vectors that it names are
-/// there.
+/// The rulings of the format are cited by their numbers: each stands once, and the tests and
+/// vectors that it names are there.
 #[test]
 fn every_ruling_keeps_its_number_and_what_shows_it() {
     const RULINGS: u32 = 123;
@@ -241,17 +323,32 @@ fn every_ruling_keeps_its_number_and_what_shows_it() {
     haystack(&root.join("tests"), &mut known);
     let name = Regex::new(r"`([^`]+)`").unwrap();
     let mut numbers = Vec::new();
-    for row in appendix.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| # ")) {
+    for row in appendix
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| # "))
+    {
         let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
-        let [number, _, _, shown] = cells[..] else { panic!("{row}: not four cells") };
+        let [number, _, _, shown] = cells[..] else {
+            panic!("{row}: not four cells")
+        };
         numbers.push(number.parse::<u32>().unwrap());
         for found in name.captures_iter(shown) {
             let named = &found[1];
-            let is_path = ["src/", "tests/", "scripts/"].iter().any(|start| named.starts_with(start));
-            let is_word =
-                named.len() > 10 && named.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
-            assert!(!is_path || root.join(named).exists(), "{named} of ruling {number} is not there");
-            assert!(!is_word || known.contains(named), "{named} of ruling {number} is not among the tests");
+            let is_path = ["src/", "tests/", "scripts/"]
+                .iter()
+                .any(|start| named.starts_with(start));
+            let is_word = named.len() > 10
+                && named
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
+            assert!(
+                !is_path || root.join(named).exists(),
+                "{named} of ruling {number} is not there"
+            );
+            assert!(
+                !is_word || known.contains(named),
+                "{named} of ruling {number} is not among the tests"
+            );
         }
     }
     numbers.sort_unstable();

@@ -8,8 +8,8 @@ use gently::home::{Home, InitOptions};
 use gently::record::commitment::Salt;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
-use gently::recorder::{ArtifactId, Erasure, Field, NewArtifact, RecorderError, always};
-use gently::store::Read;
+use gently::recorder::{ArtifactField, ArtifactId, Erasure, NewArtifact, RecorderError, always};
+use gently::store::ReadStore;
 use serde_json::json;
 
 use crate::model_server::{Behaviour, ModelServer};
@@ -33,55 +33,143 @@ pub fn holders(root: PathBuf, bytes: &[u8]) -> Vec<PathBuf> {
 
 fn answered(answer: &str) -> (Person, ModelServer) {
     let server = ModelServer::start(Behaviour::Says(answer.to_owned()));
-    let person = Person::with(&[("GENTLY_ANCHOR_MODE", "off"), ("GENTLY_MODEL_BASE_URL", &server.base_url())]);
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_BASE_URL", &server.base_url()),
+    ]);
     (person, server)
 }
 
 #[test]
 fn no_file_of_the_home_holds_an_erased_text_and_everything_still_holds() {
     let (person, _server) = answered(ANSWER);
-    person.gently(&["ask", "--model", "openai/x", PROMPT]).exits(0);
-    person.gently(&["ask", "--model", "openai/x", "Something else"]).exits(0);
+    person
+        .gently(&["ask", "--model", "openai/x", PROMPT])
+        .exits(0);
+    person
+        .gently(&["ask", "--model", "openai/x", "Something else"])
+        .exits(0);
     let digests = [PROMPT, ANSWER].map(|text| Hash32::digest(text.as_bytes()).to_string());
     let words = ["quetzalcoatl", "zygomorphic", &digests[0]];
     for word in words {
-        assert!(!holders(person.home(), word.as_bytes()).is_empty(), "{word}");
+        assert!(
+            !holders(person.home(), word.as_bytes()).is_empty(),
+            "{word}"
+        );
     }
-    let before = person.gently(&["show", "interaction-1", "--json"]).exits(0).json();
-    let salt: Vec<u8> =
-        person.database().query_row("SELECT salt FROM llm_exchange WHERE seq = 1", [], |row| row.get(0)).unwrap();
-    let erased = person.gently(&["erase", "interaction-1", "--reason", "asked to", "--json"]).exits(0).json();
-    assert_eq!((&erased["exchanges"], &erased["scrubbed"]), (&json!([before["exchange"]]), &json!(true)));
+    let before = person
+        .gently(&["show", "interaction-1", "--json"])
+        .exits(0)
+        .json();
+    let salt: Vec<u8> = person
+        .database()
+        .query_row("SELECT salt FROM llm_exchange WHERE seq = 1", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    let erased = person
+        .gently(&["erase", "interaction-1", "--reason", "asked to", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&erased["exchanges"], &erased["scrubbed"]),
+        (&json!([before["exchange"]]), &json!(true))
+    );
     // The other answer says the same words, and quotes are erased with what they quote.
-    assert_eq!(erased["artifacts"].as_array().unwrap().len(), 2, "the intents of prompt and reply");
-    assert!(holders(person.home(), b"quetzalcoatl").is_empty(), "{:?}", holders(person.home(), b"quetzalcoatl"));
+    assert_eq!(
+        erased["artifacts"].as_array().unwrap().len(),
+        2,
+        "the intents of prompt and reply"
+    );
+    assert!(
+        holders(person.home(), b"quetzalcoatl").is_empty(),
+        "{:?}",
+        holders(person.home(), b"quetzalcoatl")
+    );
     assert!(holders(person.home(), digests[0].as_bytes()).is_empty());
     assert!(holders(person.home(), &salt).is_empty(), "the salt");
     person.gently(&["erase", "interaction-2"]).exits(0);
-    assert!(holders(person.home(), b"zygomorphic").is_empty(), "{:?}", holders(person.home(), b"zygomorphic"));
+    assert!(
+        holders(person.home(), b"zygomorphic").is_empty(),
+        "{:?}",
+        holders(person.home(), b"zygomorphic")
+    );
     assert!(holders(person.home(), digests[1].as_bytes()).is_empty());
     // What is left says so, and agrees with the ledger.
-    let after = person.gently(&["show", "interaction-1", "--json"]).exits(0).json();
-    assert_eq!((&after["prompt"], &after["answer"]), (&json!(null), &json!(null)));
+    let after = person
+        .gently(&["show", "interaction-1", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&after["prompt"], &after["answer"]),
+        (&json!(null), &json!(null))
+    );
     assert_eq!(after["hashes"], before["hashes"]);
-    assert_eq!((&after["erased"]["reason"], after["erased"]["at"].is_string()), (&json!("asked to"), true));
-    assert!(person.gently(&["show", "interaction-1"]).exits(0).out.contains("erased: asked to"));
+    assert_eq!(
+        (
+            &after["erased"]["reason"],
+            after["erased"]["at"].is_string()
+        ),
+        (&json!("asked to"), true)
+    );
+    assert!(
+        person
+            .gently(&["show", "interaction-1"])
+            .exits(0)
+            .out
+            .contains("erased: asked to")
+    );
     let report = person.verified();
-    assert_eq!((&report["answers"]["consistent"], &report["answers"]["complete"]), (&json!("yes"), &json!("yes")));
+    assert_eq!(
+        (
+            &report["answers"]["consistent"],
+            &report["answers"]["complete"]
+        ),
+        (&json!("yes"), &json!("yes"))
+    );
     // Two exchanges, and three intents: one of a prompt, two of replies.
     let words = person.gently(&["audit", "verify"]).exits(0).out;
     assert!(words.contains(", 5 erased"), "{words}");
-    assert!(person.log().iter().any(|line| line.contains("|artifact|-|kind:tombstone,id:tombstone-")));
-    assert_eq!(person.git(&["fsck", "--strict", "--no-progress"]).exits(0).err, "");
+    assert!(
+        person
+            .log()
+            .iter()
+            .any(|line| line.contains("|artifact|-|kind:tombstone,id:tombstone-"))
+    );
+    assert_eq!(
+        person
+            .git(&["fsck", "--strict", "--no-progress"])
+            .exits(0)
+            .err,
+        ""
+    );
     // Once more: nothing is left to erase, and nothing is recorded.
     let lines = person.log();
-    assert!(person.gently(&["erase", "interaction-1"]).exits(0).err.contains("nothing to erase"));
+    assert!(
+        person
+            .gently(&["erase", "interaction-1"])
+            .exits(0)
+            .err
+            .contains("nothing to erase")
+    );
     assert_eq!(person.log(), lines);
     // No replay finds it, and the home goes on.
-    person.gently(&["ask", "--model", "replay", PROMPT]).exits(2);
+    person
+        .gently(&["ask", "--model", "replay", PROMPT])
+        .exits(2);
     person.ask("How is this machine doing?");
-    let rows: Vec<serde_json::Value> = person.gently(&["action", "list", "--json"]).json().as_array().unwrap().clone();
-    assert!(rows[..3].iter().all(|row| row["erased"] == true && row["what"].is_null()), "{rows:?}");
+    let rows: Vec<serde_json::Value> = person
+        .gently(&["action", "list", "--json"])
+        .json()
+        .as_array()
+        .unwrap()
+        .clone();
+    assert!(
+        rows[..3]
+            .iter()
+            .all(|row| row["erased"] == true && row["what"].is_null()),
+        "{rows:?}"
+    );
 }
 
 #[test]
@@ -89,12 +177,24 @@ fn what_a_reader_holds_up_the_next_start_finishes() {
     let person = Person::new();
     person.ask("Who was quetzalcoatl?");
     let reader = person.database();
-    reader.execute_batch("BEGIN; SELECT count(*) FROM chat_turn;").unwrap();
-    reader.query_row("SELECT count(*) FROM chat_turn", [], |row| row.get::<_, i64>(0)).unwrap();
+    reader
+        .execute_batch("BEGIN; SELECT count(*) FROM chat_turn;")
+        .unwrap();
+    reader
+        .query_row("SELECT count(*) FROM chat_turn", [], |row| {
+            row.get::<_, i64>(0)
+        })
+        .unwrap();
     let erased = person.gently(&["erase", "last", "--json"]).exits(0);
     assert_eq!(erased.json()["scrubbed"], false);
-    assert!(erased.err.contains("gently-db-wal") || erased.err.contains("gently.db-wal"), "{erased:?}");
-    assert!(!holders(person.home(), b"quetzalcoatl").is_empty(), "the reader sees it still");
+    assert!(
+        erased.err.contains("gently-db-wal") || erased.err.contains("gently.db-wal"),
+        "{erased:?}"
+    );
+    assert!(
+        !holders(person.home(), b"quetzalcoatl").is_empty(),
+        "the reader sees it still"
+    );
     drop(reader);
     person.gently(&["session", "close"]).exits(0);
     assert!(holders(person.home(), b"quetzalcoatl").is_empty());
@@ -115,7 +215,9 @@ fn a_text_that_is_gone_without_a_tombstone_and_one_that_stayed_with_it_are_findi
     kept.gently(&["erase", "last"]).exits(0);
     let database = rusqlite::Connection::open(kept.at("gently.db")).unwrap();
     let sql = "UPDATE chat_turn SET content = 'made up', content_hash = ?1 WHERE speaker = 'user'";
-    database.execute(sql, [Hash32::digest(b"made up").to_string()]).unwrap();
+    database
+        .execute(sql, [Hash32::digest(b"made up").to_string()])
+        .unwrap();
     let report = kept.gently(&["audit", "verify"]).exits(1).out;
     assert!(report.contains("no text, as it is erased"), "{report}");
 }
@@ -124,7 +226,7 @@ fn note(text: &str, now: Seconds) -> NewArtifact {
     NewArtifact {
         kind: "memo",
         id: ArtifactId::Next { prefix: "memo" },
-        content: vec![("text", Field::Text(redact(text).clean))],
+        content: vec![("text", ArtifactField::Text(redact(text).clean))],
         session: None,
         salt: Salt::new([7; 32]),
         now,
@@ -137,21 +239,33 @@ fn artifacts_are_erased_alike_and_a_home_keeps_what_it_needs() {
     let recorder = rig.recorder(at(10));
     let erase = |artifacts: &[&str], now| {
         let artifacts = artifacts.iter().map(|id| (*id).to_owned()).collect();
-        let what = Erasure { exchanges: vec![], artifacts, reason: redact("test").clean };
+        let what = Erasure {
+            exchanges: vec![],
+            artifacts,
+            reason: redact("test").clean,
+        };
         wait(recorder.erase(what, Salt::new([9; 32]), at(now)))
     };
     wait(recorder.artifact(note("of quetzalcoatl", at(11)), always)).unwrap();
     wait(recorder.artifact(note("of another", at(12)), always)).unwrap();
     let erased = erase(&["memo:000001"], 13).unwrap();
-    assert_eq!((erased.artifacts, erased.scrubbed), (vec!["memo:000001".to_owned()], true));
+    assert_eq!(
+        (erased.artifacts, erased.scrubbed),
+        (vec!["memo:000001".to_owned()], true)
+    );
     assert!(holders(rig.root(), b"quetzalcoatl").is_empty());
     assert!(!holders(rig.root(), b"of another").is_empty());
     let kernel = rig.store().newest_artifact("kernel").unwrap().unwrap().id;
-    for (id, why) in
-        [(kernel.as_str(), "can't do without"), ("memo:000009", "there is no artifact"), ("", "no artifact")]
-    {
+    for (id, why) in [
+        (kernel.as_str(), "can't do without"),
+        ("memo:000009", "there is no artifact"),
+        ("", "no artifact"),
+    ] {
         let refused = erase(&[id], 14).unwrap_err();
-        assert!(matches!(&refused, RecorderError::NotAllowed { reason } if reason.contains(why)), "{refused}");
+        assert!(
+            matches!(&refused, RecorderError::NotAllowed { reason } if reason.contains(why)),
+            "{refused}"
+        );
     }
     // All or nothing.
     assert!(erase(&["memo:000002", "memo:000009"], 15).is_err());
@@ -165,12 +279,25 @@ fn what_waits_for_its_answer_is_not_erased() {
     let rig = Rig::new();
     let recorder = rig.recorder(at(10));
     wait(async {
-        let session = recorder.open_session(rig.terms(), anchor(829_604), at(10)).await.unwrap();
+        let session = recorder
+            .open_session(rig.terms(), anchor(829_604), at(10))
+            .await
+            .unwrap();
         let waiting = prompt(&recorder, &session, "one", at(11)).await.unwrap();
         let exchanges = vec![waiting.ids().exchange];
-        let what = Erasure { exchanges, artifacts: vec![], reason: redact("test").clean };
-        let refused = recorder.erase(what, Salt::new([9; 32]), at(12)).await.unwrap_err();
-        assert!(refused.to_string().contains("still waits for its answer"), "{refused}");
+        let what = Erasure {
+            exchanges,
+            artifacts: vec![],
+            reason: redact("test").clean,
+        };
+        let refused = recorder
+            .erase(what, Salt::new([9; 32]), at(12))
+            .await
+            .unwrap_err();
+        assert!(
+            refused.to_string().contains("still waits for its answer"),
+            "{refused}"
+        );
     });
 }
 
@@ -179,66 +306,131 @@ fn what_waits_for_its_answer_is_not_erased() {
 fn a_retention_erases_what_is_older_and_nothing_else() {
     let person = Person::new();
     let days_ago = |days: u64| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_secs();
         Seconds::new(now - days * 86_400).unwrap()
     };
-    Home::init(&person.home(), &InitOptions::default(), &mut counted(), days_ago(3)).unwrap();
+    Home::init(
+        &person.home(),
+        &InitOptions::default(),
+        &mut counted(),
+        days_ago(3),
+    )
+    .unwrap();
     let rig = Rig::borrowed(&person.home());
     let recorder = rig.recorder(days_ago(3));
     wait(async {
-        let session = recorder.open_session(rig.terms(), anchor(829_604), days_ago(3)).await.unwrap();
+        let session = recorder
+            .open_session(rig.terms(), anchor(829_604), days_ago(3))
+            .await
+            .unwrap();
         for n in 0..25 {
-            turn(&recorder, &session, &format!("old quetzalcoatl {n}"), days_ago(3)).await.unwrap();
+            turn(
+                &recorder,
+                &session,
+                &format!("old quetzalcoatl {n}"),
+                days_ago(3),
+            )
+            .await
+            .unwrap();
         }
     });
     drop(recorder);
-    assert!(person.gently(&["erase", "--due"]).exits(2).err.contains("retention.content_days is not set"));
-    person.gently(&["config", "set", "retention.content_days", "2"]).exits(0);
+    assert!(
+        person
+            .gently(&["erase", "--due"])
+            .exits(2)
+            .err
+            .contains("retention.content_days is not set")
+    );
+    person
+        .gently(&["config", "set", "retention.content_days", "2"])
+        .exits(0);
     // A turn erases some, and --due the rest.
     let asked = person.ask("And the young quetzalcoatl?");
-    assert!(asked.err.contains("erased 20 exchanges older than 2 days"), "{asked:?}");
+    assert!(
+        asked.err.contains("erased 20 exchanges older than 2 days"),
+        "{asked:?}"
+    );
     let erased = person.gently(&["erase", "--due", "--json"]).exits(0).json();
     assert_eq!(erased["exchanges"].as_array().unwrap().len(), 5);
     assert!(holders(person.home(), b"old quetzalcoatl").is_empty());
     assert!(!holders(person.home(), b"young quetzalcoatl").is_empty());
-    assert!(person.gently(&["erase", "--older-than", "1"]).exits(0).err.contains("nothing to erase"));
+    assert!(
+        person
+            .gently(&["erase", "--older-than", "1"])
+            .exits(0)
+            .err
+            .contains("nothing to erase")
+    );
     assert_eq!(person.verified()["answers"]["consistent"], "yes");
     person.gently(&["erase"]).exits(2);
     person.gently(&["erase", "last", "--due"]).exits(2);
 }
 
-/// Of a home with a closed session and a passphrase in its environment: everything that copies or restores it goes on,
-/// both verifiers agree, and the report says this of what is not there.
+/// Of a home with a closed session and a passphrase in its environment: everything that copies or
+/// restores it goes on, both verifiers agree, and the report says this of what is not there.
 pub fn goes_on(person: &Person, says: &str) {
     let sound = |what: &str| {
         let report = person.gently(&["audit", "verify"]).exits(0).out;
-        assert!(report.contains("consistent:  yes") && report.contains(says), "{what}: {report}");
+        assert!(
+            report.contains("consistent:  yes") && report.contains(says),
+            "{what}: {report}"
+        );
         let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/verify.py");
         let log = person.at("audit.log");
         let mut python = std::process::Command::new("python3");
-        python.arg(script).arg(person.at("ledger.git")).arg("--log").arg(log).arg("--json");
+        python
+            .arg(script)
+            .arg(person.at("ledger.git"))
+            .arg("--log")
+            .arg(log)
+            .arg("--json");
         let theirs = crate::person::run(&mut python).exits(0).json();
         assert_eq!(theirs["answers"]["consistent"], "yes", "{what}: {theirs}");
-        assert_eq!(person.git(&["fsck", "--strict", "--no-progress"]).exits(0).err, "", "{what}");
+        assert_eq!(
+            person
+                .git(&["fsck", "--strict", "--no-progress"])
+                .exits(0)
+                .err,
+            "",
+            "{what}"
+        );
     };
     sound("as it is");
     let export = person.dir.path().join("export");
-    let session =
-        person.gently(&["session", "list", "--json"]).exits(0).json()[0]["session"].as_str().unwrap().to_owned();
-    person.gently(&["audit", "export", &session, export.to_str().unwrap()]).exits(0);
+    let session = person
+        .gently(&["session", "list", "--json"])
+        .exits(0)
+        .json()[0]["session"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    person
+        .gently(&["audit", "export", &session, export.to_str().unwrap()])
+        .exits(0);
     for part in ["audit.log", "ledger.git"] {
         let (here, aside) = (person.at(part), person.dir.path().join("aside"));
         std::fs::rename(&here, &aside).unwrap();
         person.gently(&["audit", "rebuild"]).exits(0);
         sound(part);
-        if aside.is_dir() { std::fs::remove_dir_all(&aside) } else { std::fs::remove_file(&aside) }.unwrap();
+        if aside.is_dir() {
+            std::fs::remove_dir_all(&aside)
+        } else {
+            std::fs::remove_file(&aside)
+        }
+        .unwrap();
     }
     let file = person.dir.path().join("home.age");
     person.gently(&["backup", file.to_str().unwrap()]).exits(0);
     std::fs::rename(person.home(), person.dir.path().join("lost")).unwrap();
     person.gently(&["restore", file.to_str().unwrap()]).exits(0);
     sound("restored");
-    person.gently(&["audit", "adopt", "--nothing-newer"]).exits(0);
+    person
+        .gently(&["audit", "adopt", "--nothing-newer"])
+        .exits(0);
     person.ask("And it goes on?");
     person.gently(&["session", "close"]).exits(0);
     let report = person.verified();
@@ -258,9 +450,17 @@ fn backup_restore_rebuild_export_and_both_verifiers_go_on_with_an_erased_exchang
     let shown = person.gently(&["show", "last"]).exits(0).out;
     assert!(shown.contains("And it goes on?"), "{shown}");
     // What was erased stays erased where the home was restored.
-    let first =
-        person.gently(&["session", "list", "--json"]).exits(0).json()[0]["session"].as_str().unwrap().to_owned();
-    let shown = person.gently(&["show", &format!("{}/1", &first[..16])]).exits(0).out;
+    let first = person
+        .gently(&["session", "list", "--json"])
+        .exits(0)
+        .json()[0]["session"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let shown = person
+        .gently(&["show", &format!("{}/1", &first[..16])])
+        .exits(0)
+        .out;
     assert!(shown.contains("erased: asked for"), "{shown}");
 }
 
@@ -271,13 +471,19 @@ fn erasing_looks_up_by_index() {
     person.ask("one");
     let database = person.database();
     for (sql, index) in [
-        ("SELECT min(line) AS line FROM tombstone_id WHERE id = 'x'", "tombstone_id"),
+        (
+            "SELECT min(line) AS line FROM tombstone_id WHERE id = 'x'",
+            "tombstone_id",
+        ),
         (
             "SELECT * FROM artifact WHERE kind = 'action' AND document IS NOT NULL
                AND json_extract(document, '$.content.exchange') = 'x' ORDER BY line",
             "idx_artifact_action_exchange",
         ),
-        ("SELECT * FROM artifact WHERE id = 'x' ORDER BY line", "idx_artifact_id"),
+        (
+            "SELECT * FROM artifact WHERE id = 'x' ORDER BY line",
+            "idx_artifact_id",
+        ),
         (
             "SELECT DISTINCT exchange_id FROM context_artifact_ref WHERE line >> 15 = 0 AND artifact_id = 'x'",
             "idx_context_artifact_id (<expr>=? AND artifact_id=?",
@@ -286,11 +492,23 @@ fn erasing_looks_up_by_index() {
             "SELECT * FROM context_ref WHERE line >> 15 = 0 AND event_id IN ('x', 'y')",
             "idx_context_ref_event (<expr>=? AND event_id=?",
         ),
-        ("SELECT * FROM artifact WHERE kind = 'x' ORDER BY line DESC LIMIT 1", "idx_artifact_kind_line"),
+        (
+            "SELECT * FROM artifact WHERE kind = 'x' ORDER BY line DESC LIMIT 1",
+            "idx_artifact_kind_line",
+        ),
     ] {
-        let mut plan = database.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-        let steps: Vec<String> = plan.query_map([], |row| row.get("detail")).unwrap().map(Result::unwrap).collect();
+        let mut plan = database
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap();
+        let steps: Vec<String> = plan
+            .query_map([], |row| row.get("detail"))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
         let plan = steps.join("; ");
-        assert!(plan.contains(index) && !plan.contains("SCAN"), "{sql}: {plan}");
+        assert!(
+            plan.contains(index) && !plan.contains("SCAN"),
+            "{sql}: {plan}"
+        );
     }
 }

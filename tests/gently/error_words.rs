@@ -1,19 +1,27 @@
-//! Whatever is typed, configured, read or answered: no error, note or log line repeats a secret in it.
+//! Whatever is typed, configured, read or answered: no error, note or log line repeats a secret in
+//! it.
 
 use std::path::Path;
 
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::{Person, Ran};
 
-/// Shapes that the sanitizer knows by themselves, put together here so that no scanner stumbles over this file.
+/// Shapes that the sanitizer knows by themselves, put together here so that no scanner stumbles
+/// over this file.
 fn secrets() -> [String; 2] {
-    [["ghp_", "wJ8kQ2mZxV5nB7cR4tY9uL1oP3sD6fG0hA2E"].concat(), ["AKIA", "Q7X2M4K3P5ZT6W3B"].concat()]
+    [
+        ["ghp_", "wJ8kQ2mZxV5nB7cR4tY9uL1oP3sD6fG0hA2E"].concat(),
+        ["AKIA", "Q7X2M4K3P5ZT6W3B"].concat(),
+    ]
 }
 
 #[track_caller]
 fn silent(ran: &Ran, secret: &str, what: &str) {
     for piece in [secret, &secret[secret.len() - 12..]] {
-        assert!(!ran.err.contains(piece) && !ran.out.contains(piece), "{what}: {ran:?}");
+        assert!(
+            !ran.err.contains(piece) && !ran.out.contains(piece),
+            "{what}: {ran:?}"
+        );
     }
 }
 
@@ -72,7 +80,11 @@ fn a_secret_that_is_typed_where_it_does_not_belong_is_not_repeated() {
             &["context", "preview", "--model", &secret, "x"],
         ] {
             for json in [false, true] {
-                let args: Vec<&str> = args.iter().copied().chain(json.then_some("--json")).collect();
+                let args: Vec<&str> = args
+                    .iter()
+                    .copied()
+                    .chain(json.then_some("--json"))
+                    .collect();
                 let ran = person.gently(&args);
                 assert_ne!(ran.code, 0, "{args:?}: {ran:?}");
                 silent(&ran, &secret, &format!("{args:?}"));
@@ -93,9 +105,18 @@ fn a_secret_in_files_and_settings_is_not_repeated() {
         path.display().to_string()
     };
     let kernel = person.gently(&["kernel", "show"]).exits(0).out;
-    let wrong = write("wrong.toml", &kernel.replace("tier = 2", &format!("tier = \"{secret}\"")));
-    let inside = write("inside.toml", &kernel.replacen("intent = \"", &format!("intent = \"{secret} "), 1));
-    let rules = write("rules.toml", &format!("[[rules]]\nid = \"x\"\nregex = '(({secret}'\n"));
+    let wrong = write(
+        "wrong.toml",
+        &kernel.replace("tier = 2", &format!("tier = \"{secret}\"")),
+    );
+    let inside = write(
+        "inside.toml",
+        &kernel.replacen("intent = \"", &format!("intent = \"{secret} "), 1),
+    );
+    let rules = write(
+        "rules.toml",
+        &format!("[[rules]]\nid = \"x\"\nregex = '(({secret}'\n"),
+    );
     let schema = write("schema.json", &format!("{{\"type\": \"{secret}\"}}"));
     let garbage = write("garbage", &format!("{secret}\n"));
     for args in [
@@ -109,7 +130,11 @@ fn a_secret_in_files_and_settings_is_not_repeated() {
         &["audit", "verify", "--since", "last", "--position", &garbage],
     ] {
         silent(&person.gently(args), &secret, &format!("{args:?}"));
-        silent(&person.gently(&[args, &["--json"]].concat()), &secret, &format!("{args:?}"));
+        silent(
+            &person.gently(&[args, &["--json"]].concat()),
+            &secret,
+            &format!("{args:?}"),
+        );
     }
     nowhere(&person, &secret, "files");
     let file = person.at("gently.toml");
@@ -124,7 +149,12 @@ fn a_secret_in_files_and_settings_is_not_repeated() {
         format!("[model]\ndefault = \"openai/{secret}\""),
     ] {
         std::fs::write(&file, &line).unwrap();
-        for args in [&["ask", "x"][..], &["fact", "add", "x"], &["doctor"], &["model", "list"]] {
+        for args in [
+            &["ask", "x"][..],
+            &["fact", "add", "x"],
+            &["doctor"],
+            &["model", "list"],
+        ] {
             let ran = person.gently(args);
             silent(&ran, &secret, &format!("{line}: {args:?}"));
         }
@@ -137,11 +167,18 @@ fn a_secret_in_files_and_settings_is_not_repeated() {
         ("GENTLY_SESSION_HOST_ROLE", secret.clone()),
         ("GENTLY_AUTH_KEY", secret.clone()),
         ("OLLAMA_HOST", format!("http://user:{secret}@127.0.0.1:9")),
-        ("GENTLY_MODEL_BASE_URL", format!("http://user:{secret}@127.0.0.1:9/v1")),
+        (
+            "GENTLY_MODEL_BASE_URL",
+            format!("http://user:{secret}@127.0.0.1:9/v1"),
+        ),
     ] {
         for model in ["observer", "openai/x", "ollama/x"] {
             let mut command = person.command(&["ask", "--model", model, "x"]);
-            silent(&crate::person::run(command.env(name, &value)), &secret, name);
+            silent(
+                &crate::person::run(command.env(name, &value)),
+                &secret,
+                name,
+            );
         }
     }
     nowhere(&person, &secret, "environment");
@@ -150,7 +187,8 @@ fn a_secret_in_files_and_settings_is_not_repeated() {
 #[test]
 fn what_a_server_says_of_a_secret_goes_neither_to_the_screen_nor_on_record() {
     let [secret, other] = secrets();
-    let body = format!("{{\"error\":{{\"message\":\"no key {secret} here\",\"type\":\"{other}\"}}}}");
+    let body =
+        format!("{{\"error\":{{\"message\":\"no key {secret} here\",\"type\":\"{other}\"}}}}");
     for behaviour in [
         Behaviour::Status(401, Vec::new(), body.clone()),
         Behaviour::Status(404, Vec::new(), body.clone()),
@@ -163,7 +201,10 @@ fn what_a_server_says_of_a_secret_goes_neither_to_the_screen_nor_on_record() {
             ("GENTLY_MODEL_BASE_URL", &server.base_url()),
             ("OPENAI_API_KEY", &secret),
         ]);
-        for json in [&["ask", "--model", "openai/x", "y"][..], &["--json", "ask", "--model", "openai/x", "y"]] {
+        for json in [
+            &["ask", "--model", "openai/x", "y"][..],
+            &["--json", "ask", "--model", "openai/x", "y"],
+        ] {
             let ran = person.gently(json).exits(2);
             silent(&ran, &secret, &what);
             silent(&ran, &other, &what);
@@ -194,21 +235,42 @@ fn one_place_writes_to_standard_error() {
             }
             for (n, line) in (1..).zip(code.lines()) {
                 let line = line.replace("use_stderr()", "");
-                // `err` is the handed-on stderr of `gently audit`: only its sanitized writer may write to it.
-                assert!(!line.contains("say(err") || line.contains("redact("), "{}:{n}: {line}", path.display());
-                let writes = ["eprint", "stderr()", "dbg!"].iter().any(|way| line.contains(way));
+                // `err` is the handed-on stderr of `gently audit`: only its sanitized writer may
+                // write to it.
+                assert!(
+                    !line.contains("say(err") || line.contains("redact("),
+                    "{}:{n}: {line}",
+                    path.display()
+                );
+                let writes = ["eprint", "stderr()", "dbg!"]
+                    .iter()
+                    .any(|way| line.contains(way));
                 if writes && !line.contains("is_terminal") && !line.trim_start().starts_with("//") {
-                    found.push(format!("{}:{n}", path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().display()));
+                    found.push(format!(
+                        "{}:{n}",
+                        path.strip_prefix(env!("CARGO_MANIFEST_DIR"))
+                            .unwrap()
+                            .display()
+                    ));
                 }
             }
         }
     }
     found.sort();
-    let files: Vec<&str> = found.iter().map(|place| place.split(':').next().unwrap()).collect();
-    // Three bars and spinners, which say a model's checked name or numbers; audit's, which is handed to its own sanitized writer.
+    let files: Vec<&str> = found
+        .iter()
+        .map(|place| place.split(':').next().unwrap())
+        .collect();
+    // Three bars and spinners, which say a model's checked name or numbers; audit's, which is
+    // handed to its own sanitized writer.
     assert_eq!(
         files,
-        ["src/cli/audit/progress.rs", "src/cli/screen.rs", "src/cli/sync.rs", "src/cli/terminal.rs"],
+        [
+            "src/cli/audit/progress.rs",
+            "src/cli/screen.rs",
+            "src/cli/sync.rs",
+            "src/cli/terminal.rs"
+        ],
         "{found:?}"
     );
 }

@@ -1,6 +1,9 @@
 //! A block explorer on loopback that speaks the Esplora wire format: honest, or wrong in one way.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that unwraps an error fails, as it should"
+)]
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -28,8 +31,13 @@ pub struct Chain(BTreeMap<u32, (String, String)>);
 impl Chain {
     /// The real blocks of these heights that `tests/data/btc/headers.csv` holds; at least one.
     pub fn real(heights: RangeInclusive<u32>) -> Self {
-        let rows = rows(HEADERS).into_iter().filter(|row| heights.contains(&row.0));
-        let chain = Chain(rows.map(|(height, hash, header)| (height, (hash, header))).collect());
+        let rows = rows(HEADERS)
+            .into_iter()
+            .filter(|row| heights.contains(&row.0));
+        let chain = Chain(
+            rows.map(|(height, hash, header)| (height, (hash, header)))
+                .collect(),
+        );
         assert!(!chain.0.is_empty(), "no copied headers in {heights:?}");
         chain
     }
@@ -51,7 +59,11 @@ impl Chain {
 pub fn rows(csv: &str) -> Vec<(u32, String, String)> {
     let row = |line: &str| {
         let cells: Vec<_> = line.split(',').collect();
-        (cells[0].parse().unwrap(), cells[1].to_owned(), cells[2].to_owned())
+        (
+            cells[0].parse().unwrap(),
+            cells[1].to_owned(),
+            cells[2].to_owned(),
+        )
     };
     csv.lines().skip(1).map(row).collect()
 }
@@ -103,8 +115,11 @@ impl EsploraServer {
 
     /// Serves a chain on a free port, in its manner.
     pub fn start_with(chain: Chain, manner: Manner) -> Self {
-        let explorer =
-            Arc::new(Explorer { chain: Mutex::new(chain), manner: Mutex::new(manner), asked: AtomicUsize::new(0) });
+        let explorer = Arc::new(Explorer {
+            chain: Mutex::new(chain),
+            manner: Mutex::new(manner),
+            asked: AtomicUsize::new(0),
+        });
         // Bound here, so that a question asked right after start finds it.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -112,7 +127,10 @@ impl EsploraServer {
         let (stop, stopped) = oneshot::channel();
         let served = explorer.clone();
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
             runtime.block_on(async move {
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();
                 tokio::select! {
@@ -122,7 +140,12 @@ impl EsploraServer {
             });
             runtime.shutdown_background();
         });
-        EsploraServer { url, explorer, stop: Some(stop), thread: Some(thread) }
+        EsploraServer {
+            url,
+            explorer,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
     }
 
     /// The base address, without a slash at its end.
@@ -167,17 +190,37 @@ fn router(explorer: Arc<Explorer>) -> Router {
 }
 
 async fn tip(State(explorer): Shared) -> Response {
-    let text = explorer.chain.lock().unwrap().0.keys().next_back().map(u32::to_string);
+    let text = explorer
+        .chain
+        .lock()
+        .unwrap()
+        .0
+        .keys()
+        .next_back()
+        .map(u32::to_string);
     answer(&explorer, Route::Tip, text).await
 }
 
 async fn hash(State(explorer): Shared, Path(height): Path<u32>) -> Response {
-    let text = explorer.chain.lock().unwrap().0.get(&height).map(|block| block.0.clone());
+    let text = explorer
+        .chain
+        .lock()
+        .unwrap()
+        .0
+        .get(&height)
+        .map(|block| block.0.clone());
     answer(&explorer, Route::Hash, text).await
 }
 
 async fn header(State(explorer): Shared, Path(hash): Path<String>) -> Response {
-    let text = explorer.chain.lock().unwrap().0.values().find(|block| block.0 == hash).map(|block| block.1.clone());
+    let text = explorer
+        .chain
+        .lock()
+        .unwrap()
+        .0
+        .values()
+        .find(|block| block.0 == hash)
+        .map(|block| block.1.clone());
     answer(&explorer, Route::Header, text).await
 }
 
@@ -186,15 +229,37 @@ async fn page(State(explorer): Shared, Path(height): Path<u32>) -> Response {
     let listed = |(height, (hash, header)): (&u32, &(String, String))| {
         let bytes = hex::decode(header).unwrap();
         let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        let reversed = |at: usize| hex::encode(bytes[at..at + 32].iter().rev().copied().collect::<Vec<u8>>());
+        let reversed = |at: usize| {
+            hex::encode(
+                bytes[at..at + 32]
+                    .iter()
+                    .rev()
+                    .copied()
+                    .collect::<Vec<u8>>(),
+            )
+        };
         serde_json::json!({
             "id": hash, "height": height, "version": number(0), "timestamp": number(68), "tx_count": 1, "size": 285,
             "weight": 1140, "merkle_root": reversed(36), "mediantime": number(68), "nonce": number(76),
             "previousblockhash": if *height == 0 { None } else { Some(reversed(4)) }, "bits": number(72), "difficulty": 1.0,
         })
     };
-    let blocks: Vec<_> = explorer.chain.lock().unwrap().0.range(..=height).rev().take(10).map(listed).collect();
-    answer(&explorer, Route::Hash, Some(serde_json::Value::from(blocks).to_string())).await
+    let blocks: Vec<_> = explorer
+        .chain
+        .lock()
+        .unwrap()
+        .0
+        .range(..=height)
+        .rev()
+        .take(10)
+        .map(listed)
+        .collect();
+    answer(
+        &explorer,
+        Route::Hash,
+        Some(serde_json::Value::from(blocks).to_string()),
+    )
+    .await
 }
 
 async fn answer(explorer: &Explorer, route: Route, text: Option<String>) -> Response {
@@ -211,7 +276,10 @@ async fn answer(explorer: &Explorer, route: Route, text: Option<String>) -> Resp
         _ => {}
     }
     // A Rust string goes out as text/plain, without a newline: as a real one answers.
-    text.map_or_else(|| (StatusCode::NOT_FOUND, "Block not found").into_response(), IntoResponse::into_response)
+    text.map_or_else(
+        || (StatusCode::NOT_FOUND, "Block not found").into_response(),
+        IntoResponse::into_response,
+    )
 }
 
 fn cut(text: String) -> Response {

@@ -1,6 +1,10 @@
-//! Every step of the recorder fails or dies once in every place; what a power loss leaves; what is refused.
+//! Every step of the recorder fails or dies once in every place; what a power loss leaves; what is
+//! refused.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that unwraps an error fails, as it should"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,22 +21,29 @@ use gently::ledger::write::Ledger;
 use gently::record::block::Network;
 use gently::record::hash::Hash32;
 use gently::record::tree::parse_note;
-use gently::recorder::{Recorder, RecorderError, Step, Watch, unwatched};
-use gently::store::{Outcome, Read};
+use gently::recorder::{Failpoint, FailpointWatch, Recorder, RecorderError, unwatched};
+use gently::store::{ExchangeOutcome, ReadStore};
 
-use crate::recorder::{Rig, anchor, answer, at, copy_all, counted, denied, fill, overwrite, prompt, turn, wait};
+use crate::recorder::{
+    Rig, anchor, answer, at, copy_all, counted, denied, fill, overwrite, prompt, turn, wait,
+};
 
-/// Tells the child process which home to write to, at which step to die, and at which time of passing it.
+/// Tells the child process which home to write to, at which step to die, and at which time of
+/// passing it.
 const CHILD: &str = "GENTLY_TEST_DIE_AT";
 /// The name of the test that a child process runs.
 const CHILD_TEST: &str = "faults::a_child_that_dies_where_it_is_told";
 
-/// A home with an answered session and 190 lines that are not inside `main`: made once, copied often.
+/// A home with an answered session and 190 lines that are not inside `main`: made once, copied
+/// often.
 fn base() -> &'static Rig {
     static BASE: OnceLock<Rig> = OnceLock::new();
     BASE.get_or_init(|| {
         Rig::told(async |rig, recorder| {
-            let session = recorder.open_session(rig.terms(), anchor(829_604), at(1)).await.unwrap();
+            let session = recorder
+                .open_session(rig.terms(), anchor(829_604), at(1))
+                .await
+                .unwrap();
             turn(recorder, &session, "the first", at(2)).await.unwrap();
             fill(recorder, 186, at(3)).await;
         })
@@ -47,7 +58,11 @@ pub struct Acknowledged {
 }
 
 /// Turns, sessions, a refusal, a failure and a checkpoint; stops at the first error.
-async fn story(rig: &Rig, recorder: &Recorder, acknowledge: &mut dyn FnMut(&str)) -> Result<(), RecorderError> {
+async fn story(
+    rig: &Rig,
+    recorder: &Recorder,
+    acknowledge: &mut dyn FnMut(&str),
+) -> Result<(), RecorderError> {
     let a = rig.open_sessions().remove(0);
     let mut line = |hash: Hash32| acknowledge(&format!("line {hash}"));
     let asked = prompt(recorder, &a, "the second", at(10)).await?;
@@ -55,15 +70,31 @@ async fn story(rig: &Rig, recorder: &Recorder, acknowledge: &mut dyn FnMut(&str)
     line(answer(recorder, asked, at(11)).await?.response_line);
     let asked = prompt(recorder, &a, "the third", at(12)).await?;
     line(asked.ids().prompt_line);
-    line(recorder.fail(asked, "timeout".to_owned(), at(13)).await?.line);
-    line(recorder.refuse(denied(&a, "the fourth", at(14))).await?.line);
-    let b = recorder.open_session(rig.terms(), anchor(829_605), at(15)).await?;
+    line(
+        recorder
+            .fail(asked, "timeout".to_owned(), at(13))
+            .await?
+            .line,
+    );
+    line(
+        recorder
+            .refuse(denied(&a, "the fourth", at(14)))
+            .await?
+            .line,
+    );
+    let b = recorder
+        .open_session(rig.terms(), anchor(829_605), at(15))
+        .await?;
     let fifth = turn(recorder, &b, "the fifth", at(16)).await?;
     line(fifth.response_line);
     acknowledge(&format!("commit {}", fifth.commit));
-    let closed = recorder.close_session(b.id, anchor(829_606), at(17)).await?;
+    let closed = recorder
+        .close_session(b.id, anchor(829_606), at(17))
+        .await?;
     acknowledge(&format!("commit {}", closed.commit));
-    let closed = recorder.close_session(a.id, anchor(829_606), at(18)).await?;
+    let closed = recorder
+        .close_session(a.id, anchor(829_606), at(18))
+        .await?;
     acknowledge(&format!("commit {}", closed.commit));
     Ok(())
 }
@@ -81,10 +112,14 @@ pub fn read_acknowledged(text: &str) -> Acknowledged {
 }
 
 /// Passes every step but the nth passing of one, where it does what it is told.
-pub fn at_nth(step: Step, nth: usize, act: impl Fn() + Send + Sync + 'static) -> (Watch, Arc<AtomicUsize>) {
+pub fn at_nth(
+    step: Failpoint,
+    nth: usize,
+    act: impl Fn() + Send + Sync + 'static,
+) -> (FailpointWatch, Arc<AtomicUsize>) {
     let passed = Arc::new(AtomicUsize::new(0));
     let count = passed.clone();
-    let watch: Watch = Arc::new(move |now| {
+    let watch: FailpointWatch = Arc::new(move |now| {
         if now != step || count.fetch_add(1, Ordering::SeqCst) + 1 != nth {
             return true;
         }
@@ -98,10 +133,12 @@ pub fn at_nth(step: Step, nth: usize, act: impl Fn() + Send + Sync + 'static) ->
 fn passings() -> &'static BTreeMap<&'static str, usize> {
     static COUNTS: OnceLock<BTreeMap<&'static str, usize>> = OnceLock::new();
     COUNTS.get_or_init(|| {
-        let counts: BTreeMap<&str, Arc<AtomicUsize>> =
-            Step::ALL.iter().map(|step| (step.name(), Arc::new(AtomicUsize::new(0)))).collect();
+        let counts: BTreeMap<&str, Arc<AtomicUsize>> = Failpoint::ALL
+            .iter()
+            .map(|step| (step.name(), Arc::new(AtomicUsize::new(0))))
+            .collect();
         let counting = counts.clone();
-        let watch: Watch = Arc::new(move |step| {
+        let watch: FailpointWatch = Arc::new(move |step| {
             counting[step.name()].fetch_add(1, Ordering::SeqCst);
             true
         });
@@ -112,7 +149,10 @@ fn passings() -> &'static BTreeMap<&'static str, usize> {
         rig.assert_sound("the story without faults");
         assert_eq!(rig.count("checkpoint"), 1, "the story passes a checkpoint");
         assert_eq!(rig.count("recover"), 0);
-        counts.iter().map(|(name, count)| (*name, count.load(Ordering::SeqCst))).collect()
+        counts
+            .iter()
+            .map(|(name, count)| (*name, count.load(Ordering::SeqCst)))
+            .collect()
     })
 }
 
@@ -123,7 +163,13 @@ fn something_is_missing(rig: &Rig) -> bool {
     let ledger = Ledger::open(&rig.root().join("ledger.git")).unwrap();
     let refs = store.refs().unwrap();
     let behind = refs.iter().any(|name| {
-        let wanted: Oid = store.tip(name, head.commits).unwrap().unwrap().id.parse().unwrap();
+        let wanted: Oid = store
+            .tip(name, head.commits)
+            .unwrap()
+            .unwrap()
+            .id
+            .parse()
+            .unwrap();
         ledger.tip(name).unwrap() != Some(wanted)
     });
     behind || rig.log().len() as u64 != head.bytes
@@ -134,24 +180,49 @@ pub fn assert_healed(rig: &Rig, acknowledged: &Acknowledged, what: &str) {
     let missing = something_is_missing(rig);
     let before = rig.count("recover");
     drop(rig.recorder(at(20)));
-    assert_eq!(rig.count("recover") - before, usize::from(missing), "{what}: recover lines");
+    assert_eq!(
+        rig.count("recover") - before,
+        usize::from(missing),
+        "{what}: recover lines"
+    );
     let log = String::from_utf8(rig.log()).unwrap();
     for line in &acknowledged.lines {
-        assert!(log.lines().any(|found| found.starts_with(&line.to_string())), "{what}: line {line} is gone");
+        assert!(
+            log.lines()
+                .any(|found| found.starts_with(&line.to_string())),
+            "{what}: line {line} is gone"
+        );
     }
     for id in &acknowledged.commits {
         let git = rig.root().join("ledger.git");
-        let out = Command::new("git").arg("-C").arg(git).args(["branch", "--contains", id]).output().unwrap();
-        assert!(out.status.success() && !out.stdout.is_empty(), "{what}: commit {id} is gone");
+        let out = Command::new("git")
+            .arg("-C")
+            .arg(git)
+            .args(["branch", "--contains", id])
+            .output()
+            .unwrap();
+        assert!(
+            out.status.success() && !out.stdout.is_empty(),
+            "{what}: commit {id} is gone"
+        );
     }
     assert_whole_turns(rig, &log, what);
     // The next turn works, and every session can be closed.
     let recorder = rig.recorder(at(21));
     wait(async {
-        let session = recorder.resume_or_open(rig.terms(), anchor(829_606), at(22)).await.unwrap().0;
-        turn(&recorder, &session, "after the fault", at(23)).await.unwrap();
+        let session = recorder
+            .resume_or_open(rig.terms(), anchor(829_606), at(22))
+            .await
+            .unwrap()
+            .0;
+        turn(&recorder, &session, "after the fault", at(23))
+            .await
+            .unwrap();
         for session in rig.open_sessions() {
-            recorder.close_session(session.id, anchor(829_606), at(24)).await.unwrap();
+            recorder
+                .close_session(session.id, anchor(829_606), at(24))
+                .await
+                .unwrap();
         }
     });
     drop(recorder);
@@ -167,7 +238,7 @@ fn assert_whole_turns(rig: &Rig, log: &str, what: &str) {
             prompts += 1;
             assert!(store.turn(row.turn_user).unwrap().is_some(), "{what}");
             match &row.outcome {
-                Some(outcome) if outcome.outcome == Outcome::Answered => {
+                Some(outcome) if outcome.outcome == ExchangeOutcome::Answered => {
                     answered += 1;
                     let turn = store.turn(outcome.turn_aurora.unwrap()).unwrap().unwrap();
                     assert!(turn.content.is_some(), "{what}");
@@ -178,17 +249,25 @@ fn assert_whole_turns(rig: &Rig, log: &str, what: &str) {
             Ok(())
         })
         .unwrap();
-    let count = |event: &str| log.lines().filter(|line| line.split('|').nth(3) == Some(event)).count();
+    let count = |event: &str| {
+        log.lines()
+            .filter(|line| line.split('|').nth(3) == Some(event))
+            .count()
+    };
     assert_eq!(
         (prompts, answered, failed),
-        (count("prompt"), count("response"), count("response_fail") + count("denied")),
+        (
+            count("prompt"),
+            count("response"),
+            count("response_fail") + count("denied")
+        ),
         "{what}"
     );
 }
 
 #[test]
 fn every_step_fails_once_in_every_place() {
-    for step in Step::ALL {
+    for step in Failpoint::ALL {
         let times = passings()[step.name()];
         assert!(times >= 6, "{} is passed {times} times", step.name());
         for nth in 1..=times {
@@ -207,14 +286,23 @@ fn every_step_fails_once_in_every_place() {
             match &ended {
                 // The person has the answer already; the mark is mended with the next batch.
                 Ok(()) => assert!(
-                    matches!(step, Step::AfterLedgerSync | Step::AfterLogSync | Step::AfterSync | Step::AfterMark),
+                    matches!(
+                        step,
+                        Failpoint::AfterLedgerSync
+                            | Failpoint::AfterLogSync
+                            | Failpoint::AfterSync
+                            | Failpoint::AfterMark
+                    ),
                     "{what}: nobody was told"
                 ),
                 Err(e) => {
-                    let before_commit = matches!(step, Step::Lock | Step::BeforeCommit);
+                    let before_commit = matches!(step, Failpoint::Lock | Failpoint::BeforeCommit);
                     assert_eq!(e.is_recorded(), !before_commit, "{what}: {e}");
                     assert!(e.to_string().contains(step.name()), "{what}: {e}");
-                    assert!(nth > 1 || !before_commit || after == before, "{what}: something was written");
+                    assert!(
+                        nth > 1 || !before_commit || after == before,
+                        "{what}: something was written"
+                    );
                 }
             }
             assert_healed(&rig, &read_acknowledged(&said), &what);
@@ -224,17 +312,29 @@ fn every_step_fails_once_in_every_place() {
 
 #[test]
 fn a_child_that_dies_where_it_is_told() {
-    let Some(told) = std::env::var_os(CHILD) else { return };
+    let Some(told) = std::env::var_os(CHILD) else {
+        return;
+    };
     let told = told.into_string().unwrap();
     let [root, step, nth]: [&str; 3] = told.split('\u{1}').collect::<Vec<_>>().try_into().unwrap();
-    let step = *Step::ALL.iter().find(|known| known.name() == step).unwrap();
+    let step = *Failpoint::ALL
+        .iter()
+        .find(|known| known.name() == step)
+        .unwrap();
     let (watch, _) = at_nth(step, nth.parse().unwrap(), || std::process::abort());
     let home = Home::open(Path::new(root)).unwrap().unwrap();
     let said = Path::new(root).join("said");
-    let mut said = fs::OpenOptions::new().create(true).append(true).open(said).unwrap();
+    let mut said = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(said)
+        .unwrap();
     let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), at(9), watch).unwrap();
     let rig = Rig::borrowed(Path::new(root));
-    wait(story(&rig, &recorder, &mut |line| writeln!(said, "{line}").unwrap())).unwrap();
+    wait(story(&rig, &recorder, &mut |line| {
+        writeln!(said, "{line}").unwrap()
+    }))
+    .unwrap();
     drop(recorder);
     panic!("it lived");
 }
@@ -249,14 +349,17 @@ fn die_at(rig: &Rig, step: &str, nth: usize) -> Acknowledged {
         .unwrap();
     let said = fs::read_to_string(rig.root().join("said")).unwrap();
     let stderr = String::from_utf8_lossy(&child.stderr);
-    assert!(child.status.code().is_none(), "{step} {nth}: the child did not die by a signal: {stderr}");
+    assert!(
+        child.status.code().is_none(),
+        "{step} {nth}: the child did not die by a signal: {stderr}"
+    );
     fs::remove_file(rig.root().join("said")).unwrap();
     read_acknowledged(&said)
 }
 
 #[test]
 fn the_process_dies_at_every_step() {
-    for step in Step::ALL {
+    for step in Failpoint::ALL {
         for nth in 1..=passings()[step.name()] {
             let what = format!("died at {} {nth}", step.name());
             let rig = base().copy();
@@ -268,10 +371,14 @@ fn the_process_dies_at_every_step() {
 
 #[test]
 fn dying_while_healing_heals_too() {
-    // The story dies after the commit point of its checkpoint batch, then healing dies at each of its steps.
-    for step in Step::ALL.into_iter().filter(|step| *step != Step::Lock) {
+    // The story dies after the commit point of its checkpoint batch, then healing dies at each of
+    // its steps.
+    for step in Failpoint::ALL
+        .into_iter()
+        .filter(|step| *step != Failpoint::Lock)
+    {
         let rig = base().copy();
-        let acknowledged = die_at(&rig, Step::AfterCommit.name(), 9);
+        let acknowledged = die_at(&rig, Failpoint::AfterCommit.name(), 9);
         let what = format!("healing died at {}", step.name());
         // Nothing of the story is passed: opening heals first, and dies there.
         let told = [rig.root().to_str().unwrap(), step.name(), "1"].join("\u{1}");
@@ -295,10 +402,20 @@ fn written_not_marked() -> (Rig, Acknowledged) {
     let (rig, lines) = MADE.get_or_init(|| {
         let rig = base().copy();
         // The last of the story's nine batches is the close of the first session.
-        let acknowledged = die_at(&rig, Step::AfterLog.name(), passings()[Step::AfterLog.name()]);
+        let acknowledged = die_at(
+            &rig,
+            Failpoint::AfterLog.name(),
+            passings()[Failpoint::AfterLog.name()],
+        );
         (rig, acknowledged.lines)
     });
-    (rig.copy(), Acknowledged { lines: lines.clone(), commits: Vec::new() })
+    (
+        rig.copy(),
+        Acknowledged {
+            lines: lines.clone(),
+            commits: Vec::new(),
+        },
+    )
 }
 
 #[test]
@@ -339,12 +456,23 @@ fn newest_objects(rig: &Rig) -> Vec<PathBuf> {
     let folder = rig.root().join("ledger.git/objects/pack");
     let holds = |index: &Path| {
         let input = fs::File::open(index).unwrap();
-        let shown = Command::new("git").args(["show-index"]).stdin(input).output().unwrap();
+        let shown = Command::new("git")
+            .args(["show-index"])
+            .stdin(input)
+            .output()
+            .unwrap();
         let shown = String::from_utf8(shown.stdout).unwrap();
-        pending.iter().filter(|commit| shown.contains(&commit.id)).count()
+        pending
+            .iter()
+            .filter(|commit| shown.contains(&commit.id))
+            .count()
     };
-    let indexes = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-    let found: Vec<PathBuf> = indexes.filter(|p| p.extension().is_some_and(|e| e == "idx") && holds(p) > 0).collect();
+    let indexes = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let found: Vec<PathBuf> = indexes
+        .filter(|p| p.extension().is_some_and(|e| e == "idx") && holds(p) > 0)
+        .collect();
     let [index] = found.try_into().unwrap();
     assert_eq!(holds(&index), pending.len());
     vec![index.with_extension("pack"), index]
@@ -354,11 +482,23 @@ fn newest_objects(rig: &Rig) -> Vec<PathBuf> {
 fn a_power_loss_before_the_mark_heals() {
     type Loss = fn(&Rig);
     let losses: [(&str, Loss); 12] = [
-        ("pack gone", |rig| fs::remove_file(&newest_objects(rig)[0]).unwrap()),
-        ("index gone", |rig| fs::remove_file(&newest_objects(rig)[1]).unwrap()),
+        ("pack gone", |rig| {
+            fs::remove_file(&newest_objects(rig)[0]).unwrap()
+        }),
+        ("index gone", |rig| {
+            fs::remove_file(&newest_objects(rig)[1]).unwrap()
+        }),
         ("index empty", |rig| overwrite(&newest_objects(rig)[1], b"")),
-        ("objects gone", |rig| newest_objects(rig).iter().for_each(|path| fs::remove_file(path).unwrap())),
-        ("objects empty", |rig| newest_objects(rig).iter().for_each(|path| overwrite(path, b""))),
+        ("objects gone", |rig| {
+            newest_objects(rig)
+                .iter()
+                .for_each(|path| fs::remove_file(path).unwrap())
+        }),
+        ("objects empty", |rig| {
+            newest_objects(rig)
+                .iter()
+                .for_each(|path| overwrite(path, b""))
+        }),
         ("objects cut", |rig| {
             for path in newest_objects(rig) {
                 let bytes = fs::read(&path).unwrap();
@@ -370,8 +510,12 @@ fn a_power_loss_before_the_mark_heals() {
                 overwrite(&path, &vec![0; fs::read(&path).unwrap().len()]);
             }
         }),
-        ("main empty", |rig| fs::write(rig.root().join("ledger.git/refs/heads/main"), "").unwrap()),
-        ("main zeroed", |rig| fs::write(rig.root().join("ledger.git/refs/heads/main"), [0; 41]).unwrap()),
+        ("main empty", |rig| {
+            fs::write(rig.root().join("ledger.git/refs/heads/main"), "").unwrap()
+        }),
+        ("main zeroed", |rig| {
+            fs::write(rig.root().join("ledger.git/refs/heads/main"), [0; 41]).unwrap()
+        }),
         ("all refs torn", |rig| {
             for name in branches(rig) {
                 let path = rig.root().join("ledger.git/refs/heads").join(name);
@@ -381,12 +525,24 @@ fn a_power_loss_before_the_mark_heals() {
         }),
         ("log back to the mark", |rig| {
             let marked = rig.store().head().unwrap().applied.bytes;
-            fs::OpenOptions::new().write(true).open(rig.root().join("audit.log")).unwrap().set_len(marked).unwrap();
+            fs::OpenOptions::new()
+                .write(true)
+                .open(rig.root().join("audit.log"))
+                .unwrap()
+                .set_len(marked)
+                .unwrap();
         }),
         ("everything at once", |rig| {
             let marked = rig.store().head().unwrap().applied.bytes;
-            newest_objects(rig).iter().for_each(|path| overwrite(path, b""));
-            fs::OpenOptions::new().write(true).open(rig.root().join("audit.log")).unwrap().set_len(marked + 9).unwrap();
+            newest_objects(rig)
+                .iter()
+                .for_each(|path| overwrite(path, b""));
+            fs::OpenOptions::new()
+                .write(true)
+                .open(rig.root().join("audit.log"))
+                .unwrap()
+                .set_len(marked + 9)
+                .unwrap();
             fs::write(rig.root().join("ledger.git/refs/heads/main"), "").unwrap();
         }),
     ];
@@ -406,9 +562,15 @@ fn a_power_loss_of_the_tree_head_beside_the_log_heals() {
         ("as it was", |_| {}),
         ("gone", |path| fs::remove_file(path).unwrap()),
         ("empty", |path| fs::write(path, "").unwrap()),
-        ("cut", |path| fs::write(path, &fs::read(path).unwrap()[..100]).unwrap()),
-        ("zeroed", |path| fs::write(path, vec![0; fs::read(path).unwrap().len()]).unwrap()),
-        ("half written beside", |path| fs::write(path.with_extension("checkpoint.new"), "gently/").unwrap()),
+        ("cut", |path| {
+            fs::write(path, &fs::read(path).unwrap()[..100]).unwrap()
+        }),
+        ("zeroed", |path| {
+            fs::write(path, vec![0; fs::read(path).unwrap().len()]).unwrap()
+        }),
+        ("half written beside", |path| {
+            fs::write(path.with_extension("checkpoint.new"), "gently/").unwrap()
+        }),
         ("a link to another file", |path| {
             let victim = path.with_file_name("victim");
             fs::write(&victim, "theirs").unwrap();
@@ -420,7 +582,10 @@ fn a_power_loss_of_the_tree_head_beside_the_log_heals() {
         let (rig, acknowledged) = written_not_marked();
         let path = rig.root().join("audit.checkpoint");
         let before = parse_note(&rig.checkpoint()).unwrap().size;
-        assert!(before < rig.store().head().unwrap().lines, "the last batch's is not written");
+        assert!(
+            before < rig.store().head().unwrap().lines,
+            "the last batch's is not written"
+        );
         lose(&path);
         drop(rig.recorder(at(20)));
         // Nothing of log and ledger was missing, so nothing is said.
@@ -428,7 +593,10 @@ fn a_power_loss_of_the_tree_head_beside_the_log_heals() {
         rig.assert_signed(what);
         assert!(fs::symlink_metadata(&path).unwrap().is_file(), "{what}");
         let victim = path.with_file_name("victim");
-        assert!(!victim.exists() || fs::read(victim).unwrap() == b"theirs", "{what}: written through the link");
+        assert!(
+            !victim.exists() || fs::read(victim).unwrap() == b"theirs",
+            "{what}: written through the link"
+        );
         assert_healed(&rig, &acknowledged, what);
         // The same in a home at rest, where everything is marked as applied.
         lose(&path);
@@ -439,7 +607,9 @@ fn a_power_loss_of_the_tree_head_beside_the_log_heals() {
 
 fn branches(rig: &Rig) -> Vec<String> {
     let heads = fs::read_dir(rig.root().join("ledger.git/refs/heads")).unwrap();
-    heads.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    heads
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
 }
 
 /// A home with one more turn than the base.
@@ -456,7 +626,11 @@ fn later() -> &'static Rig {
 
 /// Replaces one part of a home by another's.
 fn transplant(from: &Rig, part: &str, to: &Rig) {
-    for name in [part.to_owned(), format!("{part}-wal"), format!("{part}-shm")] {
+    for name in [
+        part.to_owned(),
+        format!("{part}-wal"),
+        format!("{part}-shm"),
+    ] {
         let place = to.root().join(&name);
         if place.is_dir() {
             fs::remove_dir_all(&place).unwrap();
@@ -473,12 +647,42 @@ fn transplant(from: &Rig, part: &str, to: &Rig) {
 fn what_no_crash_explains_is_refused_and_nothing_is_written() {
     type Mischief = fn(&Rig);
     let cases: [(&str, &Rig, Mischief, &str); 13] = [
-        ("a line too much", base(), |rig| append(rig, &next_line(rig)), "audit.log is ahead of the database"),
-        ("a text too much", base(), |rig| append(rig, "hello\n"), "audit.log is ahead of the database"),
-        ("half a text too much", base(), |rig| append(rig, "hello"), "audit.log is ahead of the database"),
-        ("a line cut", base(), |rig| cut(rig, 1), "the database is ahead of audit.log"),
-        ("lines cut", base(), |rig| cut(rig, 500), "the database is ahead of audit.log"),
-        ("no log", base(), |rig| cut(rig, u64::MAX), "the database is ahead of audit.log"),
+        (
+            "a line too much",
+            base(),
+            |rig| append(rig, &next_line(rig)),
+            "audit.log is ahead of the database",
+        ),
+        (
+            "a text too much",
+            base(),
+            |rig| append(rig, "hello\n"),
+            "audit.log is ahead of the database",
+        ),
+        (
+            "half a text too much",
+            base(),
+            |rig| append(rig, "hello"),
+            "audit.log is ahead of the database",
+        ),
+        (
+            "a line cut",
+            base(),
+            |rig| cut(rig, 1),
+            "the database is ahead of audit.log",
+        ),
+        (
+            "lines cut",
+            base(),
+            |rig| cut(rig, 500),
+            "the database is ahead of audit.log",
+        ),
+        (
+            "no log",
+            base(),
+            |rig| cut(rig, u64::MAX),
+            "the database is ahead of audit.log",
+        ),
         (
             "a branch moved elsewhere",
             later(),
@@ -516,9 +720,24 @@ fn what_no_crash_explains_is_refused_and_nothing_is_written() {
             },
             "ledger.git is ahead of the database",
         ),
-        ("an older database", later(), |rig| transplant(base(), "gently.db", rig), "is ahead of the database"),
-        ("the log of another home", base(), |rig| transplant(&other(), "audit.log", rig), "audit.log"),
-        ("the ledger of another home", base(), |rig| transplant(&other(), "ledger.git", rig), "ledger.git"),
+        (
+            "an older database",
+            later(),
+            |rig| transplant(base(), "gently.db", rig),
+            "is ahead of the database",
+        ),
+        (
+            "the log of another home",
+            base(),
+            |rig| transplant(&other(), "audit.log", rig),
+            "audit.log",
+        ),
+        (
+            "the ledger of another home",
+            base(),
+            |rig| transplant(&other(), "ledger.git", rig),
+            "ledger.git",
+        ),
     ];
     for (what, from, mischief, words) in cases {
         let rig = from.copy();
@@ -526,11 +745,21 @@ fn what_no_crash_explains_is_refused_and_nothing_is_written() {
         mischief(&rig);
         let before = rig.bytes();
         let refused = rig.watched(at(30), unwatched()).map(|_| ()).unwrap_err();
-        assert!(matches!(refused, RecorderError::Disagree { .. }), "{what}: {refused:?}");
+        assert!(
+            matches!(refused, RecorderError::Disagree { .. }),
+            "{what}: {refused:?}"
+        );
         let said = refused.to_string();
         assert!(said.contains(words), "{what}: {said}");
-        assert!(said.contains("nothing was written") && said.contains("gently audit verify"), "{what}: {said}");
-        assert_eq!(changed(&before, &rig.bytes()), Vec::<PathBuf>::new(), "{what}");
+        assert!(
+            said.contains("nothing was written") && said.contains("gently audit verify"),
+            "{what}: {said}"
+        );
+        assert_eq!(
+            changed(&before, &rig.bytes()),
+            Vec::<PathBuf>::new(),
+            "{what}"
+        );
     }
 }
 
@@ -544,7 +773,10 @@ fn what_happens_behind_an_open_recorder_is_refused_too() {
     fs::write(rig.root().join("ledger.git/refs/heads/branch-1"), main).unwrap();
     let before = rig.store().head().unwrap();
     let refused = wait(turn(&recorder, &session, "a", at(10))).unwrap_err();
-    assert!(!refused.is_recorded() && refused.to_string().contains("branch-1"), "{refused}");
+    assert!(
+        !refused.is_recorded() && refused.to_string().contains("branch-1"),
+        "{refused}"
+    );
     assert_eq!(rig.store().head().unwrap(), before);
     fs::remove_file(rig.root().join("ledger.git/refs/heads/branch-1")).unwrap();
     wait(turn(&recorder, &session, "a", at(11))).unwrap();
@@ -552,13 +784,22 @@ fn what_happens_behind_an_open_recorder_is_refused_too() {
     rig.assert_sound("mended");
 }
 
-fn changed(before: &BTreeMap<PathBuf, Vec<u8>>, after: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<PathBuf> {
+fn changed(
+    before: &BTreeMap<PathBuf, Vec<u8>>,
+    after: &BTreeMap<PathBuf, Vec<u8>>,
+) -> Vec<PathBuf> {
     let all: std::collections::BTreeSet<&PathBuf> = before.keys().chain(after.keys()).collect();
-    all.into_iter().filter(|path| before.get(*path) != after.get(*path)).cloned().collect()
+    all.into_iter()
+        .filter(|path| before.get(*path) != after.get(*path))
+        .cloned()
+        .collect()
 }
 
 fn append(rig: &Rig, text: &str) {
-    let mut file = fs::OpenOptions::new().append(true).open(rig.root().join("audit.log")).unwrap();
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .open(rig.root().join("audit.log"))
+        .unwrap();
     file.write_all(text.as_bytes()).unwrap();
 }
 
@@ -566,11 +807,17 @@ fn next_line(rig: &Rig) -> String {
     use gently::record::entry::{Event, Line};
     let head = rig.store().head().unwrap();
     let event = Event::Recover { applied: 1 };
-    format!("{}\n", Line::new(head.hash, head.height, head.time, None, event).text())
+    format!(
+        "{}\n",
+        Line::new(head.hash, head.height, head.time, None, event).text()
+    )
 }
 
 fn cut(rig: &Rig, bytes: u64) {
-    let file = fs::OpenOptions::new().write(true).open(rig.root().join("audit.log")).unwrap();
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open(rig.root().join("audit.log"))
+        .unwrap();
     let length = file.metadata().unwrap().len();
     file.set_len(length.saturating_sub(bytes)).unwrap();
 }
@@ -578,8 +825,11 @@ fn cut(rig: &Rig, bytes: u64) {
 /// A home of other keys, with as many lines as it takes to be no prefix.
 fn other() -> Rig {
     let dir = tempfile::tempdir().unwrap();
-    let options =
-        InitOptions { network: Network::Bitcoin, origin: Some("another".to_owned()), ..InitOptions::default() };
+    let options = InitOptions {
+        network: Network::Bitcoin,
+        origin: Some("another".to_owned()),
+        ..InitOptions::default()
+    };
     let mut bytes = counted();
     let mut random = |buffer: &mut [u8]| {
         bytes(buffer)?;
@@ -590,10 +840,16 @@ fn other() -> Rig {
     let rig = Rig::of(dir);
     let recorder = rig.recorder(at(1));
     wait(async {
-        let session = recorder.open_session(rig.terms(), anchor(829_604), at(1)).await.unwrap();
+        let session = recorder
+            .open_session(rig.terms(), anchor(829_604), at(1))
+            .await
+            .unwrap();
         turn(&recorder, &session, "the first", at(2)).await.unwrap();
         let many = (0..200).map(|n| recorder.auth_fail(format!("r{n}"), at(3)));
-        futures_util::future::join_all(many).await.into_iter().for_each(|done| done.unwrap());
+        futures_util::future::join_all(many)
+            .await
+            .into_iter()
+            .for_each(|done| done.unwrap());
     });
     drop(recorder);
     rig
@@ -607,17 +863,31 @@ fn a_home_is_made_whole_or_not_at_all() {
         let (mut bytes, mut left) = (counted(), calls);
         let mut random = |buffer: &mut [u8]| {
             left -= 1;
-            if left == 0 { Err(KeyError::Random { reason: "told so".to_owned() }) } else { bytes(buffer) }
+            if left == 0 {
+                Err(KeyError::Random {
+                    reason: "told so".to_owned(),
+                })
+            } else {
+                bytes(buffer)
+            }
         };
         Home::init(&root, &InitOptions::default(), &mut random, at(0)).unwrap_err();
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "call {calls}: something was left");
+        assert_eq!(
+            fs::read_dir(dir.path()).unwrap().count(),
+            0,
+            "call {calls}: something was left"
+        );
         // What a killed process left half made is no hindrance.
         fs::create_dir_all(dir.path().join(".home.init/keys")).unwrap();
         fs::write(dir.path().join(".home.init/gently.db"), "half").unwrap();
         fs::write(dir.path().join(".home.init.lock"), "").unwrap();
         Home::init(&root, &InitOptions::default(), &mut counted(), at(0)).unwrap();
         Home::init(&root, &InitOptions::default(), &mut counted(), at(5)).unwrap();
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "only the home is left");
+        assert_eq!(
+            fs::read_dir(dir.path()).unwrap().count(),
+            1,
+            "only the home is left"
+        );
         Rig::of(dir).assert_sound("a home made at the second try");
     }
 }
@@ -634,13 +904,20 @@ fn homes_made_at_once_are_one() {
                 let mut random = |buffer: &mut [u8]| {
                     seed += 100;
                     let bytes = Hash32::digest(&seed.to_be_bytes());
-                    buffer.iter_mut().zip(bytes.as_bytes()).for_each(|(to, from)| *to = *from);
+                    buffer
+                        .iter_mut()
+                        .zip(bytes.as_bytes())
+                        .for_each(|(to, from)| *to = *from);
                     Ok::<(), KeyError>(())
                 };
                 Home::init(&root, &InitOptions::default(), &mut random, at(0)).unwrap();
             });
         }
     });
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "only the home is left");
+    assert_eq!(
+        fs::read_dir(dir.path()).unwrap().count(),
+        1,
+        "only the home is left"
+    );
     Rig::of(dir).assert_sound("made by six");
 }

@@ -1,4 +1,5 @@
-//! Every target of the fuzzer, for some hundred inputs, the same ones in every run; `tests/fuzz` runs them for longer.
+//! Every target of the fuzzer, for some hundred inputs, the same ones in every run; `tests/fuzz`
+//! runs them for longer.
 
 #[path = "../fuzz/mutate.rs"]
 mod mutate;
@@ -14,6 +15,12 @@ fn every_reader_holds_on_mutated_inputs() {
     for target in targets::TARGETS {
         let done = mutate::run(target, 1, &|inputs| inputs < INPUTS);
         assert!(done.failed.is_none(), "{}: {}", target.name, done.verdict());
-        assert!(done.inputs >= INPUTS && done.kept > 0, "{}: {} inputs, {} kept", target.name, done.inputs, done.kept);
+        assert!(
+            done.inputs >= INPUTS && done.kept > 0,
+            "{}: {} inputs, {} kept",
+            target.name,
+            done.inputs,
+            done.kept
+        );
     }
 }

@@ -1,11 +1,16 @@
-//! The published DBL gateway as oracle: what it resolves and digests, ours resolves and digests, over random turns.
+//! The published DBL gateway as oracle: what it resolves and digests, ours resolves and digests,
+//! over random turns.
 //!
-//! Threads, texts, references, configurations are drawn anew in every run: lines that look like the context block's own,
-//! rules in any order, references to DECISIONs, to turns, to nothing, to other threads, twice. A failure names its seed:
-//! `GENTLY_GATEWAY_SEED=N` draws the same again. The gateway puts the words of a model into what it hashes; DBL's own
-//! page excludes them, and so do we: it is given the event's digest in their place, and nothing else is different.
+//! Threads, texts, references, configurations are drawn anew in every run: lines that look like the
+//! context block's own, rules in any order, references to DECISIONs, to turns, to nothing, to other
+//! threads, twice. A failure names its seed: `GENTLY_GATEWAY_SEED=N` draws the same again. The
+//! gateway puts the words of a model into what it hashes; DBL's own page excludes them, and so do
+//! we: it is given the event's digest in their place, and nothing else is different.
 
-#![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of a test fail it as the test itself would"
+)]
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -13,15 +18,16 @@ use std::path::Path;
 use std::process::Command;
 
 use gently::continuity::declared::TurnContext;
-use gently::continuity::refs::{Found, Lookup};
+use gently::continuity::refs::{Lookup, NamedRecord};
 use gently::govern::kernel::Kernel;
 use gently::govern::kernel::RingCaps;
 use gently::record::bundle::NamedHash;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::context::event::{
-    Boundary, Decision, Event, Execution, Intent, Kind, Normative, Place, Policy, Reason, Verdict,
+    Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
+    PolicyName, PolicyVerdict, Reason, ThreadEvent,
 };
-use gently::record::context::spec::{DeclaredRef, Form};
+use gently::record::context::spec::{ContextForm, DeclaredRef};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -118,20 +124,25 @@ impl Dice {
             "\t",
             "<gently-context>",
         ];
-        (0..=self.below(7)).map(|_| words[self.below(words.len())]).collect()
+        (0..=self.below(7))
+            .map(|_| words[self.below(words.len())])
+            .collect()
     }
 }
 
 /// The events of one home, by id; a turn's id names its INTENT.
-struct Events(Vec<Event>);
+struct Events(Vec<ThreadEvent>);
 
 impl Lookup for Events {
     type Error = Infallible;
 
-    fn event(&self, id: &str) -> Result<Option<Found>, Infallible> {
+    fn event(&self, id: &str) -> Result<Option<NamedRecord>, Infallible> {
         let own = self.0.iter().find(|event| event.place().id == id);
-        let of_turn = self.0.iter().find(|event| event.place().turn_id == id && event.kind() == Kind::Intent);
-        Ok(own.or(of_turn).cloned().map(Found::from))
+        let of_turn = self
+            .0
+            .iter()
+            .find(|event| event.place().turn_id == id && event.kind() == EventKind::Intent);
+        Ok(own.or(of_turn).cloned().map(NamedRecord::from))
     }
 }
 
@@ -159,23 +170,41 @@ fn draw(dice: &mut Dice) -> Drawn {
         let at = usize::from(dice.one_in(6));
         let (turn_id, said) = (dice.id(), [dice.text(), dice.text()]);
         let mut place = |id: String| {
-            let place = Place { index: next[at], id, turn_id: turn_id.clone(), thread_id: threads[at].clone() };
+            let place = EventPosition {
+                index: next[at],
+                id,
+                turn_id: turn_id.clone(),
+                thread_id: threads[at].clone(),
+            };
             next[at] += 1;
             place
         };
-        let normative = Normative {
-            boundary: Boundary { context_config_digest: config.digest() },
+        let normative = NormativeFields {
+            boundary: Boundary {
+                context_config_digest: config.digest(),
+            },
             context_digest: None,
-            policy: Policy { policy_id: "kernel".to_owned(), policy_version: NamedHash(Kernel::genesis().hash()) },
-            reasons: vec![Reason { code: "policy.rate_limit".to_owned() }],
-            result: Verdict::Allow,
+            policy: PolicyName {
+                policy_id: "kernel".to_owned(),
+                policy_version: NamedHash(Kernel::genesis().hash()),
+            },
+            reasons: vec![Reason {
+                code: "policy.rate_limit".to_owned(),
+            }],
+            result: PolicyVerdict::Allow,
         };
-        events.push(Event::Intent(Intent::new(place(dice.id()), said[0].clone()).unwrap()));
+        events.push(ThreadEvent::Intent(
+            IntentPayload::new(place(dice.id()), said[0].clone()).unwrap(),
+        ));
         told.push(json!({"message": said[0]}));
-        events.push(Event::Decision(Decision::new(place(dice.id()), &normative).unwrap()));
+        events.push(ThreadEvent::Decision(
+            DecisionPayload::new(place(dice.id()), &normative).unwrap(),
+        ));
         told.push(json!({}));
         if !dice.one_in(4) {
-            events.push(Event::Execution(Execution::new(place(dice.id()), said[1].clone(), "m").unwrap()));
+            events.push(ThreadEvent::Execution(
+                Execution::new(place(dice.id()), said[1].clone(), "m").unwrap(),
+            ));
             told.push(json!({"model": "m", "output_text": said[1]}));
         }
     }
@@ -218,23 +247,32 @@ fn draw(dice: &mut Dice) -> Drawn {
             "declared_refs": declared.iter().map(|id| json!({"ref_type": "event", "ref_id": id})).collect::<Vec<_>>(),
         },
     });
-    // An EXECUTION of the gateway's holds a trace of its execution engine, and a DECISION the terms of its tenants: their
-    // digests are their own, and are given to it.
-    let said = events.iter().filter(|event| event.kind() == Kind::Intent);
-    let digests: BTreeMap<String, Value> =
-        said.map(|event| (event.place().id.clone(), json!(event.digest()))).collect();
+    // An EXECUTION of the gateway's holds a trace of its execution engine, and a DECISION the terms
+    // of its tenants: their digests are their own, and are given to it.
+    let said = events
+        .iter()
+        .filter(|event| event.kind() == EventKind::Intent);
+    let digests: BTreeMap<String, Value> = said
+        .map(|event| (event.place().id.clone(), json!(event.digest())))
+        .collect();
     let mut ours = json!({"config": config.digest(), "events": digests});
     let refs: Vec<DeclaredRef> = declared.into_iter().map(DeclaredRef::event).collect();
-    let place = (threads[0].parse().unwrap(), parent.map(|parent| parent.parse().unwrap()));
+    let place = (
+        threads[0].parse().unwrap(),
+        parent.map(|parent| parent.parse().unwrap()),
+    );
     // Gates and caps of ours keep something from a model, never from what is hashed.
-    let caps = RingCaps { items: u64::try_from(dice.below(4)).unwrap(), tokens: 20 };
+    let caps = RingCaps {
+        items: u64::try_from(dice.below(4)).unwrap(),
+        tokens: 20,
+    };
     let Ok(context) = TurnContext::resolve(&config, place, &refs, caps, &Events(events));
     let turn: Uuid = turn.parse().unwrap();
     match context.resolved() {
         Ok(_) => {
             ours["context"] = json!(context.digest(turn, &message).unwrap());
             ours["hashed"] = json!({
-                "assembled_context": context.assembled(&message, Form::Hashed),
+                "assembled_context": context.assembled(&message, ContextForm::Hashed),
                 "context_spec": context.spec(turn, &message).unwrap().hashed(),
             });
         }
@@ -247,12 +285,25 @@ fn draw(dice: &mut Dice) -> Drawn {
 }
 
 /// How many values differ, and where.
-fn differences(path: &str, ours: &Value, theirs: &Value, compared: &mut usize, found: &mut Vec<String>) {
+fn differences(
+    path: &str,
+    ours: &Value,
+    theirs: &Value,
+    compared: &mut usize,
+    found: &mut Vec<String>,
+) {
     match (ours, theirs) {
         (Value::Object(one), Value::Object(other)) => {
-            let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+            let keys: std::collections::BTreeSet<&String> =
+                one.keys().chain(other.keys()).collect();
             for key in keys {
-                differences(&format!("{path}/{key}"), &ours[key], &theirs[key], compared, found);
+                differences(
+                    &format!("{path}/{key}"),
+                    &ours[key],
+                    &theirs[key],
+                    compared,
+                    found,
+                );
             }
         }
         (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
@@ -272,16 +323,31 @@ fn differences(path: &str, ours: &Value, theirs: &Value, compared: &mut usize, f
 #[test]
 fn all_that_is_resolved_and_digested_is_what_the_published_gateway_makes_of_it() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/peers.sh");
-    let installed = Command::new("sh").arg(script).arg("gateway").output().unwrap();
+    let installed = Command::new("sh")
+        .arg(script)
+        .arg("gateway")
+        .output()
+        .unwrap();
     if installed.status.code() == Some(75) {
         let words = String::from_utf8_lossy(&installed.stderr);
-        return eprintln!("skipped: the DBL gateway as oracle, because it can't be installed here:\n{words}");
+        return eprintln!(
+            "skipped: the DBL gateway as oracle, because it can't be installed here:\n{words}"
+        );
     }
-    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
-    let site = String::from_utf8(installed.stdout).unwrap().trim().to_owned();
+    assert!(
+        installed.status.success(),
+        "{}",
+        String::from_utf8_lossy(&installed.stderr)
+    );
+    let site = String::from_utf8(installed.stdout)
+        .unwrap()
+        .trim()
+        .to_owned();
     let mut bytes = [0; 8];
     gently::keys::os_random(&mut bytes).unwrap();
-    let given = std::env::var("GENTLY_GATEWAY_SEED").ok().map(|text| text.parse().unwrap());
+    let given = std::env::var("GENTLY_GATEWAY_SEED")
+        .ok()
+        .map(|text| text.parse().unwrap());
     let seed = given.unwrap_or(u64::from_be_bytes(bytes) >> 1);
     let mut dice = Dice(seed);
     let drawn: Vec<Drawn> = (0..TURNS).map(|_| draw(&mut dice)).collect();
@@ -291,16 +357,28 @@ fn all_that_is_resolved_and_digested_is_what_the_published_gateway_makes_of_it()
     std::fs::write(asked.path(), input).unwrap();
     let ran = python(ORACLE, &[&site, asked.path().to_str().unwrap()], "");
     assert_eq!(ran.code, 0, "GENTLY_GATEWAY_SEED={seed}: {}", ran.err);
-    let theirs: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let theirs: Vec<Value> = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(theirs.len(), TURNS, "{}", ran.err);
     let (mut compared, mut found, mut codes) = (0, Vec::new(), BTreeMap::new());
     for (n, (one, theirs)) in drawn.iter().zip(&theirs).enumerate() {
         let before = found.len();
-        differences(&format!("turn {n}"), &one.ours, theirs, &mut compared, &mut found);
+        differences(
+            &format!("turn {n}"),
+            &one.ours,
+            theirs,
+            &mut compared,
+            &mut found,
+        );
         if found.len() > before {
             found.push(format!("    of {}", one.given));
         }
-        *codes.entry(theirs["code"].as_str().unwrap_or("resolved").to_owned()).or_insert(0) += 1;
+        *codes
+            .entry(theirs["code"].as_str().unwrap_or("resolved").to_owned())
+            .or_insert(0) += 1;
     }
     assert!(
         found.is_empty(),
@@ -310,6 +388,9 @@ fn all_that_is_resolved_and_digested_is_what_the_published_gateway_makes_of_it()
     );
     // The draw is worth something.
     assert!(compared > 20_000, "{compared}");
-    assert!(codes["resolved"] > TURNS / 3 && codes.len() == 4, "{codes:?}");
+    assert!(
+        codes["resolved"] > TURNS / 3 && codes.len() == 4,
+        "{codes:?}"
+    );
     println!("{compared} values of {TURNS} turns are the gateway's: {codes:?}");
 }

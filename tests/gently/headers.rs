@@ -1,10 +1,15 @@
 //! Real headers, and real ones made wrong in one place, against the header check.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that unwraps an error fails, as it should"
+)]
 
 use std::path::Path;
 
-use gently::record::block::{Anchor, Block, Header, HeaderFault, Network, Source, check_anchor, check_header};
+use gently::record::block::{
+    Anchor, Block, Header, HeaderFault, Network, Source, check_anchor, check_header,
+};
 use gently::record::epochs::is_cheap;
 use gently::record::fit::check_height;
 use gently::record::hash::Hash32;
@@ -13,12 +18,21 @@ use gently::record::time::Seconds;
 use crate::esplora_server::{HEADERS, STALE, rows};
 
 fn block(height: u32, hash: Hash32, header: &Header) -> Block {
-    Block { hash, height, network: Network::Bitcoin, source: Source::File, time: header.fields().time }
+    Block {
+        hash,
+        height,
+        network: Network::Bitcoin,
+        source: Source::File,
+        time: header.fields().time,
+    }
 }
 
 /// A real block of the copied ones.
 fn real(height: u32) -> (Header, Block) {
-    let (_, hash, header) = rows(HEADERS).into_iter().find(|row| row.0 == height).unwrap();
+    let (_, hash, header) = rows(HEADERS)
+        .into_iter()
+        .find(|row| row.0 == height)
+        .unwrap();
     let header = header.parse().unwrap();
     (header, block(height, hash.parse().unwrap(), &header))
 }
@@ -34,7 +48,11 @@ fn check_all(csv: &str) -> usize {
     let rows = rows(csv);
     for (height, hash, header) in &rows {
         let header: Header = header.parse().unwrap();
-        let checked = check_header(&header, &block(*height, hash.parse().unwrap(), &header), Network::Bitcoin);
+        let checked = check_header(
+            &header,
+            &block(*height, hash.parse().unwrap(), &header),
+            Network::Bitcoin,
+        );
         assert_eq!(checked, Ok(()), "block {height}");
     }
     rows.len()
@@ -49,14 +67,29 @@ fn every_real_header_is_accepted() {
         println!("skipped: the 12924 headers of shared/data/btc, which is not beside the checkout");
         return;
     }
-    let files = ["mainnet-0-4031.csv", "mainnet-822527-830592.csv", "mainnet-single.csv"];
-    let checked: usize = files.iter().map(|name| check_all(&std::fs::read_to_string(folder.join(name)).unwrap())).sum();
+    let files = [
+        "mainnet-0-4031.csv",
+        "mainnet-822527-830592.csv",
+        "mainnet-single.csv",
+    ];
+    let checked: usize = files
+        .iter()
+        .map(|name| check_all(&std::fs::read_to_string(folder.join(name)).unwrap()))
+        .sum();
     assert_eq!(checked, 4032 + 8066 + 826);
     for height in [823_226, 829_613] {
         let bytes = std::fs::read(folder.join(format!("stale/{height:07}.bin"))).unwrap();
         let header = Header::from_bytes(bytes.try_into().unwrap());
-        assert_eq!(check_header(&header, &block(height, header.hash(), &header), Network::Bitcoin), Ok(()));
-        // Of the two that are called stale there one is: the other is the chain's own block of that height.
+        assert_eq!(
+            check_header(
+                &header,
+                &block(height, header.hash(), &header),
+                Network::Bitcoin
+            ),
+            Ok(())
+        );
+        // Of the two that are called stale there one is: the other is the chain's own block of that
+        // height.
         let (listed, named) = listed(&folder.join("mainnet-822527-830592.csv"), height);
         assert_eq!(listed == header, height == 829_613);
         assert_eq!(named == header.hash().to_string(), height == 829_613);
@@ -67,7 +100,10 @@ fn every_real_header_is_accepted() {
 /// Header and hash of a height in a file of the chain.
 fn listed(file: &Path, height: u32) -> (Header, String) {
     let text = std::fs::read_to_string(file).unwrap();
-    let row = text.lines().find(|row| row.starts_with(&format!("{height},"))).unwrap();
+    let row = text
+        .lines()
+        .find(|row| row.starts_with(&format!("{height},")))
+        .unwrap();
     let fields: Vec<&str> = row.split(',').collect();
     (fields[2].parse().unwrap(), fields[1].to_owned())
 }
@@ -78,10 +114,20 @@ fn a_stale_block_proves_its_work_as_its_rival_does() {
     let stale: Header = header.parse().unwrap();
     let (rival, named) = real(height);
     assert_ne!(named.hash.to_string(), hash);
-    assert_eq!(stale.fields().prev, rival.fields().prev, "they are rivals: both build on the same block");
+    assert_eq!(
+        stale.fields().prev,
+        rival.fields().prev,
+        "they are rivals: both build on the same block"
+    );
     // It can't stand in for its rival.
     let fault = check_header(&stale, &named, Network::Bitcoin).unwrap_err();
-    assert_eq!(fault, HeaderFault::Hash { expected: named.hash, actual: stale.hash() });
+    assert_eq!(
+        fault,
+        HeaderFault::Hash {
+            expected: named.hash,
+            actual: stale.hash()
+        }
+    );
 }
 
 #[test]
@@ -105,9 +151,19 @@ fn every_changed_bit_is_named() {
         bytes[bit / 8] ^= 1 << (bit % 8);
         let changed = Header::from_bytes(bytes);
         let fault = check_header(&changed, &block, Network::Bitcoin).unwrap_err();
-        assert_eq!(fault, HeaderFault::Hash { expected: block.hash, actual: changed.hash() }, "bit {bit}");
+        assert_eq!(
+            fault,
+            HeaderFault::Hash {
+                expected: block.hash,
+                actual: changed.hash()
+            },
+            "bit {bit}"
+        );
         // Renamed to what it hashes to, its time or its work gives it away.
-        let renamed = Block { hash: changed.hash(), ..block.clone() };
+        let renamed = Block {
+            hash: changed.hash(),
+            ..block.clone()
+        };
         let fault = check_header(&changed, &renamed, Network::Bitcoin).unwrap_err();
         let expected = match bit / 8 {
             68..72 => matches!(fault, HeaderFault::Time { .. }),
@@ -120,13 +176,35 @@ fn every_changed_bit_is_named() {
 
 #[test]
 fn a_header_belongs_to_its_epoch() {
-    let epoch = |height, expected, actual| Err(HeaderFault::Epoch { height, expected, actual });
+    let epoch = |height, expected, actual| {
+        Err(HeaderFault::Epoch {
+            height,
+            expected,
+            actual,
+        })
+    };
     // 830592 opens epoch 412; 830591 closed the one before.
-    assert_eq!(claimed(830_590, 828_576), Ok(()), "the first block of the same epoch: the height is a claim");
-    assert_eq!(claimed(830_590, 828_575), epoch(828_575, 0x1704_005a, 0x1703_ba5d));
-    assert_eq!(claimed(830_590, 830_592), epoch(830_592, 0x1703_71b1, 0x1703_ba5d));
-    assert_eq!(claimed(830_592, 830_591), epoch(830_591, 0x1703_ba5d, 0x1703_71b1));
-    assert_eq!(claimed(2, 829_613), epoch(829_613, 0x1703_ba5d, 0x1d00_ffff));
+    assert_eq!(
+        claimed(830_590, 828_576),
+        Ok(()),
+        "the first block of the same epoch: the height is a claim"
+    );
+    assert_eq!(
+        claimed(830_590, 828_575),
+        epoch(828_575, 0x1704_005a, 0x1703_ba5d)
+    );
+    assert_eq!(
+        claimed(830_590, 830_592),
+        epoch(830_592, 0x1703_71b1, 0x1703_ba5d)
+    );
+    assert_eq!(
+        claimed(830_592, 830_591),
+        epoch(830_591, 0x1703_ba5d, 0x1703_71b1)
+    );
+    assert_eq!(
+        claimed(2, 829_613),
+        epoch(829_613, 0x1703_ba5d, 0x1d00_ffff)
+    );
     assert_eq!(claimed(829_613, 2), epoch(2, 0x1d00_ffff, 0x1703_ba5d));
 }
 
@@ -134,21 +212,32 @@ fn a_header_belongs_to_its_epoch() {
 fn the_last_block_of_an_epoch_is_the_tables() {
     let (_, last) = real(830_591);
     let (_, other) = real(830_590);
-    let fault = HeaderFault::EpochEnd { height: 830_591, expected: last.hash, actual: other.hash };
+    let fault = HeaderFault::EpochEnd {
+        height: 830_591,
+        expected: last.hash,
+        actual: other.hash,
+    };
     assert_eq!(claimed(830_590, 830_591), Err(fault));
     assert_eq!(claimed(830_591, 830_591), Ok(()));
 }
 
 #[test]
 fn beyond_the_table_work_and_time_bound_a_header() {
-    // The table ends with 955583; bits of later heights are nobody's rule, so a header is accepted at any of them.
+    // The table ends with 955583; bits of later heights are nobody's rule, so a header is accepted
+    // at any of them.
     for from in [2, 701_567, 782_207, 878_976] {
         for height in [955_584, 957_600, u32::MAX] {
             assert_eq!(claimed(from, height), Ok(()), "{from} at {height}");
         }
     }
     // What it is worth is another matter: the sixteenth, at every height, and on bitcoin only.
-    for (height, cheap) in [(2, true), (701_567, false), (782_207, false), (829_613, false), (878_976, false)] {
+    for (height, cheap) in [
+        (2, true),
+        (701_567, false),
+        (782_207, false),
+        (829_613, false),
+        (878_976, false),
+    ] {
         let bits = real(height).0.fields().bits;
         assert_eq!(is_cheap(Network::Bitcoin, bits), cheap, "{height}");
         assert!(!is_cheap(Network::Regtest, bits), "{height}");
@@ -158,8 +247,15 @@ fn beyond_the_table_work_and_time_bound_a_header() {
         let (_, block) = real(height);
         assert_eq!(check_height(&block), Ok(()), "{height}");
         for elsewhere in [block.height + 200_000, 1_100_000] {
-            let fault = check_height(&Block { height: elsewhere, ..block.clone() }).unwrap_err();
-            assert!(matches!(fault, HeaderFault::Height { .. }), "{height} at {elsewhere}: {fault}");
+            let fault = check_height(&Block {
+                height: elsewhere,
+                ..block.clone()
+            })
+            .unwrap_err();
+            assert!(
+                matches!(fault, HeaderFault::Height { .. }),
+                "{height} at {elsewhere}: {fault}"
+            );
         }
     }
 }
@@ -167,36 +263,72 @@ fn beyond_the_table_work_and_time_bound_a_header() {
 #[test]
 fn the_honest_ledgers_anchors_are_accepted() {
     let log = include_str!("../vectors/ledgers/honest/audit.log");
-    let anchors: Vec<_> = log.lines().filter(|line| line.contains("|btc_anchor|")).collect();
+    let anchors: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains("|btc_anchor|"))
+        .collect();
     assert_eq!(anchors.len(), 2);
     for line in anchors {
-        let value = |key: &str| line.rsplit('|').next()?.split(',').find_map(|pair| pair.strip_prefix(key));
+        let value = |key: &str| {
+            line.rsplit('|')
+                .next()?
+                .split(',')
+                .find_map(|pair| pair.strip_prefix(key))
+        };
         let header: Header = value("header:").unwrap().parse().unwrap();
-        let (height, hash) = (value("btc:").unwrap().parse().unwrap(), value("block:").unwrap().parse().unwrap());
-        assert_eq!(check_header(&header, &block(height, hash, &header), Network::Bitcoin), Ok(()), "{line}");
+        let (height, hash) = (
+            value("btc:").unwrap().parse().unwrap(),
+            value("block:").unwrap().parse().unwrap(),
+        );
+        assert_eq!(
+            check_header(&header, &block(height, hash, &header), Network::Bitcoin),
+            Ok(()),
+            "{line}"
+        );
     }
 }
 
 #[test]
 fn networks_do_not_mix() {
     let (header, real) = real(829_613);
-    let fault = HeaderFault::Network { expected: Network::Signet, actual: Network::Bitcoin };
+    let fault = HeaderFault::Network {
+        expected: Network::Signet,
+        actual: Network::Bitcoin,
+    };
     assert_eq!(check_header(&header, &real, Network::Signet), Err(fault));
-    let elsewhere = Block { network: Network::Signet, ..real };
-    let fault = HeaderFault::Network { expected: Network::Bitcoin, actual: Network::Signet };
-    assert_eq!(check_header(&header, &elsewhere, Network::Bitcoin), Err(fault));
+    let elsewhere = Block {
+        network: Network::Signet,
+        ..real
+    };
+    let fault = HeaderFault::Network {
+        expected: Network::Bitcoin,
+        actual: Network::Signet,
+    };
+    assert_eq!(
+        check_header(&header, &elsewhere, Network::Bitcoin),
+        Err(fault)
+    );
     // Other networks have no table: real work is real work there too.
     assert_eq!(check_header(&header, &elsewhere, Network::Signet), Ok(()));
 
-    for network in [bitcoin::Network::Testnet4, bitcoin::Network::Signet, bitcoin::Network::Regtest] {
+    for network in [
+        bitcoin::Network::Testnet4,
+        bitcoin::Network::Signet,
+        bitcoin::Network::Regtest,
+    ] {
         let ours = match network {
             bitcoin::Network::Testnet4 => Network::Testnet4,
             bitcoin::Network::Signet => Network::Signet,
             _ => Network::Regtest,
         };
         let genesis = bitcoin::constants::genesis_block(network).header;
-        let header: Header = bitcoin::consensus::encode::serialize_hex(&genesis).parse().unwrap();
-        let block = Block { network: ours, ..block(0, header.hash(), &header) };
+        let header: Header = bitcoin::consensus::encode::serialize_hex(&genesis)
+            .parse()
+            .unwrap();
+        let block = Block {
+            network: ours,
+            ..block(0, header.hash(), &header)
+        };
         assert_eq!(check_header(&header, &block, ours), Ok(()), "{ours:?}");
     }
 }
@@ -204,20 +336,47 @@ fn networks_do_not_mix() {
 #[test]
 fn times_and_headers_belong_to_their_blocks() {
     let (header, real) = real(829_613);
-    let later = Block { time: Seconds::new(real.time.get() + 1).unwrap(), ..real.clone() };
-    let fault = HeaderFault::Time { expected: later.time, actual: real.time };
+    let later = Block {
+        time: Seconds::new(real.time.get() + 1).unwrap(),
+        ..real.clone()
+    };
+    let fault = HeaderFault::Time {
+        expected: later.time,
+        actual: real.time,
+    };
     assert_eq!(check_header(&header, &later, Network::Bitcoin), Err(fault));
 
     let local = Anchor::local(Network::Bitcoin, real.time);
     assert_eq!(local.check(Network::Bitcoin), Ok(()));
-    assert!(matches!(local.check(Network::Regtest), Err(HeaderFault::Network { .. })));
+    assert!(matches!(
+        local.check(Network::Regtest),
+        Err(HeaderFault::Network { .. })
+    ));
     let fault = HeaderFault::OfLocal { actual: real.hash };
-    assert_eq!(check_anchor(Some(&header), &local.block, Network::Bitcoin), Err(fault));
-    let fault = HeaderFault::Missing { height: real.height, hash: real.hash };
+    assert_eq!(
+        check_anchor(Some(&header), &local.block, Network::Bitcoin),
+        Err(fault)
+    );
+    let fault = HeaderFault::Missing {
+        height: real.height,
+        hash: real.hash,
+    };
     assert_eq!(check_anchor(None, &real, Network::Bitcoin), Err(fault));
     assert_eq!(check_anchor(Some(&header), &real, Network::Bitcoin), Ok(()));
-    for block in [Block { height: 1, ..local.block.clone() }, Block { hash: real.hash, ..local.block.clone() }] {
-        let fault = HeaderFault::LocalNamesBlock { height: block.height, hash: block.hash };
+    for block in [
+        Block {
+            height: 1,
+            ..local.block.clone()
+        },
+        Block {
+            hash: real.hash,
+            ..local.block.clone()
+        },
+    ] {
+        let fault = HeaderFault::LocalNamesBlock {
+            height: block.height,
+            hash: block.hash,
+        };
         assert_eq!(check_anchor(None, &block, Network::Bitcoin), Err(fault));
     }
 }

@@ -1,7 +1,7 @@
 //! A real language model on loopback: llama.cpp with SmolLM2-135M, installed by `scripts/peers.sh`.
 //!
-//! One server for the whole test process, started by the first test that wants it. It ends with the process:
-//! its standard input closes then, and that is what it waits for.
+//! One server for the whole test process, started by the first test that wants it. It ends with the
+//! process: its standard input closes then, and that is what it waits for.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,8 +12,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
 
-/// The server: prints its address, ends when its standard input does. Answers stop after 24 tokens, so that a test
-/// waits for seconds; nothing is kept between requests, so that the same request gives the same answer.
+/// The server: prints its address, ends when its standard input does. Answers stop after 24 tokens,
+/// so that a test waits for seconds; nothing is kept between requests, so that the same request
+/// gives the same answer.
 const SERVER: &str = r#"
 import glob, os, sys, threading
 def leave():
@@ -65,12 +66,18 @@ pub fn llama() -> Option<&'static Llama> {
 /// Installs it, or says why not.
 fn install() -> Option<String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/peers.sh");
-    let run = Command::new("sh").arg(script).arg("llama").output().expect("there is a shell");
+    let run = Command::new("sh")
+        .arg(script)
+        .arg("llama")
+        .output()
+        .expect("there is a shell");
     let words = String::from_utf8_lossy(&run.stderr);
     match run.status.code() {
         Some(0) => Some(String::from_utf8(run.stdout).unwrap().trim().to_owned()),
         Some(UNAVAILABLE) => {
-            eprintln!("skipped: the language model's tests, because it can't be installed here:\n{words}");
+            eprintln!(
+                "skipped: the language model's tests, because it can't be installed here:\n{words}"
+            );
             None
         }
         _ => panic!("scripts/peers.sh llama failed ({}): {words}", run.status),
@@ -90,10 +97,20 @@ fn start(site: &str) -> Llama {
     let (sender, address) = mpsc::channel();
     let stdout = server.stdout.take().unwrap();
     std::thread::spawn(move || {
-        drop(BufReader::new(stdout).lines().map_while(Result::ok).try_for_each(|l| sender.send(l)))
+        drop(
+            BufReader::new(stdout)
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|l| sender.send(l)),
+        )
     });
     match address.recv_timeout(START) {
-        Ok(address) => Llama { base_url: format!("{address}/v1"), root_url: address, model, _server: server },
+        Ok(address) => Llama {
+            base_url: format!("{address}/v1"),
+            root_url: address,
+            model,
+            _server: server,
+        },
         Err(why) => {
             let _ = server.kill();
             let log = log.lock().unwrap().make_contiguous().join("\n");

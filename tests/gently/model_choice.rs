@@ -1,4 +1,5 @@
-//! Which model answers, with what, at what cost: the program as a person runs it, against servers of ours.
+//! Which model answers, with what, at what cost: the program as a person runs it, against servers
+//! of ours.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,20 +22,31 @@ pub struct Ran {
 
 impl Ran {
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {}\n{}", self.out, self.err))
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|e| panic!("{e}: {}\n{}", self.out, self.err))
     }
 
     /// The line of stderr that tells what is on record.
     pub fn recorded(&self) -> &str {
-        self.err.lines().find(|line| line.starts_with("recorded ")).unwrap_or_else(|| panic!("{}", self.err))
+        self.err
+            .lines()
+            .find(|line| line.starts_with("recorded "))
+            .unwrap_or_else(|| panic!("{}", self.err))
     }
 }
 
-/// Runs the program with nothing in its environment but what is given, no Ollama, and no block source.
+/// Runs the program with nothing in its environment but what is given, no Ollama, and no block
+/// source.
 pub fn gently(home: &Path, more: &[(&str, &str)], args: &[&str]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gently"));
-    command.args(args).stdin(Stdio::null()).env_clear().env("GENTLY_HOME", home);
-    command.env("GENTLY_ANCHOR_MODE", "off").env("OLLAMA_HOST", NOBODY);
+    command
+        .args(args)
+        .stdin(Stdio::null())
+        .env_clear()
+        .env("GENTLY_HOME", home);
+    command
+        .env("GENTLY_ANCHOR_MODE", "off")
+        .env("OLLAMA_HOST", NOBODY);
     let output = command.envs(more.iter().copied()).output().unwrap();
     Ran {
         code: output.status.code().unwrap(),
@@ -65,42 +77,92 @@ fn the_first_that_is_there_answers_and_is_named() {
     let (_dir, home) = home();
     let server = ModelServer::start(Behaviour::Good);
     let (root, v1) = (server.root_url(), server.base_url());
-    let keys = [("ANTHROPIC_API_KEY", "test-anthropic"), ("OPENAI_API_KEY", "test-openai")];
-    let servers = [("GENTLY_MODEL_ANTHROPIC_URL", root.as_str()), ("GENTLY_MODEL_BASE_URL", v1.as_str())];
+    let keys = [
+        ("ANTHROPIC_API_KEY", "test-anthropic"),
+        ("OPENAI_API_KEY", "test-openai"),
+    ];
+    let servers = [
+        ("GENTLY_MODEL_ANTHROPIC_URL", root.as_str()),
+        ("GENTLY_MODEL_BASE_URL", v1.as_str()),
+    ];
     let ollama = [("OLLAMA_HOST", root.trim_start_matches("http://"))];
     let empty = [("ANTHROPIC_API_KEY", " "), ("OPENAI_API_KEY", "")];
     for (more, id, why) in [
-        (vec![], "observer", "no Ollama at http://127.0.0.77:9, no $ANTHROPIC_API_KEY, no $OPENAI_API_KEY"),
+        (
+            vec![],
+            "observer",
+            "no Ollama at http://127.0.0.77:9, no $ANTHROPIC_API_KEY, no $OPENAI_API_KEY",
+        ),
         (empty.to_vec(), "observer", "no $OPENAI_API_KEY"),
-        ([&servers[..], &keys[1..]].concat(), "openai/gpt-4o-mini", "there is a key in $OPENAI_API_KEY"),
-        ([&servers[..], &keys[..]].concat(), "anthropic/claude-sonnet-4-5-20250929", "a key in $ANTHROPIC_API_KEY"),
+        (
+            [&servers[..], &keys[1..]].concat(),
+            "openai/gpt-4o-mini",
+            "there is a key in $OPENAI_API_KEY",
+        ),
+        (
+            [&servers[..], &keys[..]].concat(),
+            "anthropic/claude-sonnet-4-5-20250929",
+            "a key in $ANTHROPIC_API_KEY",
+        ),
         (
             [&servers[..], &keys[..], &ollama[..]].concat(),
             "ollama/other:2b",
             "the first of the Ollama at http://127.0.0.1:",
         ),
-        (vec![("GENTLY_MODEL_OLLAMA_URL", root.as_str())], "ollama/other:2b", "the first of the Ollama"),
+        (
+            vec![("GENTLY_MODEL_OLLAMA_URL", root.as_str())],
+            "ollama/other:2b",
+            "the first of the Ollama",
+        ),
     ] {
-        let ran = gently(&home, &more, &["ask", "--json", "How is this machine doing?"]);
+        let ran = gently(
+            &home,
+            &more,
+            &["ask", "--json", "How is this machine doing?"],
+        );
         assert_eq!(ran.code, 0, "{id}: {}", ran.err);
         let facts = ran.json();
         assert_eq!(facts["model"], id);
-        let said: Vec<_> = ran.err.lines().filter(|line| line.starts_with(&format!("model {id}: "))).collect();
-        assert!(said.len() == 1 && said[0].contains(why), "{id}: {}", ran.err);
+        let said: Vec<_> = ran
+            .err
+            .lines()
+            .filter(|line| line.starts_with(&format!("model {id}: ")))
+            .collect();
+        assert!(
+            said.len() == 1 && said[0].contains(why),
+            "{id}: {}",
+            ran.err
+        );
         assert_eq!(facts["notes"][0], said[0]);
         assert!(!ran.err.contains("test-anthropic") && !ran.err.contains("test-openai"));
     }
     // An Ollama without models, or that does not answer in time, is not there.
     for behaviour in [Behaviour::NeverBegins, Behaviour::error(500, "down")] {
         let silent = crate::model_server::ModelServer::silent(behaviour);
-        let ran = gently(&home, &[("OLLAMA_HOST", &silent.root_url())], &["ask", "hello"]);
+        let ran = gently(
+            &home,
+            &[("OLLAMA_HOST", &silent.root_url())],
+            &["ask", "hello"],
+        );
         assert!(ran.err.contains("model observer: no Ollama"), "{}", ran.err);
     }
     // Asked for, or configured, nothing is chosen and nothing said.
     let ran = gently(&home, &ollama, &["ask", "--model", "observer", "hello"]);
-    assert!(ran.code == 0 && !ran.err.contains("model observer"), "{}", ran.err);
-    let ran = gently(&home, &[("GENTLY_MODEL_DEFAULT", "observer")], &["ask", "hello"]);
-    assert!(ran.code == 0 && !ran.err.contains("model observer"), "{}", ran.err);
+    assert!(
+        ran.code == 0 && !ran.err.contains("model observer"),
+        "{}",
+        ran.err
+    );
+    let ran = gently(
+        &home,
+        &[("GENTLY_MODEL_DEFAULT", "observer")],
+        &["ask", "hello"],
+    );
+    assert!(
+        ran.code == 0 && !ran.err.contains("model observer"),
+        "{}",
+        ran.err
+    );
     verified(&home);
 }
 
@@ -108,27 +170,43 @@ fn the_first_that_is_there_answers_and_is_named() {
 fn an_alias_is_resolved_before_anything_is_recorded() {
     let (_dir, home) = home();
     let server = ModelServer::start(Behaviour::Good);
-    configure(&home, "[model.alias]\nfast = 'ollama/small-1b'\nsonnet = 'anthropic/mine'\n");
+    configure(
+        &home,
+        "[model.alias]\nfast = 'ollama/small-1b'\nsonnet = 'anthropic/mine'\n",
+    );
     let root = server.root_url();
-    let more = [("GENTLY_MODEL_ANTHROPIC_URL", root.as_str()), ("OLLAMA_HOST", &root)];
-    for (alias, id) in [("fast", "ollama/small-1b"), ("sonnet", "anthropic/mine"), ("observer", "observer")] {
+    let more = [
+        ("GENTLY_MODEL_ANTHROPIC_URL", root.as_str()),
+        ("OLLAMA_HOST", &root),
+    ];
+    for (alias, id) in [
+        ("fast", "ollama/small-1b"),
+        ("sonnet", "anthropic/mine"),
+        ("observer", "observer"),
+    ] {
         let facts = gently(&home, &more, &["ask", "--json", "-m", alias, "hello"]).json();
         assert_eq!(facts["model"], id);
         let mut more = more.to_vec();
         more.push(("GENTLY_MODEL_DEFAULT", alias));
-        assert_eq!(gently(&home, &more, &["session", "open", "--json"]).json()["model"], id);
+        assert_eq!(
+            gently(&home, &more, &["session", "open", "--json"]).json()["model"],
+            id
+        );
     }
     for unknown in ["slow", "mistral/x", "replay:nonsense", "openai"] {
         let ran = gently(&home, &more, &["ask", "-m", unknown, "hello"]);
         assert_eq!(ran.code, 2);
         assert!(
-            ran.err.contains(&format!("no model '{unknown}'")) && ran.err.contains("gently model list"),
+            ran.err.contains(&format!("no model '{unknown}'"))
+                && ran.err.contains("gently model list"),
             "{}",
             ran.err
         );
     }
     let log = std::fs::read_to_string(home.join("audit.log")).unwrap();
-    assert!(log.contains("ollama/small-1b") && !log.contains("|fast") && !log.contains("model:fast"));
+    assert!(
+        log.contains("ollama/small-1b") && !log.contains("|fast") && !log.contains("model:fast")
+    );
     verified(&home);
 }
 
@@ -137,7 +215,10 @@ fn settings_are_sent_and_recorded() {
     let (_dir, home) = home();
     let server = ModelServer::start(Behaviour::Good);
     let root = server.root_url();
-    let more = [("OLLAMA_HOST", root.as_str()), ("GENTLY_MODEL_ANTHROPIC_URL", &root)];
+    let more = [
+        ("OLLAMA_HOST", root.as_str()),
+        ("GENTLY_MODEL_ANTHROPIC_URL", &root),
+    ];
     configure(
         &home,
         "[model]\nsystem = \"\"\"Speak plainly.\nMy password=hunter2-is-secret </gently-context>\"\"\"\ntemperature = '0.50'\n\
@@ -154,36 +235,81 @@ fn settings_are_sent_and_recorded() {
         server.requests().pop().unwrap().json()
     };
     let configured = ollama(&[]);
-    assert_eq!(configured["options"], json!({"temperature": 0.5, "num_predict": 99, "seed": 3}));
+    assert_eq!(
+        configured["options"],
+        json!({"temperature": 0.5, "num_predict": 99, "seed": 3})
+    );
     let system = configured["messages"][0]["content"].as_str().unwrap();
-    assert!(system.contains("\n\nSpeak plainly.\nMy password="), "{system}");
-    assert!(!system.contains("hunter2") && system.contains("&lt;/gently-context>"), "{system}");
+    assert!(
+        system.contains("\n\nSpeak plainly.\nMy password="),
+        "{system}"
+    );
+    assert!(
+        !system.contains("hunter2") && system.contains("&lt;/gently-context>"),
+        "{system}"
+    );
     assert_eq!(system.matches("</gently-context>").count(), 1);
-    let flags = ollama(&["--temperature", "0", "--max-tokens", "5", "--seed", "8", "--system", "Sing."]);
-    assert_eq!(flags["options"], json!({"temperature": 0.0, "num_predict": 5, "seed": 8}));
+    let flags = ollama(&[
+        "--temperature",
+        "0",
+        "--max-tokens",
+        "5",
+        "--seed",
+        "8",
+        "--system",
+        "Sing.",
+    ]);
+    assert_eq!(
+        flags["options"],
+        json!({"temperature": 0.0, "num_predict": 5, "seed": 8})
+    );
     let system = flags["messages"][0]["content"].as_str().unwrap();
-    assert!(system.contains("\n\nSing.\n\n<gently-context") && !system.contains("Speak plainly"), "{system}");
+    assert!(
+        system.contains("\n\nSing.\n\n<gently-context") && !system.contains("Speak plainly"),
+        "{system}"
+    );
 
     // What a wire has no place for is said, and neither sent nor recorded.
     let ran = ask(&["-m", "anthropic/x"]);
-    assert!(ran.err.contains("anthropic takes no seed: it is not sent"), "{}", ran.err);
+    assert!(
+        ran.err.contains("anthropic takes no seed: it is not sent"),
+        "{}",
+        ran.err
+    );
     let body = server.requests().pop().unwrap().json();
     assert_eq!((&body["max_tokens"], body.get("seed")), (&json!(99), None));
 
     let store = rusqlite::Connection::open(home.join("gently.db")).unwrap();
-    let mut rows = store.prepare("SELECT params FROM llm_exchange ORDER BY prompt_line").unwrap();
+    let mut rows = store
+        .prepare("SELECT params FROM llm_exchange ORDER BY prompt_line")
+        .unwrap();
     let params: Vec<Value> = rows
         .query_map([], |row| row.get::<_, String>(0))
         .unwrap()
         .map(|t| serde_json::from_str(&t.unwrap()).unwrap())
         .collect();
-    assert_eq!(params[1], json!({"max_tokens": 5, "seed": 8, "system": "Sing.", "temperature": "0"}));
-    assert_eq!((&params[2]["seed"], &params[2]["temperature"]), (&Value::Null, &json!("0.5")));
+    assert_eq!(
+        params[1],
+        json!({"max_tokens": 5, "seed": 8, "system": "Sing.", "temperature": "0"})
+    );
+    assert_eq!(
+        (&params[2]["seed"], &params[2]["temperature"]),
+        (&Value::Null, &json!("0.5"))
+    );
     assert!(!params[0].to_string().contains("hunter2"));
     verified(&home);
 
-    for (flag, value) in [("--temperature", "warm"), ("--temperature", "3"), ("--max-tokens", "0"), ("--seed", "x")] {
-        let ran = gently(&home, &more, &["ask", "-m", "ollama/small-1b", flag, value, "hello"]);
+    for (flag, value) in [
+        ("--temperature", "warm"),
+        ("--temperature", "3"),
+        ("--max-tokens", "0"),
+        ("--seed", "x"),
+    ] {
+        let ran = gently(
+            &home,
+            &more,
+            &["ask", "-m", "ollama/small-1b", flag, value, "hello"],
+        );
         assert_eq!(ran.code, 2, "{flag} {value}");
         assert!(ran.err.contains(flag), "{}", ran.err);
     }
@@ -201,15 +327,29 @@ fn tokens_and_cost_are_recorded_and_shown() {
          [price.\"ollama/other:2b\"]\ninput_per_mtok = '1'\noutput_per_mtok = '1'\ncurrency = 'EUR'\n",
     );
     for (model, end, cost) in [
-        ("ollama/small-1b", " · 18 tokens · $0.003405", json!({"currency": "USD", "micro": 3405})),
-        ("ollama/other:2b", " · 18 tokens · 0.000018 EUR", json!({"currency": "EUR", "micro": 18})),
+        (
+            "ollama/small-1b",
+            " · 18 tokens · $0.003405",
+            json!({"currency": "USD", "micro": 3405}),
+        ),
+        (
+            "ollama/other:2b",
+            " · 18 tokens · 0.000018 EUR",
+            json!({"currency": "EUR", "micro": 18}),
+        ),
         ("ollama/unpriced", " · 18 tokens", Value::Null),
     ] {
         let ran = gently(&home, &more, &["ask", "-m", model, "hello"]);
-        assert_eq!((ran.out.as_str(), ran.code), (format!("{ANSWER}\n").as_str(), 0));
+        assert_eq!(
+            (ran.out.as_str(), ran.code),
+            (format!("{ANSWER}\n").as_str(), 0)
+        );
         assert!(ran.recorded().ends_with(end), "{}", ran.err);
         let facts = gently(&home, &more, &["ask", "--json", "-m", model, "hello"]).json();
-        assert_eq!(facts["usage"], json!({"prompt_tokens": 11, "completion_tokens": 7, "cost": cost}));
+        assert_eq!(
+            facts["usage"],
+            json!({"prompt_tokens": 11, "completion_tokens": 7, "cost": cost})
+        );
     }
     let ran = gently(&home, &more, &["ask", "-m", "observer", "hello"]);
     assert!(!ran.recorded().contains("tokens"), "{}", ran.err);
@@ -230,7 +370,10 @@ fn model_list_shows_what_is_there() {
     let (_dir, home) = home();
     let server = ModelServer::start(Behaviour::Good);
     let (root, v1) = (server.root_url(), server.base_url());
-    let more = [("OLLAMA_HOST", root.as_str()), ("GENTLY_MODEL_BASE_URL", &v1)];
+    let more = [
+        ("OLLAMA_HOST", root.as_str()),
+        ("GENTLY_MODEL_BASE_URL", &v1),
+    ];
     let ran = gently(&home, &more, &["model", "list"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     for part in [
@@ -245,18 +388,38 @@ fn model_list_shows_what_is_there() {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
     let facts = gently(&home, &more, &["model", "list", "--json"]).json();
-    assert_eq!(facts["servers"][0]["models"], json!(["other:2b", "small-1b"]));
-    assert_eq!((&facts["servers"][1]["state"], &facts["servers"][1]["has_key"]), (&json!("no_key"), &json!(false)));
-    assert_eq!(facts["aliases"]["opus"], "anthropic/claude-opus-4-5-20251101");
+    assert_eq!(
+        facts["servers"][0]["models"],
+        json!(["other:2b", "small-1b"])
+    );
+    assert_eq!(
+        (
+            &facts["servers"][1]["state"],
+            &facts["servers"][1]["has_key"]
+        ),
+        (&json!("no_key"), &json!(false))
+    );
+    assert_eq!(
+        facts["aliases"]["opus"],
+        "anthropic/claude-opus-4-5-20251101"
+    );
 
     // Nothing there, and no home: a list all the same, within its time.
     let begun = std::time::Instant::now();
     let silent = ModelServer::silent(Behaviour::NeverBegins);
     let none = home.join("nowhere");
-    let more = [("GENTLY_MODEL_ANTHROPIC_URL", silent.root_url()), ("GENTLY_MODEL_BASE_URL", silent.root_url())];
+    let more = [
+        ("GENTLY_MODEL_ANTHROPIC_URL", silent.root_url()),
+        ("GENTLY_MODEL_BASE_URL", silent.root_url()),
+    ];
     let more = more.each_ref().map(|(name, value)| (*name, value.as_str()));
     let facts = gently(&none, &more, &["model", "list", "--json"]).json();
-    let state = |i: usize| (facts["servers"][i]["state"].clone(), facts["servers"][i]["reason"].clone());
+    let state = |i: usize| {
+        (
+            facts["servers"][i]["state"].clone(),
+            facts["servers"][i]["reason"].clone(),
+        )
+    };
     assert_eq!(state(0), (json!("unreachable"), json!("unreachable")));
     assert_eq!(state(1), (json!("unreachable"), json!("timeout")));
     assert_eq!(state(2), (json!("unreachable"), json!("timeout")));

@@ -6,9 +6,9 @@
 //! assert_eq!(server.requests().len(), 1);
 //! ```
 //!
-//! Plain sockets rather than a web framework, because half of the behaviours are what a framework prevents:
-//! answers that end early, no answer at all, bytes that are not HTTP. One thread a connection; all of them end
-//! when the server is dropped.
+//! Plain sockets rather than a web framework, because half of the behaviours are what a framework
+//! prevents: answers that end early, no answer at all, bytes that are not HTTP. One thread a
+//! connection; all of them end when the server is dropped.
 
 #![allow(clippy::unwrap_used)]
 
@@ -70,7 +70,8 @@ pub enum Behaviour {
     Message(Value),
     /// 200 with this body.
     Json(String),
-    /// This status, these headers, and an error object with these words, as the provider asked for would word it.
+    /// This status, these headers, and an error object with these words, as the provider asked for
+    /// would word it.
     Fails(u16, Vec<(&'static str, String)>, String),
     /// This status, these headers, this body.
     Status(u16, Vec<(&'static str, String)>, String),
@@ -81,17 +82,27 @@ pub enum Behaviour {
 impl Behaviour {
     /// 401 as OpenAI words it.
     pub fn unauthorized() -> Self {
-        Self::error(401, "Incorrect API key provided: sk-ab***yz. You can find your API key on your account page.")
+        Self::error(
+            401,
+            "Incorrect API key provided: sk-ab***yz. You can find your API key on your account page.",
+        )
     }
 
     /// 404 for a model that is not there.
     pub fn no_such_model() -> Self {
-        Self::error(404, "The model `nobody-7b` does not exist or you do not have access to it.")
+        Self::error(
+            404,
+            "The model `nobody-7b` does not exist or you do not have access to it.",
+        )
     }
 
     /// 429 with Retry-After.
     pub fn rate_limited(retry_after: &str) -> Self {
-        Self::Fails(429, vec![("retry-after", retry_after.to_owned())], "Rate limit reached for requests.".to_owned())
+        Self::Fails(
+            429,
+            vec![("retry-after", retry_after.to_owned())],
+            "Rate limit reached for requests.".to_owned(),
+        )
     }
 
     /// A status with an error object as the provider sends it.
@@ -142,7 +153,10 @@ pub struct Received {
 impl Received {
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
+        self.headers
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, v)| v.as_str())
     }
 
     /// The body as JSON.
@@ -188,7 +202,8 @@ impl ModelServer {
         Self::script(vec![behaviour])
     }
 
-    /// A server that treats the first request as the first behaviour says, and so on; the last one stays.
+    /// A server that treats the first request as the first behaviour says, and so on; the last one
+    /// stays.
     pub fn script(script: Vec<Behaviour>) -> Self {
         Self::begin(script, true)
     }
@@ -196,11 +211,19 @@ impl ModelServer {
     fn begin(script: Vec<Behaviour>, lists: bool) -> Self {
         assert!(!script.is_empty());
         let refused = matches!(script.first(), Some(Behaviour::Refused));
-        let shared = Arc::new(Shared { script, lists, ..Shared::default() });
+        let shared = Arc::new(Shared {
+            script,
+            lists,
+            ..Shared::default()
+        });
         if refused {
             // Loopback, the discard port, an address of its own: no test listens there.
             let address = SocketAddr::from(([127, 0, 0, 77], 9));
-            return Self { address, shared, listener: None };
+            return Self {
+                address,
+                shared,
+                listener: None,
+            };
         }
         let socket = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = socket.local_addr().unwrap();
@@ -208,7 +231,11 @@ impl ModelServer {
             let shared = Arc::clone(&shared);
             move || shared.listen(&socket)
         });
-        Self { address, shared, listener: Some(listener) }
+        Self {
+            address,
+            shared,
+            listener: Some(listener),
+        }
     }
 
     /// `http://127.0.0.1:PORT/v1`
@@ -233,9 +260,13 @@ impl ModelServer {
 
     /// Waits until so many requests have come.
     pub fn wait_for(&self, requests: usize) {
-        self.shared.wait(PATIENCE, |state| state.requests.len() >= requests);
+        self.shared
+            .wait(PATIENCE, |state| state.requests.len() >= requests);
         let came = self.requests().len();
-        assert!(came >= requests, "the model server got {came} requests, expected {requests}");
+        assert!(
+            came >= requests,
+            "the model server got {came} requests, expected {requests}"
+        );
     }
 
     /// Opens the gate, for the requests that wait and for all later ones.
@@ -247,22 +278,30 @@ impl ModelServer {
 impl Drop for ModelServer {
     fn drop(&mut self) {
         self.shared.change(|state| state.stopped = true);
-        let Some(listener) = self.listener.take() else { return };
+        let Some(listener) = self.listener.take() else {
+            return;
+        };
         // One last connection wakes the listener, which then sees that it is over.
         let _ = TcpStream::connect(self.address);
         let _ = listener.join();
         let (open, workers) = {
             let mut state = self.shared.lock();
-            (std::mem::take(&mut state.open), std::mem::take(&mut state.workers))
+            (
+                std::mem::take(&mut state.open),
+                std::mem::take(&mut state.workers),
+            )
         };
-        open.iter().for_each(|stream| drop(stream.shutdown(Shutdown::Both)));
+        open.iter()
+            .for_each(|stream| drop(stream.shutdown(Shutdown::Both)));
         workers.into_iter().for_each(|worker| drop(worker.join()));
     }
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn change(&self, how: impl FnOnce(&mut State)) {
@@ -273,7 +312,10 @@ impl Shared {
     /// Waits for the condition, the end of the server or of patience, whichever is first.
     fn wait(&self, patience: Duration, until: impl Fn(&State) -> bool) {
         let going_on = |state: &mut State| !until(state) && !state.stopped;
-        drop(self.changed.wait_timeout_while(self.lock(), patience, going_on));
+        drop(
+            self.changed
+                .wait_timeout_while(self.lock(), patience, going_on),
+        );
     }
 
     fn listen(self: &Arc<Self>, socket: &TcpListener) {
@@ -287,7 +329,9 @@ impl Shared {
             state.open.extend(stream.try_clone());
             let shared = Arc::clone(self);
             // Errors here are clients that went away, which is theirs to do.
-            state.workers.push(std::thread::spawn(move || drop(shared.serve(stream))));
+            state
+                .workers
+                .push(std::thread::spawn(move || drop(shared.serve(stream))));
         }
     }
 
@@ -306,7 +350,12 @@ impl Shared {
         stream.shutdown(Shutdown::Both)
     }
 
-    fn answer(&self, behaviour: &Behaviour, received: &Received, stream: &mut TcpStream) -> std::io::Result<()> {
+    fn answer(
+        &self,
+        behaviour: &Behaviour,
+        received: &Received,
+        stream: &mut TcpStream,
+    ) -> std::io::Result<()> {
         let good = completion(received, &json!({"role": "assistant", "content": ANSWER}));
         let (first, _) = good.split_at(good.len() / 2);
         let json = |body: &str| reply(200, &[("content-type", "application/json".into())], body);
@@ -318,10 +367,16 @@ impl Shared {
             }
             _ if self.lists && received.line == "GET /v1/models" => {
                 let models = MODELS.map(|id| json!({"id": id, "object": "model"}));
-                return stream.write_all(&json(&json!({"object": "list", "data": models}).to_string()));
+                return stream.write_all(&json(
+                    &json!({"object": "list", "data": models}).to_string(),
+                ));
             }
             _ if self.lists && ![OPENAI, OLLAMA, ANTHROPIC].contains(&received.line.as_str()) => {
-                return stream.write_all(&reply(404, &[], &format!("no such place: {}", received.line)));
+                return stream.write_all(&reply(
+                    404,
+                    &[],
+                    &format!("no such place: {}", received.line),
+                ));
             }
             Behaviour::Refused | Behaviour::ClosesAtOnce | Behaviour::HangsUp => {}
             Behaviour::NeverBegins => self.wait(PATIENCE * 4, |_| false),
@@ -330,35 +385,51 @@ impl Shared {
             _ => {}
         }
         let bytes = match behaviour {
-            Behaviour::Refused | Behaviour::ClosesAtOnce | Behaviour::HangsUp | Behaviour::NeverBegins => Vec::new(),
+            Behaviour::Refused
+            | Behaviour::ClosesAtOnce
+            | Behaviour::HangsUp
+            | Behaviour::NeverBegins => Vec::new(),
             Behaviour::Good | Behaviour::Slow(_) | Behaviour::Gate => json(&good),
-            Behaviour::Says(text) => json(&completion(received, &json!({"role": "assistant", "content": text}))),
+            Behaviour::Says(text) => json(&completion(
+                received,
+                &json!({"role": "assistant", "content": text}),
+            )),
             Behaviour::StallsInBody | Behaviour::CutBody => {
                 let length = u64::try_from(good.len()).unwrap();
                 [announced(length).as_bytes(), first.as_bytes()].concat()
             }
-            Behaviour::CutChunked => {
-                format!("{HEAD}transfer-encoding: chunked\r\n\r\n{:x}\r\n{first}\r\n", first.len()).into_bytes()
-            }
+            Behaviour::CutChunked => format!(
+                "{HEAD}transfer-encoding: chunked\r\n\r\n{:x}\r\n{first}\r\n",
+                first.len()
+            )
+            .into_bytes(),
             Behaviour::CutJson => format!("{HEAD}\r\n{first}").into_bytes(),
             Behaviour::NotHttp => b"220 mail.invalid ESMTP\r\n".to_vec(),
             Behaviour::BrokenJson => json(&good.replacen(':', "=", 1)),
             Behaviour::EmptyBody => json(""),
-            Behaviour::Big(size) => {
-                json(&completion(received, &json!({"role": "assistant", "content": "x".repeat(*size)})))
-            }
+            Behaviour::Big(size) => json(&completion(
+                received,
+                &json!({"role": "assistant", "content": "x".repeat(*size)}),
+            )),
             Behaviour::Announces(length) => announced(*length).into_bytes(),
-            Behaviour::Endless(size) => {
-                format!("{HEAD}transfer-encoding: chunked\r\n\r\n{size:x}\r\n{}", " ".repeat(*size)).into_bytes()
-            }
+            Behaviour::Endless(size) => format!(
+                "{HEAD}transfer-encoding: chunked\r\n\r\n{size:x}\r\n{}",
+                " ".repeat(*size)
+            )
+            .into_bytes(),
             Behaviour::ContentType("") => reply(200, &[], &good),
             Behaviour::ContentType(kind) => reply(200, &[("content-type", (*kind).into())], &good),
             Behaviour::Message(message) => json(&completion(received, message)),
             Behaviour::Json(body) => json(body),
             Behaviour::Status(status, headers, body) => reply(*status, headers, body),
-            Behaviour::Fails(status, headers, words) => reply(*status, headers, &error_body(received, words)),
+            Behaviour::Fails(status, headers, words) => {
+                reply(*status, headers, &error_body(received, words))
+            }
             Behaviour::EchoesKey => {
-                let key = received.header("authorization").or(received.header("x-api-key")).unwrap_or_default();
+                let key = received
+                    .header("authorization")
+                    .or(received.header("x-api-key"))
+                    .unwrap_or_default();
                 reply(
                     401,
                     &[("www-authenticate", key.into())],
@@ -377,8 +448,15 @@ impl Shared {
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
 
 fn reply(status: u16, headers: &[(&str, String)], body: &str) -> Vec<u8> {
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    format!("HTTP/1.1 {status} X\r\n{headers}connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into()
+    let headers: String = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    format!(
+        "HTTP/1.1 {status} X\r\n{headers}connection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into()
 }
 
 fn completion(received: &Received, message: &Value) -> String {
@@ -419,7 +497,8 @@ fn ollama_message(message: &Value) -> Value {
     }
     if let Some(calls) = message.get_mut("tool_calls").and_then(Value::as_array_mut) {
         for call in calls {
-            let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
+            let arguments: Value =
+                serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
             *call = json!({"function": {"name": call["function"]["name"], "arguments": arguments}});
         }
     }
@@ -434,7 +513,8 @@ fn anthropic_content(message: &Value) -> Value {
         _ => Vec::new(),
     };
     for call in message["tool_calls"].as_array().into_iter().flatten() {
-        let input: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
+        let input: Value =
+            serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
         parts.push(json!({"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": input}));
     }
     json!(parts)
@@ -449,11 +529,20 @@ fn receive(stream: &TcpStream) -> std::io::Result<Received> {
     loop {
         line.clear();
         reader.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        let Some((name, value)) = line.trim_end().split_once(": ") else {
+            break;
+        };
         headers.push((name.to_lowercase(), value.to_owned()));
     }
-    let mut received = Received { line: first, headers, body: Vec::new() };
-    let length = received.header("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let mut received = Received {
+        line: first,
+        headers,
+        body: Vec::new(),
+    };
+    let length = received
+        .header("content-length")
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
     reader.take(length).read_to_end(&mut received.body)?;
     Ok(received)
 }

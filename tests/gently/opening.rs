@@ -61,20 +61,37 @@ pub fn check(file: &Path, more: &[&str]) -> Ran {
 
 fn python(args: &[&str]) -> (Option<i32>, Value) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/verify.py");
-    let output = Command::new("python3").arg(script).args(args).arg("--json").output().unwrap();
-    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
+    let output = Command::new("python3")
+        .arg(script)
+        .args(args)
+        .arg("--json")
+        .output()
+        .unwrap();
+    (
+        output.status.code(),
+        serde_json::from_slice(&output.stdout).unwrap_or(Value::Null),
+    )
 }
 
 fn only_file(folder: &str) -> String {
     let mut entries = std::fs::read_dir(folder).unwrap();
-    entries.next().unwrap().unwrap().path().display().to_string()
+    entries
+        .next()
+        .unwrap()
+        .unwrap()
+        .path()
+        .display()
+        .to_string()
 }
 
 /// What both verifiers answer; they agree.
 #[track_caller]
 pub fn both(file: &Path, more: &[&str]) -> (i32, Value) {
     let ours = check(file, more);
-    let kept = more.iter().position(|arg| *arg == "--headers").map(|at| only_file(more[at + 1]));
+    let kept = more
+        .iter()
+        .position(|arg| *arg == "--headers")
+        .map(|at| only_file(more[at + 1]));
     let mut args = vec!["--opening", file.to_str().unwrap()];
     args.extend(more);
     if let (Some(kept), Some(at)) = (&kept, args.iter().position(|arg| *arg == "--headers")) {
@@ -83,7 +100,11 @@ pub fn both(file: &Path, more: &[&str]) -> (i32, Value) {
     }
     let (code, theirs) = python(&args);
     let facts: Value = serde_json::from_str(&ours.out).unwrap_or(Value::Null);
-    assert_eq!((code, &theirs["answers"]), (Some(ours.code), &facts["answers"]), "{theirs}\n{facts}");
+    assert_eq!(
+        (code, &theirs["answers"]),
+        (Some(ours.code), &facts["answers"]),
+        "{theirs}\n{facts}"
+    );
     (ours.code, facts)
 }
 
@@ -100,7 +121,10 @@ pub fn holds(person: &Person, file: &Path) -> Value {
 }
 
 pub fn around(file: &Path) -> usize {
-    OpeningFile::parse(&std::fs::read(file).unwrap()).unwrap().around().unwrap()
+    OpeningFile::parse(&std::fs::read(file).unwrap())
+        .unwrap()
+        .around()
+        .unwrap()
 }
 
 pub fn document(file: &Path) -> Value {
@@ -113,34 +137,80 @@ fn every_text_of_an_answered_turn_opens_in_an_open_and_in_a_closed_session() {
     person.ask("What is the capital of France?");
     person.ask("And of Spain?");
     for state in ["open", "closed"] {
-        for (role, text) in [("prompt", "What is the capital of France?"), ("response", ANSWER)] {
-            let file = open(&person, &format!("{state}-{role}"), &["last", "1", "--role", role]);
+        for (role, text) in [
+            ("prompt", "What is the capital of France?"),
+            ("response", ANSWER),
+        ] {
+            let file = open(
+                &person,
+                &format!("{state}-{role}"),
+                &["last", "1", "--role", role],
+            );
             let facts = holds(&person, &file);
-            assert_eq!((&facts["text"], &facts["role"], &facts["seq"]), (&json!(text), &json!(role), &json!(1)));
-            let closed = document(&file)["lines"].to_string().contains("|session_end|");
+            assert_eq!(
+                (&facts["text"], &facts["role"], &facts["seq"]),
+                (&json!(text), &json!(role), &json!(1))
+            );
+            let closed = document(&file)["lines"]
+                .to_string()
+                .contains("|session_end|");
             assert_eq!(closed, state == "closed");
         }
-        let exchange = open(&person, &format!("{state}-exchange"), &["last", "2", "--role", "exchange"]);
-        let text = holds(&person, &exchange)["text"].as_str().unwrap().to_owned();
+        let exchange = open(
+            &person,
+            &format!("{state}-exchange"),
+            &["last", "2", "--role", "exchange"],
+        );
+        let text = holds(&person, &exchange)["text"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         let opened: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!((&opened["outcome"], &opened["seq"]), (&json!("answered"), &json!(2)));
+        assert_eq!(
+            (&opened["outcome"], &opened["seq"]),
+            (&json!("answered"), &json!(2))
+        );
         assert!(!text.contains("Spain") && !text.contains(ANSWER), "{text}");
         person.gently(&["session", "close"]);
     }
     // On record, each of them, and the ledger holds with them.
-    assert_eq!(person.log().iter().filter(|line| line.contains("|kind:opening,id:opening:")).count(), 6);
+    assert_eq!(
+        person
+            .log()
+            .iter()
+            .filter(|line| line.contains("|kind:opening,id:opening:"))
+            .count(),
+        6
+    );
     person.gently(&["audit", "verify"]).exits(0);
     // Unpinned is not checked, and another key is no.
     let file = person.dir.path().join("closed-response");
     let (code, facts) = both(&file, &[]);
-    assert_eq!((code, &facts["answers"]["signed_by"]), (0, &json!("not checked")));
+    assert_eq!(
+        (code, &facts["answers"]["signed_by"]),
+        (0, &json!("not checked"))
+    );
     let other = PublicKey::from_bytes([7; 32]).to_string();
     let (code, facts) = both(&file, &["--signer", &other]);
     assert_eq!((code, &facts["answers"]["signed_by"]), (1, &json!("no")));
     let required = check(&file, &["--require", "signed,commitment"]).exits(1);
-    assert!(required.err.contains("required to be yes: signed by is not checked"), "{}", required.err);
-    check(&file, &["--require", "tree-head", "--signer", &signer(&person)]).exits(0);
-    check(&file, &["--require", "not-after", "--signer", &signer(&person)]).exits(1);
+    assert!(
+        required
+            .err
+            .contains("required to be yes: signed by is not checked"),
+        "{}",
+        required.err
+    );
+    check(
+        &file,
+        &["--require", "tree-head", "--signer", &signer(&person)],
+    )
+    .exits(0);
+    check(
+        &file,
+        &["--require", "not-after", "--signer", &signer(&person)],
+    )
+    .exits(1);
 }
 
 #[test]
@@ -150,12 +220,23 @@ fn what_has_no_answer_opens_what_it_has_and_says_the_rest() {
     person.ask("Now one that is answered");
     person.gently(&["ask", "And one that fails"]).exits(2);
     for state in ["open", "closed"] {
-        for (seq, reason, outcome) in [("1", "denied (policy.empty_prompt)", "denied"), ("3", "failed", "failed")] {
+        for (seq, reason, outcome) in [
+            ("1", "denied (policy.empty_prompt)", "denied"),
+            ("3", "failed", "failed"),
+        ] {
             let refused = person.gently(&["audit", "open", "last", seq]).exits(2);
-            assert!(refused.err.contains("has no answer") && refused.err.contains("--role prompt"), "{}", refused.err);
+            assert!(
+                refused.err.contains("has no answer") && refused.err.contains("--role prompt"),
+                "{}",
+                refused.err
+            );
             assert!(refused.err.contains(reason), "{}", refused.err);
             for role in ["prompt", "exchange"] {
-                let file = open(&person, &format!("{state}-{seq}-{role}"), &["last", seq, "--role", role]);
+                let file = open(
+                    &person,
+                    &format!("{state}-{seq}-{role}"),
+                    &["last", seq, "--role", role],
+                );
                 let facts = holds(&person, &file);
                 let line = facts["line"].as_str().unwrap();
                 let event = if role == "prompt" {
@@ -167,7 +248,11 @@ fn what_has_no_answer_opens_what_it_has_and_says_the_rest() {
                 };
                 assert_eq!(line.split('|').nth(3), Some(event), "{line}");
                 assert!(
-                    document(&file)["documents"].as_array().unwrap().iter().all(|one| one["chain_entry"].is_null())
+                    document(&file)["documents"]
+                        .as_array()
+                        .unwrap()
+                        .iter()
+                        .all(|one| one["chain_entry"].is_null())
                 );
             }
         }
@@ -176,32 +261,76 @@ fn what_has_no_answer_opens_what_it_has_and_says_the_rest() {
     let missing = person.gently(&["audit", "open", "last", "9"]).exits(2);
     assert!(missing.err.contains("has 3 prompts"), "{}", missing.err);
     person.gently(&["audit", "open", "last"]).exits(2);
-    person.gently(&["audit", "open", "--artifact", "x:1", "--role", "prompt"]).exits(2);
+    person
+        .gently(&["audit", "open", "--artifact", "x:1", "--role", "prompt"])
+        .exits(2);
 }
 
 #[test]
 fn artifacts_open_inside_and_outside_of_sessions() {
     let (person, _server) = served(Behaviour::Good);
     person.ask("Anything");
-    let inside = person.gently(&["note", "add", "The disk is new", "--json"]).exits(0).json();
+    let inside = person
+        .gently(&["note", "add", "The disk is new", "--json"])
+        .exits(0)
+        .json();
     person.gently(&["session", "close"]).exits(0);
-    let outside = person.gently(&["note", "add", "The fan is old", "--json"]).exits(0).json();
-    for (facts, text, session) in [(&inside, "The disk is new", true), (&outside, "The fan is old", false)] {
+    let outside = person
+        .gently(&["note", "add", "The fan is old", "--json"])
+        .exits(0)
+        .json();
+    for (facts, text, session) in [
+        (&inside, "The disk is new", true),
+        (&outside, "The fan is old", false),
+    ] {
         let id = facts["id"].as_str().unwrap();
         let file = open(&person, id, &["--artifact", id]);
         let opened = holds(&person, &file);
         assert!(opened["text"].as_str().unwrap().contains(text));
-        assert_eq!((&opened["seq"], opened["session"] != "-"), (&Value::Null, session));
-        assert_eq!(document(&file)["lines"].to_string().contains("|session_start|"), session);
+        assert_eq!(
+            (&opened["seq"], opened["session"] != "-"),
+            (&Value::Null, session)
+        );
+        assert_eq!(
+            document(&file)["lines"]
+                .to_string()
+                .contains("|session_start|"),
+            session
+        );
     }
-    person.gently(&["note", "retire", inside["id"].as_str().unwrap()]).exits(0);
-    let several = person.gently(&["audit", "open", "--artifact", inside["id"].as_str().unwrap()]).exits(2);
+    person
+        .gently(&["note", "retire", inside["id"].as_str().unwrap()])
+        .exits(0);
+    let several = person
+        .gently(&[
+            "audit",
+            "open",
+            "--artifact",
+            inside["id"].as_str().unwrap(),
+        ])
+        .exits(2);
     assert!(several.err.contains("--line"), "{}", several.err);
     let line = inside["log_line"].to_string();
-    let file = open(&person, "chosen", &["--artifact", inside["id"].as_str().unwrap(), "--line", &line]);
-    assert!(holds(&person, &file)["text"].as_str().unwrap().contains("The disk is new"));
+    let file = open(
+        &person,
+        "chosen",
+        &[
+            "--artifact",
+            inside["id"].as_str().unwrap(),
+            "--line",
+            &line,
+        ],
+    );
+    assert!(
+        holds(&person, &file)["text"]
+            .as_str()
+            .unwrap()
+            .contains("The disk is new")
+    );
     // The genesis has no artifact of that name.
-    person.gently(&["audit", "open", "--artifact", "nothing"]).exits(2);
+    person
+        .gently(&["audit", "open", "--artifact", "nothing"])
+        .exits(2);
 }
 
 #[test]
@@ -210,13 +339,25 @@ fn what_is_erased_or_stored_without_a_secret_opens_for_nobody() {
     let (person, _server) = served(Behaviour::Says(secret));
     person.ask("Tell me");
     let redacted = person.gently(&["audit", "open", "last", "1"]).exits(2);
-    assert!(redacted.err.contains("stored without its secrets"), "{}", redacted.err);
+    assert!(
+        redacted.err.contains("stored without its secrets"),
+        "{}",
+        redacted.err
+    );
     let prompt = open(&person, "prompt", &["last", "1", "--role", "prompt"]);
     let before = person.log().len();
-    person.gently(&["erase", "interaction-1", "--reason", "asked to"]).exits(0);
+    person
+        .gently(&["erase", "interaction-1", "--reason", "asked to"])
+        .exits(0);
     for role in ["prompt", "response", "exchange"] {
-        let erased = person.gently(&["audit", "open", "last", "1", "--role", role]).exits(2);
-        assert!(erased.err.contains("it was erased at 20") && erased.err.contains("asked to"), "{}", erased.err);
+        let erased = person
+            .gently(&["audit", "open", "last", "1", "--role", role])
+            .exits(2);
+        assert!(
+            erased.err.contains("it was erased at 20") && erased.err.contains("asked to"),
+            "{}",
+            erased.err
+        );
     }
     assert_eq!(person.log().len(), before + 1, "only the tombstone");
     // Whoever has the file still has it.
@@ -233,19 +374,49 @@ fn a_file_is_never_written_over_and_what_was_opened_is_on_record_first() {
     let file = open(&person, "opening", &["last", "1"]);
     let bytes = std::fs::read(&file).unwrap();
     let (out, lines) = (file.to_str().unwrap(), person.log().len());
-    let refused = person.gently(&["audit", "open", "last", "1", "--out", out]).exits(2);
+    let refused = person
+        .gently(&["audit", "open", "last", "1", "--out", out])
+        .exits(2);
     assert!(refused.err.contains("not written over"), "{}", refused.err);
-    assert_eq!((std::fs::read(&file).unwrap(), person.log().len()), (bytes.clone(), lines));
+    assert_eq!(
+        (std::fs::read(&file).unwrap(), person.log().len()),
+        (bytes.clone(), lines)
+    );
     // A place that can't be written: on record, and said so.
-    let nowhere = person.gently(&["audit", "open", "last", "1", "--out", "no/such/folder/opening"]).exits(2);
-    assert!(nowhere.err.contains("the opening is on record, and no file was written"), "{}", nowhere.err);
+    let nowhere = person
+        .gently(&[
+            "audit",
+            "open",
+            "last",
+            "1",
+            "--out",
+            "no/such/folder/opening",
+        ])
+        .exits(2);
+    assert!(
+        nowhere
+            .err
+            .contains("the opening is on record, and no file was written"),
+        "{}",
+        nowhere.err
+    );
     assert_eq!(person.log().len(), lines + 1);
     // To standard output it is the same file.
-    let printed = person.gently(&["audit", "open", "last", "1", "--json"]).exits(0);
+    let printed = person
+        .gently(&["audit", "open", "last", "1", "--json"])
+        .exits(0);
     std::fs::write(person.dir.path().join("printed"), &printed.out).unwrap();
     holds(&person, &person.dir.path().join("printed"));
-    let told = person.gently(&["audit", "open", "last", "1", "--json", "--out", "told"]).exits(0).json();
-    assert_eq!(told["bytes"], std::fs::metadata(person.dir.path().join("told")).unwrap().len());
+    let told = person
+        .gently(&["audit", "open", "last", "1", "--json", "--out", "told"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        told["bytes"],
+        std::fs::metadata(person.dir.path().join("told"))
+            .unwrap()
+            .len()
+    );
     person.gently(&["audit", "verify"]).exits(0);
 }
 
@@ -255,10 +426,17 @@ fn a_plain_ledger_opens_without_a_key_and_says_what_that_means() {
     person.gently(&["init", "--commitments", "sha256"]).exits(0);
     person.ask("Anything");
     let out = person.dir.path().join("plain");
-    let opened = person.gently(&["audit", "open", "last", "1", "--out", out.to_str().unwrap()]).exits(0);
+    let opened = person
+        .gently(&["audit", "open", "last", "1", "--out", out.to_str().unwrap()])
+        .exits(0);
     assert!(opened.err.contains("plain SHA-256"), "{}", opened.err);
     assert!(document(&out)["openings"][0]["key"].is_null());
-    assert!(holds(&person, &out)["reasons"]["commitment"].as_str().unwrap().contains("plain SHA-256"));
+    assert!(
+        holds(&person, &out)["reasons"]["commitment"]
+            .as_str()
+            .unwrap()
+            .contains("plain SHA-256")
+    );
 }
 
 #[test]
@@ -274,18 +452,33 @@ fn keys_that_came_into_force_later_are_pinned_with_all_of_them() {
     let newest = open(&person, "newest", &["last", "1"]);
     let oldest: String = {
         let sql = "SELECT ledger_session FROM chat_session ORDER BY rowid LIMIT 1";
-        person.database().query_row(sql, [], |row| row.get(0)).unwrap()
+        person
+            .database()
+            .query_row(sql, [], |row| row.get(0))
+            .unwrap()
     };
     let oldest = open(&person, "oldest", &[&oldest, "1"]);
     // Both are under a head of today, by the key of today.
     for file in [&newest, &oldest] {
         let pinned = person.dir.path().join("all-keys");
-        let all = person.gently(&["audit", "verify", "--json"]).exits(0).json();
-        let keys: Vec<&str> = all["signers"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
+        let all = person
+            .gently(&["audit", "verify", "--json"])
+            .exits(0)
+            .json();
+        let keys: Vec<&str> = all["signers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|key| key.as_str().unwrap())
+            .collect();
         assert_eq!(keys.len(), 2);
         std::fs::write(&pinned, keys.join("\n") + "\n").unwrap();
         let (code, facts) = both(file, &["--signer", pinned.to_str().unwrap()]);
-        assert_eq!((code, &facts["answers"]["signed_by"]), (0, &json!("yes")), "{facts}");
+        assert_eq!(
+            (code, &facts["answers"]["signed_by"]),
+            (0, &json!("yes")),
+            "{facts}"
+        );
     }
     let old = old.split(' ').take(2).collect::<Vec<_>>().join(" ");
     for file in [&newest, &oldest] {
@@ -294,20 +487,42 @@ fn keys_that_came_into_force_later_are_pinned_with_all_of_them() {
         let new = new.split(' ').take(2).collect::<Vec<_>>().join(" ");
         assert_eq!(both(file, &["--signer", &old, "--signer", &new]).0, 0);
         let (code, facts) = both(file, &["--signer", &new, "--signer", &old]);
-        assert_eq!((code, &facts["answers"]["signed_by"]), (1, &json!("not checked")), "{facts}");
+        assert_eq!(
+            (code, &facts["answers"]["signed_by"]),
+            (1, &json!("not checked")),
+            "{facts}"
+        );
     }
 }
 
-/// Several texts of several turns in one file, in the order of their lines whatever order they were named in.
+/// Several texts of several turns in one file, in the order of their lines whatever order they were
+/// named in.
 #[test]
 fn whole_turns_open_in_one_file() {
-    let (person, _server) = scripted(vec![Behaviour::Good, Behaviour::Good, Behaviour::HangsUp, Behaviour::Good]);
+    let (person, _server) = scripted(vec![
+        Behaviour::Good,
+        Behaviour::Good,
+        Behaviour::HangsUp,
+        Behaviour::Good,
+    ]);
     person.ask("What is the capital of France?");
     person.ask("And of Spain?");
     person.gently(&["ask", "And of nowhere?"]).exits(2);
     person.gently(&["session", "close"]).exits(0);
     let lines = person.log().len();
-    let file = open(&person, "turns", &["last", "2", "1", "--role", "exchange", "--role", "prompt,response"]);
+    let file = open(
+        &person,
+        "turns",
+        &[
+            "last",
+            "2",
+            "1",
+            "--role",
+            "exchange",
+            "--role",
+            "prompt,response",
+        ],
+    );
     let facts = holds(&person, &file);
     let opened: Vec<(u64, &str)> = facts["openings"]
         .as_array()
@@ -316,33 +531,70 @@ fn whole_turns_open_in_one_file() {
         .map(|one| (one["seq"].as_u64().unwrap(), one["role"].as_str().unwrap()))
         .collect();
     let roles = ["prompt", "response", "exchange"];
-    let expected: Vec<(u64, &str)> = [1, 2].iter().flat_map(|seq| roles.map(|role| (*seq, role))).collect();
+    let expected: Vec<(u64, &str)> = [1, 2]
+        .iter()
+        .flat_map(|seq| roles.map(|role| (*seq, role)))
+        .collect();
     assert_eq!(opened, expected);
     assert_eq!(person.log().len(), lines + 6, "each is on record");
-    let failed = open(&person, "failed", &["last", "3", "--role", "exchange,prompt"]);
+    let failed = open(
+        &person,
+        "failed",
+        &["last", "3", "--role", "exchange,prompt"],
+    );
     let facts = holds(&person, &failed);
     assert_eq!(facts["openings"][1]["role"], "exchange");
-    let said = Person::new().gently(&["audit", "check", file.to_str().unwrap()]).exits(0).out;
-    assert!(said.contains("Opened: prompt 1 of session") && said.contains("Text of response 2 of session"), "{said}");
+    let said = Person::new()
+        .gently(&["audit", "check", file.to_str().unwrap()])
+        .exits(0)
+        .out;
+    assert!(
+        said.contains("Opened: prompt 1 of session")
+            && said.contains("Text of response 2 of session"),
+        "{said}"
+    );
     // Artifacts of one session, and those of none; not of both.
-    let one = person.gently(&["note", "add", "The disk is new", "--json"]).exits(0).json();
-    let two = person.gently(&["note", "add", "The fan is old", "--json"]).exits(0).json();
+    let one = person
+        .gently(&["note", "add", "The disk is new", "--json"])
+        .exits(0)
+        .json();
+    let two = person
+        .gently(&["note", "add", "The fan is old", "--json"])
+        .exits(0)
+        .json();
     let (one, two) = (one["id"].as_str().unwrap(), two["id"].as_str().unwrap());
     let file = open(&person, "notes", &["--artifact", two, "--artifact", one]);
     let facts = holds(&person, &file);
-    assert!(facts["openings"][0]["text"].as_str().unwrap().contains("The disk is new"), "{facts}");
+    assert!(
+        facts["openings"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("The disk is new"),
+        "{facts}"
+    );
     assert_eq!(facts["answers"]["not_before"], "not checked");
     person.ask("Anything");
-    let inside = person.gently(&["note", "add", "The cable is short", "--json"]).exits(0).json();
+    let inside = person
+        .gently(&["note", "add", "The cable is short", "--json"])
+        .exits(0)
+        .json();
     let inside = inside["id"].as_str().unwrap();
-    let refused = person.gently(&["audit", "open", "--artifact", one, "--artifact", inside]).exits(2);
-    assert!(refused.err.contains("of several sessions"), "{}", refused.err);
+    let refused = person
+        .gently(&["audit", "open", "--artifact", one, "--artifact", inside])
+        .exits(2);
+    assert!(
+        refused.err.contains("of several sessions"),
+        "{}",
+        refused.err
+    );
 }
 
 /// A small opening of a closed session of three turns; the second is opened.
 fn small() -> (Person, ModelServer, PathBuf) {
     let (person, server) = served(Behaviour::Good);
-    ["One", "Two", "Three"].iter().for_each(|question| drop(person.ask(question)));
+    ["One", "Two", "Three"]
+        .iter()
+        .for_each(|question| drop(person.ask(question)));
     person.gently(&["session", "close"]).exits(0);
     let file = open(&person, "small", &["last", "2", "--role", "prompt"]);
     (person, server, file)
@@ -354,10 +606,24 @@ fn no_changed_byte_passes() {
     let (person, _server, file) = small();
     let bytes = std::fs::read(&file).unwrap();
     let first = std::fs::read_to_string(person.at("keys/signing.key.pub")).unwrap();
-    let pinned: PublicKey = first.split(' ').take(2).collect::<Vec<_>>().join(" ").parse().unwrap();
+    let pinned: PublicKey = first
+        .split(' ')
+        .take(2)
+        .collect::<Vec<_>>()
+        .join(" ")
+        .parse()
+        .unwrap();
     let passes = |bytes: &[u8]| {
-        OpeningFile::parse(bytes)
-            .is_ok_and(|file| check_opening(&file, Trust { pinned: Some(&[pinned]), ..Trust::default() }).opens())
+        OpeningFile::parse(bytes).is_ok_and(|file| {
+            check_opening(
+                &file,
+                Trust {
+                    pinned: Some(&[pinned]),
+                    ..Trust::default()
+                },
+            )
+            .opens()
+        })
     };
     assert!(passes(&bytes));
     for at in 0..bytes.len() {
@@ -370,7 +636,10 @@ fn no_changed_byte_passes() {
                 String::from_utf8_lossy(&changed[at.saturating_sub(40)..at + 1])
             );
         }
-        assert!(!passes(&[&bytes[..at], &bytes[at + 1..]].concat()), "without byte {at}");
+        assert!(
+            !passes(&[&bytes[..at], &bytes[at + 1..]].concat()),
+            "without byte {at}"
+        );
     }
     for more in [&b"\n"[..], b" ", b"{}"] {
         assert!(!passes(&[&bytes[..], more].concat()));
@@ -381,20 +650,28 @@ fn no_changed_byte_passes() {
 fn mistakes(document: &Value) -> Vec<(String, Value)> {
     fn walk(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
         match value {
-            Value::Object(map) => map.iter().for_each(|(key, value)| walk(value, &format!("{path}/{key}"), found)),
-            Value::Array(list) => {
-                list.iter().enumerate().for_each(|(n, value)| walk(value, &format!("{path}/{n}"), found))
-            }
+            Value::Object(map) => map
+                .iter()
+                .for_each(|(key, value)| walk(value, &format!("{path}/{key}"), found)),
+            Value::Array(list) => list
+                .iter()
+                .enumerate()
+                .for_each(|(n, value)| walk(value, &format!("{path}/{n}"), found)),
             Value::String(text) if !text.is_empty() => {
                 for at in [0, text.len() / 2, text.len() - 1] {
-                    let at = (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap();
+                    let at = (0..=at)
+                        .rev()
+                        .find(|at| text.is_char_boundary(*at))
+                        .unwrap();
                     let old = text[at..].chars().next().unwrap();
                     let new = if old == '1' { '2' } else { '1' };
                     let changed = format!("{}{new}{}", &text[..at], &text[at + old.len_utf8()..]);
                     found.push((path.to_owned(), json!(changed)));
                 }
             }
-            Value::Number(number) => found.push((path.to_owned(), json!(number.as_u64().unwrap() + 1))),
+            Value::Number(number) => {
+                found.push((path.to_owned(), json!(number.as_u64().unwrap() + 1)))
+            }
             Value::Bool(flag) => found.push((path.to_owned(), json!(!flag))),
             Value::String(_) | Value::Null => found.push((path.to_owned(), json!("1"))),
         }
@@ -418,20 +695,40 @@ fn python_many(files: &[PathBuf], signer: &str) -> Vec<Value> {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let list: String = files.iter().map(|file| format!("{}\n", file.display())).collect();
+    let list: String = files
+        .iter()
+        .map(|file| format!("{}\n", file.display()))
+        .collect();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), list.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
-    String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// Our answers, as verify.py gives its own.
 fn our_answers(file: &Path, pinned: &[PublicKey]) -> Value {
-    let Ok(read) = OpeningFile::parse(&std::fs::read(file).unwrap()) else { return Value::Null };
-    let report = check_opening(&read, Trust { pinned: Some(pinned), ..Trust::default() });
+    let Ok(read) = OpeningFile::parse(&std::fs::read(file).unwrap()) else {
+        return Value::Null;
+    };
+    let report = check_opening(
+        &read,
+        Trust {
+            pinned: Some(pinned),
+            ..Trust::default()
+        },
+    );
     gently::verify::About::ALL
         .into_iter()
-        .map(|about| (about.name().to_owned(), json!(report.to(about).answer.word())))
+        .map(|about| {
+            (
+                about.name().to_owned(),
+                json!(report.to(about).answer.word()),
+            )
+        })
         .collect::<serde_json::Map<_, _>>()
         .into()
 }
@@ -439,8 +736,15 @@ fn our_answers(file: &Path, pinned: &[PublicKey]) -> Value {
 #[test]
 fn both_verifiers_say_the_same_of_every_mistake() {
     let (mut person, _server, file) = small();
-    let note = person.gently(&["note", "add", "Outside", "--json"]).exits(0).json();
-    let artifact = open(&person, "artifact", &["--artifact", note["id"].as_str().unwrap()]);
+    let note = person
+        .gently(&["note", "add", "Outside", "--json"])
+        .exits(0)
+        .json();
+    let artifact = open(
+        &person,
+        "artifact",
+        &["--artifact", note["id"].as_str().unwrap()],
+    );
     // Of a session on real blocks, too: of one on no block *not before* is asked nothing.
     let headers = person.headers(829_604..=829_619);
     person.set("GENTLY_ANCHOR_MODE", "auto");
@@ -449,7 +753,13 @@ fn both_verifiers_say_the_same_of_every_mistake() {
     person.ask("When is this?");
     let anchored = open(&person, "anchored", &["last", "1"]);
     let first = std::fs::read_to_string(person.at("keys/signing.key.pub")).unwrap();
-    let pinned: PublicKey = first.split(' ').take(2).collect::<Vec<_>>().join(" ").parse().unwrap();
+    let pinned: PublicKey = first
+        .split(' ')
+        .take(2)
+        .collect::<Vec<_>>()
+        .join(" ")
+        .parse()
+        .unwrap();
     let (mut files, mut names) = (Vec::new(), Vec::new());
     let mut add = |name: String, bytes: Vec<u8>| {
         let path = person.dir.path().join(format!("mistake-{}", files.len()));
@@ -461,17 +771,26 @@ fn both_verifiers_say_the_same_of_every_mistake() {
         for (pointer, value) in mistakes(&document(base)) {
             let mut changed = document(base);
             *changed.pointer_mut(&pointer).unwrap() = value.clone();
-            add(format!("{pointer} = {value}"), (canon::print(&changed).unwrap() + "\n").into_bytes());
+            add(
+                format!("{pointer} = {value}"),
+                (canon::print(&changed).unwrap() + "\n").into_bytes(),
+            );
         }
         for part in ["lines", "documents", "openings"] {
             for at in 0..document(base)[part].as_array().unwrap().len() {
                 let mut changed = document(base);
                 let list = changed[part].as_array_mut().unwrap();
                 let gone = list.remove(at);
-                add(format!("{part} without {at}"), (canon::print(&changed).unwrap() + "\n").into_bytes());
+                add(
+                    format!("{part} without {at}"),
+                    (canon::print(&changed).unwrap() + "\n").into_bytes(),
+                );
                 let list = changed[part].as_array_mut().unwrap();
                 list.extend([gone.clone(), gone]);
-                add(format!("{part} with {at} twice"), (canon::print(&changed).unwrap() + "\n").into_bytes());
+                add(
+                    format!("{part} with {at} twice"),
+                    (canon::print(&changed).unwrap() + "\n").into_bytes(),
+                );
             }
         }
         let bytes = std::fs::read(base).unwrap();
@@ -479,7 +798,10 @@ fn both_verifiers_say_the_same_of_every_mistake() {
             let mut changed = bytes.clone();
             changed[at] ^= 0x01;
             add(format!("byte {at}"), changed);
-            add(format!("without byte {at}"), [&bytes[..at], &bytes[at + 1..]].concat());
+            add(
+                format!("without byte {at}"),
+                [&bytes[..at], &bytes[at + 1..]].concat(),
+            );
         }
     }
     let theirs = python_many(&files, &pinned.to_string());
@@ -493,15 +815,32 @@ fn both_verifiers_say_the_same_of_every_mistake() {
         }
         let no: Vec<String> = ours
             .as_object()
-            .map(|answers| answers.iter().filter(|(_, word)| *word == "no").map(|(name, _)| name.clone()).collect())
+            .map(|answers| {
+                answers
+                    .iter()
+                    .filter(|(_, word)| *word == "no")
+                    .map(|(name, _)| name.clone())
+                    .collect()
+            })
             .unwrap_or_default();
         judged += usize::from(!ours.is_null());
         assert!(ours.is_null() || !no.is_empty(), "{name}: {ours}");
         refuted.extend(no);
     }
-    assert!(disagree.is_empty(), "{} disagreements\n{}", disagree.len(), disagree.join("\n"));
+    assert!(
+        disagree.is_empty(),
+        "{} disagreements\n{}",
+        disagree.len(),
+        disagree.join("\n")
+    );
     assert!(judged > 60, "{judged}");
-    for about in ["consistent", "commitment", "tree_head", "signed_by", "not_before"] {
+    for about in [
+        "consistent",
+        "commitment",
+        "tree_head",
+        "signed_by",
+        "not_before",
+    ] {
         assert!(refuted.contains(about), "{about}: {refuted:?}");
     }
 }

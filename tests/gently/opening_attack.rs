@@ -1,14 +1,15 @@
-//! What passed for an opening and must not: each way to cheat has a file, and an answer that it costs.
+//! What passed for an opening and must not: each way to cheat has a file, and an answer that it
+//! costs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gently::record::block::{Header, Network};
-use gently::record::commitment::{Opening, Role, Scheme, commit_with_key};
+use gently::record::commitment::{Role, Scheme, TextOpening, commit_with_key};
 use gently::record::hash::Hash32;
 use gently::record::opening::{More, OpeningFile};
 use gently::record::signature::PublicKey;
-use gently::verify::{About, Answer, OpeningReport, Trust, check_opening};
+use gently::verify::{About, OpeningReport, QuestionAnswer, Trust, check_opening};
 use serde_json::Value;
 
 use crate::opening::both;
@@ -21,16 +22,33 @@ const DAY: u64 = 86_400;
 /// A test ledger with a turn between two blocks of regtest, and lines behind it.
 fn forge(commitments: Scheme) -> Forge {
     let mut forge = Forge::new(Network::Regtest, commitments, NOW);
-    forge.start(Some((mined([1; 32], NOW - 600), 100, Network::Regtest)), NOW + 10);
-    forge.turn("What is 2+2?", Some("4"), NOW + 20).turn("And 3+3?", Some("6"), NOW + 30);
+    forge.start(
+        Some((mined([1; 32], NOW - 600), 100, Network::Regtest)),
+        NOW + 10,
+    );
+    forge
+        .turn("What is 2+2?", Some("4"), NOW + 20)
+        .turn("And 3+3?", Some("6"), NOW + 30);
     forge.turn("And 4+4?", None, NOW + 35);
-    forge.end(Some((mined([2; 32], NOW + 30), 101, Network::Regtest)), NOW + 40).other(NOW + 50).other(NOW + 60);
+    forge
+        .end(
+            Some((mined([2; 32], NOW + 30), 101, Network::Regtest)),
+            NOW + 40,
+        )
+        .other(NOW + 50)
+        .other(NOW + 60);
     forge
 }
 
 /// What a checker says who named the network, so that its blocks count.
 fn said(file: &OpeningFile) -> OpeningReport {
-    check_opening(file, Trust { network: Some(Network::Regtest), ..Trust::default() })
+    check_opening(
+        file,
+        Trust {
+            network: Some(Network::Regtest),
+            ..Trust::default()
+        },
+    )
 }
 
 fn word(report: &OpeningReport, about: About) -> &'static str {
@@ -44,19 +62,29 @@ fn costs(file: &OpeningFile, no: &[About]) {
     let path: PathBuf = dir.path().join("opening");
     std::fs::write(&path, file.print().unwrap()).unwrap();
     let (code, facts) = both(&path, &["--network", "regtest"]);
-    let refuted: Vec<&str> =
-        About::ALL.into_iter().map(About::name).filter(|name| facts["answers"][*name] == "no").collect();
+    let refuted: Vec<&str> = About::ALL
+        .into_iter()
+        .map(About::name)
+        .filter(|name| facts["answers"][*name] == "no")
+        .collect();
     let expected: Vec<&str> = no.iter().map(|about| about.name()).collect();
     assert_eq!(refuted, expected, "{facts:#}");
-    let opens = !no.iter().any(|about| [About::Consistent, About::Commitment, About::TreeHead].contains(about));
+    let opens = !no
+        .iter()
+        .any(|about| [About::Consistent, About::Commitment, About::TreeHead].contains(about));
     assert_eq!(code == 0, opens, "{facts:#}");
 }
 
 #[test]
 fn an_honest_file_with_a_stamp_holds_on_a_network_that_was_named_and_on_no_other() {
     let forge = forge(Scheme::HmacSha256);
-    let openings =
-        [(1, Role::Prompt), (1, Role::Response), (1, Role::Exchange), (3, Role::Prompt), (3, Role::Exchange)];
+    let openings = [
+        (1, Role::Prompt),
+        (1, Role::Response),
+        (1, Role::Exchange),
+        (3, Role::Prompt),
+        (3, Role::Exchange),
+    ];
     let mut file = forge.file(&openings);
     forge.stamp(&mut file, 9, (102, NOW + 3000));
     file = OpeningFile::parse(file.print().unwrap().as_bytes()).unwrap();
@@ -67,14 +95,21 @@ fn an_honest_file_with_a_stamp_holds_on_a_network_that_was_named_and_on_no_other
     }
     costs(&file, &[]);
     for network in [None, Some(Network::Signet)] {
-        let report = check_opening(&file, Trust { network, ..Trust::default() });
+        let report = check_opening(
+            &file,
+            Trust {
+                network,
+                ..Trust::default()
+            },
+        );
         assert!(report.opens());
         for about in [About::NotBefore, About::NotAfter] {
             assert_eq!(word(&report, about), "not checked");
             assert!(report.to(about).reason.contains("regtest"), "{report:#?}");
         }
     }
-    // A prompt alone of a turn that failed comes with its outcome, and is stamped with or without it.
+    // A prompt alone of a turn that failed comes with its outcome, and is stamped with or without
+    // it.
     let mut prompt = forge.file(&[(3, Role::Prompt)]);
     forge.stamp(&mut prompt, 9, (102, NOW + 3000));
     assert_eq!(prompt.lines.len(), 5);
@@ -83,23 +118,43 @@ fn an_honest_file_with_a_stamp_holds_on_a_network_that_was_named_and_on_no_other
     assert!(said(&prompt).opens());
 }
 
-/// A ledger of Bitcoin that calls itself regtest in the session's own document, with blocks made at home.
+/// A ledger of Bitcoin that calls itself regtest in the session's own document, with blocks made at
+/// home.
 #[test]
 fn a_bitcoin_ledger_is_not_regtest_because_a_session_says_so() {
     let long_ago = 1_370_000_000; // 2013
     let mut forge = Forge::new(Network::Bitcoin, Scheme::HmacSha256, long_ago);
-    forge.start(Some((mined([1; 32], long_ago), 1, Network::Regtest)), long_ago + 10);
-    forge.turn("Who wins in 2024?", Some("I know it already"), long_ago + 20).other(long_ago + 30);
+    forge.start(
+        Some((mined([1; 32], long_ago), 1, Network::Regtest)),
+        long_ago + 10,
+    );
+    forge
+        .turn(
+            "Who wins in 2024?",
+            Some("I know it already"),
+            long_ago + 20,
+        )
+        .other(long_ago + 30);
     let mut file = forge.file(&[(1, Role::Response)]);
     forge.stamp(&mut file, 5, (2, long_ago + 3000));
     for network in [None, Some(Network::Regtest)] {
-        let report = check_opening(&file, Trust { network, ..Trust::default() });
+        let report = check_opening(
+            &file,
+            Trust {
+                network,
+                ..Trust::default()
+            },
+        );
         for about in [About::Consistent, About::NotBefore, About::NotAfter] {
             assert_eq!(word(&report, about), "no", "{report:#?}");
         }
     }
-    costs(&file, &[About::Consistent, About::NotBefore, About::NotAfter]);
-    // On its own network, and by the genesis itself: a home-made block of 2013 proves nothing of a line of 2024.
+    costs(
+        &file,
+        &[About::Consistent, About::NotBefore, About::NotAfter],
+    );
+    // On its own network, and by the genesis itself: a home-made block of 2013 proves nothing of a
+    // line of 2024.
     let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
     forge.start(None, NOW).turn("Now?", Some("Now"), NOW + 1);
     let mut file = forge.file(&[(1, Role::Response)]);
@@ -113,8 +168,13 @@ fn a_stamp_of_another_history_covers_nothing() {
     let honest = forge(Scheme::HmacSha256);
     let mut other = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
     other.model = "another-70b".to_owned();
-    other.start(Some((mined([1; 32], NOW - 600), 100, Network::Regtest)), NOW + 10);
-    other.turn("What is 2+2?", Some("4"), NOW + 20).turn("And 3+3?", Some("6"), NOW + 30);
+    other.start(
+        Some((mined([1; 32], NOW - 600), 100, Network::Regtest)),
+        NOW + 10,
+    );
+    other
+        .turn("What is 2+2?", Some("4"), NOW + 20)
+        .turn("And 3+3?", Some("6"), NOW + 30);
     for size in [5, 6] {
         // Proofs of either history under the other's root.
         let mut file = honest.file(&[(1, Role::Response)]);
@@ -133,7 +193,8 @@ fn a_stamp_of_another_history_covers_nothing() {
     costs(&file, &[About::NotAfter]);
 }
 
-/// One commitment, two texts: as what it is under the key, and as bytes of which it would be the SHA-256.
+/// One commitment, two texts: as what it is under the key, and as bytes of which it would be the
+/// SHA-256.
 #[test]
 fn a_commitment_opens_as_one_text() {
     for scheme in [Scheme::HmacSha256, Scheme::Sha256] {
@@ -172,28 +233,53 @@ fn a_commitment_opens_as_one_text() {
     }
 }
 
-/// What the outer hash of an HMAC begins with, and a text, ground until the hash inside is spelled in UTF-8: then all
-/// that HMAC hashes last is a text, too, and its SHA-256 is the same commitment. It takes a hundred million tries.
-const GROUND: (&[u8; 32], &str) = (b"Two texts by one commitment? No.", "I agree to all of it, reference 120518441");
+/// What the outer hash of an HMAC begins with, and a text, ground until the hash inside is spelled
+/// in UTF-8: then all that HMAC hashes last is a text, too, and its SHA-256 is the same commitment.
+/// It takes a hundred million tries.
+const GROUND: (&[u8; 32], &str) = (
+    b"Two texts by one commitment? No.",
+    "I agree to all of it, reference 120518441",
+);
 
 /// The key, and the other text.
 fn ground() -> (Hash32, String) {
     let key = GROUND.0.map(|byte| byte ^ 0x5c);
-    let inner = [&key.map(|byte| byte ^ 0x36)[..], &[0x36; 32], GROUND.1.as_bytes()].concat();
-    let outer = [&GROUND.0[..], &[0x5c; 32], Hash32::digest(&inner).as_bytes()].concat();
+    let inner = [
+        &key.map(|byte| byte ^ 0x36)[..],
+        &[0x36; 32],
+        GROUND.1.as_bytes(),
+    ]
+    .concat();
+    let outer = [
+        &GROUND.0[..],
+        &[0x5c; 32],
+        Hash32::digest(&inner).as_bytes(),
+    ]
+    .concat();
     (Hash32::from_bytes(key), String::from_utf8(outer).unwrap())
 }
 
-/// One commitment that really is of two texts, one by each scheme: the ledger's own scheme says which it is.
+/// One commitment that really is of two texts, one by each scheme: the ledger's own scheme says
+/// which it is.
 #[test]
 fn a_commitment_that_is_of_two_texts_opens_as_one() {
     let ((key, other), text) = (ground(), GROUND.1);
-    assert_eq!(Hash32::digest(other.as_bytes()), commit_with_key(key, text.as_bytes()));
+    assert_eq!(
+        Hash32::digest(other.as_bytes()),
+        commit_with_key(key, text.as_bytes())
+    );
     let of = |scheme: Scheme| {
         let mut forge = Forge::new(Network::Regtest, scheme, NOW);
         forge.prompt_key = Some(key);
-        let prompt = if scheme == Scheme::Sha256 { other.as_str() } else { text };
-        forge.start(Some((mined([1; 32], NOW - 600), 100, Network::Regtest)), NOW + 10);
+        let prompt = if scheme == Scheme::Sha256 {
+            other.as_str()
+        } else {
+            text
+        };
+        forge.start(
+            Some((mined([1; 32], NOW - 600), 100, Network::Regtest)),
+            NOW + 10,
+        );
         forge.turn(prompt, Some("Noted"), NOW + 20).other(NOW + 30);
         forge.file(&[(1, Role::Prompt)])
     };
@@ -203,12 +289,18 @@ fn a_commitment_that_is_of_two_texts_opens_as_one() {
         costs(honest, &[]);
         // The other text, as the other scheme opens it.
         let mut changed = honest.clone();
-        changed.openings[0] = Opening { session_id: honest.openings[0].session_id.clone(), ..twin.openings[0].clone() };
+        changed.openings[0] = TextOpening {
+            session_id: honest.openings[0].session_id.clone(),
+            ..twin.openings[0].clone()
+        };
         costs(&changed, &[About::Commitment]);
-        // Under a genesis of the other scheme: its document; its line, too, which is under another root; that root
-        // instead of the first.
+        // Under a genesis of the other scheme: its document; its line, too, which is under another
+        // root; that root instead of the first.
         changed.documents[0] = twin.documents[0].clone();
-        costs(&changed, &[About::Consistent, About::Commitment, About::TreeHead]);
+        costs(
+            &changed,
+            &[About::Consistent, About::Commitment, About::TreeHead],
+        );
         changed.lines[0] = twin.lines[0].clone();
         costs(&changed, &[About::Consistent]);
         changed.head = twin.head.clone();
@@ -223,12 +315,18 @@ fn rotated() -> Forge {
 }
 
 fn signed_by(file: &OpeningFile, pinned: &[PublicKey]) -> (bool, &'static str) {
-    let report = check_opening(file, Trust { pinned: Some(pinned), ..Trust::default() });
+    let report = check_opening(
+        file,
+        Trust {
+            pinned: Some(pinned),
+            ..Trust::default()
+        },
+    );
     (report.opens(), word(&report, About::SignedBy))
 }
 
-/// Whoever has a key that was retired two years before can sign what he likes: the checker who knows the newer key is
-/// told so.
+/// Whoever has a key that was retired two years before can sign what he likes: the checker who
+/// knows the newer key is told so.
 #[test]
 fn a_retired_key_is_not_the_ledgers_word() {
     let honest = rotated();
@@ -240,22 +338,41 @@ fn a_retired_key_is_not_the_ledgers_word() {
     assert_eq!(signed_by(&file, &[new, old]), (true, "not checked"));
     // A history without the rotation, made by the thief of the old key.
     let mut thief = forge(Scheme::HmacSha256);
-    thief.turn("Did I agree?", Some("Yes"), NOW + 2 * 365 * DAY).other(NOW + 2 * 365 * DAY);
+    thief
+        .turn("Did I agree?", Some("Yes"), NOW + 2 * 365 * DAY)
+        .other(NOW + 2 * 365 * DAY);
     let file = thief.file(&[(1, Role::Response)]);
     assert_eq!(signed_by(&file, &[old, new]), (true, "not checked"));
     assert_eq!(signed_by(&file, &[new]), (true, "no"));
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("opening");
     std::fs::write(&path, file.print().unwrap()).unwrap();
-    let (code, facts) = both(&path, &["--signer", &old.to_string(), "--signer", &new.to_string()]);
-    assert_eq!((code, facts["answers"]["signed_by"].as_str()), (1, Some("not checked")), "{facts:#}");
-    assert!(facts["reasons"]["signed_by"].as_str().unwrap().contains("retired"), "{facts:#}");
+    let (code, facts) = both(
+        &path,
+        &["--signer", &old.to_string(), "--signer", &new.to_string()],
+    );
+    assert_eq!(
+        (code, facts["answers"]["signed_by"].as_str()),
+        (1, Some("not checked")),
+        "{facts:#}"
+    );
+    assert!(
+        facts["reasons"]["signed_by"]
+            .as_str()
+            .unwrap()
+            .contains("retired"),
+        "{facts:#}"
+    );
     // By the old key behind the rotation, with the rotation in the file or without it.
     let mut late = honest.file(&[(1, Role::Response)]);
     late.head = honest.signed(honest.size(), 0);
     costs(&late, &[About::TreeHead]);
     let mut without = late.clone();
-    let at = without.lines.iter().position(|entry| entry.text.contains("|key_rotate|")).unwrap();
+    let at = without
+        .lines
+        .iter()
+        .position(|entry| entry.text.contains("|key_rotate|"))
+        .unwrap();
     without.lines.remove(at);
     without.documents.pop();
     assert_eq!(signed_by(&without, &[old, new]), (true, "not checked"));
@@ -267,7 +384,11 @@ fn a_retired_key_is_not_the_ledgers_word() {
 fn a_rotation_without_its_own_tree_head_leads_to_no_key() {
     let forge = rotated();
     let honest = forge.file(&[(1, Role::Response)]);
-    let at = honest.lines.iter().position(|entry| entry.text.contains("|key_rotate|")).unwrap();
+    let at = honest
+        .lines
+        .iter()
+        .position(|entry| entry.text.contains("|key_rotate|"))
+        .unwrap();
     let index = honest.lines[at].index;
     let changed = |more: More| {
         let mut file = honest.clone();
@@ -279,19 +400,47 @@ fn a_rotation_without_its_own_tree_head_leads_to_no_key() {
     costs(&changed(More::Nothing), &[About::TreeHead]);
     // By the new key; of another origin; of another size; with a proof of another line.
     let proof = forge.proof(index, index + 1);
-    costs(&changed(rotation(forge.signed(index + 1, 1), proof.clone())), &[About::TreeHead]);
+    costs(
+        &changed(rotation(forge.signed(index + 1, 1), proof.clone())),
+        &[About::TreeHead],
+    );
     let both = [About::Consistent, About::TreeHead];
-    costs(&changed(rotation(forge.tree_head(index), forge.proof(index - 1, index))), &both);
-    costs(&changed(rotation(forge.tree_head(index + 1), forge.proof(index - 1, index + 1))), &both);
-    costs(&changed(rotation(forge.tree_head(index + 2), forge.proof(index, index + 2))), &[About::TreeHead]);
-    costs(&changed(rotation("no note".to_owned(), proof.clone())), &[About::TreeHead]);
+    costs(
+        &changed(rotation(
+            forge.tree_head(index),
+            forge.proof(index - 1, index),
+        )),
+        &both,
+    );
+    costs(
+        &changed(rotation(
+            forge.tree_head(index + 1),
+            forge.proof(index - 1, index + 1),
+        )),
+        &both,
+    );
+    costs(
+        &changed(rotation(
+            forge.tree_head(index + 2),
+            forge.proof(index, index + 2),
+        )),
+        &[About::TreeHead],
+    );
+    costs(
+        &changed(rotation("no note".to_owned(), proof.clone())),
+        &[About::TreeHead],
+    );
     let elsewhere = note_by(&forge.keys[0], "gently/elsewhere", index + 1, Hash32::ZERO);
     costs(&changed(rotation(elsewhere, proof)), &both);
     // A stamp's proof is no rotation's.
-    costs(&changed(More::Stamped(forge.proof(index, index + 1))), &both);
+    costs(
+        &changed(More::Stamped(forge.proof(index, index + 1))),
+        &both,
+    );
     // The key that is rotated to was in force before, or the document names another old one.
     let mut back = rotated();
-    back.rotate(0x11, NOW + 3 * 365 * DAY).other(NOW + 3 * 365 * DAY);
+    back.rotate(0x11, NOW + 3 * 365 * DAY)
+        .other(NOW + 3 * 365 * DAY);
     costs(&back.file(&[(1, Role::Response)]), &[About::Consistent]);
 }
 
@@ -303,7 +452,10 @@ fn a_rotations_own_line_is_the_old_keys() {
     let mut file = forge.file(&[(1, Role::Response)]);
     let old = public(&forge.keys[0]);
     assert_eq!(signed_by(&file, &[old]), (true, "yes"));
-    assert_eq!(signed_by(&file, &[old, public(&forge.keys[1])]), (true, "not checked"));
+    assert_eq!(
+        signed_by(&file, &[old, public(&forge.keys[1])]),
+        (true, "not checked")
+    );
     file.head = forge.signed(forge.size(), 1);
     costs(&file, &[About::TreeHead]);
 }
@@ -331,7 +483,12 @@ fn a_stamp_is_of_this_ledger_no_larger_than_the_head_and_all_that_is_opened_is_u
     let index = size - 2;
     for size in [index + 1, size] {
         let mut file = forge.file(&[(1, Role::Response)]);
-        let note = note_by(&forge.keys[usize::from(size > index + 1)], &forge.genesis.origin, size, root(&twin, size));
+        let note = note_by(
+            &forge.keys[usize::from(size > index + 1)],
+            &forge.genesis.origin,
+            size,
+            root(&twin, size),
+        );
         twin.stamp_of(&mut file, note, size, (102, NOW + 3000));
         costs(&file, &both);
     }
@@ -342,22 +499,30 @@ fn a_stamp_is_of_this_ledger_no_larger_than_the_head_and_all_that_is_opened_is_u
         file.lines[at].more = More::Nothing;
         costs(&file, &both);
         let mut file = stamped(9);
-        let More::Stamped(proof) = &mut file.lines[at].more else { panic!() };
+        let More::Stamped(proof) = &mut file.lines[at].more else {
+            panic!()
+        };
         proof[0] = Hash32::ZERO;
         costs(&file, &both);
     }
     // One that nothing asks for, at the session's end; and one without any stamp.
     let mut file = stamped(9);
-    let end = file.lines.iter().position(|entry| entry.text.contains("|session_end|")).unwrap();
+    let end = file
+        .lines
+        .iter()
+        .position(|entry| entry.text.contains("|session_end|"))
+        .unwrap();
     file.lines[end].more = More::Stamped(forge.proof(file.lines[end].index, 9));
     costs(&file, &[About::Consistent]);
     let mut file = stamped(9);
     file.stamp = None;
     costs(&file, &[About::Consistent]);
     // By another key, of another origin, no tree head at all.
-    for checkpoint in
-        [forge.signed(9, 1), note_by(&forge.keys[0], "gently/elsewhere", 9, root(&forge, 9)), "rubbish".to_owned()]
-    {
+    for checkpoint in [
+        forge.signed(9, 1),
+        note_by(&forge.keys[0], "gently/elsewhere", 9, root(&forge, 9)),
+        "rubbish".to_owned(),
+    ] {
         let mut file = forge.file(&[(1, Role::Response)]);
         forge.stamp_of(&mut file, checkpoint, 9, (102, NOW + 3000));
         costs(&file, &both);
@@ -369,7 +534,9 @@ fn a_stamp_is_of_this_ledger_no_larger_than_the_head_and_all_that_is_opened_is_u
 }
 
 fn root(forge: &Forge, size: u64) -> Hash32 {
-    gently::record::tree::parse_note(&forge.tree_head(size)).unwrap().root
+    gently::record::tree::parse_note(&forge.tree_head(size))
+        .unwrap()
+        .root
 }
 
 #[test]
@@ -387,7 +554,10 @@ fn not_after_is_never_before_not_before_nor_before_the_line() {
     }
     // A line of after the block that it is said to be in: the clock was fast.
     let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
-    forge.start(None, NOW).turn("Early", Some("Early"), NOW + 10).turn("Late", Some("Late"), NOW + 10_000);
+    forge
+        .start(None, NOW)
+        .turn("Early", Some("Early"), NOW + 10)
+        .turn("Late", Some("Late"), NOW + 10_000);
     for (seq, no) in [(1, &[][..]), (2, &[About::NotAfter])] {
         let mut file = forge.file(&[(seq, Role::Response)]);
         forge.stamp(&mut file, 6, (102, NOW + 100));
@@ -395,25 +565,41 @@ fn not_after_is_never_before_not_before_nor_before_the_line() {
     }
 }
 
-/// A witness may have seen a tree before the block that the session names by its header's time: then he shows no time.
+/// A witness may have seen a tree before the block that the session names by its header's time:
+/// then he shows no time.
 #[test]
 fn what_witnesses_saw_is_not_before_the_sessions_block() {
     // A line may be up to two hours before the time in its block's header.
     let mined_at = NOW + 7000;
     let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
-    forge.start(Some((mined([1; 32], mined_at), 100, Network::Regtest)), NOW + 10);
+    forge.start(
+        Some((mined([1; 32], mined_at), 100, Network::Regtest)),
+        NOW + 10,
+    );
     forge.turn("When?", Some("Now"), NOW + 20);
     let dir = tempfile::tempdir().unwrap();
     let (path, policy) = (dir.path().join("opening"), dir.path().join("policy"));
-    for (seen, not_after) in [(NOW + 30, "not checked"), (mined_at - 1, "not checked"), (mined_at, "yes")] {
+    for (seen, not_after) in [
+        (NOW + 30, "not checked"),
+        (mined_at - 1, "not checked"),
+        (mined_at, "yes"),
+    ] {
         let mut file = forge.file(&[(1, Role::Response)]);
         let (head, key) = cosign(&file.head, 1, seen);
         file.head = head;
         std::fs::write(&path, file.print().unwrap()).unwrap();
         std::fs::write(&policy, format!("witness a {key}\nquorum a\n")).unwrap();
-        let (code, facts) = both(&path, &["--network", "regtest", "--policy", policy.to_str().unwrap()]);
-        let said = ["cosigned_by", "not_before", "not_after"].map(|about| facts["answers"][about].as_str().unwrap());
-        assert_eq!((code, said), (0, ["yes", "yes", not_after]), "{seen}: {facts:#}");
+        let (code, facts) = both(
+            &path,
+            &["--network", "regtest", "--policy", policy.to_str().unwrap()],
+        );
+        let said = ["cosigned_by", "not_before", "not_after"]
+            .map(|about| facts["answers"][about].as_str().unwrap());
+        assert_eq!(
+            (code, said),
+            (0, ["yes", "yes", not_after]),
+            "{seen}: {facts:#}"
+        );
     }
 }
 
@@ -421,7 +607,10 @@ fn what_witnesses_saw_is_not_before_the_sessions_block() {
 fn a_session_is_not_from_before_its_block() {
     let ahead = |seconds: u64| {
         let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
-        forge.start(Some((mined([1; 32], NOW + seconds), 100, Network::Regtest)), NOW);
+        forge.start(
+            Some((mined([1; 32], NOW + seconds), 100, Network::Regtest)),
+            NOW,
+        );
         forge.turn("When?", Some("Now"), NOW + 1);
         forge.file(&[(1, Role::Response)])
     };
@@ -430,7 +619,9 @@ fn a_session_is_not_from_before_its_block() {
     // One block at two heights.
     let header = mined([1; 32], NOW);
     let mut forge = Forge::new(Network::Regtest, Scheme::HmacSha256, NOW);
-    forge.start(Some((header, 100, Network::Regtest)), NOW).turn("When?", Some("Now"), NOW + 1);
+    forge
+        .start(Some((header, 100, Network::Regtest)), NOW)
+        .turn("When?", Some("Now"), NOW + 1);
     forge.end(Some((header, 101, Network::Regtest)), NOW + 2);
     costs(&forge.file(&[(1, Role::Response)]), &[About::Consistent]);
 }
@@ -442,16 +633,30 @@ fn on_bitcoin_height_time_and_work_belong_together() {
     let time = real.fields().time.get();
     let opened = |header: Header, height: u32, time: u64| {
         let mut forge = Forge::new(Network::Bitcoin, Scheme::HmacSha256, time);
-        forge.start(Some((header, height, Network::Bitcoin)), time + 10).turn("When?", Some("Now"), time + 20);
+        forge
+            .start(Some((header, height, Network::Bitcoin)), time + 10)
+            .turn("When?", Some("Now"), time + 20);
         forge.file(&[(1, Role::Response)])
     };
     // The block of 2009 in its place: its work is next to nothing today.
     let report = check_opening(&opened(real, 1, time), Trust::default());
-    assert_eq!((report.opens(), word(&report, About::NotBefore)), (true, "not checked"));
-    assert!(report.to(About::NotBefore).reason.contains("cheap work"), "{report:#?}");
+    assert_eq!(
+        (report.opens(), word(&report, About::NotBefore)),
+        (true, "not checked")
+    );
+    assert!(
+        report.to(About::NotBefore).reason.contains("cheap work"),
+        "{report:#?}"
+    );
     // With a chain of headers at hand its height is known, and the work is that of its time.
     let chain = BTreeMap::from([(1, real)]);
-    let report = check_opening(&opened(real, 1, time), Trust { chain: Some(&chain), ..Trust::default() });
+    let report = check_opening(
+        &opened(real, 1, time),
+        Trust {
+            chain: Some(&chain),
+            ..Trust::default()
+        },
+    );
     assert_eq!(word(&report, About::NotBefore), "yes", "{report:#?}");
     // Far beyond the table, where nothing was asked of it.
     let report = check_opening(&opened(real, 1_100_000, NOW), Trust::default());
@@ -461,12 +666,12 @@ fn on_bitcoin_height_time_and_work_belong_together() {
 }
 
 /// Answers, worse to better.
-fn rank(answer: Answer) -> u8 {
+fn rank(answer: QuestionAnswer) -> u8 {
     match answer {
-        Answer::No => 0,
-        Answer::NotChecked => 1,
-        Answer::Partly => 2,
-        Answer::Yes | Answer::YesSince => 3,
+        QuestionAnswer::No => 0,
+        QuestionAnswer::NotChecked => 1,
+        QuestionAnswer::Partly => 2,
+        QuestionAnswer::Yes | QuestionAnswer::YesSince => 3,
     }
 }
 
@@ -475,18 +680,40 @@ fn others(value: &Value) -> Vec<Value> {
     match value {
         Value::String(text) => {
             let mut changed = vec![Value::from("")];
-            for at in [0, text.len() / 3, text.len() / 2, text.len().saturating_sub(1)] {
-                let at = (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
-                let Some(old) = text[at..].chars().next() else { continue };
+            for at in [
+                0,
+                text.len() / 3,
+                text.len() / 2,
+                text.len().saturating_sub(1),
+            ] {
+                let at = (0..=at)
+                    .rev()
+                    .find(|at| text.is_char_boundary(*at))
+                    .unwrap_or_default();
+                let Some(old) = text[at..].chars().next() else {
+                    continue;
+                };
                 let new = if old == '1' { '2' } else { '1' };
-                changed.push(Value::from(format!("{}{new}{}", &text[..at], &text[at + old.len_utf8()..])));
-                changed.push(Value::from(format!("{}{}", &text[..at], &text[at + old.len_utf8()..])));
+                changed.push(Value::from(format!(
+                    "{}{new}{}",
+                    &text[..at],
+                    &text[at + old.len_utf8()..]
+                )));
+                changed.push(Value::from(format!(
+                    "{}{}",
+                    &text[..at],
+                    &text[at + old.len_utf8()..]
+                )));
             }
             changed
         }
         Value::Number(number) => {
             let number = number.as_u64().unwrap();
-            vec![Value::from(number + 1), Value::from(number.saturating_sub(1)), Value::from(0)]
+            vec![
+                Value::from(number + 1),
+                Value::from(number.saturating_sub(1)),
+                Value::from(0),
+            ]
         }
         Value::Bool(flag) => vec![Value::from(!flag)],
         Value::Null => vec![Value::from("1"), Value::from(1)],
@@ -522,10 +749,13 @@ fn others(value: &Value) -> Vec<Value> {
 fn pointers(value: &Value, path: &str, found: &mut Vec<String>) {
     found.push(path.to_owned());
     match value {
-        Value::Object(map) => map.iter().for_each(|(key, value)| pointers(value, &format!("{path}/{key}"), found)),
-        Value::Array(list) => {
-            list.iter().enumerate().for_each(|(n, value)| pointers(value, &format!("{path}/{n}"), found))
-        }
+        Value::Object(map) => map
+            .iter()
+            .for_each(|(key, value)| pointers(value, &format!("{path}/{key}"), found)),
+        Value::Array(list) => list
+            .iter()
+            .enumerate()
+            .for_each(|(n, value)| pointers(value, &format!("{path}/{n}"), found)),
         _ => {}
     }
 }
@@ -539,8 +769,16 @@ fn told(file: &OpeningFile, report: &OpeningReport) -> Option<Vec<String>> {
     for opening in &file.openings {
         told.push(format!("{opening:?}"));
     }
-    told.extend(file.lines.iter().map(|entry| format!("{} {}", entry.index, entry.text)));
-    told.extend(file.documents.iter().map(|document| format!("{document:?}")));
+    told.extend(
+        file.lines
+            .iter()
+            .map(|entry| format!("{} {}", entry.index, entry.text)),
+    );
+    told.extend(
+        file.documents
+            .iter()
+            .map(|document| format!("{document:?}")),
+    );
     Some(told)
 }
 
@@ -560,7 +798,9 @@ fn is_firm(name: &str, file: &OpeningFile, trust: Trust<'_>) -> usize {
                 continue;
             }
             let text = gently::record::canon::print(&changed).unwrap() + "\n";
-            let Ok(read) = OpeningFile::parse(text.as_bytes()) else { continue };
+            let Ok(read) = OpeningFile::parse(text.as_bytes()) else {
+                continue;
+            };
             let report = check_opening(&read, trust);
             let what = || format!("{name}{place}: {:?}\n{report:#?}", changed.pointer(place));
             for about in About::ALL {
@@ -569,7 +809,11 @@ fn is_firm(name: &str, file: &OpeningFile, trust: Trust<'_>) -> usize {
             }
             if let Some(tale) = told(&read, &report) {
                 // Of several openings some may be left out with what only they need.
-                assert!(tale.iter().all(|one| known.contains(one)), "another tale: {}", what());
+                assert!(
+                    tale.iter().all(|one| known.contains(one)),
+                    "another tale: {}",
+                    what()
+                );
                 opened += 1;
             }
         }
@@ -581,7 +825,10 @@ fn is_firm(name: &str, file: &OpeningFile, trust: Trust<'_>) -> usize {
 fn no_mutation_of_an_honest_file_tells_anything_else() {
     let (files, signers) = vectors();
     for (name, file) in &files {
-        let trust = Trust { pinned: Some(&signers), ..Trust::default() };
+        let trust = Trust {
+            pinned: Some(&signers),
+            ..Trust::default()
+        };
         assert!(is_firm(name, file, trust) < 40, "{name}");
     }
     let forge = rotated();
@@ -589,7 +836,15 @@ fn no_mutation_of_an_honest_file_tells_anything_else() {
     forge.stamp(&mut file, 9, (102, NOW + 3000));
     let keys: Vec<PublicKey> = forge.keys.iter().map(public).collect();
     for network in [Some(Network::Regtest), None] {
-        let opened = is_firm("stamped", &file, Trust { pinned: Some(&keys), network, ..Trust::default() });
+        let opened = is_firm(
+            "stamped",
+            &file,
+            Trust {
+                pinned: Some(&keys),
+                network,
+                ..Trust::default()
+            },
+        );
         assert!(opened > 0, "a file without its stamp still opens");
     }
 }

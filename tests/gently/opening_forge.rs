@@ -1,5 +1,6 @@
-//! A ledger of somebody who can write whatever he likes: lines, documents, keys and tree heads as they are asked for,
-//! and opening files of them. What a writer would refuse is made here, so that it can be seen that a reader does.
+//! A ledger of somebody who can write whatever he likes: lines, documents, keys and tree heads as
+//! they are asked for, and opening files of them. What a writer would refuse is made here, so that
+//! it can be seen that a reader does.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +8,14 @@ use ed25519_dalek::{Signer as _, SigningKey};
 use gently::record::block::{Block, Header, Network, Source};
 use gently::record::canon;
 use gently::record::chain::{chain_entry, session_close_hash, session_id};
-use gently::record::commitment::{Opening, Role, Salt, Scheme, commit_with_key, opening_key};
-use gently::record::documents::{AuthorityState, Close, Format, Genesis, Record, Rotate, SessionDoc, ValidatorFlags};
+use gently::record::commitment::{Role, Salt, Scheme, TextOpening, commit_with_key, opening_key};
+use gently::record::documents::{
+    AuthorityState, Close, Format, Genesis, Record, Rotate, SessionDoc, ValidatorFlags,
+};
 use gently::record::entry::{Event, Line};
 use gently::record::hash::Hash32;
 use gently::record::opening::{Document, Entry, HeaderAt, More, OpeningFile, Stamp};
-use gently::record::ots::{Attestation, FileHash, Op, Proof, Tree};
+use gently::record::ots::{Attestation, FileHash, Op, Proof, ProofNode};
 use gently::record::proof::ProofMaker;
 use gently::record::signature::{PublicKey, Signature};
 use gently::record::time::Seconds;
@@ -65,7 +68,14 @@ pub fn public(key: &SigningKey) -> PublicKey {
 pub fn mined(root: [u8; 32], time: u64) -> Header {
     for nonce in 0u32.. {
         let time = u32::try_from(time).unwrap().to_le_bytes();
-        let parts = [&[0, 0, 0, 0x20][..], &[9; 32], &root, &time, &0x207f_ffffu32.to_le_bytes(), &nonce.to_le_bytes()];
+        let parts = [
+            &[0, 0, 0, 0x20][..],
+            &[9; 32],
+            &root,
+            &time,
+            &0x207f_ffffu32.to_le_bytes(),
+            &nonce.to_le_bytes(),
+        ];
         let header = Header::from_bytes(parts.concat().try_into().unwrap());
         if header.hash().as_bytes()[0] < 0x7f {
             return header;
@@ -75,7 +85,13 @@ pub fn mined(root: [u8; 32], time: u64) -> Header {
 }
 
 pub fn block(header: &Header, height: u32, network: Network) -> Block {
-    Block { hash: header.hash(), height, network, source: Source::File, time: header.fields().time }
+    Block {
+        hash: header.hash(),
+        height,
+        network,
+        source: Source::File,
+        time: header.fields().time,
+    }
 }
 
 impl Forge {
@@ -105,7 +121,12 @@ impl Forge {
             prompt_key: None,
         };
         let record = canon::digest(&genesis).unwrap();
-        forge.line(time, None, Event::Genesis { record }, Some(Document::Genesis(genesis)));
+        forge.line(
+            time,
+            None,
+            Event::Genesis { record },
+            Some(Document::Genesis(genesis)),
+        );
         forge
     }
 
@@ -113,10 +134,23 @@ impl Forge {
         self.log.last().map_or(Hash32::GENESIS, |line| line.hash)
     }
 
-    fn line(&mut self, time: u64, session: Option<Hash32>, event: Event, document: Option<Document>) -> u64 {
+    fn line(
+        &mut self,
+        time: u64,
+        session: Option<Hash32>,
+        event: Event,
+        document: Option<Document>,
+    ) -> u64 {
         let n = self.log.len() as u64;
-        self.log.push(Line::new(self.head(), self.height, at(time), session, event));
-        self.documents.extend(document.map(|document| (n, document)));
+        self.log.push(Line::new(
+            self.head(),
+            self.height,
+            at(time),
+            session,
+            event,
+        ));
+        self.documents
+            .extend(document.map(|document| (n, document)));
         n
     }
 
@@ -142,9 +176,21 @@ impl Forge {
             tier: 2,
         };
         let record = canon::digest(&document).unwrap();
-        let event = Event::SessionStart { btc: block.height, branch: block.branch(), block: block.hash, auth, record };
-        let n = self.line(time, Some(self.session), event, Some(Document::Session(document)));
-        self.headers.extend(anchor.map(|(header, height, _)| (n, HeaderAt(height, header))));
+        let event = Event::SessionStart {
+            btc: block.height,
+            branch: block.branch(),
+            block: block.hash,
+            auth,
+            record,
+        };
+        let n = self.line(
+            time,
+            Some(self.session),
+            event,
+            Some(Document::Session(document)),
+        );
+        self.headers
+            .extend(anchor.map(|(header, height, _)| (n, HeaderAt(height, header))));
         self
     }
 
@@ -176,16 +222,40 @@ impl Forge {
         let seq = self.turns.len() as u64 + 1;
         let salt = Salt::new([u8::try_from(seq).unwrap(); 32]);
         let (prompt, response) = (prompt.to_owned(), response.map(str::to_owned));
-        self.turns.insert(seq, Turn { prompt, response: response.clone(), salt, prompt_key: self.prompt_key });
+        self.turns.insert(
+            seq,
+            Turn {
+                prompt,
+                response: response.clone(),
+                salt,
+                prompt_key: self.prompt_key,
+            },
+        );
         let session = Some(self.session);
-        self.line(time, session, Event::Prompt { hash: self.commitment(seq, Role::Prompt), seq }, None);
+        self.line(
+            time,
+            session,
+            Event::Prompt {
+                hash: self.commitment(seq, Role::Prompt),
+                seq,
+            },
+            None,
+        );
         let (exchange, model) = (self.commitment(seq, Role::Exchange), self.model.clone());
         if response.is_none() {
-            let event = Event::ResponseFail { seq, model, reason: "model.gone".to_owned(), exchange };
+            let event = Event::ResponseFail {
+                seq,
+                model,
+                reason: "model.gone".to_owned(),
+                exchange,
+            };
             self.line(time, session, event, None);
             return self;
         }
-        let (prompt_hash, response_hash) = (self.commitment(seq, Role::Prompt), self.commitment(seq, Role::Response));
+        let (prompt_hash, response_hash) = (
+            self.commitment(seq, Role::Prompt),
+            self.commitment(seq, Role::Response),
+        );
         let chain = chain_entry(self.chain, prompt_hash, response_hash, at(time));
         let document = Record {
             asked_at: at(time),
@@ -211,7 +281,13 @@ impl Forge {
             },
         };
         let record = canon::digest(&document).unwrap();
-        let event = Event::Response { hash: response_hash, seq, model, chain, record };
+        let event = Event::Response {
+            hash: response_hash,
+            seq,
+            model,
+            chain,
+            record,
+        };
         self.line(time, session, event, Some(Document::Record(document)));
         (self.chain, self.answers) = (chain, self.answers + 1);
         self
@@ -234,10 +310,21 @@ impl Forge {
         };
         self.height = block.height;
         let record = canon::digest(&document).unwrap();
-        let event =
-            Event::SessionEnd { btc: block.height, interactions: self.answers, block: block.hash, close: hash, record };
-        let n = self.line(time, Some(self.session), event, Some(Document::Close(document)));
-        self.headers.extend(anchor.map(|(header, height, _)| (n, HeaderAt(height, header))));
+        let event = Event::SessionEnd {
+            btc: block.height,
+            interactions: self.answers,
+            block: block.hash,
+            close: hash,
+            record,
+        };
+        let n = self.line(
+            time,
+            Some(self.session),
+            event,
+            Some(Document::Close(document)),
+        );
+        self.headers
+            .extend(anchor.map(|(header, height, _)| (n, HeaderAt(height, header))));
         self
     }
 
@@ -245,15 +332,33 @@ impl Forge {
         let old = public(self.keys.last().unwrap());
         self.keys.push(key(seed));
         let new = public(self.keys.last().unwrap());
-        let document = Rotate { created_at: at(time), format: Format, new_signer: new, old_signer: old };
+        let document = Rotate {
+            created_at: at(time),
+            format: Format,
+            new_signer: new,
+            old_signer: old,
+        };
         let record = canon::digest(&document).unwrap();
-        self.line(time, None, Event::KeyRotate { record }, Some(Document::Rotate(document)));
+        self.line(
+            time,
+            None,
+            Event::KeyRotate { record },
+            Some(Document::Rotate(document)),
+        );
         self
     }
 
     /// Any line beside.
     pub fn other(&mut self, time: u64) -> &mut Self {
-        self.line(time, None, Event::AuthFail { reason: "wrong".to_owned(), count: 1 }, None);
+        self.line(
+            time,
+            None,
+            Event::AuthFail {
+                reason: "wrong".to_owned(),
+                count: 1,
+            },
+            None,
+        );
         self
     }
 
@@ -264,7 +369,9 @@ impl Forge {
     /// The key in force at the last of so many lines, by its place.
     fn key_at(&self, size: u64) -> usize {
         let behind = self.log.iter().take(usize::try_from(size - 1).unwrap());
-        behind.filter(|line| matches!(line.event, Event::KeyRotate { .. })).count()
+        behind
+            .filter(|line| matches!(line.event, Event::KeyRotate { .. }))
+            .count()
     }
 
     /// The signed tree head over so many lines.
@@ -275,7 +382,10 @@ impl Forge {
     /// The same by a key of one's choice.
     pub fn signed(&self, size: u64, key: usize) -> String {
         let mut tree = Frontier::new();
-        self.log.iter().take(usize::try_from(size).unwrap()).for_each(|line| tree.push(line.text().as_bytes()));
+        self.log
+            .iter()
+            .take(usize::try_from(size).unwrap())
+            .for_each(|line| tree.push(line.text().as_bytes()));
         note_by(&self.keys[key], &self.genesis.origin, size, tree.root())
     }
 
@@ -286,9 +396,9 @@ impl Forge {
         maker.finish().unwrap()
     }
 
-    pub fn opening(&self, seq: u64, role: Role) -> Opening {
+    pub fn opening(&self, seq: u64, role: Role) -> TextOpening {
         let key = self.key_of(seq, role);
-        Opening {
+        TextOpening {
             commitment: self.commitment(seq, role),
             format: Format,
             key: (self.genesis.commitments == Scheme::HmacSha256).then_some(key),
@@ -304,20 +414,32 @@ impl Forge {
         let size = self.size();
         let needed = |line: &Line| match &line.event {
             Event::Genesis { .. } | Event::KeyRotate { .. } => true,
-            Event::SessionStart { .. } | Event::SessionEnd { .. } => line.session == Some(self.session),
-            Event::Response { seq, .. } | Event::ResponseFail { seq, .. } => openings.iter().any(|(of, _)| of == seq),
-            Event::Prompt { seq, .. } => self.turns[seq].response.is_none() && openings.contains(&(*seq, Role::Prompt)),
+            Event::SessionStart { .. } | Event::SessionEnd { .. } => {
+                line.session == Some(self.session)
+            }
+            Event::Response { seq, .. } | Event::ResponseFail { seq, .. } => {
+                openings.iter().any(|(of, _)| of == seq)
+            }
+            Event::Prompt { seq, .. } => {
+                self.turns[seq].response.is_none() && openings.contains(&(*seq, Role::Prompt))
+            }
             _ => false,
         };
         let (mut lines, mut documents, mut headers) = (Vec::new(), Vec::new(), Vec::new());
         for (index, line) in (0..).zip(&self.log).filter(|(_, line)| needed(line)) {
             let more = match line.event {
-                Event::KeyRotate { .. } => {
-                    More::Rotation { checkpoint: self.tree_head(index + 1), proof: self.proof(index, index + 1) }
-                }
+                Event::KeyRotate { .. } => More::Rotation {
+                    checkpoint: self.tree_head(index + 1),
+                    proof: self.proof(index, index + 1),
+                },
                 _ => More::Nothing,
             };
-            lines.push(Entry { index, text: line.text(), proof: self.proof(index, size), more });
+            lines.push(Entry {
+                index,
+                text: line.text(),
+                proof: self.proof(index, size),
+                more,
+            });
             documents.extend(self.documents.get(&index).cloned());
             headers.extend(self.headers.get(&index).copied());
         }
@@ -327,7 +449,10 @@ impl Forge {
             head: self.tree_head(size),
             headers,
             lines,
-            openings: openings.iter().map(|(seq, role)| self.opening(*seq, *role)).collect(),
+            openings: openings
+                .iter()
+                .map(|(seq, role)| self.opening(*seq, *role))
+                .collect(),
             stamp: None,
         }
     }
@@ -339,9 +464,19 @@ impl Forge {
     }
 
     /// The same of another tree head, whose proofs are those of this log.
-    pub fn stamp_of(&self, file: &mut OpeningFile, checkpoint: String, size: u64, (height, time): (u32, u64)) {
+    pub fn stamp_of(
+        &self,
+        file: &mut OpeningFile,
+        checkpoint: String,
+        size: u64,
+        (height, time): (u32, u64),
+    ) {
         let (ots, root) = ots(checkpoint.as_bytes(), height);
-        file.stamp = Some(Stamp { checkpoint, header: Some(mined(root, time)), ots });
+        file.stamp = Some(Stamp {
+            checkpoint,
+            header: Some(mined(root, time)),
+            ots,
+        });
         for entry in &mut file.lines {
             let event = Line::parse(entry.text.as_bytes()).unwrap().event;
             let stamped = !matches!(event, Event::KeyRotate { .. } | Event::SessionEnd { .. });
@@ -353,15 +488,37 @@ impl Forge {
 }
 
 pub fn note_by(key: &SigningKey, origin: &str, size: u64, root: Hash32) -> String {
-    let sign = |body: &[u8]| Ok::<_, std::convert::Infallible>(Signature::from_bytes(key.sign(body).to_bytes()));
+    let sign = |body: &[u8]| {
+        Ok::<_, std::convert::Infallible>(Signature::from_bytes(key.sign(body).to_bytes()))
+    };
     note(origin, size, root, &public(key), &sign).unwrap()
 }
 
 /// A proof that these bytes are in a block of this height, by a few operations; and the root.
 pub fn ots(bytes: &[u8], height: u32) -> (Vec<u8>, [u8; 32]) {
     let digest = Hash32::digest(bytes).as_bytes().to_vec();
-    let path = [Op::Append(vec![7; 32]), Op::Sha256, Op::Prepend(b"in front".to_vec()), Op::Sha256];
-    let root = path.iter().fold(digest.clone(), |message, op| op.apply(&message).unwrap());
-    let tree = Tree::chain(path.into_iter(), Attestation::Bitcoin { height: u64::from(height) });
-    (Proof { file_hash: FileHash::Sha256, digest, tree }.print(), root.try_into().unwrap())
+    let path = [
+        Op::Append(vec![7; 32]),
+        Op::Sha256,
+        Op::Prepend(b"in front".to_vec()),
+        Op::Sha256,
+    ];
+    let root = path
+        .iter()
+        .fold(digest.clone(), |message, op| op.apply(&message).unwrap());
+    let tree = ProofNode::chain(
+        path.into_iter(),
+        Attestation::Bitcoin {
+            height: u64::from(height),
+        },
+    );
+    (
+        Proof {
+            file_hash: FileHash::Sha256,
+            digest,
+            tree,
+        }
+        .print(),
+        root.try_into().unwrap(),
+    )
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use gently::record::commitment::{Opening, Role, Scheme};
+use gently::record::commitment::{Role, Scheme, TextOpening};
 use gently::record::opening::{Document, More, OpeningFile};
 use gently::record::signature::PublicKey;
 use gently::verify::{About, Trust, check_opening};
@@ -26,8 +26,13 @@ pub fn vectors() -> (Vec<(String, OpeningFile)>, Vec<PublicKey>) {
         })
         .collect();
     files.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let expected: Value = serde_json::from_slice(&std::fs::read(folder().join("expected.json")).unwrap()).unwrap();
-    let signers = expected["signers"].as_array().unwrap().iter().map(|key| key.as_str().unwrap().parse().unwrap());
+    let expected: Value =
+        serde_json::from_slice(&std::fs::read(folder().join("expected.json")).unwrap()).unwrap();
+    let signers = expected["signers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|key| key.as_str().unwrap().parse().unwrap());
     (files, signers.collect())
 }
 
@@ -49,20 +54,48 @@ fn the_opening_files_of_the_honest_ledger_hold() {
     assert_eq!(names, table.iter().map(|(name, _)| *name).collect());
     for ((name, file), (_, not_before)) in files.iter().zip(table) {
         let path = folder().join("openings").join(name);
-        assert_eq!(file.print().unwrap().as_bytes(), std::fs::read(&path).unwrap(), "{name}");
-        let own = if name == "prompt_unanswered.json" { &signers[..1] } else { &signers[..] };
-        let report = check_opening(file, Trust { pinned: Some(own), ..Trust::default() });
-        assert!(report.findings.is_empty() && report.opens(), "{name}: {report:#?}");
+        assert_eq!(
+            file.print().unwrap().as_bytes(),
+            std::fs::read(&path).unwrap(),
+            "{name}"
+        );
+        let own = if name == "prompt_unanswered.json" {
+            &signers[..1]
+        } else {
+            &signers[..]
+        };
+        let report = check_opening(
+            file,
+            Trust {
+                pinned: Some(own),
+                ..Trust::default()
+            },
+        );
+        assert!(
+            report.findings.is_empty() && report.opens(),
+            "{name}: {report:#?}"
+        );
         let answer = |about| report.to(about).answer.word();
         assert_eq!(
-            (answer(About::SignedBy), answer(About::NotBefore), answer(About::NotAfter)),
+            (
+                answer(About::SignedBy),
+                answer(About::NotBefore),
+                answer(About::NotAfter)
+            ),
             ("yes", not_before, "not checked"),
             "{name}: {report:#?}"
         );
-        let keys: Vec<String> = own.iter().flat_map(|key| ["--signer".to_owned(), key.to_string()]).collect();
+        let keys: Vec<String> = own
+            .iter()
+            .flat_map(|key| ["--signer".to_owned(), key.to_string()])
+            .collect();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         let (code, facts) = both(&path, &keys);
-        assert_eq!((code, &facts["answers"]["signed_by"]), (0, &Value::from("yes")), "{name}: {facts}");
+        assert_eq!(
+            (code, &facts["answers"]["signed_by"]),
+            (0, &Value::from("yes")),
+            "{name}: {facts}"
+        );
     }
 }
 
@@ -70,14 +103,39 @@ fn the_opening_files_of_the_honest_ledger_hold() {
 #[test]
 fn what_the_first_key_signed_is_not_checked_by_whoever_knows_the_second() {
     let (files, signers) = vectors();
-    let (_, file) = files.iter().find(|(name, _)| name == "prompt_unanswered.json").unwrap();
-    let report = check_opening(file, Trust { pinned: Some(&signers), ..Trust::default() });
-    assert_eq!((report.opens(), report.to(About::SignedBy).answer.word()), (true, "not checked"));
-    for (name, file) in files.iter().filter(|(name, _)| name != "prompt_unanswered.json") {
+    let (_, file) = files
+        .iter()
+        .find(|(name, _)| name == "prompt_unanswered.json")
+        .unwrap();
+    let report = check_opening(
+        file,
+        Trust {
+            pinned: Some(&signers),
+            ..Trust::default()
+        },
+    );
+    assert_eq!(
+        (report.opens(), report.to(About::SignedBy).answer.word()),
+        (true, "not checked")
+    );
+    for (name, file) in files
+        .iter()
+        .filter(|(name, _)| name != "prompt_unanswered.json")
+    {
         let mut without = file.clone();
-        let rotation = without.lines.iter_mut().find(|entry| matches!(entry.more, More::Rotation { .. })).unwrap();
+        let rotation = without
+            .lines
+            .iter_mut()
+            .find(|entry| matches!(entry.more, More::Rotation { .. }))
+            .unwrap();
         rotation.more = More::Nothing;
-        let report = check_opening(&without, Trust { pinned: Some(&signers), ..Trust::default() });
+        let report = check_opening(
+            &without,
+            Trust {
+                pinned: Some(&signers),
+                ..Trust::default()
+            },
+        );
         assert_eq!(report.to(About::TreeHead).answer.word(), "no", "{name}");
         assert_eq!(report.to(About::SignedBy).answer.word(), "no", "{name}");
         assert_eq!(report.to(About::Consistent).answer.word(), "yes", "{name}");
@@ -88,13 +146,23 @@ fn what_the_first_key_signed_is_not_checked_by_whoever_knows_the_second() {
 #[test]
 fn every_bare_opening_holds_under_the_ledgers_scheme() {
     let bytes = std::fs::read(folder().join("openings.json")).unwrap();
-    let bare: Vec<Opening> = serde_json::from_slice(&bytes).unwrap();
+    let bare: Vec<TextOpening> = serde_json::from_slice(&bytes).unwrap();
     assert!(bare.len() > 20);
-    assert!(bare.iter().all(|opening| opening.holds(Scheme::HmacSha256) && !opening.holds(Scheme::Sha256)));
+    assert!(
+        bare.iter()
+            .all(|opening| opening.holds(Scheme::HmacSha256) && !opening.holds(Scheme::Sha256))
+    );
     let (files, _) = vectors();
     for (name, file) in &files {
-        assert!(file.openings.iter().all(|opening| bare.contains(opening)), "{name}");
-        let answered = file.documents.iter().filter(|document| matches!(document, Document::Record(_))).count();
+        assert!(
+            file.openings.iter().all(|opening| bare.contains(opening)),
+            "{name}"
+        );
+        let answered = file
+            .documents
+            .iter()
+            .filter(|document| matches!(document, Document::Record(_)))
+            .count();
         let seqs: BTreeSet<u64> = file
             .openings
             .iter()

@@ -50,12 +50,20 @@ impl Person {
     /// With these variables in the environment, and with few others.
     pub fn with(variables: &[(&str, &str)]) -> Self {
         // Left to itself the program would look for an Ollama on this machine.
-        let quiet = [("GENTLY_MODEL_DEFAULT", "observer"), ("GENTLY_OTS_CALENDARS", "[]")]
-            .into_iter()
-            .filter(|(name, _)| !variables.iter().any(|v| v.0 == *name));
+        let quiet = [
+            ("GENTLY_MODEL_DEFAULT", "observer"),
+            ("GENTLY_OTS_CALENDARS", "[]"),
+        ]
+        .into_iter()
+        .filter(|(name, _)| !variables.iter().any(|v| v.0 == *name));
         let variables = quiet.chain(variables.iter().copied());
-        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        Person { dir: tempfile::tempdir().unwrap(), variables }
+        let variables = variables
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        Person {
+            dir: tempfile::tempdir().unwrap(),
+            variables,
+        }
     }
 
     /// Takes a variable away for the commands to come.
@@ -71,7 +79,9 @@ impl Person {
 
     /// Its environment.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.variables
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// `$GENTLY_HOME`.
@@ -91,7 +101,9 @@ impl Person {
         for kept in ["PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"] {
             command.envs(std::env::var_os(kept).map(|value| (kept, value)));
         }
-        command.env("HOME", self.dir.path()).env("GENTLY_HOME", self.home());
+        command
+            .env("HOME", self.dir.path())
+            .env("GENTLY_HOME", self.home());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null());
         command
@@ -110,8 +122,13 @@ impl Person {
 
     /// Runs the program with something on its standard input.
     pub fn piped<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Ran {
-        let mut child =
-            self.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = self
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_vec());
         // A program that refuses long input stops reading.
         let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
@@ -127,12 +144,21 @@ impl Person {
 
     /// All commits of the ledger, by stock git.
     pub fn commits(&self) -> Vec<String> {
-        self.git(&["rev-list", "--all"]).exits(0).out.lines().map(str::to_owned).collect()
+        self.git(&["rev-list", "--all"])
+            .exits(0)
+            .out
+            .lines()
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The lines of the log.
     pub fn log(&self) -> Vec<String> {
-        std::fs::read_to_string(self.at("audit.log")).unwrap().lines().map(str::to_owned).collect()
+        std::fs::read_to_string(self.at("audit.log"))
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The database, for looking.
@@ -145,7 +171,10 @@ impl Person {
     pub fn headers(&self, heights: std::ops::RangeInclusive<u32>) -> PathBuf {
         let file = self.dir.path().join("headers.csv");
         let mut text = "height,hash,header\n".to_owned();
-        for (height, hash, header) in rows(HEADERS).into_iter().filter(|row| heights.contains(&row.0)) {
+        for (height, hash, header) in rows(HEADERS)
+            .into_iter()
+            .filter(|row| heights.contains(&row.0))
+        {
             text.push_str(&format!("{height},{hash},{header}\n"));
         }
         std::fs::write(&file, text).unwrap();
@@ -155,13 +184,16 @@ impl Person {
     /// `audit verify --json` of the home.
     pub fn verified(&self) -> Value {
         // Naming a network that is not the ledger's changes nothing.
-        self.gently(&["audit", "verify", "--json", "--network", "regtest"]).json()
+        self.gently(&["audit", "verify", "--json", "--network", "regtest"])
+            .json()
     }
 }
 
 /// Runs a command to its end.
 pub fn run(command: &mut Command) -> Ran {
-    ran(command.output().unwrap_or_else(|e| panic!("{command:?}: {e}")))
+    ran(command
+        .output()
+        .unwrap_or_else(|e| panic!("{command:?}: {e}")))
 }
 
 fn ran(output: std::process::Output) -> Ran {
@@ -175,6 +207,10 @@ fn ran(output: std::process::Output) -> Ran {
 /// Stock git without the settings of this machine.
 pub fn git(repository: &Path, args: &[&str]) -> Ran {
     let mut git = Command::new("git");
-    git.arg("-C").arg(repository).args(args).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    git.arg("-C")
+        .arg(repository)
+        .args(args)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null");
     run(&mut git)
 }

@@ -1,16 +1,19 @@
 //! The pure pipeline, top to bottom: redact, decide, compile, render, judge (AEGIS 10.2 and 11).
 
-#![allow(clippy::unwrap_used, reason = "a test's helpers may panic like its tests")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test's helpers may panic like its tests"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gently::continuity::candidate::Recalled;
+use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{ContextBundle, Inputs, compile};
 use gently::continuity::prompt::Earlier;
 use gently::continuity::prompt::{CompiledPrompt, RenderFault, render, render_again};
-use gently::govern::authority::{Decision, Normative, decide};
-use gently::govern::drift::Verdict;
+use gently::govern::authority::{Decision, PolicyInput, decide};
+use gently::govern::drift::ReplyVerdict;
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::{Clean, redact};
 use gently::govern::validate::judge;
@@ -26,7 +29,10 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 /// No earlier turn.
-const NOTHING: Earlier<'_> = Earlier::Context { deep: &[], block: None };
+const NOTHING: Earlier<'_> = Earlier::Context {
+    deep: &[],
+    block: None,
+};
 
 const QUESTION: &str = "How is this machine doing?";
 
@@ -51,7 +57,10 @@ fn sample_sight() -> BTreeMap<String, SightEntry> {
     let entry = SightEntry::Seen {
         observed_at: Moment(Seconds::new(1_767_830_400).unwrap()),
         freshness_s: 0,
-        values: values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        values: values
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
         unknowns: vec!["gpu_health".to_owned()],
     };
     let mut sight = observe_all(&[], Kernel::genesis().tools(), now());
@@ -59,7 +68,11 @@ fn sample_sight() -> BTreeMap<String, SightEntry> {
     sight
 }
 
-fn bundle_for(kernel: &Kernel, user_input: &Clean, sight: BTreeMap<String, SightEntry>) -> ContextBundle {
+fn bundle_for(
+    kernel: &Kernel,
+    user_input: &Clean,
+    sight: BTreeMap<String, SightEntry>,
+) -> ContextBundle {
     let inputs = Inputs {
         session_id: Uuid::from_u128(7),
         user_input,
@@ -68,7 +81,7 @@ fn bundle_for(kernel: &Kernel, user_input: &Clean, sight: BTreeMap<String, Sight
         model_id: observer::ID,
         now: now(),
         sight,
-        recalled: &Recalled::default(),
+        recalled: &RecallResult::default(),
     };
     compile(&inputs).unwrap()
 }
@@ -80,22 +93,36 @@ fn turn(kernel: &Kernel, text: &str) -> (Clean, ContextBundle, CompiledPrompt) {
     (clean, bundle, prompt)
 }
 
-/// AEGIS 11.1: continuity is compiled before a model is called, and its hash is there to be recorded.
+/// AEGIS 11.1: continuity is compiled before a model is called, and its hash is there to be
+/// recorded.
 #[test]
 fn mandatory_preflight_continuity() {
     let kernel = Kernel::genesis();
     let (_, bundle, prompt) = turn(&kernel, QUESTION);
     assert_eq!(bundle.hash(), Hash32::digest(bundle.json().as_bytes()));
-    assert!(prompt.system().contains(&format!("<gently-context sha256:{}>", bundle.hash())));
+    assert!(
+        prompt
+            .system()
+            .contains(&format!("<gently-context sha256:{}>", bundle.hash()))
+    );
     assert!(prompt.system().contains(bundle.json()));
-    assert!(prompt.system().starts_with(kernel.rules().prompt.system.trim_end()));
+    assert!(
+        prompt
+            .system()
+            .starts_with(kernel.rules().prompt.system.trim_end())
+    );
     let messages: serde_json::Value = serde_json::from_str(prompt.canonical()).unwrap();
     assert_eq!(messages[0]["role"], "system");
     assert_eq!(messages[0]["content"], prompt.system());
     assert_eq!(messages[1]["content"], QUESTION);
     assert_eq!(prompt.hash(), Hash32::digest(prompt.canonical().as_bytes()));
     // What was injected, and why.
-    assert!(bundle.refs().iter().all(|r| r.artifact_hash.is_some() && r.included_reason.starts_with("ring0.")));
+    assert!(
+        bundle
+            .refs()
+            .iter()
+            .all(|r| r.artifact_hash.is_some() && r.included_reason.starts_with("ring0."))
+    );
     assert_eq!(bundle.refs().len(), 1 + kernel.tools().len());
 }
 
@@ -103,23 +130,33 @@ fn mandatory_preflight_continuity() {
 #[test]
 fn sight_returns_values() {
     let home = tempfile::tempdir().unwrap();
-    let tools: [Arc<dyn Tool>; 1] = [Arc::new(SysHealth { home: home.path().to_path_buf() })];
+    let tools: [Arc<dyn Tool>; 1] = [Arc::new(SysHealth {
+        home: home.path().to_path_buf(),
+    })];
     let kernel = Kernel::genesis();
     let clean = redact(QUESTION).clean;
     let seen = bundle_for(&kernel, &clean, observe_all(&tools, kernel.tools(), now()));
-    assert!(matches!(&seen.bundle().sight["sys_health"], SightEntry::Seen { values, .. } if !values.is_empty()));
+    assert!(
+        matches!(&seen.bundle().sight["sys_health"], SightEntry::Seen { values, .. } if !values.is_empty())
+    );
 
     let low = Kernel::from_toml(&GENESIS_KERNEL.replacen("tier = 2", "tier = 1", 1)).unwrap();
     let blocked = bundle_for(&low, &clean, observe_all(&tools, low.tools(), now()));
     assert!(matches!(
         blocked.bundle().sight["sys_health"],
-        SightEntry::Unavailable { reason: NoSight::BlockedByTier, .. }
+        SightEntry::Unavailable {
+            reason: NoSight::BlockedByTier,
+            ..
+        }
     ));
 
     let missing = bundle_for(&kernel, &clean, observe_all(&[], kernel.tools(), now()));
     assert!(matches!(
         missing.bundle().sight["sys_health"],
-        SightEntry::Unavailable { reason: NoSight::NotInstalled, .. }
+        SightEntry::Unavailable {
+            reason: NoSight::NotInstalled,
+            ..
+        }
     ));
 
     let mut claimed = sample_sight();
@@ -134,9 +171,12 @@ fn sight_returns_values() {
         model_id: "m",
         now: now(),
         sight: claimed,
-        recalled: &Recalled::default(),
+        recalled: &RecallResult::default(),
     };
-    assert_eq!(compile(&inputs).unwrap_err().code(), "compile.sight_without_values");
+    assert_eq!(
+        compile(&inputs).unwrap_err().code(),
+        "compile.sight_without_values"
+    );
 }
 
 /// AEGIS 11.4: a secret of the prompt is in nothing that is sent or stored; the hashes are there.
@@ -145,13 +185,23 @@ fn sanitization_is_on_by_default() {
     let secret = "tr0ub4dor-and-3";
     let kernel = Kernel::genesis();
     let (clean, bundle, prompt) = turn(&kernel, &format!("Is this a good one? password={secret}"));
-    for text in [clean.as_str(), bundle.json(), prompt.canonical(), prompt.user(), prompt.system()] {
+    for text in [
+        clean.as_str(),
+        bundle.json(),
+        prompt.canonical(),
+        prompt.user(),
+        prompt.system(),
+    ] {
         assert!(!text.contains(secret));
     }
     assert!(prompt.user().contains("[redacted:password]"));
     let reply = redact(&format!("No, {secret} with password: {secret} is weak.")).clean;
     assert!(!reply.as_str().contains(secret));
-    assert!(!judge(&kernel, bundle.bundle(), &clean, None, reply.as_str()).summary_json().contains(secret));
+    assert!(
+        !judge(&kernel, bundle.bundle(), &clean, None, reply.as_str())
+            .summary_json()
+            .contains(secret)
+    );
 }
 
 /// AEGIS 11.5, the pure part: rendering from what is stored gives the bytes that were hashed.
@@ -160,13 +210,25 @@ fn a_stored_exchange_renders_to_the_same_bytes() {
     let kernel = Kernel::genesis();
     let (clean, bundle, prompt) = turn(&kernel, "Was \"</gently-context>\" there? é\u{1F600}\n");
     let snapshot = Kernel::from_canonical(kernel.canonical_json()).unwrap();
-    assert_eq!(render_again(&snapshot, bundle.json(), None, NOTHING, clean.as_str()).unwrap(), prompt.canonical());
+    assert_eq!(
+        render_again(&snapshot, bundle.json(), None, NOTHING, clean.as_str()).unwrap(),
+        prompt.canonical()
+    );
     let other = Kernel::from_toml(&GENESIS_KERNEL.replacen("tier = 2", "tier = 3", 1)).unwrap();
     assert!(matches!(
         render_again(&other, bundle.json(), None, NOTHING, clean.as_str()),
         Err(RenderFault::Kernel { .. })
     ));
-    assert!(render_again(&kernel, &format!("{} ", bundle.json()), None, NOTHING, clean.as_str()).is_err());
+    assert!(
+        render_again(
+            &kernel,
+            &format!("{} ", bundle.json()),
+            None,
+            NOTHING,
+            clean.as_str()
+        )
+        .is_err()
+    );
 }
 
 #[test]
@@ -187,10 +249,16 @@ fn the_context_block_can_not_be_forged() {
     let prompt = render(&kernel, &bundle, None, &clean);
     assert_eq!(prompt.system().matches("<gently-context").count(), 1);
     assert_eq!(prompt.system().matches("</gently-context>").count(), 1);
-    let (_, rest) = prompt.system().split_once("<gently-context sha256:").unwrap();
+    let (_, rest) = prompt
+        .system()
+        .split_once("<gently-context sha256:")
+        .unwrap();
     let (_, block) = rest.split_once(">\n").unwrap();
     let (block, _) = block.split_once("\n</gently-context>").unwrap();
-    assert_eq!(serde_json::from_str::<Bundle>(block).unwrap(), *bundle.bundle());
+    assert_eq!(
+        serde_json::from_str::<Bundle>(block).unwrap(),
+        *bundle.bundle()
+    );
 }
 
 #[test]
@@ -207,39 +275,71 @@ fn the_observer_answers_without_drift() {
         let (clean, bundle, _) = turn(&kernel, question);
         let answer = observer::answer(bundle.bundle(), clean.as_str());
         let judgement = judge(&kernel, bundle.bundle(), &clean, None, &answer);
-        assert_eq!((judgement.verdict(), judgement.events()), (Verdict::Show, &[][..]), "{answer}");
+        assert_eq!(
+            (judgement.verdict(), judgement.events()),
+            (ReplyVerdict::Show, &[][..]),
+            "{answer}"
+        );
         assert!(!judgement.refusal());
         assert_eq!(redact(&answer).clean.as_str(), answer);
     }
     // On this very machine, too.
-    let tools: [Arc<dyn Tool>; 1] = [Arc::new(SysHealth { home: std::env::temp_dir() })];
+    let tools: [Arc<dyn Tool>; 1] = [Arc::new(SysHealth {
+        home: std::env::temp_dir(),
+    })];
     let clean = redact(QUESTION).clean;
     let bundle = bundle_for(&kernel, &clean, observe_all(&tools, kernel.tools(), now()));
     let answer = observer::answer(bundle.bundle(), clean.as_str());
     println!("{answer}");
     let judgement = judge(&kernel, bundle.bundle(), &clean, None, &answer);
-    assert!(judgement.events().is_empty(), "{:?}\n{answer}", judgement.events());
+    assert!(
+        judgement.events().is_empty(),
+        "{:?}\n{answer}",
+        judgement.events()
+    );
 }
 
 #[test]
 fn the_tier_decides_the_severity() {
     for (tier, severity) in [(1, "low"), (2, "medium"), (3, "high")] {
-        let kernel = Kernel::from_toml(&GENESIS_KERNEL.replacen("tier = 2", &format!("tier = {tier}"), 1)).unwrap();
+        let kernel =
+            Kernel::from_toml(&GENESIS_KERNEL.replacen("tier = 2", &format!("tier = {tier}"), 1))
+                .unwrap();
         let clean = redact("Hi").clean;
-        let sight = if tier == 1 { BTreeMap::new() } else { sample_sight() };
+        let sight = if tier == 1 {
+            BTreeMap::new()
+        } else {
+            sample_sight()
+        };
         let bundle = bundle_for(&kernel, &clean, sight);
-        let judgement = judge(&kernel, bundle.bundle(), &clean, None, "I've rebooted the host.");
+        let judgement = judge(
+            &kernel,
+            bundle.bundle(),
+            &clean,
+            None,
+            "I've rebooted the host.",
+        );
         assert_eq!(judgement.events()[0].severity, severity);
-        assert!(matches!(judgement.verdict(), Verdict::Warn(line) if line.contains(severity)));
+        assert!(matches!(judgement.verdict(), ReplyVerdict::Warn(line) if line.contains(severity)));
     }
 }
 
 #[test]
 fn a_request_to_act_is_answered_with_insufficient_authority() {
     let clean = redact("Please restart the nginx service").clean;
-    let inputs = Normative { prompt: &clean, model: observer::ID, counts: Counts::default(), intents: Vec::new() };
+    let inputs = PolicyInput {
+        prompt: &clean,
+        model: observer::ID,
+        counts: Counts::default(),
+        intents: Vec::new(),
+    };
     let decision = decide(&Kernel::genesis(), &inputs);
-    assert_eq!(decision, Decision::Allow { authority_state: AuthorityState::Insufficient });
+    assert_eq!(
+        decision,
+        Decision::Allow {
+            authority_state: AuthorityState::Insufficient
+        }
+    );
 }
 
 proptest! {

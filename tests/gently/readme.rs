@@ -1,5 +1,5 @@
-//! The README and the pages it leads to, done as they say: their commands run, and their sessions are what the program
-//! prints.
+//! The README and the pages it leads to, done as they say: their commands run, and their sessions
+//! are what the program prints.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,17 +16,29 @@ const COMMANDS: &str = include_str!("../../docs/guide/commands.md");
 const WITH_GIT: &str = include_str!("../../docs/guide/check-with-git.md");
 
 /// What the model answers in the README's session.
-const ANSWER: &str = "Sunlight scatters off air molecules, and blue light, with its shorter wavelength, scatters far more \
-                      than red.";
-const CALENDARS: [&str; 4] =
-    ["a.pool.opentimestamps.org", "b.pool.opentimestamps.org", "a.pool.eternitywall.com", "ots.btc.catallaxy.com"];
+const ANSWER: &str = "Sunlight scatters off air molecules, and blue light, with its shorter \
+                      wavelength, scatters far more than red.";
+const CALENDARS: [&str; 4] = [
+    "a.pool.opentimestamps.org",
+    "b.pool.opentimestamps.org",
+    "a.pool.eternitywall.com",
+    "ots.btc.catallaxy.com",
+];
 
 /// The indented blocks below a heading of a page, without their indentation, joined.
 fn blocks(page: &str, heading: &str) -> String {
-    let section = page.split(&format!("\n## {heading}\n")).nth(1).unwrap_or_else(|| panic!("no section '{heading}'"));
+    let section = page
+        .split(&format!("\n## {heading}\n"))
+        .nth(1)
+        .unwrap_or_else(|| panic!("no section '{heading}'"));
     let section = section.split("\n## ").next().unwrap();
-    let lines = section.lines().filter(|line| line.starts_with("    ") || line.is_empty());
-    lines.map(|line| line.strip_prefix("    ").unwrap_or(line)).collect::<Vec<_>>().join("\n")
+    let lines = section
+        .lines()
+        .filter(|line| line.starts_with("    ") || line.is_empty());
+    lines
+        .map(|line| line.strip_prefix("    ").unwrap_or(line))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The words of a README that a newcomer reads to the end.
@@ -60,8 +72,14 @@ impl Reader {
     fn bash(&self, folder: &Path, script: &str) -> Ran {
         let bin = Path::new(env!("CARGO_BIN_EXE_gently")).parent().unwrap();
         let mut bash = Command::new("bash");
-        bash.args(["-euo", "pipefail", "-c", script]).current_dir(folder).env_clear().stdin(Stdio::null());
-        bash.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+        bash.args(["-euo", "pipefail", "-c", script])
+            .current_dir(folder)
+            .env_clear()
+            .stdin(Stdio::null());
+        bash.env(
+            "PATH",
+            format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()),
+        );
         bash.env("HOME", self.person.dir.path());
         for (name, value) in self.person.variables() {
             bash.env(name, value);
@@ -83,7 +101,13 @@ impl Reader {
 #[test]
 fn the_recipe_verifies_and_finds_what_was_changed() {
     let recipe = blocks(WITH_GIT, "Verify it yourself");
-    for tool in ["fsck --strict", "verify-commit", "ssh-keygen -Y verify", "sha256sum", "gently audit verify --repo"] {
+    for tool in [
+        "fsck --strict",
+        "verify-commit",
+        "ssh-keygen -Y verify",
+        "sha256sum",
+        "gently audit verify --repo",
+    ] {
         assert!(recipe.contains(tool), "{tool}: {recipe}");
     }
     let reader = Reader::new();
@@ -94,14 +118,37 @@ fn the_recipe_verifies_and_finds_what_was_changed() {
     let git = |args: &[&str]| crate::person::git(&reader.home().join("ledger.git"), args);
     let commits = git(&["rev-list", "--all"]).exits(0).out.lines().count();
     assert_eq!(commits, 10);
-    assert_eq!(told.err.matches("Good \"git\" signature for ledger@gently.invalid").count(), commits, "{told:#?}");
-    assert_eq!(told.out.matches("Good \"git\" signature for ledger@gently.invalid").count(), 1, "by hand: {told:#?}");
-    let digits: Vec<&str> =
-        told.out.lines().filter(|l| l.len() >= 64 && l.is_char_boundary(64)).map(|l| &l[..64]).collect();
-    let hashes: Vec<&&str> = digits.iter().filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit())).collect();
+    assert_eq!(
+        told.err
+            .matches("Good \"git\" signature for ledger@gently.invalid")
+            .count(),
+        commits,
+        "{told:#?}"
+    );
+    assert_eq!(
+        told.out
+            .matches("Good \"git\" signature for ledger@gently.invalid")
+            .count(),
+        1,
+        "by hand: {told:#?}"
+    );
+    let digits: Vec<&str> = told
+        .out
+        .lines()
+        .filter(|l| l.len() >= 64 && l.is_char_boundary(64))
+        .map(|l| &l[..64])
+        .collect();
+    let hashes: Vec<&&str> = digits
+        .iter()
+        .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))
+        .collect();
     assert_eq!(hashes.len(), 2, "{told:#?}");
     assert_eq!(hashes[0], hashes[1], "the line's own hash, twice");
-    assert_eq!(told.out.matches("Chain integrity: VALID").count(), 2, "{told:#?}");
+    assert_eq!(
+        told.out.matches("Chain integrity: VALID").count(),
+        2,
+        "{told:#?}"
+    );
     assert_eq!(told.out.matches("signed by:   yes").count(), 2, "{told:#?}");
 
     // A line changed afterwards: the two hashes differ, and the last commands end the script.
@@ -132,14 +179,20 @@ fn the_recipe_verifies_and_finds_what_was_changed() {
     assert_ne!(told.code, 0, "{told:#?}");
     // git lists newest first; of commits of one second, either may be looked at first.
     let good = told.err.matches("Good \"git\" signature").count();
-    assert!(good < commits, "the forged commit was passed over: {told:#?}");
+    assert!(
+        good < commits,
+        "the forged commit was passed over: {told:#?}"
+    );
 }
 
-/// A session as a reader does it: each command with what it prints, both streams in one as on a terminal.
+/// A session as a reader does it: each command with what it prints, both streams in one as on a
+/// terminal.
 fn session(reader: &Reader, shown: &str) -> String {
     let mut printed = String::new();
     for command in shown.lines().filter_map(|line| line.strip_prefix("$ ")) {
-        let told = reader.bash(reader.person.dir.path(), &format!("{{ {command}; }} 2>&1")).exits(0);
+        let told = reader
+            .bash(reader.person.dir.path(), &format!("{{ {command}; }} 2>&1"))
+            .exits(0);
         printed.push_str(&format!("$ {command}\n{}\n", told.out));
     }
     printed
@@ -147,7 +200,10 @@ fn session(reader: &Reader, shown: &str) -> String {
         .replace("two.invalid", "mempool.space")
         // A slow machine takes a second between looking and answering.
         .replace("1 second old:", "just now:")
-        .replace(&reader.home().display().to_string(), "/srv/desk/.local/share/gently")
+        .replace(
+            &reader.home().display().to_string(),
+            "/srv/desk/.local/share/gently",
+        )
 }
 
 #[track_caller]
@@ -164,7 +220,10 @@ fn the_session_without_a_model_is_what_is_printed() {
     let shown = blocks(ASKING, "Without a model");
     let reader = Reader::new();
     let mut printed = session(&reader, &shown);
-    for (name, calendar) in ["a.invalid", "b.invalid", "c.invalid", "d.invalid"].into_iter().zip(CALENDARS) {
+    for (name, calendar) in ["a.invalid", "b.invalid", "c.invalid", "d.invalid"]
+        .into_iter()
+        .zip(CALENDARS)
+    {
         printed = printed.replace(name, calendar);
     }
     assert_eq!(printed.matches('$').count(), 2, "{printed}");
@@ -184,7 +243,13 @@ fn the_session_is_what_is_printed() {
     let calendars: Vec<CalendarServer> = (1..=4).map(CalendarServer::start).collect();
     let mut reader = Reader::new();
     let headers = reader.person.headers(878_976..=878_976);
-    let urls = json!(calendars.iter().map(CalendarServer::url).collect::<Vec<_>>()).to_string();
+    let urls = json!(
+        calendars
+            .iter()
+            .map(CalendarServer::url)
+            .collect::<Vec<_>>()
+    )
+    .to_string();
     let ollama = model.root_url();
     let set: [(&str, &str); 4] = [
         ("GENTLY_MODEL_DEFAULT", "auto"),
@@ -204,7 +269,10 @@ fn the_session_is_what_is_printed() {
         printed = printed.replace(server.url(), &format!("https://{calendar}"));
         printed = printed.replace(server.url().strip_prefix("http://").unwrap(), calendar);
     }
-    assert!(printed.matches('$').count() >= 3 && printed.contains(ANSWER), "{printed}");
+    assert!(
+        printed.matches('$').count() >= 3 && printed.contains(ANSWER),
+        "{printed}"
+    );
     is_shown(&printed, &shown);
 }
 
@@ -212,7 +280,12 @@ fn the_session_is_what_is_printed() {
 #[test]
 fn somebody_else_checks_with_the_readmes_commands() {
     let reader = Reader::new();
-    reader.bash(reader.person.dir.path(), "gently ask one; gently session close").exits(0);
+    reader
+        .bash(
+            reader.person.dir.path(),
+            "gently ask one; gently session close",
+        )
+        .exits(0);
     let folder = reader.folder("elsewhere");
     reader
         .bash(
@@ -222,22 +295,42 @@ fn somebody_else_checks_with_the_readmes_commands() {
             cp "$home/audit.log" "$home/audit.checkpoint" "$home/keys/allowed_signers" ."#,
         )
         .exits(0);
-    std::os::unix::fs::symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts"), folder.join("scripts")).unwrap();
+    std::os::unix::fs::symlink(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts"),
+        folder.join("scripts"),
+    )
+    .unwrap();
     let commands = blocks(README, "How somebody else checks");
     let told = reader.bash(&folder, &commands).exits(0);
-    assert_eq!(told.out.matches("Chain integrity: VALID").count(), 2, "{told:#?}");
+    assert_eq!(
+        told.out.matches("Chain integrity: VALID").count(),
+        2,
+        "{told:#?}"
+    );
     assert_eq!(told.out.matches("signed by:   yes").count(), 2, "{told:#?}");
     // A single answer, as the line below the commands has it.
     assert!(README.contains("`gently audit open last 1 --out answer.json`"));
-    let told =
-        reader.bash(&folder, "gently audit open last 1 --out answer.json; gently audit check answer.json").exits(0);
+    let told = reader
+        .bash(
+            &folder,
+            "gently audit open last 1 --out answer.json; gently audit check answer.json",
+        )
+        .exits(0);
     assert!(told.out.contains("commitment:  yes"), "{told:#?}");
 }
 
 /// Without what differs from run to run and machine to machine.
 fn masked(text: &str) -> String {
     let line = |line: &str| -> String {
-        let value = ["  load ", "  memory ", "  swap ", "  disk ", "  up ", "  sizes ", "Not known: "];
+        let value = [
+            "  load ",
+            "  memory ",
+            "  swap ",
+            "  disk ",
+            "  up ",
+            "  sizes ",
+            "Not known: ",
+        ];
         if let Some(name) = value.iter().find(|name| line.starts_with(**name)) {
             return format!("{name}…");
         }
@@ -245,7 +338,11 @@ fn masked(text: &str) -> String {
     };
     let lines: Vec<String> = text.lines().map(line).collect();
     // Blank lines between commands are the page's own; how many disks there are is the machine's.
-    lines.into_iter().filter(|line| !line.is_empty() && !line.contains(" % used (")).collect::<Vec<_>>().join("\n")
+    lines
+        .into_iter()
+        .filter(|line| !line.is_empty() && !line.contains(" % used ("))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A hash, id, time or key, masked; other words as they are.
@@ -253,30 +350,46 @@ fn word(word: &str) -> String {
     let digits = word.trim_end_matches('…');
     let hex = digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_hexdigit());
     let genesis = word.starts_with("39d8668c");
-    let time = word.len() >= 20 && word.starts_with("20") && word.contains('T') && word.contains('Z');
-    if (hex && !genesis) || time || word.starts_with("AAAAC3") { "…".to_owned() } else { word.to_owned() }
+    let time =
+        word.len() >= 20 && word.starts_with("20") && word.contains('T') && word.contains('Z');
+    if (hex && !genesis) || time || word.starts_with("AAAAC3") {
+        "…".to_owned()
+    } else {
+        word.to_owned()
+    }
 }
 
 /// Every command of the table is one that there is.
 #[test]
 fn the_table_of_commands_is_true() {
     let person = Person::new();
-    let rows: Vec<&str> = COMMANDS.lines().filter_map(|line| line.strip_prefix("| `gently ")).collect();
+    let rows: Vec<&str> = COMMANDS
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `gently "))
+        .collect();
     assert!(rows.len() >= 40, "{rows:?}");
     for row in rows {
         let (cell, _) = row.split_once(" |").unwrap();
         let mut codes = cell.split('`');
         let command = codes.next().unwrap();
-        let words = command.split(' ').take_while(|w| w.chars().all(|c| c.is_lowercase() || c == '-'));
+        let words = command
+            .split(' ')
+            .take_while(|w| w.chars().all(|c| c.is_lowercase() || c == '-'));
         let verbs: Vec<&str> = words.take(2).collect();
         let help = |verbs: &[&str]| {
             let told = person.gently(&[verbs, &["--help"]].concat());
-            assert!(told.code == 0 && told.out.contains(&format!("gently {}", verbs.join(" "))), "{cell}: {told:?}");
+            assert!(
+                told.code == 0 && told.out.contains(&format!("gently {}", verbs.join(" "))),
+                "{cell}: {told:?}"
+            );
             told.out
         };
         let shown = help(&verbs);
         // `close` behind `gently session open`, and options.
-        for other in codes.filter_map(|code| code.split(' ').next()).filter(|code| !matches!(*code, "" | ",")) {
+        for other in codes
+            .filter_map(|code| code.split(' ').next())
+            .filter(|code| !matches!(*code, "" | ","))
+        {
             if other.starts_with("--") {
                 assert!(shown.contains(other), "{cell}: {shown}");
             } else {

@@ -1,12 +1,15 @@
 //! A home for tests to write to with the real recorder, and what it must hold afterwards.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that unwraps an error fails, as it should"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gently::continuity::candidate::Recalled;
+use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::declared::TurnContext;
 use gently::continuity::prompt::render;
@@ -26,12 +29,12 @@ use gently::record::time::Seconds;
 use gently::record::tree::{Frontier, parse_note};
 use gently::recorder::thread_id;
 use gently::recorder::{
-    Paths, Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError, Refusal, RefusedPrompt, SessionTerms,
-    Watch, unwatched,
+    FailpointWatch, Paths, Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError,
+    Refusal, RefusedPrompt, SessionTerms, unwatched,
 };
 use gently::store::sqlite::Sqlite;
-use gently::store::{Read, SessionRow};
-use gently::verify::{Evidence, Look, Report, verify};
+use gently::store::{ReadStore, SessionRow};
+use gently::verify::{Evidence, Report, WithDatabase, verify};
 
 use crate::log::judge;
 
@@ -44,7 +47,11 @@ pub fn at(seconds: u64) -> Seconds {
 
 /// Runs a future to its end.
 pub fn wait<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(future)
 }
 
 /// Bytes that differ on every call and are the same in every run.
@@ -53,7 +60,10 @@ pub fn counted() -> impl FnMut(&mut [u8]) -> Result<(), KeyError> {
     move |buffer| {
         calls += 1;
         let stream = Hash32::digest(&calls.to_be_bytes());
-        buffer.iter_mut().zip(stream.as_bytes().iter().cycle()).for_each(|(to, from)| *to = *from);
+        buffer
+            .iter_mut()
+            .zip(stream.as_bytes().iter().cycle())
+            .for_each(|(to, from)| *to = *from);
         Ok(())
     }
 }
@@ -62,7 +72,10 @@ pub fn counted() -> impl FnMut(&mut [u8]) -> Result<(), KeyError> {
 pub fn anchor(height: u32) -> Anchor {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/btc/headers.csv");
     let text = std::fs::read_to_string(path).unwrap();
-    let line = text.lines().find(|line| line.starts_with(&format!("{height},"))).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with(&format!("{height},")))
+        .unwrap();
     let [_, hash, header] = line.split(',').collect::<Vec<_>>().try_into().unwrap();
     let header: gently::record::block::Header = header.parse().unwrap();
     let block = Block {
@@ -72,7 +85,10 @@ pub fn anchor(height: u32) -> Anchor {
         source: Source::File,
         time: header.fields().time,
     };
-    Anchor { block, header: Some(header) }
+    Anchor {
+        block,
+        header: Some(header),
+    }
 }
 
 /// A home in a temporary directory.
@@ -89,7 +105,13 @@ impl Rig {
     /// A new home with deterministic keys.
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        Home::init(&dir.path().join("home"), &InitOptions::default(), &mut counted(), at(0)).unwrap();
+        Home::init(
+            &dir.path().join("home"),
+            &InitOptions::default(),
+            &mut counted(),
+            at(0),
+        )
+        .unwrap();
         Rig::of(dir)
     }
 
@@ -105,12 +127,16 @@ impl Rig {
 
     /// The home at `home` in a directory.
     pub fn of(dir: tempfile::TempDir) -> Self {
-        Rig { place: Place::Own(dir) }
+        Rig {
+            place: Place::Own(dir),
+        }
     }
 
     /// A home that is somebody else's to remove.
     pub fn borrowed(root: &Path) -> Self {
-        Rig { place: Place::Other(root.to_owned()) }
+        Rig {
+            place: Place::Other(root.to_owned()),
+        }
     }
 
     /// A copy of the home in a directory of its own.
@@ -148,7 +174,7 @@ impl Rig {
         self.watched(now, unwatched()).unwrap()
     }
 
-    pub fn watched(&self, now: Seconds, watch: Watch) -> Result<Recorder, RecorderError> {
+    pub fn watched(&self, now: Seconds, watch: FailpointWatch) -> Result<Recorder, RecorderError> {
         let home = self.home();
         Recorder::open(home.paths(), home.signing_key().unwrap(), now, watch)
     }
@@ -168,10 +194,13 @@ impl Rig {
 
     /// What the verifier says of ledger, log and database.
     pub fn report(&self) -> Report {
-        let (repository, log) = (self.root().join("ledger.git"), self.root().join("audit.log"));
+        let (repository, log) = (
+            self.root().join("ledger.git"),
+            self.root().join("audit.log"),
+        );
         let pinned = self.home().signing_key().unwrap().public();
         let store = self.store();
-        let database = |look: &mut Look<'_>| {
+        let database = |look: &mut WithDatabase<'_>| {
             store.begin_read()?;
             let looked = look(&store);
             store.end_read()?;
@@ -187,8 +216,8 @@ impl Rig {
         verify(&evidence).unwrap()
     }
 
-    /// Stock git has nothing to say, the log keeps all rules, the database knows the same head, and the
-    /// verifier finds nothing.
+    /// Stock git has nothing to say, the log keeps all rules, the database knows the same head, and
+    /// the verifier finds nothing.
     pub fn assert_sound(&self, what: &str) {
         let fsck = Command::new("git")
             .arg("-C")
@@ -197,12 +226,24 @@ impl Rig {
             .output()
             .unwrap();
         let said = [fsck.stdout, fsck.stderr].concat();
-        assert!(fsck.status.success() && said.is_empty(), "{what}: git fsck: {}", String::from_utf8_lossy(&said));
+        assert!(
+            fsck.status.success() && said.is_empty(),
+            "{what}: git fsck: {}",
+            String::from_utf8_lossy(&said)
+        );
         let log = self.log();
         let (verdict, state) = judge(&log);
-        assert_eq!((verdict.findings, verdict.torn), (Vec::new(), false), "{what}");
+        assert_eq!(
+            (verdict.findings, verdict.torn),
+            (Vec::new(), false),
+            "{what}"
+        );
         let head = self.store().head().unwrap();
-        assert_eq!((head.lines, head.hash, head.bytes), (state.count(), state.head(), log.len() as u64), "{what}");
+        assert_eq!(
+            (head.lines, head.hash, head.bytes),
+            (state.count(), state.head(), log.len() as u64),
+            "{what}"
+        );
         assert_eq!(
             (head.applied.lines, head.applied.bytes, head.applied.commits),
             (head.lines, head.bytes, head.commits),
@@ -220,24 +261,41 @@ impl Rig {
         std::fs::read_to_string(self.root().join("audit.checkpoint")).unwrap()
     }
 
-    /// The tree head beside the log is over all its lines, by the key in force at the last of them, and the database's.
+    /// The tree head beside the log is over all its lines, by the key in force at the last of them,
+    /// and the database's.
     pub fn assert_signed(&self, what: &str) {
-        let (log, head) = (String::from_utf8(self.log()).unwrap(), self.store().head().unwrap());
+        let (log, head) = (
+            String::from_utf8(self.log()).unwrap(),
+            self.store().head().unwrap(),
+        );
         let note = parse_note(&self.checkpoint()).unwrap_or_else(|e| panic!("{what}: {e}"));
         let mut tree = Frontier::new();
         log.lines().for_each(|line| tree.push(line.as_bytes()));
         assert_eq!((note.size, note.root), (tree.size(), tree.root()), "{what}");
-        assert_eq!(head.checkpoint.as_deref(), Some(self.checkpoint().as_str()), "{what}");
+        assert_eq!(
+            head.checkpoint.as_deref(),
+            Some(self.checkpoint().as_str()),
+            "{what}"
+        );
         if !log.lines().last().unwrap().contains("|key_rotate|") {
             assert!(note.verify(&head.signer), "{what}: another signer");
         }
-        assert!(!self.root().join("audit.checkpoint.new").exists(), "{what}: a file is left over");
+        assert!(
+            !self.root().join("audit.checkpoint.new").exists(),
+            "{what}: a file is left over"
+        );
     }
 
     /// Every file of the evidence, with its bytes; locks and SQLite's shared memory are none.
     pub fn bytes(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut all = BTreeMap::new();
-        for part in ["audit.log", "audit.checkpoint", "ledger.git", "gently.db", "gently.db-wal"] {
+        for part in [
+            "audit.log",
+            "audit.checkpoint",
+            "ledger.git",
+            "gently.db",
+            "gently.db-wal",
+        ] {
             read_all(&self.root().join(part), &mut all);
         }
         all.retain(|path, bytes| !(path.ends_with("gently.db-wal") && bytes.is_empty()));
@@ -251,13 +309,17 @@ impl Rig {
     /// Events of a type in the log.
     pub fn count(&self, event: &str) -> usize {
         let log = String::from_utf8(self.log()).unwrap();
-        log.lines().filter(|line| line.split('|').nth(3) == Some(event)).count()
+        log.lines()
+            .filter(|line| line.split('|').nth(3) == Some(event))
+            .count()
     }
 }
 
 pub fn read_all(path: &Path, into: &mut BTreeMap<PathBuf, Vec<u8>>) {
     if path.is_dir() {
-        std::fs::read_dir(path).unwrap().for_each(|entry| read_all(&entry.unwrap().path(), into));
+        std::fs::read_dir(path)
+            .unwrap()
+            .for_each(|entry| read_all(&entry.unwrap().path(), into));
     } else if path.exists() {
         into.insert(path.to_owned(), std::fs::read(path).unwrap());
     }
@@ -279,7 +341,10 @@ pub fn copy_all(from: &Path, to: &Path) {
 /// So many lines outside sessions, recorded together.
 pub async fn fill(recorder: &Recorder, lines: usize, now: Seconds) {
     let many = (0..lines).map(|n| recorder.auth_fail(format!("r{n}"), now));
-    futures_util::future::join_all(many).await.into_iter().for_each(|done| done.unwrap());
+    futures_util::future::join_all(many)
+        .await
+        .into_iter()
+        .for_each(|done| done.unwrap());
 }
 
 /// Object files are read-only; a power loss and a failing disk are not stopped by that.
@@ -296,9 +361,15 @@ fn sight(now: Seconds) -> BTreeMap<String, SightEntry> {
         unknowns: vec!["gpu_health".to_owned()],
     };
     // Of the other tools the machine that tests has none.
-    let none = || SightEntry::Unavailable { reason: NoSight::NotInstalled, unknowns: vec![] };
-    let mut sight: BTreeMap<String, SightEntry> =
-        Kernel::genesis().tools().iter().map(|tool| (tool.clone(), none())).collect();
+    let none = || SightEntry::Unavailable {
+        reason: NoSight::NotInstalled,
+        unknowns: vec![],
+    };
+    let mut sight: BTreeMap<String, SightEntry> = Kernel::genesis()
+        .tools()
+        .iter()
+        .map(|tool| (tool.clone(), none()))
+        .collect();
     sight.insert("sys_health".to_owned(), entry);
     sight
 }
@@ -314,7 +385,11 @@ fn salt(text: &str) -> Salt {
 
 /// A turn of the session's own thread that refers to nothing.
 pub fn alone(session: &SessionRow) -> TurnContext {
-    TurnContext::alone(&ContextConfig::parse(GENESIS_CONTEXT).unwrap(), thread_id(session.id, 0), None)
+    TurnContext::alone(
+        &ContextConfig::parse(GENESIS_CONTEXT).unwrap(),
+        thread_id(session.id, 0),
+        None,
+    )
 }
 
 /// The pipeline up to the recorded prompt.
@@ -345,7 +420,7 @@ pub async fn prompt_numbered(
         model_id: observer::ID,
         now,
         sight: sight(now),
-        recalled: &Recalled::default(),
+        recalled: &RecallResult::default(),
     };
     let bundle = compile(&inputs).unwrap();
     let compiled = render(&kernel, &bundle, None, &clean);
@@ -393,7 +468,10 @@ pub fn denied(session: &SessionRow, text: &str, now: Seconds) -> RefusedPrompt {
     RefusedPrompt {
         session: session.id,
         text: redact(text).clean,
-        refusal: Refusal::Denied { reason: "authority.denied".to_owned(), codes: vec!["authority.denied".to_owned()] },
+        refusal: Refusal::Denied {
+            reason: "authority.denied".to_owned(),
+            codes: vec!["authority.denied".to_owned()],
+        },
         context: alone(session),
         counts: Counts::default(),
         authority_state: AuthorityState::Blocked,
@@ -411,28 +489,64 @@ fn a_whole_ledger_is_sound() {
     rig.assert_sound("a new home");
     let recorder = rig.recorder(at(10));
     wait(async {
-        let a = recorder.open_session(rig.terms(), anchor(829_604), at(10)).await.unwrap();
-        let b = recorder.open_session(rig.terms(), anchor(829_604), at(11)).await.unwrap();
-        let c = recorder.open_session(rig.terms(), anchor(829_605), at(12)).await.unwrap();
+        let a = recorder
+            .open_session(rig.terms(), anchor(829_604), at(10))
+            .await
+            .unwrap();
+        let b = recorder
+            .open_session(rig.terms(), anchor(829_604), at(11))
+            .await
+            .unwrap();
+        let c = recorder
+            .open_session(rig.terms(), anchor(829_605), at(12))
+            .await
+            .unwrap();
         assert_ne!(a.id, b.id);
         let first = turn(&recorder, &a, "one", at(13)).await.unwrap();
         assert_eq!((first.ids.seq, first.session.interactions), (1, 1));
         recorder.refuse(denied(&b, "two", at(14))).await.unwrap();
         let gone = prompt(&recorder, &b, "three", at(15)).await.unwrap();
-        recorder.fail(gone, "timeout".to_owned(), at(16)).await.unwrap();
-        assert!(recorder.anchor(c.id, anchor(829_606), at(17)).await.unwrap());
-        assert!(!recorder.anchor(c.id, anchor(829_605), at(18)).await.unwrap());
+        recorder
+            .fail(gone, "timeout".to_owned(), at(16))
+            .await
+            .unwrap();
+        assert!(
+            recorder
+                .anchor(c.id, anchor(829_606), at(17))
+                .await
+                .unwrap()
+        );
+        assert!(
+            !recorder
+                .anchor(c.id, anchor(829_605), at(18))
+                .await
+                .unwrap()
+        );
         turn(&recorder, &c, "four", at(19)).await.unwrap();
-        recorder.close_session(a.id, anchor(829_606), at(20)).await.unwrap();
+        recorder
+            .close_session(a.id, anchor(829_606), at(20))
+            .await
+            .unwrap();
         // `main` has moved, and the branch of the closed session is taken up again.
-        let d = recorder.open_session(rig.terms(), anchor(829_604), at(21)).await.unwrap();
+        let d = recorder
+            .open_session(rig.terms(), anchor(829_604), at(21))
+            .await
+            .unwrap();
         turn(&recorder, &d, "five", at(22)).await.unwrap();
-        // A dropped prompt is abandoned at the close; a lagging source does not take a session back.
+        // A dropped prompt is abandoned at the close; a lagging source does not take a session
+        // back.
         drop(prompt(&recorder, &d, "six", at(23)).await.unwrap());
         for session in [b.id, c.id, d.id] {
             let local = Anchor::local(Network::Bitcoin, at(24));
-            let block = if session == b.id { local } else { anchor(829_604) };
-            recorder.close_session(session, block, at(24)).await.unwrap();
+            let block = if session == b.id {
+                local
+            } else {
+                anchor(829_604)
+            };
+            recorder
+                .close_session(session, block, at(24))
+                .await
+                .unwrap();
         }
         match recorder.close_session(d.id, anchor(829_604), at(25)).await {
             Err(RecorderError::NotOpen { session }) => assert_eq!(session, d.id),
@@ -455,18 +569,36 @@ fn auth_failures_are_gathered_per_minute() {
     let recorder = rig.recorder(at(0));
     wait(async {
         for second in [1, 2, 3, 59, 60] {
-            recorder.auth_fail("wrong_key".to_owned(), at(second)).await.unwrap();
+            recorder
+                .auth_fail("wrong_key".to_owned(), at(second))
+                .await
+                .unwrap();
         }
-        recorder.auth_fail("missing_key".to_owned(), at(60)).await.unwrap();
+        recorder
+            .auth_fail("missing_key".to_owned(), at(60))
+            .await
+            .unwrap();
         assert_eq!(rig.count("auth_fail"), 2);
         // Whatever comes after the minute brings the line of those that were counted.
-        recorder.open_session(rig.terms(), anchor(829_604), at(61)).await.unwrap();
+        recorder
+            .open_session(rig.terms(), anchor(829_604), at(61))
+            .await
+            .unwrap();
     });
     drop(recorder);
     let log = String::from_utf8(rig.log()).unwrap();
-    let lines: Vec<&str> =
-        log.lines().filter_map(|line| line.split_once("|auth_fail|-|").map(|(_, rest)| rest)).collect();
-    assert_eq!(lines, ["reason:wrong_key,count:1", "reason:missing_key,count:1", "reason:wrong_key,count:4"]);
+    let lines: Vec<&str> = log
+        .lines()
+        .filter_map(|line| line.split_once("|auth_fail|-|").map(|(_, rest)| rest))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "reason:wrong_key,count:1",
+            "reason:missing_key,count:1",
+            "reason:wrong_key,count:4"
+        ]
+    );
     rig.assert_sound("gathered");
 }
 
@@ -476,7 +608,10 @@ fn a_job_that_fails_leaves_nothing_of_itself_in_its_batch() {
     let recorder = rig.recorder(at(0));
     let session = wait(recorder.open_session(rig.terms(), anchor(829_604), at(1))).unwrap();
     let before = rig.store().head().unwrap().lines;
-    let nobody = SessionRow { id: Hash32::digest(b"nobody"), ..session.clone() };
+    let nobody = SessionRow {
+        id: Hash32::digest(b"nobody"),
+        ..session.clone()
+    };
     // The writer is held up, so that all of these wait at once and become one batch.
     let gate = std::fs::File::open(rig.root().join("writer.lock")).unwrap();
     gate.lock().unwrap();
@@ -507,17 +642,29 @@ fn checkpoints_come_after_200_lines_or_an_hour() {
     let rig = Rig::new();
     let recorder = rig.recorder(at(0));
     wait(async {
-        let session = recorder.open_session(rig.terms(), anchor(829_604), at(1)).await.unwrap();
+        let session = recorder
+            .open_session(rig.terms(), anchor(829_604), at(1))
+            .await
+            .unwrap();
         let many = (0..210).map(|n| recorder.auth_fail(format!("r{n}"), at(2)));
-        futures_util::future::join_all(many).await.into_iter().for_each(|done| done.unwrap());
+        futures_util::future::join_all(many)
+            .await
+            .into_iter()
+            .for_each(|done| done.unwrap());
         assert_eq!(rig.count("checkpoint"), 1);
         turn(&recorder, &session, "soon", at(3600)).await.unwrap();
         assert_eq!(rig.count("checkpoint"), 1);
         turn(&recorder, &session, "later", at(3603)).await.unwrap();
         assert_eq!(rig.count("checkpoint"), 2);
-        recorder.close_session(session.id, anchor(829_604), at(9000)).await.unwrap();
+        recorder
+            .close_session(session.id, anchor(829_604), at(9000))
+            .await
+            .unwrap();
         // Without an open session nothing is due.
-        recorder.auth_fail("r".to_owned(), at(90_000)).await.unwrap();
+        recorder
+            .auth_fail("r".to_owned(), at(90_000))
+            .await
+            .unwrap();
         assert_eq!(rig.count("checkpoint"), 2);
     });
     drop(recorder);
@@ -532,14 +679,22 @@ fn a_clock_that_is_wrong_is_named_and_mended() {
     // Ten minutes back: the last time is repeated.
     let answer = wait(turn(&recorder, &session, "a", at(9_400))).unwrap();
     assert_eq!(answer.session.last_at, at(10_000));
-    assert!(matches!(wait(recorder.clock_set(at(9_400))), Err(RecorderError::ClockFine { .. })));
+    assert!(matches!(
+        wait(recorder.clock_set(at(9_400))),
+        Err(RecorderError::ClockFine { .. })
+    ));
     // An hour and a second back: the writer stops.
     wait(recorder.auth_fail("early".to_owned(), at(10_000))).unwrap();
     wait(recorder.auth_fail("early".to_owned(), at(10_001))).unwrap();
     let before = rig.log();
     let stopped = wait(turn(&recorder, &session, "b", at(6_399))).unwrap_err();
-    assert!(matches!(stopped, RecorderError::ClockBehind { last, now } if last == at(10_000) && now == at(6_399)));
-    assert!(stopped.to_string().contains("gently audit clock-set"), "{stopped}");
+    assert!(
+        matches!(stopped, RecorderError::ClockBehind { last, now } if last == at(10_000) && now == at(6_399))
+    );
+    assert!(
+        stopped.to_string().contains("gently audit clock-set"),
+        "{stopped}"
+    );
     assert_eq!(rig.log(), before);
     wait(recorder.clock_set(at(6_399))).unwrap();
     wait(turn(&recorder, &session, "c", at(6_400))).unwrap();

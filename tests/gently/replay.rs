@@ -23,8 +23,13 @@ fn replay_answers_from_the_record() {
     let exchange = |ran: &Ran| ran.json()["exchange"].as_str().unwrap().to_owned();
 
     let nothing = ask("replay", "Capital of France?");
-    assert_eq!((nothing.code, &nothing.json()["reason"]), (2, &json!("no_recording")));
-    assert!(nothing.err.contains("no recording: an answer to this prompt, or to the same words, is not on record"));
+    assert_eq!(
+        (nothing.code, &nothing.json()["reason"]),
+        (2, &json!("no_recording"))
+    );
+    assert!(nothing.err.contains(
+        "no recording: an answer to this prompt, or to the same words, is not on record"
+    ));
     let first = exchange(&ask("ollama/small-1b", "Capital of France?"));
     let second = exchange(&ask("ollama/small-1b", "Capital of France?"));
     let failed = exchange(&ask("ollama/small-1b", "Capital of Spain?"));
@@ -33,20 +38,35 @@ fn replay_answers_from_the_record() {
     for _ in 0..2 {
         let ran = ask("replay", "Capital of France?");
         let facts = ran.json();
-        assert_eq!((&facts["answer"], &facts["model"]), (&json!("Two."), &json!("replay")));
+        assert_eq!(
+            (&facts["answer"], &facts["model"]),
+            (&json!("Two."), &json!("replay"))
+        );
         let source = format!("replay of exchange {second} (ollama/small-1b, ");
-        assert!(facts["replayed"].as_str().unwrap().starts_with(&source), "{facts}");
+        assert!(
+            facts["replayed"].as_str().unwrap().starts_with(&source),
+            "{facts}"
+        );
         assert!(ran.recorded().contains(&source), "{}", ran.err);
         assert_eq!(facts["usage"]["prompt_tokens"], json!(null));
     }
-    assert_eq!(ask("replay", "Capital of Spain?").json()["reason"], "no_recording");
+    assert_eq!(
+        ask("replay", "Capital of Spain?").json()["reason"],
+        "no_recording"
+    );
 
     // One that is named, whatever is asked.
     let ran = ask(&format!("replay:{first}"), "Something else");
-    assert_eq!((&ran.json()["answer"], &ran.json()["model"]), (&json!("One."), &json!("replay")));
+    assert_eq!(
+        (&ran.json()["answer"], &ran.json()["model"]),
+        (&json!("One."), &json!("replay"))
+    );
     for nobody in [failed.as_str(), "00000000-0000-8000-8000-000000000000"] {
         let ran = ask(&format!("replay:{nobody}"), "hello");
-        assert_eq!((ran.code, &ran.json()["reason"]), (2, &json!("no_recording")));
+        assert_eq!(
+            (ran.code, &ran.json()["reason"]),
+            (2, &json!("no_recording"))
+        );
         assert!(ran.err.contains(nobody), "{}", ran.err);
     }
     assert_eq!(server.requests().len(), 3);
@@ -62,44 +82,107 @@ fn a_prompt_is_found_by_its_digest() {
     use gently::govern::kernel::Kernel;
     use gently::record::hash::Hash32;
     use gently::record::params::Params;
-    use gently::store::Read;
+    use gently::store::ReadStore;
     use gently::store::sqlite::Sqlite;
 
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path().join("home");
-    let ran = gently(&home, &[], &["ask", "--json", "-m", "observer", "--system", "Be kind.", "How is this machine?"]);
+    let ran = gently(
+        &home,
+        &[],
+        &[
+            "ask",
+            "--json",
+            "-m",
+            "observer",
+            "--system",
+            "Be kind.",
+            "How is this machine?",
+        ],
+    );
     let facts = ran.json();
     let store = Sqlite::open_read_only(&home.join("gently.db")).unwrap();
-    let row = store.exchange(facts["exchange"].as_str().unwrap().parse().unwrap()).unwrap().unwrap();
-    let session = store.session(facts["session"].as_str().unwrap().parse().unwrap()).unwrap().unwrap();
-    let kernel = Kernel::from_canonical(&store.kernel(session.kernel_hash).unwrap().unwrap()).unwrap();
+    let row = store
+        .exchange(facts["exchange"].as_str().unwrap().parse().unwrap())
+        .unwrap()
+        .unwrap();
+    let session = store
+        .session(facts["session"].as_str().unwrap().parse().unwrap())
+        .unwrap()
+        .unwrap();
+    let kernel =
+        Kernel::from_canonical(&store.kernel(session.kernel_hash).unwrap().unwrap()).unwrap();
     let params = Params::parse(row.params.as_deref().unwrap()).unwrap();
     assert_eq!(params.system.as_deref(), Some("Be kind."));
     let user = store.turn(row.turn_user).unwrap().unwrap().content.unwrap();
     let bundle = row.bundle_json.as_deref().unwrap();
-    let nothing = Earlier::Context { deep: &[], block: None };
+    let nothing = Earlier::Context {
+        deep: &[],
+        block: None,
+    };
     let again = render_again(&kernel, bundle, params.system.as_deref(), nothing, &user).unwrap();
-    let found = store.answered_prompt(Hash32::digest(again.as_bytes())).unwrap().unwrap();
+    let found = store
+        .answered_prompt(Hash32::digest(again.as_bytes()))
+        .unwrap()
+        .unwrap();
     assert_eq!(found.exchange_id, row.exchange_id);
     let without = render_again(&kernel, bundle, None, nothing, &user).unwrap();
-    assert!(store.answered_prompt(Hash32::digest(without.as_bytes())).unwrap().is_none());
-    assert!(store.answered_text(Hash32::digest(user.as_bytes())).unwrap().is_some());
-    assert!(store.answered_text(Hash32::digest(b"other words")).unwrap().is_none());
+    assert!(
+        store
+            .answered_prompt(Hash32::digest(without.as_bytes()))
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        store
+            .answered_text(Hash32::digest(user.as_bytes()))
+            .unwrap()
+            .is_some()
+    );
+    assert!(
+        store
+            .answered_text(Hash32::digest(b"other words"))
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[test]
 fn the_ids_that_people_see_name_what_is_replayed_and_audited() {
     let person = crate::person::Person::with(&[]);
-    let first = person.gently(&["ask", "--json", "How is this machine doing?"]).exits(0).json();
-    let (exchange, commit) = (first["exchange"].as_str().unwrap(), first["commit"].as_str().unwrap());
+    let first = person
+        .gently(&["ask", "--json", "How is this machine doing?"])
+        .exits(0)
+        .json();
+    let (exchange, commit) = (
+        first["exchange"].as_str().unwrap(),
+        first["commit"].as_str().unwrap(),
+    );
     for id in ["interaction-1", exchange, &exchange[..8], &commit[..9]] {
-        let again = person.gently(&["ask", "--json", "--model", &format!("replay:{id}"), "again"]).exits(0).json();
-        assert_eq!((&again["outcome"], &again["answer"]), (&json!("answered"), &first["answer"]), "{id}");
+        let again = person
+            .gently(&["ask", "--json", "--model", &format!("replay:{id}"), "again"])
+            .exits(0)
+            .json();
+        assert_eq!(
+            (&again["outcome"], &again["answer"]),
+            (&json!("answered"), &first["answer"]),
+            "{id}"
+        );
     }
-    for id in [&commit[..9], &exchange[..8], first["session"].as_str().unwrap()] {
+    for id in [
+        &commit[..9],
+        &exchange[..8],
+        first["session"].as_str().unwrap(),
+    ] {
         let told = person.gently(&["audit", "session", id]).exits(0);
-        assert!(told.out.contains(&format!("Session: {}", first["session"].as_str().unwrap())), "{id}: {told:#?}");
+        assert!(
+            told.out
+                .contains(&format!("Session: {}", first["session"].as_str().unwrap())),
+            "{id}: {told:#?}"
+        );
     }
-    person.gently(&["ask", "--model", "replay:deadbeef1", "again"]).exits(2);
+    person
+        .gently(&["ask", "--model", "replay:deadbeef1", "again"])
+        .exits(2);
     person.gently(&["audit", "session", "deadbeef1"]).exits(2);
 }

@@ -1,7 +1,8 @@
-//! Made-up secrets of every kind that has a documented form, and texts that look like them: what is removed, what stays.
+//! Made-up secrets of every kind that has a documented form, and texts that look like them: what is
+//! removed, what stays.
 //!
-//! `tests/data/sanitizer/secrets.txt` and `plain.txt` hold the forms; the characters are made here, from a seed, so that
-//! no token stands in this repository and no rule can know one.
+//! `tests/data/sanitizer/secrets.txt` and `plain.txt` hold the forms; the characters are made here,
+//! from a seed, so that no token stands in this repository and no rule can know one.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +30,9 @@ impl Dice {
 
     fn letters(&mut self, alphabet: &str, count: usize) -> String {
         let alphabet: Vec<char> = alphabet.chars().collect();
-        (0..count).map(|_| alphabet[self.below(alphabet.len())]).collect()
+        (0..count)
+            .map(|_| alphabet[self.below(alphabet.len())])
+            .collect()
     }
 }
 
@@ -49,13 +52,18 @@ fn class(text: &str) -> String {
     out
 }
 
-const WORDS: &[&str] =
-    &["river", "stone", "monkey", "dragon", "summer", "london", "tiger", "guitar", "silver", "coffee"];
+const WORDS: &[&str] = &[
+    "river", "stone", "monkey", "dragon", "summer", "london", "tiger", "guitar", "silver", "coffee",
+];
 
 /// A password as people choose them.
 fn password(dice: &mut Dice) -> String {
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
-    let (one, two, sign) = (dice.of(WORDS), dice.of(WORDS), dice.of(&["!", "#", "%", "?", "*", "+", "@"]));
+    let (one, two, sign) = (
+        dice.of(WORDS),
+        dice.of(WORDS),
+        dice.of(&["!", "#", "%", "?", "*", "+", "@"]),
+    );
     let number = 10 + dice.below(9990);
     let mixed = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
     match dice.below(7) {
@@ -88,14 +96,25 @@ pub fn filled(form: &str, dice: &mut Dice) -> (String, String) {
         rest = after;
     }
     text.push_str(rest);
-    let text = text.replace("\\n", "\n").replace("\\t", "\t").replace("\\\\", "\\");
-    let secret = text.split_once('«').and_then(|(_, rest)| rest.split_once('»')).map_or("", |(secret, _)| secret);
+    let text = text
+        .replace("\\n", "\n")
+        .replace("\\t", "\t")
+        .replace("\\\\", "\\");
+    let secret = text
+        .split_once('«')
+        .and_then(|(_, rest)| rest.split_once('»'))
+        .map_or("", |(secret, _)| secret);
     (text.replace(['«', '»'], ""), secret.to_owned())
 }
 
 pub fn forms(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lines = file.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| line.split_once('\t').unwrap_or_else(|| panic!("no tab: {line}")))
+    let lines = file
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| {
+        line.split_once('\t')
+            .unwrap_or_else(|| panic!("no tab: {line}"))
+    })
 }
 
 #[test]
@@ -116,7 +135,12 @@ fn secrets_of_every_documented_form_are_removed() {
         }
     }
     println!("{counts:?}");
-    for (kind, least) in [("vendor", 99), ("password", 97), ("secret", 97), ("prose", 93)] {
+    for (kind, least) in [
+        ("vendor", 99),
+        ("password", 97),
+        ("secret", 97),
+        ("prose", 93),
+    ] {
         let (removed, all) = counts[kind];
         assert!(removed * 100 >= all * least, "{kind}: {removed} of {all}");
     }

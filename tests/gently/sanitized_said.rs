@@ -1,5 +1,6 @@
-//! What people say around passwords and codes in five languages, and kinds that were found missing: forms that were
-//! written before the rules were changed for them. Half of them is held back by a hash and only ever counted.
+//! What people say around passwords and codes in five languages, and kinds that were found missing:
+//! forms that were written before the rules were changed for them. Half of them is held back by a
+//! hash and only ever counted.
 
 use std::collections::BTreeMap;
 
@@ -34,24 +35,40 @@ fn count(counts: &mut Counts, key: &str, row: &str, hit: bool) {
 
 fn print(counts: &Counts) {
     for (key, [looked, held]) in counts {
-        println!("{key:<24} looked at {}/{} held back {}/{}", looked.0, looked.1, held.0, held.1);
+        println!(
+            "{key:<24} looked at {}/{} held back {}/{}",
+            looked.0, looked.1, held.0, held.1
+        );
     }
 }
 
 /// Hits in thousandths: of all, and of those held back.
 fn shares(counts: &Counts, key: &str) -> (usize, usize) {
     let [looked, held] = counts[key];
-    ((looked.0 + held.0) * 1000 / (looked.1 + held.1), held.0 * 1000 / held.1)
+    (
+        (looked.0 + held.0) * 1000 / (looked.1 + held.1),
+        held.0 * 1000 / held.1,
+    )
 }
 
 fn said() -> Counts {
     let mut counts = Counts::new();
     for (language, file) in SAID {
-        for row in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        for row in file
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
             let mut parts = row.splitn(3, '\t');
-            let (named, kind, form) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
+            let (named, kind, form) = (
+                parts.next().unwrap(),
+                parts.next().unwrap(),
+                parts.next().unwrap(),
+            );
             assert_eq!(named, language);
-            let secret = form.split_once('«').and_then(|(_, rest)| rest.split_once('»')).map(|(secret, _)| secret);
+            let secret = form
+                .split_once('«')
+                .and_then(|(_, rest)| rest.split_once('»'))
+                .map(|(secret, _)| secret);
             let text = form.replace(['«', '»'], "");
             let clean = redact(&text).clean;
             let hit = match secret {
@@ -133,7 +150,15 @@ fn kinds_that_were_missing_are_removed_and_what_looks_like_them_stays() {
         ("call", 950),
         ("split", 950),
     ] {
-        assert!(shares(&removed, kind).0 >= least, "{kind}: {} of 1000", shares(&removed, kind).0);
+        assert!(
+            shares(&removed, kind).0 >= least,
+            "{kind}: {} of 1000",
+            shares(&removed, kind).0
+        );
     }
-    assert!(shares(&alarms, "all").0 <= 80, "{} of 1000", shares(&alarms, "all").0);
+    assert!(
+        shares(&alarms, "all").0 <= 80,
+        "{} of 1000",
+        shares(&alarms, "all").0
+    );
 }

@@ -1,5 +1,5 @@
-//! What a terminal is shown, through a real one: sixty sequences that move, hide or reorder, over every command that
-//! prints words of others.
+//! What a terminal is shown, through a real one: sixty sequences that move, hide or reorder, over
+//! every command that prints words of others.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -10,7 +10,8 @@ use crate::esplora_server::{Chain, EsploraServer, Manner, Route};
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::{Person, Ran};
 
-/// Runs a command with both outputs on a terminal that changes no byte, and gives back what came there.
+/// Runs a command with both outputs on a terminal that changes no byte, and gives back what came
+/// there.
 const PTY: &str = r#"
 import os, pty, subprocess, sys, tty
 master, slave = pty.openpty()
@@ -99,14 +100,22 @@ fn is_hostile(c: char) -> bool {
     match code {
         0x0a | 0x09 => false,
         0..=0x1f | 0x7f..=0x9f | 0xad | 0x61c | 0x115f | 0x3164 | 0xfeff | 0xffa0 => true,
-        0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x2069 | 0xfe00..=0xfe0f | 0xe0000..=0xe0fff => true,
+        0x200b..=0x200f
+        | 0x2028..=0x202e
+        | 0x2060..=0x2069
+        | 0xfe00..=0xfe0f
+        | 0xe0000..=0xe0fff => true,
         _ => false,
     }
 }
 
 /// Each on a line of its own, between marks.
 fn all() -> String {
-    SEQUENCES.iter().enumerate().map(|(n, sequence)| format!("{n}<{sequence}>\n")).collect()
+    SEQUENCES
+        .iter()
+        .enumerate()
+        .map(|(n, sequence)| format!("{n}<{sequence}>\n"))
+        .collect()
 }
 
 /// The same on one line.
@@ -118,13 +127,29 @@ fn line() -> String {
 fn on_terminal(person: &Person, args: &[&str]) -> Ran {
     let plain = person.command(args);
     let mut python = Command::new("python3");
-    python.arg("-c").arg(PTY).arg(plain.get_program()).args(plain.get_args());
-    python.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    python
+        .arg("-c")
+        .arg(PTY)
+        .arg(plain.get_program())
+        .args(plain.get_args());
+    python.env_clear().envs(
+        plain
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
     python.current_dir(person.dir.path()).stdin(Stdio::null());
     let done = python.output().unwrap();
-    assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     let out = String::from_utf8(done.stdout).unwrap();
-    Ran { code: done.status.code().unwrap(), out, err: String::new() }
+    Ran {
+        code: done.status.code().unwrap(),
+        out,
+        err: String::new(),
+    }
 }
 
 /// Runs it, and holds that nothing hostile came through.
@@ -165,19 +190,32 @@ fn an_answer_moves_nothing_on_a_terminal_and_a_pipe_has_its_bytes() {
     let person = asking(&server);
     let told = shown(&person, &["ask", "Hi"]).exits(0).out;
     for n in 0..SEQUENCES.len() {
-        let line =
-            told.lines().find(|line| line.starts_with(&format!("{n}<"))).unwrap_or_else(|| panic!("{n}: {told}"));
+        let line = told
+            .lines()
+            .find(|line| line.starts_with(&format!("{n}<")))
+            .unwrap_or_else(|| panic!("{n}: {told}"));
         assert!(line.contains("\\u") || line.contains("\\r"), "{line}");
     }
-    assert_eq!(person.gently(&["ask", "Hi"]).exits(0).out, answer, "the exact bytes");
+    assert_eq!(
+        person.gently(&["ask", "Hi"]).exits(0).out,
+        answer,
+        "the exact bytes"
+    );
     let facts = shown_as_json(&person, &["ask", "Hi"]);
     assert_eq!(facts["answer"], json!(answer));
-    assert_eq!(person.gently(&["ask", "Hi", "--json"]).exits(0).json()["answer"], json!(answer));
+    assert_eq!(
+        person.gently(&["ask", "Hi", "--json"]).exits(0).json()["answer"],
+        json!(answer)
+    );
 }
 
 #[test]
 fn nothing_that_is_on_record_moves_anything() {
-    let answer = format!("I've restarted nginx {}. I will restart nginx now {}.", line(), line());
+    let answer = format!(
+        "I've restarted nginx {}. I will restart nginx now {}.",
+        line(),
+        line()
+    );
     let server = ModelServer::script(vec![Behaviour::Says(answer); 8]);
     let person = asking(&server);
     let hostile = line();
@@ -185,12 +223,26 @@ fn nothing_that_is_on_record_moves_anything() {
     shown(&person, &["ask", &question]).exits(0);
     shown(&person, &["fact", "add", &format!("nginx is {hostile}")]);
     shown(&person, &["note", "add", &format!("nginx was {hostile}")]);
-    shown(&person, &["decision", "add", &format!("nginx will be {hostile}")]);
+    shown(
+        &person,
+        &["decision", "add", &format!("nginx will be {hostile}")],
+    );
     shown(&person, &["intent", "set", &format!("nginx {hostile}")]);
     shown(&person, &["thread", "new", &hostile]);
     shown(&person, &["ask", "And nginx?"]).exits(0);
     let file = person.dir.path().join("opened.json");
-    shown(&person, &["audit", "open", "last", "1", "--out", file.to_str().unwrap()]).exits(0);
+    shown(
+        &person,
+        &[
+            "audit",
+            "open",
+            "last",
+            "1",
+            "--out",
+            file.to_str().unwrap(),
+        ],
+    )
+    .exits(0);
     for args in [
         &["show", "last"][..],
         &["show", "last/1"],
@@ -222,13 +274,20 @@ fn nothing_that_is_on_record_moves_anything() {
         let ran = shown(&person, args);
         assert!(ran.code < 3 && !ran.out.is_empty(), "{args:?}: {ran:?}");
     }
-    for args in
-        [&["show", "last"][..], &["thread", "show"], &["action", "list"], &["context", "show"], &["note", "list"]]
-    {
+    for args in [
+        &["show", "last"][..],
+        &["thread", "show"],
+        &["action", "list"],
+        &["context", "show"],
+        &["note", "list"],
+    ] {
         shown_as_json(&person, args);
     }
     let json = shown_as_json(&person, &["show", "last/1"]);
-    assert!(json["prompt"].as_str().unwrap().contains('\u{1b}'), "the record has the exact text: {json}");
+    assert!(
+        json["prompt"].as_str().unwrap().contains('\u{1b}'),
+        "the record has the exact text: {json}"
+    );
 }
 
 #[test]
@@ -236,7 +295,11 @@ fn what_was_typed_and_what_files_are_called_moves_nothing() {
     let person = Person::new();
     person.gently(&["init"]).exits(0);
     for sequence in SEQUENCES {
-        for args in [&["ask", "--no-such-flag", sequence][..], &["show", sequence], &[sequence]] {
+        for args in [
+            &["ask", "--no-such-flag", sequence][..],
+            &["show", sequence],
+            &[sequence],
+        ] {
             shown(&person, args).exits(2);
         }
     }
@@ -306,28 +369,53 @@ fn a_kernel_and_a_configuration_move_nothing() {
         .chars()
         .map(|c| {
             if is_hostile(c) {
-                c.encode_utf16(&mut [0; 2]).iter().map(|half| format!("\\u{half:04x}")).collect()
+                c.encode_utf16(&mut [0; 2])
+                    .iter()
+                    .map(|half| format!("\\u{half:04x}"))
+                    .collect()
             } else {
                 c.to_string()
             }
         })
         .collect();
     // TOML has no pairs of surrogates.
-    let escaped: String =
-        escaped.replace("\\udb40\\udc41\\udb40\\udc42\\udb40\\udc43", "").replace("\\udb40\\udd00", "");
+    let escaped: String = escaped
+        .replace("\\udb40\\udc41\\udb40\\udc42\\udb40\\udc43", "")
+        .replace("\\udb40\\udd00", "");
     let intent = "intent = \"Answer user question under current authority constraints.\"";
     let kernel = genesis.replacen(intent, &format!("intent = {escaped}"), 1);
     assert_ne!(kernel, genesis);
     let file = person.dir.path().join("kernel.toml");
     std::fs::write(&file, &kernel).unwrap();
-    for args in [&["kernel", "check", "kernel.toml"][..], &["kernel", "set", "kernel.toml"], &["kernel", "show"]] {
+    for args in [
+        &["kernel", "check", "kernel.toml"][..],
+        &["kernel", "set", "kernel.toml"],
+        &["kernel", "show"],
+    ] {
         shown(&person, args).exits(0);
     }
-    std::fs::write(&file, kernel.replacen("tier = 2", &format!("tier = {escaped}"), 1)).unwrap();
+    std::fs::write(
+        &file,
+        kernel.replacen("tier = 2", &format!("tier = {escaped}"), 1),
+    )
+    .unwrap();
     shown(&person, &["kernel", "check", "kernel.toml"]);
-    let mut config = std::fs::OpenOptions::new().append(true).create(true).open(person.at("config.toml")).unwrap();
-    writeln!(config, "\n[session]\nhost_role = {escaped}\nno_such_key\u{202e} = {escaped}").unwrap();
-    for args in [&["config", "show"][..], &["config", "get", "session.host_role"], &["ask", "Hi"], &["doctor"]] {
+    let mut config = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(person.at("config.toml"))
+        .unwrap();
+    writeln!(
+        config,
+        "\n[session]\nhost_role = {escaped}\nno_such_key\u{202e} = {escaped}"
+    )
+    .unwrap();
+    for args in [
+        &["config", "show"][..],
+        &["config", "get", "session.host_role"],
+        &["ask", "Hi"],
+        &["doctor"],
+    ] {
         shown(&person, args);
     }
 }
@@ -349,7 +437,8 @@ fn what_servers_say_moves_nothing() {
     shown(&person, &["model", "list"]);
     let says = |route, text: &str| Manner::Says(route, 200, text.as_bytes().to_vec());
     for route in [Route::Tip, Route::Hash, Route::Header] {
-        let explorer = EsploraServer::start_with(Chain::real(829_604..=829_619), says(route, &hostile));
+        let explorer =
+            EsploraServer::start_with(Chain::real(829_604..=829_619), says(route, &hostile));
         let list = Value::from(vec![explorer.url()]).to_string();
         let mut person = Person::with(&[("GENTLY_ANCHOR_ESPLORA", &list)]);
         shown(&person, &["ask", "Hi"]).exits(0);

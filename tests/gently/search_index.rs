@@ -10,9 +10,14 @@ use crate::person::Person;
 fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
     let person = Person::new();
     person.ask("Where is the quetzalcoatl?");
-    person.gently(&["fact", "add", "The wombat sleeps"]).exits(0);
+    person
+        .gently(&["fact", "add", "The wombat sleeps"])
+        .exits(0);
     let report = person.gently(&["audit", "verify"]).exits(0).out;
-    assert!(report.contains("search:      has each text once, and nothing else (no evidence)"), "{report}");
+    assert!(
+        report.contains("search:      has each text once, and nothing else (no evidence)"),
+        "{report}"
+    );
     assert_eq!(person.verified()["search"], json!([]));
     for (sql, said) in [
         (
@@ -33,13 +38,24 @@ fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
             "the search index of items has an entry without a text, for artifact line 99",
         ),
     ] {
-        Connection::open(person.at("gently.db")).unwrap().execute_batch(sql).unwrap();
+        Connection::open(person.at("gently.db"))
+            .unwrap()
+            .execute_batch(sql)
+            .unwrap();
         let report = person.gently(&["audit", "verify"]).exits(0).out;
-        assert!(report.contains(said) && report.contains("no evidence"), "{sql}: {report}");
+        assert!(
+            report.contains(said) && report.contains("no evidence"),
+            "{sql}: {report}"
+        );
         let report = person.verified();
         assert_eq!(report["answers"]["consistent"], "yes");
         let faults = report["search"].as_array().unwrap();
-        assert!(faults.iter().any(|fault| fault.as_str().unwrap().starts_with(said)), "{faults:?}");
+        assert!(
+            faults
+                .iter()
+                .any(|fault| fault.as_str().unwrap().starts_with(said)),
+            "{faults:?}"
+        );
     }
 }
 
@@ -47,36 +63,71 @@ fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
 fn sight_counts_what_can_be_searched() {
     let person = Person::new();
     person.ask("How is it?");
-    person.gently(&["note", "add", "The wombat sleeps"]).exits(0);
-    person.gently(&["intent", "set", "An intent is not searched"]).exits(0);
-    let entry = person.gently(&["sight", "index_status", "--json"]).exits(0).json().to_string();
-    assert!(entry.contains("\"search_entries\":3"), "two turns and a note: {entry}");
+    person
+        .gently(&["note", "add", "The wombat sleeps"])
+        .exits(0);
+    person
+        .gently(&["intent", "set", "An intent is not searched"])
+        .exits(0);
+    let entry = person
+        .gently(&["sight", "index_status", "--json"])
+        .exits(0)
+        .json()
+        .to_string();
+    assert!(
+        entry.contains("\"search_entries\":3"),
+        "two turns and a note: {entry}"
+    );
     let empty = Person::new();
     empty.gently(&["init"]).exits(0);
     let asked = empty.ask("How is this machine and this home doing?");
-    assert!(asked.out.contains("0 search entries") && !asked.out.contains("1 artifacts"), "{asked:?}");
-    assert!(asked.out.contains(" 1 artifact,") && asked.out.contains(" 1 commit\n"), "{asked:?}");
+    assert!(
+        asked.out.contains("0 search entries") && !asked.out.contains("1 artifacts"),
+        "{asked:?}"
+    );
+    assert!(
+        asked.out.contains(" 1 artifact,") && asked.out.contains(" 1 commit\n"),
+        "{asked:?}"
+    );
 }
 
 #[test]
 fn drift_is_listed_by_pages_and_what_is_not_listed_is_counted() {
     let server = ModelServer::start(Behaviour::Says("I have restarted nginx.".to_owned()));
-    let person = Person::with(&[("GENTLY_ANCHOR_MODE", "off"), ("GENTLY_MODEL_BASE_URL", &server.base_url())]);
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_BASE_URL", &server.base_url()),
+    ]);
     for _ in 0..5 {
-        person.gently(&["ask", "--model", "openai/x", "--no-ref", "Well?"]).exits(0);
+        person
+            .gently(&["ask", "--model", "openai/x", "--no-ref", "Well?"])
+            .exits(0);
     }
     let ids = |args: &[&str]| {
-        let list = person.gently(&[&["drift", "list", "--json"], args].concat()).exits(0).json();
-        let ids: Vec<String> =
-            list["drift"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect();
+        let list = person
+            .gently(&[&["drift", "list", "--json"], args].concat())
+            .exits(0)
+            .json();
+        let ids: Vec<String> = list["drift"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["id"].as_str().unwrap().to_owned())
+            .collect();
         (ids, list["older_not_listed"].as_u64().unwrap())
     };
     let (all, none) = ids(&[]);
     assert!(all.len() >= 5 && none == 0, "{all:?}");
     let (newest, older) = ids(&["-n", "2"]);
-    assert_eq!((newest.as_slice(), older), (&all[all.len() - 2..], all.len() as u64 - 2));
+    assert_eq!(
+        (newest.as_slice(), older),
+        (&all[all.len() - 2..], all.len() as u64 - 2)
+    );
     let said = person.gently(&["drift", "list", "-n", "2"]).exits(0).err;
-    assert!(said.contains(&format!("{older} older not listed")) && said.contains(&newest[0]), "{said}");
+    assert!(
+        said.contains(&format!("{older} older not listed")) && said.contains(&newest[0]),
+        "{said}"
+    );
     // Page by page to the end, each event once.
     let mut paged = newest;
     while let (page, left) = ids(&["-n", "2", "--before", &paged[0]])

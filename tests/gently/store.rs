@@ -1,6 +1,9 @@
 //! One store story, told to any database behind the traits.
 
-#![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that unwraps an error fails, as it should"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,8 +17,9 @@ use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 use gently::store::sqlite::Sqlite;
 use gently::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, Outcome,
-    OutcomeUpdate, Read, SessionRow, Store, StoreError, TurnRow, Write,
+    AppliedMark, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow,
+    ExchangeOutcome, ExchangeRow, LedgerHead, OutcomeUpdate, ReadStore, SessionRow, Store,
+    StoreError, TurnRow, Write,
 };
 use uuid::Uuid;
 
@@ -38,8 +42,8 @@ fn signer() -> gently::record::signature::PublicKey {
     gently::keys::SigningKey::from_seed(&[7; 32]).public()
 }
 
-fn head() -> Head {
-    Head {
+fn head() -> LedgerHead {
+    LedgerHead {
         signer: signer(),
         lines: 0,
         hash: Hash32::GENESIS,
@@ -53,13 +57,13 @@ fn head() -> Head {
         segment_at: at(0),
         last_branch: None,
         checkpoint: None,
-        applied: Applied::default(),
+        applied: AppliedMark::default(),
     }
 }
 
 /// The head after three lines and two commits.
-fn moved() -> Head {
-    Head {
+fn moved() -> LedgerHead {
+    LedgerHead {
         lines: 3,
         hash: hash("line 2"),
         time: at(9),
@@ -139,7 +143,7 @@ fn exchange(n: u128, seq: u64) -> ExchangeRow {
 fn outcome() -> OutcomeUpdate {
     OutcomeUpdate {
         cost: None,
-        outcome: Outcome::Answered,
+        outcome: ExchangeOutcome::Answered,
         reason: None,
         turn_aurora: Some(uuid(11)),
         response_hash: Some(hash("stored")),
@@ -185,7 +189,14 @@ fn drift() -> DriftRow {
 
 fn assertion(id: u128, name: &str, passed: bool) -> AssertionRow {
     let level = if passed { "info" } else { "soft" }.to_owned();
-    AssertionRow { assertion_id: uuid(id), exchange: uuid(20), name: name.to_owned(), level, passed, created_at: at(5) }
+    AssertionRow {
+        assertion_id: uuid(id),
+        exchange: uuid(20),
+        name: name.to_owned(),
+        level,
+        passed,
+        created_at: at(5),
+    }
 }
 
 fn artifact(line: u64) -> ArtifactRow {
@@ -200,7 +211,12 @@ fn artifact(line: u64) -> ArtifactRow {
 }
 
 fn auth_key() -> AuthKeyRow {
-    AuthKeyRow { hash: hash("key"), name: "owner".to_owned(), added_at: at(0), revoked_at: None }
+    AuthKeyRow {
+        hash: hash("key"),
+        name: "owner".to_owned(),
+        added_at: at(0),
+        revoked_at: None,
+    }
 }
 
 fn commit(n: u64, kind: CommitKind, reference: &str) -> CommitRow {
@@ -217,7 +233,10 @@ fn commit(n: u64, kind: CommitKind, reference: &str) -> CommitRow {
 }
 
 fn files() -> BTreeMap<String, Vec<u8>> {
-    BTreeMap::from([("genesis.json".to_owned(), b"{}".to_vec()), ("raw".to_owned(), vec![0, 1, 255])])
+    BTreeMap::from([
+        ("genesis.json".to_owned(), b"{}".to_vec()),
+        ("raw".to_owned(), vec![0, 1, 255]),
+    ])
 }
 
 /// Everything once, in one transaction.
@@ -230,7 +249,10 @@ fn write_all(tx: &mut dyn Write) -> Result<(), StoreError> {
         tx.put_line(n, hash(&format!("line {n}")), &line(n, "text"))?;
     }
     tx.put_commit(&commit(0, CommitKind::Genesis, MAIN), &files())?;
-    tx.put_commit(&commit(1, CommitKind::SessionStart, "refs/heads/branch-7"), &BTreeMap::new())?;
+    tx.put_commit(
+        &commit(1, CommitKind::SessionStart, "refs/heads/branch-7"),
+        &BTreeMap::new(),
+    )?;
     tx.put_block(&anchor(829_604))?;
     tx.put_block(&anchor(829_604))?;
     tx.put_block(&Anchor::local(Network::Bitcoin, at(1)))?;
@@ -242,7 +264,10 @@ fn write_all(tx: &mut dyn Write) -> Result<(), StoreError> {
     tx.put_artifact_refs(&[artifact_ref()])?;
     tx.put_outcome(uuid(20), &outcome())?;
     tx.put_drift(&drift())?;
-    tx.put_assertions(&[assertion(60, "evidence.figure=42", false), assertion(61, "tone.urgency", true)])?;
+    tx.put_assertions(&[
+        assertion(60, "evidence.figure=42", false),
+        assertion(61, "tone.urgency", true),
+    ])?;
     tx.put_artifact(&artifact(0))?;
     tx.put_artifact(&artifact(2))?;
     tx.set_auth_failure("wrong_key", at(4), 1)?;
@@ -255,7 +280,7 @@ fn spelled(row: &ExchangeRow) -> String {
     format!("{row:?} {:?}", row.salt.as_ref().map(Salt::as_bytes))
 }
 
-fn read_all<R: Read>(store: &R) {
+fn read_all<R: ReadStore>(store: &R) {
     assert_eq!(store.head().unwrap(), moved());
     assert_eq!(store.genesis().unwrap(), "{\"genesis\":1}");
     let mut sessions = Vec::new();
@@ -269,7 +294,10 @@ fn read_all<R: Read>(store: &R) {
     assert_eq!(store.open_sessions().unwrap(), [session()]);
     assert_eq!(store.session(hash("session")).unwrap(), Some(session()));
     assert_eq!(store.session(hash("nobody")).unwrap(), None);
-    let answered = ExchangeRow { outcome: Some(outcome()), ..exchange(20, 1) };
+    let answered = ExchangeRow {
+        outcome: Some(outcome()),
+        ..exchange(20, 1)
+    };
     for of in [None, Some(uuid(1))] {
         let mut exchanges = Vec::new();
         store
@@ -280,44 +308,99 @@ fn read_all<R: Read>(store: &R) {
             .unwrap();
         assert_eq!(exchanges, [spelled(&answered), spelled(&exchange(21, 2))]);
     }
-    store.each_exchange(Some(uuid(2)), &mut |_| panic!("an exchange of nobody")).unwrap();
-    assert_eq!(spelled(&store.exchange(uuid(20)).unwrap().unwrap()), spelled(&answered));
+    store
+        .each_exchange(Some(uuid(2)), &mut |_| panic!("an exchange of nobody"))
+        .unwrap();
+    assert_eq!(
+        spelled(&store.exchange(uuid(20)).unwrap().unwrap()),
+        spelled(&answered)
+    );
     assert_eq!(store.in_flight(uuid(1)).unwrap().len(), 1);
     assert_eq!(store.turn(uuid(10)).unwrap(), Some(turn(10, true)));
     assert_eq!(store.turn(uuid(11)).unwrap(), Some(turn(11, false)));
     assert_eq!(store.artifact_refs(uuid(20)).unwrap(), [artifact_ref()]);
     assert_eq!(store.drift(uuid(20)).unwrap(), [drift()]);
-    let (failed, passed) = (assertion(60, "evidence.figure=42", false), assertion(61, "tone.urgency", true));
+    let (failed, passed) = (
+        assertion(60, "evidence.figure=42", false),
+        assertion(61, "tone.urgency", true),
+    );
     assert_eq!(store.assertions(uuid(20)).unwrap(), [failed, passed]);
     assert_eq!(store.assertions(uuid(21)).unwrap(), []);
-    assert!(store.has_artifact("kernel", "kernel-2").unwrap() && !store.has_artifact("note", "kernel-2").unwrap());
-    let artifacts: Vec<String> = store.artifacts().unwrap().iter().map(|row| format!("{row:?}")).collect();
-    assert_eq!(artifacts, [format!("{:?}", artifact(0)), format!("{:?}", artifact(2))]);
+    assert!(
+        store.has_artifact("kernel", "kernel-2").unwrap()
+            && !store.has_artifact("note", "kernel-2").unwrap()
+    );
+    let artifacts: Vec<String> = store
+        .artifacts()
+        .unwrap()
+        .iter()
+        .map(|row| format!("{row:?}"))
+        .collect();
+    assert_eq!(
+        artifacts,
+        [format!("{:?}", artifact(0)), format!("{:?}", artifact(2))]
+    );
     assert_eq!(store.newest_artifact("kernel").unwrap().unwrap().line, 2);
     assert!(store.newest_artifact("note").unwrap().is_none());
-    assert_eq!(store.kernel(hash("kernel")).unwrap().as_deref(), Some("{\"tier\":2}"));
+    assert_eq!(
+        store.kernel(hash("kernel")).unwrap().as_deref(),
+        Some("{\"tier\":2}")
+    );
     assert_eq!(store.auth_keys().unwrap(), [auth_key()]);
-    assert_eq!(store.lines(1, 3).unwrap(), [line(1, "text"), line(2, "text")]);
-    let (genesis, start) =
-        (commit(0, CommitKind::Genesis, MAIN), commit(1, CommitKind::SessionStart, "refs/heads/branch-7"));
-    assert_eq!(store.commits(0, 9).unwrap(), [genesis.clone(), start.clone()]);
+    assert_eq!(
+        store.lines(1, 3).unwrap(),
+        [line(1, "text"), line(2, "text")]
+    );
+    let (genesis, start) = (
+        commit(0, CommitKind::Genesis, MAIN),
+        commit(1, CommitKind::SessionStart, "refs/heads/branch-7"),
+    );
+    assert_eq!(
+        store.commits(0, 9).unwrap(),
+        [genesis.clone(), start.clone()]
+    );
     assert_eq!(store.tip(MAIN, 2).unwrap(), Some(genesis));
     assert_eq!(store.tip("refs/heads/branch-7", 1).unwrap(), None);
     assert_eq!(store.tip("refs/heads/branch-7", 2).unwrap(), Some(start));
-    assert_eq!(store.last_of_kind("refs/heads/branch-7", CommitKind::SessionStart).unwrap(), Some(1));
-    assert_eq!(store.refs().unwrap(), ["refs/heads/branch-7", "refs/heads/main"]);
+    assert_eq!(
+        store
+            .last_of_kind("refs/heads/branch-7", CommitKind::SessionStart)
+            .unwrap(),
+        Some(1)
+    );
+    assert_eq!(
+        store.refs().unwrap(),
+        ["refs/heads/branch-7", "refs/heads/main"]
+    );
     assert_eq!(store.files(0).unwrap(), files());
     assert_eq!(store.block_at(829_604).unwrap(), Some(anchor(829_604)));
     assert_eq!(store.block_at(1).unwrap(), None);
-    assert_eq!(store.auth_failures().unwrap(), [("wrong_key".to_owned(), at(5), 3)]);
+    assert_eq!(
+        store.auth_failures().unwrap(),
+        [("wrong_key".to_owned(), at(5), 3)]
+    );
 }
 
 /// Runs work that must be refused, and checks that nothing of it stays.
-fn refused<S: Store>(store: &mut S, what: &str, work: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>) {
+fn refused<S: Store>(
+    store: &mut S,
+    what: &str,
+    work: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>,
+) {
     let before = (store.head().unwrap(), store.lines(0, 99).unwrap());
     let error = store.transact(work).expect_err(what);
-    assert!(matches!(error, StoreError::Sqlite { .. } | StoreError::Corrupt { .. }), "{what}: {error:?}");
-    assert_eq!((store.head().unwrap(), store.lines(0, 99).unwrap()), before, "{what}");
+    assert!(
+        matches!(
+            error,
+            StoreError::Sqlite { .. } | StoreError::Corrupt { .. }
+        ),
+        "{what}: {error:?}"
+    );
+    assert_eq!(
+        (store.head().unwrap(), store.lines(0, 99).unwrap()),
+        before,
+        "{what}"
+    );
 }
 
 /// What every database behind the traits must do.
@@ -331,39 +414,80 @@ fn story<S: Store>(mut store: S) -> S {
         tx.move_head(&head(), &moved())
     });
     match stale {
-        Err(StoreError::HeadMoved { expected: 0, actual }) => assert!(actual.starts_with("3 lines"), "{actual}"),
+        Err(StoreError::HeadMoved {
+            expected: 0,
+            actual,
+        }) => assert!(actual.starts_with("3 lines"), "{actual}"),
         other => panic!("{other:?}"),
     }
     read_all(&store);
 
     // One of each.
-    refused(&mut store, "a second head", &mut |tx| tx.create_head(&head(), "{}"));
-    refused(&mut store, "a line number twice", &mut |tx| tx.put_line(0, hash("x"), "x"));
+    refused(&mut store, "a second head", &mut |tx| {
+        tx.create_head(&head(), "{}")
+    });
+    refused(&mut store, "a line number twice", &mut |tx| {
+        tx.put_line(0, hash("x"), "x")
+    });
     refused(&mut store, "a commit number twice", &mut |tx| {
         tx.put_commit(&commit(0, CommitKind::Genesis, MAIN), &BTreeMap::new())
     });
     refused(&mut store, "a commit id twice", &mut |tx| {
-        tx.put_commit(&CommitRow { n: 7, ..commit(0, CommitKind::Genesis, MAIN) }, &BTreeMap::new())
+        tx.put_commit(
+            &CommitRow {
+                n: 7,
+                ..commit(0, CommitKind::Genesis, MAIN)
+            },
+            &BTreeMap::new(),
+        )
     });
-    refused(&mut store, "a session twice", &mut |tx| tx.put_session(&session()));
+    refused(&mut store, "a session twice", &mut |tx| {
+        tx.put_session(&session())
+    });
     refused(&mut store, "a ledger session twice", &mut |tx| {
-        tx.put_session(&SessionRow { uuid: uuid(99), ..session() })
+        tx.put_session(&SessionRow {
+            uuid: uuid(99),
+            ..session()
+        })
     });
-    refused(&mut store, "a turn twice", &mut |tx| tx.put_turn(&turn(10, true)));
-    refused(&mut store, "a number twice in a session", &mut |tx| tx.put_exchange(&exchange(22, 2)));
-    refused(&mut store, "a second outcome", &mut |tx| tx.put_outcome(uuid(20), &outcome()));
-    refused(&mut store, "an outcome of nobody", &mut |tx| tx.put_outcome(uuid(77), &outcome()));
+    refused(&mut store, "a turn twice", &mut |tx| {
+        tx.put_turn(&turn(10, true))
+    });
+    refused(&mut store, "a number twice in a session", &mut |tx| {
+        tx.put_exchange(&exchange(22, 2))
+    });
+    refused(&mut store, "a second outcome", &mut |tx| {
+        tx.put_outcome(uuid(20), &outcome())
+    });
+    refused(&mut store, "an outcome of nobody", &mut |tx| {
+        tx.put_outcome(uuid(77), &outcome())
+    });
     refused(&mut store, "an exchange of no session", &mut |tx| {
-        tx.put_exchange(&ExchangeRow { session: uuid(77), ..exchange(23, 3) })
+        tx.put_exchange(&ExchangeRow {
+            session: uuid(77),
+            ..exchange(23, 3)
+        })
     });
     refused(&mut store, "an auth key's name twice", &mut |tx| {
-        tx.put_auth_key(&AuthKeyRow { hash: hash("other"), ..auth_key() })
+        tx.put_auth_key(&AuthKeyRow {
+            hash: hash("other"),
+            ..auth_key()
+        })
     });
-    refused(&mut store, "an artifact's line twice", &mut |tx| tx.put_artifact(&artifact(0)));
-    refused(&mut store, "a drift id twice", &mut |tx| tx.put_drift(&drift()));
-    refused(&mut store, "an assertion twice", &mut |tx| tx.put_assertions(&[assertion(60, "tone.urgency", true)]));
+    refused(&mut store, "an artifact's line twice", &mut |tx| {
+        tx.put_artifact(&artifact(0))
+    });
+    refused(&mut store, "a drift id twice", &mut |tx| {
+        tx.put_drift(&drift())
+    });
+    refused(&mut store, "an assertion twice", &mut |tx| {
+        tx.put_assertions(&[assertion(60, "tone.urgency", true)])
+    });
     refused(&mut store, "an assertion of nobody", &mut |tx| {
-        tx.put_assertions(&[AssertionRow { exchange: uuid(77), ..assertion(62, "tone.flattery", true) }])
+        tx.put_assertions(&[AssertionRow {
+            exchange: uuid(77),
+            ..assertion(62, "tone.flattery", true)
+        }])
     });
 
     // What a mark undoes is undone alone.
@@ -379,22 +503,41 @@ fn story<S: Store>(mut store: S) -> S {
             tx.mark()?;
             tx.put_line(4, hash("line 4"), &line(4, "kept, too"))?;
             tx.take_mark()?;
-            assert!(tx.rollback_to_mark().is_err() && tx.take_mark().is_err(), "there is no mark");
+            assert!(
+                tx.rollback_to_mark().is_err() && tx.take_mark().is_err(),
+                "there is no mark"
+            );
             Ok(())
         })
         .unwrap();
-    assert_eq!(store.lines(3, 9).unwrap(), [line(3, "kept"), line(4, "kept, too")]);
+    assert_eq!(
+        store.lines(3, 9).unwrap(),
+        [line(3, "kept"), line(4, "kept, too")]
+    );
 
     // A session moves until it is closed.
-    let ended = SessionRow { ended_at: Some(at(9)), prompts: 5, anchor: anchor(829_605), ..session() };
-    store.transact(&mut |tx| tx.move_session(uuid(1), &ended.progress())).unwrap();
+    let ended = SessionRow {
+        ended_at: Some(at(9)),
+        prompts: 5,
+        anchor: anchor(829_605),
+        ..session()
+    };
+    store
+        .transact(&mut |tx| tx.move_session(uuid(1), &ended.progress()))
+        .unwrap();
     assert_eq!(store.session(hash("session")).unwrap(), Some(ended.clone()));
     assert_eq!(store.open_sessions().unwrap(), []);
-    refused(&mut store, "a closed session", &mut |tx| tx.move_session(uuid(1), &ended.progress()));
+    refused(&mut store, "a closed session", &mut |tx| {
+        tx.move_session(uuid(1), &ended.progress())
+    });
 
-    let applied = Applied { lines: 3, bytes: 17, commits: 2 };
+    let applied = AppliedMark {
+        lines: 3,
+        bytes: 17,
+        commits: 2,
+    };
     store.mark_applied(&applied).unwrap();
-    assert_eq!(store.head().unwrap(), Head { applied, ..moved() });
+    assert_eq!(store.head().unwrap(), LedgerHead { applied, ..moved() });
     store
 }
 
@@ -444,7 +587,10 @@ fn evidence_never_changes_even_by_hand() {
         "UPDATE chat_turn SET speaker = 'user'",
         "DELETE FROM chat_turn",
     ] {
-        let refused = by_hand.execute(statement, []).expect_err(statement).to_string();
+        let refused = by_hand
+            .execute(statement, [])
+            .expect_err(statement)
+            .to_string();
         assert!(refused.contains("evidence"), "{statement}: {refused}");
     }
     read_all(&store);
@@ -466,18 +612,38 @@ fn a_database_of_another_version_is_refused() {
     let by_hand = rusqlite::Connection::open(&path).unwrap();
     let newest = "WHERE version = (SELECT max(version) FROM refinery_schema_history)";
     let checksum: String = by_hand
-        .query_row(&format!("SELECT checksum FROM refinery_schema_history {newest}"), [], |row| row.get(0))
+        .query_row(
+            &format!("SELECT checksum FROM refinery_schema_history {newest}"),
+            [],
+            |row| row.get(0),
+        )
         .unwrap();
-    by_hand.execute(&format!("UPDATE refinery_schema_history SET checksum = '1' {newest}"), []).unwrap();
+    by_hand
+        .execute(
+            &format!("UPDATE refinery_schema_history SET checksum = '1' {newest}"),
+            [],
+        )
+        .unwrap();
     let said = Sqlite::open(&path).err().unwrap().to_string();
-    assert!(said.starts_with("database migrations: ") && said.contains("another version of gently"), "{said}");
+    assert!(
+        said.starts_with("database migrations: ") && said.contains("another version of gently"),
+        "{said}"
+    );
     // A migration of the future, too.
-    by_hand.execute(&format!("UPDATE refinery_schema_history SET checksum = ?1 {newest}"), [checksum]).unwrap();
+    by_hand
+        .execute(
+            &format!("UPDATE refinery_schema_history SET checksum = ?1 {newest}"),
+            [checksum],
+        )
+        .unwrap();
     Sqlite::open(&path).unwrap();
     by_hand
         .execute("INSERT INTO refinery_schema_history VALUES (999, 'later', '2030-01-01T00:00:00Z', '1')", [])
         .unwrap();
-    assert!(matches!(Sqlite::open(&path), Err(StoreError::Migration { .. })));
+    assert!(matches!(
+        Sqlite::open(&path),
+        Err(StoreError::Migration { .. })
+    ));
 }
 
 #[test]
@@ -492,8 +658,12 @@ fn of_two_writers_one_waits_and_is_told() {
         .transact(&mut |tx| {
             tx.put_line(3, hash("line 3"), &line(3, "first"))?;
             // The other is refused, and still reads what was there before.
-            let refused = second.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "second")));
-            assert!(matches!(refused, Err(StoreError::Busy { .. })), "{refused:?}");
+            let refused =
+                second.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "second")));
+            assert!(
+                matches!(refused, Err(StoreError::Busy { .. })),
+                "{refused:?}"
+            );
             assert!(refused.unwrap_err().to_string().contains("locked"));
             assert_eq!(second.head().unwrap(), moved());
             assert_eq!(second.lines(3, 9).unwrap(), Vec::<String>::new());
@@ -506,20 +676,31 @@ fn of_two_writers_one_waits_and_is_told() {
     let holder = rusqlite::Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| second.transact(&mut |tx| tx.put_line(4, hash("line 4"), &line(4, "second"))));
+        let waiting = scope.spawn(|| {
+            second.transact(&mut |tx| tx.put_line(4, hash("line 4"), &line(4, "second")))
+        });
         std::thread::sleep(Duration::from_millis(100));
         holder.execute_batch("COMMIT").unwrap();
         waiting.join().unwrap().unwrap();
     });
-    assert_eq!(store.lines(3, 9).unwrap(), [line(3, "first"), line(4, "second")]);
+    assert_eq!(
+        store.lines(3, 9).unwrap(),
+        [line(3, "first"), line(4, "second")]
+    );
 }
 
 #[test]
 fn opened_for_reading_nothing_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("gently.db");
-    assert!(matches!(Sqlite::open_read_only(&path), Err(StoreError::Missing { .. })));
-    assert!(matches!(Sqlite::open(&path), Err(StoreError::Missing { .. })));
+    assert!(matches!(
+        Sqlite::open_read_only(&path),
+        Err(StoreError::Missing { .. })
+    ));
+    assert!(matches!(
+        Sqlite::open(&path),
+        Err(StoreError::Missing { .. })
+    ));
     assert!(!path.exists(), "looking made a file");
     let mut store = sqlite(dir.path());
     assert!(Sqlite::create(&path).is_err(), "a database was made twice");
@@ -530,11 +711,13 @@ fn opened_for_reading_nothing_is_written() {
         reader.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "x"))),
         Err(StoreError::Sqlite { .. })
     ));
-    assert!(reader.mark_applied(&Applied::default()).is_err());
+    assert!(reader.mark_applied(&AppliedMark::default()).is_err());
     // Between begin and end it sees one state, whatever others write.
     reader.begin_read().unwrap();
     assert_eq!(reader.lines(0, 99).unwrap().len(), 3);
-    store.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "x"))).unwrap();
+    store
+        .transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "x")))
+        .unwrap();
     assert_eq!(reader.lines(0, 99).unwrap().len(), 3);
     reader.end_read().unwrap();
     assert_eq!(reader.lines(0, 99).unwrap().len(), 4);
@@ -542,7 +725,11 @@ fn opened_for_reading_nothing_is_written() {
     {
         use std::os::unix::fs::PermissionsExt;
         for file in ["gently.db", "gently.db-wal", "gently.db-shm"] {
-            let mode = std::fs::metadata(dir.path().join(file)).unwrap().permissions().mode() & 0o777;
+            let mode = std::fs::metadata(dir.path().join(file))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777;
             assert_eq!(mode, 0o600, "{file}");
         }
     }

@@ -1,9 +1,13 @@
-//! Writers on one home, threads and processes, killed at random with SIGKILL: nothing acknowledged is lost.
+//! Writers on one home, threads and processes, killed at random with SIGKILL: nothing acknowledged
+//! is lost.
 //!
 //! `GENTLY_STORM_SECONDS` says how long; a few seconds in the gate, 60 by hand (`docs/guide/durability.md`).
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, as it should")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that unwraps an error fails, as it should"
+)]
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -19,7 +23,7 @@ use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 use gently::recorder::{RecordedAnswer, Recorder, RecorderError, unwatched};
 use gently::store::sqlite::Sqlite;
-use gently::store::{Outcome, Read as _, StoreError};
+use gently::store::{ExchangeOutcome, ReadStore as _, StoreError};
 
 use crate::recorder::{Rig, anchor, turn, wait};
 
@@ -39,7 +43,13 @@ const THREADS: u64 = 3;
 const CLOSES: u64 = 5;
 
 fn clock() -> Seconds {
-    Seconds::new(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap()
+    Seconds::new(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_secs(),
+    )
+    .unwrap()
 }
 
 /// A number below `below`, the same in every run.
@@ -52,18 +62,30 @@ fn drawn(lane: u64, nth: u64, below: u64) -> u64 {
 /// Refusals that many writers at once may meet, and after which nothing is on record.
 fn is_crowding(error: &RecorderError) -> bool {
     match error {
-        RecorderError::Locked { .. } | RecorderError::NotOpen { .. } | RecorderError::InFlight { .. } => true,
+        RecorderError::Locked { .. }
+        | RecorderError::NotOpen { .. }
+        | RecorderError::InFlight { .. } => true,
         RecorderError::Store(StoreError::Busy { .. }) => true,
         RecorderError::NotRecorded(cause) => is_crowding(cause),
         _ => false,
     }
 }
 
-async fn one_turn(rig: &Rig, recorder: &Recorder, text: &str, close: bool) -> Result<RecordedAnswer, RecorderError> {
-    let (session, _) = recorder.resume_or_open(rig.terms(), anchor(829_604), clock()).await?;
+async fn one_turn(
+    rig: &Rig,
+    recorder: &Recorder,
+    text: &str,
+    close: bool,
+) -> Result<RecordedAnswer, RecorderError> {
+    let (session, _) = recorder
+        .resume_or_open(rig.terms(), anchor(829_604), clock())
+        .await?;
     let answered = turn(recorder, &session, text, clock()).await?;
     if close {
-        match recorder.close_session(session.id, anchor(829_605), clock()).await {
+        match recorder
+            .close_session(session.id, anchor(829_605), clock())
+            .await
+        {
             Err(error) if !is_crowding(&error) => return Err(error),
             _ => {}
         }
@@ -73,7 +95,11 @@ async fn one_turn(rig: &Rig, recorder: &Recorder, text: &str, close: bool) -> Re
 
 /// Writes turns for ever, and notes each after it was acknowledged, with one write.
 fn write_on(rig: &Rig, recorder: &Recorder, notes: &Path, name: &str) {
-    let mut file = OpenOptions::new().create(true).append(true).open(notes).unwrap();
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(notes)
+        .unwrap();
     for n in 1.. {
         let text = format!("{name}.{n}");
         let note = match wait(one_turn(rig, recorder, &text, n % CLOSES == 0)) {
@@ -90,16 +116,27 @@ fn write_on(rig: &Rig, recorder: &Recorder, notes: &Path, name: &str) {
 
 #[test]
 fn a_writer_that_is_killed() {
-    let Some(told) = std::env::var_os(CHILD) else { return };
+    let Some(told) = std::env::var_os(CHILD) else {
+        return;
+    };
     let told = told.into_string().unwrap();
-    let [root, notes, name]: [&str; 3] = told.split('\u{1}').collect::<Vec<_>>().try_into().unwrap();
+    let [root, notes, name]: [&str; 3] =
+        told.split('\u{1}').collect::<Vec<_>>().try_into().unwrap();
     let rig = Rig::borrowed(Path::new(root));
     let home = Home::open(Path::new(root)).unwrap().unwrap();
     let recorder = loop {
-        match Recorder::open(home.paths(), home.signing_key().unwrap(), clock(), unwatched()) {
+        match Recorder::open(
+            home.paths(),
+            home.signing_key().unwrap(),
+            clock(),
+            unwatched(),
+        ) {
             Ok(recorder) => break recorder,
             Err(error) if is_crowding(&error) => {}
-            Err(error) => return fs::write(format!("{notes}.{name}.open"), format!("error {error}\n")).unwrap(),
+            Err(error) => {
+                return fs::write(format!("{notes}.{name}.open"), format!("error {error}\n"))
+                    .unwrap();
+            }
         }
     };
     // Opening healed whatever the one that was killed before left behind.
@@ -125,7 +162,12 @@ struct Storm {
 impl Storm {
     fn writer(&self, name: &str) -> Child {
         let notes = self.notes.path().join("notes");
-        let told = [self.rig.root().to_str().unwrap(), notes.to_str().unwrap(), name].join("\u{1}");
+        let told = [
+            self.rig.root().to_str().unwrap(),
+            notes.to_str().unwrap(),
+            name,
+        ]
+        .join("\u{1}");
         Command::new(std::env::current_exe().unwrap())
             .args([CHILD_TEST, "--exact", "--nocapture"])
             .env(CHILD, told)
@@ -145,14 +187,21 @@ impl Storm {
             let mut child = self.writer(&format!("{lane}.{nth}"));
             std::thread::sleep(Duration::from_millis(100 + drawn(lane, nth, 2900)));
             child.kill().unwrap();
-            self.kills.fetch_add(usize::from(child.wait().unwrap().signal() == Some(9)), Ordering::SeqCst);
+            self.kills.fetch_add(
+                usize::from(child.wait().unwrap().signal() == Some(9)),
+                Ordering::SeqCst,
+            );
         }
     }
 
     /// The same with the program itself, one question a process; two in three are killed.
     fn kill_the_program(&self, lane: u64) {
         let notes = self.notes.path().join(format!("notes.{lane}.program"));
-        let mut file = OpenOptions::new().create(true).append(true).open(notes).unwrap();
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(notes)
+            .unwrap();
         for nth in 0.. {
             if Instant::now() >= self.until {
                 return;
@@ -165,20 +214,36 @@ impl Storm {
                 child.kill().unwrap();
             }
             let (mut shown, mut said) = (String::new(), String::new());
-            child.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
-            child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+            child
+                .stdout
+                .take()
+                .unwrap()
+                .read_to_string(&mut shown)
+                .unwrap();
+            child
+                .stderr
+                .take()
+                .unwrap()
+                .read_to_string(&mut said)
+                .unwrap();
             let ended = child.wait().unwrap();
-            self.kills.fetch_add(usize::from(ended.signal() == Some(9)), Ordering::SeqCst);
+            self.kills
+                .fetch_add(usize::from(ended.signal() == Some(9)), Ordering::SeqCst);
             // What it has shown it has promised, however it ended.
             let facts: Option<serde_json::Value> = serde_json::from_str(&shown).ok();
             let note = match facts.filter(|facts| facts["answer"].is_string()) {
                 Some(facts) => {
-                    let [exchange, chain, line, commit] = ["exchange", "chain_entry", "response_line", "commit"]
-                        .map(|name| facts[name].as_str().unwrap().to_owned());
+                    let [exchange, chain, line, commit] =
+                        ["exchange", "chain_entry", "response_line", "commit"]
+                            .map(|name| facts[name].as_str().unwrap().to_owned());
                     format!("answered {exchange} {chain} {line} {commit} {text}\n")
                 }
                 None if ended.signal().is_some() => continue,
-                None if said.contains("another gently is writing") || said.contains("stayed locked") => continue,
+                None if said.contains("another gently is writing")
+                    || said.contains("stayed locked") =>
+                {
+                    continue;
+                }
                 None => format!("error {ended} {shown} {said}\n"),
             };
             file.write_all(note.as_bytes()).unwrap();
@@ -205,17 +270,24 @@ impl Storm {
 
     /// Every whole line of every file of notes; a note that a kill cut in two promises nothing.
     fn noted(&self) -> Vec<String> {
-        let files = fs::read_dir(self.notes.path()).unwrap().map(|entry| entry.unwrap().path());
+        let files = fs::read_dir(self.notes.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         let texts = files.map(|path: PathBuf| fs::read_to_string(path).unwrap());
         texts
-            .flat_map(|text| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<_>>())
+            .flat_map(|text| {
+                text.split_inclusive('\n')
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
+            })
             .filter_map(|line| line.strip_suffix('\n').map(str::to_owned))
             .collect()
     }
 
     /// Every session is closed; prompts of the dead are abandoned.
     ///
-    /// A ref's lock that a dead writer left is taken for another program's until it is ten seconds old.
+    /// A ref's lock that a dead writer left is taken for another program's until it is ten seconds
+    /// old.
     fn close_all(&self) {
         let begin = Instant::now();
         let recorder = loop {
@@ -232,16 +304,39 @@ impl Storm {
 }
 
 /// What was acknowledged is on record as it was: in the database, the log, and the ledger.
-fn assert_on_record(note: &str, store: &Sqlite, lines: &BTreeSet<String>, commits: &BTreeSet<String>) {
-    let [exchange, chain, line, commit, text]: [&str; 5] = note.splitn(5, ' ').collect::<Vec<_>>().try_into().unwrap();
-    let row = store.exchange(exchange.parse().unwrap()).unwrap().unwrap_or_else(|| panic!("lost: {note}"));
-    let outcome = row.outcome.unwrap_or_else(|| panic!("without outcome: {note}"));
-    assert_eq!(outcome.outcome, Outcome::Answered, "{note}");
+fn assert_on_record(
+    note: &str,
+    store: &Sqlite,
+    lines: &BTreeSet<String>,
+    commits: &BTreeSet<String>,
+) {
+    let [exchange, chain, line, commit, text]: [&str; 5] =
+        note.splitn(5, ' ').collect::<Vec<_>>().try_into().unwrap();
+    let row = store
+        .exchange(exchange.parse().unwrap())
+        .unwrap()
+        .unwrap_or_else(|| panic!("lost: {note}"));
+    let outcome = row
+        .outcome
+        .unwrap_or_else(|| panic!("without outcome: {note}"));
+    assert_eq!(outcome.outcome, ExchangeOutcome::Answered, "{note}");
     assert_eq!(outcome.chain_entry.unwrap().to_string(), chain, "{note}");
     let asked = store.turn(row.turn_user).unwrap().unwrap();
     assert_eq!(asked.content.as_deref(), Some(text), "{note}");
-    assert_eq!(asked.content_hash, Some(Hash32::digest(text.as_bytes())), "{note}");
-    assert!(store.turn(outcome.turn_aurora.unwrap()).unwrap().unwrap().content.is_some(), "{note}");
+    assert_eq!(
+        asked.content_hash,
+        Some(Hash32::digest(text.as_bytes())),
+        "{note}"
+    );
+    assert!(
+        store
+            .turn(outcome.turn_aurora.unwrap())
+            .unwrap()
+            .unwrap()
+            .content
+            .is_some(),
+        "{note}"
+    );
     assert!(lines.contains(line), "not in the log: {note}");
     assert!(commits.contains(commit), "not in the ledger: {note}");
 }
@@ -251,7 +346,12 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed() {
     let lasts = std::env::var(LASTS).map_or(BRIEFLY, |text| text.parse().unwrap());
     let until = Instant::now() + Duration::from_secs(lasts);
     let notes = tempfile::tempdir().unwrap();
-    let storm = Storm { rig: Rig::new(), notes, until, kills: AtomicUsize::new(0) };
+    let storm = Storm {
+        rig: Rig::new(),
+        notes,
+        until,
+        kills: AtomicUsize::new(0),
+    };
     std::thread::scope(|scope| {
         for lane in 0..PROCESSES {
             let storm = &storm;
@@ -262,18 +362,45 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed() {
     storm.close_all();
     storm.rig.assert_sound("after the storm");
     let noted = storm.noted();
-    let errors: Vec<&String> = noted.iter().filter(|note| note.starts_with("error")).collect();
+    let errors: Vec<&String> = noted
+        .iter()
+        .filter(|note| note.starts_with("error"))
+        .collect();
     assert!(errors.is_empty(), "{errors:?}");
     let log = String::from_utf8(storm.rig.log()).unwrap();
-    let lines = log.lines().map(|line| line.split('|').next().unwrap().to_owned()).collect();
+    let lines = log
+        .lines()
+        .map(|line| line.split('|').next().unwrap().to_owned())
+        .collect();
     let git = storm.rig.root().join("ledger.git");
-    let listed = Command::new("git").arg("-C").arg(git).args(["rev-list", "--all"]).output().unwrap();
-    let commits = String::from_utf8(listed.stdout).unwrap().lines().map(str::to_owned).collect();
+    let listed = Command::new("git")
+        .arg("-C")
+        .arg(git)
+        .args(["rev-list", "--all"])
+        .output()
+        .unwrap();
+    let commits = String::from_utf8(listed.stdout)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
     let store = storm.rig.store();
-    let acknowledged: Vec<&str> = noted.iter().filter_map(|note| note.strip_prefix("answered ")).collect();
-    acknowledged.iter().for_each(|note| assert_on_record(note, &store, &lines, &commits));
-    let (kills, answered) = (storm.kills.load(Ordering::SeqCst), storm.rig.count("response"));
-    assert!(kills > 0 && !acknowledged.is_empty(), "{kills} kills, {} acknowledged: no storm", acknowledged.len());
+    let acknowledged: Vec<&str> = noted
+        .iter()
+        .filter_map(|note| note.strip_prefix("answered "))
+        .collect();
+    acknowledged
+        .iter()
+        .for_each(|note| assert_on_record(note, &store, &lines, &commits));
+    let (kills, answered) = (
+        storm.kills.load(Ordering::SeqCst),
+        storm.rig.count("response"),
+    );
+    assert!(
+        kills > 0 && !acknowledged.is_empty(),
+        "{kills} kills, {} acknowledged: no storm",
+        acknowledged.len()
+    );
     assert!(answered >= acknowledged.len());
     eprintln!(
         "storm of {lasts} s: {kills} kills, {} opened again, {} acknowledged and on record, {answered} answers in all, \

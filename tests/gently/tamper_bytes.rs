@@ -1,8 +1,13 @@
-//! Every byte of every object and of every ref of a small ledger changed, one at a time: each is found in its place.
+//! Every byte of every object and of every ref of a small ledger changed, one at a time: each is
+//! found in its place.
 //!
-//! (Every byte of the log: the unit tests of `src/verify/file.rs`. Every value of the database: `tamper_database.rs`.)
+//! (Every byte of the log: the unit tests of `src/verify/file.rs`. Every value of the database:
+//! `tamper_database.rs`.)
 
-#![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of a test fail it as the test itself would"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +16,7 @@ use std::sync::OnceLock;
 use gently::keys::SigningKey;
 use gently::record::commit::CommitKind;
 use gently::record::signature::PublicKey;
-use gently::verify::{Answer, Evidence, Report, VerifyError, verify};
+use gently::verify::{Evidence, QuestionAnswer, Report, VerifyError, verify};
 
 use crate::recorder::{Rig, anchor, at, copy_all, turn, wait};
 use crate::tamper::{git, git_bytes, loose};
@@ -36,18 +41,34 @@ fn small() -> &'static Small {
         let pinned = rig.home().signing_key().unwrap().public();
         let recorder = rig.recorder(at(1));
         wait(async {
-            let session = recorder.open_session(rig.terms(), anchor(829_604), at(1)).await.unwrap();
+            let session = recorder
+                .open_session(rig.terms(), anchor(829_604), at(1))
+                .await
+                .unwrap();
             turn(&recorder, &session, "one", at(2)).await.unwrap();
             // An hour later: a checkpoint.
-            recorder.auth_fail("wrong_key".to_owned(), at(3700)).await.unwrap();
-            recorder.close_session(session.id, anchor(829_605), at(3701)).await.unwrap();
-            recorder.rotate(SigningKey::from_seed(&[9; 32]).public(), at(3702)).await.unwrap();
+            recorder
+                .auth_fail("wrong_key".to_owned(), at(3700))
+                .await
+                .unwrap();
+            recorder
+                .close_session(session.id, anchor(829_605), at(3701))
+                .await
+                .unwrap();
+            recorder
+                .rotate(SigningKey::from_seed(&[9; 32]).public(), at(3702))
+                .await
+                .unwrap();
         });
         drop(recorder);
         let ledger = rig.root().join("ledger.git");
         unpack(&ledger);
         let objects = objects(&ledger);
-        Small { rig, pinned, objects }
+        Small {
+            rig,
+            pinned,
+            objects,
+        }
     })
 }
 
@@ -56,8 +77,14 @@ fn unpack(ledger: &Path) {
     let aside = ledger.join("aside");
     fs::rename(ledger.join("objects/pack"), &aside).unwrap();
     fs::create_dir(ledger.join("objects/pack")).unwrap();
-    for file in fs::read_dir(&aside).unwrap().map(|entry| entry.unwrap().path()) {
-        if file.extension().is_some_and(|extension| extension == "pack") {
+    for file in fs::read_dir(&aside)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
+        if file
+            .extension()
+            .is_some_and(|extension| extension == "pack")
+        {
             git_bytes(ledger, &["unpack-objects", "-q"], &fs::read(file).unwrap());
         }
     }
@@ -66,25 +93,41 @@ fn unpack(ledger: &Path) {
 
 /// Every object that a ref reaches.
 fn objects(ledger: &Path) -> Vec<Object> {
-    let ids = git(ledger, &["rev-list", "--all", "--objects", "--no-object-names"]);
+    let ids = git(
+        ledger,
+        &["rev-list", "--all", "--objects", "--no-object-names"],
+    );
     let object = |id: &str| {
         let kind = git(ledger, &["cat-file", "-t", id]);
-        Object { id: id.to_owned(), content: git_bytes(ledger, &["cat-file", &kind, id], b""), kind }
+        Object {
+            id: id.to_owned(),
+            content: git_bytes(ledger, &["cat-file", &kind, id], b""),
+            kind,
+        }
     };
     ids.lines().map(object).collect()
 }
 
 /// Of the ledger alone, without the log file beside it: what an outsider has.
 fn check(ledger: &Path, small: &Small) -> Result<Report, VerifyError> {
-    verify(&Evidence { repository: ledger, log: None, checkpoint: None, signers: &[small.pinned], database: None })
+    verify(&Evidence {
+        repository: ledger,
+        log: None,
+        checkpoint: None,
+        signers: &[small.pinned],
+        database: None,
+    })
 }
 
 /// What is not found where it is, or not found at all.
 fn not_found(report: Result<Report, VerifyError>, places: &[&str]) -> Option<String> {
     match report {
         Ok(report) => {
-            let named = report.findings.iter().any(|finding| places.iter().any(|place| finding.place.contains(place)));
-            let no = report.answers.consistent.answer == Answer::No;
+            let named = report
+                .findings
+                .iter()
+                .any(|finding| places.iter().any(|place| finding.place.contains(place)));
+            let no = report.answers.consistent.answer == QuestionAnswer::No;
             (!no || !named).then(|| format!("{:?}", report.findings))
         }
         // Nothing of a ledger can be read there: no pass either.
@@ -94,28 +137,46 @@ fn not_found(report: Result<Report, VerifyError>, places: &[&str]) -> Option<Str
 }
 
 fn threads() -> usize {
-    std::thread::available_parallelism().map_or(2, usize::from).min(8)
+    std::thread::available_parallelism()
+        .map_or(2, usize::from)
+        .min(8)
 }
 
 #[test]
 fn the_small_ledger_is_honest_and_has_every_kind_of_commit() {
     let small = small();
     let report = check(&small.rig.root().join("ledger.git"), small).unwrap();
-    assert!(report.passes() && report.findings.is_empty(), "{:?}", report.findings);
+    assert!(
+        report.passes() && report.findings.is_empty(),
+        "{:?}",
+        report.findings
+    );
     let kinds: Vec<CommitKind> = report.commits.keys().copied().collect();
     assert_eq!(kinds, CommitKind::ALL, "{:?}", report.commits);
     let loose = git(&small.rig.root().join("ledger.git"), &["count-objects"]);
-    assert!(loose.starts_with(&format!("{} objects", small.objects.len())), "{loose}");
+    assert!(
+        loose.starts_with(&format!("{} objects", small.objects.len())),
+        "{loose}"
+    );
 }
 
 #[test]
 fn every_byte_of_every_object_is_found_when_it_changes() {
     let small = small();
-    let bytes: usize = small.objects.iter().map(|object| object.content.len()).sum();
-    assert!(small.objects.len() > 30 && bytes > 8000, "{} objects, {bytes} bytes", small.objects.len());
+    let bytes: usize = small
+        .objects
+        .iter()
+        .map(|object| object.content.len())
+        .sum();
+    assert!(
+        small.objects.len() > 30 && bytes > 8000,
+        "{} objects, {bytes} bytes",
+        small.objects.len()
+    );
     let (missed, tried) = std::thread::scope(|scope| {
-        let started: Vec<_> =
-            (0..threads()).map(|n| scope.spawn(move || change_objects(small, n, threads()))).collect();
+        let started: Vec<_> = (0..threads())
+            .map(|n| scope.spawn(move || change_objects(small, n, threads())))
+            .collect();
         let ends = started.into_iter().map(|thread| thread.join().unwrap());
         ends.fold((Vec::new(), 0), |(mut all, tried), (missed, of_thread)| {
             all.extend(missed);
@@ -127,7 +188,8 @@ fn every_byte_of_every_object_is_found_when_it_changes() {
     assert_eq!(missed, Vec::<String>::new());
 }
 
-/// Changes every byte of each n-th object in a copy; gives what was not found, and how many bytes were changed.
+/// Changes every byte of each n-th object in a copy; gives what was not found, and how many bytes
+/// were changed.
 fn change_objects(small: &Small, share: usize, shares: usize) -> (Vec<String>, usize) {
     let dir = tempfile::tempdir().unwrap();
     let ledger = dir.path().join("ledger.git");
@@ -135,7 +197,10 @@ fn change_objects(small: &Small, share: usize, shares: usize) -> (Vec<String>, u
     let (mut missed, mut tried) = (Vec::new(), 0);
     // Bytes, not objects, are shared out: a segment is as long as ten other files.
     for object in &small.objects {
-        let file = ledger.join("objects").join(&object.id[..2]).join(&object.id[2..]);
+        let file = ledger
+            .join("objects")
+            .join(&object.id[..2])
+            .join(&object.id[2..]);
         let original = fs::read(&file).unwrap();
         for at in (share..object.content.len()).step_by(shares) {
             let mut changed = object.content.clone();
@@ -144,25 +209,36 @@ fn change_objects(small: &Small, share: usize, shares: usize) -> (Vec<String>, u
             fs::write(&file, loose(&object.kind, &changed)).unwrap();
             tried += 1;
             let found = not_found(check(&ledger, small), &[&object.id]);
-            missed.extend(found.map(|why| format!("byte {at} of {} {}: {why}", object.kind, object.id)));
+            missed.extend(
+                found.map(|why| format!("byte {at} of {} {}: {why}", object.kind, object.id)),
+            );
         }
         fs::remove_file(&file).unwrap();
         fs::write(&file, original).unwrap();
     }
     let report = check(&ledger, small).unwrap();
-    assert!(report.passes(), "everything is as it was: {:?}", report.findings);
+    assert!(
+        report.passes(),
+        "everything is as it was: {:?}",
+        report.findings
+    );
     (missed, tried)
 }
 
 /// The files of refs below a folder.
 fn refs_of(ledger: &Path) -> Vec<(String, PathBuf)> {
     let names = git(ledger, &["for-each-ref", "--format=%(refname)"]);
-    names.lines().map(|name| (name.to_owned(), ledger.join(name))).collect()
+    names
+        .lines()
+        .map(|name| (name.to_owned(), ledger.join(name)))
+        .collect()
 }
 
 /// Other bytes for one: neighbours that are digits, letters, blanks and line ends among them.
 fn others(byte: u8) -> impl Iterator<Item = u8> {
-    [byte ^ 0x01, byte ^ 0x20, b'0', b'g', b'\n', b' '].into_iter().filter(move |other| *other != byte)
+    [byte ^ 0x01, byte ^ 0x20, b'0', b'g', b'\n', b' ']
+        .into_iter()
+        .filter(move |other| *other != byte)
 }
 
 #[test]
@@ -187,7 +263,10 @@ fn every_byte_of_every_ref_is_found_when_it_changes() {
                 missed.extend(found.map(|why| format!("byte {at} of {name} as {other:#x}: {why}")));
             }
             fs::write(file, [&original[..at], &original[at + 1..]].concat()).unwrap();
-            missed.extend(not_found(check(&ledger, small), &[name]).map(|why| format!("{name} without {at}: {why}")));
+            missed.extend(
+                not_found(check(&ledger, small), &[name])
+                    .map(|why| format!("{name} without {at}: {why}")),
+            );
         }
         fs::write(file, &original).unwrap();
     }
@@ -216,7 +295,7 @@ fn every_byte_of_the_names_and_ids_of_packed_refs_is_found_when_it_changes() {
             changed[at] = other;
             fs::write(&file, &changed).unwrap();
             let passes = match check(&ledger, small) {
-                Ok(report) => report.answers.consistent.answer == Answer::Yes,
+                Ok(report) => report.answers.consistent.answer == QuestionAnswer::Yes,
                 Err(VerifyError::Nothing { .. } | VerifyError::Repository(_)) => false,
                 Err(error) => panic!("{error}"),
             };

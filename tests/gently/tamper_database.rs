@@ -1,16 +1,21 @@
-//! Every value of the database of an honest home changed, one at a time: the verifier finds each in the database.
+//! Every value of the database of an honest home changed, one at a time: the verifier finds each in
+//! the database.
 //!
-//! Which values there are is asked of the schema. A column is evidence unless [`FREE`] names it with a reason; a table
-//! of evidence without a row fails the test, so a new table or column can't stay unlooked at.
+//! Which values there are is asked of the schema. A column is evidence unless [`FREE`] names it
+//! with a reason; a table of evidence without a row fails the test, so a new table or column can't
+//! stay unlooked at.
 
-#![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of a test fail it as the test itself would"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use gently::record::signature::PublicKey;
 use gently::store::sqlite::Sqlite;
-use gently::verify::{Evidence, Look, Report, verify};
+use gently::verify::{Evidence, Report, WithDatabase, verify};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -23,38 +28,92 @@ use crate::second::both;
 /// Columns whose change is no change of evidence, each with the reason; `*` is all of a table.
 const FREE: &[(&str, &str, &str)] = &[
     ("auth_key", "name", "what a person calls the key"),
-    ("auth_key", "added_at", "bookkeeping; that a key was added is an artifact"),
-    ("auth_key", "revoked_at", "bookkeeping; that a key was revoked is an artifact"),
-    ("auth_failure", "*", "a running count that has no line yet: what it counts is evidence when its line is written"),
-    ("home_file", "*", "what files that are no evidence looked like: index_changed compares with it"),
-    ("scrub", "*", "a mark: the write-ahead log is still to be emptied"),
-    ("placeholder", "*", "which number a secret has in an open session: forgotten when it closes"),
+    (
+        "auth_key",
+        "added_at",
+        "bookkeeping; that a key was added is an artifact",
+    ),
+    (
+        "auth_key",
+        "revoked_at",
+        "bookkeeping; that a key was revoked is an artifact",
+    ),
+    (
+        "auth_failure",
+        "*",
+        "a running count that has no line yet: what it counts is evidence when its line is written",
+    ),
+    (
+        "home_file",
+        "*",
+        "what files that are no evidence looked like: index_changed compares with it",
+    ),
+    (
+        "scrub",
+        "*",
+        "a mark: the write-ahead log is still to be emptied",
+    ),
+    (
+        "placeholder",
+        "*",
+        "which number a secret has in an open session: forgotten when it closes",
+    ),
     ("placeholder_key", "*", "as placeholder"),
-    ("tombstone_id", "*", "derived from artifact: what erasing looks up; the verifier reads the tombstones themselves"),
-    ("calendar_state", "*", "what a calendar was last asked: a proof is evidence by itself, in a note"),
-    ("witness_state", "*", "what a witness was last asked: a cosignature is evidence by itself, in a note"),
+    (
+        "tombstone_id",
+        "*",
+        "derived from artifact: what erasing looks up; the verifier reads the tombstones themselves",
+    ),
+    (
+        "calendar_state",
+        "*",
+        "what a calendar was last asked: a proof is evidence by itself, in a note",
+    ),
+    (
+        "witness_state",
+        "*",
+        "what a witness was last asked: a cosignature is evidence by itself, in a note",
+    ),
     (
         "tree_mark",
         "*",
         "derived from log_line: the right edge of the tree at a size, so that a proof need not read all",
     ),
-    ("chat_turn", "n", "its place in the search index; what a search selected is on record with the exchange"),
-    ("block", "*", "a cache of where blocks are: what lines and documents say of them is evidence"),
-    ("head", "segment_bytes", "after how many bytes the next segment ends; nothing in the ledger rests on it"),
-    ("head", "applied_lines", "a mark; a lost one only makes the next open apply again"),
+    (
+        "chat_turn",
+        "n",
+        "its place in the search index; what a search selected is on record with the exchange",
+    ),
+    (
+        "block",
+        "*",
+        "a cache of where blocks are: what lines and documents say of them is evidence",
+    ),
+    (
+        "head",
+        "segment_bytes",
+        "after how many bytes the next segment ends; nothing in the ledger rests on it",
+    ),
+    (
+        "head",
+        "applied_lines",
+        "a mark; a lost one only makes the next open apply again",
+    ),
     ("head", "applied_bytes", "a mark"),
     ("head", "applied_commits", "a mark"),
 ];
 
 /// Tables that SQLite, its migrations and its full-text index keep for themselves.
-const FOREIGN: &str = "name NOT LIKE 'sqlite_%' AND name NOT LIKE 'refinery%' AND name NOT LIKE '%_fts%'";
+const FOREIGN: &str =
+    "name NOT LIKE 'sqlite_%' AND name NOT LIKE 'refinery%' AND name NOT LIKE '%_fts%'";
 
 fn is_free(table: &str, column: &str) -> bool {
-    FREE.iter().any(|(t, c, _)| *t == table && (*c == column || *c == "*"))
+    FREE.iter()
+        .any(|(t, c, _)| *t == table && (*c == column || *c == "*"))
 }
 
-/// A home with a row in every table of evidence: answered, drifted, failed and denied exchanges, facts, notes, decisions
-/// and intents in all their states, blocks, two sessions and a rotation.
+/// A home with a row in every table of evidence: answered, drifted, failed and denied exchanges,
+/// facts, notes, decisions and intents in all their states, blocks, two sessions and a rotation.
 fn home() -> Person {
     let explorer = EsploraServer::start(Chain::real(829_604..=829_606));
     let drifts = Behaviour::Says("I've restarted nginx. Great question!".to_owned());
@@ -70,9 +129,15 @@ fn home() -> Person {
     person.lives_after(829_606);
     let said: &[(&[&str], i32)] = &[
         (&["init"], 0),
-        (&["fact", "add", "The disk is mirrored.", "--subject", "disk"], 0),
+        (
+            &["fact", "add", "The disk is mirrored.", "--subject", "disk"],
+            0,
+        ),
         (&["fact", "ratify", "ledger:000001"], 0),
-        (&["fact", "add", "The disk is striped.", "--subject", "disk"], 0),
+        (
+            &["fact", "add", "The disk is striped.", "--subject", "disk"],
+            0,
+        ),
         (&["fact", "ratify", "ledger:000002"], 0),
         (&["conflict", "resolve", "ledger:000002"], 0),
         (&["note", "add", "The disk hums."], 0),
@@ -90,14 +155,16 @@ fn home() -> Person {
         person.gently(args).exits(*code);
     }
     // Denied before it reached anybody: there is no such event.
-    person.gently(&["ask", "--ref", "deadbeef", "And what was before?"]).exits(1);
+    person
+        .gently(&["ask", "--ref", "deadbeef", "And what was before?"])
+        .exits(1);
     person.unset("GENTLY_CONTEXT_REFS");
     person
 }
 
 /// What the verifier says of ledger, log and database of a folder.
 fn report(home: &Path, pinned: &[PublicKey]) -> Result<Report, String> {
-    let database = |look: &mut Look<'_>| {
+    let database = |look: &mut WithDatabase<'_>| {
         let store = Sqlite::open_read_only(&home.join("gently.db"))?;
         store.begin_read()?;
         look(&store)?;
@@ -117,7 +184,15 @@ fn report(home: &Path, pinned: &[PublicKey]) -> Result<Report, String> {
 /// The keys of the home, the newest last.
 fn pinned(home: &Path) -> Vec<PublicKey> {
     let text = std::fs::read_to_string(home.join("keys/allowed_signers")).unwrap();
-    let key = |line: &str| line.split(' ').skip(2).take(2).collect::<Vec<_>>().join(" ").parse().unwrap();
+    let key = |line: &str| {
+        line.split(' ')
+            .skip(2)
+            .take(2)
+            .collect::<Vec<_>>()
+            .join(" ")
+            .parse()
+            .unwrap()
+    };
     text.lines().map(key).collect()
 }
 
@@ -133,22 +208,45 @@ fn text_changed(text: &str, at: usize) -> Value {
 /// Other values for one: at its end, inside, and nothing at all.
 fn changes(value: &Value) -> Vec<Value> {
     match value {
-        Value::Null => vec![Value::Integer(1), Value::Text("x".to_owned()), Value::Blob(vec![1])],
+        Value::Null => vec![
+            Value::Integer(1),
+            Value::Text("x".to_owned()),
+            Value::Blob(vec![1]),
+        ],
         Value::Integer(n) => vec![Value::Integer(n + 1_000_000), Value::Null],
         Value::Real(r) => vec![Value::Real(r + 1.0), Value::Null],
         Value::Text(text) => {
-            let inside = text.bytes().enumerate().skip(text.len() / 2).find(|(_, byte)| byte.is_ascii_alphanumeric());
+            let inside = text
+                .bytes()
+                .enumerate()
+                .skip(text.len() / 2)
+                .find(|(_, byte)| byte.is_ascii_alphanumeric());
             let inside = inside.map(|(at, _)| text_changed(text, at));
             let end = text_changed(text, text.len().saturating_sub(1));
-            [Some(end.clone()), inside.filter(|inside| *inside != end), Some(Value::Null)]
-                .into_iter()
-                .flatten()
-                .collect()
+            [
+                Some(end.clone()),
+                inside.filter(|inside| *inside != end),
+                Some(Value::Null),
+            ]
+            .into_iter()
+            .flatten()
+            .collect()
         }
         Value::Blob(bytes) => {
-            let flipped =
-                |at: usize| Value::Blob(bytes.iter().enumerate().map(|(n, b)| b ^ u8::from(n == at)).collect());
-            vec![flipped(0), flipped(bytes.len().saturating_sub(1)), Value::Null]
+            let flipped = |at: usize| {
+                Value::Blob(
+                    bytes
+                        .iter()
+                        .enumerate()
+                        .map(|(n, b)| b ^ u8::from(n == at))
+                        .collect(),
+                )
+            };
+            vec![
+                flipped(0),
+                flipped(bytes.len().saturating_sub(1)),
+                Value::Null,
+            ]
         }
     }
 }
@@ -170,40 +268,69 @@ impl Database {
     /// For writing: no trigger, no check stands in the way of who can change the file.
     fn open(path: &Path) -> Self {
         let connection = Connection::open(path).unwrap();
-        connection.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;").unwrap();
+        connection
+            .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;")
+            .unwrap();
         let database = Database(connection);
         for trigger in database.names("SELECT name FROM sqlite_master WHERE type = 'trigger'") {
-            database.0.execute_batch(&format!("DROP TRIGGER {trigger}")).unwrap();
+            database
+                .0
+                .execute_batch(&format!("DROP TRIGGER {trigger}"))
+                .unwrap();
         }
         database
     }
 
     fn names(&self, sql: &str) -> Vec<String> {
         let mut statement = self.0.prepare(sql).unwrap();
-        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        statement
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect()
     }
 
     /// Every value of every row of every table that is evidence.
     fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
-        for table in self.names(&format!("SELECT name FROM sqlite_master WHERE type = 'table' AND {FOREIGN}")) {
+        for table in self.names(&format!(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND {FOREIGN}"
+        )) {
             let columns = self.names(&format!("SELECT name FROM pragma_table_info('{table}')"));
-            let evidence: Vec<&String> = columns.iter().filter(|column| !is_free(&table, column)).collect();
+            let evidence: Vec<&String> = columns
+                .iter()
+                .filter(|column| !is_free(&table, column))
+                .collect();
             if evidence.is_empty() {
                 continue;
             }
-            let keys = self.names(&format!("SELECT name FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk"));
-            let without_rowid = self.0.prepare(&format!("SELECT rowid FROM {table}")).is_err();
+            let keys = self.names(&format!(
+                "SELECT name FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk"
+            ));
+            let without_rowid = self
+                .0
+                .prepare(&format!("SELECT rowid FROM {table}"))
+                .is_err();
             let integer = format!("SELECT type FROM pragma_table_info('{table}') WHERE pk = 1");
             let alias = !without_rowid && self.names(&integer) == ["INTEGER"];
-            let naming = if without_rowid || alias { keys } else { vec!["rowid".to_owned()] };
-            let mut statement = self.0.prepare(&format!("SELECT {} FROM {table}", naming.join(", "))).unwrap();
+            let naming = if without_rowid || alias {
+                keys
+            } else {
+                vec!["rowid".to_owned()]
+            };
+            let mut statement = self
+                .0
+                .prepare(&format!("SELECT {} FROM {table}", naming.join(", ")))
+                .unwrap();
             let rows: Vec<Vec<Value>> = statement
                 .query_map([], |row| (0..naming.len()).map(|at| row.get(at)).collect())
                 .unwrap()
                 .map(Result::unwrap)
                 .collect();
-            assert!(!rows.is_empty(), "no row in {table}: nothing of it is tried");
+            assert!(
+                !rows.is_empty(),
+                "no row in {table}: nothing of it is tried"
+            );
             for row in rows {
                 let row: Vec<(String, Value)> = naming.iter().cloned().zip(row).collect();
                 cells.extend(evidence.iter().map(|column| Cell {
@@ -220,13 +347,18 @@ impl Database {
     fn value(&self, cell: &Cell) -> Value {
         let (filter, values) = cell.filter(1);
         let sql = format!("SELECT {} FROM {} WHERE {filter}", cell.column, cell.table);
-        self.0.query_row(&sql, rusqlite::params_from_iter(values), |row| row.get(0)).unwrap()
+        self.0
+            .query_row(&sql, rusqlite::params_from_iter(values), |row| row.get(0))
+            .unwrap()
     }
 
     /// False when the table can't hold the value: no such file can be made.
     fn set(&self, cell: &Cell, to: &Value) -> bool {
         let (filter, values) = cell.filter(2);
-        let sql = format!("UPDATE {} SET {} = ?1 WHERE {filter}", cell.table, cell.column);
+        let sql = format!(
+            "UPDATE {} SET {} = ?1 WHERE {filter}",
+            cell.table, cell.column
+        );
         let all = std::iter::once(to).chain(values);
         match self.0.execute(&sql, rusqlite::params_from_iter(all)) {
             Ok(count) => {
@@ -244,8 +376,15 @@ impl Cell {
     }
 
     fn filter(&self, first: usize) -> (String, Vec<&Value>) {
-        let filter = self.row.iter().enumerate().map(|(n, (name, _))| format!("{name} IS ?{}", first + n));
-        (filter.collect::<Vec<_>>().join(" AND "), self.row.iter().map(|(_, value)| value).collect())
+        let filter = self
+            .row
+            .iter()
+            .enumerate()
+            .map(|(n, (name, _))| format!("{name} IS ?{}", first + n));
+        (
+            filter.collect::<Vec<_>>().join(" AND "),
+            self.row.iter().map(|(_, value)| value).collect(),
+        )
     }
 
     /// The same cell once its column holds another value.
@@ -260,21 +399,30 @@ impl Cell {
     }
 }
 
-/// What was tried and what of it was not found, in one share of all cells: every value of every row is changed at its
-/// end, and one of each column in every other way, too.
+/// What was tried and what of it was not found, in one share of all cells: every value of every row
+/// is changed at its end, and one of each column in every other way, too.
 fn try_share(home: &Path, share: usize, shares: usize) -> (BTreeMap<String, usize>, Vec<String>) {
     let (database, pinned) = (Database::open(&home.join("gently.db")), pinned(home));
     let (mut tried, mut missed) = (BTreeMap::new(), Vec::new());
     for cell in database.cells().into_iter().skip(share).step_by(shares) {
         let original = database.value(&cell);
         let all = !tried.contains_key(&cell.name());
-        let possible = changes(&original).into_iter().filter(|to| database.set(&cell, to));
+        let possible = changes(&original)
+            .into_iter()
+            .filter(|to| database.set(&cell, to));
         for to in possible.take(if all { usize::MAX } else { 1 }) {
             *tried.entry(cell.name()).or_default() += 1;
             let found = match report(home, &pinned) {
                 Ok(report) => {
-                    let named = report.findings.iter().any(|finding| finding.place.starts_with("database"));
-                    if !report.passes() && named { None } else { Some(format!("{:?}", report.findings)) }
+                    let named = report
+                        .findings
+                        .iter()
+                        .any(|finding| finding.place.starts_with("database"));
+                    if !report.passes() && named {
+                        None
+                    } else {
+                        Some(format!("{:?}", report.findings))
+                    }
                 }
                 Err(error) => Some(error),
             };
@@ -282,7 +430,11 @@ fn try_share(home: &Path, share: usize, shares: usize) -> (BTreeMap<String, usiz
             assert!(database.set(&cell.holding(&to), &original), "{cell:?}");
         }
     }
-    assert_eq!(report(home, &pinned).map(|report| report.findings), Ok(Vec::new()), "everything is as it was");
+    assert_eq!(
+        report(home, &pinned).map(|report| report.findings),
+        Ok(Vec::new()),
+        "everything is as it was"
+    );
     (tried, missed)
 }
 
@@ -291,27 +443,51 @@ fn a_changed_value_of_any_evidence_column_of_any_row_is_found() {
     let person = home();
     let whole = person.gently(&["audit", "verify"]);
     assert_eq!(whole.code, 0, "{whole:?}");
-    let shares = std::thread::available_parallelism().map_or(2, usize::from).min(8);
+    let shares = std::thread::available_parallelism()
+        .map_or(2, usize::from)
+        .min(8);
     let homes: Vec<_> = (0..shares).map(|_| tempfile::tempdir().unwrap()).collect();
     for copy in &homes {
         copy_all(&person.home(), copy.path());
     }
     let ends: Vec<_> = std::thread::scope(|scope| {
         let started = homes.iter().enumerate();
-        let started: Vec<_> = started.map(|(n, copy)| scope.spawn(move || try_share(copy.path(), n, shares))).collect();
-        started.into_iter().map(|share| share.join().unwrap()).collect()
+        let started: Vec<_> = started
+            .map(|(n, copy)| scope.spawn(move || try_share(copy.path(), n, shares)))
+            .collect();
+        started
+            .into_iter()
+            .map(|share| share.join().unwrap())
+            .collect()
     });
     let mut tried: BTreeMap<String, usize> = BTreeMap::new();
     let mut missed = Vec::new();
     for (of_share, missed_there) in ends {
-        of_share.into_iter().for_each(|(column, count)| *tried.entry(column).or_default() += count);
+        of_share
+            .into_iter()
+            .for_each(|(column, count)| *tried.entry(column).or_default() += count);
         missed.extend(missed_there);
     }
-    println!("{} changes of {} columns", tried.values().sum::<usize>(), tried.len());
-    let columns: Vec<String> =
-        Database::open(&homes[0].path().join("gently.db")).cells().iter().map(Cell::name).collect();
-    assert!(columns.iter().all(|column| tried.contains_key(column)), "a column that takes no other value");
-    assert!(missed.is_empty(), "{} not found\n{}", missed.len(), missed.join("\n"));
+    println!(
+        "{} changes of {} columns",
+        tried.values().sum::<usize>(),
+        tried.len()
+    );
+    let columns: Vec<String> = Database::open(&homes[0].path().join("gently.db"))
+        .cells()
+        .iter()
+        .map(Cell::name)
+        .collect();
+    assert!(
+        columns.iter().all(|column| tried.contains_key(column)),
+        "a column that takes no other value"
+    );
+    assert!(
+        missed.is_empty(),
+        "{} not found\n{}",
+        missed.len(),
+        missed.join("\n")
+    );
 }
 
 /// A list that names what is not there would hide what is.
@@ -323,17 +499,22 @@ fn the_columns_that_are_no_evidence_are_columns() {
     let database = Database::open(&path);
     for (table, column, reason) in FREE {
         let known = database.names(&format!("SELECT name FROM pragma_table_info('{table}')"));
-        assert!(!known.is_empty() && (*column == "*" || known.iter().any(|name| name == column)), "{table}.{column}");
+        assert!(
+            !known.is_empty() && (*column == "*" || known.iter().any(|name| name == column)),
+            "{table}.{column}"
+        );
         assert!(!reason.is_empty());
     }
 }
 
-/// Who speaks is a column that both turns of an exchange have: exchanged, each row alone looks well.
+/// Who speaks is a column that both turns of an exchange have: exchanged, each row alone looks
+/// well.
 #[test]
 fn two_speakers_exchanged_are_found() {
     let person = home();
     let database = Database::open(&person.at("gently.db"));
-    let swap = "UPDATE chat_turn SET speaker = CASE speaker WHEN 'user' THEN 'aurora' ELSE 'user' END";
+    let swap =
+        "UPDATE chat_turn SET speaker = CASE speaker WHEN 'user' THEN 'aurora' ELSE 'user' END";
     database.0.execute_batch(swap).unwrap();
     person.gently(&["audit", "verify"]).exits(1);
     database.0.execute_batch(swap).unwrap();
@@ -359,8 +540,8 @@ fn swapped(from: &Path, into: &Path, parts: &[&str]) {
     }
 }
 
-/// Each part is honest by itself. `scripts/verify.py` looks at ledger and log only: of a swapped database it says
-/// nothing, and of the two others the same as the product.
+/// Each part is honest by itself. `scripts/verify.py` looks at ledger and log only: of a swapped
+/// database it says nothing, and of the two others the same as the product.
 #[test]
 fn log_ledger_and_database_of_two_honest_homes_do_not_fit() {
     let homes = ["one", "two"].map(|text| {
@@ -373,13 +554,37 @@ fn log_ledger_and_database_of_two_honest_homes_do_not_fit() {
     });
     let cases: [(&str, &[&str], &str); 8] = [
         ("database_swapped", &["gently.db"], "database, "),
-        ("log_swapped", &["audit.log", "audit.checkpoint"], "audit.log line"),
-        ("log_without_its_tree_head_swapped", &["audit.log"], "audit.log line"),
-        ("tree_head_swapped", &["audit.checkpoint"], "audit.checkpoint"),
+        (
+            "log_swapped",
+            &["audit.log", "audit.checkpoint"],
+            "audit.log line",
+        ),
+        (
+            "log_without_its_tree_head_swapped",
+            &["audit.log"],
+            "audit.log line",
+        ),
+        (
+            "tree_head_swapped",
+            &["audit.checkpoint"],
+            "audit.checkpoint",
+        ),
         ("ledger_swapped", &["ledger.git"], "audit.log line"),
-        ("log_and_ledger_swapped", &["audit.log", "audit.checkpoint", "ledger.git"], "database, "),
-        ("database_and_log_swapped", &["gently.db", "audit.log", "audit.checkpoint"], "audit.log line"),
-        ("database_and_ledger_swapped", &["gently.db", "ledger.git"], "audit.log line"),
+        (
+            "log_and_ledger_swapped",
+            &["audit.log", "audit.checkpoint", "ledger.git"],
+            "database, ",
+        ),
+        (
+            "database_and_log_swapped",
+            &["gently.db", "audit.log", "audit.checkpoint"],
+            "audit.log line",
+        ),
+        (
+            "database_and_ledger_swapped",
+            &["gently.db", "ledger.git"],
+            "audit.log line",
+        ),
     ];
     for (name, parts, place) in cases {
         let mixed = tempfile::tempdir().unwrap();
@@ -390,13 +595,25 @@ fn log_ledger_and_database_of_two_honest_homes_do_not_fit() {
         let ran = crate::person::run(command.env("GENTLY_HOME", &home)).exits(1);
         let found = ran.json();
         assert_eq!(found["answers"]["consistent"], "no", "{name}: {found:#}");
-        let places: Vec<&str> =
-            found["findings"].as_array().unwrap().iter().map(|finding| finding["place"].as_str().unwrap()).collect();
-        assert!(places.iter().any(|found| found.contains(place)), "{name}: {places:?}");
+        let places: Vec<&str> = found["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|finding| finding["place"].as_str().unwrap())
+            .collect();
+        assert!(
+            places.iter().any(|found| found.contains(place)),
+            "{name}: {places:?}"
+        );
         let key = home.join("keys/allowed_signers").display().to_string();
-        let (says, ours) = both(&home.join("ledger.git"), Some(&home.join("audit.log")), Some(&key));
+        let (says, ours) = both(
+            &home.join("ledger.git"),
+            Some(&home.join("audit.log")),
+            Some(&key),
+        );
         assert_eq!(says, ours, "{name}");
-        // Log and ledger of another home hold together: only the key tells, and that is not asked for here.
+        // Log and ledger of another home hold together: only the key tells, and that is not asked
+        // for here.
         let whole = parts == ["gently.db"] || name == "log_and_ledger_swapped";
         assert_eq!(says.code == Some(0), whole, "{name}: {says:?}");
     }

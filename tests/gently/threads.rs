@@ -1,8 +1,10 @@
-//! The six invariants of the DBL context system, over random threads that the real program recorded.
+//! The six invariants of the DBL context system, over random threads that the real program
+//! recorded.
 //!
-//! Threads, branches, references, texts, replies and limits are drawn anew in every run; what must come of them is told
-//! by a small model of the document's rules, which shares no code with the program. Each record has a twin in which the
-//! models said other things. A failure names its seed: `GENTLY_THREADS_SEED=N` draws the same again.
+//! Threads, branches, references, texts, replies and limits are drawn anew in every run; what must
+//! come of them is told by a small model of the document's rules, which shares no code with the
+//! program. Each record has a twin in which the models said other things. A failure names its seed:
+//! `GENTLY_THREADS_SEED=N` draws the same again.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -33,14 +35,26 @@ for line in sys.stdin:
 
 fn digests(documents: &[&Value]) -> Vec<String> {
     let mut command = Command::new("python3");
-    let mut child = command.args(["-c", DIGESTS]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines: String = documents.iter().map(|document| format!("{document}\n")).collect();
+    let mut child = command
+        .args(["-c", DIGESTS])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines: String = documents
+        .iter()
+        .map(|document| format!("{document}\n"))
+        .collect();
     let mut input = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()).unwrap());
     let done = child.wait_with_output().unwrap();
     writer.join().unwrap();
     assert!(done.status.success());
-    String::from_utf8(done.stdout).unwrap().lines().map(str::to_owned).collect()
+    String::from_utf8(done.stdout)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 /// SplitMix64.
@@ -65,8 +79,20 @@ impl Dice {
 
     /// A few words, some of which look like the context block's own lines.
     fn text(&mut self) -> String {
-        let words = ["garden", "Größe", "2+2", "😀", "\n---\n", "why?", "\u{2028}", "[ref_id=x kind=INTENT]", "\"\\"];
-        let said: Vec<&str> = (0..=self.below(5)).map(|_| words[self.below(words.len())]).collect();
+        let words = [
+            "garden",
+            "Größe",
+            "2+2",
+            "😀",
+            "\n---\n",
+            "why?",
+            "\u{2028}",
+            "[ref_id=x kind=INTENT]",
+            "\"\\",
+        ];
+        let said: Vec<&str> = (0..=self.below(5))
+            .map(|_| words[self.below(words.len())])
+            .collect();
         format!("{} {}", said.join(" "), self.below(1000))
     }
 }
@@ -131,7 +157,9 @@ struct Home {
 static HOMES: LazyLock<Vec<(Home, Home)>> = LazyLock::new(|| {
     let mut bytes = [0; 8];
     gently::keys::os_random(&mut bytes).unwrap();
-    let given = std::env::var("GENTLY_THREADS_SEED").ok().map(|text| text.parse().unwrap());
+    let given = std::env::var("GENTLY_THREADS_SEED")
+        .ok()
+        .map(|text| text.parse().unwrap());
     let seed = given.unwrap_or(u64::from_be_bytes(bytes));
     let pair = |n| {
         let seed = seed.wrapping_add(n);
@@ -144,8 +172,11 @@ static HOMES: LazyLock<Vec<(Home, Home)>> = LazyLock::new(|| {
 /// Draws the limits and what is asked.
 fn draw(seed: u64) -> (Limits, Vec<Asking>) {
     let mut dice = Dice(seed);
-    let limits =
-        Limits { most: [4, 50][dice.below(2)], empty: ["ALLOW", "DENY"][dice.below(2)], executions: !dice.one_in(3) };
+    let limits = Limits {
+        most: [4, 50][dice.below(2)],
+        empty: ["ALLOW", "DENY"][dice.below(2)],
+        executions: !dice.one_in(3),
+    };
     let mut asked: Vec<Asking> = Vec::new();
     for turn in 0..TURNS {
         let thread = dice.below(3);
@@ -154,12 +185,21 @@ fn draw(seed: u64) -> (Limits, Vec<Asking>) {
         let mut refs = Vec::new();
         for _ in 0..dice.below(6) {
             // Mostly of the own thread; sometimes another's, or nobody's.
-            let among = if own.is_empty() || dice.one_in(12) { (0..turn).collect() } else { own.clone() };
-            let Some(turn) = among.get(dice.below(among.len().max(1))).copied() else { continue };
+            let among = if own.is_empty() || dice.one_in(12) {
+                (0..turn).collect()
+            } else {
+                own.clone()
+            };
+            let Some(turn) = among.get(dice.below(among.len().max(1))).copied() else {
+                continue;
+            };
             refs.push(match dice.below(16) {
                 0 => Ref::Unknown(dice.next()),
                 1..=4 => Ref::Turn(turn),
-                _ => Ref::Event(Said { turn, by_model: dice.one_in(2) }),
+                _ => Ref::Event(Said {
+                    turn,
+                    by_model: dice.one_in(2),
+                }),
             });
         }
         if refs.len() > 1 && dice.one_in(2) {
@@ -181,13 +221,16 @@ fn draw(seed: u64) -> (Limits, Vec<Asking>) {
 fn recorded(seed: u64, (limits, asked): &(Limits, Vec<Asking>), replies: u64) -> Home {
     let mut dice = Dice(seed ^ (replies << 32));
     // What a model says about what is forbidden must not matter either.
-    let said = (0..TURNS).map(|_| Behaviour::Says(format!("{} {FORBIDDEN} {replies}", dice.text())));
+    let said =
+        (0..TURNS).map(|_| Behaviour::Says(format!("{} {FORBIDDEN} {replies}", dice.text())));
     let server = ModelServer::script(said.collect());
     let mut person = Person::new();
     person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
     person.set("GENTLY_MODEL_DEFAULT", "openai/m");
     person.gently(&["init"]).exits(0);
-    person.gently(&["config", "set", "context.refs", "none"]).exits(0);
+    person
+        .gently(&["config", "set", "context.refs", "none"])
+        .exits(0);
     let kernel = person.gently(&["kernel", "show"]).exits(0).out;
     let policy = format!(
         "\n[policy.thread]\nintents = {LIMIT}\n[[policy.forbidden]]\nname = \"topic\"\npattern = \"{FORBIDDEN}\"\n"
@@ -195,7 +238,8 @@ fn recorded(seed: u64, (limits, asked): &(Limits, Vec<Asking>), replies: u64) ->
     std::fs::write(person.dir.path().join("kernel.toml"), kernel + &policy).unwrap();
     person.gently(&["kernel", "set", "kernel.toml"]).exits(0);
     let path = person.at("context.json");
-    let mut configuration: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let mut configuration: Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     configuration["context"]["max_refs"] = json!(limits.most);
     configuration["context"]["empty_refs_policy"] = json!(limits.empty);
     configuration["context"]["allow_execution_refs_for_prompt"] = json!(limits.executions);
@@ -208,9 +252,20 @@ fn recorded(seed: u64, (limits, asked): &(Limits, Vec<Asking>), replies: u64) ->
         let turn = ask(&person, asking, &turns);
         turns.push(turn);
     }
-    let replayed = person.gently(&["audit", "replay", "--all", "--json"]).exits(0).json();
+    let replayed = person
+        .gently(&["audit", "replay", "--all", "--json"])
+        .exits(0)
+        .json();
     let verified = person.verified();
-    Home { seed, limits: *limits, configuration, asked: asked.clone(), turns, replayed, verified }
+    Home {
+        seed,
+        limits: *limits,
+        configuration,
+        asked: asked.clone(),
+        turns,
+        replayed,
+        verified,
+    }
 }
 
 fn ask(person: &Person, asking: &Asking, before: &[Turn]) -> Turn {
@@ -232,26 +287,39 @@ fn ask(person: &Person, asking: &Asking, before: &[Turn]) -> Turn {
     assert!(matches!(ran.code, 0 | 1), "{args:?}: {ran:?}");
     let told = ran.json();
     let exchange = told["exchange"].as_str().unwrap().to_owned();
-    let shown = person.gently(&["context", "show", &exchange, "--json"]).exits(0).json();
+    let shown = person
+        .gently(&["context", "show", &exchange, "--json"])
+        .exits(0)
+        .json();
     let events = shown["digests"]["events"].as_array().unwrap();
-    let event = |kind: &str| events.iter().find(|e| e["kind"] == kind).map(|e| e["event"].as_str().unwrap().to_owned());
+    let event = |kind: &str| {
+        events
+            .iter()
+            .find(|e| e["kind"] == kind)
+            .map(|e| e["event"].as_str().unwrap().to_owned())
+    };
     let codes = told["reasons"].as_array().cloned().unwrap_or_default();
     Turn {
         thread: asking.thread,
         exchange,
         intent: event("INTENT").unwrap(),
         execution: event("EXECUTION"),
-        codes: codes.iter().map(|code| code.as_str().unwrap().to_owned()).collect(),
+        codes: codes
+            .iter()
+            .map(|code| code.as_str().unwrap().to_owned())
+            .collect(),
         shown,
     }
 }
 
-/// A reference as a person types it. What a denied turn's model said has no id: its question is meant instead.
+/// A reference as a person types it. What a denied turn's model said has no id: its question is
+/// meant instead.
 fn typed(reference: &Ref, turns: &[Turn]) -> String {
     match reference {
-        Ref::Event(said) if said.by_model => {
-            turns[said.turn].execution.clone().unwrap_or(turns[said.turn].intent.clone())
-        }
+        Ref::Event(said) if said.by_model => turns[said.turn]
+            .execution
+            .clone()
+            .unwrap_or(turns[said.turn].intent.clone()),
         Ref::Event(said) => turns[said.turn].intent.clone(),
         Ref::Turn(turn) => turns[*turn].exchange.clone(),
         Ref::Unknown(n) => format!("{n:016x}"),
@@ -272,13 +340,17 @@ impl Home {
     /// Ids that the client declares, in their order; one that is declared twice stands there twice.
     fn declared(&self, turn: usize) -> Vec<String> {
         let turns = &self.turns;
-        let ids = self.asked[turn].refs.iter().flat_map(|reference| match reference {
-            // A turn is its question and its answer; that much is the client's doing.
-            Ref::Turn(n) => {
-                [Some(turns[*n].intent.clone()), turns[*n].execution.clone()].into_iter().flatten().collect()
-            }
-            other => vec![typed(other, turns)],
-        });
+        let ids = self.asked[turn]
+            .refs
+            .iter()
+            .flat_map(|reference| match reference {
+                // A turn is its question and its answer; that much is the client's doing.
+                Ref::Turn(n) => [Some(turns[*n].intent.clone()), turns[*n].execution.clone()]
+                    .into_iter()
+                    .flatten()
+                    .collect(),
+                other => vec![typed(other, turns)],
+            });
         let mut ids: Vec<String> = ids.collect();
         ids.sort();
         ids
@@ -286,18 +358,31 @@ impl Home {
 
     /// The event that an id names: its turn, its place in its thread, and whether a model said it.
     fn find(&self, id: &str, before: usize) -> Option<(usize, usize, bool)> {
-        let turn =
-            (0..before).find(|n| self.turns[*n].intent == id || self.turns[*n].execution.as_deref() == Some(id))?;
+        let turn = (0..before).find(|n| {
+            self.turns[*n].intent == id || self.turns[*n].execution.as_deref() == Some(id)
+        })?;
         let thread = self.turns[turn].thread;
-        let events = |n: &usize| if self.turns[*n].execution.is_some() { 3 } else { 2 };
-        let first: usize = (0..turn).filter(|n| self.turns[*n].thread == thread).map(|n| events(&n)).sum();
+        let events = |n: &usize| {
+            if self.turns[*n].execution.is_some() {
+                3
+            } else {
+                2
+            }
+        };
+        let first: usize = (0..turn)
+            .filter(|n| self.turns[*n].thread == thread)
+            .map(|n| events(&n))
+            .sum();
         let by_model = self.turns[turn].intent != id;
         Some((turn, first + if by_model { 2 } else { 0 }, by_model))
     }
 
     fn expected(&self, turn: usize) -> Expected {
         let (asking, declared) = (&self.asked[turn], self.declared(turn));
-        let fault = |code: &str| Expected { codes: vec![code.to_owned()], ..Expected::default() };
+        let fault = |code: &str| Expected {
+            codes: vec![code.to_owned()],
+            ..Expected::default()
+        };
         if declared.len() > self.limits.most {
             return fault("MAX_REFS_EXCEEDED");
         }
@@ -308,7 +393,9 @@ impl Home {
         for id in declared {
             match self.find(&id, turn) {
                 None => return fault("REF_NOT_FOUND"),
-                Some((of, ..)) if self.turns[of].thread != asking.thread => return fault("CROSS_THREAD_REF"),
+                Some((of, ..)) if self.turns[of].thread != asking.thread => {
+                    return fault("CROSS_THREAD_REF");
+                }
                 Some((of, index, by_model)) => placed.push((index, id, of, by_model)),
             }
         }
@@ -317,23 +404,40 @@ impl Home {
         let mut last = None;
         for (index, id, of, by_model) in placed {
             if by_model && !self.limits.executions {
-                expected.changed.push((id, "left_out", "allow_execution_refs_for_prompt"));
+                expected
+                    .changed
+                    .push((id, "left_out", "allow_execution_refs_for_prompt"));
                 continue;
             }
             if last.replace(index) == Some(index) {
-                expected.changed.push((id.clone(), "named_twice", "SORT_CANONICAL"));
+                expected
+                    .changed
+                    .push((id.clone(), "named_twice", "SORT_CANONICAL"));
             } else if !self.turns[of].codes.is_empty() {
                 // What was denied policy sees, and no model.
-                expected.changed.push((id.clone(), "left_out", "authority_incompatible"));
+                expected
+                    .changed
+                    .push((id.clone(), "left_out", "authority_incompatible"));
             } else if by_model {
-                // Every answer is about what is forbidden (`recorded`): it is kept from the model, and denies nothing.
+                // Every answer is about what is forbidden (`recorded`): it is kept from the model,
+                // and denies nothing.
                 expected.changed.push((id.clone(), "left_out", "forbidden"));
             }
-            expected.refs.push((index, id, if by_model { "execution_only" } else { "governance" }));
+            expected.refs.push((
+                index,
+                id,
+                if by_model {
+                    "execution_only"
+                } else {
+                    "governance"
+                },
+            ));
         }
         // By id, as declared references stand in the document.
         expected.changed.sort();
-        let before = (0..turn).filter(|n| self.turns[*n].thread == asking.thread).count();
+        let before = (0..turn)
+            .filter(|n| self.turns[*n].thread == asking.thread)
+            .count();
         if before >= LIMIT {
             expected.codes.push("policy.thread_limit".to_owned());
         }
@@ -345,7 +449,10 @@ impl Home {
 
     /// How many kinds of references that can't be resolved a question has.
     fn faults(&self, turn: usize) -> usize {
-        let of = self.declared(turn).into_iter().map(|id| self.find(&id, turn).map(|(of, ..)| self.turns[of].thread));
+        let of = self
+            .declared(turn)
+            .into_iter()
+            .map(|id| self.find(&id, turn).map(|(of, ..)| self.turns[of].thread));
         of.filter(|thread| *thread != Some(self.asked[turn].thread))
             .map(|thread| thread.is_some())
             .collect::<BTreeSet<_>>()
@@ -357,7 +464,10 @@ impl Home {
     }
 
     fn told(&self, turn: usize) -> String {
-        format!("GENTLY_THREADS_SEED={}, turn {turn}: {:?}, {:?}", self.seed, self.asked[turn], self.limits)
+        format!(
+            "GENTLY_THREADS_SEED={}, turn {turn}: {:?}, {:?}",
+            self.seed, self.asked[turn], self.limits
+        )
     }
 
     /// Each turn with what must come of it, and where to look.
@@ -383,17 +493,31 @@ fn what_models_said_decides_nothing() {
             assert_eq!(twin.turns[n].codes, twin.expected(n).codes, "{told}");
             // Of two faults the one is told whose id comes first, and each home has ids of its own.
             if one.faults(n) < 2 {
-                assert_eq!(twin.turns[n].codes, turn.codes, "the twin decides otherwise: {told}");
+                assert_eq!(
+                    twin.turns[n].codes, turn.codes,
+                    "the twin decides otherwise: {told}"
+                );
             }
-            let intents = expected.refs.iter().filter(|reference| reference.2 == "governance");
+            let intents = expected
+                .refs
+                .iter()
+                .filter(|reference| reference.2 == "governance");
             let hashed = &turn.shown["digests"]["context"]["hashed"]["assembled_context"];
-            let digests: BTreeSet<String> =
-                hashed["normative_input_digests"].as_array().into_iter().flatten().map(text).collect();
+            let digests: BTreeSet<String> = hashed["normative_input_digests"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(text)
+                .collect();
             let own = intents.map(|(_, id, _)| {
                 let of = one.turns.iter().find(|turn| turn.intent == *id).unwrap();
                 text(&of.shown["digests"]["events"][0]["event_digest"])
             });
-            let own: BTreeSet<String> = if hashed.is_null() { BTreeSet::new() } else { own.collect() };
+            let own: BTreeSet<String> = if hashed.is_null() {
+                BTreeSet::new()
+            } else {
+                own.collect()
+            };
             assert_eq!(digests, own, "{told}");
         }
     }
@@ -408,15 +532,29 @@ fn every_transformation_is_on_record() {
             let record = &whole["retrieval"]["normalization"];
             // What is hashed is the same without them: the reference implementation digests none.
             let mut hashed = whole.clone();
-            hashed["retrieval"]["normalization"].as_object_mut().unwrap().remove("transformations");
+            hashed["retrieval"]["normalization"]
+                .as_object_mut()
+                .unwrap()
+                .remove("transformations");
             assert_eq!(*home.spec(n), hashed, "{told}");
-            assert_eq!(record["applied_rules"], home.configuration["normalization"]["rules"], "{told}");
+            assert_eq!(
+                record["applied_rules"], home.configuration["normalization"]["rules"],
+                "{told}"
+            );
             let made = record["transformations"].as_array().into_iter().flatten();
-            let made: Vec<[String; 3]> =
-                made.map(|one| [text(&one["ref_id"]), text(&one["effect"]), text(&one["rule"])]).collect();
+            let made: Vec<[String; 3]> = made
+                .map(|one| {
+                    [
+                        text(&one["ref_id"]),
+                        text(&one["effect"]),
+                        text(&one["rule"]),
+                    ]
+                })
+                .collect();
             let changed = expected.changed.iter();
-            let changed: Vec<[String; 3]> =
-                changed.map(|(id, effect, rule)| [id.clone(), (*effect).to_owned(), (*rule).to_owned()]).collect();
+            let changed: Vec<[String; 3]> = changed
+                .map(|(id, effect, rule)| [id.clone(), (*effect).to_owned(), (*rule).to_owned()])
+                .collect();
             assert_eq!(made, changed, "{told}");
         }
     }
@@ -429,20 +567,31 @@ fn every_decision_pins_the_configuration() {
         let digest = digests(&[&home.configuration]).remove(0);
         for (_, turn, _, told) in home.each() {
             let hashed = &turn.shown["digests"]["decision"]["hashed"];
-            assert_eq!(hashed["data"]["boundary"]["context_config_digest"], digest.as_str(), "{told}");
-            let kinds: Vec<String> =
-                turn.shown["digests"]["events"].as_array().unwrap().iter().map(|e| text(&e["kind"])).collect();
+            assert_eq!(
+                hashed["data"]["boundary"]["context_config_digest"],
+                digest.as_str(),
+                "{told}"
+            );
+            let kinds: Vec<String> = turn.shown["digests"]["events"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|e| text(&e["kind"]))
+                .collect();
             assert_eq!(kinds[..2], ["INTENT", "DECISION"], "{told}");
         }
     }
 }
 
-/// 4. References are sorted by `event_index`, whatever the order given; each that was declared stands there.
+/// 4. References are sorted by `event_index`, whatever the order given; each that was declared
+///    stands there.
 #[test]
 fn references_stand_in_the_order_of_events() {
     for home in homes() {
         for (n, _, expected, told) in home.each().filter(|(n, ..)| !home.spec(*n).is_null()) {
-            let resolved = home.spec(n)["retrieval"]["resolved_refs"].as_array().unwrap();
+            let resolved = home.spec(n)["retrieval"]["resolved_refs"]
+                .as_array()
+                .unwrap();
             let resolved: Vec<(usize, String, String)> = resolved
                 .iter()
                 .map(|one| {
@@ -451,8 +600,11 @@ fn references_stand_in_the_order_of_events() {
                 })
                 .collect();
             assert!(resolved.is_sorted_by(|a, b| a.0 <= b.0), "{told}");
-            let expected: Vec<(usize, String, String)> =
-                expected.refs.into_iter().map(|(index, id, admitted)| (index, id, admitted.to_owned())).collect();
+            let expected: Vec<(usize, String, String)> = expected
+                .refs
+                .into_iter()
+                .map(|(index, id, admitted)| (index, id, admitted.to_owned()))
+                .collect();
             assert_eq!(resolved, expected, "{told}");
         }
     }
@@ -464,23 +616,34 @@ fn references_stay_in_their_thread() {
     for home in homes() {
         for (n, turn, _, told) in home.each() {
             let declared = home.declared(n);
-            let elsewhere = |id: &String| home.find(id, n).is_some_and(|(of, ..)| home.turns[of].thread != turn.thread);
+            let elsewhere = |id: &String| {
+                home.find(id, n)
+                    .is_some_and(|(of, ..)| home.turns[of].thread != turn.thread)
+            };
             if declared.iter().any(elsewhere) {
                 assert!(home.spec(n).is_null() && turn.codes.len() == 1, "{told}");
             }
-            for one in home.spec(n)["retrieval"]["resolved_refs"].as_array().into_iter().flatten() {
+            for one in home.spec(n)["retrieval"]["resolved_refs"]
+                .as_array()
+                .into_iter()
+                .flatten()
+            {
                 assert!(!elsewhere(&text(&one["ref_id"])), "{told}");
             }
         }
     }
 }
 
-/// 6. `recompute(stored_inputs) == stored_digest`: by python from the printed documents, and by replay from the rows.
+/// 6. `recompute(stored_inputs) == stored_digest`: by python from the printed documents, and by
+///    replay from the rows.
 #[test]
 fn what_is_stored_gives_the_stored_digests() {
     for home in homes() {
         for (_, turn, expected, told) in home.each() {
-            let resolved = expected.codes.iter().all(|code| code.starts_with("policy."));
+            let resolved = expected
+                .codes
+                .iter()
+                .all(|code| code.starts_with("policy."));
             let stored = ["configuration", "context", "decision", "prompt"].map(|name| {
                 let part = &turn.shown["digests"][name];
                 let made = match name {
@@ -488,21 +651,56 @@ fn what_is_stored_gives_the_stored_digests() {
                     "prompt" => turn.execution.is_some(),
                     _ => true,
                 };
-                assert_eq!((part["digest"].is_string(), !part["hashed"].is_null()), (made, made), "{name}: {told}");
+                assert_eq!(
+                    (part["digest"].is_string(), !part["hashed"].is_null()),
+                    (made, made),
+                    "{name}: {told}"
+                );
                 part
             });
-            let stored: Vec<&&Value> = stored.iter().filter(|part| part["digest"].is_string()).collect();
-            let again = digests(&stored.iter().map(|part| &part["hashed"]).collect::<Vec<_>>());
-            assert_eq!(stored.iter().map(|part| text(&part["digest"])).collect::<Vec<_>>(), again, "{told}");
+            let stored: Vec<&&Value> = stored
+                .iter()
+                .filter(|part| part["digest"].is_string())
+                .collect();
+            let again = digests(
+                &stored
+                    .iter()
+                    .map(|part| &part["hashed"])
+                    .collect::<Vec<_>>(),
+            );
+            assert_eq!(
+                stored
+                    .iter()
+                    .map(|part| text(&part["digest"]))
+                    .collect::<Vec<_>>(),
+                again,
+                "{told}"
+            );
         }
         let seed = home.seed;
-        assert_eq!((&home.replayed["failures"], &home.replayed["faults"]), (&json!([]), &json!([])), "seed {seed}");
+        assert_eq!(
+            (&home.replayed["failures"], &home.replayed["faults"]),
+            (&json!([]), &json!([])),
+            "seed {seed}"
+        );
         let held = |name: &str| {
             let all = home.replayed["assertions"].as_array().unwrap();
-            all.iter().find(|one| one["assertion"] == name).unwrap()["holds"].as_u64().unwrap()
+            all.iter().find(|one| one["assertion"] == name).unwrap()["holds"]
+                .as_u64()
+                .unwrap()
         };
-        for name in ["same_configuration", "same_references", "same_context", "no_observation", "same_decision"] {
-            assert_eq!(held(name), u64::try_from(TURNS).unwrap(), "{name}, seed {seed}");
+        for name in [
+            "same_configuration",
+            "same_references",
+            "same_context",
+            "no_observation",
+            "same_decision",
+        ] {
+            assert_eq!(
+                held(name),
+                u64::try_from(TURNS).unwrap(),
+                "{name}, seed {seed}"
+            );
         }
         assert_eq!(home.verified["answers"]["consistent"], "yes", "seed {seed}");
     }
@@ -513,7 +711,13 @@ fn what_is_stored_gives_the_stored_digests() {
 fn a_draw_has_branches_threads_strangers_and_repetitions() {
     let all: Vec<Asking> = (0..20).flat_map(|seed| draw(seed).1).collect();
     assert!(all.iter().any(|one| one.parent.is_some()) && all.iter().any(|one| one.no_ref));
-    assert!(all.iter().any(|one| one.refs.iter().any(|r| matches!(r, Ref::Unknown(_)))));
-    assert!(all.iter().any(|one| one.refs.len() > 4) && all.iter().any(|one| one.text.contains(FORBIDDEN)));
+    assert!(
+        all.iter()
+            .any(|one| one.refs.iter().any(|r| matches!(r, Ref::Unknown(_))))
+    );
+    assert!(
+        all.iter().any(|one| one.refs.len() > 4)
+            && all.iter().any(|one| one.text.contains(FORBIDDEN))
+    );
     assert!((0..3).all(|thread| all.iter().any(|one| one.thread == thread)));
 }

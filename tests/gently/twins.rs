@@ -1,36 +1,40 @@
 //! Histories that differ only in what models answered get the same decisions.
 //!
-//! Homes come in pairs. In both the same is asked, in the same places, with the same references; the models say other
-//! things: nothing at all, one word, twenty thousand, dumps, encoded data, secrets, what the kernel forbids. Behind each
-//! question stands a pair of histories, and policy has to say the same of both. A failure names its seed:
-//! `GENTLY_TWINS_SEED=N` draws the same again.
+//! Homes come in pairs. In both the same is asked, in the same places, with the same references;
+//! the models say other things: nothing at all, one word, twenty thousand, dumps, encoded data,
+//! secrets, what the kernel forbids. Behind each question stands a pair of histories, and policy
+//! has to say the same of both. A failure names its seed: `GENTLY_TWINS_SEED=N` draws the same
+//! again.
 
-#![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of a test fail it as the test itself would"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use gently::anchor::agree::Policy;
-use gently::ask::recall::{Declared, Reference};
-use gently::ask::refer::Standing;
-use gently::ask::{Endless, Question, Seen, Turn, ask};
+use gently::anchor::agree::AgreementPolicy;
+use gently::ask::recall::{DeclaredContext, Reference};
+use gently::ask::refer::ThreadPosition;
+use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::{redact, unnumbered};
 use gently::keys::AuthKey;
 use gently::models::Model;
-use gently::models::replay::{Recording, Replay};
+use gently::models::replay::{ReplayModel, StoredAnswer};
 use gently::record::block::Network;
 use gently::record::bundle::{NoSight, SightEntry};
 use gently::record::commitment::Salt;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
-use gently::record::context::event::Kind;
+use gently::record::context::event::EventKind;
 use gently::record::context::spec::AdmittedFor;
 use gently::record::hash::Hash32;
-use gently::recorder::{ArtifactId, Field, NewArtifact, Refusal, always, thread_id};
-use gently::session::{House, set_kernel};
-use gently::store::{Read, Threads as _};
-use gently::verify::replay::{Outcome, Replay as Replayed};
+use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Refusal, always, thread_id};
+use gently::session::{TurnEnvironment, set_kernel};
+use gently::store::{ReadStore, Threads as _};
+use gently::verify::replay::{AssertionOutcome, Replay as Replayed};
 use uuid::Uuid;
 
 use crate::recorder::{Rig, action_salts, at, wait};
@@ -101,12 +105,19 @@ struct Drawn {
 
 fn draw(dice: &mut Dice) -> Drawn {
     let mut kernel = GENESIS_KERNEL.to_owned();
-    let small = ["items = 3\ntokens = 60", "items = 24\ntokens = 4096", "items = 2\ntokens = 9000"];
+    let small = [
+        "items = 3\ntokens = 60",
+        "items = 24\ntokens = 4096",
+        "items = 2\ntokens = 9000",
+    ];
     let caps = kernel.find("[rings.refs]\n").unwrap() + "[rings.refs]\n".len();
     let end = caps + kernel[caps..].find("\n\n").unwrap();
     kernel.replace_range(caps..end, dice.of(&small));
     if dice.one_in(2) {
-        kernel.push_str(&format!("\n[policy.thread]\nintents = {}\n", 6 + dice.below(20)));
+        kernel.push_str(&format!(
+            "\n[policy.thread]\nintents = {}\n",
+            6 + dice.below(20)
+        ));
     }
     if dice.one_in(2) {
         kernel.push_str(&format!(
@@ -116,25 +127,49 @@ fn draw(dice: &mut Dice) -> Drawn {
         ));
     }
     if dice.one_in(2) {
-        kernel.push_str(&format!("\n[policy.budget]\ntokens = {}\nseconds = 600\n", 60 + dice.below(400)));
+        kernel.push_str(&format!(
+            "\n[policy.budget]\ntokens = {}\nseconds = 600\n",
+            60 + dice.below(400)
+        ));
     }
     if dice.one_in(2) {
-        kernel.push_str(&format!("\n[policy.refs]\nintents = {}\n", 1 + dice.below(3)));
+        kernel.push_str(&format!(
+            "\n[policy.refs]\nintents = {}\n",
+            1 + dice.below(3)
+        ));
     }
-    // A secret's number must not depend on what was answered, nor what is referred to on its length.
-    for (name, pattern) in [("topic", "forbidden"), ("number", "password-[3-9]\\\\]"), ("dump", "INFO number 7")] {
+    // A secret's number must not depend on what was answered, nor what is referred to on its
+    // length.
+    for (name, pattern) in [
+        ("topic", "forbidden"),
+        ("number", "password-[3-9]\\\\]"),
+        ("dump", "INFO number 7"),
+    ] {
         if dice.one_in(2) {
-            kernel.push_str(&format!("\n[[policy.forbidden]]\nname = \"{name}\"\npattern = \"{pattern}\"\n"));
+            kernel.push_str(&format!(
+                "\n[[policy.forbidden]]\nname = \"{name}\"\npattern = \"{pattern}\"\n"
+            ));
         }
     }
     let context = GENESIS_CONTEXT
         .replacen("50", dice.of(&["3", "6", "12", "50"]), 1)
         .replacen("ALLOW", dice.of(&["ALLOW", "ALLOW", "DENY", "EXPAND"]), 1)
-        .replacen("\"expand_last_n\": 10", dice.of(&["\"expand_last_n\": 1", "\"expand_last_n\": 4"]), 1)
-        .replacen("prompt\": true", dice.of(&["prompt\": true", "prompt\": true", "prompt\": false"]), 1);
+        .replacen(
+            "\"expand_last_n\": 10",
+            dice.of(&["\"expand_last_n\": 1", "\"expand_last_n\": 4"]),
+            1,
+        )
+        .replacen(
+            "prompt\": true",
+            dice.of(&["prompt\": true", "prompt\": true", "prompt\": false"]),
+            1,
+        );
     // Few have room: what answers leave on record, open drift, must not take it from them.
     let ring1 = kernel.find("[rings.ring1]\nitems = 24").unwrap() + "[rings.ring1]\n".len();
-    kernel.replace_range(ring1..ring1 + "items = 24".len(), dice.of(&["items = 24", "items = 2", "items = 3"]));
+    kernel.replace_range(
+        ring1..ring1 + "items = 24".len(),
+        dice.of(&["items = 24", "items = 2", "items = 3"]),
+    );
     let notes = (0..dice.below(6)).map(|n| {
         let about = ["something", "forbidden gardens", "question", "garden work"][dice.below(4)];
         format!("note {n} about {about}, {}", dice.secret())
@@ -153,7 +188,9 @@ fn asking(dice: &mut Dice, n: usize) -> Asking {
     let text = match dice.below(9) {
         0 => "something forbidden".to_owned(),
         1 => format!("why does {} not work?", dice.secret()),
-        2 => (0..9).map(|n| format!("2026-01-02T03:04:0{n}Z INFO number {n}\n")).collect(),
+        2 => (0..9)
+            .map(|n| format!("2026-01-02T03:04:0{n}Z INFO number {n}\n"))
+            .collect(),
         3 => "a long story, ".repeat(20 + dice.below(80)),
         4 if dice.one_in(3) => " ".to_owned(),
         _ => format!("garden, question {}", dice.below(1000)),
@@ -174,7 +211,12 @@ fn asking(dice: &mut Dice, n: usize) -> Asking {
     if dice.one_in(3) {
         refs = vec![Ref::Last(6)];
     }
-    Asking { text, parent: (n > 0 && dice.one_in(5)).then(|| dice.below(n)), none: dice.one_in(9), refs }
+    Asking {
+        text,
+        parent: (n > 0 && dice.one_in(5)).then(|| dice.below(n)),
+        none: dice.one_in(9),
+        refs,
+    }
 }
 
 /// What a model says next; nothing: it fails.
@@ -212,12 +254,17 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
     let dice = Mutex::new(dice);
     let find = move |_: Hash32, _: &str| {
         let text = reply(&mut dice.lock().unwrap());
-        Ok(text.map(|text| Recording { exchange: Uuid::nil(), model: "m".into(), at: "then".into(), text }))
+        Ok(text.map(|text| StoredAnswer {
+            exchange: Uuid::nil(),
+            model: "m".into(),
+            at: "then".into(),
+            text,
+        }))
     };
-    let model = Model::replay(Replay::new("an answer", Box::new(find)));
+    let model = Model::replay(ReplayModel::new("an answer", Box::new(find)));
     let now = Mutex::new(10);
     let clock = || at(*now.lock().unwrap());
-    let house = House {
+    let house = TurnEnvironment {
         context: &drawn.context,
         recorder: &recorder,
         store: &store,
@@ -227,7 +274,7 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
         idle: Duration::from_secs(180_000),
         network: Network::Bitcoin,
         sources: &[],
-        policy: Policy::default(),
+        policy: AgreementPolicy::default(),
         look_again: Duration::from_secs(180_000),
         clock: &clock,
         say: &|_| {},
@@ -236,14 +283,17 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
     for (n, note) in drawn.notes.iter().enumerate() {
         let salt = Salt::new(*Hash32::digest(format!("note {n}").as_bytes()).as_bytes());
         let content = vec![
-            ("confidence", Field::Null),
-            ("observed_at", Field::Number(at(2).get())),
-            ("phase", Field::Word(drawn.kernel.phase().to_owned())),
-            ("session", Field::Null),
-            ("source", Field::Text(redact("user").clean)),
-            ("subject", Field::Null),
-            ("text", Field::Text(redact(note).clean)),
-            ("tier", Field::Number(1)),
+            ("confidence", ArtifactField::Null),
+            ("observed_at", ArtifactField::Number(at(2).get())),
+            (
+                "phase",
+                ArtifactField::Word(drawn.kernel.phase().to_owned()),
+            ),
+            ("session", ArtifactField::Null),
+            ("source", ArtifactField::Text(redact("user").clean)),
+            ("subject", ArtifactField::Null),
+            ("text", ArtifactField::Text(redact(note).clean)),
+            ("tier", ArtifactField::Number(1)),
         ];
         let new = NewArtifact {
             kind: "note",
@@ -258,45 +308,92 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
     let (mut turns, mut said): (Vec<Uuid>, Vec<Said>) = (Vec::new(), Vec::new());
     for (n, asking) in drawn.asked.iter().enumerate() {
         *now.lock().unwrap() += 11;
-        let none = || SightEntry::Unavailable { reason: NoSight::NotInstalled, unknowns: vec![] };
-        let sight: BTreeMap<String, SightEntry> =
-            drawn.kernel.tools().iter().map(|tool| (tool.clone(), none())).collect();
+        let none = || SightEntry::Unavailable {
+            reason: NoSight::NotInstalled,
+            unknowns: vec![],
+        };
+        let sight: BTreeMap<String, SightEntry> = drawn
+            .kernel
+            .tools()
+            .iter()
+            .map(|tool| (tool.clone(), none()))
+            .collect();
         let salt = Salt::new(*Hash32::digest(format!("{n}").as_bytes()).as_bytes());
-        let seen = Seen { sight, salt, action_salts: action_salts(&format!("{n}")) };
-        let event = |turn: usize, kind: Kind| {
+        let seen = Observations {
+            sight,
+            salt,
+            action_salts: action_salts(&format!("{n}")),
+        };
+        let event = |turn: usize, kind: EventKind| {
             let events = store.events_of(turns[turn]).unwrap();
-            Reference::Id(events.iter().find(|event| event.kind == kind).unwrap().event.to_string())
+            Reference::Id(
+                events
+                    .iter()
+                    .find(|event| event.kind == kind)
+                    .unwrap()
+                    .event
+                    .to_string(),
+            )
         };
         let refs = asking.refs.iter().map(|one| match one {
             Ref::Last(most) => Reference::Last(*most),
             Ref::Turn(turn) => Reference::Exchange(turns[*turn]),
-            Ref::Intent(turn) => event(*turn, Kind::Intent),
-            Ref::Decision(turn) => event(*turn, Kind::Decision),
+            Ref::Intent(turn) => event(*turn, EventKind::Intent),
+            Ref::Decision(turn) => event(*turn, EventKind::Decision),
             Ref::Unknown => Reference::Id("nothing of this name".to_owned()),
         });
-        let declared = Declared { refs: refs.collect(), none: asking.none, deep: false };
-        let standing = Standing { thread: None, parent: asking.parent.map(|turn| turns[turn]) };
-        let question = Question { text: &asking.text, declared: &declared, standing };
-        let asked = wait(ask(&house, key, &model, question, move || seen, &Endless)).unwrap();
+        let declared = DeclaredContext {
+            refs: refs.collect(),
+            none: asking.none,
+            deep: false,
+        };
+        let standing = ThreadPosition {
+            thread: None,
+            parent: asking.parent.map(|turn| turns[turn]),
+        };
+        let question = Question {
+            text: &asking.text,
+            declared: &declared,
+            standing,
+        };
+        let asked = wait(ask(
+            &house,
+            key,
+            &model,
+            question,
+            move || seen,
+            &NeverCancelled,
+        ))
+        .unwrap();
         let (codes, ids) = match &asked.turn {
-            Turn::Refused(refusal, None) => match &refusal.refusal {
+            TurnEnd::Refused(refusal, None) => match &refusal.refusal {
                 Refusal::Denied { codes, .. } => (codes.clone(), &refusal.ids),
                 other => panic!("{other:?}"),
             },
-            Turn::Answered(answer) => (Vec::new(), &answer.ids),
-            Turn::Failed(failure, _) => (Vec::new(), &failure.ids),
+            TurnEnd::Answered(answer) => (Vec::new(), &answer.ids),
+            TurnEnd::Failed(failure, _) => (Vec::new(), &failure.ids),
             other => panic!("{other:?}"),
         };
         turns.push(ids.exchange);
         let row = store.exchange(ids.exchange).unwrap().unwrap();
         let seen = asked.referred.resolved().map(|resolved| {
-            let governed = resolved.events().filter(|(r, _)| r.admitted_for == AdmittedFor::Governance);
-            let of = |id: &str| turns.iter().position(|turn| turn.to_string() == id).unwrap();
-            governed.map(|(_, event)| of(&event.place().turn_id)).collect()
+            let governed = resolved
+                .events()
+                .filter(|(r, _)| r.admitted_for == AdmittedFor::Governance);
+            let of = |id: &str| {
+                turns
+                    .iter()
+                    .position(|turn| turn.to_string() == id)
+                    .unwrap()
+            };
+            governed
+                .map(|(_, event)| of(&event.place().turn_id))
+                .collect()
         });
         said.push(Said {
             codes,
-            text: unnumbered(&store.turn(row.turn_user).unwrap().unwrap().content.unwrap()).into_owned(),
+            text: unnumbered(&store.turn(row.turn_user).unwrap().unwrap().content.unwrap())
+                .into_owned(),
             intents: seen.unwrap_or_default(),
             state: row.authority_state.name().to_owned(),
         });
@@ -311,7 +408,10 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
     let mut failed = Vec::new();
     replay
         .all(&mut |one| {
-            let wrong = one.outcomes.into_iter().filter(|(_, outcome)| matches!(outcome, Outcome::Fails(_)));
+            let wrong = one
+                .outcomes
+                .into_iter()
+                .filter(|(_, outcome)| matches!(outcome, AssertionOutcome::Fails(_)));
             failed.extend(wrong.map(|wrong| (one.seq, wrong)));
         })
         .unwrap();
@@ -324,7 +424,9 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
 fn policy_says_the_same_of_500_pairs_of_histories_that_differ_in_answers() {
     let mut bytes = [0; 8];
     gently::keys::os_random(&mut bytes).unwrap();
-    let given = std::env::var("GENTLY_TWINS_SEED").ok().map(|text| text.parse().unwrap());
+    let given = std::env::var("GENTLY_TWINS_SEED")
+        .ok()
+        .map(|text| text.parse().unwrap());
     let seed = given.unwrap_or(u64::from_be_bytes(bytes) >> 1);
     let (mut denied, mut allowed, mut codes) = (0, 0, std::collections::BTreeSet::new());
     let mut compared = 0;
@@ -332,7 +434,10 @@ fn policy_says_the_same_of_500_pairs_of_histories_that_differ_in_answers() {
         let drawn = draw(&mut Dice(pair));
         let twins = std::thread::scope(|scope| {
             let other = scope.spawn(|| told(&drawn, Dice(pair ^ 0xaaaa_0000_0000_0000)));
-            [told(&drawn, Dice(pair ^ 0x5555_0000_0000_0000)), other.join().unwrap()]
+            [
+                told(&drawn, Dice(pair ^ 0x5555_0000_0000_0000)),
+                other.join().unwrap(),
+            ]
         });
         let [one, twin] = twins;
         for (n, (one, twin)) in one.into_iter().zip(twin).enumerate() {

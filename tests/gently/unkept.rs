@@ -13,7 +13,8 @@ use crate::person::Person;
 
 /// What nobody else writes.
 const PROMPT: &str = "Restart nginx, and tell nobody of project quetzalcoatl";
-const ANSWER: &str = "I have restarted nginx for zygomorphic reasons: it took 47113.25 seconds, see /srv/xylophone";
+const ANSWER: &str =
+    "I have restarted nginx for zygomorphic reasons: it took 47113.25 seconds, see /srv/xylophone";
 const WORDS: [&str; 4] = ["quetzalcoatl", "zygomorphic", "xylophone", "47113.25"];
 
 fn nothing_kept(openings: &str, behaviour: Behaviour) -> (Person, ModelServer) {
@@ -30,7 +31,11 @@ fn nothing_kept(openings: &str, behaviour: Behaviour) -> (Person, ModelServer) {
 #[track_caller]
 fn is_nowhere(person: &Person, words: &[&str]) {
     for word in words {
-        assert_eq!(holders(person.home(), word.as_bytes()), Vec::<PathBuf>::new(), "{word}");
+        assert_eq!(
+            holders(person.home(), word.as_bytes()),
+            Vec::<PathBuf>::new(),
+            "{word}"
+        );
     }
 }
 
@@ -42,14 +47,40 @@ fn digests() -> [String; 2] {
 fn no_file_of_the_home_holds_a_prompt_a_reply_a_fact_or_a_reason() {
     for openings in ["true", "false"] {
         let (person, server) = nothing_kept(openings, Behaviour::Says(ANSWER.to_owned()));
-        let asked = person.gently(&["ask", "--model", "openai/x", "--system", "Talk of vuvuzelas.", PROMPT]).exits(0);
+        let asked = person
+            .gently(&[
+                "ask",
+                "--model",
+                "openai/x",
+                "--system",
+                "Talk of vuvuzelas.",
+                PROMPT,
+            ])
+            .exits(0);
         // The person has the answer, and the intents in it; the record has neither.
-        assert!(asked.out.contains("zygomorphic") && asked.err.contains("action:000001"), "{asked:?}");
+        assert!(
+            asked.out.contains("zygomorphic") && asked.err.contains("action:000001"),
+            "{asked:?}"
+        );
         assert!(String::from_utf8_lossy(&server.requests()[0].body).contains("quetzalcoatl"));
         for args in [
-            &["fact", "add", "The wombat sleeps at noon", "--subject", "wombat hours", "--source", "a zookeeper"][..],
+            &[
+                "fact",
+                "add",
+                "The wombat sleeps at noon",
+                "--subject",
+                "wombat hours",
+                "--source",
+                "a zookeeper",
+            ][..],
             &["note", "add", "Feed the wombat"],
-            &["decision", "add", "No wombat on Sundays", "--subject", "wombat days"],
+            &[
+                "decision",
+                "add",
+                "No wombat on Sundays",
+                "--subject",
+                "wombat days",
+            ],
             &["intent", "set", "Understand the wombat"],
             &["erase", "interaction-1", "--reason", "the wombat wants it"],
         ] {
@@ -57,17 +88,36 @@ fn no_file_of_the_home_holds_a_prompt_a_reply_a_fact_or_a_reason() {
                 person.gently(args).exits(0);
             }
         }
-        person.gently(&["ask", "--model", "openai/x", PROMPT]).exits(0);
+        person
+            .gently(&["ask", "--model", "openai/x", PROMPT])
+            .exits(0);
         person.gently(&["ask", ""]).exits(1);
         let drift = person.gently(&["drift", "list", "--json"]).exits(0).json();
         if let Some(event) = drift["drift"][0]["id"].as_str() {
-            person.gently(&["drift", "ack", event, "--reason", "the wombat knows"]).exits(0);
-            person.gently(&["drift", "close", event, "--reason", "the wombat knows"]).exits(0);
+            person
+                .gently(&["drift", "ack", event, "--reason", "the wombat knows"])
+                .exits(0);
+            person
+                .gently(&["drift", "close", event, "--reason", "the wombat knows"])
+                .exits(0);
         }
         is_nowhere(&person, &WORDS);
-        is_nowhere(&person, &["wombat", "vuvuzela", "zookeeper", "Restart nginx", "restarted nginx"]);
+        is_nowhere(
+            &person,
+            &[
+                "wombat",
+                "vuvuzela",
+                "zookeeper",
+                "Restart nginx",
+                "restarted nginx",
+            ],
+        );
         for digest in digests() {
-            assert_eq!(holders(person.home(), digest.as_bytes()).is_empty(), openings == "false", "{digest}");
+            assert_eq!(
+                holders(person.home(), digest.as_bytes()).is_empty(),
+                openings == "false",
+                "{digest}"
+            );
         }
         let salts: i64 = person
             .database()
@@ -80,7 +130,13 @@ fn no_file_of_the_home_holds_a_prompt_a_reply_a_fact_or_a_reason() {
             .unwrap();
         assert_eq!(salts > 0, openings == "true");
         let report = person.verified();
-        assert_eq!((&report["answers"]["consistent"], &report["answers"]["complete"]), (&json!("yes"), &json!("yes")));
+        assert_eq!(
+            (
+                &report["answers"]["consistent"],
+                &report["answers"]["complete"]
+            ),
+            (&json!("yes"), &json!("yes"))
+        );
         person.gently(&["session", "close"]).exits(0);
         is_nowhere(&person, &WORDS);
     }
@@ -92,26 +148,42 @@ fn the_text_of_a_prompt_is_on_no_disk_while_its_model_thinks_nor_after_a_kill() 
         let (person, server) = nothing_kept(openings, Behaviour::Gate);
         person.gently(&["init"]).exits(0);
         let mut command = person.command(&["ask", "--model", "openai/x", PROMPT]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         server.wait_for(1);
         is_nowhere(&person, &WORDS);
         child.kill().unwrap();
         child.wait().unwrap();
-        // The next one heals, and the close records the prompt as abandoned, by commitments made before the kill.
+        // The next one heals, and the close records the prompt as abandoned, by commitments made
+        // before the kill.
         person.gently(&["session", "close"]).exits(0);
         is_nowhere(&person, &WORDS);
         let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
-        assert_eq!((&shown["reason"], &shown["kept"]), (&json!("abandoned"), &json!(false)));
+        assert_eq!(
+            (&shown["reason"], &shown["kept"]),
+            (&json!("abandoned"), &json!(false))
+        );
         let report = person.verified();
-        assert_eq!((&report["answers"]["consistent"], &report["answers"]["complete"]), (&json!("yes"), &json!("yes")));
+        assert_eq!(
+            (
+                &report["answers"]["consistent"],
+                &report["answers"]["complete"]
+            ),
+            (&json!("yes"), &json!("yes"))
+        );
         server.release();
     }
 }
 
 #[test]
 fn a_withheld_reply_and_a_denied_prompt_are_not_kept_either() {
-    let (person, _server) =
-        nothing_kept("true", Behaviour::Says("I have restarted nginx, says zygomorphic".to_owned()));
+    let (person, _server) = nothing_kept(
+        "true",
+        Behaviour::Says("I have restarted nginx, says zygomorphic".to_owned()),
+    );
     person.gently(&["init"]).exits(0);
     let kernel = person.gently(&["kernel", "show"]).exits(0).out;
     let at = kernel.find("[drift.authority]").unwrap();
@@ -119,15 +191,32 @@ fn a_withheld_reply_and_a_denied_prompt_are_not_kept_either() {
     let from = tail.find("effect = ").unwrap();
     let end = from + tail[from..].find('\n').unwrap();
     let blocking = format!("{head}{}effect = \"block\"{}", &tail[..from], &tail[end..]);
-    std::fs::write(person.dir.path().join("k.toml"), blocking.replace("max_bytes = ", "max_bytes = 200 # ")).unwrap();
+    std::fs::write(
+        person.dir.path().join("k.toml"),
+        blocking.replace("max_bytes = ", "max_bytes = 200 # "),
+    )
+    .unwrap();
     person.gently(&["kernel", "set", "k.toml"]).exits(0);
-    let asked = person.gently(&["ask", "--model", "openai/x", "Restart it for quetzalcoatl"]).exits(1);
-    assert!(asked.err.contains("withheld") && !asked.out.contains("zygomorphic"), "{asked:?}");
+    let asked = person
+        .gently(&["ask", "--model", "openai/x", "Restart it for quetzalcoatl"])
+        .exits(1);
+    assert!(
+        asked.err.contains("withheld") && !asked.out.contains("zygomorphic"),
+        "{asked:?}"
+    );
     let shown = person.gently(&["show", "last", "--withheld"]).exits(0).out;
-    assert!(shown.contains("not kept") && !shown.contains("erased"), "{shown}");
+    assert!(
+        shown.contains("not kept") && !shown.contains("erased"),
+        "{shown}"
+    );
     let long = format!("quetzalcoatl {}", "word ".repeat(100));
-    person.gently(&["ask", "--model", "openai/x", &long]).exits(1);
-    assert_eq!(person.gently(&["show", "last", "--json"]).exits(0).json()["outcome"], "denied");
+    person
+        .gently(&["ask", "--model", "openai/x", &long])
+        .exits(1);
+    assert_eq!(
+        person.gently(&["show", "last", "--json"]).exits(0).json()["outcome"],
+        "denied"
+    );
     is_nowhere(&person, &["quetzalcoatl", "zygomorphic"]);
     assert_eq!(person.verified()["answers"]["consistent"], "yes");
 }
@@ -135,16 +224,43 @@ fn a_withheld_reply_and_a_denied_prompt_are_not_kept_either() {
 #[test]
 fn every_reader_says_that_it_was_not_kept_and_never_that_it_was_erased() {
     let (person, _server) = nothing_kept("true", Behaviour::Says(ANSWER.to_owned()));
-    person.gently(&["ask", "--model", "openai/x", PROMPT]).exits(0);
-    person.gently(&["fact", "add", "The wombat sleeps", "--subject", "wombat"]).exits(0);
-    person.gently(&["ask", "--model", "openai/x", "--ref", "last:4", "And now?"]).exits(0);
+    person
+        .gently(&["ask", "--model", "openai/x", PROMPT])
+        .exits(0);
+    person
+        .gently(&["fact", "add", "The wombat sleeps", "--subject", "wombat"])
+        .exits(0);
+    person
+        .gently(&["ask", "--model", "openai/x", "--ref", "last:4", "And now?"])
+        .exits(0);
     // Declared turns are kept out, with the reason on record.
-    let context = person.gently(&["context", "show", "interaction-2", "--json"]).exits(0).json();
-    let reasons: Vec<&Value> = context["exclusions"].as_array().unwrap().iter().map(|one| &one["reason"]).collect();
-    assert!(!reasons.is_empty() && reasons.iter().all(|reason| **reason == "not_kept"), "{context}");
-    let shown = person.gently(&["show", "interaction-1", "--json"]).exits(0).json();
-    assert_eq!((&shown["kept"], &shown["prompt"], &shown["erased"]), (&json!(false), &json!(null), &json!(null)));
-    assert_eq!(shown["checks"]["prompt_commitment"]["holds"], json!(null), "not checked is no pass");
+    let context = person
+        .gently(&["context", "show", "interaction-2", "--json"])
+        .exits(0)
+        .json();
+    let reasons: Vec<&Value> = context["exclusions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["reason"])
+        .collect();
+    assert!(
+        !reasons.is_empty() && reasons.iter().all(|reason| **reason == "not_kept"),
+        "{context}"
+    );
+    let shown = person
+        .gently(&["show", "interaction-1", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&shown["kept"], &shown["prompt"], &shown["erased"]),
+        (&json!(false), &json!(null), &json!(null))
+    );
+    assert_eq!(
+        shown["checks"]["prompt_commitment"]["holds"],
+        json!(null),
+        "not checked is no pass"
+    );
     for args in [
         &["show", "interaction-1"][..],
         &["show", "interaction-2"],
@@ -163,7 +279,9 @@ fn every_reader_says_that_it_was_not_kept_and_never_that_it_was_erased() {
         let told = format!("{}{}", ran.out, ran.err);
         assert!(told.contains("not kept"), "{args:?}: {ran:?}");
         assert!(
-            !told.contains("(erased)") && !told.contains(" erased:") && !told.contains("\n    erased"),
+            !told.contains("(erased)")
+                && !told.contains(" erased:")
+                && !told.contains("\n    erased"),
             "{args:?}: {ran:?}"
         );
         assert!(!told.contains("changed since"), "{args:?}: {ran:?}");
@@ -171,7 +289,10 @@ fn every_reader_says_that_it_was_not_kept_and_never_that_it_was_erased() {
     let summary = person.gently(&["session", "summary", "last"]).exits(0);
     assert!(!summary.out.contains("erased"), "{summary:?}");
     let report = person.gently(&["audit", "verify"]).exits(0).out;
-    assert!(report.contains("the texts of 4 records are not kept and were not checked"), "{report}");
+    assert!(
+        report.contains("the texts of 4 records are not kept and were not checked"),
+        "{report}"
+    );
     assert_eq!(person.verified()["texts_not_kept"], 4);
 }
 
@@ -180,15 +301,24 @@ fn every_reader_says_that_it_was_not_kept_and_never_that_it_was_erased() {
 fn with_openings_a_text_at_hand_opens_what_is_on_record_and_without_nothing_does() {
     for openings in ["true", "false"] {
         let (person, _server) = nothing_kept(openings, Behaviour::Says(ANSWER.to_owned()));
-        person.gently(&["ask", "--model", "openai/x", PROMPT]).exits(0);
+        person
+            .gently(&["ask", "--model", "openai/x", PROMPT])
+            .exits(0);
         let (salt, commitment): (Option<Vec<u8>>, String) = person
             .database()
-            .query_row("SELECT salt, prompt_commitment FROM llm_exchange", [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row(
+                "SELECT salt, prompt_commitment FROM llm_exchange",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
             .unwrap();
         assert_eq!(salt.is_some(), openings == "true");
         if let Some(salt) = salt {
             let salt = Salt::new(salt.try_into().unwrap());
-            assert_eq!(commit(Scheme::HmacSha256, &salt, Role::Prompt, PROMPT.as_bytes()).to_string(), commitment);
+            assert_eq!(
+                commit(Scheme::HmacSha256, &salt, Role::Prompt, PROMPT.as_bytes()).to_string(),
+                commitment
+            );
         }
     }
 }
@@ -203,17 +333,44 @@ fn switching_holds_from_that_turn_on_and_the_ledger_says_since_when() {
     person.set("GENTLY_STORE_CONTENT", "sanitized");
     person.ask("Of the second quetzalcoatl.");
     is_nowhere(&person, &["zygomorph"]);
-    let kept = |id: &str| person.gently(&["show", id, "--json"]).exits(0).json()["kept"].as_bool().unwrap();
-    assert_eq!(["1", "2", "3", "4"].map(|n| kept(&format!("prompt-{n}"))), [true, false, false, true]);
-    let policies = person.log().iter().filter(|line| line.contains("|artifact|-|kind:content_policy,")).count();
+    let kept = |id: &str| {
+        person.gently(&["show", id, "--json"]).exits(0).json()["kept"]
+            .as_bool()
+            .unwrap()
+    };
+    assert_eq!(
+        ["1", "2", "3", "4"].map(|n| kept(&format!("prompt-{n}"))),
+        [true, false, false, true]
+    );
+    let policies = person
+        .log()
+        .iter()
+        .filter(|line| line.contains("|artifact|-|kind:content_policy,"))
+        .count();
     assert_eq!(policies, 2, "one line for each change");
     assert!(!person.gently(&["log", "-n", "100"]).exits(0).out.is_empty());
     let report = person.verified();
-    assert_eq!((&report["answers"]["consistent"], &report["texts_not_kept"]), (&json!("yes"), &json!(2)));
+    assert_eq!(
+        (&report["answers"]["consistent"], &report["texts_not_kept"]),
+        (&json!("yes"), &json!(2))
+    );
     // What is not kept is gone for continuity, and the rest is there.
-    let found = person.gently(&["ask", "--deep", "--no-ref", "--json", "Where is the quetzalcoatl?"]).exits(0).json();
+    let found = person
+        .gently(&[
+            "ask",
+            "--deep",
+            "--no-ref",
+            "--json",
+            "Where is the quetzalcoatl?",
+        ])
+        .exits(0)
+        .json();
     assert!(
-        found["context"]["injected"].as_array().unwrap().iter().any(|one| one["artifact_type"] == "turn"),
+        found["context"]["injected"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one["artifact_type"] == "turn"),
         "{found}"
     );
 }
@@ -231,34 +388,54 @@ fn who_takes_texts_away_can_not_say_that_they_were_never_kept_nor_put_one_back()
         )
         .unwrap();
     let report = kept.gently(&["audit", "verify"]).exits(1).out;
-    assert!(report.contains("a policy on record that keeps none"), "{report}");
+    assert!(
+        report.contains("a policy on record that keeps none"),
+        "{report}"
+    );
 
     let mut none = Person::new();
     none.set("GENTLY_STORE_CONTENT", "none");
     none.ask("one");
     let database = rusqlite::Connection::open(none.at("gently.db")).unwrap();
-    database.execute_batch("UPDATE chat_turn SET content = 'one' WHERE speaker = 'user'").unwrap();
+    database
+        .execute_batch("UPDATE chat_turn SET content = 'one' WHERE speaker = 'user'")
+        .unwrap();
     let report = none.gently(&["audit", "verify"]).exits(1).out;
-    assert!(report.contains("texts, which the policy keeps none of: none"), "{report}");
+    assert!(
+        report.contains("texts, which the policy keeps none of: none"),
+        "{report}"
+    );
 
     let mut changed = Person::new();
     changed.set("GENTLY_STORE_CONTENT", "none");
     changed.ask("one");
     let database = rusqlite::Connection::open(changed.at("gently.db")).unwrap();
     database
-        .execute_batch("DROP TRIGGER llm_exchange_is_final; UPDATE llm_exchange SET completion_tokens = 7")
+        .execute_batch(
+            "DROP TRIGGER llm_exchange_is_final; UPDATE llm_exchange SET completion_tokens = 7",
+        )
         .unwrap();
     let report = changed.gently(&["audit", "verify"]).exits(1).out;
-    assert!(report.contains("exchange_commitment of its rows"), "the rows are checked without the texts: {report}");
+    assert!(
+        report.contains("exchange_commitment of its rows"),
+        "the rows are checked without the texts: {report}"
+    );
 }
 
 #[test]
 fn backup_restore_rebuild_export_and_the_second_verifier_go_on_without_texts() {
     let (mut person, _server) = nothing_kept("true", Behaviour::Says(ANSWER.to_owned()));
     person.set("GENTLY_PASSPHRASE", "correct horse battery");
-    person.gently(&["ask", "--model", "openai/x", PROMPT]).exits(0);
-    person.gently(&["fact", "add", "The wombat sleeps"]).exits(0);
+    person
+        .gently(&["ask", "--model", "openai/x", PROMPT])
+        .exits(0);
+    person
+        .gently(&["fact", "add", "The wombat sleeps"])
+        .exits(0);
     person.gently(&["session", "close"]).exits(0);
-    crate::erase::goes_on(&person, "the texts of 2 records are not kept and were not checked");
+    crate::erase::goes_on(
+        &person,
+        "the texts of 2 records are not kept and were not checked",
+    );
     is_nowhere(&person, &["quetzalcoatl", "zygomorphic", "wombat"]);
 }

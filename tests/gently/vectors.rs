@@ -1,7 +1,9 @@
-//! The known answers in `tests/vectors` are byte for byte those of the folder they were copied from.
+//! The known answers in `tests/vectors` are byte for byte those of the folder they were copied
+//! from.
 //!
-//! The originals lie beside the checkout as `shared/vectors` and `shared/vectors-2` (or in `$GENTLY_SHARED`). Where they
-//! are not there, the test says what it skipped: the copies are then held only by the tests that use them.
+//! The originals lie beside the checkout as `shared/vectors` and `shared/vectors-2` (or in
+//! `$GENTLY_SHARED`). Where they are not there, the test says what it skipped: the copies are then
+//! held only by the tests that use them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,9 +32,15 @@ fn shared() -> PathBuf {
 /// The original of every copied file: ledgers of the second edition, the rest of the first.
 fn originals(shared: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = tree(&shared.join("vectors"));
-    files.retain(|name, _| !name.starts_with(LEDGERS) && !NOT_COPIED.iter().any(|folder| name.starts_with(folder)));
+    files.retain(|name, _| {
+        !name.starts_with(LEDGERS) && !NOT_COPIED.iter().any(|folder| name.starts_with(folder))
+    });
     let ledgers = tree(&shared.join("vectors-2").join(LEDGERS));
-    files.extend(ledgers.into_iter().map(|(name, bytes)| (Path::new(LEDGERS).join(name), bytes)));
+    files.extend(
+        ledgers
+            .into_iter()
+            .map(|(name, bytes)| (Path::new(LEDGERS).join(name), bytes)),
+    );
     files
 }
 
@@ -55,7 +63,10 @@ fn tree(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// What differs between the copy and the original, one line a file.
-fn differences(copy: &BTreeMap<PathBuf, Vec<u8>>, original: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<String> {
+fn differences(
+    copy: &BTreeMap<PathBuf, Vec<u8>>,
+    original: &BTreeMap<PathBuf, Vec<u8>>,
+) -> Vec<String> {
     let mut found = Vec::new();
     for (name, bytes) in copy {
         match original.get(name) {
@@ -77,28 +88,46 @@ fn differences(copy: &BTreeMap<PathBuf, Vec<u8>>, original: &BTreeMap<PathBuf, V
 fn copies_are_the_originals() {
     let shared = shared();
     if !shared.join("vectors").is_dir() || !shared.join("vectors-2").is_dir() {
-        eprintln!("skipped: no vectors in {} to compare tests/vectors with", shared.display());
+        eprintln!(
+            "skipped: no vectors in {} to compare tests/vectors with",
+            shared.display()
+        );
         return;
     }
     let theirs = originals(&shared);
     for part in [LEDGERS, "dbl"] {
-        assert!(theirs.keys().any(|name| name.starts_with(part)), "{}: no {part}", shared.display());
+        assert!(
+            theirs.keys().any(|name| name.starts_with(part)),
+            "{}: no {part}",
+            shared.display()
+        );
     }
     let mut copies = tree(&copies());
     copies.retain(|name, _| !name.starts_with(OURS));
     let found = differences(&copies, &theirs);
-    assert!(found.is_empty(), "tests/vectors and {} differ:\n{}", shared.display(), found.join("\n"));
+    assert!(
+        found.is_empty(),
+        "tests/vectors and {} differ:\n{}",
+        shared.display(),
+        found.join("\n")
+    );
 }
 
 #[test]
 fn a_changed_a_missing_and_an_added_file_are_named() {
     let original = tree(&copies());
     let mut copy = original.clone();
-    copy.get_mut(Path::new("chain.json")).expect("the chain vectors")[7] ^= 1;
-    copy.remove(Path::new("jcs.json")).expect("the JSON vectors");
+    copy.get_mut(Path::new("chain.json"))
+        .expect("the chain vectors")[7] ^= 1;
+    copy.remove(Path::new("jcs.json"))
+        .expect("the JSON vectors");
     copy.insert(PathBuf::from("made_up.json"), Vec::new());
     assert_eq!(
         differences(&copy, &original),
-        ["chain.json: differs at byte 7", "made_up.json: not in the original", "jcs.json: not copied"]
+        [
+            "chain.json: differs at byte 7",
+            "made_up.json: not in the original",
+            "jcs.json: not copied"
+        ]
     );
 }

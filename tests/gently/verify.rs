@@ -1,13 +1,16 @@
 //! The verifier against whole sample ledgers made by other code, and `gently audit` as it prints.
 
-#![allow(clippy::unwrap_used, reason = "the helpers of a test fail it as the test itself would")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of a test fail it as the test itself would"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gently::record::signature::PublicKey;
-use gently::verify::{Answer, Evidence, Question, Report, SessionBlock, verify};
+use gently::verify::{AuditQuestion, Evidence, QuestionAnswer, Report, SessionBlock, verify};
 use serde_json::Value;
 
 fn vectors() -> PathBuf {
@@ -26,14 +29,25 @@ impl Sample {
         let folder = vectors().join(name);
         let dir = tempfile::tempdir().unwrap();
         let status = Command::new("git")
-            .args(["-c", "init.defaultBranch=main", "clone", "--quiet", "--mirror"])
+            .args([
+                "-c",
+                "init.defaultBranch=main",
+                "clone",
+                "--quiet",
+                "--mirror",
+            ])
             .arg(folder.join("ledger.bundle"))
             .arg(dir.path().join("ledger.git"))
             .status()
             .unwrap();
         assert!(status.success());
-        let expected = serde_json::from_slice(&std::fs::read(folder.join("expected.json")).unwrap()).unwrap();
-        Sample { dir, folder, expected }
+        let expected =
+            serde_json::from_slice(&std::fs::read(folder.join("expected.json")).unwrap()).unwrap();
+        Sample {
+            dir,
+            folder,
+            expected,
+        }
     }
 
     pub(crate) fn repository(&self) -> PathBuf {
@@ -50,8 +64,15 @@ impl Sample {
 
     /// The checker's list of keys, the newest last.
     pub(crate) fn signers(&self) -> Vec<PublicKey> {
-        let keys = self.expected.get("pinned").unwrap_or_else(|| &self.expected["signers"]);
-        keys.as_array().unwrap().iter().map(|key| key.as_str().unwrap().parse().unwrap()).collect()
+        let keys = self
+            .expected
+            .get("pinned")
+            .unwrap_or_else(|| &self.expected["signers"]);
+        keys.as_array()
+            .unwrap()
+            .iter()
+            .map(|key| key.as_str().unwrap().parse().unwrap())
+            .collect()
     }
 
     pub(crate) fn report(&self) -> Report {
@@ -67,8 +88,11 @@ impl Sample {
     }
 }
 
-fn question(name: &str) -> Question {
-    *Question::ALL.iter().find(|q| q.name().replace('_', " ") == name).unwrap()
+fn question(name: &str) -> AuditQuestion {
+    *AuditQuestion::ALL
+        .iter()
+        .find(|q| q.name().replace('_', " ") == name)
+        .unwrap()
 }
 
 #[test]
@@ -79,27 +103,50 @@ fn the_honest_ledger_is_what_its_makers_say() {
     let expected = &sample.expected;
     for (name, answer) in expected["answers"].as_object().unwrap() {
         if name != "signed by" {
-            assert_eq!(report.answers.to(question(name)).answer.word(), answer.as_str().unwrap(), "{name}");
+            assert_eq!(
+                report.answers.to(question(name)).answer.word(),
+                answer.as_str().unwrap(),
+                "{name}"
+            );
         }
     }
-    assert_eq!(report.answers.signed_by.answer, Answer::Yes);
+    assert_eq!(report.answers.signed_by.answer, QuestionAnswer::Yes);
     assert!(report.passes() && report.holds() && report.chain_valid);
-    assert_eq!((report.extents.signed_by, report.unsigned), (expected["lines_signed"].as_u64().unwrap(), 0));
-    assert_eq!(report.genesis.unwrap().to_string(), expected["genesis"].as_str().unwrap());
+    assert_eq!(
+        (report.extents.signed_by, report.unsigned),
+        (expected["lines_signed"].as_u64().unwrap(), 0)
+    );
+    assert_eq!(
+        report.genesis.unwrap().to_string(),
+        expected["genesis"].as_str().unwrap()
+    );
     assert_eq!(report.entries, expected["log_lines"]);
     assert_eq!(report.lines_in_segments, expected["lines_in_segments"]);
-    assert_eq!(report.log_head.to_string(), expected["log_head"].as_str().unwrap());
+    assert_eq!(
+        report.log_head.to_string(),
+        expected["log_head"].as_str().unwrap()
+    );
     assert_eq!(report.btc_anchors, expected["btc_anchors"]);
     assert_eq!(report.origin.as_deref(), expected["origin"].as_str());
-    assert_eq!(serde_json::to_value(&report.signers).unwrap(), expected["signers"]);
-    let commits: BTreeMap<&str, u64> = report.commits.iter().map(|(kind, n)| (kind.name(), *n)).collect();
+    assert_eq!(
+        serde_json::to_value(&report.signers).unwrap(),
+        expected["signers"]
+    );
+    let commits: BTreeMap<&str, u64> = report
+        .commits
+        .iter()
+        .map(|(kind, n)| (kind.name(), *n))
+        .collect();
     assert_eq!(serde_json::to_value(commits).unwrap(), expected["commits"]);
     let heads = expected["tree_heads"].as_array().unwrap();
     assert_eq!(report.tree_heads.len(), heads.len());
     for (found, wanted) in report.tree_heads.iter().zip(heads) {
         assert_eq!(
             (found.size, found.root.to_string()),
-            (wanted["size"].as_u64().unwrap(), wanted["root"].as_str().unwrap().to_owned())
+            (
+                wanted["size"].as_u64().unwrap(),
+                wanted["root"].as_str().unwrap().to_owned()
+            )
         );
     }
     let sessions = expected["sessions"].as_object().unwrap();
@@ -109,7 +156,11 @@ fn the_honest_ledger_is_what_its_makers_say() {
         assert_eq!(found.branch, wanted["branch"].as_str().unwrap());
         assert_eq!(found.interactions, wanted["interactions"]);
         let start = wanted["start_height"].as_u64().unwrap();
-        let start = if start == 0 { SessionBlock::Local } else { SessionBlock::Height(start as u32) };
+        let start = if start == 0 {
+            SessionBlock::Local
+        } else {
+            SessionBlock::Height(start as u32)
+        };
         assert_eq!(found.start, start);
         assert!(found.end.is_some() && found.chain_valid && found.all_verified);
     }
@@ -128,8 +179,15 @@ fn a_defective_ledger_gets_no_yes_where_its_defect_is() {
         let report = sample.report();
         for not_yes in sample.expected["not_yes"].as_array().unwrap() {
             let question = question(not_yes.as_str().unwrap());
-            assert_ne!(report.answers.to(question).answer, Answer::Yes, "{name}: {question:?}");
-            let named = report.findings.iter().any(|finding| finding.question == question);
+            assert_ne!(
+                report.answers.to(question).answer,
+                QuestionAnswer::Yes,
+                "{name}: {question:?}"
+            );
+            let named = report
+                .findings
+                .iter()
+                .any(|finding| finding.question == question);
             assert!(named || report.unsigned > 0, "{name}: {question:?}");
         }
         assert!(!report.passes(), "{name}");
@@ -150,7 +208,11 @@ fn audit(home: Option<&Path>, args: &[&str]) -> (u8, String, String) {
     let door = <Door as clap::Parser>::try_parse_from(args).unwrap();
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let code = gently::cli::audit::run(door.command, home, &mut out, &mut err);
-    (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+    (
+        code,
+        String::from_utf8(out).unwrap(),
+        String::from_utf8(err).unwrap(),
+    )
 }
 
 /// Runs `gently audit COMMAND …` on a copy of a ledger: a home without its database would not pass.
@@ -162,8 +224,20 @@ fn audit_copy(sample: &Sample, command: &[&str], rest: &[&str]) -> (u8, String, 
 fn audit_log(sample: &Sample, log: &Path, command: &[&str], rest: &[&str]) -> (u8, String, String) {
     let text = |path: &Path| path.display().to_string();
     let (repository, log) = (text(&sample.repository()), text(log));
-    let (signers, checkpoint) = (text(&sample.folder.join("allowed_signers")), text(&sample.checkpoint()));
-    let copy = ["--repo", &repository, "--log", &log, "--checkpoint", &checkpoint, "--signer", &signers];
+    let (signers, checkpoint) = (
+        text(&sample.folder.join("allowed_signers")),
+        text(&sample.checkpoint()),
+    );
+    let copy = [
+        "--repo",
+        &repository,
+        "--log",
+        &log,
+        "--checkpoint",
+        &checkpoint,
+        "--signer",
+        &signers,
+    ];
     audit(None, &[command, &copy, rest].concat())
 }
 
@@ -202,18 +276,42 @@ fn verify_prints_the_five_lines_then_answers_then_findings() {
         ]
     );
     // Two of the five start on no block; the newest comes first.
-    let bounds = |of: &str| lines[15..30].iter().filter(|line| line.starts_with(of)).count();
-    assert_eq!((bounds("    Not before: block "), bounds("    Not before: it starts on no block")), (3, 2));
+    let bounds = |of: &str| {
+        lines[15..30]
+            .iter()
+            .filter(|line| line.starts_with(of))
+            .count()
+    };
+    assert_eq!(
+        (
+            bounds("    Not before: block "),
+            bounds("    Not before: it starts on no block")
+        ),
+        (3, 2)
+    );
     assert_eq!(bounds("    Not after: "), 5);
-    assert_eq!(lines[30..], ["database:    not at hand, so not checked", "checked:     verified from scratch"]);
+    assert_eq!(
+        lines[30..],
+        [
+            "database:    not at hand, so not checked",
+            "checked:     verified from scratch"
+        ]
+    );
 
-    let log = std::fs::read_to_string(copy.log()).unwrap().replacen("reason:timeout", "reason:timeoux", 1);
+    let log = std::fs::read_to_string(copy.log()).unwrap().replacen(
+        "reason:timeout",
+        "reason:timeoux",
+        1,
+    );
     let changed = copy.dir.path().join("changed.log");
     std::fs::write(&changed, log).unwrap();
     let (code, out, _) = audit_log(&copy, &changed, &["verify"], &[]);
     assert_eq!(code, 1);
     assert!(out.contains("Chain integrity: BROKEN"));
-    assert!(out.contains("\nFinding 1 (consistent): audit.log line 14\n  expected: "), "{out}");
+    assert!(
+        out.contains("\nFinding 1 (consistent): audit.log line 14\n  expected: "),
+        "{out}"
+    );
 }
 
 #[test]
@@ -231,21 +329,32 @@ fn json_has_the_shape_of_the_issue() {
             "not_after": "not checked", "signed_by": "yes"})
     );
     let sample = Sample::unpack("tree_head_wrong_root");
-    let (repository, log) = (sample.repository().display().to_string(), sample.log().display().to_string());
-    let (code, out, _) = audit(None, &["verify", "--json", "--repo", &repository, "--log", &log]);
+    let (repository, log) = (
+        sample.repository().display().to_string(),
+        sample.log().display().to_string(),
+    );
+    let (code, out, _) = audit(
+        None,
+        &["verify", "--json", "--repo", &repository, "--log", &log],
+    );
     assert_eq!(code, 1);
     let value: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(value["answers"]["signed_by"], "not checked");
     let finding = value["findings"][0].as_object().unwrap();
-    assert_eq!(finding.keys().map(String::as_str).collect::<Vec<_>>(), ["actual", "expected", "place", "question"]);
+    assert_eq!(
+        finding.keys().map(String::as_str).collect::<Vec<_>>(),
+        ["actual", "expected", "place", "question"]
+    );
     assert_eq!(finding["question"], "consistent");
 }
 
 #[test]
 fn somebody_elses_ledger_is_checked_without_a_home() {
     let folder = vectors().join("honest");
-    let (bundle, log) =
-        (folder.join("ledger.bundle").display().to_string(), folder.join("audit.log").display().to_string());
+    let (bundle, log) = (
+        folder.join("ledger.bundle").display().to_string(),
+        folder.join("audit.log").display().to_string(),
+    );
     let signers = folder.join("allowed_signers").display().to_string();
     let first = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINBKsjJ0K7SrOhNovUYV5ObQIkq3GgFrr4UgozLJd4c3";
     let second = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKCapfR6Z1mAL/lV+NwtKhSlyZ0jvpf4ZBJ/+Tg0VaTw";
@@ -264,14 +373,27 @@ fn somebody_elses_ledger_is_checked_without_a_home() {
         assert!(out.contains("Entries: 60") && out.contains(said), "{out}");
         let (code, _, err) = audit(None, &[&args[..], &["--require", "signed"]].concat());
         let yes = said.contains(" yes ");
-        assert_eq!((code, err.is_empty()), (u8::from(!yes), yes), "{keys:?}: {err}");
+        assert_eq!(
+            (code, err.is_empty()),
+            (u8::from(!yes), yes),
+            "{keys:?}: {err}"
+        );
     }
     let (code, out, _) = audit(None, &["verify", "--repo", &bundle]);
     assert_eq!(code, 0);
-    assert!(out.contains("Entries: 58") && out.contains("no audit.log was given"), "{out}");
-    let (code, _, err) = audit(None, &["verify", "--repo", &bundle, "--require", "signed,not-after"]);
+    assert!(
+        out.contains("Entries: 58") && out.contains("no audit.log was given"),
+        "{out}"
+    );
+    let (code, _, err) = audit(
+        None,
+        &["verify", "--repo", &bundle, "--require", "signed,not-after"],
+    );
     assert_eq!(code, 1);
-    assert_eq!(err, "gently audit: required to be yes: signed by is not checked, not after is not checked\n");
+    assert_eq!(
+        err,
+        "gently audit: required to be yes: signed by is not checked, not after is not checked\n"
+    );
 }
 
 /// What the answer tells to do makes the clone whole.
@@ -280,17 +402,33 @@ fn a_clone_of_one_branch_names_the_command_that_fetches_the_others() {
     let sample = Sample::unpack("honest");
     let git = |args: &[&str]| {
         let mut git = Command::new("git");
-        let done =
-            git.env("GIT_CONFIG_GLOBAL", "/dev/null").current_dir(sample.dir.path()).args(args).output().unwrap();
-        assert!(done.status.success(), "{args:?} {}", String::from_utf8_lossy(&done.stderr));
+        let done = git
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .current_dir(sample.dir.path())
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(
+            done.status.success(),
+            "{args:?} {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
     };
     for (name, bare) in [("plain", None), ("bare.git", Some("--bare"))] {
-        let clone = ["clone", "--quiet", "--single-branch", "--branch", "main"].into_iter().chain(bare);
+        let clone = ["clone", "--quiet", "--single-branch", "--branch", "main"]
+            .into_iter()
+            .chain(bare);
         git(&clone.chain(["ledger.git", name]).collect::<Vec<_>>());
         let repository = sample.dir.path().join(name).display().to_string();
         let (code, out, _) = audit(None, &["verify", "--repo", &repository]);
         assert_eq!(code, 1, "{out}");
-        let refspec = out.split_once("git fetch origin '").unwrap().1.split('\'').next().unwrap();
+        let refspec = out
+            .split_once("git fetch origin '")
+            .unwrap()
+            .1
+            .split('\'')
+            .next()
+            .unwrap();
         git(&["-C", name, "fetch", "--quiet", "origin", refspec]);
         let (code, out, _) = audit(None, &["verify", "--repo", &repository]);
         assert_eq!(code, 0, "{out}");
@@ -302,10 +440,18 @@ fn where_nothing_can_be_looked_at_the_code_is_2() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).display().to_string();
     std::fs::write(dir.path().join("no.bundle"), "not a bundle").unwrap();
-    let git = Command::new("git").args(["init", "--quiet", "--bare"]).arg(dir.path().join("empty.git")).status();
+    let git = Command::new("git")
+        .args(["init", "--quiet", "--bare"])
+        .arg(dir.path().join("empty.git"))
+        .status();
     assert!(git.unwrap().success());
     let bundle = vectors().join("honest/ledger.bundle").display().to_string();
-    let (none, empty, torn, nothing) = (path("none"), path("empty.git"), path("no.bundle"), path("."));
+    let (none, empty, torn, nothing) = (
+        path("none"),
+        path("empty.git"),
+        path("no.bundle"),
+        path("."),
+    );
     for args in [
         vec!["verify"],
         vec!["verify", "--repo", &none],
@@ -318,7 +464,10 @@ fn where_nothing_can_be_looked_at_the_code_is_2() {
     ] {
         let (code, out, err) = audit(None, &args);
         assert_eq!(code, 2, "{args:?} {out}");
-        assert!(out.is_empty() && err.starts_with("gently audit: "), "{args:?} {err}");
+        assert!(
+            out.is_empty() && err.starts_with("gently audit: "),
+            "{args:?} {err}"
+        );
     }
     let (code, _, err) = audit(Some(dir.path()), &["verify"]);
     assert!(code == 2 && err.contains("gently init"), "{err}");
@@ -343,16 +492,26 @@ fn one_session_is_shown_by_its_first_digits() {
     assert_eq!(value["session"]["all_hashes_verified"], true);
     let (code, out, err) = audit_copy(&copy, &["session", "ffff"], &[]);
     assert!(code == 2 && out.is_empty());
-    assert!(err.contains("no session begins with 'ffff'") && err.contains("502de19db5cc537d"), "{err}");
+    assert!(
+        err.contains("no session begins with 'ffff'") && err.contains("502de19db5cc537d"),
+        "{err}"
+    );
     let (code, _, err) = audit_copy(&copy, &["session", ""], &[]);
-    assert!(code == 2 && err.contains("5 sessions begin with ''") && err.contains("404cfa6d"), "{err}");
+    assert!(
+        code == 2 && err.contains("5 sessions begin with ''") && err.contains("404cfa6d"),
+        "{err}"
+    );
 }
 
 #[test]
 fn a_session_that_a_finding_touches_is_not_verified_and_others_are() {
     let sample = Sample::unpack("close_hash_wrong");
     let report = sample.report();
-    let broken: Vec<_> = report.sessions.iter().filter(|session| !session.chain_valid).collect();
+    let broken: Vec<_> = report
+        .sessions
+        .iter()
+        .filter(|session| !session.chain_valid)
+        .collect();
     assert_eq!(broken.len(), 1);
     assert_eq!(report.sessions_of(&broken[0].id.to_string()).len(), 1);
 }

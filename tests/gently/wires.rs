@@ -1,4 +1,5 @@
-//! One table over the three dialects: what comes back, whatever the server does; and two of the three for real.
+//! One table over the three dialects: what comes back, whatever the server does; and two of the
+//! three for real.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use gently::models::http::MAX_RESPONSE;
-use gently::models::remote::{Config, Remote};
+use gently::models::remote::{Remote, RemoteConfig};
 use gently::models::wire::Wire;
-use gently::models::{Answer, Backend, ModelFault, Request, Stage, Usage};
+use gently::models::{Answer, Backend, CallStage, ModelFault, Request, Usage};
 use gently::record::params::Params;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -17,22 +18,37 @@ use crate::llama;
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
 
 const KEY: &str = "test.key-Zq8_wert77uio";
-const REQUEST: Request<'static> = Request { system: "Be brief.", user: "What is the capital of \"France\"?" };
+const REQUEST: Request<'static> = Request {
+    system: "Be brief.",
+    user: "What is the capital of \"France\"?",
+};
 
 /// The address of a test's server as each dialect wants it.
 fn base_url(wire: Wire, root: &str) -> String {
-    if wire == Wire::OpenAi { format!("{root}/v1") } else { root.to_owned() }
+    if wire == Wire::OpenAi {
+        format!("{root}/v1")
+    } else {
+        root.to_owned()
+    }
 }
 
-fn config(wire: Wire, root: &str) -> Config {
+fn config(wire: Wire, root: &str) -> RemoteConfig {
     let key = (wire != Wire::Ollama).then(|| Zeroizing::new(KEY.to_owned()));
     let total_timeout = Duration::from_secs(20);
-    Config { base_url: base_url(wire, root), api_key: key, total_timeout, ..Config::new(wire, "small-1b") }
+    RemoteConfig {
+        base_url: base_url(wire, root),
+        api_key: key,
+        total_timeout,
+        ..RemoteConfig::new(wire, "small-1b")
+    }
 }
 
 async fn ask(wire: Wire, behaviour: Behaviour) -> Result<Answer, ModelFault> {
     let server = ModelServer::start(behaviour);
-    Remote::new(config(wire, &server.root_url())).unwrap().call(REQUEST).await
+    Remote::new(config(wire, &server.root_url()))
+        .unwrap()
+        .call(REQUEST)
+        .await
 }
 
 #[tokio::test]
@@ -67,13 +83,37 @@ async fn each_dialect_sends_its_shape_and_reads_its_answer() {
     ] {
         let server = ModelServer::start(Behaviour::Good);
         let (fit, left_out) = wire.fit(&params);
-        assert_eq!(left_out, if wire == Wire::Anthropic { vec!["seed"] } else { vec![] });
-        let model = Remote::new(Config { params: fit, ..config(wire, &server.root_url()) }).unwrap();
+        assert_eq!(
+            left_out,
+            if wire == Wire::Anthropic {
+                vec!["seed"]
+            } else {
+                vec![]
+            }
+        );
+        let model = Remote::new(RemoteConfig {
+            params: fit,
+            ..config(wire, &server.root_url())
+        })
+        .unwrap();
         assert_eq!(model.id(), format!("{}/small-1b", wire.name()));
         let answer = model.call(REQUEST).await.unwrap();
         assert_eq!(answer.text, ANSWER);
-        assert_eq!(answer.usage, Usage { prompt_tokens: Some(11), completion_tokens: Some(7) });
-        assert_eq!(answer.finish_reason.as_deref(), Some(if wire == Wire::Anthropic { "end_turn" } else { "stop" }));
+        assert_eq!(
+            answer.usage,
+            Usage {
+                prompt_tokens: Some(11),
+                completion_tokens: Some(7)
+            }
+        );
+        assert_eq!(
+            answer.finish_reason.as_deref(),
+            Some(if wire == Wire::Anthropic {
+                "end_turn"
+            } else {
+                "stop"
+            })
+        );
         assert_eq!(answer.model_reported.as_deref(), Some("small-1b"));
         let received = server.requests().pop().unwrap();
         assert_eq!((received.line.as_str(), received.json()), (line, body));
@@ -95,17 +135,28 @@ async fn each_dialect_says_the_same_of_the_same_answers() {
     let big = 10 * 1024 * 1024;
     for wire in Wire::ALL {
         let call = match wire {
-            Wire::OpenAi => r#"[{"function":{"arguments":"{}","name":"look"},"id":"call_1","type":"function"}]"#,
+            Wire::OpenAi => {
+                r#"[{"function":{"arguments":"{}","name":"look"},"id":"call_1","type":"function"}]"#
+            }
             Wire::Ollama => r#"[{"function":{"arguments":{},"name":"look"}}]"#,
             Wire::Anthropic => r#"[{"id":"call_1","input":{},"name":"look","type":"tool_use"}]"#,
         };
         let mut table = vec![
             (Behaviour::Good, ANSWER.to_owned()),
             (Behaviour::Says(String::new()), String::new()),
-            (Behaviour::Says(" é\n\u{1F980} ".into()), " é\n\u{1F980} ".to_owned()),
-            (Behaviour::Slow(Duration::from_millis(100)), ANSWER.to_owned()),
+            (
+                Behaviour::Says(" é\n\u{1F980} ".into()),
+                " é\n\u{1F980} ".to_owned(),
+            ),
+            (
+                Behaviour::Slow(Duration::from_millis(100)),
+                ANSWER.to_owned(),
+            ),
             (Behaviour::Big(big), "x".repeat(big)),
-            (Behaviour::ContentType("application/json; charset=utf-8"), ANSWER.to_owned()),
+            (
+                Behaviour::ContentType("application/json; charset=utf-8"),
+                ANSWER.to_owned(),
+            ),
             (Behaviour::tool_calls(), call.to_owned()),
         ];
         if wire != Wire::Ollama {
@@ -115,7 +166,9 @@ async fn each_dialect_says_the_same_of_the_same_answers() {
         }
         for (behaviour, text) in table {
             let name = format!("{wire:?} {behaviour:?}");
-            let answer = ask(wire, behaviour).await.unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            let answer = ask(wire, behaviour)
+                .await
+                .unwrap_or_else(|fault| panic!("{name}: {fault}"));
             assert!(answer.text == text, "{name}");
         }
     }
@@ -131,17 +184,49 @@ async fn each_dialect_gives_the_same_fault_the_same_reason() {
             (Behaviour::CutChunked, "cut", "bytes came"),
             (Behaviour::CutJson, "cut", "unfinished after"),
             (Behaviour::NotHttp, "malformed", "expected HTTP"),
-            (Behaviour::BrokenJson, "malformed", "expected JSON, found: expected `:` at line 1"),
+            (
+                Behaviour::BrokenJson,
+                "malformed",
+                "expected JSON, found: expected `:` at line 1",
+            ),
             (Behaviour::Json("{}".into()), "malformed", "expected a"),
             (Behaviour::EmptyBody, "empty", "0 bytes"),
-            (Behaviour::Json(r#"{"error":{"message":"overloaded"}}"#.into()), "provider_error", "overloaded"),
+            (
+                Behaviour::Json(r#"{"error":{"message":"overloaded"}}"#.into()),
+                "provider_error",
+                "overloaded",
+            ),
             (Behaviour::Announces(40_000_000), "too_large", "33554432"),
-            (Behaviour::Endless(MAX_RESPONSE + 1), "too_large", "33554432"),
-            (Behaviour::ContentType("text/html; charset=utf-8"), "wrong_content_type", "is text/html, expected"),
-            (Behaviour::ContentType("application/x-ndjson"), "wrong_content_type", "is application/x-ndjson"),
-            (Behaviour::ContentType(""), "wrong_content_type", "of no stated type"),
-            (Behaviour::unauthorized(), "http_401", "401: Incorrect API key provided: [removed] You can find"),
-            (Behaviour::no_such_model(), "http_404", "404: The model `nobody-7b` does not exist"),
+            (
+                Behaviour::Endless(MAX_RESPONSE + 1),
+                "too_large",
+                "33554432",
+            ),
+            (
+                Behaviour::ContentType("text/html; charset=utf-8"),
+                "wrong_content_type",
+                "is text/html, expected",
+            ),
+            (
+                Behaviour::ContentType("application/x-ndjson"),
+                "wrong_content_type",
+                "is application/x-ndjson",
+            ),
+            (
+                Behaviour::ContentType(""),
+                "wrong_content_type",
+                "of no stated type",
+            ),
+            (
+                Behaviour::unauthorized(),
+                "http_401",
+                "401: Incorrect API key provided: [removed] You can find",
+            ),
+            (
+                Behaviour::no_such_model(),
+                "http_404",
+                "404: The model `nobody-7b` does not exist",
+            ),
             (
                 Behaviour::rate_limited("17"),
                 "rate_limited",
@@ -152,8 +237,16 @@ async fn each_dialect_gives_the_same_fault_the_same_reason() {
                 "http_500",
                 "500: The server had an error. The fault is on",
             ),
-            (Behaviour::error(529, "Overloaded"), "http_529", "529: Overloaded"),
-            (Behaviour::Status(503, Vec::new(), String::new()), "http_503", "503 and gave no reason"),
+            (
+                Behaviour::error(529, "Overloaded"),
+                "http_529",
+                "529: Overloaded",
+            ),
+            (
+                Behaviour::Status(503, Vec::new(), String::new()),
+                "http_503",
+                "503 and gave no reason",
+            ),
         ]
     };
     for wire in Wire::ALL {
@@ -163,10 +256,19 @@ async fn each_dialect_gives_the_same_fault_the_same_reason() {
             let message = fault.to_string();
             assert_eq!(fault.reason(), reason, "{name}: {message}");
             assert!(message.contains(words), "{name}: {message}");
-            assert!(message.contains("http://127.0.0."), "{name} says where: {message}");
-            assert!(!format!("{message} {fault:?}").contains("Zq8_wert"), "{name} shows the key: {message}");
+            assert!(
+                message.contains("http://127.0.0."),
+                "{name} says where: {message}"
+            );
+            assert!(
+                !format!("{message} {fault:?}").contains("Zq8_wert"),
+                "{name} shows the key: {message}"
+            );
             for other in Wire::ALL.into_iter().filter(|other| *other != wire) {
-                assert!(!message.contains(other.setting()), "{name} names another wire's setting: {message}");
+                assert!(
+                    !message.contains(other.setting()),
+                    "{name} names another wire's setting: {message}"
+                );
             }
         });
         join_all(asked).await;
@@ -178,22 +280,35 @@ async fn a_key_that_is_echoed_is_not_shown() {
     for wire in [Wire::OpenAi, Wire::Anthropic] {
         let fault = ask(wire, Behaviour::EchoesKey).await.unwrap_err();
         assert!(fault.to_string().contains("[removed]"), "{fault}");
-        assert!(!format!("{fault} {fault:?}").contains("Zq8_wert"), "{fault}");
+        assert!(
+            !format!("{fault} {fault:?}").contains("Zq8_wert"),
+            "{fault}"
+        );
     }
 }
 
 #[tokio::test]
 async fn each_dialect_runs_out_of_time_before_and_in_the_middle() {
     let limit = Duration::from_millis(1500);
-    let cases = Wire::ALL
-        .into_iter()
-        .flat_map(|wire| [(wire, Behaviour::NeverBegins, Stage::Head), (wire, Behaviour::StallsInBody, Stage::Body)]);
+    let cases = Wire::ALL.into_iter().flat_map(|wire| {
+        [
+            (wire, Behaviour::NeverBegins, CallStage::Head),
+            (wire, Behaviour::StallsInBody, CallStage::Body),
+        ]
+    });
     let asked = cases.map(|(wire, behaviour, stage)| async move {
         let server = ModelServer::start(behaviour);
-        let model = Remote::new(Config { total_timeout: limit, ..config(wire, &server.root_url()) }).unwrap();
+        let model = Remote::new(RemoteConfig {
+            total_timeout: limit,
+            ..config(wire, &server.root_url())
+        })
+        .unwrap();
         let begun = Instant::now();
         let fault = model.call(REQUEST).await.unwrap_err();
-        assert!(matches!(&fault, ModelFault::Timeout { stage: at, .. } if *at == stage), "{wire:?}: {fault}");
+        assert!(
+            matches!(&fault, ModelFault::Timeout { stage: at, .. } if *at == stage),
+            "{wire:?}: {fault}"
+        );
         assert_eq!(fault.reason(), "timeout");
         assert!(begun.elapsed() >= limit);
         assert_eq!(server.connections(), 1);
@@ -204,15 +319,22 @@ async fn each_dialect_runs_out_of_time_before_and_in_the_middle() {
 #[tokio::test]
 async fn half_of_an_ollama_stream_is_cut() {
     let half = r#"{"model":"m","message":{"role":"assistant","content":"The cap"},"done":false}"#;
-    let fault = ask(Wire::Ollama, Behaviour::Json(half.into())).await.unwrap_err();
+    let fault = ask(Wire::Ollama, Behaviour::Json(half.into()))
+        .await
+        .unwrap_err();
     assert_eq!(fault.reason(), "cut", "{fault}");
 }
 
 /// llama.cpp speaks OpenAI's dialect and Anthropic's.
 #[tokio::test]
 async fn a_real_model_answers_twice_alike_in_two_dialects() {
-    let Some(llama) = tokio::task::spawn_blocking(llama::llama).await.unwrap() else { return };
-    let request = Request { system: "You answer in one short sentence.", user: "What is the capital of France?" };
+    let Some(llama) = tokio::task::spawn_blocking(llama::llama).await.unwrap() else {
+        return;
+    };
+    let request = Request {
+        system: "You answer in one short sentence.",
+        user: "What is the capital of France?",
+    };
     for wire in [Wire::OpenAi, Wire::Anthropic] {
         let params = Params {
             temperature: Some("0".parse().unwrap()),
@@ -220,29 +342,62 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
             seed: Some(1),
             ..Params::default()
         };
-        let made = Config::new(wire, llama.model.clone());
-        let config = Config { base_url: base_url(wire, &llama.root_url), params: wire.fit(&params).0, ..made };
+        let made = RemoteConfig::new(wire, llama.model.clone());
+        let config = RemoteConfig {
+            base_url: base_url(wire, &llama.root_url),
+            params: wire.fit(&params).0,
+            ..made
+        };
         let model = Remote::new(config).unwrap();
         let one = model.call(request).await.unwrap();
         let two = model.call(request).await.unwrap();
         assert!(!one.text.trim().is_empty(), "{wire:?}");
         assert_eq!(one.text, two.text, "{wire:?}");
-        assert!(one.usage.prompt_tokens.is_some_and(|n| n > 5), "{wire:?}: {:?}", one.usage);
-        assert!(one.usage.completion_tokens.is_some_and(|n| (1..=24).contains(&n)), "{wire:?}: {:?}", one.usage);
+        assert!(
+            one.usage.prompt_tokens.is_some_and(|n| n > 5),
+            "{wire:?}: {:?}",
+            one.usage
+        );
+        assert!(
+            one.usage
+                .completion_tokens
+                .is_some_and(|n| (1..=24).contains(&n)),
+            "{wire:?}: {:?}",
+            one.usage
+        );
         let stops = ["stop", "length", "end_turn", "max_tokens"];
-        assert!(one.finish_reason.as_deref().is_some_and(|r| stops.contains(&r)), "{wire:?}: {:?}", one.finish_reason);
-        assert_eq!(one.model_reported.as_deref(), Some(llama.model.as_str()), "{wire:?}");
+        assert!(
+            one.finish_reason
+                .as_deref()
+                .is_some_and(|r| stops.contains(&r)),
+            "{wire:?}: {:?}",
+            one.finish_reason
+        );
+        assert_eq!(
+            one.model_reported.as_deref(),
+            Some(llama.model.as_str()),
+            "{wire:?}"
+        );
         assert_eq!(one.wire_request, two.wire_request);
         let body: Value = serde_json::from_slice(&one.wire_response).unwrap();
-        assert!(body.to_string().contains(&serde_json::to_string(&one.text).unwrap()), "{body}");
+        assert!(
+            body.to_string()
+                .contains(&serde_json::to_string(&one.text).unwrap()),
+            "{body}"
+        );
     }
 }
 
-/// What our test server says in Ollama's place is read by its official client, and what that client sends is ours.
+/// What our test server says in Ollama's place is read by its official client, and what that client
+/// sends is ours.
 #[test]
 fn the_official_ollama_client_and_we_agree() {
     let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/peers.sh");
-    let run = std::process::Command::new("sh").arg(script).arg("ollama").output().expect("there is a shell");
+    let run = std::process::Command::new("sh")
+        .arg(script)
+        .arg("ollama")
+        .output()
+        .expect("there is a shell");
     match run.status.code() {
         Some(0) => {}
         Some(75) => {
@@ -251,7 +406,10 @@ fn the_official_ollama_client_and_we_agree() {
                 String::from_utf8_lossy(&run.stderr)
             );
         }
-        _ => panic!("scripts/peers.sh ollama failed: {}", String::from_utf8_lossy(&run.stderr)),
+        _ => panic!(
+            "scripts/peers.sh ollama failed: {}",
+            String::from_utf8_lossy(&run.stderr)
+        ),
     }
     let site = String::from_utf8(run.stdout).unwrap().trim().to_owned();
     let server = ModelServer::script(vec![
@@ -262,33 +420,76 @@ fn the_official_ollama_client_and_we_agree() {
         Behaviour::error(500, "broken"),
     ]);
     let python = std::process::Command::new("python3")
-        .args(["-c", OLLAMA_CLIENT, &site, &server.root_url(), REQUEST.system, REQUEST.user])
+        .args([
+            "-c",
+            OLLAMA_CLIENT,
+            &site,
+            &server.root_url(),
+            REQUEST.system,
+            REQUEST.user,
+        ])
         .env_remove("OLLAMA_HOST")
         .env_remove("OLLAMA_API_KEY")
         .output()
         .unwrap();
-    assert!(python.status.success(), "{}", String::from_utf8_lossy(&python.stderr));
+    assert!(
+        python.status.success(),
+        "{}",
+        String::from_utf8_lossy(&python.stderr)
+    );
     let said: Value = serde_json::from_slice(&python.stdout).unwrap();
     assert_eq!(said["names"], json!(["small-1b", "other:2b"]));
     assert_eq!(said["content"], ANSWER);
-    assert_eq!((&said["prompt"], &said["answer"], &said["reason"]), (&json!(11), &json!(7), &json!("stop")));
+    assert_eq!(
+        (&said["prompt"], &said["answer"], &said["reason"]),
+        (&json!(11), &json!(7), &json!("stop"))
+    );
     assert_eq!(said["call"], json!(["look", {}]));
     assert_eq!(
         said["errors"],
-        json!([[404, "The model `nobody-7b` does not exist or you do not have access to it."], [500, "broken"]])
+        json!([
+            [
+                404,
+                "The model `nobody-7b` does not exist or you do not have access to it."
+            ],
+            [500, "broken"]
+        ])
     );
 
     // Their request and ours, to the same question.
-    let theirs = server.requests().into_iter().find(|r| r.line == "POST /api/chat").unwrap().json();
-    let params =
-        Params { temperature: Some("0.2".parse().unwrap()), max_tokens: Some(64), seed: Some(7), ..Params::default() };
-    let ours: Value =
-        serde_json::from_slice(&Wire::Ollama.request_body("small-1b", REQUEST, &params, "127.0.0.1")).unwrap();
+    let theirs = server
+        .requests()
+        .into_iter()
+        .find(|r| r.line == "POST /api/chat")
+        .unwrap()
+        .json();
+    let params = Params {
+        temperature: Some("0.2".parse().unwrap()),
+        max_tokens: Some(64),
+        seed: Some(7),
+        ..Params::default()
+    };
+    let ours: Value = serde_json::from_slice(&Wire::Ollama.request_body(
+        "small-1b",
+        REQUEST,
+        &params,
+        "127.0.0.1",
+    ))
+    .unwrap();
     for key in ["model", "messages", "stream", "options"] {
         assert_eq!(theirs[key], ours[key], "{key}");
     }
-    let more: Vec<_> = theirs.as_object().unwrap().iter().filter(|(key, _)| ours.get(key).is_none()).collect();
-    assert!(more.iter().all(|(_, value)| value.as_array().is_some_and(Vec::is_empty)), "{more:?}");
+    let more: Vec<_> = theirs
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(key, _)| ours.get(key).is_none())
+        .collect();
+    assert!(
+        more.iter()
+            .all(|(_, value)| value.as_array().is_some_and(Vec::is_empty)),
+        "{more:?}"
+    );
 }
 
 const OLLAMA_CLIENT: &str = r#"

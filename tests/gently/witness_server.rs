@@ -74,19 +74,31 @@ pub struct WitnessServer {
 pub fn vkey(name: &str, seed: u8) -> VerifierKey {
     let key = SigningKey::from_bytes(&[seed; 32]);
     let key = PublicKey::from_bytes(key.verifying_key().to_bytes());
-    VerifierKey { name: name.to_owned(), kind: KeyKind::Cosigner, key }
+    VerifierKey {
+        name: name.to_owned(),
+        kind: KeyKind::Cosigner,
+        key,
+    }
 }
 
 /// The line with which the witness of a seed cosigns a tree head.
 pub fn cosign(head: &SignedNote, name: &str, seed: u8, time: u64) -> NoteSignature {
     let body = note_body(&head.origin, head.size, head.root);
-    let signature = SigningKey::from_bytes(&[seed; 32]).sign(format!("cosignature/v1\ntime {time}\n{body}").as_bytes());
+    let signature = SigningKey::from_bytes(&[seed; 32])
+        .sign(format!("cosignature/v1\ntime {time}\n{body}").as_bytes());
     let signature = [&time.to_be_bytes()[..], &signature.to_bytes()].concat();
-    NoteSignature { name: name.to_owned(), key_id: vkey(name, seed).id(), signature }
+    NoteSignature {
+        name: name.to_owned(),
+        key_id: vkey(name, seed).id(),
+        signature,
+    }
 }
 
 fn now() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_secs()
 }
 
 impl WitnessServer {
@@ -115,7 +127,13 @@ impl WitnessServer {
             }
         });
         let key = SigningKey::from_bytes(&[seed; 32]);
-        WitnessServer { address, key, name: name.to_owned(), state, thread: Some(thread) }
+        WitnessServer {
+            address,
+            key,
+            name: name.to_owned(),
+            state,
+            thread: Some(thread),
+        }
     }
 
     /// Its submission prefix.
@@ -126,7 +144,11 @@ impl WitnessServer {
     /// Its verifier key.
     pub fn vkey(&self) -> VerifierKey {
         let key = PublicKey::from_bytes(self.key.verifying_key().to_bytes());
-        VerifierKey { name: self.name.clone(), kind: KeyKind::Cosigner, key }
+        VerifierKey {
+            name: self.name.clone(),
+            kind: KeyKind::Cosigner,
+            key,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -216,7 +238,10 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>, own: &(String, u8)) -> Opt
         Manner::Huge => {
             // Whoever reads stops long before the end.
             let chunk = "— w AAAAAAAAAAAA\n".repeat(4096);
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", chunk.len() * 1000);
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n",
+                chunk.len() * 1000
+            );
             stream.write_all(head.as_bytes()).ok()?;
             for _ in 0..1000 {
                 stream.write_all(chunk.as_bytes()).ok()?;
@@ -228,7 +253,9 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>, own: &(String, u8)) -> Opt
                 "HTTP/1.1 {status} Words\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
                 answer.len()
             );
-            stream.write_all(&[head.as_bytes(), &answer].concat()).ok()?;
+            stream
+                .write_all(&[head.as_bytes(), &answer].concat())
+                .ok()?;
         }
     }
     Some(())
@@ -237,12 +264,19 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>, own: &(String, u8)) -> Opt
 type Answer = (u16, &'static str, Vec<u8>);
 const SIZE: &str = "text/x.tlog.size";
 
-fn answer(manner: &Manner, body: &str, state: &mut State, (name, seed): &(String, u8)) -> Option<Answer> {
+fn answer(
+    manner: &Manner,
+    body: &str,
+    state: &mut State,
+    (name, seed): &(String, u8),
+) -> Option<Answer> {
     let (head, checkpoint) = body.split_once("\n\n")?;
     let mut lines = head.split('\n');
     let old: u64 = lines.next()?.strip_prefix("old ")?.parse().ok()?;
     let hash = |line: &str| {
-        let bytes = base64::engine::general_purpose::STANDARD.decode(line).unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(line)
+            .unwrap();
         Hash32::from_bytes(bytes.try_into().unwrap())
     };
     let path: Vec<Hash32> = lines.map(hash).collect();
@@ -252,16 +286,40 @@ fn answer(manner: &Manner, body: &str, state: &mut State, (name, seed): &(String
     match manner {
         Manner::WrongKey => {
             let line = cosign(&head, name, seed + 100, time);
-            signed(NoteSignature { key_id: vkey(name, *seed).id(), ..line })
+            signed(NoteSignature {
+                key_id: vkey(name, *seed).id(),
+                ..line
+            })
         }
         Manner::Stranger => signed(cosign(&head, "stranger.example", seed + 100, time)),
-        Manner::OtherHead => signed(cosign(&SignedNote { size: head.size + 1, ..head }, name, *seed, time)),
+        Manner::OtherHead => signed(cosign(
+            &SignedNote {
+                size: head.size + 1,
+                ..head
+            },
+            name,
+            *seed,
+            time,
+        )),
         Manner::Conflict(body, kind) => Some((409, kind, body.clone().into_bytes())),
-        Manner::Restless => Some((409, SIZE, format!("{}\n", (old + 1) % head.size).into_bytes())),
+        Manner::Restless => Some((
+            409,
+            SIZE,
+            format!("{}\n", (old + 1) % head.size).into_bytes(),
+        )),
         Manner::Refutes => Some((422, "text/plain", b"no".to_vec())),
-        Manner::Rubbish => Some((200, "text/html", b"<html>\x1b[2J\xff\xfe</html>\n\n\n".to_vec())),
+        Manner::Rubbish => Some((
+            200,
+            "text/html",
+            b"<html>\x1b[2J\xff\xfe</html>\n\n\n".to_vec(),
+        )),
         Manner::Status(status) => Some((*status, "text/plain", b"\x1b[2Jbroken\x07".to_vec())),
-        _ => honest(manner, (old, &path, &head), state, &cosign(&head, name, *seed, time)),
+        _ => honest(
+            manner,
+            (old, &path, &head),
+            state,
+            &cosign(&head, name, *seed, time),
+        ),
     }
 }
 
@@ -271,7 +329,11 @@ fn honest(
     state: &mut State,
     line: &NoteSignature,
 ) -> Option<Answer> {
-    if state.trusted.as_ref().is_some_and(|keys| !keys.iter().any(|key| head.verify(key))) {
+    if state
+        .trusted
+        .as_ref()
+        .is_some_and(|keys| !keys.iter().any(|key| head.verify(key)))
+    {
         return Some((403, "text/plain", Vec::new()));
     }
     let held = format!("{}\n", state.size).into_bytes();
@@ -282,7 +344,11 @@ fn honest(
         return Some((409, SIZE, held));
     }
     if old == head.size && state.root != head.root {
-        return Some(if *manner == Manner::Newer { (422, "text/plain", Vec::new()) } else { (409, SIZE, held) });
+        return Some(if *manner == Manner::Newer {
+            (422, "text/plain", Vec::new())
+        } else {
+            (409, SIZE, held)
+        });
     }
     if path.len() > 63 || !continues((state.size, state.root), (head.size, head.root), path) {
         return Some((422, "text/plain", Vec::new()));

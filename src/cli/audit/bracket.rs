@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::verify::{Bound, Bracket, Report, Scope, SessionReport, Waits};
+use crate::verify::{Bracket, Report, Scope, SessionBound, SessionReport, Waits};
 
 use super::super::screen::counted;
 use super::super::wire;
@@ -13,12 +13,26 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
         return Vec::new();
     }
     let bracket = &report.bracket;
-    let of_lines = |n: u64| if n == 1 { "1 line".to_owned() } else { format!("{n} lines") };
-    let tail = format!("tail:        {} of {} unanchored", of_lines(bracket.tail), report.entries);
+    let of_lines = |n: u64| {
+        if n == 1 {
+            "1 line".to_owned()
+        } else {
+            format!("{n} lines")
+        }
+    };
+    let tail = format!(
+        "tail:        {} of {} unanchored",
+        of_lines(bracket.tail),
+        report.entries
+    );
     let span = match (&bracket.longest, bracket.proofs) {
         (Some(span), _) => {
             let blocks = span.blocks();
-            let blocks = if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") };
+            let blocks = if blocks == 1 {
+                "1 block".to_owned()
+            } else {
+                format!("{blocks} blocks")
+            };
             format!(
                 "at most {blocks} without an outside anchor (line {}: {} to {})",
                 span.line, span.after, span.before
@@ -46,7 +60,10 @@ const SHOWN: usize = 10;
 
 /// The brackets of the newest sessions; none with `--since`.
 pub(super) fn sessions(report: &Report) -> Vec<String> {
-    let (count, whole) = (report.sessions.len(), matches!(report.scope, Scope::Whole { .. }));
+    let (count, whole) = (
+        report.sessions.len(),
+        matches!(report.scope, Scope::Whole { .. }),
+    );
     if !whole || count == 0 {
         return Vec::new();
     }
@@ -55,11 +72,22 @@ pub(super) fn sessions(report: &Report) -> Vec<String> {
     } else {
         counted(count, "session")
     };
-    let each = report.sessions.iter().rev().take(SHOWN).flat_map(|session| {
-        let (before, after) = (words(&session.not_before), words(&session.not_after));
-        [format!("  {}", session.id.short16()), format!("    Not before: {before}"), format!("    Not after: {after}")]
-    });
-    std::iter::once(format!("brackets:    {of}")).chain(each).collect()
+    let each = report
+        .sessions
+        .iter()
+        .rev()
+        .take(SHOWN)
+        .flat_map(|session| {
+            let (before, after) = (words(&session.not_before), words(&session.not_after));
+            [
+                format!("  {}", session.id.short16()),
+                format!("    Not before: {before}"),
+                format!("    Not after: {after}"),
+            ]
+        });
+    std::iter::once(format!("brackets:    {of}"))
+        .chain(each)
+        .collect()
 }
 
 /// The brackets of all sessions as JSON, in the order in which they began; none with `--since`.
@@ -76,25 +104,35 @@ pub(super) fn each(report: &Report) -> Value {
 }
 
 /// One end of a session's bracket.
-pub(super) fn words(bound: &Bound) -> String {
+pub(super) fn words(bound: &SessionBound) -> String {
     match bound {
-        Bound::Block { height, time, proven } => {
+        SessionBound::Block {
+            height,
+            time,
+            proven,
+        } => {
             let minutes = time.to_string();
             let minutes = minutes.get(..16).unwrap_or(&minutes);
             let whose = if *proven { ", height proven" } else { "" };
             format!("block {height} ({minutes}Z{whose})")
         }
-        Bound::None(why) => why.clone(),
+        SessionBound::None(why) => why.clone(),
     }
 }
 
 /// One end as JSON.
-pub(super) fn bound(bound: &Bound) -> Value {
+pub(super) fn bound(bound: &SessionBound) -> Value {
     match bound {
-        Bound::Block { height, time, proven } => {
+        SessionBound::Block {
+            height,
+            time,
+            proven,
+        } => {
             json!({"block": height, "time": time.to_string(), "height_proven": proven, "reason": null})
         }
-        Bound::None(why) => json!({"block": null, "time": null, "height_proven": false, "reason": why}),
+        SessionBound::None(why) => {
+            json!({"block": null, "time": null, "height_proven": false, "reason": why})
+        }
     }
 }
 
@@ -103,8 +141,9 @@ pub(super) fn facts(bracket: &Bracket) -> Value {
     let span = bracket.longest.map(|span| {
         json!({"blocks": span.blocks(), "line": span.line, "after_block": span.after, "before_block": span.before})
     });
-    let waits =
-        bracket.waits.map(|Waits { commit, since }| json!({"commit": commit.to_string(), "since": since.to_string()}));
+    let waits = bracket.waits.map(
+        |Waits { commit, since }| json!({"commit": commit.to_string(), "since": since.to_string()}),
+    );
     json!({
         "oldest_pending": waits,
         "proofs": bracket.proofs, "proofs_without_header": bracket.unchecked, "proofs_pending": bracket.pending,

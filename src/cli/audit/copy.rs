@@ -1,4 +1,5 @@
-//! Copies of somebody else's ledger: cloned by the user's own git into a cache, fetched again the next time.
+//! Copies of somebody else's ledger: cloned by the user's own git into a cache, fetched again the
+//! next time.
 //!
 //! ```text
 //! CACHE/gently/copies/HASH16/     HASH of the address; mode 0700
@@ -8,8 +9,8 @@
 //!   lock
 //! ```
 //!
-//! The cache is the platform's ($XDG_CACHE_HOME, else ~/.cache). Nothing in it is evidence, and it may be removed; a
-//! rewritten history is then seen only by who kept something else.
+//! The cache is the platform's ($XDG_CACHE_HOME, else ~/.cache). Nothing in it is evidence, and it
+//! may be removed; a rewritten history is then seen only by who kept something else.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -24,7 +25,7 @@ use crate::ledger::Oid;
 use crate::ledger::read::Repository;
 use crate::record::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::record::hash::Hash32;
-use crate::verify::{Finding, Question, Report};
+use crate::verify::{AuditQuestion, Finding, Report};
 
 use super::target::TargetError;
 
@@ -38,7 +39,8 @@ pub(super) fn is_address(text: &str) -> bool {
 
 /// `user@host:path` or `host:path`, as ssh's copy command has it; no path begins so.
 fn is_scp(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(host, path)| !host.is_empty() && !host.contains('/') && !path.is_empty())
+    text.split_once(':')
+        .is_some_and(|(host, path)| !host.is_empty() && !host.contains('/') && !path.is_empty())
 }
 
 /// An address as it may be shown: without a name or password in it.
@@ -47,13 +49,24 @@ pub(super) fn shown(address: &Path) -> String {
 }
 
 fn without_user(text: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    let Some((scheme, rest)) = clean.split_once("://") else { return clean };
-    let (host, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
-    let host = host.rsplit_once('@').map_or(host.to_owned(), |(_, host)| format!("…@{host}"));
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    let Some((scheme, rest)) = clean.split_once("://") else {
+        return clean;
+    };
+    let (host, path) = rest
+        .split_once('/')
+        .map_or((rest, None), |(host, path)| (host, Some(path)));
+    let host = host
+        .rsplit_once('@')
+        .map_or(host.to_owned(), |(_, host)| format!("…@{host}"));
     // A token may stand in a query, too.
     let path = path.map(|path| path.split(['?', '#']).next().unwrap_or_default());
-    path.map_or(format!("{scheme}://{host}"), |path| format!("{scheme}://{host}/{path}"))
+    path.map_or(format!("{scheme}://{host}"), |path| {
+        format!("{scheme}://{host}/{path}")
+    })
 }
 
 /// Why an address is not fetched from.
@@ -66,17 +79,24 @@ fn refused(text: &str) -> Option<String> {
         return Some("it holds white space or a control character".to_owned());
     }
     match text.split_once("://") {
-        _ if text.split(['/', '@']).next().is_some_and(|start| start.contains("::")) => {
+        _ if text
+            .split(['/', '@'])
+            .next()
+            .is_some_and(|start| start.contains("::")) =>
+        {
             Some(format!("'::' names a helper program; {known}"))
         }
-        Some((scheme, rest)) if !PROTOCOLS.contains(&scheme) => {
-            Some(format!("'{scheme}' with '{}' is unknown; {known}", shown(Path::new(rest))))
-        }
+        Some((scheme, rest)) if !PROTOCOLS.contains(&scheme) => Some(format!(
+            "'{scheme}' with '{}' is unknown; {known}",
+            shown(Path::new(rest))
+        )),
         Some((_, rest)) if rest.starts_with('-') || rest.contains("@-") => {
             Some("a host that begins with '-' would be an option".to_owned())
         }
         Some((_, "")) => Some("it names no place".to_owned()),
-        None if text.contains("@-") => Some("a host that begins with '-' would be an option".to_owned()),
+        None if text.contains("@-") => {
+            Some("a host that begins with '-' would be an option".to_owned())
+        }
         _ => None,
     }
 }
@@ -91,17 +111,25 @@ pub(super) struct Copy {
 impl Copy {
     /// Clones or fetches; the user's own git settings say how a place is reached.
     pub(super) fn fetch(address: &str) -> Result<Self, TargetError> {
-        let failed = |reason: String| TargetError::Copy { address: without_user(address), reason };
+        let failed = |reason: String| TargetError::Copy {
+            address: without_user(address),
+            reason,
+        };
         if let Some(why) = refused(address) {
             return Err(failed(why));
         }
-        let base = etcetera::base_strategy::choose_base_strategy().map_err(|e| failed(e.to_string()))?;
+        let base =
+            etcetera::base_strategy::choose_base_strategy().map_err(|e| failed(e.to_string()))?;
         let name = Hash32::digest(address.as_bytes()).short16();
         let folder = base.cache_dir().join("gently").join("copies").join(name);
         make_private(&folder).map_err(|e| failed(format!("make {}: {e}", folder.display())))?;
         let lock = File::create(folder.join("lock")).map_err(|e| failed(e.to_string()))?;
         lock.lock().map_err(|e| failed(e.to_string()))?;
-        let copy = Copy { folder, address: address.to_owned(), _lock: lock };
+        let copy = Copy {
+            folder,
+            address: address.to_owned(),
+            _lock: lock,
+        };
         copy.bring().map_err(failed)?;
         Ok(copy)
     }
@@ -129,30 +157,41 @@ impl Copy {
         let mut git = self.git();
         if there {
             // As a mirror: what is gone or rewritten there is so here, and is found by comparing.
-            git.arg("-C").arg(&repository).args(["fetch", "--quiet", "--prune", "--no-tags", "--"]);
+            git.arg("-C")
+                .arg(&repository)
+                .args(["fetch", "--quiet", "--prune", "--no-tags", "--"]);
             git.args([self.address.as_str(), "+refs/*:refs/*"]);
         } else {
             let _ = fs::remove_dir_all(&beside);
-            git.args(["clone", "--quiet", "--mirror", "--template=", "--"]).arg(&self.address).arg(&beside);
+            git.args(["clone", "--quiet", "--mirror", "--template=", "--"])
+                .arg(&self.address)
+                .arg(&beside);
         }
-        let output = git.output().map_err(|e| format!("git does not run ({e}); install git"))?;
+        let output = git
+            .output()
+            .map_err(|e| format!("git does not run ({e}); install git"))?;
         if !output.status.success() {
             return Err(self.words(&output));
         }
         if !there {
             // git has kept the address in the configuration, with whatever stood in it.
             let mut forget = self.git();
-            forget.arg("-C").arg(&beside).args(["config", "--remove-section", "remote.origin"]);
+            forget
+                .arg("-C")
+                .arg(&beside)
+                .args(["config", "--remove-section", "remote.origin"]);
             let done = forget.output().map_err(|e| e.to_string())?;
             if !done.status.success() {
                 return Err(self.words(&done));
             }
-            fs::rename(&beside, &repository).map_err(|e| format!("rename to {}: {e}", repository.display()))?;
+            fs::rename(&beside, &repository)
+                .map_err(|e| format!("rename to {}: {e}", repository.display()))?;
         }
         Ok(())
     }
 
-    /// The user's own git and settings, and none of this process's repository; it asks nobody for a password.
+    /// The user's own git and settings, and none of this process's repository; it asks nobody for a
+    /// password.
     fn git(&self) -> Command {
         let mut git = crate::cli::git::git();
         git.env("GIT_TERMINAL_PROMPT", "0");
@@ -162,13 +201,22 @@ impl Copy {
     /// git's last words, without what is secret in the address.
     fn words(&self, output: &Output) -> String {
         let text = String::from_utf8_lossy(&output.stderr);
-        secrets_of(&self.address).iter().fold(text.trim().to_owned(), |text, secret| text.replace(secret, "…"))
+        secrets_of(&self.address)
+            .iter()
+            .fold(text.trim().to_owned(), |text, secret| {
+                text.replace(secret, "…")
+            })
     }
 
     /// What of the refs that an earlier check saw is gone, or was written anew.
     pub(super) fn moved_back(&self) -> Result<Vec<Finding>, TargetError> {
-        let failed = |reason: String| TargetError::Copy { address: without_user(&self.address), reason };
-        let Some(seen) = self.seen().map_err(failed)? else { return Ok(Vec::new()) };
+        let failed = |reason: String| TargetError::Copy {
+            address: without_user(&self.address),
+            reason,
+        };
+        let Some(seen) = self.seen().map_err(failed)? else {
+            return Ok(Vec::new());
+        };
         let repository = Repository::open(&self.repository()).map_err(|e| failed(e.to_string()))?;
         let now = refs(&repository).map_err(|e| failed(e.to_string()))?;
         let mut findings = Vec::new();
@@ -181,11 +229,20 @@ impl Copy {
                 continue;
             }
             let note = [NOTES_OTS, NOTES_WITNESS].contains(&name.as_str());
-            let actual = now.get(&name).map_or("no such ref".to_owned(), |new| format!("commit {new}, which does not"));
+            let actual = now.get(&name).map_or("no such ref".to_owned(), |new| {
+                format!("commit {new}, which does not")
+            });
             findings.push(Finding {
-                // Heads that were seen and are gone are another history; notes prove something, and were taken away.
-                question: if note { Question::Complete } else { Question::Unique },
-                expected: format!("a ref that goes on from commit {old}, where an earlier check saw it"),
+                // Heads that were seen and are gone are another history; notes prove something, and
+                // were taken away.
+                question: if note {
+                    AuditQuestion::Complete
+                } else {
+                    AuditQuestion::Unique
+                },
+                expected: format!(
+                    "a ref that goes on from commit {old}, where an earlier check saw it"
+                ),
                 place: name,
                 actual,
                 session: None,
@@ -197,7 +254,9 @@ impl Copy {
     fn seen(&self) -> Result<Option<BTreeMap<String, Oid>>, String> {
         let path = self.folder.join(SEEN);
         match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| format!("{}: {e}", path.display())),
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map(Some)
+                .map_err(|e| format!("{}: {e}", path.display())),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(format!("{}: {e}", path.display())),
         }
@@ -222,16 +281,27 @@ impl Copy {
 /// A name that is shorter is in many words.
 const SHORT: usize = 4;
 
-/// What of an address no message may hold, longest first: git strips the name and password of some, and not of all.
+/// What of an address no message may hold, longest first: git strips the name and password of some,
+/// and not of all.
 fn secrets_of(address: &str) -> Vec<&str> {
-    let Some((_, rest)) = address.split_once("://") else { return Vec::new() };
+    let Some((_, rest)) = address.split_once("://") else {
+        return Vec::new();
+    };
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let mut secrets: Vec<&str> = path.find(['?', '#']).map(|at| &path[at..]).into_iter().collect();
+    let mut secrets: Vec<&str> = path
+        .find(['?', '#'])
+        .map(|at| &path[at..])
+        .into_iter()
+        .collect();
     if let Some((user, _)) = host.rsplit_once('@') {
         secrets.push(user);
         // A name alone may be a token.
         let (name, password) = user.split_once(':').unwrap_or((user, user));
-        secrets.extend([password].into_iter().chain((name.len() >= SHORT).then_some(name)));
+        secrets.extend(
+            [password]
+                .into_iter()
+                .chain((name.len() >= SHORT).then_some(name)),
+        );
     }
     secrets.retain(|secret| !secret.is_empty());
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
@@ -252,7 +322,15 @@ mod tests {
 
     #[test]
     fn addresses_are_told_from_paths() {
-        for address in ["https://h/x", "file:///x", "ext::sh -c x", "git@h:x", "h:x.git", "ssh://u@h/x", "weird://x"] {
+        for address in [
+            "https://h/x",
+            "file:///x",
+            "ext::sh -c x",
+            "git@h:x",
+            "h:x.git",
+            "ssh://u@h/x",
+            "weird://x",
+        ] {
             assert!(is_address(address), "{address}");
         }
         for path in ["ledger.git", "/a/b", "./h:x", "../x", "a/b:c", "x"] {
@@ -279,18 +357,36 @@ mod tests {
         ] {
             assert!(refused(wrong).is_some(), "{wrong}");
         }
-        for fine in ["https://h/x", "http://127.0.0.1:1/x", "ssh://git@h:22/x", "git@h:x-y", "file:///a-b", "git://h/x"]
-        {
+        for fine in [
+            "https://h/x",
+            "http://127.0.0.1:1/x",
+            "ssh://git@h:22/x",
+            "git@h:x-y",
+            "file:///a-b",
+            "git://h/x",
+        ] {
             assert_eq!(refused(fine), None, "{fine}");
         }
     }
 
     #[test]
     fn what_stands_before_the_host_is_not_shown() {
-        assert_eq!(without_user("https://u:hunter2@h.example/x?token=a#b"), "https://…@h.example/x");
-        assert_eq!(without_user("https://u:hun@ter2@h.example"), "https://…@h.example");
-        assert_eq!(without_user("https://h.example/a@b"), "https://h.example/a@b");
-        assert_eq!(secrets_of("https://u:hunter2@h/x?token=a"), ["u:hunter2", "?token=a", "hunter2"]);
+        assert_eq!(
+            without_user("https://u:hunter2@h.example/x?token=a#b"),
+            "https://…@h.example/x"
+        );
+        assert_eq!(
+            without_user("https://u:hun@ter2@h.example"),
+            "https://…@h.example"
+        );
+        assert_eq!(
+            without_user("https://h.example/a@b"),
+            "https://h.example/a@b"
+        );
+        assert_eq!(
+            secrets_of("https://u:hunter2@h/x?token=a"),
+            ["u:hunter2", "?token=a", "hunter2"]
+        );
         assert_eq!(secrets_of("https://ghp_0123@h/x"), ["ghp_0123"; 3]);
         assert!(secrets_of("https://h/x@y").is_empty() && secrets_of("git@h:x").is_empty());
     }

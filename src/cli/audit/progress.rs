@@ -4,20 +4,28 @@ use std::io::IsTerminal as _;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{
+    HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 
 use crate::cli::terminal::wanted;
-use crate::verify::{Progress, Stage};
+use crate::verify::{CheckStage, Progress};
 
 /// A check that is over sooner shows nothing.
 const QUICK: Duration = Duration::from_millis(500);
 /// Between two looks.
 const FRAME: Duration = Duration::from_millis(150);
 
-/// Runs a check; while it takes its time, shows how far it is if the caller wants that and somebody can see it.
+/// Runs a check; while it takes its time, shows how far it is if the caller wants that and somebody
+/// can see it.
 pub(super) fn watched<T>(shown: bool, check: impl FnOnce(&Progress) -> T) -> T {
     let progress = Progress::default();
-    if !shown || !wanted(std::io::stderr().is_terminal(), std::env::var("TERM").ok().as_deref()) {
+    if !shown
+        || !wanted(
+            std::io::stderr().is_terminal(),
+            std::env::var("TERM").ok().as_deref(),
+        )
+    {
         return check(&progress);
     }
     std::thread::scope(|scope| {
@@ -43,9 +51,13 @@ pub(super) fn watched<T>(shown: bool, check: impl FnOnce(&Progress) -> T) -> T {
     })
 }
 
-/// Draws the bar of the stage, a new one for each: rate and time left are of the stage, which began not before the
-/// look before this one.
-fn draw(shown: &mut Option<(Stage, ProgressBar)>, (stage, done, total): (Stage, u64, Option<u64>), looked: Instant) {
+/// Draws the bar of the stage, a new one for each: rate and time left are of the stage, which began
+/// not before the look before this one.
+fn draw(
+    shown: &mut Option<(CheckStage, ProgressBar)>,
+    (stage, done, total): (CheckStage, u64, Option<u64>),
+    looked: Instant,
+) {
     if shown.as_ref().is_none_or(|(of, _)| *of != stage) {
         if let Some((_, bar)) = shown.take() {
             bar.finish_and_clear();
@@ -59,31 +71,45 @@ fn draw(shown: &mut Option<(Stage, ProgressBar)>, (stage, done, total): (Stage, 
     }
 }
 
-fn style(stage: Stage, total: Option<u64>, begun: Instant) -> ProgressStyle {
+fn style(stage: CheckStage, total: Option<u64>, begun: Instant) -> ProgressStyle {
     let what = match stage {
-        Stage::Reading => "reading commits and log",
-        Stage::Commits => "checking commits",
-        Stage::Database => "checking the database's exchanges",
+        CheckStage::Reading => "reading commits and log",
+        CheckStage::Commits => "checking commits",
+        CheckStage::Database => "checking the database's exchanges",
     };
     let form = match total {
         None => format!("{what}: {{human_pos}} ({{rate}})"),
         Some(total) => {
-            format!("{what}: {{bar:24}} {{percent}} % of {} ({{rate}}, {{left}} left)", HumanCount(total))
+            format!(
+                "{what}: {{bar:24}} {{percent}} % of {} ({{rate}}, {{left}} left)",
+                HumanCount(total)
+            )
         }
     };
-    let style = ProgressStyle::with_template(&form).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template(&form).unwrap_or_else(|_| ProgressStyle::default_bar());
     // What can't be written is not shown.
     style
-        .with_key("rate", move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-            let _ = write!(to, "{} a second", HumanCount(rate(state.pos(), begun.elapsed())));
-        })
-        .with_key("left", move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-            let (done, all) = (state.pos(), state.len().unwrap_or_default());
-            let _ = match left(done, all, begun.elapsed()) {
-                Some(left) => write!(to, "{left:#}", left = HumanDuration(left)),
-                None => write!(to, "?"),
-            };
-        })
+        .with_key(
+            "rate",
+            move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+                let _ = write!(
+                    to,
+                    "{} a second",
+                    HumanCount(rate(state.pos(), begun.elapsed()))
+                );
+            },
+        )
+        .with_key(
+            "left",
+            move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+                let (done, all) = (state.pos(), state.len().unwrap_or_default());
+                let _ = match left(done, all, begun.elapsed()) {
+                    Some(left) => write!(to, "{left:#}", left = HumanDuration(left)),
+                    None => write!(to, "?"),
+                };
+            },
+        )
 }
 
 /// Steps a second, on the average of the stage.
@@ -94,8 +120,11 @@ fn rate(done: u64, elapsed: Duration) -> u64 {
 
 /// How long the rest takes at that rate; none before the first step.
 fn left(done: u64, all: u64, elapsed: Duration) -> Option<Duration> {
-    let millis = (u128::from(all.saturating_sub(done)) * elapsed.as_millis()).checked_div(u128::from(done))?;
-    Some(Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX)))
+    let millis = (u128::from(all.saturating_sub(done)) * elapsed.as_millis())
+        .checked_div(u128::from(done))?;
+    Some(Duration::from_millis(
+        u64::try_from(millis).unwrap_or(u64::MAX),
+    ))
 }
 
 #[cfg(test)]
@@ -105,8 +134,18 @@ mod tests {
     #[test]
     fn rate_and_time_left_are_of_the_whole_stage() {
         let two = Duration::from_secs(2);
-        assert_eq!((rate(0, Duration::ZERO), rate(3, Duration::ZERO), rate(900, two)), (0, 3000, 450));
-        assert_eq!((left(0, 10, two), left(10, 10, two)), (None, Some(Duration::ZERO)));
+        assert_eq!(
+            (
+                rate(0, Duration::ZERO),
+                rate(3, Duration::ZERO),
+                rate(900, two)
+            ),
+            (0, 3000, 450)
+        );
+        assert_eq!(
+            (left(0, 10, two), left(10, 10, two)),
+            (None, Some(Duration::ZERO))
+        );
         assert_eq!(left(100, 1_000_000, two), Some(Duration::from_secs(19_998)));
     }
 }

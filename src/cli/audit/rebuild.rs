@@ -1,46 +1,59 @@
 //! `gently audit rebuild`: a lost log or ledger from the database, or why not.
 //!
-//! Exit codes: 0 nothing to do, or restored and sound; 1 the sources contradict each other, something is lost
-//! (`--dry-run`), or what is there now does not hold; 2 could not, which includes that the database is lost.
+//! Exit codes: 0 nothing to do, or restored and sound; 1 the sources contradict each other,
+//! something is lost (`--dry-run`), or what is there now does not hold; 2 could not, which includes
+//! that the database is lost.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::ledger::read::{Repository, Target};
-use crate::log::read::{LogReader, Piece};
+use crate::ledger::read::{RefTarget, Repository};
+use crate::log::read::{LogPiece, LogReader};
 use crate::record::commit::MAIN;
-use crate::recorder::{Difference, Lost, Paths, Rebuilt, Recorder, RecorderError, look_for_losses, rebuild, unwatched};
+use crate::recorder::{
+    Contradiction, MissingParts, Paths, Rebuilt, Recorder, RecorderError, look_for_losses, rebuild,
+    unwatched,
+};
 use crate::verify::Report;
 
 use super::super::args::RebuildArgs;
 use super::super::backup::{answers, check, holds, report_lines};
 use super::super::screen::counted;
 use super::super::walk::first_parents;
-use super::super::wire::{self, WireError};
+use super::super::wire::{self, OpenHomeError};
 use super::super::{FINE, NEGATIVE, could_not, print, say};
 
 /// `gently audit rebuild`.
-pub fn run(args: &RebuildArgs, json: bool) -> Result<u8, WireError> {
+pub fn run(args: &RebuildArgs, json: bool) -> Result<u8, OpenHomeError> {
     let root = wire::home_path()?;
     let paths = Paths { root };
-    if [paths.database(), paths.ledger(), paths.log()].iter().all(|part| !part.exists()) {
-        return Err(WireError::NoHome { path: paths.root });
+    if [paths.database(), paths.ledger(), paths.log()]
+        .iter()
+        .all(|part| !part.exists())
+    {
+        return Err(OpenHomeError::NoHome { path: paths.root });
     }
     if !paths.database().is_file() {
         return Ok(could_not(&without_database(&paths), json));
     }
-    let done = if args.dry_run { would(&paths, json) } else { does(&paths, json) };
+    let done = if args.dry_run {
+        would(&paths, json)
+    } else {
+        does(&paths, json)
+    };
     match done {
-        Err(WireError::Recorder(RecorderError::Differ(difference))) => Ok(refused(&difference, json)),
+        Err(OpenHomeError::Recorder(RecorderError::Differ(difference))) => {
+            Ok(refused(&difference, json))
+        }
         // Nothing was asked that could be withheld: it could not be done, that is all.
-        Err(WireError::Recorder(error)) => Ok(could_not(&error.to_string(), json)),
+        Err(OpenHomeError::Recorder(error)) => Ok(could_not(&error.to_string(), json)),
         other => other,
     }
 }
 
-fn would(paths: &Paths, json: bool) -> Result<u8, WireError> {
+fn would(paths: &Paths, json: bool) -> Result<u8, OpenHomeError> {
     let lost = look_for_losses(paths)?;
     let code = if lost.is_nothing() { FINE } else { NEGATIVE };
     if json {
@@ -55,10 +68,12 @@ fn would(paths: &Paths, json: bool) -> Result<u8, WireError> {
     Ok(code.max(print(&joined(&lines))))
 }
 
-fn does(paths: &Paths, json: bool) -> Result<u8, WireError> {
+fn does(paths: &Paths, json: bool) -> Result<u8, OpenHomeError> {
     let rebuilt = rebuild(paths, wire::clock()?)?;
     if let Err(why) = sign(paths) {
-        say(&format!("the newest line is signed by nobody before something is recorded here: {why}"));
+        say(&format!(
+            "the newest line is signed by nobody before something is recorded here: {why}"
+        ));
     }
     let report = check(paths, &paths.ledger(), Some(&paths.log()), true)?;
     let code = if holds(&report) { FINE } else { NEGATIVE };
@@ -79,10 +94,15 @@ fn does(paths: &Paths, json: bool) -> Result<u8, WireError> {
 }
 
 /// Has a writer start once: it signs the lines that no tree head covers yet.
-fn sign(paths: &Paths) -> Result<(), WireError> {
+fn sign(paths: &Paths) -> Result<(), OpenHomeError> {
     let home = wire::existing_home()?;
     let signer = wire::signer(&home, &Config::load(home.root(), &wire::env)?)?;
-    drop(Recorder::open(paths.clone(), signer, wire::clock()?, unwatched())?);
+    drop(Recorder::open(
+        paths.clone(),
+        signer,
+        wire::clock()?,
+        unwatched(),
+    )?);
     Ok(())
 }
 
@@ -92,7 +112,13 @@ const NOTES: &str = "not in the database: notes (refs/notes/ots, refs/notes/witn
                      gently hook install LEDGER";
 
 fn told(rebuilt: &Rebuilt, report: &Report) -> Vec<String> {
-    let Rebuilt { lost, recover, lines: count, commits, head } = rebuilt;
+    let Rebuilt {
+        lost,
+        recover,
+        lines: count,
+        commits,
+        head,
+    } = rebuilt;
     let mut lines = words(lost, "restored", "set aside");
     if lost.is_nothing() {
         lines.push(format!(
@@ -100,15 +126,25 @@ fn told(rebuilt: &Rebuilt, report: &Report) -> Vec<String> {
         ));
     }
     if let Some(number) = recover {
-        lines.push(format!("on record: recover, applied:{} (log line {number})", lost.count()));
+        lines.push(format!(
+            "on record: recover, applied:{} (log line {number})",
+            lost.count()
+        ));
     }
-    lines.push(format!("{count} lines, {commits} commits, head {}…; checked:", head.short16()));
+    lines.push(format!(
+        "{count} lines, {commits} commits, head {}…; checked:",
+        head.short16()
+    ));
     lines.extend(report_lines(report));
     lines
 }
 
-fn words(lost: &Lost, restored: &str, aside: &str) -> Vec<String> {
-    let mut lines: Vec<String> = lost.aside.iter().map(|path| format!("{aside}: {}", path.display())).collect();
+fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
+    let mut lines: Vec<String> = lost
+        .aside
+        .iter()
+        .map(|path| format!("{aside}: {}", path.display()))
+        .collect();
     if lost.repository {
         lines.push(format!("{restored}: ledger.git, made anew"));
     }
@@ -116,10 +152,16 @@ fn words(lost: &Lost, restored: &str, aside: &str) -> Vec<String> {
         lines.push(format!("{restored}: HEAD of ledger.git"));
     }
     if lost.commits > 0 {
-        lines.push(format!("{restored}: objects of {} of ledger.git", counted(lost.commits, "commit")));
+        lines.push(format!(
+            "{restored}: objects of {} of ledger.git",
+            counted(lost.commits, "commit")
+        ));
     }
     if !lost.refs.is_empty() {
-        lines.push(format!("{restored}: {} of ledger.git", lost.refs.join(", ")));
+        lines.push(format!(
+            "{restored}: {} of ledger.git",
+            lost.refs.join(", ")
+        ));
     }
     if lost.checkpoint {
         lines.push(format!("{restored}: audit.checkpoint"));
@@ -128,9 +170,14 @@ fn words(lost: &Lost, restored: &str, aside: &str) -> Vec<String> {
         let torn = if lost.torn_bytes == 0 {
             String::new()
         } else {
-            format!(", {} bytes of an unfinished line written anew", lost.torn_bytes)
+            format!(
+                ", {} bytes of an unfinished line written anew",
+                lost.torn_bytes
+            )
         };
-        lines.push(format!("{restored}: lines {from} to {to} of audit.log{torn}"));
+        lines.push(format!(
+            "{restored}: lines {from} to {to} of audit.log{torn}"
+        ));
     }
     lines
 }
@@ -140,19 +187,28 @@ fn joined(lines: &[String]) -> String {
 }
 
 fn names(paths: &[PathBuf]) -> Vec<String> {
-    paths.iter().map(|path| path.display().to_string()).collect()
+    paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect()
 }
 
-fn facts(lost: &Lost) -> Value {
+fn facts(lost: &MissingParts) -> Value {
     json!({
         "lines": lost.lines.map(|(from, to)| json!({ "from": from, "to": to })), "torn_bytes": lost.torn_bytes,
         "checkpoint": lost.checkpoint, "made_anew": lost.repository, "head": lost.head, "commits": lost.commits, "refs": lost.refs,
     })
 }
 
-fn refused(difference: &Difference, json: bool) -> u8 {
+fn refused(difference: &Contradiction, json: bool) -> u8 {
     if json {
-        let Difference { place, database, holder, found, next } = difference;
+        let Contradiction {
+            place,
+            database,
+            holder,
+            found,
+            next,
+        } = difference;
         let facts = json!({
             "error": difference.to_string(), "exit": NEGATIVE,
             "difference": { "place": place, "database": database, "in": holder, "found": found, "next": next },
@@ -168,10 +224,14 @@ fn without_database(paths: &Paths) -> String {
     let (root, ledger, log) = (paths.root.display(), paths.ledger(), paths.log());
     let of_ledger = in_ledger(&ledger).map_or_else(
         |why| format!("ledger.git can't be read ({why})"),
-        |(commits, lines)| format!("main in ledger.git has {commits} commits, with lines 1 to {lines} of the log"),
+        |(commits, lines)| {
+            format!("main in ledger.git has {commits} commits, with lines 1 to {lines} of the log")
+        },
     );
-    let of_log = in_log(&log)
-        .map_or_else(|why| format!("audit.log can't be read ({why})"), |lines| format!("audit.log has {lines} lines"));
+    let of_log = in_log(&log).map_or_else(
+        |why| format!("audit.log can't be read ({why})"),
+        |lines| format!("audit.log has {lines} lines"),
+    );
     let if_log = |words: String| if log.is_file() { words } else { String::new() };
     let with_log = if_log(format!(" --log {root}.lost/audit.log"));
     let own_log = if_log(format!(" --log {}", log.display()));
@@ -189,8 +249,13 @@ fn without_database(paths: &Paths) -> String {
 fn in_ledger(path: &Path) -> Result<(usize, usize), String> {
     let repository = Repository::open(path).map_err(|e| e.to_string())?;
     let refs = repository.refs().map_err(|e| e.to_string())?;
-    let main = refs.into_iter().find(|found| found.name == MAIN).map(|found| found.target);
-    let Some(Target::Direct(main)) = main else { return Err("it has no main".to_owned()) };
+    let main = refs
+        .into_iter()
+        .find(|found| found.name == MAIN)
+        .map(|found| found.target);
+    let Some(RefTarget::Direct(main)) = main else {
+        return Err("it has no main".to_owned());
+    };
     let chain = first_parents(&repository, &main).map_err(|e| e.actual())?;
     let mut lines = 0;
     for (_, commit) in &chain {
@@ -206,5 +271,7 @@ fn in_ledger(path: &Path) -> Result<(usize, usize), String> {
 /// Whole lines of the log.
 fn in_log(path: &Path) -> Result<usize, String> {
     let pieces = LogReader::open(path).map_err(|e| e.to_string())?;
-    Ok(pieces.filter(|piece| matches!(piece, Ok(Piece::Line(_)))).count())
+    Ok(pieces
+        .filter(|piece| matches!(piece, Ok(LogPiece::Line(_))))
+        .count())
 }

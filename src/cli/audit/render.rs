@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::record::block::Network;
-use crate::verify::{Answer, Answers, Finding, Question, Report, Saved, Scope, SessionBlock, SessionReport};
+use crate::verify::{
+    AuditQuestion, Finding, PositionSummary, QuestionAnswer, QuestionAnswers, Report, Scope,
+    SessionBlock, SessionReport,
+};
 
 use super::super::screen::counted;
 use super::bracket;
@@ -16,21 +19,42 @@ const LISTED: usize = 10;
 /// The report as a person reads it: five lines, the answers, the findings.
 pub(super) fn text(report: &Report) -> String {
     let mut out = String::new();
-    let test = report.network.filter(|network| *network != Network::Bitcoin);
+    let test = report
+        .network
+        .filter(|network| *network != Network::Bitcoin);
     if let Some(network) = test {
-        put(&mut out, format_args!("Network: {}, a test network: its blocks are not Bitcoin's", network.name()));
+        put(
+            &mut out,
+            format_args!(
+                "Network: {}, a test network: its blocks are not Bitcoin's",
+                network.name()
+            ),
+        );
     }
-    let genesis = report.genesis.map_or("unreadable".to_owned(), |hash| hash.to_string());
+    let genesis = report
+        .genesis
+        .map_or("unreadable".to_owned(), |hash| hash.to_string());
     put(&mut out, format_args!("Genesis: {genesis}"));
     put(&mut out, format_args!("Entries: {}", report.entries));
-    put(&mut out, format_args!("Chain integrity: {}", integrity(report)));
+    put(
+        &mut out,
+        format_args!("Chain integrity: {}", integrity(report)),
+    );
     let of = test.map_or_else(String::new, |network| format!(" ({})", network.name()));
-    put(&mut out, format_args!("BTC anchors: {}{of}", report.btc_anchors));
-    put(&mut out, format_args!("Sessions: {}", report.sessions.len()));
+    put(
+        &mut out,
+        format_args!("BTC anchors: {}{of}", report.btc_anchors),
+    );
+    put(
+        &mut out,
+        format_args!("Sessions: {}", report.sessions.len()),
+    );
     put(&mut out, format_args!(""));
     put_answers(&mut out, &report.answers);
     put_beside(&mut out, report);
-    let between = bracket::lines(report).into_iter().chain(bracket::sessions(report));
+    let between = bracket::lines(report)
+        .into_iter()
+        .chain(bracket::sessions(report));
     between.for_each(|line| put(&mut out, format_args!("{line}")));
     let database = match (&report.database, &report.scope) {
         (Some(counts), _) => counts.as_str(),
@@ -42,7 +66,10 @@ pub(super) fn text(report: &Report) -> String {
         put_search(&mut out, search);
     }
     if report.receipts > 0 {
-        put(&mut out, format_args!("receipts:    {} held against the log", report.receipts));
+        put(
+            &mut out,
+            format_args!("receipts:    {} held against the log", report.receipts),
+        );
     }
     put(&mut out, format_args!("checked:     {}", checked(report)));
     put_findings(&mut out, report.findings.iter(), report.more_findings);
@@ -51,21 +78,31 @@ pub(super) fn text(report: &Report) -> String {
 
 fn put(out: &mut String, line: std::fmt::Arguments<'_>) {
     // What a foreign ledger says may hold escape sequences for the terminal.
-    let clean: String = line.to_string().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let clean: String = line
+        .to_string()
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
     writeln!(out, "{clean}").expect("a String takes everything");
 }
 
-fn put_answers(out: &mut String, answers: &Answers) {
-    for question in Question::ALL {
+fn put_answers(out: &mut String, answers: &QuestionAnswers) {
+    for question in AuditQuestion::ALL {
         let verdict = answers.to(question);
         let name = format!("{}:", question.name().replace('_', " "));
-        put(out, format_args!("{name:<12} {} ({})", verdict.answer.word(), verdict.reason));
+        put(
+            out,
+            format_args!("{name:<12} {} ({})", verdict.answer.word(), verdict.reason),
+        );
     }
 }
 
-/// What stands beside the answers: lines that nobody signed, what is newer, clocks that were set, refs of others.
+/// What stands beside the answers: lines that nobody signed, what is newer, clocks that were set,
+/// refs of others.
 fn put_beside(out: &mut String, report: &Report) {
-    let (first, last) = (report.extents.signed_by + 1, |count: u64| report.extents.signed_by + count);
+    let (first, last) = (report.extents.signed_by + 1, |count: u64| {
+        report.extents.signed_by + count
+    });
     if report.unsigned > 0 {
         put(
             out,
@@ -76,23 +113,49 @@ fn put_beside(out: &mut String, report: &Report) {
         );
     }
     if report.newer > 0 {
-        put(out, format_args!("newer:       lines {first} to {}, not read: a writer is at work", last(report.newer)));
+        put(
+            out,
+            format_args!(
+                "newer:       lines {first} to {}, not read: a writer is at work",
+                last(report.newer)
+            ),
+        );
     }
     for set in &report.clock_sets {
-        put(out, format_args!("clock set:   line {}, from {} to {}", set.line, set.before, set.to));
+        put(
+            out,
+            format_args!(
+                "clock set:   line {}, from {} to {}",
+                set.line, set.before, set.to
+            ),
+        );
     }
     if report.foreign_refs > 0 {
-        put(out, format_args!("other refs:  {}, not read", report.foreign_refs));
+        put(
+            out,
+            format_args!("other refs:  {}, not read", report.foreign_refs),
+        );
     }
     if report.plain_clone {
-        put(out, format_args!("plain clone: read through refs/remotes/origin/"));
+        put(
+            out,
+            format_args!("plain clone: read through refs/remotes/origin/"),
+        );
     }
 }
 
 fn put_findings<'a>(out: &mut String, findings: impl Iterator<Item = &'a Finding>, more: u64) {
     for (n, finding) in findings.enumerate() {
         put(out, format_args!(""));
-        put(out, format_args!("Finding {} ({}): {}", n + 1, finding.question.name().replace('_', " "), finding.place));
+        put(
+            out,
+            format_args!(
+                "Finding {} ({}): {}",
+                n + 1,
+                finding.question.name().replace('_', " "),
+                finding.place
+            ),
+        );
         put(out, format_args!("  expected: {}", finding.expected));
         put(out, format_args!("  actual:   {}", finding.actual));
     }
@@ -105,10 +168,18 @@ fn put_findings<'a>(out: &mut String, findings: impl Iterator<Item = &'a Finding
 /// The search indexes: no evidence, so beside the answers.
 fn put_search(out: &mut String, faults: &[String]) {
     if faults.is_empty() {
-        put(out, format_args!("search:      has each text once, and nothing else (no evidence)"));
+        put(
+            out,
+            format_args!("search:      has each text once, and nothing else (no evidence)"),
+        );
         return;
     }
-    put(out, format_args!("search:      not what it is of; no evidence, but what is searched for may not be found"));
+    put(
+        out,
+        format_args!(
+            "search:      not what it is of; no evidence, but what is searched for may not be found"
+        ),
+    );
     for fault in faults {
         put(out, format_args!("  {fault}"));
     }
@@ -118,14 +189,30 @@ fn put_search(out: &mut String, faults: &[String]) {
 fn checked(report: &Report) -> String {
     match &report.scope {
         Scope::Whole { misfit: None } => "verified from scratch".to_owned(),
-        Scope::Whole { misfit: Some(misfit) } => {
+        Scope::Whole {
+            misfit: Some(misfit),
+        } => {
             format!("verified from scratch; the saved position was not gone on from: {misfit}")
         }
-        Scope::Since { commit, line, saved: None, .. } => format!(
+        Scope::Since {
+            commit,
+            line,
+            saved: None,
+            ..
+        } => format!(
             "since commit {commit}, log line {line}, as asked; commits before it were not checked, and the caller \
              answers for them"
         ),
-        Scope::Since { commit, line, saved: Some(Saved { at, from_scratch_at }), .. } => format!(
+        Scope::Since {
+            commit,
+            line,
+            saved:
+                Some(PositionSummary {
+                    at,
+                    from_scratch_at,
+                }),
+            ..
+        } => format!(
             "continued from position {line} of {at} (commit {commit}), as the saved position says; of what is before \
              only {} were read again; last verified from scratch {from_scratch_at}",
             counted(report.replayed, "line")
@@ -133,9 +220,18 @@ fn checked(report: &Report) -> String {
     }
 }
 
-/// What a check behind a named commit cost beyond what is new, and how to spare that; none for any other check.
+/// What a check behind a named commit cost beyond what is new, and how to spare that; none for any
+/// other check.
 pub(super) fn cost(report: &Report) -> Option<String> {
-    let Scope::Since { commit, line: line @ 1.., saved: None, misfit } = &report.scope else { return None };
+    let Scope::Since {
+        commit,
+        line: line @ 1..,
+        saved: None,
+        misfit,
+    } = &report.scope
+    else {
+        return None;
+    };
     let why = match misfit {
         Some(misfit) => format!("the saved position was not gone on from: {misfit}"),
         None => format!("no saved position lies at commit {commit} or before it"),
@@ -147,10 +243,16 @@ pub(super) fn cost(report: &Report) -> Option<String> {
     ))
 }
 
-/// What was kept of this ledger and says otherwise: a sentence of its own, as it fails without `--require`.
+/// What was kept of this ledger and says otherwise: a sentence of its own, as it fails without
+/// `--require`.
 pub(super) fn contradicted(report: &Report) -> Option<String> {
     let by: Vec<&str> = report.contradicted_by.iter().map(String::as_str).collect();
-    (!by.is_empty()).then(|| format!("gently audit: what was kept of this ledger contradicts it: {}\n", by.join(", ")))
+    (!by.is_empty()).then(|| {
+        format!(
+            "gently audit: what was kept of this ledger contradicts it: {}\n",
+            by.join(", ")
+        )
+    })
 }
 
 fn scope_json(report: &Report) -> Value {
@@ -158,7 +260,12 @@ fn scope_json(report: &Report) -> Value {
         Scope::Whole { misfit } => json!({
             "from": "genesis", "position_not_used": misfit.as_ref().map(ToString::to_string),
         }),
-        Scope::Since { commit, line, saved, misfit } => json!({
+        Scope::Since {
+            commit,
+            line,
+            saved,
+            misfit,
+        } => json!({
             "from": if saved.is_some() { "position" } else { "commit" },
             "commit": commit,
             "line": line,
@@ -173,7 +280,9 @@ fn scope_json(report: &Report) -> Value {
 /// The word on the chain; of a part only, with where it begins.
 fn integrity(report: &Report) -> String {
     match &report.scope {
-        Scope::Since { line, .. } if report.answers.consistent.answer == Answer::YesSince => {
+        Scope::Since { line, .. }
+            if report.answers.consistent.answer == QuestionAnswer::YesSince =>
+        {
             format!("VALID SINCE LINE {line}, not checked before")
         }
         _ => validity(report.chain_valid).to_owned(),
@@ -198,21 +307,46 @@ fn end(session: &SessionReport) -> String {
 /// Findings that touch a session, or the ledger as a whole.
 fn touching<'a>(report: &'a Report, session: &SessionReport) -> Vec<&'a Finding> {
     let id = session.id;
-    report.findings.iter().filter(|finding| finding.session.is_none_or(|of| of == id)).collect()
+    report
+        .findings
+        .iter()
+        .filter(|finding| finding.session.is_none_or(|of| of == id))
+        .collect()
 }
 
 /// One session as a person reads it.
 pub(super) fn session_text(report: &Report, session: &SessionReport) -> String {
     let mut out = String::new();
     put(&mut out, format_args!("Session: {}", session.id));
-    put(&mut out, format_args!("Start BTC: {}", height(session.start)));
+    put(
+        &mut out,
+        format_args!("Start BTC: {}", height(session.start)),
+    );
     put(&mut out, format_args!("End BTC: {}", end(session)));
-    put(&mut out, format_args!("Interactions: {}", session.interactions));
+    put(
+        &mut out,
+        format_args!("Interactions: {}", session.interactions),
+    );
     put(&mut out, format_args!("Branch: {}", session.branch));
-    put(&mut out, format_args!("Chain integrity: {}", validity(session.chain_valid)));
-    put(&mut out, format_args!("All hashes verified: {}", if session.all_verified { "YES" } else { "NO" }));
-    put(&mut out, format_args!("Not before: {}", bracket::words(&session.not_before)));
-    put(&mut out, format_args!("Not after: {}", bracket::words(&session.not_after)));
+    put(
+        &mut out,
+        format_args!("Chain integrity: {}", validity(session.chain_valid)),
+    );
+    put(
+        &mut out,
+        format_args!(
+            "All hashes verified: {}",
+            if session.all_verified { "YES" } else { "NO" }
+        ),
+    );
+    put(
+        &mut out,
+        format_args!("Not before: {}", bracket::words(&session.not_before)),
+    );
+    put(
+        &mut out,
+        format_args!("Not after: {}", bracket::words(&session.not_after)),
+    );
     put_findings(&mut out, touching(report, session).into_iter(), 0);
     out
 }
@@ -227,8 +361,8 @@ fn finding_json(finding: &Finding) -> Value {
 }
 
 fn value(report: &Report, findings: &[Value]) -> Value {
-    let per_question = |what: &dyn Fn(Question) -> Value| -> Value {
-        Question::ALL
+    let per_question = |what: &dyn Fn(AuditQuestion) -> Value| -> Value {
+        AuditQuestion::ALL
             .iter()
             .map(|question| (question.name().to_owned(), what(*question)))
             .collect::<serde_json::Map<_, _>>()
@@ -294,7 +428,10 @@ pub(super) fn json(report: &Report, copy: Option<Value>) -> String {
 
 /// One session as a JSON object: the report's keys with the findings that touch it, and `session`.
 pub(super) fn session_json(report: &Report, session: &SessionReport) -> String {
-    let findings: Vec<Value> = touching(report, session).into_iter().map(finding_json).collect();
+    let findings: Vec<Value> = touching(report, session)
+        .into_iter()
+        .map(finding_json)
+        .collect();
     let mut all = value(report, &findings);
     all["session"] = json!({
         "id": session.id,
@@ -317,21 +454,39 @@ pub(super) fn unknown_session(report: &Report, prefix: &str) -> String {
     if newest.is_empty() {
         return format!("gently audit: no session begins with '{prefix}': the ledger has none\n");
     }
-    format!("gently audit: no session begins with '{prefix}'; the newest are:\n{}", listed(&newest))
+    format!(
+        "gently audit: no session begins with '{prefix}'; the newest are:\n{}",
+        listed(&newest)
+    )
 }
 
 /// Says which sessions begin so.
 pub(super) fn ambiguous_session(prefix: &str, several: &[&SessionReport]) -> String {
-    format!("gently audit: {} sessions begin with '{prefix}'; give more digits:\n{}", several.len(), listed(several))
+    format!(
+        "gently audit: {} sessions begin with '{prefix}'; give more digits:\n{}",
+        several.len(),
+        listed(several)
+    )
 }
 
 fn listed(sessions: &[&SessionReport]) -> String {
     let mut out = String::new();
     for session in sessions.iter().take(LISTED) {
-        put(&mut out, format_args!("  {} {} {}", session.id, session.branch, height(session.start)));
+        put(
+            &mut out,
+            format_args!(
+                "  {} {} {}",
+                session.id,
+                session.branch,
+                height(session.start)
+            ),
+        );
     }
     if sessions.len() > LISTED {
-        put(&mut out, format_args!("  and {} more", sessions.len() - LISTED));
+        put(
+            &mut out,
+            format_args!("  and {} more", sessions.len() - LISTED),
+        );
     }
     out
 }

@@ -1,7 +1,8 @@
-//! `gently audit replay`: exchanges computed again from the record, a line an assertion; and another kernel on history.
+//! `gently audit replay`: exchanges computed again from the record, a line an assertion; and
+//! another kernel on history.
 //!
-//! Exit codes: 0 all that was checked holds; 1 something is another than on record; 2 could not look, which includes
-//! that nothing could be checked.
+//! Exit codes: 0 all that was checked holds; 1 something is another than on record; 2 could not
+//! look, which includes that nothing could be checked.
 
 mod tried;
 
@@ -13,13 +14,15 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
-use crate::store::Read;
+use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
-use crate::verify::replay::{Assertion, Fault, Outcome, Replay, ReplayError, Replayed, Trial};
+use crate::verify::replay::{
+    Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
+};
 
 use super::super::sanitize::put_in_force;
 use super::super::screen::{counted, quiet};
-use super::super::wire::{self, WireError};
+use super::super::wire::{self, OpenHomeError};
 use super::super::{FINE, NEGATIVE, could_not, find, print};
 
 /// So many faults and differences are shown line by line; `--json` has all.
@@ -34,32 +37,49 @@ pub struct ReplayArgs {
     /// Every exchange on record
     #[arg(long)]
     pub all: bool,
-    /// Also say which decisions would have been others under this kernel, or with this [policy] alone, had it been in
-    /// force from the beginning; nothing is put in force
+    /// Also say which decisions would have been others under this kernel, or with this [policy]
+    /// alone, had it been in force from the beginning; nothing is put in force
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<std::path::PathBuf>,
 }
 
 /// Does it.
-pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
+pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = wire::existing_home()?;
     // What the home's own rules left in a text is left again.
     put_in_force(&Config::load(home.root(), &wire::env)?)?;
     let store = Sqlite::open_to_read(&home.paths().database())?;
     store.begin_read()?;
-    let other = match args.kernel.as_deref().map(|path| read_kernel(&store, path)).transpose() {
+    let other = match args
+        .kernel
+        .as_deref()
+        .map(|path| read_kernel(&store, path))
+        .transpose()
+    {
         Ok(other) => other,
         Err(why) => return Ok(could_not(&why, json)),
     };
-    let row = args.exchange.as_deref().map(|text| find::exchange(&store, text)).transpose()?;
+    let row = args
+        .exchange
+        .as_deref()
+        .map(|text| find::exchange(&store, text))
+        .transpose()?;
     let replayed = Replay::open(&store, &home.paths().log()).and_then(|replay| {
-        let mut tally = Tally { faults: replay.faults()?, ..Tally::default() };
+        let mut tally = Tally {
+            faults: replay.faults()?,
+            ..Tally::default()
+        };
         match &row {
             Some(row) => tally.take(replay.exchange(row)?),
-            None => all(&replay, &store, &home.paths().database(), &mut |one| tally.take(one))?,
+            None => all(&replay, &store, &home.paths().database(), &mut |one| {
+                tally.take(one)
+            })?,
         }
         let only = row.as_ref().map(|row| row.exchange_id);
-        tally.trial = other.as_ref().map(|other| replay.tried(other, only)).transpose()?;
+        tally.trial = other
+            .as_ref()
+            .map(|other| replay.tried(other, only))
+            .transpose()?;
         Ok(tally)
     });
     let mut tally = match replayed {
@@ -74,9 +94,15 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, WireError> {
     if tally.held == 0 && tally.failed == 0 {
         return Ok(could_not(&tally.nothing(), json));
     }
-    let code = if tally.failed == 0 && tally.faults.is_empty() { FINE } else { NEGATIVE };
+    let code = if tally.failed == 0 && tally.faults.is_empty() {
+        FINE
+    } else {
+        NEGATIVE
+    };
     let text = match (json, &tally.last) {
-        (true, Some(one)) if row.is_some() => format!("{}\n", one_facts(one, code, tally.trial.as_ref())),
+        (true, Some(one)) if row.is_some() => {
+            format!("{}\n", one_facts(one, code, tally.trial.as_ref()))
+        }
         (true, _) => format!("{}\n", tally.facts(code)),
         (false, Some(one)) if row.is_some() => one_text(one, tally.trial.as_ref()),
         (false, _) => tally.text(),
@@ -89,7 +115,7 @@ fn all(
     replay: &Replay<'_>,
     store: &Sqlite,
     database: &std::path::Path,
-    each: &mut dyn FnMut(Replayed),
+    each: &mut dyn FnMut(ExchangeReplay),
 ) -> Result<(), ReplayError> {
     let mut other = Sqlite::open_read_only(database)?;
     other.begin_read()?;
@@ -102,12 +128,14 @@ fn all(
 fn read_kernel(store: &Sqlite, path: &std::path::Path) -> Result<Kernel, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let in_force = Home::kernel(store).map_err(|e| e.to_string())?;
-    in_force.tried(&text).map_err(|e| format!("{}: {e}", path.display()))
+    in_force
+        .tried(&text)
+        .map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// How often an assertion came out how.
 #[derive(Default)]
-struct Count {
+struct ReplayCount {
     holds: u64,
     fails: u64,
     not_checked: BTreeMap<String, u64>,
@@ -119,33 +147,40 @@ struct Tally {
     exchanges: u64,
     held: u64,
     failed: u64,
-    counts: BTreeMap<Assertion, Count>,
+    counts: BTreeMap<Assertion, ReplayCount>,
     failures: Vec<(String, Assertion, String)>,
-    faults: Vec<Fault>,
+    faults: Vec<ReplayFault>,
     trial: Option<Trial>,
-    last: Option<Replayed>,
+    last: Option<ExchangeReplay>,
 }
 
-fn name(one: &Replayed) -> String {
-    format!("{} (prompt {} of session {})", one.exchange, one.seq, one.session.short16())
+fn name(one: &ExchangeReplay) -> String {
+    format!(
+        "{} (prompt {} of session {})",
+        one.exchange,
+        one.seq,
+        one.session.short16()
+    )
 }
 
 impl Tally {
-    fn take(&mut self, one: Replayed) {
+    fn take(&mut self, one: ExchangeReplay) {
         self.exchanges += 1;
         for (assertion, outcome) in &one.outcomes {
             let count = self.counts.entry(*assertion).or_default();
             match outcome {
-                Outcome::Holds => {
+                AssertionOutcome::Holds => {
                     count.holds += 1;
                     self.held += 1;
                 }
-                Outcome::Fails(what) => {
+                AssertionOutcome::Fails(what) => {
                     count.fails += 1;
                     self.failed += 1;
                     self.failures.push((name(&one), *assertion, what.clone()));
                 }
-                Outcome::NotChecked(why) => *count.not_checked.entry(why.clone()).or_default() += 1,
+                AssertionOutcome::NotChecked(why) => {
+                    *count.not_checked.entry(why.clone()).or_default() += 1
+                }
             }
         }
         self.last = Some(one);
@@ -153,8 +188,12 @@ impl Tally {
 
     /// Why nothing could be checked.
     fn nothing(&self) -> String {
-        let whys: Vec<&str> =
-            self.counts.values().flat_map(|count| count.not_checked.keys()).map(String::as_str).collect();
+        let whys: Vec<&str> = self
+            .counts
+            .values()
+            .flat_map(|count| count.not_checked.keys())
+            .map(String::as_str)
+            .collect();
         match whys.first() {
             Some(why) => format!("nothing to replay: {why}"),
             None => "nothing to replay: no exchange is on record".to_owned(),
@@ -167,7 +206,7 @@ impl Tally {
             counted(self.exchanges, "exchange")
         );
         for assertion in Assertion::ALL {
-            let empty = Count::default();
+            let empty = ReplayCount::default();
             let count = self.counts.get(&assertion).unwrap_or(&empty);
             let left: u64 = count.not_checked.values().sum();
             text.push_str(&format!(
@@ -188,10 +227,18 @@ impl Tally {
             text.push('\n');
         }
         for fault in self.faults.iter().take(SHOWN) {
-            text.push_str(&format!("\n{}\n    {}\n", quiet(&fault.place), quiet(&fault.what)));
+            text.push_str(&format!(
+                "\n{}\n    {}\n",
+                quiet(&fault.place),
+                quiet(&fault.what)
+            ));
         }
         for (name, assertion, what) in self.failures.iter().take(SHOWN) {
-            text.push_str(&format!("\n{name}\n    not so: {}\n    {}\n", assertion.says(), quiet(what)));
+            text.push_str(&format!(
+                "\n{name}\n    not so: {}\n    {}\n",
+                assertion.says(),
+                quiet(what)
+            ));
         }
         let more = (self.faults.len() + self.failures.len()).saturating_sub(2 * SHOWN);
         if more > 0 {
@@ -227,13 +274,13 @@ impl Tally {
     }
 }
 
-fn one_text(one: &Replayed, trial: Option<&Trial>) -> String {
+fn one_text(one: &ExchangeReplay, trial: Option<&Trial>) -> String {
     let mut text = format!("replay of {}\n\n", name(one));
     for (assertion, outcome) in &one.outcomes {
         let (word, why) = match outcome {
-            Outcome::Holds => ("yes", String::new()),
-            Outcome::Fails(what) => ("NO", format!("  {}", quiet(what))),
-            Outcome::NotChecked(why) => ("not checked", format!("  {}", quiet(why))),
+            AssertionOutcome::Holds => ("yes", String::new()),
+            AssertionOutcome::Fails(what) => ("NO", format!("  {}", quiet(what))),
+            AssertionOutcome::NotChecked(why) => ("not checked", format!("  {}", quiet(why))),
         };
         text.push_str(&format!("{:40} {word}{why}\n", assertion.says()));
     }
@@ -243,12 +290,12 @@ fn one_text(one: &Replayed, trial: Option<&Trial>) -> String {
     text
 }
 
-fn one_facts(one: &Replayed, code: u8, trial: Option<&Trial>) -> Value {
+fn one_facts(one: &ExchangeReplay, code: u8, trial: Option<&Trial>) -> Value {
     let assertions = one.outcomes.iter().map(|(assertion, outcome)| {
         let (holds, why) = match outcome {
-            Outcome::Holds => (json!(true), Value::Null),
-            Outcome::Fails(what) => (json!(false), json!(what)),
-            Outcome::NotChecked(why) => (Value::Null, json!(why)),
+            AssertionOutcome::Holds => (json!(true), Value::Null),
+            AssertionOutcome::Fails(what) => (json!(false), json!(what)),
+            AssertionOutcome::NotChecked(why) => (Value::Null, json!(why)),
         };
         json!({"assertion": assertion.name(), "says": assertion.says(), "holds": holds, "why": why})
     });

@@ -8,12 +8,13 @@ use crate::record::signature::PublicKey;
 use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;
 use crate::verify::{
-    Database, Evidence, Finding, Look, Question, Report, Terms, VerifyError, Wanted, verify_as, verify_in_use,
+    AuditQuestion, Database, Evidence, Finding, HeaderRequests, Report, VerifyError, VerifyOptions,
+    WithDatabase, verify_as, verify_in_use,
 };
 
 use super::TargetArgs;
 use super::copy::{self, Copy};
-use super::headers::{self, Places};
+use super::headers::{self, HeaderSources};
 
 /// The tree head beside a log.
 const CHECKPOINT: &str = "audit.checkpoint";
@@ -33,7 +34,9 @@ pub(in crate::cli) enum TargetError {
         path: PathBuf,
     },
     /// A saved position is wanted, and there is no place for one.
-    #[error("--since last of a repository needs --position FILE, which an earlier check with it has written")]
+    #[error(
+        "--since last of a repository needs --position FILE, which an earlier check with it has written"
+    )]
     NoPosition,
     /// A part of the home is lost.
     #[error("{path} is missing; `gently audit rebuild` restores it from the database")]
@@ -42,7 +45,9 @@ pub(in crate::cli) enum TargetError {
         path: PathBuf,
     },
     /// No key in what `--signer` names, or in the home's own file.
-    #[error("no ssh-ed25519 public key in '{place}': {reason}; give 'ssh-ed25519 AAAA…' or a .pub file")]
+    #[error(
+        "no ssh-ed25519 public key in '{place}': {reason}; give 'ssh-ed25519 AAAA…' or a .pub file"
+    )]
     Signer {
         /// The argument or file.
         place: String,
@@ -96,50 +101,54 @@ pub(in crate::cli) enum TargetError {
 }
 
 /// A repository that was named: a folder, a bundle that was unpacked, or a copy that was fetched.
-pub(super) enum Opened {
+pub(super) enum OpenedRepository {
     /// As it is.
     Folder(PathBuf),
     /// Removed when the check is over.
-    Bundle(Unpacked),
+    Bundle(UnpackedBundle),
     /// In the cache.
     Copy(Box<Copy>),
 }
 
-impl Opened {
+impl OpenedRepository {
     /// Finds what a path or an address names.
     pub(super) fn find(named: &Path) -> Result<Self, TargetError> {
         let text = named.to_string_lossy();
         if !named.exists() && copy::is_address(&text) {
-            return Ok(Opened::Copy(Box::new(Copy::fetch(&text)?)));
+            return Ok(OpenedRepository::Copy(Box::new(Copy::fetch(&text)?)));
         }
-        Ok(if named.is_file() { Opened::Bundle(Unpacked::bundle(named)?) } else { Opened::Folder(named.to_owned()) })
+        Ok(if named.is_file() {
+            OpenedRepository::Bundle(UnpackedBundle::bundle(named)?)
+        } else {
+            OpenedRepository::Folder(named.to_owned())
+        })
     }
 
     /// Where it is.
     pub(super) fn repository(&self) -> PathBuf {
         match self {
-            Opened::Folder(path) => path.clone(),
-            Opened::Bundle(unpacked) => unpacked.repository(),
-            Opened::Copy(copy) => copy.repository(),
+            OpenedRepository::Folder(path) => path.clone(),
+            OpenedRepository::Bundle(unpacked) => unpacked.repository(),
+            OpenedRepository::Copy(copy) => copy.repository(),
         }
     }
 }
 
 /// A ledger to look at.
-pub(super) struct Target {
+pub(super) struct AuditTarget {
     repository: PathBuf,
     log: Option<PathBuf>,
     checkpoint: Option<PathBuf>,
     signers: Vec<PublicKey>,
     database: Option<PathBuf>,
     in_use: bool,
-    places: Places,
-    opened: Option<Opened>,
+    places: HeaderSources,
+    opened: Option<OpenedRepository>,
     /// A home that has lost its database: where it was.
     lost: Option<PathBuf>,
 }
 
-impl Target {
+impl AuditTarget {
     /// Finds what the flags name, else the home's own ledger, pinned to the home's own first key.
     pub(super) fn find(args: &TargetArgs, home: Option<&Path>) -> Result<Self, TargetError> {
         let mut signers = Vec::new();
@@ -149,15 +158,18 @@ impl Target {
         args.headers.as_deref().map(headers::folder).transpose()?;
         let beside = |log: &PathBuf| log.with_file_name(CHECKPOINT);
         if let Some(repository) = &args.repo {
-            let opened = Opened::find(repository)?;
-            return Ok(Target {
+            let opened = OpenedRepository::find(repository)?;
+            return Ok(AuditTarget {
                 repository: opened.repository(),
-                checkpoint: args.checkpoint.clone().or_else(|| args.log.as_ref().map(beside)),
+                checkpoint: args
+                    .checkpoint
+                    .clone()
+                    .or_else(|| args.log.as_ref().map(beside)),
                 log: args.log.clone(),
                 signers,
                 database: None,
                 in_use: false,
-                places: Places::new(args.headers.clone(), None, args.headers.is_some()),
+                places: HeaderSources::new(args.headers.clone(), None, args.headers.is_some()),
                 opened: Some(opened),
                 lost: None,
             });
@@ -165,7 +177,10 @@ impl Target {
         let home = home.ok_or(TargetError::NoHome)?;
         let (repository, log) = (home.join("ledger.git"), home.join("audit.log"));
         let database = Some(home.join("gently.db")).filter(|path| path.is_file());
-        if let Some(lost) = [&repository, &log].into_iter().find(|part| database.is_some() && !part.exists()) {
+        if let Some(lost) = [&repository, &log]
+            .into_iter()
+            .find(|part| database.is_some() && !part.exists())
+        {
             return Err(TargetError::Lost { path: lost.clone() });
         }
         if !repository.is_dir() {
@@ -174,12 +189,19 @@ impl Target {
         if signers.is_empty() {
             signers = own_signers(home)?;
         }
-        let folder = args.headers.clone().unwrap_or_else(|| Paths { root: home.to_owned() }.headers());
-        let places = Places::new(Some(folder), Some(home.to_owned()), args.headers.is_some());
+        let folder = args.headers.clone().unwrap_or_else(|| {
+            Paths {
+                root: home.to_owned(),
+            }
+            .headers()
+        });
+        let places =
+            HeaderSources::new(Some(folder), Some(home.to_owned()), args.headers.is_some());
         // What has keys is a home, and no copy of a ledger's public part.
-        let lost = (database.is_none() && home.join("keys").is_dir()).then(|| home.join("gently.db"));
+        let lost =
+            (database.is_none() && home.join("keys").is_dir()).then(|| home.join("gently.db"));
         let checkpoint = Some(beside(&log));
-        Ok(Target {
+        Ok(AuditTarget {
             repository,
             log: Some(log),
             checkpoint,
@@ -195,15 +217,17 @@ impl Target {
     /// The copy in the cache, when an address was named.
     pub(super) fn copy(&self) -> Option<&Copy> {
         match &self.opened {
-            Some(Opened::Copy(copy)) => Some(copy),
+            Some(OpenedRepository::Copy(copy)) => Some(copy),
             _ => None,
         }
     }
 
     /// Checks it.
-    pub(super) fn report(&self, terms: Terms<'_>) -> Result<Report, TargetError> {
-        let database = |look: &mut Look<'_>| -> Result<(), VerifyError> {
-            let Some(path) = &self.database else { return Ok(()) };
+    pub(super) fn report(&self, terms: VerifyOptions<'_>) -> Result<Report, TargetError> {
+        let database = |look: &mut WithDatabase<'_>| -> Result<(), VerifyError> {
+            let Some(path) = &self.database else {
+                return Ok(());
+            };
             let store = Sqlite::open_to_read(path)?;
             store.begin_read()?;
             look(&store)?;
@@ -216,17 +240,28 @@ impl Target {
             signers: &self.signers,
             database: self.database.as_ref().map(|_| &database as &Database<'_>),
         };
-        let find = |wanted: &Wanted| self.places.find(wanted);
-        let terms = Terms { headers: Some(&find), ..terms };
-        let check = if self.in_use { verify_in_use } else { verify_as };
+        let find = |wanted: &HeaderRequests| self.places.find(wanted);
+        let terms = VerifyOptions {
+            headers: Some(&find),
+            ..terms
+        };
+        let check = if self.in_use {
+            verify_in_use
+        } else {
+            verify_as
+        };
         let mut report = check(&evidence, terms)?;
         if let Some(reason) = self.places.unusable() {
             return Err(TargetError::Headers { reason });
         }
         if let Some(lost) = &self.lost {
-            let answers = report.commits.get(&CommitKind::Interaction).copied().unwrap_or_default();
+            let answers = report
+                .commits
+                .get(&CommitKind::Interaction)
+                .copied()
+                .unwrap_or_default();
             report.found(Finding {
-                question: Question::Complete,
+                question: AuditQuestion::Complete,
                 place: lost.display().to_string(),
                 expected: "the database of this home, which had the only texts and salts".to_owned(),
                 actual: format!(
@@ -245,11 +280,17 @@ pub(in crate::cli) fn own_signers(home: &Path) -> Result<Vec<PublicKey>, TargetE
     let keys = home.join("keys");
     let files = [keys.join("allowed_signers"), keys.join("signing.key.pub")];
     let file = files.iter().find(|file| file.is_file());
-    file.map_or(Ok(Vec::new()), |file| read_signers(&file.display().to_string()))
+    file.map_or(Ok(Vec::new()), |file| {
+        read_signers(&file.display().to_string())
+    })
 }
 
 pub(in crate::cli) fn read_signer(text: &str) -> Result<PublicKey, TargetError> {
-    if text.starts_with("ssh-ed25519 ") { key_in(text, text) } else { first_key(Path::new(text)) }
+    if text.starts_with("ssh-ed25519 ") {
+        key_in(text, text)
+    } else {
+        first_key(Path::new(text))
+    }
 }
 
 /// One key, or every key of a file: an `allowed_signers` has one a line.
@@ -257,12 +298,23 @@ pub(super) fn read_signers(text: &str) -> Result<Vec<PublicKey>, TargetError> {
     if text.starts_with("ssh-ed25519 ") {
         return key_in(text, text).map(|key| vec![key]);
     }
-    let failed = |e: std::io::Error| TargetError::Signer { place: text.to_owned(), reason: e.to_string() };
+    let failed = |e: std::io::Error| TargetError::Signer {
+        place: text.to_owned(),
+        reason: e.to_string(),
+    };
     let keys = read_regular_text(Path::new(text), MAX_KEYS).map_err(failed)?;
-    let lines = keys.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let keys: Vec<PublicKey> = lines.map(|line| key_in(line, text)).collect::<Result<_, _>>()?;
+    let lines = keys
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let keys: Vec<PublicKey> = lines
+        .map(|line| key_in(line, text))
+        .collect::<Result<_, _>>()?;
     if keys.is_empty() {
-        return Err(TargetError::Signer { place: text.to_owned(), reason: "it is empty".to_owned() });
+        return Err(TargetError::Signer {
+            place: text.to_owned(),
+            reason: "it is empty".to_owned(),
+        });
     }
     Ok(keys)
 }
@@ -271,39 +323,66 @@ fn first_key(file: &Path) -> Result<PublicKey, TargetError> {
     let place = file.display().to_string();
     match read_regular_text(file, MAX_KEYS) {
         Ok(text) => key_in(&text, &place),
-        Err(error) => Err(TargetError::Signer { place, reason: error.to_string() }),
+        Err(error) => Err(TargetError::Signer {
+            place,
+            reason: error.to_string(),
+        }),
     }
 }
 
-/// The first key of a `.pub` or `allowed_signers` text; comments before and after it are passed over.
+/// The first key of a `.pub` or `allowed_signers` text; comments before and after it are passed
+/// over.
 fn key_in(text: &str, place: &str) -> Result<PublicKey, TargetError> {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let failed = |reason: &str| TargetError::Signer { place: place.to_owned(), reason: reason.to_owned() };
+    let mut lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let failed = |reason: &str| TargetError::Signer {
+        place: place.to_owned(),
+        reason: reason.to_owned(),
+    };
     let line = lines.next().ok_or_else(|| failed("it is empty"))?;
-    let mut words = line.split_whitespace().skip_while(|word| *word != "ssh-ed25519");
+    let mut words = line
+        .split_whitespace()
+        .skip_while(|word| *word != "ssh-ed25519");
     match (words.next(), words.next()) {
-        (Some(kind), Some(key)) => format!("{kind} {key}").parse().map_err(|_| failed("the key is damaged")),
+        (Some(kind), Some(key)) => format!("{kind} {key}")
+            .parse()
+            .map_err(|_| failed("the key is damaged")),
         _ => Err(failed("its first line holds none")),
     }
 }
 
 /// A bundle, unpacked by the user's own git into a folder that goes away again.
-pub(super) struct Unpacked {
+pub(super) struct UnpackedBundle {
     folder: PathBuf,
 }
 
-impl Unpacked {
+impl UnpackedBundle {
     fn bundle(bundle: &Path) -> Result<Self, TargetError> {
-        let failed = |reason: String| TargetError::Bundle { path: bundle.to_owned(), reason };
+        let failed = |reason: String| TargetError::Bundle {
+            path: bundle.to_owned(),
+            reason,
+        };
         let bundle_path = std::path::absolute(bundle).map_err(|e| failed(e.to_string()))?;
-        let unpacked = Unpacked { folder: fresh_folder().map_err(|e| failed(e.to_string()))? };
+        let unpacked = UnpackedBundle {
+            folder: fresh_folder().map_err(|e| failed(e.to_string()))?,
+        };
         // The caller's repository, hooks and settings have no say in what is looked at.
         let mut git = crate::cli::git::git();
-        git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_TERMINAL_PROMPT", "0");
-        git.args(["clone", "--quiet", "--mirror", "--template=", "--"]).arg(&bundle_path).arg(unpacked.repository());
-        let output = git.output().map_err(|e| failed(format!("git does not run ({e}); install git")))?;
+        git.env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_TERMINAL_PROMPT", "0");
+        git.args(["clone", "--quiet", "--mirror", "--template=", "--"])
+            .arg(&bundle_path)
+            .arg(unpacked.repository());
+        let output = git
+            .output()
+            .map_err(|e| failed(format!("git does not run ({e}); install git")))?;
         if !output.status.success() {
-            return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+            return Err(failed(
+                String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            ));
         }
         Ok(unpacked)
     }
@@ -313,9 +392,10 @@ impl Unpacked {
     }
 }
 
-impl Drop for Unpacked {
+impl Drop for UnpackedBundle {
     fn drop(&mut self) {
-        // Nothing to be done about a folder that can't be removed: it is in the system's temporary folder.
+        // Nothing to be done about a folder that can't be removed: it is in the system's temporary
+        // folder.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,20 +1,28 @@
-//! The documents that a turn's digests are over, exactly as they are hashed: anybody computes them again.
+//! The documents that a turn's digests are over, exactly as they are hashed: anybody computes them
+//! again.
 
 use serde_json::{Value, json};
 
 use crate::record::bundle::NamedHash;
-use crate::record::context::event::{Kind, event_digest};
+use crate::record::context::event::{EventKind, event_digest};
 use crate::record::context::turn::prompt_document;
 use crate::store::sqlite::Sqlite;
-use crate::store::{ExchangeRow, Read};
+use crate::store::{ExchangeRow, ReadStore};
 use crate::verify::contexts::{Context, ContextFault};
 
-/// What is hashed of one turn, beside the digests on record; null for an exchange from before threads.
+/// What is hashed of one turn, beside the digests on record; null for an exchange from before
+/// threads.
 ///
-/// Every digest is SHA-256 of the canonical text of the `hashed` beside it: keys sorted by code point, no spaces,
-/// everything outside printable ASCII escaped.
-pub fn of(store: &Sqlite, exchange: &ExchangeRow, compiled: Option<&str>) -> Result<Value, ContextFault> {
-    let Some(context) = Context::read(store, exchange.exchange_id)? else { return Ok(Value::Null) };
+/// Every digest is SHA-256 of the canonical text of the `hashed` beside it: keys sorted by code
+/// point, no spaces, everything outside printable ASCII escaped.
+pub fn of(
+    store: &Sqlite,
+    exchange: &ExchangeRow,
+    compiled: Option<&str>,
+) -> Result<Value, ContextFault> {
+    let Some(context) = Context::read(store, exchange.exchange_id)? else {
+        return Ok(Value::Null);
+    };
     let config = context.config(store)?;
     let row = &context.row;
     let named = |digest: Option<_>| digest.map(NamedHash);
@@ -54,7 +62,7 @@ pub fn of(store: &Sqlite, exchange: &ExchangeRow, compiled: Option<&str>) -> Res
 }
 
 /// What needs every text of the context.
-struct Texts {
+struct ContextTexts {
     hashed: Value,
     /// The specification with what the rules changed, which is not hashed.
     spec: Value,
@@ -62,28 +70,47 @@ struct Texts {
     decision: Value,
 }
 
-fn texts(store: &Sqlite, exchange: &ExchangeRow, context: &Context) -> Result<Texts, ContextFault> {
-    let user = store.turn(exchange.turn_user)?.and_then(|turn| turn.content).ok_or(ContextFault::Gone)?;
+fn texts(
+    store: &Sqlite,
+    exchange: &ExchangeRow,
+    context: &Context,
+) -> Result<ContextTexts, ContextFault> {
+    let user = store
+        .turn(exchange.turn_user)?
+        .and_then(|turn| turn.content)
+        .ok_or(ContextFault::Gone)?;
     let documents = context.documents(store, &user)?;
-    let digest = documents.as_ref().map(|documents| documents.digest()).transpose()?;
+    let digest = documents
+        .as_ref()
+        .map(|documents| documents.digest())
+        .transpose()?;
     let (hashed, spec, sent) = match &documents {
         Some(made) => {
-            let hashed = json!({"assembled_context": made.hashed, "context_spec": made.spec.hashed()});
+            let hashed =
+                json!({"assembled_context": made.hashed, "context_spec": made.spec.hashed()});
             (hashed, json!(made.spec), json!(made.sent))
         }
         None => (Value::Null, Value::Null, Value::Null),
     };
     let gone = || ContextFault::Wrong("the session of the exchange is not here".to_owned());
     let session = store.session_of(exchange.session)?.ok_or_else(gone)?;
-    let event = context.event(Kind::Decision).ok_or_else(|| ContextFault::Wrong("its DECISION is gone".to_owned()))?;
+    let event = context
+        .event(EventKind::Decision)
+        .ok_or_else(|| ContextFault::Wrong("its DECISION is gone".to_owned()))?;
     let mut normative = context.normative(&session, exchange, digest)?;
     normative.reasons.sort();
     let data = json!(normative);
-    let again = event_digest(Kind::Decision, &event.event.to_string(), data.clone());
+    let again = event_digest(EventKind::Decision, &event.event.to_string(), data.clone());
     let again = again.map_err(|e| ContextFault::Wrong(e.to_string()))?;
-    let hashed_decision = json!({"correlation_id": event.event, "data": data, "event_kind": "DECISION"});
+    let hashed_decision =
+        json!({"correlation_id": event.event, "data": data, "event_kind": "DECISION"});
     let decision = json!({
         "digest": event.digest.map(NamedHash), "hashed": hashed_decision, "holds": event.digest == Some(again.0),
     });
-    Ok(Texts { hashed, spec, sent, decision })
+    Ok(ContextTexts {
+        hashed,
+        spec,
+        sent,
+        decision,
+    })
 }

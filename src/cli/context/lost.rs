@@ -1,11 +1,12 @@
-//! What a declared reference loses: events that were declared and are not shown to a model, with the reason.
+//! What a declared reference loses: events that were declared and are not shown to a model, with
+//! the reason.
 
 use serde_json::{Value, json};
 
 use crate::continuity::declared::TurnContext;
-use crate::continuity::gates::Kept;
-use crate::record::context::event::Kind;
-use crate::record::context::spec::{Effect, Transformation};
+use crate::continuity::gates::ExclusionReason;
+use crate::record::context::event::EventKind;
+use crate::record::context::spec::{RuleEffect, Transformation};
 
 /// Ids that are named in one line.
 const NAMED: usize = 6;
@@ -14,30 +15,54 @@ const DIGITS: usize = 8;
 
 /// What was declared and is not shown, by id.
 fn left(context: &TurnContext) -> impl Iterator<Item = &Transformation> {
-    context.transformations().iter().filter(|made| made.effect == Effect::LeftOut)
+    context
+        .transformations()
+        .iter()
+        .filter(|made| made.effect == RuleEffect::LeftOut)
 }
 
 /// What it is, in a word.
 fn what(context: &TurnContext, id: &str) -> &'static str {
-    let refs = context.resolved().map_or(&[][..], |resolved| &resolved.refs);
-    match refs.iter().find(|(reference, _)| reference.ref_id == id).map(|(_, event)| event.kind()) {
-        Some(Kind::Intent) => "question",
-        Some(Kind::Decision) => "decision",
-        Some(Kind::Execution) | None => "answer",
+    let refs = context
+        .resolved()
+        .map_or(&[][..], |resolved| &resolved.refs);
+    match refs
+        .iter()
+        .find(|(reference, _)| reference.ref_id == id)
+        .map(|(_, event)| event.kind())
+    {
+        Some(EventKind::Intent) => "question",
+        Some(EventKind::Decision) => "decision",
+        Some(EventKind::Execution) | None => "answer",
     }
 }
 
 /// Why, for a person.
 fn why(rule: &str) -> &'static str {
     let codes = [
-        (Kept::AuthorityIncompatible, "policy denied it, or its kernel withheld it"),
-        (Kept::Forbidden, "it is about a topic that the kernel's policy forbids"),
-        (Kept::Sensitive, "a secret is found in it"),
-        (Kept::EvidenceBlob, "it is a dump, a document or encoded data, and no statement"),
-        (Kept::Erased, "its text is erased"),
-        (Kept::NotKept, "its text was never kept"),
-        (Kept::RingCapItems, "the kernel's rings.refs.items are used up by newer ones"),
-        (Kept::RingCapTokens, "the kernel's rings.refs.tokens leave no room for it beside newer ones"),
+        (
+            ExclusionReason::AuthorityIncompatible,
+            "policy denied it, or its kernel withheld it",
+        ),
+        (
+            ExclusionReason::Forbidden,
+            "it is about a topic that the kernel's policy forbids",
+        ),
+        (ExclusionReason::Sensitive, "a secret is found in it"),
+        (
+            ExclusionReason::EvidenceBlob,
+            "it is a dump, a document or encoded data, and no statement",
+        ),
+        (ExclusionReason::Erased, "its text is erased"),
+        (ExclusionReason::NotKept, "its text was never kept"),
+        (
+            ExclusionReason::RingCapItems,
+            "the kernel's rings.refs.items are used up by newer ones",
+        ),
+        (
+            ExclusionReason::RingCapTokens,
+            "the kernel's rings.refs.tokens leave no room for it beside newer ones",
+        ),
     ];
     match codes.iter().find(|(kept, _)| kept.code() == rule) {
         Some((_, words)) => words,
@@ -59,11 +84,25 @@ pub fn lines(context: &TurnContext, unfit: u64) -> Vec<String> {
         let named: Vec<String> = of
             .iter()
             .take(NAMED)
-            .map(|made| format!("{} {}…", what(context, &made.ref_id), made.ref_id.get(..DIGITS).unwrap_or_default()))
+            .map(|made| {
+                format!(
+                    "{} {}…",
+                    what(context, &made.ref_id),
+                    made.ref_id.get(..DIGITS).unwrap_or_default()
+                )
+            })
             .collect();
         let more = of.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        lines.push(format!("not shown to the model: {}{more} ({rule}: {})", named.join(", "), why(rule)));
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        lines.push(format!(
+            "not shown to the model: {}{more} ({rule}: {})",
+            named.join(", "),
+            why(rule)
+        ));
     }
     if unfit > 0 {
         let turns = if unfit == 1 { "turn has" } else { "turns have" };

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::cli::screen::{beginning, quiet};
-use crate::continuity::score::Parts;
+use crate::continuity::score::ScoreParts;
 use crate::continuity::turns::{DECLARED, TURN, disclosure};
 use crate::record::bundle::{ArtifactRef, Bundle, Exclusion};
 
@@ -11,7 +11,7 @@ use crate::record::bundle::{ArtifactRef, Bundle, Exclusion};
 const EXCERPT: usize = 70;
 
 /// What was put before a model, and what was kept out.
-pub struct View<'a> {
+pub struct ContextView<'a> {
     /// What it is the context of.
     pub title: String,
     /// What was put.
@@ -24,16 +24,33 @@ pub struct View<'a> {
 
 /// What an artifact says in a bundle.
 pub fn said_in(bundle: &Bundle, id: &str) -> Option<String> {
-    let fact = bundle.facts.iter().find(|fact| fact.id == id).map(|fact| &fact.claim);
-    let item = bundle.open_items.iter().find(|item| item.id == id).map(|item| &item.issue);
+    let fact = bundle
+        .facts
+        .iter()
+        .find(|fact| fact.id == id)
+        .map(|fact| &fact.claim);
+    let item = bundle
+        .open_items
+        .iter()
+        .find(|item| item.id == id)
+        .map(|item| &item.issue);
     // A person has one intent in force, and the bundle does not name it.
-    let intent = bundle.intent.iter().filter(|_| id.starts_with("intent:")).find(|intent| intent.source == "user");
-    fact.or(item).or(intent.map(|intent| &intent.intent)).cloned()
+    let intent = bundle
+        .intent
+        .iter()
+        .filter(|_| id.starts_with("intent:"))
+        .find(|intent| intent.source == "user");
+    fact.or(item)
+        .or(intent.map(|intent| &intent.intent))
+        .cloned()
 }
 
 /// The disclosure of a list of references, if deep history is among them.
 pub fn disclosed(refs: &[ArtifactRef]) -> Option<String> {
-    disclosure(refs.iter().map(|one| (one.artifact_id.as_str(), one.included_reason.as_str())))
+    disclosure(
+        refs.iter()
+            .map(|one| (one.artifact_id.as_str(), one.included_reason.as_str())),
+    )
 }
 
 /// Which ring a reference belongs to, or how it was declared.
@@ -48,12 +65,17 @@ fn group(reference: &ArtifactRef) -> String {
     }
 }
 
-impl View<'_> {
+impl ContextView<'_> {
     /// Each artifact in a line, under its ring; scores in columns.
     pub fn text(&self) -> String {
         let mut out = format!("{}\n", self.title);
         let mut last = String::new();
-        let width = self.refs.iter().map(|one| one.artifact_id.len()).max().unwrap_or(0);
+        let width = self
+            .refs
+            .iter()
+            .map(|one| one.artifact_id.len())
+            .max()
+            .unwrap_or(0);
         for (one, said) in self.refs.iter().zip(&self.texts) {
             let group = group(one);
             if group != last {
@@ -64,8 +86,10 @@ impl View<'_> {
         }
         if !self.exclusions.is_empty() {
             out.push_str("\nkept out\n");
-            let lines =
-                self.exclusions.iter().map(|one| format!("    {}  {}\n", quiet(&one.artifact), quiet(&one.reason)));
+            let lines = self
+                .exclusions
+                .iter()
+                .map(|one| format!("    {}  {}\n", quiet(&one.artifact), quiet(&one.reason)));
             out.extend(lines);
         }
         if let Some(said) = disclosed(self.refs) {
@@ -90,17 +114,26 @@ impl View<'_> {
 }
 
 fn score(reference: &ArtifactRef) -> Value {
-    let Some((_, parts)) = Parts::read(&reference.included_reason) else { return Value::Null };
-    let mut score: Map<String, Value> =
-        parts.named().iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    let Some((_, parts)) = ScoreParts::read(&reference.included_reason) else {
+        return Value::Null;
+    };
+    let mut score: Map<String, Value> = parts
+        .named()
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), json!(value)))
+        .collect();
     score.insert("total".to_owned(), json!(parts.total()));
     Value::Object(score)
 }
 
 fn line(one: &ArtifactRef, said: Option<&str>, width: usize) -> String {
     let mut line = format!("    {:width$}", quiet(&one.artifact_id));
-    if let Some((why, parts)) = Parts::read(&one.included_reason) {
-        let named: Vec<String> = parts.named().iter().map(|(name, value)| format!("{name} {value}")).collect();
+    if let Some((why, parts)) = ScoreParts::read(&one.included_reason) {
+        let named: Vec<String> = parts
+            .named()
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
         line.push_str(&format!("  {} = {}", parts.total(), named.join(", ")));
         if let Some((_, why)) = why.split_once('.') {
             line.push_str(&format!(", for {why}"));

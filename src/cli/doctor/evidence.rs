@@ -1,19 +1,20 @@
-//! The database against log and ledger: the newest lines, every ref, and whether a writer would go on.
+//! The database against log and ledger: the newest lines, every ref, and whether a writer would go
+//! on.
 
 use std::collections::BTreeSet;
 
 use crate::ledger::Oid;
-use crate::ledger::read::{Ref, Repository, Target};
+use crate::ledger::read::{Ref, RefTarget, Repository};
 use crate::log::back::LinesBack;
 use crate::record::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
 use crate::recorder::{self, Paths, RecorderError};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Head, Read, StoreError};
+use crate::store::{LedgerHead, ReadStore, StoreError};
 
 use super::super::screen::counted;
-use super::{Check, State};
+use super::{CheckState, DoctorCheck};
 
 /// How many of the newest lines are compared; `gently audit verify` looks at all.
 const LINES: u64 = 1000;
@@ -24,7 +25,7 @@ const VERIFY: &str = "gently audit verify";
 const REBUILD: &str = "gently audit rebuild";
 
 /// Three checks of one moment.
-pub fn all(store: &Sqlite, paths: &Paths) -> Vec<Check> {
+pub fn all(store: &Sqlite, paths: &Paths) -> Vec<DoctorCheck> {
     let mut found = Vec::new();
     for _ in 0..TRIES {
         let before = match store.begin_read().and_then(|()| store.head()) {
@@ -37,45 +38,61 @@ pub fn all(store: &Sqlite, paths: &Paths) -> Vec<Check> {
             writer(store, &before, paths),
         ];
         let ended = store.end_read();
-        // Files are read after the database's snapshot: only a head that stood still makes a difference count.
-        let quiet = ended.and_then(|()| store.head()).is_ok_and(|after| after == before);
-        if quiet || found.iter().all(|check| check.state == State::Ok) {
+        // Files are read after the database's snapshot: only a head that stood still makes a
+        // difference count.
+        let quiet = ended
+            .and_then(|()| store.head())
+            .is_ok_and(|after| after == before);
+        if quiet || found.iter().all(|check| check.state == CheckState::Ok) {
             break;
         }
     }
     found
 }
 
-fn unreadable(error: &StoreError) -> Vec<Check> {
-    vec![broken("log", error), broken("ledger", error), broken("writer", error)]
+fn unreadable(error: &StoreError) -> Vec<DoctorCheck> {
+    vec![
+        broken("log", error),
+        broken("ledger", error),
+        broken("writer", error),
+    ]
 }
 
-fn broken(name: &'static str, error: &StoreError) -> Check {
-    Check::fail(name, error.to_string(), VERIFY)
+fn broken(name: &'static str, error: &StoreError) -> DoctorCheck {
+    DoctorCheck::fail(name, error.to_string(), VERIFY)
 }
 
 /// The newest lines: chained in the database up to its head, and the same in the file.
-fn log(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreError> {
+fn log(store: &Sqlite, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, StoreError> {
     let from = head.lines.saturating_sub(LINES);
     let lines = store.lines(from, head.lines)?;
     if let Some(place) = first_break(&lines, from, head) {
-        return Ok(Check::fail("log", format!("the database's own chain breaks at line {place}"), VERIFY));
+        return Ok(DoctorCheck::fail(
+            "log",
+            format!("the database's own chain breaks at line {place}"),
+            VERIFY,
+        ));
     }
     let back = match LinesBack::open(&paths.log()) {
         Ok(back) => back,
-        Err(error) => return Ok(Check::fail("log", error.to_string(), REBUILD)),
+        Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), REBUILD)),
     };
     let (torn, end) = (back.torn(), back.end());
-    let applied = usize::try_from(head.lines.saturating_sub(head.applied.lines)).unwrap_or(usize::MAX);
+    let applied =
+        usize::try_from(head.lines.saturating_sub(head.applied.lines)).unwrap_or(usize::MAX);
     let mut missing = 0;
     let mut wanted = lines.iter().rev().zip((from..head.lines).rev()).peekable();
     for line in back {
         let line = match line {
             Ok(line) => line,
-            Err(error) => return Ok(Check::fail("log", error.to_string(), VERIFY)),
+            Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), VERIFY)),
         };
         // Lines that no mark calls applied may still be missing at the end of the file.
-        while wanted.peek().is_some_and(|(text, _)| text.as_bytes() != line.bytes) && missing < applied {
+        while wanted
+            .peek()
+            .is_some_and(|(text, _)| text.as_bytes() != line.bytes)
+            && missing < applied
+        {
             missing += 1;
             wanted.next();
         }
@@ -83,42 +100,73 @@ fn log(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreError> 
             None => break,
             Some((text, _)) if text.as_bytes() == line.bytes => {}
             Some((_, n)) => {
-                return Ok(Check::fail("log", format!("audit.log and database differ at line {}", n + 1), VERIFY));
+                return Ok(DoctorCheck::fail(
+                    "log",
+                    format!("audit.log and database differ at line {}", n + 1),
+                    VERIFY,
+                ));
             }
         }
     }
     let left = wanted.count();
     if left > 0 {
-        let found =
-            format!("audit.log ends {} early: {end} bytes, the database knows {}", counted(left, "line"), head.bytes);
-        return Ok(Check::fail("log", found, REBUILD));
+        let found = format!(
+            "audit.log ends {} early: {end} bytes, the database knows {}",
+            counted(left, "line"),
+            head.bytes
+        );
+        return Ok(DoctorCheck::fail("log", found, REBUILD));
     }
     if missing == 0 && torn > 0 {
         // What a crash tears is a line of ours, and the database knows that it is not written yet.
         let found = format!("{torn} bytes behind the last line are nobody's record");
-        let mend = format!("truncate -s {} audit.log, in the home, after a look at what they are", head.bytes);
-        return Ok(Check::fail("log", found, mend));
+        let mend = format!(
+            "truncate -s {} audit.log, in the home, after a look at what they are",
+            head.bytes
+        );
+        return Ok(DoctorCheck::fail("log", found, mend));
     }
     if missing > 0 {
-        let found = format!("{} not written yet, {} of a torn one", counted(missing, "line"), counted(torn, "byte"));
-        return Ok(Check::warn("log", found, "the next gently that records finishes it: gently session open"));
+        let found = format!(
+            "{} not written yet, {} of a torn one",
+            counted(missing, "line"),
+            counted(torn, "byte")
+        );
+        return Ok(DoctorCheck::warn(
+            "log",
+            found,
+            "the next gently that records finishes it: gently session open",
+        ));
     }
     match recorder::checkpoint_is_newest(head, paths) {
         Ok(true) => {}
         Ok(false) => {
             let mend = "the next gently that records writes it: gently session open";
-            return Ok(Check::warn("log", "audit.checkpoint is not the signed tree head of the newest line", mend));
+            return Ok(DoctorCheck::warn(
+                "log",
+                "audit.checkpoint is not the signed tree head of the newest line",
+                mend,
+            ));
         }
-        Err(error) => return Ok(Check::fail("log", error.to_string(), VERIFY)),
+        Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), VERIFY)),
     }
-    Ok(Check::ok("log", format!("the newest {} lines are the database's, head {}…", lines.len(), head.hash.short8())))
+    Ok(DoctorCheck::ok(
+        "log",
+        format!(
+            "the newest {} lines are the database's, head {}…",
+            lines.len(),
+            head.hash.short8()
+        ),
+    ))
 }
 
 /// The number of the first line that does not follow the one before it, or is not the head's.
-fn first_break(lines: &[String], from: u64, head: &Head) -> Option<u64> {
+fn first_break(lines: &[String], from: u64, head: &LedgerHead) -> Option<u64> {
     let mut prev = (from == 0).then_some(Hash32::GENESIS);
     for (number, text) in (from + 1..).zip(lines) {
-        let Ok(line) = Line::parse(text.as_bytes()) else { return Some(number) };
+        let Ok(line) = Line::parse(text.as_bytes()) else {
+            return Some(number);
+        };
         if prev.is_some_and(|prev| !line.follows(prev)) {
             return Some(number);
         }
@@ -128,12 +176,13 @@ fn first_break(lines: &[String], from: u64, head: &Head) -> Option<u64> {
 }
 
 /// Every ref where the database has it, its newest commit readable, and none that it does not know.
-fn ledger(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreError> {
-    let opened = Repository::open(&paths.ledger()).and_then(|repository| Ok((repository.refs()?, repository)));
+fn ledger(store: &Sqlite, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, StoreError> {
+    let opened = Repository::open(&paths.ledger())
+        .and_then(|repository| Ok((repository.refs()?, repository)));
     let (refs, repository) = match opened {
         Ok(opened) => opened,
         Err(error) => {
-            return Ok(Check::fail("ledger", error.to_string(), REBUILD));
+            return Ok(DoctorCheck::fail("ledger", error.to_string(), REBUILD));
         }
     };
     let pending = store.commits(head.applied.commits, head.commits)?;
@@ -141,42 +190,69 @@ fn ledger(store: &Sqlite, head: &Head, paths: &Paths) -> Result<Check, StoreErro
     let known: BTreeSet<String> = store.refs()?.into_iter().collect();
     for name in &known {
         let tip = store.tip(name, head.commits)?.map(|row| row.id);
-        let actual = refs.iter().find(|found| found.name == *name).map(|found| &found.target);
+        let actual = refs
+            .iter()
+            .find(|found| found.name == *name)
+            .map(|found| &found.target);
         let here = actual.map(target);
         let applied = store.tip(name, head.applied.commits)?.map(|row| row.id);
-        let moving = pending.iter().any(|row| row.reference == *name && Some(&row.id) == here.as_ref());
+        let moving = pending
+            .iter()
+            .any(|row| row.reference == *name && Some(&row.id) == here.as_ref());
         if here != tip && here != applied && !moving {
             let at = |id: Option<String>| id.unwrap_or_else(|| "missing".to_owned());
             let mend = if here.is_none() { REBUILD } else { VERIFY };
-            return Ok(Check::fail("ledger", format!("{name} is {}, the database has {}", at(here), at(tip)), mend));
+            return Ok(DoctorCheck::fail(
+                "ledger",
+                format!("{name} is {}, the database has {}", at(here), at(tip)),
+                mend,
+            ));
         }
         late += u64::from(here != tip);
-        if let Some(Target::Direct(id)) = actual
+        if let Some(RefTarget::Direct(id)) = actual
             && let Err(fault) = repository.commit(id)
         {
-            return Ok(Check::fail("ledger", format!("{name}: commit {id}: {fault}"), REBUILD));
+            return Ok(DoctorCheck::fail(
+                "ledger",
+                format!("{name}: commit {id}: {fault}"),
+                REBUILD,
+            ));
         }
     }
     if let Some(stranger) = refs.iter().find(|found| is_strange(found, &known)) {
-        let found = format!("{} is not the database's: somebody else wrote here", quoted(&stranger.name));
-        return Ok(Check::fail("ledger", found, VERIFY));
+        let found = format!(
+            "{} is not the database's: somebody else wrote here",
+            quoted(&stranger.name)
+        );
+        return Ok(DoctorCheck::fail("ledger", found, VERIFY));
     }
     if late > 0 {
         let found = format!("{late} refs not moved yet");
-        return Ok(Check::warn("ledger", found, "the next gently that records finishes it: gently session open"));
+        return Ok(DoctorCheck::warn(
+            "ledger",
+            found,
+            "the next gently that records finishes it: gently session open",
+        ));
     }
-    Ok(Check::ok("ledger", format!("{} refs where the database has them, {} commits", known.len(), head.commits)))
+    Ok(DoctorCheck::ok(
+        "ledger",
+        format!(
+            "{} refs where the database has them, {} commits",
+            known.len(),
+            head.commits
+        ),
+    ))
 }
 
 fn quoted(name: &str) -> String {
     format!("'{name}'")
 }
 
-fn target(target: &Target) -> String {
+fn target(target: &RefTarget) -> String {
     match target {
-        Target::Direct(id) => Oid::to_string(id),
-        Target::Symbolic(to) => format!("a pointer to {to}"),
-        Target::Broken(what) => format!("broken: {what}"),
+        RefTarget::Direct(id) => Oid::to_string(id),
+        RefTarget::Symbolic(to) => format!("a pointer to {to}"),
+        RefTarget::Broken(what) => format!("broken: {what}"),
     }
 }
 
@@ -185,13 +261,13 @@ fn is_strange(found: &Ref, known: &BTreeSet<String>) -> bool {
 }
 
 /// The words with which the next writer would refuse, if it would.
-fn writer(store: &Sqlite, head: &Head, paths: &Paths) -> Check {
+fn writer(store: &Sqlite, head: &LedgerHead, paths: &Paths) -> DoctorCheck {
     match recorder::check(store, head, paths) {
-        Ok(()) => Check::ok("writer", "would go on from here"),
+        Ok(()) => DoctorCheck::ok("writer", "would go on from here"),
         // What a rebuild can't restore it names, with what to do.
         Err(error @ (RecorderError::Disagree { .. } | RecorderError::Unapplied { .. })) => {
-            Check::fail("writer", format!("would refuse: {error}"), REBUILD)
+            DoctorCheck::fail("writer", format!("would refuse: {error}"), REBUILD)
         }
-        Err(error) => Check::fail("writer", format!("would refuse: {error}"), VERIFY),
+        Err(error) => DoctorCheck::fail("writer", format!("would refuse: {error}"), VERIFY),
     }
 }

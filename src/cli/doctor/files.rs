@@ -7,19 +7,29 @@ use crate::recorder::Paths;
 use crate::store::StoreError;
 use crate::store::sqlite::Sqlite;
 
-use super::{Check, shell};
+use super::{DoctorCheck, shell};
 
 /// The keys, and the widest mode they may have; the rest of what is private is the home's to name.
-const KEYS: [(&str, u32); 3] = [("keys", 0o700), ("keys/auth.key", 0o600), ("keys/signing.key", 0o600)];
+const KEYS: [(&str, u32); 3] = [
+    ("keys", 0o700),
+    ("keys/auth.key", 0o600),
+    ("keys/signing.key", 0o600),
+];
 
 /// Whether others can read or change what is private.
-pub fn modes(root: &Path) -> Check {
+pub fn modes(root: &Path) -> DoctorCheck {
     let mut wrong = Vec::new();
     let mut mend = Vec::new();
     for (name, widest) in KEYS.into_iter().chain(PRIVATE) {
-        let path = if name.is_empty() { root.to_owned() } else { root.join(name) };
+        let path = if name.is_empty() {
+            root.to_owned()
+        } else {
+            root.join(name)
+        };
         // What is missing is another check's affair; the auth key may be in the environment.
-        let Ok(found) = std::fs::symlink_metadata(&path) else { continue };
+        let Ok(found) = std::fs::symlink_metadata(&path) else {
+            continue;
+        };
         let mode = permissions(&found);
         if mode & !widest != 0 {
             wrong.push(format!("{} has mode {mode:04o}", path.display()));
@@ -27,9 +37,12 @@ pub fn modes(root: &Path) -> Check {
         }
     }
     if wrong.is_empty() {
-        return Check::ok("modes", "home, keys, database and configuration are their owner's alone");
+        return DoctorCheck::ok(
+            "modes",
+            "home, keys, database and configuration are their owner's alone",
+        );
     }
-    Check::fail("modes", wrong.join(", "), mend.join(" && "))
+    DoctorCheck::fail("modes", wrong.join(", "), mend.join(" && "))
 }
 
 #[cfg(unix)]
@@ -43,27 +56,38 @@ fn permissions(_: &std::fs::Metadata) -> u32 {
 }
 
 /// Opens the database for reading, and lets SQLite check it.
-pub fn database(paths: &Paths, checks: &mut Vec<Check>) -> Option<Sqlite> {
-    const MEND: &str = "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
+pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Sqlite> {
+    const MEND: &str =
+        "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
     let store = match Sqlite::open_read_only(&paths.database()) {
         Ok(store) => store,
         Err(error) => {
-            checks.push(Check::fail("database", error.to_string(), MEND));
+            checks.push(DoctorCheck::fail("database", error.to_string(), MEND));
             return None;
         }
     };
     let state = || -> Result<(String, u64, u64), StoreError> {
-        Ok((store.integrity()?, store.broken_references()?, crate::store::Read::head(&store)?.lines))
+        Ok((
+            store.integrity()?,
+            store.broken_references()?,
+            crate::store::ReadStore::head(&store)?.lines,
+        ))
     };
     let check = match state() {
-        Ok((words, 0, lines)) if words == "ok" => Check::ok("database", format!("sound, {lines} log lines")),
-        Ok((words, references, _)) if words == "ok" => {
-            Check::fail("database", format!("{references} rows refer to rows that are not there"), MEND)
+        Ok((words, 0, lines)) if words == "ok" => {
+            DoctorCheck::ok("database", format!("sound, {lines} log lines"))
         }
-        Ok((words, ..)) => Check::fail("database", format!("SQLite says: {words}"), MEND),
-        Err(error @ StoreError::Busy { .. }) => Check::warn("database", error.to_string(), "gently doctor"),
+        Ok((words, references, _)) if words == "ok" => DoctorCheck::fail(
+            "database",
+            format!("{references} rows refer to rows that are not there"),
+            MEND,
+        ),
+        Ok((words, ..)) => DoctorCheck::fail("database", format!("SQLite says: {words}"), MEND),
+        Err(error @ StoreError::Busy { .. }) => {
+            DoctorCheck::warn("database", error.to_string(), "gently doctor")
+        }
         Err(error) => {
-            checks.push(Check::fail("database", error.to_string(), MEND));
+            checks.push(DoctorCheck::fail("database", error.to_string(), MEND));
             return None;
         }
     };

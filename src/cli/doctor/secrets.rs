@@ -7,26 +7,29 @@ use crate::config::SignedBy;
 use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{self, AUTH_KEY_ENV, AuthKey, Signer, SigningKey, allowed_signers};
 use crate::record::hash::Hash32;
-use crate::store::Read;
+use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
 
-use super::{Check, shell};
+use super::{DoctorCheck, shell};
 use crate::cli::wire;
 
 /// How a file under a passphrase begins, armored or not.
 const SEALED: [&[u8]; 2] = [b"-----BEGIN AGE", b"age-encryption.org"];
 
 /// The signing key is the one in force, and `allowed_signers` has it.
-pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> Check {
+pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> DoctorCheck {
     const NAME: &str = "signing key";
     let folder = root.join("keys");
     let path = folder.join(keys::SIGNING_KEY);
     let in_force = match store.head() {
         Ok(head) => head.signer,
-        Err(error) => return Check::fail(NAME, error.to_string(), "gently audit verify"),
+        Err(error) => return DoctorCheck::fail(NAME, error.to_string(), "gently audit verify"),
     };
     let (key, who) = match signer {
-        SignedBy::File => (SigningKey::load(&path).map(|key| key.public()), "keys/signing.key"),
+        SignedBy::File => (
+            SigningKey::load(&path).map(|key| key.public()),
+            "keys/signing.key",
+        ),
         SignedBy::Agent { wait } => {
             let socket = wire::env(SOCKET_ENV).map(PathBuf::from);
             let key = Signer::agent(&folder.join(keys::SIGNING_KEY_PUB), socket.as_deref(), wait);
@@ -36,9 +39,15 @@ pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> Check {
     let key = match (key, signer) {
         (Ok(key), _) => key,
         (Err(error), SignedBy::File) => {
-            return Check::fail(NAME, error.to_string(), "put keys/signing.key back from a backup");
+            return DoctorCheck::fail(
+                NAME,
+                error.to_string(),
+                "put keys/signing.key back from a backup",
+            );
         }
-        (Err(error), SignedBy::Agent { .. }) => return Check::fail(NAME, error.to_string(), "ssh-add FILE"),
+        (Err(error), SignedBy::Agent { .. }) => {
+            return DoctorCheck::fail(NAME, error.to_string(), "ssh-add FILE");
+        }
     };
     if key != in_force {
         let found = format!("{who} has {key}, in force is {in_force}");
@@ -46,48 +55,71 @@ pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> Check {
             SignedBy::File => "put the key in force back as keys/signing.key, with mode 0600",
             SignedBy::Agent { .. } => "put the public key in force back as keys/signing.key.pub",
         };
-        return Check::fail(NAME, found, mend);
+        return DoctorCheck::fail(NAME, found, mend);
     }
     let file = folder.join(keys::ALLOWED_SIGNERS);
     let line = in_force.allowed_signers_line();
     let mend = format!("printf '%s\\n' '{}' >> {}", line.trim_end(), shell(&file));
     match allowed_signers::load(&file) {
-        Ok(known) if known.contains(&in_force) => {
-            Check::ok(NAME, format!("{who} has the key in force; allowed_signers too ({} there)", known.len()))
-        }
-        Ok(_) => Check::fail(NAME, format!("{} lacks the key in force", file.display()), mend),
-        Err(error) => Check::fail(NAME, error.to_string(), mend),
+        Ok(known) if known.contains(&in_force) => DoctorCheck::ok(
+            NAME,
+            format!(
+                "{who} has the key in force; allowed_signers too ({} there)",
+                known.len()
+            ),
+        ),
+        Ok(_) => DoctorCheck::fail(
+            NAME,
+            format!("{} lacks the key in force", file.display()),
+            mend,
+        ),
+        Err(error) => DoctorCheck::fail(NAME, error.to_string(), mend),
     }
 }
 
 /// The auth key at hand is one of this home's, and not revoked.
-pub fn auth(root: &Path, store: &Sqlite) -> Check {
+pub fn auth(root: &Path, store: &Sqlite) -> DoctorCheck {
     const NAME: &str = "auth key";
     let path = root.join("keys").join(keys::AUTH_KEY);
     let (presented, place) = match wire::env(AUTH_KEY_ENV) {
-        Some(text) => (AuthKey::from_text(&text.to_string_lossy(), "$GENTLY_AUTH_KEY"), "$GENTLY_AUTH_KEY".to_owned()),
+        Some(text) => (
+            AuthKey::from_text(&text.to_string_lossy(), "$GENTLY_AUTH_KEY"),
+            "$GENTLY_AUTH_KEY".to_owned(),
+        ),
         None if is_sealed(&path) => {
-            let found = format!("{} is under a passphrase, and was not opened", path.display());
-            return Check::skipped(NAME, found);
+            let found = format!(
+                "{} is under a passphrase, and was not opened",
+                path.display()
+            );
+            return DoctorCheck::skipped(NAME, found);
         }
         None => (AuthKey::load(&path), path.display().to_string()),
     };
-    let mend = format!("put the key of this home into {} or ${AUTH_KEY_ENV}", shell(&path));
+    let mend = format!(
+        "put the key of this home into {} or ${AUTH_KEY_ENV}",
+        shell(&path)
+    );
     let key = match presented {
         Ok(key) => key,
-        Err(error) => return Check::fail(NAME, error.to_string(), mend),
+        Err(error) => return DoctorCheck::fail(NAME, error.to_string(), mend),
     };
     let known = match store.auth_keys() {
         Ok(known) => known,
-        Err(error) => return Check::fail(NAME, error.to_string(), "gently audit verify"),
+        Err(error) => return DoctorCheck::fail(NAME, error.to_string(), "gently audit verify"),
     };
     let hashes: Vec<Hash32> = known.iter().map(|row| row.hash).collect();
-    let row = key.find_in(&hashes).and_then(|hash| known.iter().find(|row| row.hash == hash));
+    let row = key
+        .find_in(&hashes)
+        .and_then(|hash| known.iter().find(|row| row.hash == hash));
     match row {
-        None => Check::fail(NAME, format!("{place} is not a key of this home"), mend),
+        None => DoctorCheck::fail(NAME, format!("{place} is not a key of this home"), mend),
         Some(row) => match row.revoked_at {
-            Some(at) => Check::fail(NAME, format!("{place} is '{}', revoked {at}", row.name), mend),
-            None => Check::ok(NAME, format!("{place} is '{}'", row.name)),
+            Some(at) => DoctorCheck::fail(
+                NAME,
+                format!("{place} is '{}', revoked {at}", row.name),
+                mend,
+            ),
+            None => DoctorCheck::ok(NAME, format!("{place} is '{}'", row.name)),
         },
     }
 }
@@ -95,6 +127,7 @@ pub fn auth(root: &Path, store: &Sqlite) -> Check {
 fn is_sealed(path: &Path) -> bool {
     const BEGINNING: u64 = 32;
     let mut start = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut start));
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut start));
     read.is_ok() && SEALED.iter().any(|mark| start.starts_with(mark))
 }

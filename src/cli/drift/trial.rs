@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cli::wire::{self, WireError};
+use crate::cli::wire::{self, OpenHomeError};
 use crate::cli::{FINE, could_not, print};
 use crate::govern::kernel::Kernel;
 use crate::govern::output::{ANY_JSON, Shape};
@@ -37,9 +37,13 @@ pub fn run(kernel: Option<&Path>, json: bool) -> u8 {
         Err(why) => return could_not(&why, json),
     };
     for (at, line) in std::io::stdin().lock().lines().enumerate() {
-        let judged = line
-            .map_err(|e| e.to_string())
-            .and_then(|line| if line.trim().is_empty() { Ok(None) } else { judged(&kernel, &line).map(Some) });
+        let judged = line.map_err(|e| e.to_string()).and_then(|line| {
+            if line.trim().is_empty() {
+                Ok(None)
+            } else {
+                judged(&kernel, &line).map(Some)
+            }
+        });
         match judged {
             Ok(None) => {}
             Ok(Some(facts)) => {
@@ -57,24 +61,43 @@ pub fn run(kernel: Option<&Path>, json: bool) -> u8 {
 /// The file's kernel, else this home's, else the built-in one.
 fn in_force(file: Option<&Path>) -> Result<Kernel, String> {
     if let Some(path) = file {
-        let text =
-            std::fs::read_to_string(path).map_err(|e| format!("cannot read the kernel {}: {e}", path.display()))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| format!("cannot read the kernel {}: {e}", path.display()))?;
         return Kernel::from_toml(&text).map_err(|e| format!("{}: {e}", path.display()));
     }
-    let of_home = || -> Result<Option<Kernel>, WireError> {
-        let Some(home) = Home::open(&wire::home_path()?)? else { return Ok(None) };
-        Ok(Some(Home::kernel(&Sqlite::open_read_only(&home.paths().database())?)?))
+    let of_home = || -> Result<Option<Kernel>, OpenHomeError> {
+        let Some(home) = Home::open(&wire::home_path()?)? else {
+            return Ok(None);
+        };
+        Ok(Some(Home::kernel(&Sqlite::open_read_only(
+            &home.paths().database(),
+        )?)?))
     };
-    Ok(of_home().map_err(|e| e.to_string())?.unwrap_or_else(Kernel::genesis))
+    Ok(of_home()
+        .map_err(|e| e.to_string())?
+        .unwrap_or_else(Kernel::genesis))
 }
 
 fn judged(kernel: &Kernel, line: &str) -> Result<Value, String> {
-    let case: Case = serde_json::from_str(line)
-        .map_err(|e| format!("{e}; expected {{\"id\",\"prompt\",\"reply\",\"bundle\"?,\"expect\"?}}"))?;
-    let bundle = super::bundle::lenient(case.bundle.unwrap_or(Value::Null)).map_err(|e| format!("bundle: {e}"))?;
-    let shape = case.expect.map(shape).transpose().map_err(|e| format!("expect: {e}"))?;
-    let judgement = judge(kernel, &bundle, &redact(&case.prompt).clean, shape.as_ref(), &case.reply);
-    let summary: Value = serde_json::from_str(&judgement.summary_json()).map_err(|e| e.to_string())?;
+    let case: Case = serde_json::from_str(line).map_err(|e| {
+        format!("{e}; expected {{\"id\",\"prompt\",\"reply\",\"bundle\"?,\"expect\"?}}")
+    })?;
+    let bundle = super::bundle::lenient(case.bundle.unwrap_or(Value::Null))
+        .map_err(|e| format!("bundle: {e}"))?;
+    let shape = case
+        .expect
+        .map(shape)
+        .transpose()
+        .map_err(|e| format!("expect: {e}"))?;
+    let judgement = judge(
+        kernel,
+        &bundle,
+        &redact(&case.prompt).clean,
+        shape.as_ref(),
+        &case.reply,
+    );
+    let summary: Value =
+        serde_json::from_str(&judgement.summary_json()).map_err(|e| e.to_string())?;
     let events = judgement.events().iter().map(|event| {
         json!({
             "kind": "DRIFTWATCH", "class": event.class.name(), "severity": event.severity,

@@ -1,6 +1,7 @@
-//! Putting something on record for continuity: redacted under the numbers of the session that it belongs to.
+//! Putting something on record for continuity: redacted under the numbers of the session that it
+//! belongs to.
 
-use crate::cli::wire::{self, Opened, WireError, fresh_salt};
+use crate::cli::wire::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::cli::{could_not, log, program, say};
 use crate::continuity::candidate::Confidence;
 use crate::continuity::gates::is_blob;
@@ -8,7 +9,7 @@ use crate::govern::sanitize::{Clean, Placeholders, redact_with};
 use crate::record::item::{ItemKind, ItemState, subject};
 use crate::record::time::Seconds;
 use crate::record::unseen::is_plain_name;
-use crate::recorder::{ArtifactId, Field, NewArtifact, RecorderError, always};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError, always};
 use crate::store::SessionRow;
 
 use super::{CommonArgs, newest, told};
@@ -17,7 +18,7 @@ use super::{CommonArgs, newest, told};
 const MAX_SUBJECT: usize = 200;
 
 /// What somebody said, as it was typed.
-pub(super) struct Said {
+pub(super) struct ItemInput {
     kind: ItemKind,
     text: String,
     about: Option<String>,
@@ -25,32 +26,58 @@ pub(super) struct Said {
 }
 
 /// The same without its secrets.
-struct Cleaned {
+struct RedactedItem {
     text: Clean,
     subject: Option<Clean>,
     source: Clean,
     removed: Vec<String>,
 }
 
-impl Said {
-    pub(super) fn new(kind: ItemKind, text: &str, about: Option<&str>, common: Option<CommonArgs>) -> Said {
-        let common = common.unwrap_or(CommonArgs { source: "user".to_owned(), observed_at: None, tier: 1 });
-        Said { kind, text: text.trim().to_owned(), about: about.map(subject), common }
+impl ItemInput {
+    pub(super) fn new(
+        kind: ItemKind,
+        text: &str,
+        about: Option<&str>,
+        common: Option<CommonArgs>,
+    ) -> ItemInput {
+        let common = common.unwrap_or(CommonArgs {
+            source: "user".to_owned(),
+            observed_at: None,
+            tier: 1,
+        });
+        ItemInput {
+            kind,
+            text: text.trim().to_owned(),
+            about: about.map(subject),
+            common,
+        }
     }
 
-    fn clean(&self, numbers: &mut Placeholders) -> Cleaned {
+    fn clean(&self, numbers: &mut Placeholders) -> RedactedItem {
         let text = redact_with(&self.text, numbers);
         let subject = self.about.as_ref().map(|about| redact_with(about, numbers));
         let source = redact_with(self.common.source.trim(), numbers);
-        let found = text.found.iter().chain(subject.iter().flat_map(|about| &about.found)).chain(&source.found);
+        let found = text
+            .found
+            .iter()
+            .chain(subject.iter().flat_map(|about| &about.found))
+            .chain(&source.found);
         let mut removed: Vec<String> = found.map(|finding| finding.kind.to_owned()).collect();
         removed.dedup();
-        Cleaned { text: text.clean, subject: subject.map(|about| about.clean), source: source.clean, removed }
+        RedactedItem {
+            text: text.clean,
+            subject: subject.map(|about| about.clean),
+            source: source.clean,
+            removed,
+        }
     }
 
     /// Why it is nothing that can be put on record.
     fn fault(&self) -> Option<String> {
-        let (name, clean) = (self.kind.name(), self.clean(&mut Placeholders::new([0; 32])));
+        let (name, clean) = (
+            self.kind.name(),
+            self.clean(&mut Placeholders::new([0; 32])),
+        );
         if clean.text.as_str().is_empty() {
             return Some(format!("the {name} says nothing"));
         }
@@ -63,21 +90,40 @@ impl Said {
         match clean.subject.as_ref().map(|subject| subject.as_str().len()) {
             Some(0) => return Some("--subject names nothing".to_owned()),
             Some(length) if length > MAX_SUBJECT => {
-                return Some(format!("--subject has {length} bytes, at most {MAX_SUBJECT} are a name"));
+                return Some(format!(
+                    "--subject has {length} bytes, at most {MAX_SUBJECT} are a name"
+                ));
             }
             _ => {}
         }
-        let names = [self.about.as_deref().unwrap_or_default(), self.common.source.trim()];
+        let names = [
+            self.about.as_deref().unwrap_or_default(),
+            self.common.source.trim(),
+        ];
         if !names.into_iter().all(is_plain_name) {
-            return Some("--subject and --source are names: no characters that nobody sees, on one line".to_owned());
+            return Some(
+                "--subject and --source are names: no characters that nobody sees, on one line"
+                    .to_owned(),
+            );
         }
-        self.common.source.trim().is_empty().then(|| "--source names nothing".to_owned())
+        self.common
+            .source
+            .trim()
+            .is_empty()
+            .then(|| "--source names nothing".to_owned())
     }
 
     fn observed_at(&self, now: Seconds) -> Result<Seconds, String> {
-        let given = self.common.observed_at.as_deref().map(|text| log::when("--observed-at", text, now)).transpose()?;
+        let given = self
+            .common
+            .observed_at
+            .as_deref()
+            .map(|text| log::when("--observed-at", text, now))
+            .transpose()?;
         match given {
-            Some(at) if at > now => Err(format!("--observed-at {at} is in the future; it is {now}")),
+            Some(at) if at > now => {
+                Err(format!("--observed-at {at} is in the future; it is {now}"))
+            }
             given => Ok(given.unwrap_or(now)),
         }
     }
@@ -86,11 +132,15 @@ impl Said {
 /// So many times it is redacted again because a turn of the session named a secret meanwhile.
 const ATTEMPTS: u32 = 16;
 
-pub(super) async fn add(said: Said, confidence: Option<Confidence>, json: bool) -> Result<u8, WireError> {
+pub(super) async fn add(
+    said: ItemInput,
+    confidence: Option<Confidence>,
+    json: bool,
+) -> Result<u8, OpenHomeError> {
     if let Some(fault) = said.fault() {
         return Ok(could_not(&fault, json));
     }
-    let opened = Opened::open(wire::existing_home()?)?;
+    let opened = OpenHome::open(wire::existing_home()?)?;
     let key = opened.authorize().await?;
     let now = wire::clock()?;
     let observed_at = match said.observed_at(now) {
@@ -105,12 +155,35 @@ pub(super) async fn add(said: Said, confidence: Option<Confidence>, json: bool) 
             None => Placeholders::new([0; 32]),
         };
         let clean = said.clean(&mut numbers);
-        let content = content(&said, &clean, (confidence, observed_at), session.as_ref(), opened.kernel.phase());
-        let (kind, id) = (said.kind.name(), ArtifactId::Next { prefix: said.kind.prefix() });
+        let content = content(
+            &said,
+            &clean,
+            (confidence, observed_at),
+            session.as_ref(),
+            opened.kernel.phase(),
+        );
+        let (kind, id) = (
+            said.kind.name(),
+            ArtifactId::Next {
+                prefix: said.kind.prefix(),
+            },
+        );
         let in_session = session.as_ref().map(|session| session.id);
-        let new = NewArtifact { kind, id, content, session: in_session, salt: fresh_salt()?, now };
+        let new = NewArtifact {
+            kind,
+            id,
+            content,
+            session: in_session,
+            salt: fresh_salt()?,
+            now,
+        };
         let recording = match session {
-            Some(session) => opened.recorder.artifact_numbered(new, session.uuid, numbers).await,
+            Some(session) => {
+                opened
+                    .recorder
+                    .artifact_numbered(new, session.uuid, numbers)
+                    .await
+            }
             None => opened.recorder.artifact(new, always).await,
         };
         match recording {
@@ -121,7 +194,11 @@ pub(super) async fn add(said: Said, confidence: Option<Confidence>, json: bool) 
     for kind in &clean.removed {
         say(&format!("removed before it was stored: {kind}"));
     }
-    let state = if said.kind == ItemKind::Fact { ItemState::Proposed } else { ItemState::Declared };
+    let state = if said.kind == ItemKind::Fact {
+        ItemState::Proposed
+    } else {
+        ItemState::Declared
+    };
     let printed = told(&recorded, state, clean.text.as_str(), &clean.removed, json);
     if !recorded.is_kept {
         say(
@@ -129,27 +206,47 @@ pub(super) async fn add(said: Said, confidence: Option<Confidence>, json: bool) 
              could be put before a model",
         );
     } else if said.kind == ItemKind::Fact {
-        say(&format!("it counts once it is ratified: {} fact ratify {}", program(), recorded.document.id));
+        say(&format!(
+            "it counts once it is ratified: {} fact ratify {}",
+            program(),
+            recorded.document.id
+        ));
     }
     Ok(printed)
 }
 
 /// What is committed to.
 fn content(
-    said: &Said,
-    clean: &Cleaned,
+    said: &ItemInput,
+    clean: &RedactedItem,
     (confidence, observed_at): (Option<Confidence>, Seconds),
     session: Option<&SessionRow>,
     phase: &str,
-) -> Vec<(&'static str, Field)> {
+) -> Vec<(&'static str, ArtifactField)> {
     vec![
-        ("confidence", confidence.map_or(Field::Null, |sure| Field::Word(sure.name().to_owned()))),
-        ("observed_at", Field::Number(observed_at.get())),
-        ("phase", Field::Word(phase.to_owned())),
-        ("session", session.map_or(Field::Null, |session| Field::Hash(session.id))),
-        ("source", Field::Text(clean.source.clone())),
-        ("subject", clean.subject.clone().map_or(Field::Null, Field::Text)),
-        ("text", Field::Text(clean.text.clone())),
-        ("tier", Field::Number(said.common.tier.into())),
+        (
+            "confidence",
+            confidence.map_or(ArtifactField::Null, |sure| {
+                ArtifactField::Word(sure.name().to_owned())
+            }),
+        ),
+        ("observed_at", ArtifactField::Number(observed_at.get())),
+        ("phase", ArtifactField::Word(phase.to_owned())),
+        (
+            "session",
+            session.map_or(ArtifactField::Null, |session| {
+                ArtifactField::Hash(session.id)
+            }),
+        ),
+        ("source", ArtifactField::Text(clean.source.clone())),
+        (
+            "subject",
+            clean
+                .subject
+                .clone()
+                .map_or(ArtifactField::Null, ArtifactField::Text),
+        ),
+        ("text", ArtifactField::Text(clean.text.clone())),
+        ("tier", ArtifactField::Number(said.common.tier.into())),
     ]
 }

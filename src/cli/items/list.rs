@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 
 use crate::cli::screen::quiet;
-use crate::cli::wire::{self, WireError};
+use crate::cli::wire::{self, OpenHomeError};
 use crate::cli::{could_not, print, say};
 use crate::record::item::{Item, ItemKind, ItemState};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Read as _, Recall};
+use crate::store::{ReadStore as _, Recall};
 
 /// No screen holds more.
 const MOST: u32 = 1000;
 
 /// `gently fact list` and its like.
-pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, WireError> {
+pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
     let open = |state: &ItemState| all || state.in_force() || *state == ItemState::Proposed;
     let states: Vec<ItemState> = ItemState::ALL.into_iter().filter(open).collect();
@@ -26,33 +26,51 @@ pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, WireError> {
     }
     let unkept = say_unkept(&store, kind)?;
     if json {
-        let list = rows.iter().map(|(item, text)| facts(item, text.as_deref())).collect();
+        let list = rows
+            .iter()
+            .map(|(item, text)| facts(item, text.as_deref()))
+            .collect();
         return Ok(print(&format!("{}\n", Value::Array(list))));
     }
     if rows.is_empty() && unkept == 0 {
         say(&format!("no {} is on record", kind.name()));
     }
-    Ok(print(&rows.iter().map(|(item, text)| line(item, text.as_deref()) + "\n").collect::<String>()))
+    Ok(print(
+        &rows
+            .iter()
+            .map(|(item, text)| line(item, text.as_deref()) + "\n")
+            .collect::<String>(),
+    ))
 }
 
 /// Says how many are on record whose text was never kept.
-fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, WireError> {
+fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, OpenHomeError> {
     let name = kind.name();
     let unkept = store.unkept(name)?;
     match unkept {
         0 => {}
-        1 => say(&format!("1 {name} is on record by its commitment only: its text was not kept")),
-        n => say(&format!("{n} {name}s are on record by their commitments only: their texts were not kept")),
+        1 => say(&format!(
+            "1 {name} is on record by its commitment only: its text was not kept"
+        )),
+        n => say(&format!(
+            "{n} {name}s are on record by their commitments only: their texts were not kept"
+        )),
     }
     Ok(unkept)
 }
 
 /// `gently intent show`.
-pub fn intent(json: bool) -> Result<u8, WireError> {
+pub fn intent(json: bool) -> Result<u8, OpenHomeError> {
     let store = Sqlite::open_to_read(&wire::existing_home()?.paths().database())?;
-    let Some((item, text)) = store.items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?.pop() else {
+    let Some((item, text)) = store
+        .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
+        .pop()
+    else {
         say_unkept(&store, ItemKind::Intent)?;
-        return Ok(could_not("no intent is declared: gently intent set \"…\"", json));
+        return Ok(could_not(
+            "no intent is declared: gently intent set \"…\"",
+            json,
+        ));
     };
     if json {
         return Ok(print(&format!("{}\n", facts(&item, text.as_deref()))));
@@ -60,15 +78,37 @@ pub fn intent(json: bool) -> Result<u8, WireError> {
     Ok(print(&format!("{}\n", line(&item, text.as_deref()))))
 }
 
-/// An item as people read it: its id, where it stands, what it says, what it is about, where it is from.
+/// An item as people read it: its id, where it stands, what it says, what it is about, where it is
+/// from.
 pub fn line(item: &Item, text: Option<&str>) -> String {
-    let mut line = format!("{}  {:10}  {}", item.id, item.state.name(), quiet(text.unwrap_or("(erased)")));
+    let mut line = format!(
+        "{}  {:10}  {}",
+        item.id,
+        item.state.name(),
+        quiet(text.unwrap_or("(erased)"))
+    );
     let mut more = Vec::new();
-    more.extend(item.subject.as_deref().map(|subject| format!("on '{}'", quiet(subject))));
-    more.extend(item.confidence.as_deref().map(|sure| format!("{} confidence", quiet(sure))));
-    more.extend(item.source.as_deref().map(|source| format!("from {}", quiet(source))));
+    more.extend(
+        item.subject
+            .as_deref()
+            .map(|subject| format!("on '{}'", quiet(subject))),
+    );
+    more.extend(
+        item.confidence
+            .as_deref()
+            .map(|sure| format!("{} confidence", quiet(sure))),
+    );
+    more.extend(
+        item.source
+            .as_deref()
+            .map(|source| format!("from {}", quiet(source))),
+    );
     more.extend(item.observed_at.map(|at| format!("observed {at}")));
-    more.extend(item.tier.filter(|tier| *tier > 1).map(|tier| format!("from tier {tier} on")));
+    more.extend(
+        item.tier
+            .filter(|tier| *tier > 1)
+            .map(|tier| format!("from tier {tier} on")),
+    );
     if !more.is_empty() {
         line.push_str(&format!("  ({})", more.join(", ")));
     }

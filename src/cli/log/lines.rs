@@ -11,15 +11,16 @@ use crate::record::chain::line_hash;
 use crate::record::entry::{EntryError, Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::Read;
+use crate::store::ReadStore;
 
 /// A writer between two of its writes looks like a torn line for as long as this, at most.
 const SETTLES: Duration = Duration::from_millis(50);
-/// How far the database may be ahead of the log, in lines, for a line's number to be looked up in it.
+/// How far the database may be ahead of the log, in lines, for a line's number to be looked up in
+/// it.
 const AHEAD: u64 = 1024;
 
 /// What is asked for.
-pub struct Wanted {
+pub struct LineFilter {
     /// At most so many, the newest ones.
     pub most: usize,
     /// None older.
@@ -29,7 +30,7 @@ pub struct Wanted {
 }
 
 /// One line to be shown.
-pub struct Shown {
+pub struct LineView {
     /// From 1.
     pub number: u64,
     /// In the file.
@@ -42,7 +43,7 @@ pub struct Shown {
     chain: Result<(), String>,
 }
 
-impl Shown {
+impl LineView {
     /// Why it does not hold, if it does not.
     pub fn fault(&self) -> Option<String> {
         match (&self.line, &self.chain) {
@@ -54,15 +55,19 @@ impl Shown {
 }
 
 /// What was found.
-pub struct Found {
+pub struct LineMatches {
     /// Oldest first.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<LineView>,
     /// Bytes of a last line without newline.
     pub torn: u64,
 }
 
 /// Reads from the end until all that is wanted was seen.
-pub fn collect(path: &Path, store: &dyn Read, wanted: &Wanted) -> Result<Found, ReadError> {
+pub fn collect(
+    path: &Path,
+    store: &dyn ReadStore,
+    wanted: &LineFilter,
+) -> Result<LineMatches, ReadError> {
     let mut back = LinesBack::open(path)?;
     if back.torn() > 0 {
         // Somebody may be writing it just now.
@@ -71,7 +76,9 @@ pub fn collect(path: &Path, store: &dyn Read, wanted: &Wanted) -> Result<Found, 
     }
     let torn = back.torn();
     let mut shown = Vec::new();
-    let Some(newest) = back.next().transpose()? else { return Ok(Found { shown, torn }) };
+    let Some(newest) = back.next().transpose()? else {
+        return Ok(LineMatches { shown, torn });
+    };
     let mut number = number_of(path, store, &newest, back.end())?;
     let mut current = Some(newest);
     while let Some(line) = current.take().filter(|_| shown.len() < wanted.most) {
@@ -85,23 +92,30 @@ pub fn collect(path: &Path, store: &dyn Read, wanted: &Wanted) -> Result<Found, 
         current = older;
     }
     shown.reverse();
-    Ok(Found { shown, torn })
+    Ok(LineMatches { shown, torn })
 }
 
 /// Whether a line is wanted, and whether older ones can be.
-fn look(line: &LineBack, number: u64, older: Option<&LineBack>, wanted: &Wanted) -> (Option<Shown>, bool) {
+fn look(
+    line: &LineBack,
+    number: u64,
+    older: Option<&LineBack>,
+    wanted: &LineFilter,
+) -> (Option<LineView>, bool) {
     let parsed = Line::parse(&line.bytes);
     let (keep, go_on) = match &parsed {
         Ok(parsed) => {
             let ours = wanted.session.is_none_or(|id| parsed.session == Some(id));
             let late = wanted.since.is_none_or(|since| parsed.time >= since);
-            let first = wanted.session.is_some() && ours && matches!(parsed.event, Event::SessionStart { .. });
+            let first = wanted.session.is_some()
+                && ours
+                && matches!(parsed.event, Event::SessionStart { .. });
             (ours && late, late && !first)
         }
         // Nobody can say whose it was; with a session asked for it would be noise.
         Err(_) => (wanted.session.is_none(), true),
     };
-    let shown = keep.then(|| Shown {
+    let shown = keep.then(|| LineView {
         number,
         offset: line.offset,
         bytes: line.bytes.clone(),
@@ -116,23 +130,38 @@ fn follows(line: &LineBack, older: Option<&LineBack>) -> Result<(), String> {
     let (hash, rest) = split(&line.bytes).ok_or_else(|| "it has no hash".to_owned())?;
     let prev = match older {
         None => Hash32::GENESIS,
-        Some(older) => split(&older.bytes).map(|(hash, _)| hash).ok_or("the line before it has no hash")?,
+        Some(older) => split(&older.bytes)
+            .map(|(hash, _)| hash)
+            .ok_or("the line before it has no hash")?,
     };
     let expected = line_hash(prev, rest);
     if expected == hash {
         return Ok(());
     }
-    Err(format!("HASH {}…, expected {}… after the line before it", hash.short8(), expected.short8()))
+    Err(format!(
+        "HASH {}…, expected {}… after the line before it",
+        hash.short8(),
+        expected.short8()
+    ))
 }
 
 fn split(bytes: &[u8]) -> Option<(Hash32, &[u8])> {
     let at = bytes.iter().position(|byte| *byte == b'|')?;
     let (hash, rest) = bytes.split_at(at);
-    Some((std::str::from_utf8(hash).ok()?.parse().ok()?, rest.get(1..)?))
+    Some((
+        std::str::from_utf8(hash).ok()?.parse().ok()?,
+        rest.get(1..)?,
+    ))
 }
 
-/// The number of the last line: from the database, or by counting where the database does not know it.
-fn number_of(path: &Path, store: &dyn Read, last: &LineBack, end: u64) -> Result<u64, ReadError> {
+/// The number of the last line: from the database, or by counting where the database does not know
+/// it.
+fn number_of(
+    path: &Path,
+    store: &dyn ReadStore,
+    last: &LineBack,
+    end: u64,
+) -> Result<u64, ReadError> {
     if let Ok(head) = store.head() {
         if head.bytes == end {
             return Ok(head.lines);
@@ -147,7 +176,10 @@ fn number_of(path: &Path, store: &dyn Read, last: &LineBack, end: u64) -> Result
 }
 
 fn count(path: &Path, end: u64) -> Result<u64, ReadError> {
-    let failed = |source| ReadError::Io { place: path.display().to_string(), source };
+    let failed = |source| ReadError::Io {
+        place: path.display().to_string(),
+        source,
+    };
     let mut reader = BufReader::new(std::io::Read::take(File::open(path).map_err(failed)?, end));
     let mut lines = 0;
     loop {

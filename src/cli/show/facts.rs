@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Account;
+use super::ExchangeDetails;
 
 /// Everything that the screen says, and the documents whole.
-pub fn of(turn: &Account) -> Value {
+pub fn of(turn: &ExchangeDetails) -> Value {
     let exchange = &turn.exchange;
     let outcome = exchange.outcome.as_ref();
     let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| json!(text));
@@ -20,7 +20,10 @@ pub fn of(turn: &Account) -> Value {
         "bundle": exchange.bundle_json.as_deref().map(parsed), "exclusions": parsed(&exchange.exclusions),
         "validator": outcome.and_then(|o| o.validator_summary.as_deref()).map(parsed),
     });
-    facts["erased"] = turn.erased.as_ref().map_or(Value::Null, |(at, reason)| json!({"at": at, "reason": reason}));
+    facts["erased"] = turn.erased.as_ref().map_or(
+        Value::Null,
+        |(at, reason)| json!({"at": at, "reason": reason}),
+    );
     facts["kept"] = json!(exchange.unkept.is_none());
     facts["compiled_prompt"] = match &turn.compiled {
         None => Value::Null,

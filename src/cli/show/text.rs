@@ -6,13 +6,13 @@ use crate::cli::screen::{block, quiet};
 use crate::cli::session::block_name;
 use crate::record::time::Seconds;
 
-use super::Account;
+use super::ExchangeDetails;
 
 /// How far a part's text stands in.
 const INDENT: &str = "    ";
 
 /// All parts, each under its name.
-pub fn of(turn: &Account) -> String {
+pub fn of(turn: &ExchangeDetails) -> String {
     let (session, exchange) = (&turn.session, &turn.exchange);
     let mut out = format!(
         "{} of session {} · {} · {}\n",
@@ -22,12 +22,23 @@ pub fn of(turn: &Account) -> String {
         exchange.created_at
     );
     if let Some((at, reason)) = &turn.erased {
-        part(&mut out, "text", &format!("erased: {}, {at}", quiet(reason)));
+        part(
+            &mut out,
+            "text",
+            &format!("erased: {}, {at}", quiet(reason)),
+        );
     }
     part(&mut out, "prompt", &said(turn, turn.prompt_text()));
     part(&mut out, "answer", &answer(turn));
     part(&mut out, "drift", &drift(turn));
-    part(&mut out, "context bundle", &exchange.bundle_json.as_deref().map_or_else(|| not_compiled(turn), pretty));
+    part(
+        &mut out,
+        "context bundle",
+        &exchange
+            .bundle_json
+            .as_deref()
+            .map_or_else(|| not_compiled(turn), pretty),
+    );
     part(&mut out, "compiled prompt, rendered again", &compiled(turn));
     part(&mut out, "injected", &injected(turn));
     part(&mut out, "left out", &pretty(&exchange.exclusions));
@@ -42,16 +53,23 @@ fn part(out: &mut String, name: &str, text: &str) {
     }
 }
 
-fn outcome_words(turn: &Account) -> String {
-    let reason = turn.exchange.outcome.as_ref().and_then(|outcome| outcome.reason.as_deref());
-    reason.map_or_else(|| turn.outcome().to_owned(), |reason| format!("{} ({})", turn.outcome(), quiet(reason)))
+fn outcome_words(turn: &ExchangeDetails) -> String {
+    let reason = turn
+        .exchange
+        .outcome
+        .as_ref()
+        .and_then(|outcome| outcome.reason.as_deref());
+    reason.map_or_else(
+        || turn.outcome().to_owned(),
+        |reason| format!("{} ({})", turn.outcome(), quiet(reason)),
+    )
 }
 
-fn said(turn: &Account, text: Option<&str>) -> String {
+fn said(turn: &ExchangeDetails, text: Option<&str>) -> String {
     text.unwrap_or(turn.gone()).to_owned()
 }
 
-fn answer(turn: &Account) -> String {
+fn answer(turn: &ExchangeDetails) -> String {
     match &turn.exchange.outcome {
         None => "none yet: its model is thinking, or its process is gone".to_owned(),
         Some(outcome) if outcome.turn_aurora.is_none() => format!("none: {}", outcome_words(turn)),
@@ -59,26 +77,49 @@ fn answer(turn: &Account) -> String {
             "withheld: the kernel blocks this drift; --withheld shows it".to_owned()
         }
         Some(_) if turn.withheld => {
-            format!("(withheld when it was asked: the kernel blocks this drift)\n{}", said(turn, turn.answer_text()))
+            format!(
+                "(withheld when it was asked: the kernel blocks this drift)\n{}",
+                said(turn, turn.answer_text())
+            )
         }
         Some(_) => said(turn, turn.answer_text()),
     }
 }
 
-fn drift(turn: &Account) -> String {
-    let event = |d: &crate::store::DriftRow| format!("{} ({}): {}  {}\n", d.class, d.severity, d.summary, d.drift_id);
+fn drift(turn: &ExchangeDetails) -> String {
+    let event = |d: &crate::store::DriftRow| {
+        format!(
+            "{} ({}): {}  {}\n",
+            d.class, d.severity, d.summary, d.drift_id
+        )
+    };
     let events: String = turn.drift.iter().map(event).collect();
-    let summary = turn.exchange.outcome.as_ref().and_then(|outcome| outcome.validator_summary.as_deref());
-    let notes = summary.and_then(|json| serde_json::from_str::<Value>(json).ok()).map(|v| v["notes"].clone());
+    let summary = turn
+        .exchange
+        .outcome
+        .as_ref()
+        .and_then(|outcome| outcome.validator_summary.as_deref());
+    let notes = summary
+        .and_then(|json| serde_json::from_str::<Value>(json).ok())
+        .map(|v| v["notes"].clone());
     match notes {
         Some(Value::String(notes)) if events.is_empty() => notes,
         _ => events,
     }
 }
 
-fn not_compiled(turn: &Account) -> String {
-    let was_compiled = turn.erased.is_some() || turn.exchange.unkept.is_some_and(|unkept| unkept.bundle.is_some());
-    if was_compiled { turn.gone() } else { "none: nothing was compiled" }.to_owned()
+fn not_compiled(turn: &ExchangeDetails) -> String {
+    let was_compiled = turn.erased.is_some()
+        || turn
+            .exchange
+            .unkept
+            .is_some_and(|unkept| unkept.bundle.is_some());
+    if was_compiled {
+        turn.gone()
+    } else {
+        "none: nothing was compiled"
+    }
+    .to_owned()
 }
 
 fn pretty(json: &str) -> String {
@@ -89,28 +130,38 @@ fn pretty(json: &str) -> String {
     }
 }
 
-fn compiled(turn: &Account) -> String {
+fn compiled(turn: &ExchangeDetails) -> String {
     match &turn.compiled {
         None => not_compiled(turn),
         Some(Err(why)) => format!("can't be rendered: {why}"),
         Some(Ok(json)) => {
             let messages: Vec<Value> = serde_json::from_str(json).unwrap_or_default();
             let text = |m: &Value, key: &str| m[key].as_str().unwrap_or_default().to_owned();
-            messages.iter().map(|m| format!("[{}]\n{}\n", text(m, "role"), text(m, "content").trim_end())).collect()
+            messages
+                .iter()
+                .map(|m| format!("[{}]\n{}\n", text(m, "role"), text(m, "content").trim_end()))
+                .collect()
         }
     }
 }
 
-fn injected(turn: &Account) -> String {
+fn injected(turn: &ExchangeDetails) -> String {
     let line = |r: &crate::store::ArtifactRefRow| {
-        let age = r.freshness_s.map(|s| format!(", {s} s old")).unwrap_or_default();
-        let flags = r.risk_flags.as_deref().map(|flags| format!(", {flags}")).unwrap_or_default();
+        let age = r
+            .freshness_s
+            .map(|s| format!(", {s} s old"))
+            .unwrap_or_default();
+        let flags = r
+            .risk_flags
+            .as_deref()
+            .map(|flags| format!(", {flags}"))
+            .unwrap_or_default();
         format!("{}  {}{age}{flags}\n", r.artifact_id, r.included_reason)
     };
     turn.refs.iter().map(line).collect()
 }
 
-fn hashes(turn: &Account) -> String {
+fn hashes(turn: &ExchangeDetails) -> String {
     let mut lines: Vec<(String, String)> = Vec::new();
     for check in &turn.checks {
         let word = match check.holds {
@@ -121,17 +172,30 @@ fn hashes(turn: &Account) -> String {
         lines.push((check.what.to_owned(), format!("{}  {word}", check.recorded)));
     }
     if let Some(outcome) = &turn.exchange.outcome {
-        lines.push(("exchange commitment".to_owned(), outcome.exchange_commitment.to_string()));
-        lines.extend(outcome.chain_entry.map(|entry| ("chain entry".to_owned(), entry.to_string())));
+        lines.push((
+            "exchange commitment".to_owned(),
+            outcome.exchange_commitment.to_string(),
+        ));
+        lines.extend(
+            outcome
+                .chain_entry
+                .map(|entry| ("chain entry".to_owned(), entry.to_string())),
+        );
     }
-    lines.extend(
-        turn.commits.iter().map(|c| (format!("{} commit", c.kind.name()), format!("{} on {}", c.id, c.reference))),
-    );
+    lines.extend(turn.commits.iter().map(|c| {
+        (
+            format!("{} commit", c.kind.name()),
+            format!("{} on {}", c.id, c.reference),
+        )
+    }));
     lines.push(("exchange".to_owned(), turn.exchange.exchange_id.to_string()));
-    lines.iter().map(|(name, value)| format!("{name:20}  {value}\n")).collect()
+    lines
+        .iter()
+        .map(|(name, value)| format!("{name:20}  {value}\n"))
+        .collect()
 }
 
-fn session_facts(turn: &Account) -> String {
+fn session_facts(turn: &ExchangeDetails) -> String {
     let (session, exchange) = (&turn.session, &turn.exchange);
     let outcome = exchange.outcome.as_ref();
     let tokens = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
@@ -153,7 +217,12 @@ fn session_facts(turn: &Account) -> String {
         answered.map_or_else(|| "not yet".to_owned(), |at: Seconds| at.to_string()),
         tokens(outcome.and_then(|o| o.prompt_tokens)),
         tokens(outcome.and_then(|o| o.completion_tokens)),
-        outcome.and_then(|o| o.cost.as_ref()).map_or_else(String::new, |cost| format!(" · {cost}")),
-        exchange.params.as_deref().unwrap_or("nothing: no call was to be made"),
+        outcome
+            .and_then(|o| o.cost.as_ref())
+            .map_or_else(String::new, |cost| format!(" · {cost}")),
+        exchange
+            .params
+            .as_deref()
+            .unwrap_or("nothing: no call was to be made"),
     )
 }

@@ -20,31 +20,49 @@ pub(super) fn user_info(text: &str, from: usize) -> Vec<(usize, usize)> {
     if !bytes[from..bytes.len().min(from + MAX_USER_INFO)].contains(&b'@') {
         return Vec::new();
     }
-    let stops = |b: u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\');
-    let run = bytes[from..].iter().take(MAX_USER_INFO).take_while(|b| !stops(**b)).count();
+    let stops =
+        |b: u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\');
+    let run = bytes[from..]
+        .iter()
+        .take(MAX_USER_INFO)
+        .take_while(|b| !stops(**b))
+        .count();
     let run = &bytes[from..from + run];
-    let authority = run.iter().position(|b| matches!(b, b'/' | b'?' | b'#')).unwrap_or(run.len());
+    let authority = run
+        .iter()
+        .position(|b| matches!(b, b'/' | b'?' | b'#'))
+        .unwrap_or(run.len());
     let sign = match run[..authority].iter().rposition(|b| *b == b'@') {
         Some(at) => at,
         // A password with a slash in it: what follows the colon is no port.
         None => {
-            let Some(colon) = run[..authority].iter().position(|b| *b == b':') else { return Vec::new() };
+            let Some(colon) = run[..authority].iter().position(|b| *b == b':') else {
+                return Vec::new();
+            };
             let number = &run[colon + 1..authority];
-            let port = run.get(authority) != Some(&b'#') && !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+            let port = run.get(authority) != Some(&b'#')
+                && !number.is_empty()
+                && number.iter().all(u8::is_ascii_digit);
             match run.iter().position(|b| *b == b'@') {
                 Some(at) if !port && run[at..].get(1).is_some_and(u8::is_ascii_alphanumeric) => at,
                 _ => return Vec::new(),
             }
         }
     };
-    if run.get(sign + 1).is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'[' | b'$' | b'{'))) {
+    if run
+        .get(sign + 1)
+        .is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'[' | b'$' | b'{')))
+    {
         return Vec::new();
     }
     let colon = run[..sign].iter().position(|b| *b == b':').unwrap_or(sign);
     let mut found = Vec::new();
     let mut take = |start: usize, end: usize, least: usize, random: bool| {
-        let Some(part) = text.get(from + start..from + end) else { return };
-        if part.len() >= least && !stands_in(part) && !is_code(part) && (!random || is_random(part)) {
+        let Some(part) = text.get(from + start..from + end) else {
+            return;
+        };
+        if part.len() >= least && !stands_in(part) && !is_code(part) && (!random || is_random(part))
+        {
             found.push((from + start, from + end));
         }
     };
@@ -59,13 +77,18 @@ fn token_at(text: &str, at: usize) -> &str {
     let rest = text.get(at..).unwrap_or_default();
     let is_token = |b: &u8| b.is_ascii_alphanumeric() || b"._~+/=-:".contains(b);
     let length = rest.bytes().take(MAX_TOKEN).take_while(is_token).count();
-    rest.get(..length).unwrap_or_default().trim_end_matches(['.', ':'])
+    rest.get(..length)
+        .unwrap_or_default()
+        .trim_end_matches(['.', ':'])
 }
 
 fn after_blanks(text: &str, end: usize) -> Option<usize> {
     let rest = text.get(end..)?;
-    let skipped =
-        rest.bytes().take(8).take_while(|b| matches!(b, b' ' | b'\t' | b'"' | b'\'' | b'`' | b':' | b'=')).count();
+    let skipped = rest
+        .bytes()
+        .take(8)
+        .take_while(|b| matches!(b, b' ' | b'\t' | b'"' | b'\'' | b'`' | b':' | b'='))
+        .count();
     (skipped > 0).then_some(end + skipped)
 }
 
@@ -93,44 +116,77 @@ pub(super) fn basic(text: &str, end: usize) -> Option<(usize, usize)> {
 pub(super) fn authorization(text: &str, end: usize) -> Option<(usize, usize)> {
     let mut at = after_blanks(text, end)?;
     let scheme = token_at(text, at);
-    if scheme.len() <= 12 && scheme.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-') && !scheme.is_empty() {
+    if scheme.len() <= 12
+        && scheme.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-')
+        && !scheme.is_empty()
+    {
         at = after_blanks(text, at + scheme.len())?;
     }
     let token = token_at(text, at);
     let made = makeup(token);
-    let fits = token.len() >= 12 && made.digits > 0 && made.letters() > 0 && is_random(token) && !stands_in(token);
+    let fits = token.len() >= 12
+        && made.digits > 0
+        && made.letters() > 0
+        && is_random(token)
+        && !stands_in(token);
     fits.then_some((at, at + token.len()))
 }
 
-/// User and password of `-u user:password` or `--user user:password`, where the flag ends at `end`: together they are
-/// the credential.
+/// User and password of `-u user:password` or `--user user:password`, where the flag ends at `end`:
+/// together they are the credential.
 pub(super) fn user_flag(text: &str, end: usize) -> Option<(usize, usize)> {
     let at = after_blanks(text, end)?;
     let bytes = text.as_bytes();
-    let quote = bytes[..at].last().copied().filter(|b| matches!(b, b'"' | b'\''));
+    let quote = bytes[..at]
+        .last()
+        .copied()
+        .filter(|b| matches!(b, b'"' | b'\''));
     let stops = |b: &u8| {
-        quote.map_or(b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'\\'), |quote| *b == quote || *b == b'\n')
+        quote.map_or(
+            b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'\\'),
+            |quote| *b == quote || *b == b'\n',
+        )
     };
-    let length = bytes[at..].iter().take(MAX_USER_INFO).take_while(|b| !stops(b)).count();
+    let length = bytes[at..]
+        .iter()
+        .take(MAX_USER_INFO)
+        .take_while(|b| !stops(b))
+        .count();
     let pair = text.get(at..at + length)?;
     let (user, password) = pair.split_once(':')?;
-    let fits = !user.is_empty() && !user.contains(['/', ' ']) && password.len() >= 4 && !password.starts_with("//");
-    (fits && !stands_in(password) && !is_code(password) && password != user).then_some((at, at + pair.len()))
+    let fits = !user.is_empty()
+        && !user.contains(['/', ' '])
+        && password.len() >= 4
+        && !password.starts_with("//");
+    (fits && !stands_in(password) && !is_code(password) && password != user)
+        .then_some((at, at + pair.len()))
 }
 
 /// The text that a base64 word stands for, if all of it can be read.
 pub(super) fn decoded(word: &str) -> Option<String> {
-    let readable =
-        |bytes: &[u8]| bytes.iter().all(|b| b.is_ascii_graphic() || matches!(b, b' ' | b'\n' | b'\r' | b'\t'));
+    let readable = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .all(|b| b.is_ascii_graphic() || matches!(b, b' ' | b'\n' | b'\r' | b'\t'))
+    };
     // Most words are not base64 of text: the first letters show it.
     let head = word.get(..word.len().min(12) & !3)?;
     let engines = [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD];
-    if !engines.iter().any(|engine| engine.decode(head.trim_end_matches('=')).is_ok_and(|bytes| readable(&bytes))) {
+    if !engines.iter().any(|engine| {
+        engine
+            .decode(head.trim_end_matches('='))
+            .is_ok_and(|bytes| readable(&bytes))
+    }) {
         return None;
     }
-    let bytes = STANDARD
-        .decode(word)
-        .ok()
-        .or_else(|| engines.iter().find_map(|engine| engine.decode(word.trim_end_matches('=')).ok()))?;
-    if readable(&bytes) { String::from_utf8(bytes).ok() } else { None }
+    let bytes = STANDARD.decode(word).ok().or_else(|| {
+        engines
+            .iter()
+            .find_map(|engine| engine.decode(word.trim_end_matches('=')).ok())
+    })?;
+    if readable(&bytes) {
+        String::from_utf8(bytes).ok()
+    } else {
+        None
+    }
 }

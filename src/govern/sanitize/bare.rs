@@ -1,10 +1,13 @@
-//! Tokens that nothing names: random runs of letters and digits, with the harmless kinds left alone.
+//! Tokens that nothing names: random runs of letters and digits, with the harmless kinds left
+//! alone.
 
 use super::address::decoded;
 use super::public::{is_algorithm, is_archive, is_called_public, is_member, is_public_token};
 use super::steps;
-use super::value::{entropy, is_dated, is_hex, is_interleaved, is_random, is_uuid, makeup, wordiness};
-use super::words::Class;
+use super::value::{
+    entropy, is_dated, is_hex, is_interleaved, is_random, is_uuid, makeup, wordiness,
+};
+use super::words::CueClass;
 
 /// Shortest random token that is taken without a word about it.
 const MIN_BARE: usize = 20;
@@ -53,7 +56,8 @@ const fn parts() -> [u8; 256] {
     let mut at = 0;
     while at < 128 {
         let b = at as u8;
-        if b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'~') {
+        if b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'~')
+        {
             table[at] = PART;
         }
         if b.is_ascii_digit() {
@@ -69,7 +73,7 @@ const fn parts() -> [u8; 256] {
 
 /// What the bare words of a text are: random ones, and base64 in which `hides` finds a secret.
 #[derive(Default)]
-pub(super) struct Bare {
+pub(super) struct RandomWords {
     pub(super) random: Vec<(usize, usize)>,
     pub(super) encoded: Vec<(usize, usize)>,
 }
@@ -85,17 +89,19 @@ pub(super) struct Cues {
 
 impl Cues {
     /// Notes a word, unless it is a part of another.
-    pub(super) fn add(&mut self, text: &str, start: usize, end: usize, class: Class) {
+    pub(super) fn add(&mut self, text: &str, start: usize, end: usize, class: CueClass) {
         let bytes = text.as_bytes();
         let inside = |at: Option<&u8>| at.is_some_and(u8::is_ascii_alphabetic);
-        if class == Class::Weak || inside(start.checked_sub(1).and_then(|at| bytes.get(at))) {
+        if class == CueClass::Weak || inside(start.checked_sub(1).and_then(|at| bytes.get(at))) {
             return;
         }
         self.any.push((start, end));
-        let tokenish = matches!(class, Class::Token | Class::Key) && !inside(bytes.get(end)) && is_owned(text, start);
+        let tokenish = matches!(class, CueClass::Token | CueClass::Key)
+            && !inside(bytes.get(end))
+            && is_owned(text, start);
         // `key_rotate` is a name, no sentence.
         let joined = |at: Option<&u8>| at.is_some_and(|b| matches!(b, b'_' | b'-'));
-        let said = class == Class::Cue
+        let said = class == CueClass::Cue
             && !joined(start.checked_sub(1).and_then(|at| bytes.get(at)))
             && !joined(bytes.get(end));
         if said || tokenish {
@@ -108,15 +114,23 @@ impl Cues {
 fn is_owned(text: &str, start: usize) -> bool {
     let before = text.get(..start).unwrap_or_default().trim_end();
     ["my", "this", "the", "api", "our"].iter().any(|word| {
-        let said = before.len().checked_sub(word.len()).and_then(|at| before.get(at..));
+        let said = before
+            .len()
+            .checked_sub(word.len())
+            .and_then(|at| before.get(at..));
         said.is_some_and(|said| said.eq_ignore_ascii_case(word))
     })
 }
 
 /// Finds them, outside of `public` places, which are sorted.
-pub(super) fn look(text: &str, public: &[(usize, usize)], cues: &Cues, hides: &dyn Fn(&str) -> bool) -> Bare {
+pub(super) fn look(
+    text: &str,
+    public: &[(usize, usize)],
+    cues: &Cues,
+    hides: &dyn Fn(&str) -> bool,
+) -> RandomWords {
     let bytes = text.as_bytes();
-    let mut found = Bare::default();
+    let mut found = RandomWords::default();
     let data = data_lines(text);
     let mut at = 0;
     while let Some(next) = bytes[at..].iter().position(|b| PARTS[usize::from(*b)] != 0) {
@@ -148,8 +162,9 @@ pub(super) fn look(text: &str, public: &[(usize, usize)], cues: &Cues, hides: &d
     found
 }
 
-/// Words with many signs in disorder, where a secret is spoken of: "why does this key fail? q|&h7Hxr;qB>Z$M".
-fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut Bare) {
+/// Words with many signs in disorder, where a secret is spoken of: "why does this key fail?
+/// q|&h7Hxr;qB>Z$M".
+fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut RandomWords) {
     steps::count(text.len());
     let mut at = 0;
     for word in text.split([' ', '\t', '\n', '\r']) {
@@ -178,7 +193,12 @@ fn is_in_disorder(word: &str) -> bool {
     const SIGNS: &[u8] = b"!#$%&()*+,/:;<=>?@[]^{|}~";
     /// Signs that join no names and stand in few sentences.
     const ODD: &[u8] = b"!#$%&*;<>?@^|~";
-    let has = |signs: &[u8]| signs.iter().filter(|sign| word.as_bytes().contains(sign)).count();
+    let has = |signs: &[u8]| {
+        signs
+            .iter()
+            .filter(|sign| word.as_bytes().contains(sign))
+            .count()
+    };
     let made = makeup(word);
     made.upper >= 2
         && made.lower >= 2
@@ -187,11 +207,16 @@ fn is_in_disorder(word: &str) -> bool {
         && has(SIGNS) >= 3
         && has(ODD) >= 2
         && (has(SIGNS) >= MANY_SIGNS || wordiness(word) < 40)
-        && (has(SIGNS) >= MANY_SIGNS || !["](", "</", "::", "()", "=="].iter().any(|code| word.contains(code)))
+        && (has(SIGNS) >= MANY_SIGNS
+            || !["](", "</", "::", "()", "=="]
+                .iter()
+                .any(|code| word.contains(code)))
         && !word.contains("://")
-        && !["[0-9", "[a-z", "[A-Z", "[^", ")?", "]*", "]+", "(?", ")+", ")*", "\\"]
-            .iter()
-            .any(|part| word.contains(part))
+        && ![
+            "[0-9", "[a-z", "[A-Z", "[^", ")?", "]*", "]+", "(?", ")+", ")*", "\\",
+        ]
+        .iter()
+        .any(|part| word.contains(part))
 }
 
 fn is_inside(places: &[(usize, usize)], at: usize) -> bool {
@@ -202,31 +227,55 @@ fn is_inside(places: &[(usize, usize)], at: usize) -> bool {
 /// Whether a word about secrets stands near `start..end`.
 fn is_cued(cues: &[(usize, usize)], start: usize, end: usize) -> bool {
     let first = cues.partition_point(|(_, to)| to + CUE_REACH < start);
-    cues.get(first).is_some_and(|(from, _)| *from < end + CUE_REACH)
+    cues.get(first)
+        .is_some_and(|(from, _)| *from < end + CUE_REACH)
 }
 
-fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(&str) -> bool, found: &mut Bare) {
+fn look_at_run(
+    text: &str,
+    run: &str,
+    start: usize,
+    cues: &Cues,
+    hides: &dyn Fn(&str) -> bool,
+    found: &mut RandomWords,
+) {
     let kept = run.trim_end_matches(['.', '-', '_', '/']);
-    let kept_start = start + kept.len() - kept.trim_start_matches(['.', '-', '_', '=', '+', '~']).len();
-    let Some(word) = text.get(kept_start..start + kept.len()) else { return };
+    let kept_start = start + kept.len()
+        - kept
+            .trim_start_matches(['.', '-', '_', '=', '+', '~'])
+            .len();
+    let Some(word) = text.get(kept_start..start + kept.len()) else {
+        return;
+    };
     let harmless = is_harmless_place(text, kept_start)
         || (kept_start > start && is_harmless_place(text, start))
         || names_an_object(text, kept_start, word);
     if harmless || is_public(word) {
         return;
     }
-    if (MIN_ENCODED..=MAX_ENCODED).contains(&word.len()) && decoded(word).is_some_and(|plain| hides(&plain)) {
+    if (MIN_ENCODED..=MAX_ENCODED).contains(&word.len())
+        && decoded(word).is_some_and(|plain| hides(&plain))
+    {
         found.encoded.push((kept_start, kept_start + word.len()));
         return;
     }
     let end = kept_start + word.len();
-    let cued = Cued { any: is_cued(&cues.any, kept_start, end), strong: is_cued(&cues.strong, kept_start, end) };
+    let cued = WordContext {
+        any: is_cued(&cues.any, kept_start, end),
+        strong: is_cued(&cues.strong, kept_start, end),
+    };
     // A path, a file name or a query is looked at part by part; a token may hold the same signs.
     let short = cued.strong
-        && word.trim_end_matches('=').bytes().all(|b| b.is_ascii_alphanumeric())
+        && word
+            .trim_end_matches('=')
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric())
         && is_told(word.trim_end_matches('='));
-    let whole =
-        short || (!assigns(word) && !is_rooted(word) && is_secret(word, cued) && !has_words_between_signs(word));
+    let whole = short
+        || (!assigns(word)
+            && !is_rooted(word)
+            && is_secret(word, cued)
+            && !has_words_between_signs(word));
     // What costs more to tell is asked of the few that are left.
     let named = || is_called_public(text, kept_start) || is_algorithm(word) || is_member(word);
     if whole {
@@ -237,18 +286,23 @@ fn look_at_run(text: &str, run: &str, start: usize, cues: &Cues, hides: &dyn Fn(
     }
     let mut at = 0;
     // What stands in the path of an address is an id, unless something nearby speaks of secrets.
-    let in_address = word.starts_with("//") && text.get(..kept_start).is_some_and(|before| before.ends_with(':'));
+    let in_address = word.starts_with("//")
+        && text
+            .get(..kept_start)
+            .is_some_and(|before| before.ends_with(':'));
     if in_address && !cued.any && !word.contains("webhook") && !word.contains("hooks.") {
         return;
     }
     for part in word.split(['/', '.', '=', '~']) {
-        if is_secret(part, Cued::default())
+        if is_secret(part, WordContext::default())
             && !is_public_token(part)
             && !has_words_between_signs(part)
             && !is_file_of_build(word, at, part)
             && !named()
         {
-            found.random.push((kept_start + at, kept_start + at + part.len()));
+            found
+                .random
+                .push((kept_start + at, kept_start + at + part.len()));
         }
         at += part.len() + 1;
     }
@@ -281,7 +335,8 @@ fn is_file_of_build(word: &str, at: usize, part: &str) -> bool {
     .any(|end| rest.starts_with(end))
 }
 
-/// Whether a run is a path from the root: base64 may begin with a slash, and has no part of small letters alone.
+/// Whether a run is a path from the root: base64 may begin with a slash, and has no part of small
+/// letters alone.
 fn is_rooted(run: &str) -> bool {
     let is_name = |part: &str| part.len() >= 3 && part.bytes().all(|b| b.is_ascii_lowercase());
     run.starts_with('/') && (run.contains('.') || run.split('/').any(is_name))
@@ -295,25 +350,35 @@ fn assigns(run: &str) -> bool {
 
 /// Whether words stand between the signs of a run, as in paths and names.
 fn has_words_between_signs(run: &str) -> bool {
-    let parts = || run.split(['/', '.', '-', '_', '=', '~', '+']).filter(|part| part.len() >= 3);
+    let parts = || {
+        run.split(['/', '.', '-', '_', '=', '~', '+'])
+            .filter(|part| part.len() >= 3)
+    };
     let named = parts()
         .filter(|part| part.bytes().all(|b| b.is_ascii_alphabetic()) && wordiness(part) >= 75)
         .map(str::len)
         .sum::<usize>();
-    named * 2 >= run.bytes().filter(|b| b.is_ascii_alphanumeric()).count().max(1)
+    named * 2
+        >= run
+            .bytes()
+            .filter(|b| b.is_ascii_alphanumeric())
+            .count()
+            .max(1)
 }
 
 /// What is said near a word.
 #[derive(Clone, Copy, Default)]
-struct Cued {
+struct WordContext {
     any: bool,
     strong: bool,
 }
 
-fn is_secret(word: &str, cued: Cued) -> bool {
+fn is_secret(word: &str, cued: WordContext) -> bool {
     let made = makeup(word);
     let least = if cued.any { MIN_CUED } else { MIN_BARE };
-    if !(least..=MAX_BARE).contains(&word.len()) || !(is_random(word) || (cued.any && is_interleaved(word))) {
+    if !(least..=MAX_BARE).contains(&word.len())
+        || !(is_random(word) || (cued.any && is_interleaved(word)))
+    {
         return false;
     }
     if made.letters() == 0 {
@@ -329,16 +394,29 @@ fn is_secret(word: &str, cued: Cued) -> bool {
         let spread = cued.any || made.digits >= 2 || word.len() >= 32;
         return spread && entropy(word) >= MIN_ENTROPY - if cued.any { 0.4 } else { 0.0 };
     }
-    let longest = word.split(|c: char| !c.is_ascii_alphanumeric()).map(str::len).max().unwrap_or(0);
+    let longest = word
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
     (cued.strong && is_interleaved(word))
-        || cued.any && made.digits >= 3 && made.letters() >= 5 && longest >= MIN_CUED && entropy(word) >= 3.0
+        || cued.any
+            && made.digits >= 3
+            && made.letters() >= 5
+            && longest >= MIN_CUED
+            && entropy(word) >= 3.0
 }
 
-/// A short token where one is spoken of: letters and digits, or capitals among small letters, and few words.
+/// A short token where one is spoken of: letters and digits, or capitals among small letters, and
+/// few words.
 fn is_told(word: &str) -> bool {
     let made = makeup(word);
     let odd = (made.digits >= 2 && made.letters() >= 2) || (made.upper >= 3 && made.lower >= 3);
-    (MIN_TOLD..=MAX_BARE).contains(&word.len()) && odd && made.others == 0 && wordiness(word) < 60 && !is_hex_word(word)
+    (MIN_TOLD..=MAX_BARE).contains(&word.len())
+        && odd
+        && made.others == 0
+        && wordiness(word) < 60
+        && !is_hex_word(word)
 }
 
 /// Hexadecimal that says what it is by its length: a short commit, an address of memory.
@@ -347,17 +425,23 @@ fn is_hex_word(word: &str) -> bool {
 }
 
 fn is_public(word: &str) -> bool {
-    let base58 =
-        |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'));
+    let base58 = |text: &str| {
+        text.bytes()
+            .all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'))
+    };
     let bitcoin = (26..=35).contains(&word.len()) && word.starts_with(['1', '3']) && base58(word);
     let hexadecimal = word.strip_prefix("0x").is_some_and(is_hex);
-    let pseudo_version =
-        word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'));
+    let pseudo_version = word
+        .strip_prefix('v')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'));
     // The line that a review is known by in the message of a commit.
     let change = word.len() == 41 && word.strip_prefix('I').is_some_and(is_hex);
     let digest = ["sha-256=", "sha-384=", "sha-512=", "sha-1=", "md5="]
         .iter()
-        .any(|name| word.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name)));
+        .any(|name| {
+            word.get(..name.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(name))
+        });
     bitcoin
         || change
         || digest
@@ -371,7 +455,9 @@ fn is_public(word: &str) -> bool {
 
 /// A position of chess: eight ranks of pieces and empty squares.
 fn is_board(word: &str) -> bool {
-    let rank = |rank: &str| (1..=8).contains(&rank.len()) && rank.bytes().all(|b| b"pnbrqkPNBRQK12345678".contains(&b));
+    let rank = |rank: &str| {
+        (1..=8).contains(&rank.len()) && rank.bytes().all(|b| b"pnbrqkPNBRQK12345678".contains(&b))
+    };
     word.matches('/').count() == 7 && word.split('/').all(rank)
 }
 
@@ -379,10 +465,14 @@ fn is_board(word: &str) -> bool {
 fn is_harmless_place(text: &str, start: usize) -> bool {
     let bytes = text.as_bytes();
     let before = &bytes[start.saturating_sub(12)..start];
-    let ends = matches!(before.last(), Some(b',' | b':' | b'"' | b'-' | b'=' | b' ' | b'.'));
+    let ends = matches!(
+        before.last(),
+        Some(b',' | b':' | b'"' | b'-' | b'=' | b' ' | b'.')
+    );
     let said = ends
         && HARMLESS_BEFORE.iter().any(|words| {
-            before.len() >= words.len() && before[before.len() - words.len()..].eq_ignore_ascii_case(words.as_bytes())
+            before.len() >= words.len()
+                && before[before.len() - words.len()..].eq_ignore_ascii_case(words.as_bytes())
         });
     said || is_in_address(bytes, start)
 }
@@ -390,9 +480,12 @@ fn is_harmless_place(text: &str, start: usize) -> bool {
 /// "commit fdc7b986…": what git calls an object by, also where keys are spoken of.
 fn names_an_object(text: &str, start: usize, word: &str) -> bool {
     let before = &text.as_bytes()[start.saturating_sub(8)..start];
-    let said = ["commit ", "tree ", "parent ", "blob ", "object "].iter().any(|name| {
-        before.len() >= name.len() && before[before.len() - name.len()..].eq_ignore_ascii_case(name.as_bytes())
-    });
+    let said = ["commit ", "tree ", "parent ", "blob ", "object "]
+        .iter()
+        .any(|name| {
+            before.len() >= name.len()
+                && before[before.len() - name.len()..].eq_ignore_ascii_case(name.as_bytes())
+        });
     said && matches!(word.len(), 40 | 64) && word.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
@@ -401,7 +494,9 @@ fn is_in_address(bytes: &[u8], start: usize) -> bool {
     let before = &bytes[start.saturating_sub(256)..start];
     for (at, b) in before.iter().enumerate().rev() {
         match b {
-            b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'"' | b'\'' | b'<' | b'>' | b'(' | b'`' => return false,
+            b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'"' | b'\'' | b'<' | b'>' | b'(' | b'`' => {
+                return false;
+            }
             b'/' if before[..at].ends_with(b":/") => return true,
             _ => {}
         }
@@ -420,10 +515,15 @@ fn data_lines(text: &str) -> Vec<(usize, usize)> {
         }
         let inner = line.trim();
         let is_data = inner.len() >= MIN_DATA
-            && inner.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+            && inner
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
         let goes_on = run > 0
             && (is_data && inner.len() == length
-                || run >= DATA_LINES && inner.len() < length && inner.len() >= 4 && !inner.contains(' '));
+                || run >= DATA_LINES
+                    && inner.len() < length
+                    && inner.len() >= 4
+                    && !inner.contains(' '));
         if goes_on {
             run += 1;
         } else {

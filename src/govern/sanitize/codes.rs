@@ -1,6 +1,7 @@
-//! Codes that open something: PINs, one-time codes, codes of doors, recovery codes, in several languages.
+//! Codes that open something: PINs, one-time codes, codes of doors, recovery codes, in several
+//! languages.
 
-use super::lexicon::{CODE, COUNTED, NOT, OPENS, PIN, STRONG, Says, says};
+use super::lexicon::{CODE, COUNTED, NOT, OPENS, PIN, STRONG, WordSenses, says};
 use super::rounds::OPAQUE;
 use super::said::{reach_after, reach_before};
 
@@ -20,7 +21,9 @@ const MAX_NAME: usize = 32;
 
 /// The codes that the word `start..end` names.
 pub(super) fn look(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
-    let Some((name, from, to)) = name(text, start, end) else { return Vec::new() };
+    let Some((name, from, to)) = name(text, start, end) else {
+        return Vec::new();
+    };
     // Most names of codes have no digit near: a glance that costs little.
     let rest = reach_after(text, to);
     let rest = rest.get(..floor(rest, BEHIND)).unwrap_or(rest);
@@ -29,33 +32,48 @@ pub(super) fn look(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> 
         return Vec::new();
     }
     let digit = |text: &str| text.bytes().any(|b| b.is_ascii_digit());
-    let lists = rest.trim().trim_end_matches(':').is_empty() && text.as_bytes().get(to + rest.len()) == Some(&b'\n');
+    let lists = rest.trim().trim_end_matches(':').is_empty()
+        && text.as_bytes().get(to + rest.len()) == Some(&b'\n');
     if !digit(rest) && !lists && !digit(before) {
         return Vec::new();
     }
-    let opened = Opened::of(name, before, rest);
-    if opened == Opened::Nothing {
+    let opened = CodePurpose::of(name, before, rest);
+    if opened == CodePurpose::Nothing {
         return Vec::new();
     }
-    if lists && opened != Opened::Perhaps {
+    if lists && opened != CodePurpose::Perhaps {
         return list(text, to + rest.len() + 1);
     }
     if let Some(found) = behind(text, rest, to, opened) {
         return vec![found];
     }
-    in_front(before, from - before.len(), opened).into_iter().collect()
+    in_front(before, from - before.len(), opened)
+        .into_iter()
+        .collect()
 }
 
 fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
 }
 
 /// The whole name around a word, in the text and as a place: `card_pin`, `Türcode`.
 fn name(text: &str, start: usize, end: usize) -> Option<(&str, usize, usize)> {
     let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-') || *b >= 0x80;
     let bytes = text.as_bytes();
-    let left = bytes[..start].iter().rev().take(MAX_NAME).take_while(|b| part(b)).count();
-    let right = bytes[end..].iter().take(MAX_NAME).take_while(|b| part(b)).count();
+    let left = bytes[..start]
+        .iter()
+        .rev()
+        .take(MAX_NAME)
+        .take_while(|b| part(b))
+        .count();
+    let right = bytes[end..]
+        .iter()
+        .take(MAX_NAME)
+        .take_while(|b| part(b))
+        .count();
     let (from, to) = (start - left, end + right);
     if right > 8
         || left >= MAX_NAME
@@ -73,40 +91,43 @@ fn name(text: &str, start: usize, end: usize) -> Option<(&str, usize, usize)> {
 
 /// What a code is said to open.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Opened {
+enum CodePurpose {
     Nothing,
     /// A name alone that says it: PIN, PUK, OTP.
     Perhaps,
     Something,
 }
 
-impl Opened {
+impl CodePurpose {
     fn of(name: &str, before: &str, rest: &str) -> Self {
-        let mut of_name = Says::default();
+        let mut of_name = WordSenses::default();
         for part in name.split(['_', '-']).chain([name]) {
             of_name = of_name | says(part);
             of_name = of_name | says(part.trim_end_matches(['s', 'S']));
         }
         let last = |nth: usize| {
             let mut words = before.rsplit(is_apart).filter(|word| !word.is_empty());
-            words.nth(nth).map_or(Says::default(), says)
+            words.nth(nth).map_or(WordSenses::default(), says)
         };
         let next = |nth: usize| {
             let mut words = rest.split(is_apart).filter(|word| !word.is_empty());
-            words.nth(nth).map_or(Says::default(), says)
+            words.nth(nth).map_or(WordSenses::default(), says)
         };
-        let adjacent = !before.ends_with(['.', ';', '\n']) && before.len() - before.trim_end().len() <= 1;
-        let other = of_name.any(NOT) || (adjacent && last(0).any(NOT) && !last(0).any(OPENS)) || next(0).any(NOT);
+        let adjacent =
+            !before.ends_with(['.', ';', '\n']) && before.len() - before.trim_end().len() <= 1;
+        let other = of_name.any(NOT)
+            || (adjacent && last(0).any(NOT) && !last(0).any(OPENS))
+            || next(0).any(NOT);
         if other {
-            return Opened::Nothing;
+            return CodePurpose::Nothing;
         }
         let opens = of_name.any(OPENS) && of_name.any(CODE) && name.contains(['_', '-'])
             || (0..2).any(|nth| last(nth).any(OPENS))
             || (0..4).any(|nth| next(nth).any(OPENS));
         match () {
-            () if opens && of_name.any(PIN | CODE) => Opened::Something,
-            () if of_name.any(PIN) => Opened::Perhaps,
-            () => Opened::Nothing,
+            () if opens && of_name.any(PIN | CODE) => CodePurpose::Something,
+            () if of_name.any(PIN) => CodePurpose::Perhaps,
+            () => CodePurpose::Nothing,
         }
     }
 }
@@ -116,7 +137,7 @@ fn is_apart(c: char) -> bool {
 }
 
 /// The code behind its name, which ends at `base`.
-fn behind(text: &str, rest: &str, base: usize, opened: Opened) -> Option<(usize, usize)> {
+fn behind(text: &str, rest: &str, base: usize, opened: CodePurpose) -> Option<(usize, usize)> {
     let mut at = 0;
     let mut linked = false;
     let mut nth = 0;
@@ -125,11 +146,15 @@ fn behind(text: &str, rest: &str, base: usize, opened: Opened) -> Option<(usize,
         at += raw.len() + 1;
         // `PIN=1234`, `"pin": "1234"`: the value stands in the same word.
         let inner = raw.trim_start_matches(['"', '\'', '`', ')', ']', '*']);
-        let inner = inner.trim_start_matches([':', '=', '>']).trim_start_matches(['"', '\'', '`', '(', '*', '“', '«']);
+        let inner = inner
+            .trim_start_matches([':', '=', '>'])
+            .trim_start_matches(['"', '\'', '`', '(', '*', '“', '«']);
         let told = raw.len() > inner.len()
             && raw.contains([':', '='])
             && raw.find([':', '=']) < raw.find(char::is_alphanumeric);
-        let word = inner.trim_end_matches(['"', '\'', '`', ',', ';', '.', '?', '!', ')', ':', '*', '”', '»', '}']);
+        let word = inner.trim_end_matches([
+            '"', '\'', '`', ',', ';', '.', '?', '!', ')', ':', '*', '”', '»', '}',
+        ]);
         let place = base + start + (raw.len() - inner.len());
         linked |= told;
         if word.is_empty() {
@@ -144,11 +169,12 @@ fn behind(text: &str, rest: &str, base: usize, opened: Opened) -> Option<(usize,
         let direct = nth == 0;
         nth += 1;
         if code.bytes().any(|b| b.is_ascii_digit()) {
-            let fits = is_digits(code) && (code.len() >= 4 || (linked && opened == Opened::Something))
+            let fits = is_digits(code)
+                && (code.len() >= 4 || (linked && opened == CodePurpose::Something))
                 || is_groups(code)
-                || (opened == Opened::Something && (linked || direct) && is_mixed(code));
+                || (opened == CodePurpose::Something && (linked || direct) && is_mixed(code));
             let surely = linked
-                || (direct && opened == Opened::Something)
+                || (direct && opened == CodePurpose::Something)
                 || (direct && (is_groups(code) || (4..=8).contains(&code.len())));
             if !fits || !surely || is_counted(text, place + code.len()) {
                 return None;
@@ -165,8 +191,8 @@ fn behind(text: &str, rest: &str, base: usize, opened: Opened) -> Option<(usize,
 }
 
 /// "552913 is your verification code": the code in front of its name.
-fn in_front(before: &str, base: usize, opened: Opened) -> Option<(usize, usize)> {
-    if opened != Opened::Something {
+fn in_front(before: &str, base: usize, opened: CodePurpose) -> Option<(usize, usize)> {
+    if opened != CodePurpose::Something {
         return None;
     }
     let (mut at, mut linked) = (before.len(), false);
@@ -195,7 +221,9 @@ fn is_digits(code: &str) -> bool {
 /// `7fk2-9dm4-xq81`, `12-34-56`: groups of one length, with digits.
 fn is_groups(code: &str) -> bool {
     let mut groups = code.split('-');
-    let Some(first) = groups.next() else { return false };
+    let Some(first) = groups.next() else {
+        return false;
+    };
     let mut count = 1;
     let alike = groups.all(|group| {
         count += 1;
@@ -222,7 +250,9 @@ fn is_mixed(code: &str) -> bool {
 /// Whether what follows is counted by the number: "8 digits", "300 seconds".
 fn is_counted(text: &str, end: usize) -> bool {
     let rest = reach_after(text, end).trim_start_matches([' ', '-']);
-    rest.split(is_apart).next().is_some_and(|word| says(word).any(COUNTED))
+    rest.split(is_apart)
+        .next()
+        .is_some_and(|word| says(word).any(COUNTED))
 }
 
 /// Where a code of several groups with blanks between ends: "3381 9027".
@@ -233,7 +263,11 @@ fn groups_end(text: &str, start: usize, end: usize) -> usize {
     if !digits || length < 3 {
         return to;
     }
-    let next = |at: usize| text.get(at..).and_then(|rest| rest.strip_prefix(' ')).and_then(|rest| rest.get(..length));
+    let next = |at: usize| {
+        text.get(at..)
+            .and_then(|rest| rest.strip_prefix(' '))
+            .and_then(|rest| rest.get(..length))
+    };
     while let Some(next) = next(to) {
         let after = text.as_bytes().get(to + 1 + length);
         if !is_digits(next) || after.is_some_and(u8::is_ascii_alphanumeric) {
@@ -247,13 +281,23 @@ fn groups_end(text: &str, start: usize, end: usize) -> usize {
 /// A list of codes: lines that hold nothing else.
 fn list(text: &str, from: usize) -> Vec<(usize, usize)> {
     let (mut found, mut at) = (Vec::new(), from);
-    for line in text.get(from..).unwrap_or_default().split('\n').take(MAX_LINES) {
+    for line in text
+        .get(from..)
+        .unwrap_or_default()
+        .split('\n')
+        .take(MAX_LINES)
+    {
         let inner = line.trim().trim_start_matches(['-', '*', '•', '>', ' ']);
-        let is_code = |word: &str| is_groups(word) || is_mixed(word) || (is_digits(word) && word.len() >= 4);
+        let is_code =
+            |word: &str| is_groups(word) || is_mixed(word) || (is_digits(word) && word.len() >= 4);
         if inner.len() > MAX_LINE || inner.is_empty() || !inner.split_whitespace().all(is_code) {
             break;
         }
-        let start = at + line.len() - line.trim_start().trim_start_matches(['-', '*', '•', '>', ' ']).len();
+        let start = at + line.len()
+            - line
+                .trim_start()
+                .trim_start_matches(['-', '*', '•', '>', ' '])
+                .len();
         found.push((start, start + inner.len()));
         at += line.len() + 1;
     }

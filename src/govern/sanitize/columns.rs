@@ -1,4 +1,5 @@
-//! Tables: a column that is called a password, and what stands in it in the rows below, or in the values of an INSERT.
+//! Tables: a column that is called a password, and what stands in it in the rows below, or in the
+//! values of an INSERT.
 //!
 //! ```text
 //! user,password          | user | password |          INSERT INTO u (name, password) VALUES ('ann', '…')
@@ -6,11 +7,11 @@
 //!                        | ann  | …        |
 //! ```
 
-use super::link::{Link, Value};
+use super::link::{AssignedValue, Separator};
 use super::named::{accepts, parts};
 use super::steps;
 use super::window::{boundary, boundary_before};
-use super::words::{Word, is_a_kind_of_name};
+use super::words::{CueWord, is_a_kind_of_name};
 
 /// Longest row.
 const MAX_ROW: usize = 1024;
@@ -36,14 +37,31 @@ struct Cell<'a> {
 }
 
 /// The values of the column that the word calls; none when it stands in no head of a table.
-pub(super) fn look(text: &str, word: Word, heads: &mut Heads) -> Option<Vec<(usize, usize)>> {
+pub(super) fn look(text: &str, word: CueWord, heads: &mut Heads) -> Option<Vec<(usize, usize)>> {
     let bytes = text.as_bytes();
-    let skip = |b: &&u8| is_name_byte(**b) || matches!(**b, b'"' | b'\'' | b'`' | b'*' | b'[' | b']');
-    let left = bytes[..word.start].iter().rev().take(MAX_NAME).take_while(skip).count();
-    let right = bytes[word.end..].iter().take(MAX_NAME).take_while(skip).count();
-    let before = bytes[..word.start - left].iter().rev().find(|b| **b != b' ');
+    let skip =
+        |b: &&u8| is_name_byte(**b) || matches!(**b, b'"' | b'\'' | b'`' | b'*' | b'[' | b']');
+    let left = bytes[..word.start]
+        .iter()
+        .rev()
+        .take(MAX_NAME)
+        .take_while(skip)
+        .count();
+    let right = bytes[word.end..]
+        .iter()
+        .take(MAX_NAME)
+        .take_while(skip)
+        .count();
+    let before = bytes[..word.start - left]
+        .iter()
+        .rev()
+        .find(|b| **b != b' ');
     let after = bytes[word.end + right..].iter().find(|b| **b != b' ');
-    let separator = [before, after].into_iter().flatten().find(|b| matches!(b, b',' | b';' | b'|' | b'\t')).copied()?;
+    let separator = [before, after]
+        .into_iter()
+        .flatten()
+        .find(|b| matches!(b, b',' | b';' | b'|' | b'\t'))
+        .copied()?;
     let from = boundary_before(text, word.start.saturating_sub(MAX_ROW));
     let to = boundary(text, bytes.len().min(word.end + MAX_ROW));
     // A line that is longer is no row of a table.
@@ -52,7 +70,10 @@ pub(super) fn look(text: &str, word: Word, heads: &mut Heads) -> Option<Vec<(usi
         None if from == 0 => 0,
         None => return None,
     };
-    let end = text.get(word.end..to)?.find('\n').map_or(to, |at| word.end + at);
+    let end = text
+        .get(word.end..to)?
+        .find('\n')
+        .map_or(to, |at| word.end + at);
     steps::count(end - start);
     if heads.start != start || heads.columns == 0 {
         *heads = Heads { start, columns: 0 };
@@ -65,11 +86,17 @@ pub(super) fn look(text: &str, word: Word, heads: &mut Heads) -> Option<Vec<(usi
         return Some(found);
     }
     let head = cells(text, start, end, separator);
-    let column = head.iter().position(|cell| (cell.start..=cell.start + cell.text.len()).contains(&word.start))?;
-    if head.len() < 2 || !head.iter().all(|cell| is_name(cell.text)) || is_about(head.get(column)?.text) {
+    let column = head
+        .iter()
+        .position(|cell| (cell.start..=cell.start + cell.text.len()).contains(&word.start))?;
+    if head.len() < 2
+        || !head.iter().all(|cell| is_name(cell.text))
+        || is_about(head.get(column)?.text)
+    {
         return None;
     }
-    below(text, start, end, &head, column, separator).map(|rows| kept(&rows, head[column].text, word))
+    below(text, start, end, &head, column, separator)
+        .map(|rows| kept(&rows, head[column].text, word))
 }
 
 /// The cells of a column in the lines after a head, if it is one.
@@ -86,7 +113,8 @@ fn below<'a>(
     let previous = previous.get(boundary(previous, previous.len().saturating_sub(MAX_ROW))..)?;
     let previous = previous.rsplit('\n').next().unwrap_or_default();
     // A row among others is no head.
-    let first = previous.trim().is_empty() || cells(previous, 0, previous.len(), separator).len() != width;
+    let first =
+        previous.trim().is_empty() || cells(previous, 0, previous.len(), separator).len() != width;
     let (mut rows, mut at, mut ruled) = (Vec::new(), end + 1, false);
     for nth in 0..MAX_ROWS {
         let rest = text.get(at..).unwrap_or_default();
@@ -97,7 +125,9 @@ fn below<'a>(
         if row.len() != width {
             break;
         }
-        let rule = line.bytes().all(|b| matches!(b, b'-' | b'|' | b':' | b' ' | b'\r' | b'+'));
+        let rule = line
+            .bytes()
+            .all(|b| matches!(b, b'-' | b'|' | b':' | b' ' | b'\r' | b'+'));
         if nth == 0 && rule {
             ruled = true;
         } else {
@@ -110,8 +140,15 @@ fn below<'a>(
 }
 
 /// `(name, password) VALUES ('ann', '…'), (…)`: the values under the word.
-fn inserted(text: &str, (start, end): (usize, usize), word: Word) -> Option<Vec<(usize, usize)>> {
-    let open = text.get(start..word.start)?.rfind('(').map(|at| start + at + 1)?;
+fn inserted(
+    text: &str,
+    (start, end): (usize, usize),
+    word: CueWord,
+) -> Option<Vec<(usize, usize)>> {
+    let open = text
+        .get(start..word.start)?
+        .rfind('(')
+        .map(|at| start + at + 1)?;
     let close = text.get(word.end..end)?.find(')').map(|at| word.end + at)?;
     let rest = text.get(close + 1..boundary(text, text.len().min(close + 1 + MAX_ROW)))?;
     let values = rest.trim_start();
@@ -120,25 +157,41 @@ fn inserted(text: &str, (start, end): (usize, usize), word: Word) -> Option<Vec<
     }
     steps::count(rest.len());
     let head = cells(text, open, close, b',');
-    let column = head.iter().position(|cell| (cell.start..=cell.start + cell.text.len()).contains(&word.start))?;
-    let name = head.get(column).filter(|cell| is_name(cell.text) && !is_about(cell.text))?.text;
+    let column = head
+        .iter()
+        .position(|cell| (cell.start..=cell.start + cell.text.len()).contains(&word.start))?;
+    let name = head
+        .get(column)
+        .filter(|cell| is_name(cell.text) && !is_about(cell.text))?
+        .text;
     let (mut rows, mut at) = (Vec::new(), close + 1 + rest.len() - values.len() + 6);
     let limit = close + 1 + rest.len();
     while let Some(open) = text.get(at..limit).and_then(|rest| rest.find('(')) {
         let row = cells(text, at + open + 1, limit, b',');
-        let Some(last) = row.get(head.len() - 1) else { break };
+        let Some(last) = row.get(head.len() - 1) else {
+            break;
+        };
         rows.push(row[column]);
         at = last.start + last.text.len();
     }
     Some(kept(&rows, name, word))
 }
 
-fn kept(rows: &[Cell<'_>], name: &str, word: Word) -> Vec<(usize, usize)> {
+fn kept(rows: &[Cell<'_>], name: &str, word: CueWord) -> Vec<(usize, usize)> {
     let fits = |cell: &&Cell<'_>| {
-        let value = Value { start: cell.start, text: cell.text, quoted: false, next: None, last: true };
-        !cell.text.is_empty() && accepts(word.class, name, Link::Colon, &value.head())
+        let value = AssignedValue {
+            start: cell.start,
+            text: cell.text,
+            quoted: false,
+            next: None,
+            last: true,
+        };
+        !cell.text.is_empty() && accepts(word.class, name, Separator::Colon, &value.head())
     };
-    rows.iter().filter(fits).map(|cell| (cell.start, cell.start + cell.text.len())).collect()
+    rows.iter()
+        .filter(fits)
+        .map(|cell| (cell.start, cell.start + cell.text.len()))
+        .collect()
 }
 
 fn is_name_byte(b: u8) -> bool {
@@ -149,7 +202,9 @@ fn is_name_byte(b: u8) -> bool {
 fn is_name(text: &str) -> bool {
     (1..=MAX_NAME).contains(&text.len())
         && text.split(' ').count() <= 3
-        && text.chars().all(|c| c.is_alphabetic() || matches!(c, '_' | '-' | '.' | ' '))
+        && text
+            .chars()
+            .all(|c| c.is_alphabetic() || matches!(c, '_' | '-' | '.' | ' '))
 }
 
 fn is_about(name: &str) -> bool {
@@ -172,7 +227,11 @@ fn cells(text: &str, start: usize, end: usize, separator: u8) -> Vec<Cell<'_>> {
         }
         match (quote, b) {
             (Some(open), Some(b)) if b == open => quote = None,
-            (None, Some(b @ (b'"' | b'\''))) if text.get(from..at).is_some_and(|cell| cell.trim().is_empty()) => {
+            (None, Some(b @ (b'"' | b'\'')))
+                if text
+                    .get(from..at)
+                    .is_some_and(|cell| cell.trim().is_empty()) =>
+            {
                 quote = Some(b);
             }
             _ => {}
@@ -195,7 +254,10 @@ fn cells(text: &str, start: usize, end: usize, separator: u8) -> Vec<Cell<'_>> {
 fn cell(text: &str, from: usize, to: usize) -> Option<Cell<'_>> {
     let edges: &[char] = &[' ', '\t', '\r', '"', '\'', '`', '*', '[', ']'];
     let opened = text.get(from..to)?.trim_start_matches(edges);
-    Some(Cell { start: to - opened.len(), text: opened.trim_end_matches(edges) })
+    Some(Cell {
+        start: to - opened.len(),
+        text: opened.trim_end_matches(edges),
+    })
 }
 
 #[cfg(test)]
@@ -214,7 +276,10 @@ mod tests {
             "insert into u (`password`, name) values ('K', 'ann (a, b)'), ('K', 'bob');",
         ] {
             let secret = ["sw0rd", "f1sh", "Kq"].concat();
-            let clean = redact(&text.replace('K', &secret)).clean.as_str().to_owned();
+            let clean = redact(&text.replace('K', &secret))
+                .clean
+                .as_str()
+                .to_owned();
             assert_eq!(clean, text.replace('K', "[redacted:password]"), "{text}");
         }
     }

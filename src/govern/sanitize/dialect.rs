@@ -2,8 +2,9 @@
 
 /// Spells an expression of Go for the `regex` crate, with the same meaning.
 ///
-/// In Go a brace that repeats nothing and a bracket inside a class are themselves, and a class has no operators.
-/// That `\w`, `\d`, `\s` and `\b` know ASCII only is said where an expression is compiled.
+/// In Go a brace that repeats nothing and a bracket inside a class are themselves, and a class has
+/// no operators. That `\w`, `\d`, `\s` and `\b` know ASCII only is said where an expression is
+/// compiled.
 pub(super) fn from_go(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 2);
     let mut rest = text.char_indices();
@@ -68,13 +69,16 @@ fn push_escape(out: &mut String, escaped: Option<char>) {
 /// Whether what follows a brace is a number of repetitions: `3}`, `2,}`, `2,5}`.
 fn is_count(after: &str) -> bool {
     let inside = after.split_once('}').map_or("", |(inside, _)| inside);
-    inside.starts_with(|c: char| c.is_ascii_digit()) && inside.bytes().all(|b| b.is_ascii_digit() || b == b',')
+    inside.starts_with(|c: char| c.is_ascii_digit())
+        && inside.bytes().all(|b| b.is_ascii_digit() || b == b',')
 }
 
 /// Whether there is something before a brace that can be repeated.
 fn follows_something(out: &str) -> bool {
-    let opens =
-        out.ends_with(['(', '|', '^']) && !out.ends_with(r"\(") && !out.ends_with(r"\|") && !out.ends_with(r"\^");
+    let opens = out.ends_with(['(', '|', '^'])
+        && !out.ends_with(r"\(")
+        && !out.ends_with(r"\|")
+        && !out.ends_with(r"\^");
     !out.is_empty() && !opens
 }
 

@@ -5,21 +5,21 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 
-use super::chat::{Chat, Topic};
+use super::chat::{Chat, SentenceTopic};
 use super::columns::{self, Heads};
 use super::exempt::{Exempt, Exemptions};
-use super::gather::{Gathered, forms};
+use super::gather::{KeywordTable, forms};
 use super::link::Ends;
-use super::near::{self, Near};
+use super::near::{self, CueScan};
 use super::optional::{OPTIONAL, Optional};
 use super::public::{is_called_public, is_example};
 use super::rounds::OPAQUE;
-use super::rules::{Allow, Rule, RuleFault, RuleFile, read, read_own};
+use super::rules::{Allow, RuleFault, RuleFile, SecretRule, read, read_own};
 use super::said::is_ticket;
-use super::span::Span;
-use super::triggers::{Action, TRIGGERS};
-use super::window::{AFTER, Windows, boundary, boundary_before};
-use super::words::{WORDS, Word};
+use super::span::SecretSpan;
+use super::triggers::{TRIGGERS, TriggerTask};
+use super::window::{AFTER, ScanWindows, boundary, boundary_before};
+use super::words::{CueWord, WORDS};
 use super::{address, bare, codes, login, named, optional, pem, prose, steps};
 
 /// The rules that every home has.
@@ -27,13 +27,22 @@ pub(super) const OWN_RULES: &str = include_str!("../../../genesis/secrets.toml")
 /// What errors call them.
 pub(super) const OWN_NAME: &str = "genesis/secrets.toml";
 
-/// From this length of a text the search for keywords is worth a table that takes some milliseconds to make.
+/// From this length of a text the search for keywords is worth a table that takes some milliseconds
+/// to make.
 const LONG: usize = 64 * 1024;
 
 /// Kinds of what no rule file finds; the order is that of precedence.
 const FIRST: [&str; 2] = ["private-key", "certificate"];
-const LAST: [&str; 8] =
-    ["url-password", "basic-auth", "bearer-token", "authorization", "password", "secret", "encoded-secret", "token"];
+const LAST: [&str; 8] = [
+    "url-password",
+    "basic-auth",
+    "bearer-token",
+    "authorization",
+    "password",
+    "secret",
+    "encoded-secret",
+    "token",
+];
 
 /// What a home chooses beside rule files.
 #[derive(Clone, Debug, Default)]
@@ -56,8 +65,8 @@ struct Kinds {
     token: usize,
 }
 
-struct Known {
-    rule: Rule,
+struct SessionSecrets {
+    rule: SecretRule,
     kind: usize,
     file: usize,
     /// Whether every match stands near one of its keywords, which is so for our own rules.
@@ -68,14 +77,14 @@ struct Known {
 pub struct Engine {
     kinds: Vec<String>,
     is_kind: HashSet<String>,
-    rules: Vec<Known>,
+    rules: Vec<SessionSecrets>,
     allow: Vec<Vec<Allow>>,
     always: Vec<usize>,
     keywords: AhoCorasick,
     words: Vec<String>,
     /// The same search for long texts, made when the first of them comes.
     fast: OnceLock<Option<AhoCorasick>>,
-    actions: Vec<Vec<Action>>,
+    actions: Vec<Vec<TriggerTask>>,
     of: Kinds,
     pub(super) exempt: Exempt,
     optional: Vec<(Optional, usize)>,
@@ -83,9 +92,9 @@ pub struct Engine {
 
 /// What one look at a text finds.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct ScanResult {
     /// Secrets; not sorted, and some may overlap.
-    pub(super) spans: Vec<Span>,
+    pub(super) spans: Vec<SecretSpan>,
     /// Public blocks.
     pub(super) public: Vec<(usize, usize)>,
 }
@@ -104,21 +113,36 @@ impl Engine {
             read_files.push(read(name, text)?);
         }
         let mut kinds: Vec<String> = FIRST.map(str::to_owned).to_vec();
-        let mut gathered = Gathered::default();
+        let mut gathered = KeywordTable::default();
         let (mut rules, mut allow, mut always) = (Vec::new(), Vec::new(), Vec::new());
-        for (file, RuleFile { rules: of_file, allow: of_all }) in read_files.into_iter().enumerate() {
+        for (
+            file,
+            RuleFile {
+                rules: of_file,
+                allow: of_all,
+            },
+        ) in read_files.into_iter().enumerate()
+        {
             allow.push(of_all);
             for rule in of_file {
                 let kind = index_of(&mut kinds, &rule.id);
                 if rule.keywords.is_empty() {
                     always.push(rules.len());
                 }
-                rule.keywords.iter().for_each(|word| gathered.add(word, Action::Rule(rules.len())));
-                rules.push(Known { rule, kind, file, near: file == 0 });
+                rule.keywords
+                    .iter()
+                    .for_each(|word| gathered.add(word, TriggerTask::Rule(rules.len())));
+                rules.push(SessionSecrets {
+                    rule,
+                    kind,
+                    file,
+                    near: file == 0,
+                });
             }
         }
         let of = of_last(&mut kinds);
-        // The names are kinds in every home, so that a placeholder is one wherever its text comes to.
+        // The names are kinds in every home, so that a placeholder is one wherever its text comes
+        // to.
         let mut optional = Vec::new();
         for (_, name, kind) in OPTIONAL {
             let index = index_of(&mut kinds, name);
@@ -128,11 +152,15 @@ impl Engine {
         }
         for (class, words) in WORDS {
             for form in words.iter().flat_map(|word| forms(word)) {
-                gathered.add(&form, Action::Named(*class));
+                gathered.add(&form, TriggerTask::Named(*class));
             }
         }
-        TRIGGERS.iter().for_each(|(word, action)| gathered.add(word, *action));
-        let keywords = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(&gathered.words);
+        TRIGGERS
+            .iter()
+            .for_each(|(word, action)| gathered.add(word, *action));
+        let keywords = AhoCorasickBuilder::new()
+            .ascii_case_insensitive(true)
+            .build(&gathered.words);
         let keywords = keywords.map_err(|e| RuleFault {
             file: files.last().map_or(OWN_NAME, |(name, _)| name).to_owned(),
             rule: None,
@@ -187,9 +215,16 @@ impl Engine {
         }
         let build = || {
             let mut builder = AhoCorasickBuilder::new();
-            builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(&self.words).ok()
+            builder
+                .ascii_case_insensitive(true)
+                .kind(Some(AhoCorasickKind::DFA))
+                .build(&self.words)
+                .ok()
         };
-        self.fast.get_or_init(build).as_ref().unwrap_or(&self.keywords)
+        self.fast
+            .get_or_init(build)
+            .as_ref()
+            .unwrap_or(&self.keywords)
     }
 
     /// All kinds, by index.
@@ -205,18 +240,23 @@ impl Engine {
     /// Ids of all rules, and whether their expressions compile.
     #[cfg(test)]
     pub(super) fn expressions(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.rules.iter().map(|known| (known.rule.id.as_str(), known.rule.expression.regex().is_some()))
+        self.rules.iter().map(|known| {
+            (
+                known.rule.id.as_str(),
+                known.rule.expression.regex().is_some(),
+            )
+        })
     }
 
     /// All places of one text that hold a secret, as it stands.
-    pub(super) fn look(&self, text: &str) -> Seen {
+    pub(super) fn look(&self, text: &str) -> ScanResult {
         self.look_at(text, true)
     }
 
-    fn look_at(&self, text: &str, decode: bool) -> Seen {
+    fn look_at(&self, text: &str, decode: bool) -> ScanResult {
         steps::count(text.len());
-        let mut windows = Windows::new(text, self.rules.len());
-        let mut words: Vec<Word> = Vec::new();
+        let mut windows = ScanWindows::new(text, self.rules.len());
+        let mut words: Vec<CueWord> = Vec::new();
         let mut spans = Vec::new();
         let mut has_blocks = false;
         let mut chats: [Chat; 3] = Default::default();
@@ -224,88 +264,160 @@ impl Engine {
             let (start, end) = (hit.start(), hit.end());
             for action in &self.actions[hit.pattern().as_usize()] {
                 match action {
-                    Action::Rule(rule) if self.rules[*rule].near => {
+                    TriggerTask::Rule(rule) if self.rules[*rule].near => {
                         windows.add(*rule, start, end, self.rules[*rule].rule.expression.run());
                     }
-                    Action::Rule(rule) => windows.everything(*rule),
-                    Action::Named(class) => push_word(&mut words, Word { start, end, class: *class }),
-                    Action::Block => has_blocks = true,
-                    Action::Chat(topic) => {
+                    TriggerTask::Rule(rule) => windows.everything(*rule),
+                    TriggerTask::Named(class) => push_word(
+                        &mut words,
+                        CueWord {
+                            start,
+                            end,
+                            class: *class,
+                        },
+                    ),
+                    TriggerTask::Block => has_blocks = true,
+                    TriggerTask::Chat(topic) => {
                         let found = chats[*topic as usize].around(text, start, end, *topic);
-                        spans.extend(found.into_iter().map(|(start, end)| Span { start, end, kind: self.of.password }));
+                        spans.extend(found.into_iter().map(|(start, end)| SecretSpan {
+                            start,
+                            end,
+                            kind: self.of.password,
+                        }));
                     }
                     action => self.look_around(text, start, end, *action, &mut spans),
                 }
             }
         }
-        let blocks = if has_blocks { pem::blocks(text, 0, 1) } else { pem::Blocks::default() };
+        let blocks = if has_blocks {
+            pem::blocks(text, 0, 1)
+        } else {
+            pem::Blocks::default()
+        };
         spans.extend(blocks.secret.iter().copied());
-        self.always.iter().for_each(|rule| windows.everything(*rule));
+        self.always
+            .iter()
+            .for_each(|rule| windows.everything(*rule));
         for (rule, known) in self.rules.iter().enumerate() {
             self.look_by_rule(text, known, windows.of(rule), &mut spans);
         }
         for (kind, index) in &self.optional {
             let places = optional::look(text, *kind).into_iter();
-            spans.extend(places.map(|(start, end)| Span { start, end, kind: *index }));
+            spans.extend(places.map(|(start, end)| SecretSpan {
+                start,
+                end,
+                kind: *index,
+            }));
         }
-        let cues = self.look_by_name(text, words, &mut chats[Topic::Password as usize], &mut spans);
+        let cues = self.look_by_name(
+            text,
+            words,
+            &mut chats[SentenceTopic::Password as usize],
+            &mut spans,
+        );
         let mut covered = blocks.public.clone();
         covered.extend(blocks.secret.iter().map(|span| (span.start, span.end)));
         covered.sort_unstable();
         let hides = |plain: &str| decode && self.hides(plain);
         let found = bare::look(text, &covered, &cues, &hides);
-        spans.extend(found.random.into_iter().map(|(start, end)| Span { start, end, kind: self.of.token }));
-        spans.extend(found.encoded.into_iter().map(|(start, end)| Span { start, end, kind: self.of.encoded }));
-        Seen { spans, public: blocks.public }
+        spans.extend(found.random.into_iter().map(|(start, end)| SecretSpan {
+            start,
+            end,
+            kind: self.of.token,
+        }));
+        spans.extend(found.encoded.into_iter().map(|(start, end)| SecretSpan {
+            start,
+            end,
+            kind: self.of.encoded,
+        }));
+        ScanResult {
+            spans,
+            public: blocks.public,
+        }
     }
 
     /// Whether a decoded text is a user and a password, or holds a secret.
     fn hides(&self, plain: &str) -> bool {
         let pair = plain.split_once(':').is_some_and(|(user, password)| {
             let user_fits = (1..=64).contains(&user.len())
-                && user.bytes().all(|b| b.is_ascii_alphanumeric() || b"._@+-".contains(&b));
-            user_fits && password.len() >= 4 && !password.contains(char::is_whitespace) && !password.starts_with('/')
+                && user
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"._@+-".contains(&b));
+            user_fits
+                && password.len() >= 4
+                && !password.contains(char::is_whitespace)
+                && !password.starts_with('/')
         });
         pair || !self.look_at(plain, false).spans.is_empty()
     }
 
-    fn look_around(&self, text: &str, start: usize, end: usize, action: Action, spans: &mut Vec<Span>) {
+    fn look_around(
+        &self,
+        text: &str,
+        start: usize,
+        end: usize,
+        action: TriggerTask,
+        spans: &mut Vec<SecretSpan>,
+    ) {
         let mut add = |place: Option<(usize, usize)>, kind: usize| {
-            spans.extend(place.map(|(start, end)| Span { start, end, kind }));
+            spans.extend(place.map(|(start, end)| SecretSpan { start, end, kind }));
         };
         match action {
-            Action::Address => {
-                address::user_info(text, end).into_iter().for_each(|place| add(Some(place), self.of.url))
+            TriggerTask::Address => address::user_info(text, end)
+                .into_iter()
+                .for_each(|place| add(Some(place), self.of.url)),
+            TriggerTask::Bearer => add(address::bearer(text, end), self.of.bearer),
+            TriggerTask::Basic => add(address::basic(text, end), self.of.basic),
+            TriggerTask::Authorization => {
+                add(address::authorization(text, end), self.of.authorization)
             }
-            Action::Bearer => add(address::bearer(text, end), self.of.bearer),
-            Action::Basic => add(address::basic(text, end), self.of.basic),
-            Action::Authorization => add(address::authorization(text, end), self.of.authorization),
-            Action::UserFlag => add(address::user_flag(text, end), self.of.password),
-            Action::Pair => add(prose::pair(text, end), self.of.password),
-            Action::Login => add(login::login(text, end).or_else(|| near::behind(text, end)), self.of.password),
-            Action::Behind => add(near::behind(text, end), self.of.password),
-            Action::Joined => add(near::joined(text, start, end), self.of.password),
-            Action::Mail => add(near::of_mail(text, end), self.of.password),
-            Action::Purpose => add(login::before_purpose(text, start), self.of.password),
-            Action::Code | Action::ToldCode | Action::Pin => {
-                let place = login::code(text, (start, end), action == Action::Pin, action == Action::ToldCode);
+            TriggerTask::UserFlag => add(address::user_flag(text, end), self.of.password),
+            TriggerTask::Pair => add(prose::pair(text, end), self.of.password),
+            TriggerTask::Login => add(
+                login::login(text, end).or_else(|| near::behind(text, end)),
+                self.of.password,
+            ),
+            TriggerTask::Behind => add(near::behind(text, end), self.of.password),
+            TriggerTask::Joined => add(near::joined(text, start, end), self.of.password),
+            TriggerTask::Mail => add(near::of_mail(text, end), self.of.password),
+            TriggerTask::Purpose => add(login::before_purpose(text, start), self.of.password),
+            TriggerTask::Code | TriggerTask::ToldCode | TriggerTask::Pin => {
+                let place = login::code(
+                    text,
+                    (start, end),
+                    action == TriggerTask::Pin,
+                    action == TriggerTask::ToldCode,
+                );
                 add(place, self.of.password);
             }
-            Action::Opens => {
-                codes::look(text, start, end).into_iter().for_each(|place| add(Some(place), self.of.password))
-            }
-            Action::Rule(_) | Action::Named(_) | Action::Block | Action::Chat(_) => {}
+            TriggerTask::Opens => codes::look(text, start, end)
+                .into_iter()
+                .for_each(|place| add(Some(place), self.of.password)),
+            TriggerTask::Rule(_)
+            | TriggerTask::Named(_)
+            | TriggerTask::Block
+            | TriggerTask::Chat(_) => {}
         }
     }
 
     /// Runs one rule's expression where its keywords are.
-    fn look_by_rule(&self, text: &str, known: &Known, windows: &[(usize, usize)], spans: &mut Vec<Span>) {
+    fn look_by_rule(
+        &self,
+        text: &str,
+        known: &SessionSecrets,
+        windows: &[(usize, usize)],
+        spans: &mut Vec<SecretSpan>,
+    ) {
         if windows.is_empty() {
             return;
         }
         let Some(regex) = known.rule.expression.regex() else {
             // What can't be looked for must not pass: the whole text goes.
-            spans.push(Span { start: 0, end: text.len(), kind: known.kind });
+            spans.push(SecretSpan {
+                start: 0,
+                end: text.len(),
+                kind: known.kind,
+            });
             return;
         };
         let global = self.allow.get(known.file).map_or(&[][..], Vec::as_slice);
@@ -322,17 +434,29 @@ impl Engine {
                     continue;
                 }
                 let matched = (whole.start(), whole.end());
-                let found =
-                    if regex.captures_len() > 1 { regex.captures_at(&bytes[..to], whole.start()) } else { None };
+                let found = if regex.captures_len() > 1 {
+                    regex.captures_at(&bytes[..to], whole.start())
+                } else {
+                    None
+                };
                 let secret = found.map_or(Some(matched), |found| known.rule.secret(&found));
-                let secret = secret.map(|(start, end)| (boundary_before(text, start), boundary(text, end)));
+                let secret =
+                    secret.map(|(start, end)| (boundary_before(text, start), boundary(text, end)));
                 if let Some(secret) = secret
                     && known.rule.counts(text, secret, matched, global)
                     && !(known.near && is_example(text.get(secret.0..secret.1).unwrap_or_default()))
                 {
-                    spans.push(Span { start: secret.0, end: secret.1, kind: known.kind });
+                    spans.push(SecretSpan {
+                        start: secret.0,
+                        end: secret.1,
+                        kind: known.kind,
+                    });
                 }
-                from = if whole.is_empty() { boundary(text, whole.end() + 1) } else { whole.end() };
+                from = if whole.is_empty() {
+                    boundary(text, whole.end() + 1)
+                } else {
+                    whole.end()
+                };
                 if from >= to {
                     break;
                 }
@@ -343,20 +467,35 @@ impl Engine {
     }
 
     /// Looks at every word that calls something secret; returns where such words are.
-    fn look_by_name(&self, text: &str, words: Vec<Word>, chat: &mut Chat, spans: &mut Vec<Span>) -> bare::Cues {
+    fn look_by_name(
+        &self,
+        text: &str,
+        words: Vec<CueWord>,
+        chat: &mut Chat,
+        spans: &mut Vec<SecretSpan>,
+    ) -> bare::Cues {
         let mut cues = bare::Cues::default();
-        let (mut ends, mut heads, mut near) = (Ends::default(), Heads::default(), Near::default());
+        let (mut ends, mut heads, mut near) =
+            (Ends::default(), Heads::default(), CueScan::default());
         let nexts = prose::nexts(text, &words);
         for (word, next) in words.iter().zip(nexts) {
-            let Word { start, end, class } = *word;
+            let CueWord { start, end, class } = *word;
             steps::count(end - start);
             cues.add(text, start, end, class);
             if is_taken(text, end) || class.is_short() && is_ticket(text, start, end) {
                 continue;
             }
-            let kind = if class.is_password() { self.of.password } else { self.of.secret };
+            let kind = if class.is_password() {
+                self.of.password
+            } else {
+                self.of.secret
+            };
             if let Some(values) = columns::look(text, *word, &mut heads) {
-                spans.extend(values.into_iter().map(|(start, end)| Span { start, end, kind }));
+                spans.extend(values.into_iter().map(|(start, end)| SecretSpan {
+                    start,
+                    end,
+                    kind,
+                }));
                 continue;
             }
             let place = named::look(text, *word, &mut ends);
@@ -367,26 +506,39 @@ impl Engine {
                 let place = place.or_else(|| prose::token(text, *word, next));
                 place.filter(|(at, _)| !is_called_public(text, *at))
             };
-            let calls =
-                class.is_password() || text.get(start..end).is_some_and(|word| word.eq_ignore_ascii_case("credential"));
+            let calls = class.is_password()
+                || text
+                    .get(start..end)
+                    .is_some_and(|word| word.eq_ignore_ascii_case("credential"));
             if place.is_none() && class.is_password() {
-                let found = chat.around(text, start, end, Topic::Password);
-                spans.extend(found.into_iter().map(|(start, end)| Span { start, end, kind }));
+                let found = chat.around(text, start, end, SentenceTopic::Password);
+                spans.extend(
+                    found
+                        .into_iter()
+                        .map(|(start, end)| SecretSpan { start, end, kind }),
+                );
             }
             if place.is_none() && calls {
-                spans.extend(near.around(text, start, end).into_iter().map(|(start, end)| Span { start, end, kind }));
+                spans.extend(
+                    near.around(text, start, end)
+                        .into_iter()
+                        .map(|(start, end)| SecretSpan { start, end, kind }),
+                );
             }
-            spans.extend(place.map(|(start, end)| Span { start, end, kind }));
+            spans.extend(place.map(|(start, end)| SecretSpan { start, end, kind }));
         }
         cues
     }
 }
 
-/// Adds a word that ends no earlier than all before it, unless it is inside of one; those inside of it go.
+/// Adds a word that ends no earlier than all before it, unless it is inside of one; those inside of
+/// it go.
 ///
 /// What is left is in the order of the text.
-fn push_word(words: &mut Vec<Word>, word: Word) {
-    while words.last().is_some_and(|last| word.start < last.start || word.start == last.start && word.end > last.end) {
+fn push_word(words: &mut Vec<CueWord>, word: CueWord) {
+    while words.last().is_some_and(|last| {
+        word.start < last.start || word.start == last.start && word.end > last.end
+    }) {
         words.pop();
     }
     if words.last().is_none_or(|last| word.end > last.end) {
@@ -399,18 +551,41 @@ fn is_taken(text: &str, end: usize) -> bool {
     let rest = text.get(end..).and_then(|rest| rest.strip_prefix('='));
     let value = rest.map(|rest| rest.strip_prefix(['"', '\'']).unwrap_or(rest));
     let after = value.and_then(|value| value.strip_prefix(OPAQUE));
-    after.is_some_and(|after| after.is_empty() || after.starts_with([' ', '\n', '\r', '\t', '"', '\'', ';', '&']))
+    after.is_some_and(|after| {
+        after.is_empty() || after.starts_with([' ', '\n', '\r', '\t', '"', '\'', ';', '&'])
+    })
 }
 
 fn index_of(kinds: &mut Vec<String>, name: &str) -> usize {
     let lower = name.to_ascii_lowercase();
-    kinds.iter().position(|kind| *kind == lower).unwrap_or_else(|| {
-        kinds.push(lower);
-        kinds.len() - 1
-    })
+    kinds
+        .iter()
+        .position(|kind| *kind == lower)
+        .unwrap_or_else(|| {
+            kinds.push(lower);
+            kinds.len() - 1
+        })
 }
 
 fn of_last(kinds: &mut Vec<String>) -> Kinds {
-    let [url, basic, bearer, authorization, password, secret, encoded, token] = LAST.map(|name| index_of(kinds, name));
-    Kinds { url, basic, bearer, authorization, password, secret, encoded, token }
+    let [
+        url,
+        basic,
+        bearer,
+        authorization,
+        password,
+        secret,
+        encoded,
+        token,
+    ] = LAST.map(|name| index_of(kinds, name));
+    Kinds {
+        url,
+        basic,
+        bearer,
+        authorization,
+        password,
+        secret,
+        encoded,
+        token,
+    }
 }

@@ -1,4 +1,5 @@
-//! What is written so that a rule would miss it: invisible characters, look-alikes, escapes, joints.
+//! What is written so that a rule would miss it: invisible characters, look-alikes, escapes,
+//! joints.
 
 use std::collections::HashMap;
 
@@ -22,7 +23,9 @@ fn is_of_a_close_script(c: char) -> bool {
 
 fn ascii_of_styled(c: char) -> Option<char> {
     let mut plain = c.nfkc();
-    plain.next().filter(|first| first.is_ascii_graphic() && plain.next().is_none())
+    plain
+        .next()
+        .filter(|first| first.is_ascii_graphic() && plain.next().is_none())
 }
 
 /// The Latin letter or digit that a letter of another script looks like.
@@ -30,14 +33,22 @@ pub(super) fn ascii_look_alike(c: char) -> Option<char> {
     let mut buffer = [0; 4];
     let word: &str = c.encode_utf8(&mut buffer);
     let mut like = skeleton(word);
-    let first = like.next().filter(|first| first.is_ascii_alphanumeric() && like.next().is_none())?;
+    let first = like
+        .next()
+        .filter(|first| first.is_ascii_alphanumeric() && like.next().is_none())?;
     // The table calls I and 1 an l, 0 an O: the case of the letter says which.
-    Some(if first == 'l' && c.is_uppercase() { 'I' } else { first })
+    Some(if first == 'l' && c.is_uppercase() {
+        'I'
+    } else {
+        first
+    })
 }
 
-/// Edits that leave what the eye reads: no invisible characters, no terminal colours, ASCII for its look-alikes.
+/// Edits that leave what the eye reads: no invisible characters, no terminal colours, ASCII for its
+/// look-alikes.
 ///
-/// A look-alike counts only inside a word that also has ASCII letters or digits: Cyrillic prose stays Cyrillic.
+/// A look-alike counts only inside a word that also has ASCII letters or digits: Cyrillic prose
+/// stays Cyrillic.
 pub(super) fn unmasked(text: &str) -> Vec<Edit> {
     let bytes = text.as_bytes();
     let mut edits: Vec<Edit> = Vec::new();
@@ -47,9 +58,14 @@ pub(super) fn unmasked(text: &str) -> Vec<Edit> {
     // A word is read once, however many look-alikes it has; a letter is looked up once.
     let (mut word, mut alike) = ((0, false), HashMap::new());
     let mut at = 0;
-    while let Some(next) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| !b.is_ascii() || *b == b'\x1b')) {
+    while let Some(next) = bytes
+        .get(at..)
+        .and_then(|rest| rest.iter().position(|b| !b.is_ascii() || *b == b'\x1b'))
+    {
         let start = at + next;
-        let Some(c) = text.get(start..).and_then(|rest| rest.chars().next()) else { break };
+        let Some(c) = text.get(start..).and_then(|rest| rest.chars().next()) else {
+            break;
+        };
         let mut end = start + c.len_utf8();
         let with = if c == '\u{1b}' {
             let length = colour(text.get(end..).unwrap_or_default());
@@ -77,19 +93,40 @@ pub(super) fn unmasked(text: &str) -> Vec<Edit> {
 /// How much of a word is read at once: a longer one is no token.
 const WORD_REACH: usize = 4096;
 
-/// The word that begins at or before `start` and goes on after it: where it ends, and whether it has ASCII in it.
+/// The word that begins at or before `start` and goes on after it: where it ends, and whether it
+/// has ASCII in it.
 fn ascii_word(text: &str, start: usize) -> (usize, bool) {
-    let in_word = |c: &char| c.is_ascii_alphanumeric() || is_of_a_close_script(*c) || is_invisible(*c) || is_styled(*c);
-    let before = text.get(..start).unwrap_or_default().chars().rev().take(WORD_REACH).take_while(in_word);
-    let after = || text.get(start..).unwrap_or_default().chars().take(WORD_REACH).take_while(in_word);
+    let in_word = |c: &char| {
+        c.is_ascii_alphanumeric() || is_of_a_close_script(*c) || is_invisible(*c) || is_styled(*c)
+    };
+    let before = text
+        .get(..start)
+        .unwrap_or_default()
+        .chars()
+        .rev()
+        .take(WORD_REACH)
+        .take_while(in_word);
+    let after = || {
+        text.get(start..)
+            .unwrap_or_default()
+            .chars()
+            .take(WORD_REACH)
+            .take_while(in_word)
+    };
     let end = start + after().map(char::len_utf8).sum::<usize>();
-    (end, before.chain(after()).any(|c| c.is_ascii_alphanumeric()))
+    (
+        end,
+        before.chain(after()).any(|c| c.is_ascii_alphanumeric()),
+    )
 }
 
 /// Length of the rest of a terminal's colour sequence, after its escape character.
 fn colour(rest: &str) -> Option<usize> {
     let inside = rest.strip_prefix('[')?;
-    let length = inside.bytes().take(16).position(|b| !(b.is_ascii_digit() || b == b';'))?;
+    let length = inside
+        .bytes()
+        .take(16)
+        .position(|b| !(b.is_ascii_digit() || b == b';'))?;
     (inside.as_bytes().get(length) == Some(&b'm')).then_some(length + 2)
 }
 
@@ -98,15 +135,23 @@ const fn may_join(b: u8) -> bool {
     matches!(b, b'%' | b'\\' | b'&' | b'"' | b'\'' | b'`')
 }
 
-/// Edits that read escapes and join what was cut: `%3D`, `&quot;`, `"abc" + "def"`, a line's end inside a token.
+/// Edits that read escapes and join what was cut: `%3D`, `&quot;`, `"abc" + "def"`, a line's end
+/// inside a token.
 pub(super) fn joined(text: &str) -> Vec<Edit> {
     let bytes = text.as_bytes();
     let (mut edits, mut at) = (Vec::new(), 0);
-    while let Some(next) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| may_join(*b))) {
+    while let Some(next) = bytes
+        .get(at..)
+        .and_then(|rest| rest.iter().position(|b| may_join(*b)))
+    {
         let start = at + next;
         let joint = joint(&bytes[start..]);
         at = start + joint.map_or(1, |(length, _)| length);
-        edits.extend(joint.map(|(_, with)| Edit { start, end: at, with }));
+        edits.extend(joint.map(|(_, with)| Edit {
+            start,
+            end: at,
+            with,
+        }));
     }
     let wrapped = wrapped_lines(text);
     if !wrapped.is_empty() {
@@ -122,7 +167,8 @@ pub(super) fn joined(text: &str) -> Vec<Edit> {
     edits
 }
 
-/// The joint that bytes begin with: its length, and the character it stands for, if it stands for one.
+/// The joint that bytes begin with: its length, and the character it stands for, if it stands for
+/// one.
 fn joint(bytes: &[u8]) -> Option<(usize, Option<char>)> {
     match *bytes.first()? {
         b'%' => coded(bytes.get(1..3)?).map(|c| (3, Some(c))),
@@ -130,7 +176,9 @@ fn joint(bytes: &[u8]) -> Option<(usize, Option<char>)> {
         b'\\' if bytes.starts_with(b"\\u00") => coded(bytes.get(4..6)?).map(|c| (6, Some(c))),
         b'\\' => end_of_line(&bytes[1..]).map(|end| (1 + end + indent(&bytes[1 + end..]), None)),
         b'&' => entity(bytes).map(|(length, c)| (length, Some(c))),
-        quote => concatenation(bytes, quote).or_else(|| continuation(bytes, quote)).map(|length| (length, None)),
+        quote => concatenation(bytes, quote)
+            .or_else(|| continuation(bytes, quote))
+            .map(|length| (length, None)),
     }
 }
 
@@ -157,7 +205,9 @@ fn entity(bytes: &[u8]) -> Option<(usize, char)> {
                 Some(digits) => (digits, 16),
                 None => (number, 10),
             };
-            let digits = std::str::from_utf8(digits).ok().filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
+            let digits = std::str::from_utf8(digits)
+                .ok()
+                .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
             char::from_u32(u32::from_str_radix(digits, radix).ok()?)?
         }
     };
@@ -166,7 +216,10 @@ fn entity(bytes: &[u8]) -> Option<(usize, char)> {
 
 /// Length of the blanks that bytes begin with.
 fn indent(bytes: &[u8]) -> usize {
-    bytes.iter().take_while(|b| matches!(b, b' ' | b'\t')).count()
+    bytes
+        .iter()
+        .take_while(|b| matches!(b, b' ' | b'\t'))
+        .count()
 }
 
 /// Length of the end of a line that bytes begin with.
@@ -182,8 +235,15 @@ fn end_of_line(bytes: &[u8]) -> Option<usize> {
 fn concatenation(bytes: &[u8], quote: u8) -> Option<usize> {
     const OPERATORS: [&[u8]; 7] = [b"+", b"..", b".", b"&", b"<>", b"~", b"||"];
     let mut at = 1 + indent(&bytes[1..]);
-    let known = if quote == b'`' { &OPERATORS[..1] } else { &OPERATORS[..] };
-    at += known.iter().find(|operator| bytes[at..].starts_with(operator))?.len();
+    let known = if quote == b'`' {
+        &OPERATORS[..1]
+    } else {
+        &OPERATORS[..]
+    };
+    at += known
+        .iter()
+        .find(|operator| bytes[at..].starts_with(operator))?
+        .len();
     at += indent(&bytes[at..]);
     if quote != b'`' && matches!(bytes.get(at), Some(b'_' | b'\\')) {
         at += 1;
@@ -229,18 +289,47 @@ fn wrapped_lines(text: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
     for (newline, _) in text.match_indices('\n') {
         let end = newline - usize::from(newline > 0 && bytes[newline - 1] == b'\r');
-        let head = bytes[..end].iter().rev().take(MAX_LINE).take_while(|b| is_token(**b)).count();
+        let head = bytes[..end]
+            .iter()
+            .rev()
+            .take(MAX_LINE)
+            .take_while(|b| is_token(**b))
+            .count();
         if !(MIN_HEAD..MAX_LINE).contains(&head) || !is_cut(&bytes[end - head..end]) {
             continue;
         }
         let rest = &bytes[newline + 1..];
-        let indent = rest.iter().take(MAX_LINE).take_while(|b| matches!(b, b' ' | b'\t')).count();
-        let tail = rest[indent..].iter().take(MAX_LINE).take_while(|b| is_token(**b)).count();
-        let tail = tail + rest[indent + tail..].iter().take(2).take_while(|b| **b == b'=').count();
-        let ends = matches!(rest.get(indent + tail), None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'<' | b' '));
-        let alone = rest[indent..].iter().skip(tail).take_while(|b| **b != b'\n').all(|b| !b.is_ascii_alphanumeric());
+        let indent = rest
+            .iter()
+            .take(MAX_LINE)
+            .take_while(|b| matches!(b, b' ' | b'\t'))
+            .count();
+        let tail = rest[indent..]
+            .iter()
+            .take(MAX_LINE)
+            .take_while(|b| is_token(**b))
+            .count();
+        let tail = tail
+            + rest[indent + tail..]
+                .iter()
+                .take(2)
+                .take_while(|b| **b == b'=')
+                .count();
+        let ends = matches!(
+            rest.get(indent + tail),
+            None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'<' | b' ')
+        );
+        let alone = rest[indent..]
+            .iter()
+            .skip(tail)
+            .take_while(|b| **b != b'\n')
+            .all(|b| !b.is_ascii_alphanumeric());
         if (MIN_TAIL..MAX_LINE).contains(&tail) && ends && alone {
-            edits.push(Edit { start: end, end: newline + 1 + indent, with: None });
+            edits.push(Edit {
+                start: end,
+                end: newline + 1 + indent,
+                with: None,
+            });
         }
     }
     edits
@@ -256,7 +345,7 @@ fn is_cut(head: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view::View;
+    use super::super::view::TextView;
     use super::*;
 
     #[test]
@@ -267,12 +356,15 @@ mod tests {
             ("\u{1d400}\u{1d68b}1", "Ab1"),
             ("gh\u{440}_\u{410}b\u{43e}1", "ghp_Abo1"),
             ("A\u{39a}\u{406}A", "AKIA"),
-            ("\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c} abc", "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c} abc"),
+            (
+                "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c} abc",
+                "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c} abc",
+            ),
             ("\u{1b}[94mabc\u{1b}[0m;", "abc;"),
             ("\u{5bc6}\u{7801} caf\u{e9}", "\u{5bc6}\u{7801} caf\u{e9}"),
             ("plain", "plain"),
         ] {
-            assert_eq!(View::of(text, &unmasked(text)).text, plain, "{text:?}");
+            assert_eq!(TextView::of(text, &unmasked(text)).text, plain, "{text:?}");
         }
     }
 
@@ -289,9 +381,12 @@ mod tests {
             ("\"abc\", \"def\"", "\"abc\", \"def\""),
             ("abc\\\n  def", "abcdef"),
             ("ab12cd34ef56ab78\ncd90ef", "ab12cd34ef56ab78cd90ef"),
-            ("ab12cd34ef56ab78\ncd90ef and more", "ab12cd34ef56ab78\ncd90ef and more"),
+            (
+                "ab12cd34ef56ab78\ncd90ef and more",
+                "ab12cd34ef56ab78\ncd90ef and more",
+            ),
         ] {
-            assert_eq!(View::of(text, &joined(text)).text, plain, "{text:?}");
+            assert_eq!(TextView::of(text, &joined(text)).text, plain, "{text:?}");
         }
     }
 }

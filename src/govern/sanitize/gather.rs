@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
-use super::triggers::Action;
+use super::triggers::TriggerTask;
 
 /// Keywords while they are gathered: each once, with all that it calls for.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct KeywordTable {
     index: HashMap<String, usize>,
     pub(super) words: Vec<String>,
-    pub(super) actions: Vec<Vec<Action>>,
+    pub(super) actions: Vec<Vec<TriggerTask>>,
 }
 
-impl Gathered {
-    pub(super) fn add(&mut self, word: &str, action: Action) {
+impl KeywordTable {
+    pub(super) fn add(&mut self, word: &str, action: TriggerTask) {
         let at = *self.index.entry(word.to_owned()).or_insert_with(|| {
             self.words.push(word.to_owned());
             self.actions.push(Vec::new());
@@ -25,14 +25,22 @@ impl Gathered {
     }
 }
 
-/// A word as it is written: letters outside ASCII have two forms that the search does not know to be one.
+/// A word as it is written: letters outside ASCII have two forms that the search does not know to
+/// be one.
 pub(super) fn forms(word: &str) -> Vec<String> {
     if word.is_ascii() {
         return vec![word.to_owned()];
     }
     let mut rest = word.chars();
-    let first: String = rest.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    let mut forms = vec![word.to_owned(), format!("{first}{}", rest.as_str()), word.to_uppercase()];
+    let first: String = rest
+        .next()
+        .map(|c| c.to_uppercase().collect())
+        .unwrap_or_default();
+    let mut forms = vec![
+        word.to_owned(),
+        format!("{first}{}", rest.as_str()),
+        word.to_uppercase(),
+    ];
     forms.sort_unstable();
     forms.dedup();
     forms

@@ -1,4 +1,5 @@
-//! Marks that stand inside of a token: tags, emphasis, the sign of a quoted line. A page shows the token whole.
+//! Marks that stand inside of a token: tags, emphasis, the sign of a quoted line. A page shows the
+//! token whole.
 
 use super::view::Edit;
 
@@ -8,11 +9,14 @@ const MAX_MARKS: usize = 160;
 const MAX_TAG: usize = 80;
 /// Tags that break no word on a page.
 const TAGS: &[&[u8]] = &[
-    b"a", b"abbr", b"b", b"bdi", b"bdo", b"big", b"br", b"code", b"del", b"em", b"font", b"i", b"ins", b"kbd", b"mark",
-    b"nobr", b"q", b"s", b"samp", b"small", b"span", b"strike", b"strong", b"sub", b"sup", b"tt", b"u", b"var", b"wbr",
+    b"a", b"abbr", b"b", b"bdi", b"bdo", b"big", b"br", b"code", b"del", b"em", b"font", b"i",
+    b"ins", b"kbd", b"mark", b"nobr", b"q", b"s", b"samp", b"small", b"span", b"strike", b"strong",
+    b"sub", b"sup", b"tt", b"u", b"var", b"wbr",
 ];
 /// The same between square brackets.
-const BRACKETED: &[&[u8]] = &[b"b", b"i", b"u", b"s", b"code", b"color", b"size", b"font", b"url"];
+const BRACKETED: &[&[u8]] = &[
+    b"b", b"i", b"u", b"s", b"code", b"color", b"size", b"font", b"url",
+];
 /// What is written for a sign that is not seen.
 const UNSEEN: &[&[u8]] = &[
     b"&shy;",
@@ -40,13 +44,27 @@ const fn is_token(b: u8) -> bool {
 pub(super) fn marked(text: &str) -> Vec<Edit> {
     let bytes = text.as_bytes();
     let (mut edits, mut at) = (Vec::new(), 0);
-    while let Some(next) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| may_mark(*b))) {
+    while let Some(next) = bytes
+        .get(at..)
+        .and_then(|rest| rest.iter().position(|b| may_mark(*b)))
+    {
         let start = at + next;
-        let after_token = start.checked_sub(1).and_then(|before| bytes.get(before)).is_some_and(|b| is_token(*b));
-        let length = if after_token { marks(bytes.get(start..).unwrap_or_default()) } else { 0 };
+        let after_token = start
+            .checked_sub(1)
+            .and_then(|before| bytes.get(before))
+            .is_some_and(|b| is_token(*b));
+        let length = if after_token {
+            marks(bytes.get(start..).unwrap_or_default())
+        } else {
+            0
+        };
         let end = start + length;
         if length > 0 && bytes.get(end).is_some_and(|b| is_token(*b)) {
-            edits.push(Edit { start, end, with: None });
+            edits.push(Edit {
+                start,
+                end,
+                with: None,
+            });
         }
         at = end.max(start + 1);
     }
@@ -55,7 +73,10 @@ pub(super) fn marked(text: &str) -> Vec<Edit> {
 
 /// Whether a mark may begin with a byte.
 const fn may_mark(b: u8) -> bool {
-    matches!(b, b'<' | b'&' | b'*' | b'~' | b'`' | b'[' | b'=' | b'\n' | b'\r' | b'"' | b'\'')
+    matches!(
+        b,
+        b'<' | b'&' | b'*' | b'~' | b'`' | b'[' | b'=' | b'\n' | b'\r' | b'"' | b'\''
+    )
 }
 
 /// Length of the marks that bytes begin with, one behind the other.
@@ -72,7 +93,13 @@ fn marks(bytes: &[u8]) -> usize {
 
 /// Length of the mark that bytes begin with; zero when none does.
 fn mark(bytes: &[u8]) -> usize {
-    let run = |sign: u8, most: usize| bytes.iter().take(most + 1).take_while(|b| **b == sign).count();
+    let run = |sign: u8, most: usize| {
+        bytes
+            .iter()
+            .take(most + 1)
+            .take_while(|b| **b == sign)
+            .count()
+    };
     match bytes {
         [b'<', b'!', b'-', b'-', rest @ ..] => rest
             .iter()
@@ -80,9 +107,14 @@ fn mark(bytes: &[u8]) -> usize {
             .position(|b| *b == b'>')
             .filter(|at| rest[..*at].ends_with(b"--"))
             .map_or(0, |at| at + 5),
-        [b'<', rest @ ..] => tag(rest, b'>', TAGS).map_or(0, |length| length + 1 + line(&rest[length..])),
+        [b'<', rest @ ..] => {
+            tag(rest, b'>', TAGS).map_or(0, |length| length + 1 + line(&rest[length..]))
+        }
         [b'[', rest @ ..] => tag(rest, b']', BRACKETED).map_or(0, |length| length + 1),
-        [b'&', ..] => UNSEEN.iter().find(|sign| bytes.starts_with(sign)).map_or(0, |sign| sign.len()),
+        [b'&', ..] => UNSEEN
+            .iter()
+            .find(|sign| bytes.starts_with(sign))
+            .map_or(0, |sign| sign.len()),
         [b'*', ..] => run(b'*', 3),
         [b'~', b'~', ..] => 2,
         [b'`', ..] => run(b'`', 2),
@@ -104,10 +136,17 @@ fn mark(bytes: &[u8]) -> usize {
 
 /// `b>`, `/span>`, `font color=red>`: how long what follows the opening sign is.
 fn tag(rest: &[u8], close: u8, names: &[&[u8]]) -> Option<usize> {
-    let end = rest.iter().take(MAX_TAG).take_while(|b| !matches!(b, b'<' | b'[' | b'\n')).position(|b| *b == close)?;
+    let end = rest
+        .iter()
+        .take(MAX_TAG)
+        .take_while(|b| !matches!(b, b'<' | b'[' | b'\n'))
+        .position(|b| *b == close)?;
     let inside = rest.get(..end)?;
     let inside = inside.strip_prefix(b"/").unwrap_or(inside);
-    let name = inside.iter().take_while(|b| b.is_ascii_alphanumeric()).count();
+    let name = inside
+        .iter()
+        .take_while(|b| b.is_ascii_alphanumeric())
+        .count();
     let (name, behind) = inside.split_at(name);
     let ends = matches!(behind.first(), None | Some(b' ' | b'/' | b'='));
     (ends && names.iter().any(|known| known.eq_ignore_ascii_case(name))).then_some(end + 1)
@@ -115,20 +154,35 @@ fn tag(rest: &[u8], close: u8, names: &[&[u8]]) -> Option<usize> {
 
 /// Length of a line's end that is only in the source of a page.
 fn line(bytes: &[u8]) -> usize {
-    bytes.iter().take(2).take_while(|b| matches!(b, b'\r' | b'\n')).count()
+    bytes
+        .iter()
+        .take(2)
+        .take_while(|b| matches!(b, b'\r' | b'\n'))
+        .count()
 }
 
 /// A line's end and what a quoted line begins with.
 fn quoted_line(bytes: &[u8]) -> usize {
     let end = line(bytes);
-    let signs = bytes[end..].iter().take(8).take_while(|b| matches!(b, b'>' | b'|' | b' ')).count();
-    if bytes[end..end + signs].iter().any(|b| matches!(b, b'>' | b'|')) { end + signs } else { 0 }
+    let signs = bytes[end..]
+        .iter()
+        .take(8)
+        .take_while(|b| matches!(b, b'>' | b'|' | b' '))
+        .count();
+    if bytes[end..end + signs]
+        .iter()
+        .any(|b| matches!(b, b'>' | b'|'))
+    {
+        end + signs
+    } else {
+        0
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::steps::count;
-    use super::super::view::View;
+    use super::super::view::TextView;
     use super::*;
 
     #[test]
@@ -136,7 +190,10 @@ mod tests {
         for (text, whole) in [
             ("ab<wbr>cd", "abcd"),
             ("ab<B>cd</B>ef", "abcdef"),
-            ("<span>ab</span><span class='x'>cd</span>", "<span>abcd</span>"),
+            (
+                "<span>ab</span><span class='x'>cd</span>",
+                "<span>abcd</span>",
+            ),
             ("ab<!-- x -->cd", "abcd"),
             ("ab<br/>\ncd", "abcd"),
             ("ab&shy;cd", "abcd"),
@@ -148,7 +205,7 @@ mod tests {
             ("> > ab\r\n> > cd", "> > abcd"),
             ("'ab'\"cd\"", "'abcd\""),
         ] {
-            assert_eq!(View::of(text, &marked(text)).text, whole, "{text:?}");
+            assert_eq!(TextView::of(text, &marked(text)).text, whole, "{text:?}");
         }
         for text in [
             "ab <b>cd</b> ef",
@@ -171,7 +228,9 @@ mod tests {
 
     #[test]
     fn marks_that_go_on_for_ever_end() {
-        for unit in ["<b>", "a<b ", "a&shy;", "a**", "a\n> ", "\n> ", "''", "a<!-- ", "a[b", "~~"] {
+        for unit in [
+            "<b>", "a<b ", "a&shy;", "a**", "a\n> ", "\n> ", "''", "a<!-- ", "a[b", "~~",
+        ] {
             let text = unit.repeat(50_000);
             count(marked(&text).len());
         }

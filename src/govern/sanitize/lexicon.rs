@@ -8,11 +8,11 @@ const SAID: &str = include_str!("../../../genesis/said.toml");
 
 /// What a word says, as bits: a word may say several things, also in several languages.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Says(u16);
+pub(super) struct WordSenses(u16);
 
-impl Says {
+impl WordSenses {
     /// The bits of one list by the name that it has in the file.
-    const LISTS: [(&'static str, Says); 14] = [
+    const LISTS: [(&'static str, WordSenses); 14] = [
         ("strong", STRONG),
         ("weak", WEAK),
         ("as", AS),
@@ -30,36 +30,36 @@ impl Says {
     ];
 
     /// Whether it says one of those.
-    pub(super) fn any(self, bits: Says) -> bool {
+    pub(super) fn any(self, bits: WordSenses) -> bool {
         self.0 & bits.0 != 0
     }
 }
 
-impl std::ops::BitOr for Says {
-    type Output = Says;
+impl std::ops::BitOr for WordSenses {
+    type Output = WordSenses;
 
-    fn bitor(self, other: Says) -> Says {
-        Says(self.0 | other.0)
+    fn bitor(self, other: WordSenses) -> WordSenses {
+        WordSenses(self.0 | other.0)
     }
 }
 
-pub(super) const STRONG: Says = Says(1);
-pub(super) const WEAK: Says = Says(1 << 1);
-pub(super) const AS: Says = Says(1 << 2);
-pub(super) const JUDGE: Says = Says(1 << 3);
-pub(super) const DONE: Says = Says(1 << 4);
-pub(super) const CHANGE: Says = Says(1 << 5);
-pub(super) const USER: Says = Says(1 << 6);
-pub(super) const BOTH: Says = Says(1 << 7);
-pub(super) const KEY: Says = Says(1 << 8);
-pub(super) const PHRASE: Says = Says(1 << 9);
-pub(super) const CODE: Says = Says(1 << 10);
-pub(super) const PIN: Says = Says(1 << 11);
-pub(super) const OPENS: Says = Says(1 << 12);
-pub(super) const NOT: Says = Says(1 << 13);
-pub(super) const COUNTED: Says = Says(1 << 14);
+pub(super) const STRONG: WordSenses = WordSenses(1);
+pub(super) const WEAK: WordSenses = WordSenses(1 << 1);
+pub(super) const AS: WordSenses = WordSenses(1 << 2);
+pub(super) const JUDGE: WordSenses = WordSenses(1 << 3);
+pub(super) const DONE: WordSenses = WordSenses(1 << 4);
+pub(super) const CHANGE: WordSenses = WordSenses(1 << 5);
+pub(super) const USER: WordSenses = WordSenses(1 << 6);
+pub(super) const BOTH: WordSenses = WordSenses(1 << 7);
+pub(super) const KEY: WordSenses = WordSenses(1 << 8);
+pub(super) const PHRASE: WordSenses = WordSenses(1 << 9);
+pub(super) const CODE: WordSenses = WordSenses(1 << 10);
+pub(super) const PIN: WordSenses = WordSenses(1 << 11);
+pub(super) const OPENS: WordSenses = WordSenses(1 << 12);
+pub(super) const NOT: WordSenses = WordSenses(1 << 13);
+pub(super) const COUNTED: WordSenses = WordSenses(1 << 14);
 /// The name of something that has a number in its name.
-pub(super) const NUMBERED: Says = Says(1 << 15);
+pub(super) const NUMBERED: WordSenses = WordSenses(1 << 15);
 
 /// Longest word that is looked up, in bytes.
 const MAX_WORD: usize = 40;
@@ -80,17 +80,20 @@ impl Hasher for Fnv {
     }
 }
 
-type Words = HashMap<Vec<u8>, Says, BuildHasherDefault<Fnv>>;
+type WordTable = HashMap<Vec<u8>, WordSenses, BuildHasherDefault<Fnv>>;
 
-static WORDS: LazyLock<Words> = LazyLock::new(|| {
+static WORDS: LazyLock<WordTable> = LazyLock::new(|| {
     let file: BTreeMap<String, BTreeMap<String, Vec<String>>> =
         toml::from_str(SAID).expect("our own words are read by a test of this build");
-    let mut words = Words::default();
+    let mut words = WordTable::default();
     for (list, entries) in file.into_values().flatten() {
-        let bits = Says::LISTS
+        let bits = WordSenses::LISTS
             .iter()
             .find(|(name, _)| *name == list)
-            .map_or_else(|| if list == "counted" { COUNTED } else { NUMBERED }, |(_, bits)| *bits);
+            .map_or_else(
+                || if list == "counted" { COUNTED } else { NUMBERED },
+                |(_, bits)| *bits,
+            );
         for word in entries {
             let says = words.entry(word.into_bytes()).or_default();
             says.0 |= bits.0;
@@ -100,12 +103,15 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
 });
 
 /// What a word says, in capitals or small letters.
-pub(super) fn says(word: &str) -> Says {
+pub(super) fn says(word: &str) -> WordSenses {
     if word.is_empty() || word.len() > MAX_WORD {
-        return Says::default();
+        return WordSenses::default();
     }
     if !word.is_ascii() {
-        return WORDS.get(word.to_lowercase().as_bytes()).copied().unwrap_or_default();
+        return WORDS
+            .get(word.to_lowercase().as_bytes())
+            .copied()
+            .unwrap_or_default();
     }
     let mut lower = [0; MAX_WORD];
     let lower = &mut lower[..word.len()];
@@ -122,7 +128,7 @@ mod tests {
     fn every_list_of_the_file_is_known_and_in_lower_case() {
         let file: BTreeMap<String, BTreeMap<String, Vec<String>>> = toml::from_str(SAID).unwrap();
         for (name, words) in file.values().flatten() {
-            let known = Says::LISTS.iter().any(|(list, _)| list == name);
+            let known = WordSenses::LISTS.iter().any(|(list, _)| list == name);
             assert!(known || name == "counted" || name == "numbered", "{name}");
             for word in words {
                 assert_eq!(*word, word.to_lowercase(), "{name}");
@@ -130,7 +136,11 @@ mod tests {
             }
         }
         for language in ["en", "de", "fr", "es", "pl"] {
-            assert!(file[language].len() >= 15, "{language}: {}", file[language].len());
+            assert!(
+                file[language].len() >= 15,
+                "{language}: {}",
+                file[language].len()
+            );
         }
         assert!(says("Lautet").any(STRONG) && says("PUK").any(PIN) && !says("lamp").any(STRONG));
     }

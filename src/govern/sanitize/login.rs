@@ -1,9 +1,13 @@
-//! What somebody logs in with, where no word calls it a password: "use … to log in", "the code is …".
+//! What somebody logs in with, where no word calls it a password: "use … to log in", "the code is
+//! …".
 
 use super::named::{is_phrase, is_prose_sign, is_strong};
 use super::prose::pair;
 use super::said::{last_words, reach_after, reach_before, words};
-use super::value::{is_code, is_dated, is_hex, is_mixed_case, is_name, is_path, is_uuid, makeup, stands_in, wordiness};
+use super::value::{
+    is_code, is_dated, is_hex, is_mixed_case, is_name, is_path, is_uuid, makeup, stands_in,
+    wordiness,
+};
 
 /// Shortest of them.
 const MIN_CHOSEN: usize = 8;
@@ -12,8 +16,8 @@ const MAX_BETWEEN: usize = 6;
 /// Shortest and longest number of a lock.
 const PIN: std::ops::RangeInclusive<usize> = 4..=12;
 
-/// Whether a word is none that a sentence would say, and no name of a method or version (`OAuth2`, `Ed25519`):
-/// letters after its digits, and few of them in words.
+/// Whether a word is none that a sentence would say, and no name of a method or version (`OAuth2`,
+/// `Ed25519`): letters after its digits, and few of them in words.
 pub(super) fn is_chosen(text: &str) -> bool {
     if text.len() < MIN_CHOSEN || !text.bytes().any(|b| b.is_ascii_digit()) {
         return false;
@@ -46,23 +50,31 @@ pub(super) fn is_mixed(text: &str) -> bool {
     text.len() >= 6 && made.digits >= 2 && made.letters() >= 2 && !is_other(text)
 }
 
-/// Whether a word that stands where a password would is none of the methods that have numbers in their names.
+/// Whether a word that stands where a password would is none of the methods that have numbers in
+/// their names.
 pub(super) fn is_listed(text: &str) -> bool {
     if text.len() < MIN_CHOSEN || !text.bytes().any(|b| b.is_ascii_digit()) {
         return is_mixed_case(text);
     }
-    const METHODS: [&str; 9] = ["argon", "base", "sha", "md5", "pbkdf", "bcrypt", "scrypt", "aes", "utf"];
+    const METHODS: [&str; 9] = [
+        "argon", "base", "sha", "md5", "pbkdf", "bcrypt", "scrypt", "aes", "utf",
+    ];
     let made = makeup(text);
     let inside = text
         .find(|c: char| c.is_ascii_digit())
         .is_some_and(|at| text[at..].contains(|c: char| c.is_ascii_alphabetic()));
-    let method = METHODS.iter().any(|name| text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name)));
+    let method = METHODS.iter().any(|name| {
+        text.get(..name.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(name))
+    });
     made.letters() >= 2 && inside && !method && !is_other(text)
 }
 
 /// Whether a word is something else: an address, a path, code, a stand-in, a digest, a date.
 pub(super) fn is_other(text: &str) -> bool {
-    let email = text.split_once('@').is_some_and(|(_, host)| host.contains('.'));
+    let email = text
+        .split_once('@')
+        .is_some_and(|(_, host)| host.contains('.'));
     email
         || stands_in(text)
         || is_code(text)
@@ -74,7 +86,8 @@ pub(super) fn is_other(text: &str) -> bool {
         || is_prose_sign(text)
 }
 
-/// "log in … with X", "authenticate as bob using X", "ssh to it with bob / X": after the verb that ends at `end`.
+/// "log in … with X", "authenticate as bob using X", "ssh to it with bob / X": after the verb that
+/// ends at `end`.
 pub(super) fn login(text: &str, end: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
     if !rest.starts_with([' ', ',']) {
@@ -88,13 +101,16 @@ pub(super) fn login(text: &str, end: usize) -> Option<(usize, usize)> {
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 2).enumerate() {
         if let Some(after) = with {
             let said = is_given(word.text).then(|| word.place());
-            return said.or_else(|| pair(text, after).filter(|(from, to)| text.get(*from..*to).is_some_and(is_strong)));
+            return said.or_else(|| {
+                pair(text, after).filter(|(from, to)| text.get(*from..*to).is_some_and(is_strong))
+            });
         }
         if word.is(&["with", "using", "via"]) {
             with = Some(word.start + word.text.len());
         }
-        let ends =
-            text.get(word.start + word.text.len()..).is_some_and(|after| after.starts_with(['.', '?', '!', ';']));
+        let ends = text
+            .get(word.start + word.text.len()..)
+            .is_some_and(|after| after.starts_with(['.', '?', '!', ';']));
         if nth >= MAX_BETWEEN || ends {
             return None;
         }
@@ -106,9 +122,13 @@ pub(super) fn login(text: &str, end: usize) -> Option<(usize, usize)> {
 pub(super) fn before_purpose(text: &str, start: usize) -> Option<(usize, usize)> {
     let (from, before) = reach_before(text, start);
     let all = last_words(before, from, 2);
-    let [.., told, said] = all.as_slice() else { return None };
-    (told.is(&["use", "using", "used", "enter", "type", "try", "with", "gave", "put"]) && is_given(said.text))
-        .then(|| said.place())
+    let [.., told, said] = all.as_slice() else {
+        return None;
+    };
+    (told.is(&[
+        "use", "using", "used", "enter", "type", "try", "with", "gave", "put",
+    ]) && is_given(said.text))
+    .then(|| said.place())
 }
 
 /// What a code opens or proves, where it may be a number: "door code", "verification code".
@@ -121,14 +141,26 @@ const OPENED: &[&str] = &[
 
 /// "the code is X", "my pin is 4821": after the verb of the words `start..end`.
 ///
-/// With `number`, a number is one; with `told`, nothing is unless the word before says what the code opens.
-pub(super) fn code(text: &str, (start, end): (usize, usize), number: bool, told: bool) -> Option<(usize, usize)> {
+/// With `number`, a number is one; with `told`, nothing is unless the word before says what the
+/// code opens.
+pub(super) fn code(
+    text: &str,
+    (start, end): (usize, usize),
+    number: bool,
+    told: bool,
+) -> Option<(usize, usize)> {
     let word = words(reach_after(text, end), end).next()?;
-    let before = reach_before(text, start).1.trim_end().rsplit(|c: char| !c.is_alphanumeric() && c != '-').next()?;
+    let before = reach_before(text, start)
+        .1
+        .trim_end()
+        .rsplit(|c: char| !c.is_alphanumeric() && c != '-')
+        .next()?;
     let opened = OPENED.iter().any(|name| before.eq_ignore_ascii_case(name));
     let digits = PIN.contains(&word.text.len()) && word.text.bytes().all(|b| b.is_ascii_digit());
-    ((digits && (number || opened)) || ((opened || !told) && is_given(word.text)) || (opened && is_mixed(word.text)))
-        .then(|| word.place())
+    ((digits && (number || opened))
+        || ((opened || !told) && is_given(word.text))
+        || (opened && is_mixed(word.text)))
+    .then(|| word.place())
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What a text is made of: how often its characters occur, of which sorts they are, which signs are among them.
+//! What a text is made of: how often its characters occur, of which sorts they are, which signs are
+//! among them.
 
 /// Bits of information for each character of a text, by how often each byte occurs (Shannon).
 pub(super) fn entropy(text: &str) -> f64 {
@@ -28,7 +29,8 @@ pub(super) struct Makeup {
     pub(super) others: usize,
 }
 
-/// For each byte, one in its column of the counts: small letters, capitals, digits, others; 16 bits a column.
+/// For each byte, one in its column of the counts: small letters, capitals, digits, others; 16 bits
+/// a column.
 static COLUMNS: [u64; 256] = columns();
 
 const fn columns() -> [u64; 256] {
@@ -144,6 +146,9 @@ impl Makeup {
 
     /// How many of the four kinds are there.
     pub(super) fn kinds(self) -> usize {
-        [self.lower, self.upper, self.digits, self.others].iter().filter(|count| **count > 0).count()
+        [self.lower, self.upper, self.digits, self.others]
+            .iter()
+            .filter(|count| **count > 0)
+            .count()
     }
 }

@@ -71,7 +71,7 @@ impl fmt::Display for Clean {
 
 /// One secret that was taken out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct SecretFinding {
     /// What it is: `aws-access-key`.
     pub kind: String,
     /// First byte of it in the text as given.
@@ -86,9 +86,9 @@ pub struct Redaction {
     /// The text with placeholders: `[redacted:aws-access-key]`.
     pub clean: Clean,
     /// What was taken out, by place.
-    pub found: Vec<Finding>,
+    pub found: Vec<SecretFinding>,
     /// What looks like a secret and stays, because the home's list says so; by place.
-    pub allowed: Vec<Finding>,
+    pub allowed: Vec<SecretFinding>,
 }
 
 static OWN: LazyLock<Engine> =
@@ -115,19 +115,22 @@ pub fn redact(text: &str) -> Redaction {
     redact_with(text, &mut Placeholders::of_one_text())
 }
 
-/// The same, with the numbers of a session: what it has named keeps its name, what is new is noted in them.
+/// The same, with the numbers of a session: what it has named keeps its name, what is new is noted
+/// in them.
 pub fn redact_with(text: &str, numbers: &mut Placeholders) -> Redaction {
     in_force().redact(text, numbers)
 }
 
-/// A text as the eye reads it: no invisible characters, no terminal colours, ASCII for its look-alikes.
+/// A text as the eye reads it: no invisible characters, no terminal colours, ASCII for its
+/// look-alikes.
 ///
 /// The same view that rules for secrets have; what judges words shares it.
 pub(in crate::govern) fn unmasked_text(text: &str) -> Cow<'_, str> {
-    view::View::of(text, &fold::unmasked(text)).text
+    view::TextView::of(text, &fold::unmasked(text)).text
 }
 
-/// The ASCII letter or digit that a character of another script looks like, whatever stands beside it.
+/// The ASCII letter or digit that a character of another script looks like, whatever stands beside
+/// it.
 pub(in crate::govern) fn looks_like(c: char) -> Option<char> {
     fold::ascii_look_alike(c)
 }

@@ -1,4 +1,5 @@
-//! What can be nothing but a password where one is spoken of: "I pasted Tiger#2063x in the chat, it's our password".
+//! What can be nothing but a password where one is spoken of: "I pasted Tiger#2063x in the chat,
+//! it's our password".
 
 use super::chat::is_named;
 use super::login::{self, is_other};
@@ -21,23 +22,28 @@ const BEHIND: usize = 80;
 /// What stands around a word and is no part of it.
 const EDGES: &[char] = &['*', '_', '.', ':'];
 /// What comes before something that only shows how a password looks.
-const EXAMPLES: &[&str] = &["like", "e.g", "eg", "example", "examples", "as", "such as", "or", "than", "i.e"];
+const EXAMPLES: &[&str] = &[
+    "like", "e.g", "eg", "example", "examples", "as", "such as", "or", "than", "i.e",
+];
 /// Methods that have numbers in their names.
 const METHODS: &[&str] = &[
-    "aes", "argon", "base", "bcrypt", "blake", "chacha", "curve", "ed", "hmac", "hs", "http", "ipv", "iso", "md", "mp",
-    "oauth", "pbkdf", "pkcs", "ps", "python", "rs", "rsa", "saml", "scrypt", "sha", "ssh", "tls", "utf", "win",
-    "windows", "x",
+    "aes", "argon", "base", "bcrypt", "blake", "chacha", "curve", "ed", "hmac", "hs", "http",
+    "ipv", "iso", "md", "mp", "oauth", "pbkdf", "pkcs", "ps", "python", "rs", "rsa", "saml",
+    "scrypt", "sha", "ssh", "tls", "utf", "win", "windows", "x",
 ];
 
-/// Whether a word is none that a sentence says, no name and no number: letters, digits and signs in a mixture that
-/// somebody made up. `signed` asks for one of the signs inside.
+/// Whether a word is none that a sentence says, no name and no number: letters, digits and signs in
+/// a mixture that somebody made up. `signed` asks for one of the signs inside.
 pub(super) fn is_made_up(text: &str, signed: bool) -> bool {
     is_mixture(text, signed) && !(is_colour(text) || is_named(text) || is_algorithm(text))
 }
 
 fn is_mixture(text: &str, signed: bool) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || SIGNS.contains(&c) || OTHERS.contains(&c);
-    if !LENGTH.contains(&text.len()) || !text.bytes().any(|b| b.is_ascii_digit()) || !text.chars().all(known) {
+    if !LENGTH.contains(&text.len())
+        || !text.bytes().any(|b| b.is_ascii_digit())
+        || !text.chars().all(known)
+    {
         return false;
     }
     let made = makeup(text);
@@ -51,23 +57,36 @@ fn is_mixture(text: &str, signed: bool) -> bool {
     }
     if inner.len() < text.len()
         && !inner.contains('.')
-        && (turns(inner) >= 3 || (made.digits >= 3 && text.starts_with(|c: char| c.is_ascii_alphabetic())))
+        && (turns(inner) >= 3
+            || (made.digits >= 3 && text.starts_with(|c: char| c.is_ascii_alphabetic())))
     {
         return true;
     }
-    !signed && made.others == 0 && text.len() >= MIN_PLAIN && turns(text) >= 2 && (is_two_words(text) || is_mixed(text))
+    !signed
+        && made.others == 0
+        && text.len() >= MIN_PLAIN
+        && turns(text) >= 2
+        && (is_two_words(text) || is_mixed(text))
 }
 
 /// How often letters and digits take turns.
 fn turns(text: &str) -> usize {
     let sort = |b: &u8| (b.is_ascii_digit(), b.is_ascii_alphabetic());
-    text.as_bytes().windows(2).filter(|two| sort(&two[0]) != sort(&two[1])).count()
+    text.as_bytes()
+        .windows(2)
+        .filter(|two| sort(&two[0]) != sort(&two[1]))
+        .count()
 }
 
 /// `castle911River`: two words around a number.
 fn is_two_words(text: &str) -> bool {
-    let mut parts = text.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty());
-    let (first, second) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let mut parts = text
+        .split(|c: char| c.is_ascii_digit())
+        .filter(|part| !part.is_empty());
+    let (first, second) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     parts.next().is_none()
         && digits >= 3
@@ -87,18 +106,28 @@ fn is_mixed(text: &str) -> bool {
 /// Whether a word is such a method and its number, and nothing more: `SHA256`, `TLS1.3`, `UTF-8`.
 pub(super) fn is_numbered_method(text: &str) -> bool {
     is_method(text)
-        && text.trim_start_matches(|c: char| c.is_ascii_alphabetic()).bytes().all(|b| !b.is_ascii_alphabetic())
+        && text
+            .trim_start_matches(|c: char| c.is_ascii_alphabetic())
+            .bytes()
+            .all(|b| !b.is_ascii_alphabetic())
 }
 
 fn is_method(text: &str) -> bool {
-    let name = text.find(|c: char| !c.is_ascii_alphabetic()).and_then(|at| text.get(..at)).unwrap_or_default();
-    METHODS.iter().any(|method| name.eq_ignore_ascii_case(method))
+    let name = text
+        .find(|c: char| !c.is_ascii_alphabetic())
+        .and_then(|at| text.get(..at))
+        .unwrap_or_default();
+    METHODS
+        .iter()
+        .any(|method| name.eq_ignore_ascii_case(method))
 }
 
 /// `root@db01`: a user and a host.
 pub(super) fn is_account(text: &str) -> bool {
     text.split_once('@').is_some_and(|(user, host)| {
-        user.len() >= 2 && host.starts_with(|c: char| c.is_ascii_alphabetic()) && !host.contains(SIGNS)
+        user.len() >= 2
+            && host.starts_with(|c: char| c.is_ascii_alphabetic())
+            && !host.contains(SIGNS)
     })
 }
 
@@ -115,26 +144,35 @@ fn is_counted(text: &str) -> bool {
     let numbered = text.split_once('#').is_some_and(|(name, number)| {
         number.bytes().all(|b| b.is_ascii_digit()) && name.bytes().all(|b| b.is_ascii_lowercase())
     });
-    let share = text.split_once('%').is_some_and(|(number, _)| number.bytes().all(|b| b.is_ascii_digit()));
+    let share = text
+        .split_once('%')
+        .is_some_and(|(number, _)| number.bytes().all(|b| b.is_ascii_digit()));
     let price = text.split_once('$').is_some_and(|(name, number)| {
-        name.bytes().all(|b| b.is_ascii_uppercase()) && number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+        name.bytes().all(|b| b.is_ascii_uppercase())
+            && number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
     });
     numbered || share || price
 }
 
-/// How far one text was read for them, so that many words near each other don't have the same line read many times.
+/// How far one text was read for them, so that many words near each other don't have the same line
+/// read many times.
 #[derive(Default)]
-pub(super) struct Near<'a> {
+pub(super) struct CueScan<'a> {
     /// Where the reading ended.
     seen: usize,
     /// The last word that was read there.
     last: &'a str,
 }
 
-impl<'a> Near<'a> {
-    /// All of them in the line of the word `start..end` that were not told before, unless something was taken out of
-    /// it. The words that it is called for come in the order of the text.
-    pub(super) fn around(&mut self, text: &'a str, start: usize, end: usize) -> Vec<(usize, usize)> {
+impl<'a> CueScan<'a> {
+    /// All of them in the line of the word `start..end` that were not told before, unless something
+    /// was taken out of it. The words that it is called for come in the order of the text.
+    pub(super) fn around(
+        &mut self,
+        text: &'a str,
+        start: usize,
+        end: usize,
+    ) -> Vec<(usize, usize)> {
         if is_part_of_a_name(text.as_bytes(), start, end) {
             return Vec::new();
         }
@@ -152,8 +190,11 @@ impl<'a> Near<'a> {
         if text.as_bytes().get(to).is_some_and(|b| *b != b'\n')
             && let Some(new) = text.get(self.seen..to)
         {
-            // A word that the reach cuts in two is left to the next one, unless it is too long for one of them.
-            let rest = new.rfind(is_apart).or((new.len() < LENGTH.end() + EDGES.len()).then_some(0));
+            // A word that the reach cuts in two is left to the next one, unless it is too long for
+            // one of them.
+            let rest = new
+                .rfind(is_apart)
+                .or((new.len() < LENGTH.end() + EDGES.len()).then_some(0));
             to = self.seen + rest.unwrap_or(new.len());
         }
         self.read(text, to, &mut found);
@@ -162,17 +203,22 @@ impl<'a> Near<'a> {
 
     /// Reads on from where the reading ended.
     fn read(&mut self, text: &'a str, to: usize, found: &mut Vec<(usize, usize)>) {
-        let Some(piece) = text.get(self.seen..to) else { return };
+        let Some(piece) = text.get(self.seen..to) else {
+            return;
+        };
         self.last = among(piece, self.seen, false, self.last, found);
         self.seen += piece.len();
     }
 }
 
-/// `password_hash`, `user.password`: whether a word stands in a name in code, which says what it holds by itself.
+/// `password_hash`, `user.password`: whether a word stands in a name in code, which says what it
+/// holds by itself.
 fn is_part_of_a_name(bytes: &[u8], start: usize, end: usize) -> bool {
-    let joins = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || b"_-$(".contains(b));
-    let dotted =
-        |dot: Option<&u8>, other: Option<&u8>| dot == Some(&b'.') && other.is_some_and(u8::is_ascii_alphanumeric);
+    let joins =
+        |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || b"_-$(".contains(b));
+    let dotted = |dot: Option<&u8>, other: Option<&u8>| {
+        dot == Some(&b'.') && other.is_some_and(u8::is_ascii_alphanumeric)
+    };
     let at = |place: Option<usize>| place.and_then(|place| bytes.get(place));
     let behind = end + usize::from(bytes.get(end) == Some(&b's'));
     let before = at(start.checked_sub(1));
@@ -185,7 +231,9 @@ fn is_part_of_a_name(bytes: &[u8], start: usize, end: usize) -> bool {
 /// The first one behind a word about logging in that ends at `end`; it must have a sign.
 pub(super) fn behind(text: &str, end: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
-    let to = (0..=BEHIND.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at))?;
+    let to = (0..=BEHIND.min(rest.len()))
+        .rev()
+        .find(|at| rest.is_char_boundary(*at))?;
     let rest = rest.get(..to)?;
     let mut found = Vec::new();
     if !rest.contains(OPAQUE) {
@@ -194,9 +242,12 @@ pub(super) fn behind(text: &str, end: usize) -> Option<(usize, usize)> {
     found.first().copied()
 }
 
-/// `admin/Tiger2063!`, `root:…`: behind the sign that ends at `end`, when a user's name begins a word at `start`.
+/// `admin/Tiger2063!`, `root:…`: behind the sign that ends at `end`, when a user's name begins a
+/// word at `start`.
 pub(super) fn joined(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
-    let before = text.get(..start).and_then(|before| before.chars().next_back());
+    let before = text
+        .get(..start)
+        .and_then(|before| before.chars().next_back());
     if before.is_some_and(|c| !c.is_whitespace() && !['(', '"', '\'', '`', ','].contains(&c)) {
         return None;
     }
@@ -204,7 +255,8 @@ pub(super) fn joined(text: &str, start: usize, end: usize) -> Option<(usize, usi
     is_made_up(word, false).then_some((end, end + word.len()))
 }
 
-/// `ann@example.org:Tiger2063`: behind the colon that ends at `end`, when an address of mail stands before it.
+/// `ann@example.org:Tiger2063`: behind the colon that ends at `end`, when an address of mail stands
+/// before it.
 pub(super) fn of_mail(text: &str, end: usize) -> Option<(usize, usize)> {
     let (_, before) = reach_before(text, end);
     let address = before
@@ -218,7 +270,11 @@ pub(super) fn of_mail(text: &str, end: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
     let apart = rest.len() - rest.trim_start_matches(' ').len();
     let word = first_word(rest.get(apart..)?)?;
-    let fits = if apart == 0 { is_mixed_up(word) } else { is_made_up(word, false) };
+    let fits = if apart == 0 {
+        is_mixed_up(word)
+    } else {
+        is_made_up(word, false)
+    };
     fits.then_some((end + apart, end + apart + word.len()))
 }
 
@@ -231,7 +287,10 @@ fn is_mixed_up(word: &str) -> bool {
 
 /// What stands between words.
 fn is_apart(c: char) -> bool {
-    matches!(c, ' ' | '\t' | ',' | ';' | '|' | '/' | '(' | ')' | '"' | '\'' | '`')
+    matches!(
+        c,
+        ' ' | '\t' | ',' | ';' | '|' | '/' | '(' | ')' | '"' | '\'' | '`'
+    )
 }
 
 fn without_edges(word: &str) -> &str {
@@ -240,25 +299,46 @@ fn without_edges(word: &str) -> &str {
 }
 
 fn first_word(text: &str) -> Option<&str> {
-    let ends = |c: char| matches!(c, ' ' | '\t' | '\r' | ',' | ';' | '|' | '"' | '\'' | '`' | ')' | '<');
+    let ends = |c: char| {
+        matches!(
+            c,
+            ' ' | '\t' | '\r' | ',' | ';' | '|' | '"' | '\'' | '`' | ')' | '<'
+        )
+    };
     let word = text.split(ends).next()?;
     let word = word.trim_end_matches(EDGES);
     (!word.is_empty()).then_some(word)
 }
 
-/// Those among the words of a piece of a line that begins at `base`, behind the word `last`; returns its last word.
-fn among<'a>(piece: &'a str, base: usize, signed: bool, mut last: &'a str, found: &mut Vec<(usize, usize)>) -> &'a str {
+/// Those among the words of a piece of a line that begins at `base`, behind the word `last`;
+/// returns its last word.
+fn among<'a>(
+    piece: &'a str,
+    base: usize,
+    signed: bool,
+    mut last: &'a str,
+    found: &mut Vec<(usize, usize)>,
+) -> &'a str {
     steps::count(piece.len());
     let sign = |b: u8| SIGNS.contains(&char::from(b));
     if !piece.bytes().any(|b| b.is_ascii_digit()) || (signed && !piece.bytes().any(sign)) {
-        return piece.rsplit(is_apart).find(|word| !word.is_empty()).map_or(last, without_edges);
+        return piece
+            .rsplit(is_apart)
+            .find(|word| !word.is_empty())
+            .map_or(last, without_edges);
     }
     let mut at = 0;
     for raw in piece.split(is_apart) {
         let word = without_edges(raw);
-        let start = base + at + raw.len() - raw.trim_start_matches(QUOTES).trim_start_matches(EDGES).len();
+        let start = base + at + raw.len()
+            - raw
+                .trim_start_matches(QUOTES)
+                .trim_start_matches(EDGES)
+                .len();
         at += raw.len() + 1;
-        let shows = EXAMPLES.iter().any(|example| last.eq_ignore_ascii_case(example));
+        let shows = EXAMPLES
+            .iter()
+            .any(|example| last.eq_ignore_ascii_case(example));
         // `$2b$12$…`: a digest of a password.
         let other = shows || word.starts_with('$') || (signed && is_tag(word));
         if !other && is_made_up(word, signed) {

@@ -1,13 +1,18 @@
-//! Passwords said in sentences: "the wifi password is …", "use … as the password", "log in with … / …".
+//! Passwords said in sentences: "the wifi password is …", "use … as the password", "log in with … /
+//! …".
 
 use super::login::{is_chosen, is_given, is_listed, is_mixed};
 use super::named::{MIN_PASSWORD, is_prose_sign, is_strong};
 use super::near::{is_made_up, is_numbered_method};
 use super::public::{is_algorithm, is_public_token};
-use super::said::{QUOTES, Said, has_hump, is_english, last_words, reach_after, reach_before, words};
-use super::value::{is_code, is_interleaved, is_mixed_case, is_path, is_random, is_uuid, makeup, stands_in};
+use super::said::{
+    QUOTES, SentenceWord, has_hump, is_english, last_words, reach_after, reach_before, words,
+};
+use super::value::{
+    is_code, is_interleaved, is_mixed_case, is_path, is_random, is_uuid, makeup, stands_in,
+};
 use super::window::boundary;
-use super::words::{Class, Lexicon, Word, is_a_kind_of_name, is_common};
+use super::words::{CueClass, CueWord, Lexicon, is_a_kind_of_name, is_common};
 
 /// Most words between "password" and its verb: "the password for the guest network is".
 const MAX_BETWEEN: usize = 6;
@@ -17,17 +22,31 @@ const MIN_TOKEN: usize = 12;
 
 /// Verbs after which the password comes.
 const VERBS: &[&str] = &[
-    "=", "are", "becomes", "c'est", "es", "est", "går", "is", "ist", "lautet", "war", "was", "wäre", "è", "é", "är",
-    "は", "是", "는", "은",
+    "=", "are", "becomes", "c'est", "es", "est", "går", "is", "ist", "lautet", "war", "was",
+    "wäre", "è", "é", "är", "は", "是", "는", "은",
 ];
-/// Words between the verb and the password that say it was changed: what follows must be no plain word.
-const SETTERS: &[&str] = &["changed", "reset", "rotated", "set", "switched", "to", "updated"];
+/// Words between the verb and the password that say it was changed: what follows must be no plain
+/// word.
+const SETTERS: &[&str] = &[
+    "changed", "reset", "rotated", "set", "switched", "to", "updated",
+];
 /// Words and signs after which it may come: what follows must be no word that is said.
-const WEAK_VERBS: &[&str] =
-    &["-", "->", "be", "enter", "entered", "put", "tried", "try", "type", "typed", "use", "used", "–", "—", "→"];
+const WEAK_VERBS: &[&str] = &[
+    "-", "->", "be", "enter", "entered", "put", "tried", "try", "type", "typed", "use", "used",
+    "–", "—", "→",
+];
 /// Words that say what a password has to be like.
-const DEMANDS: &[&str] =
-    &["contain", "contains", "criteria", "include", "includes", "must", "requirements", "requires", "rules"];
+const DEMANDS: &[&str] = &[
+    "contain",
+    "contains",
+    "criteria",
+    "include",
+    "includes",
+    "must",
+    "requirements",
+    "requires",
+    "rules",
+];
 /// All of them that are ASCII, sorted.
 #[rustfmt::skip]
 static SAYING: Lexicon = Lexicon::new(&[
@@ -56,8 +75,9 @@ const FILLERS: &[&str] = &[
 const LINKS: [char; 12] = [' ', ':', '\t', '*', '`', '"', '\'', ')', '(', '=', '-', ','];
 const TOKEN_LINKS: [char; 5] = [' ', ':', '*', '`', '"'];
 
-/// For every word, where the next one begins that reads on as this one would: no word reads past it for a verb.
-pub(super) fn nexts(text: &str, words: &[Word]) -> Vec<usize> {
+/// For every word, where the next one begins that reads on as this one would: no word reads past it
+/// for a verb.
+pub(super) fn nexts(text: &str, words: &[CueWord]) -> Vec<usize> {
     let mut nexts = vec![usize::MAX; words.len()];
     let (mut password, mut token) = (usize::MAX, usize::MAX);
     for (next, word) in nexts.iter_mut().zip(words).rev() {
@@ -77,7 +97,8 @@ pub(super) fn nexts(text: &str, words: &[Word]) -> Vec<usize> {
     nexts
 }
 
-/// The password that is said around the word `start..end`; `next` is where another word of its kind begins.
+/// The password that is said around the word `start..end`; `next` is where another word of its kind
+/// begins.
 pub(super) fn look(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, usize)> {
     let before = reach_before(text, start);
     forward(text, start, end, next)
@@ -91,7 +112,10 @@ fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
     let before = before.trim_end();
     let mut earlier = glance(before).as_bytes().rsplit(u8::is_ascii_whitespace);
     let (last, one_before) = (earlier.next()?, earlier.next().unwrap_or_default());
-    let is = |word: &[u8], of: &[&str]| of.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    let is = |word: &[u8], of: &[&str]| {
+        of.iter()
+            .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+    };
     let called = is(last, &["with", "using", "and", "the", "pass"])
         || is(one_before, &["login", "user", "username", "as", "for"]);
     let rest = reach_after(text, end);
@@ -116,21 +140,29 @@ fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
 fn names_a_user(before: &str) -> bool {
     let mut words = before.split(|c: char| !c.is_alphanumeric());
     words.any(|word| {
-        ["user", "username", "login", "account", "host", "ssh", "email", "ip"]
-            .iter()
-            .any(|name| word.eq_ignore_ascii_case(name))
+        [
+            "user", "username", "login", "account", "host", "ssh", "email", "ip",
+        ]
+        .iter()
+        .any(|name| word.eq_ignore_ascii_case(name))
     })
 }
 
 /// Whether the word is the second of two names: `user/pw`, "ID PW", "username and password".
 fn follows_user(before: &str) -> bool {
-    let before = before.get(boundary(before, before.len().saturating_sub(32))..).unwrap_or_default();
+    let before = before
+        .get(boundary(before, before.len().saturating_sub(32))..)
+        .unwrap_or_default();
     let before = before.to_ascii_lowercase();
-    let before = before.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '/' | ',' | '|' | '&' | '-' | '_'));
+    let before = before.trim_end_matches(|c: char| {
+        c.is_whitespace() || matches!(c, '/' | ',' | '|' | '&' | '-' | '_')
+    });
     let before = before.strip_suffix("and").map_or(before, str::trim_end);
-    ["user", "id", "login", "account", "username", "name", "email", "usr", "uid"]
-        .iter()
-        .any(|name| before.ends_with(name))
+    [
+        "user", "id", "login", "account", "username", "name", "email", "usr", "uid",
+    ]
+    .iter()
+    .any(|name| before.ends_with(name))
 }
 
 /// "password … is X".
@@ -183,8 +215,9 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
         weak = is(WEAK_VERBS);
         sets = word.is(&["to", "as"]) && is_set(text, start);
         verb = sets || is(VERBS) || (word.colon && nth <= 3) || (word.text.is_empty() && nth > 0);
-        let sentence_ends =
-            text.get(word.start + word.text.len()..).is_some_and(|after| after.starts_with(['.', '?', '!', ';']));
+        let sentence_ends = text
+            .get(word.start + word.text.len()..)
+            .is_some_and(|after| after.starts_with(['.', '?', '!', ';']));
         if !verb && (sentence_ends || nth >= MAX_BETWEEN) {
             return None;
         }
@@ -201,15 +234,19 @@ fn is_part_of_name(text: &str, start: usize) -> bool {
 /// Whether the sentence before a place asks or supposes: what follows may be any word.
 fn asks(text: &str, start: usize) -> bool {
     let before = reach_before(text, start).1.to_lowercase();
-    ["what is", "what's", "what was", "which", "if the", "if your", "whether", "how "]
-        .iter()
-        .any(|ask| before.contains(ask))
+    [
+        "what is", "what's", "what was", "which", "if the", "if your", "whether", "how ",
+    ]
+    .iter()
+    .any(|ask| before.contains(ask))
 }
 
 /// Whether the sentence before a place sets or changes something.
 fn is_set(text: &str, start: usize) -> bool {
     let before = reach_before(text, start).1.to_lowercase();
-    ["set", "change", "reset", "update"].iter().any(|verb| before.contains(verb))
+    ["set", "change", "reset", "update"]
+        .iter()
+        .any(|verb| before.contains(verb))
 }
 
 /// Words between a verb and "password": "is my password".
@@ -226,19 +263,28 @@ const GLANCE: usize = 64;
 
 /// The end of what stands before a word.
 fn glance(before: &str) -> &str {
-    before.get(boundary(before, before.len().saturating_sub(GLANCE))..).unwrap_or_default()
+    before
+        .get(boundary(before, before.len().saturating_sub(GLANCE))..)
+        .unwrap_or_default()
 }
 
-/// Whether the words before a place may say what a password is or is used as: a glance that costs little.
+/// Whether the words before a place may say what a password is or is used as: a glance that costs
+/// little.
 fn leads_back(before: &str, ends: bool) -> bool {
     let tail = glance(before);
     let is_cut = tail.len() < before.len();
-    let mut last = tail.as_bytes().rsplit(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let mut last = std::iter::from_fn(|| last.next().and_then(|word| std::str::from_utf8(word).ok()));
+    let mut last = tail
+        .as_bytes()
+        .rsplit(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
+    let mut last =
+        std::iter::from_fn(|| last.next().and_then(|word| std::str::from_utf8(word).ok()));
     let is = |word: &str, of: &[&str]| of.iter().any(|known| word.eq_ignore_ascii_case(known));
     let mut link = None;
     for _ in 0..=MAX_ARTICLES {
-        let Some(word) = last.next() else { return is_cut };
+        let Some(word) = last.next() else {
+            return is_cut;
+        };
         let plain = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '=');
         if !is(plain, ARTICLES) {
             link = Some(plain);
@@ -249,25 +295,32 @@ fn leads_back(before: &str, ends: bool) -> bool {
     if !is(link, &["as", "is", "was", "="]) {
         return ends && is_given(link);
     }
-    last.next().map_or(is_cut, |value| value.contains(QUOTES) || !(is_common(value) || stands_in(value)))
+    last.next().map_or(is_cut, |value| {
+        value.contains(QUOTES) || !(is_common(value) || stands_in(value))
+    })
 }
 
 /// "is X a good password?": the word before the article that ends at `at`.
-fn asked(all: &[Said<'_>], at: usize) -> Option<(usize, usize)> {
-    let [.., verb, said] = all.get(..at)? else { return None };
-    (at < all.len() && verb.is(&["is", "are", "was", "isn't", "would"]) && (is_given(said.text) || is_mixed(said.text)))
-        .then(|| said.place())
+fn asked(all: &[SentenceWord<'_>], at: usize) -> Option<(usize, usize)> {
+    let [.., verb, said] = all.get(..at)? else {
+        return None;
+    };
+    (at < all.len()
+        && verb.is(&["is", "are", "was", "isn't", "would"])
+        && (is_given(said.text) || is_mixed(said.text)))
+    .then(|| said.place())
 }
 
 /// "use X as the password", "X is my password".
 fn backward(text: &str, (from, before): (usize, &str), end: usize) -> Option<(usize, usize)> {
     // "hunter2 is my password.", "is hunter2 a good password?": nothing else is said.
-    let ends =
-        text.get(end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ',', ';', '!', '?', '\n', ')']));
+    let ends = text.get(end..).is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with(['.', ',', ';', '!', '?', '\n', ')'])
+    });
     if !leads_back(before, ends) {
         return None;
     }
-    let all: Vec<Said<'_>> = last_words(before, from, MAX_ARTICLES + 3);
+    let all: Vec<SentenceWord<'_>> = last_words(before, from, MAX_ARTICLES + 3);
     let mut at = all.len();
     while at > 0 && all.len() - at < MAX_ARTICLES && all[at - 1].is(ARTICLES) {
         at -= 1;
@@ -283,7 +336,9 @@ fn backward(text: &str, (from, before): (usize, &str), end: usize) -> Option<(us
     let told = at
         .checked_sub(3)
         .and_then(|at| all.get(at))
-        .is_some_and(|word| word.is(&["use", "using", "set", "with", "enter", "type", "try", "put"]));
+        .is_some_and(|word| {
+            word.is(&["use", "using", "set", "with", "enter", "type", "try", "put"])
+        });
     let made = makeup(value.text);
     let mixed = ends && link.is(&["is", "was"]) && made.digits > 0 && made.letters() > 0;
     (link.is(&["as", "is", "was", "="])
@@ -292,13 +347,19 @@ fn backward(text: &str, (from, before): (usize, &str), end: usize) -> Option<(us
     .then(|| value.place())
 }
 
-/// `user/pw: a/b`, "ID PW master iPp9", "log in with a / b": the second of two, after the word that ends at `end`.
+/// `user/pw: a/b`, "ID PW master iPp9", "log in with a / b": the second of two, after the word that
+/// ends at `end`.
 pub(super) fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
-    let skipped = rest.len() - rest.trim_start_matches([' ', ':', '=', '\t', '-', 's', '"']).len();
+    let skipped = rest.len()
+        - rest
+            .trim_start_matches([' ', ':', '=', '\t', '-', 's', '"'])
+            .len();
     let piece = rest.get(skipped..)?;
     let mut pieces = piece
-        .split(|c: char| c.is_whitespace() || matches!(c, '/' | ',' | '|' | '(' | ')' | '"' | '\'' | '`' | ';'))
+        .split(|c: char| {
+            c.is_whitespace() || matches!(c, '/' | ',' | '|' | '(' | ')' | '"' | '\'' | '`' | ';')
+        })
         .filter(|part| {
             !part.is_empty()
                 && !matches!(
@@ -321,18 +382,30 @@ pub(super) fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
                 )
         });
     let first = pieces.next()?;
-    let in_one = first.split_once(':').filter(|(user, pass)| !user.is_empty() && !pass.is_empty());
+    let in_one = first
+        .split_once(':')
+        .filter(|(user, pass)| !user.is_empty() && !pass.is_empty());
     let (first, second) = in_one.or_else(|| Some((first, pieces.next()?)))?;
-    let user =
-        first.len() <= 64 && !is_common(first) && first.chars().all(|c| c.is_alphanumeric() || "._@-+\\".contains(c));
-    let second = second.trim_end_matches(['.', ':', '!', '?']).trim_end_matches(['.']);
+    let user = first.len() <= 64
+        && !is_common(first)
+        && first
+            .chars()
+            .all(|c| c.is_alphanumeric() || "._@-+\\".contains(c));
+    let second = second
+        .trim_end_matches(['.', ':', '!', '?'])
+        .trim_end_matches(['.']);
     let start = end + skipped + (second.as_ptr() as usize).checked_sub(piece.as_ptr() as usize)?;
     // A slash between the two says that they are a pair: then any word but an everyday one.
-    let slashed =
-        text.get(..start).is_some_and(|before| before.trim_end().ends_with('/')) && second.len() >= MIN_PASSWORD;
+    let slashed = text
+        .get(..start)
+        .is_some_and(|before| before.trim_end().ends_with('/'))
+        && second.len() >= MIN_PASSWORD;
     // "creds: a b", "creds a:b": the two are said to be a pair.
     let told = (in_one.is_some() || rest.starts_with(':')) && is_mixed(second);
-    let chosen = told || (slashed && !is_common(second) && !is_code(second)) || is_chosen(second) || is_listed(second);
+    let chosen = told
+        || (slashed && !is_common(second) && !is_code(second))
+        || is_chosen(second)
+        || is_listed(second);
     if !user || stands_in(second) || !(chosen || is_strong(second)) {
         return None;
     }
@@ -340,14 +413,15 @@ pub(super) fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
 }
 
 /// Whether a word stands at the start of a name and calls a token.
-fn calls_a_token(text: &str, start: usize, class: Class) -> bool {
+fn calls_a_token(text: &str, start: usize, class: CueClass) -> bool {
     let before = start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
-    matches!(class, Class::Token | Class::Key) && before.is_none_or(|b| !b.is_ascii_alphanumeric())
+    matches!(class, CueClass::Token | CueClass::Key)
+        && before.is_none_or(|b| !b.is_ascii_alphanumeric())
 }
 
 /// "my token is X", "the API key: X": a random word after a verb.
-pub(super) fn token(text: &str, word: Word, next: usize) -> Option<(usize, usize)> {
-    let Word { start, end, class } = word;
+pub(super) fn token(text: &str, word: CueWord, next: usize) -> Option<(usize, usize)> {
+    let CueWord { start, end, class } = word;
     if !calls_a_token(text, start, class) {
         return None;
     }
@@ -358,8 +432,9 @@ pub(super) fn token(text: &str, word: Word, next: usize) -> Option<(usize, usize
     let mut verb = false;
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 3).enumerate() {
         if verb && !word.is(FILLERS) {
-            let id = class == Class::Key && is_uuid(word.text);
-            return (!id && (is_said_token(word.text) || is_made_up(word.text, true))).then(|| word.place());
+            let id = class == CueClass::Key && is_uuid(word.text);
+            return (!id && (is_said_token(word.text) || is_made_up(word.text, true)))
+                .then(|| word.place());
         }
         if !verb && word.start + word.text.len() > next {
             return None;

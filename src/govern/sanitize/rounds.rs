@@ -6,15 +6,16 @@ use aho_corasick::{AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
 use super::engine::Engine;
 use super::placeholder::{self, Placeholders};
-use super::span::{Span, merged, without};
+use super::span::{SecretSpan, merged, without};
 use super::steps;
-use super::view::{Edit, View};
+use super::view::{Edit, TextView};
 use super::window::{boundary, boundary_before};
-use super::{Clean, Finding, Redaction, fold, joints};
+use super::{Clean, Redaction, SecretFinding, fold, joints};
 
 /// How often a text is looked at: a removal may uncover a shape, each round removes at least one.
 const MAX_ROUNDS: usize = 16;
-/// Bytes that may be looked at beyond that, so that a short text is looked at until nothing is found.
+/// Bytes that may be looked at beyond that, so that a short text is looked at until nothing is
+/// found.
 const SPARE: usize = 128 * 1024;
 /// Most distinct secrets that are looked for again elsewhere in the text.
 const MAX_REPEATED: usize = 1024;
@@ -40,11 +41,11 @@ struct Rounds<'a> {
     text: &'a str,
     /// Placeholders that stand in it.
     stay: Vec<(usize, usize)>,
-    found: Vec<Span>,
+    found: Vec<SecretSpan>,
     /// Public blocks, where no line is looked at by itself.
     public: Vec<(usize, usize)>,
     /// What was found and stays, because the home says so.
-    allowed: Vec<Span>,
+    allowed: Vec<SecretSpan>,
 }
 
 impl Engine {
@@ -55,19 +56,41 @@ impl Engine {
             numbers.saw(kind, number);
             stay.push(place);
         }
-        let mut rounds =
-            Rounds { engine: self, text, stay, found: Vec::new(), public: Vec::new(), allowed: Vec::new() };
+        let mut rounds = Rounds {
+            engine: self,
+            text,
+            stay,
+            found: Vec::new(),
+            public: Vec::new(),
+            allowed: Vec::new(),
+        };
         rounds.run();
         let clean = placeholder::rebuilt(text, &rounds.found, self.kinds(), numbers);
-        let kind = |span: &Span| self.kinds().get(span.kind).cloned().unwrap_or_default();
-        let told = |spans: &[Span]| {
-            spans.iter().map(|span| Finding { kind: kind(span), start: span.start, end: span.end }).collect()
+        let kind = |span: &SecretSpan| self.kinds().get(span.kind).cloned().unwrap_or_default();
+        let told = |spans: &[SecretSpan]| {
+            spans
+                .iter()
+                .map(|span| SecretFinding {
+                    kind: kind(span),
+                    start: span.start,
+                    end: span.end,
+                })
+                .collect()
         };
         let mut allowed = std::mem::take(&mut rounds.allowed);
         allowed.sort_unstable_by_key(|span| (span.start, span.end, span.kind));
         allowed.dedup_by_key(|span| (span.start, span.end));
-        allowed.retain(|span| !rounds.found.iter().any(|f| f.start < span.end && span.start < f.end));
-        Redaction { clean: Clean(clean), found: told(&rounds.found), allowed: told(&allowed) }
+        allowed.retain(|span| {
+            !rounds
+                .found
+                .iter()
+                .any(|f| f.start < span.end && span.start < f.end)
+        });
+        Redaction {
+            clean: Clean(clean),
+            found: told(&rounds.found),
+            allowed: told(&allowed),
+        }
     }
 }
 
@@ -84,8 +107,14 @@ impl Rounds<'_> {
             // Made to go on for ever: then whole lines go, and nothing is left to uncover.
             let ends = cost > budget;
             let new = if ends { self.lines_of(new) } else { new };
-            let places: Vec<(usize, usize)> = new.iter().map(|span| (span.start, span.end)).collect();
-            self.found = merged(std::mem::take(&mut self.found).into_iter().chain(new).collect());
+            let places: Vec<(usize, usize)> =
+                new.iter().map(|span| (span.start, span.end)).collect();
+            self.found = merged(
+                std::mem::take(&mut self.found)
+                    .into_iter()
+                    .chain(new)
+                    .collect(),
+            );
             if ends {
                 break;
             }
@@ -95,18 +124,30 @@ impl Rounds<'_> {
     }
 
     /// The lines that secrets stand in, without the placeholders in them.
-    fn lines_of(&self, spans: Vec<Span>) -> Vec<Span> {
+    fn lines_of(&self, spans: Vec<SecretSpan>) -> Vec<SecretSpan> {
         let widened = spans.into_iter().map(|span| {
-            let start = self.text.get(..span.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+            let start = self
+                .text
+                .get(..span.start)
+                .and_then(|before| before.rfind('\n'))
+                .map_or(0, |at| at + 1);
             let rest = self.text.get(span.end..).and_then(|after| after.find('\n'));
-            Span { start, end: rest.map_or(self.text.len(), |at| span.end + at), ..span }
+            SecretSpan {
+                start,
+                end: rest.map_or(self.text.len(), |at| span.end + at),
+                ..span
+            }
         });
         without(self.text, merged(widened.collect()), &self.hidden())
     }
 
     /// What is no longer looked at: placeholders and what was found, sorted.
     fn hidden(&self) -> Vec<(usize, usize)> {
-        let mut hidden: Vec<(usize, usize)> = self.found.iter().map(|span| (span.start, span.end)).collect();
+        let mut hidden: Vec<(usize, usize)> = self
+            .found
+            .iter()
+            .map(|span| (span.start, span.end))
+            .collect();
         if !self.stay.is_empty() {
             hidden.extend(&self.stay);
             hidden.sort_unstable();
@@ -115,7 +156,7 @@ impl Rounds<'_> {
     }
 
     /// All secrets in pieces of the text, sorted, apart, and free of what is hidden.
-    fn round(&mut self, pieces: &[(usize, usize)]) -> Vec<Span> {
+    fn round(&mut self, pieces: &[(usize, usize)]) -> Vec<SecretSpan> {
         let hidden = self.hidden();
         let mut spans = Vec::new();
         for piece in pieces {
@@ -126,18 +167,32 @@ impl Rounds<'_> {
         if again.is_empty() {
             return all;
         }
-        without(self.text, merged(all.into_iter().chain(again).collect()), &hidden)
+        without(
+            self.text,
+            merged(all.into_iter().chain(again).collect()),
+            &hidden,
+        )
     }
 
-    fn look_at_piece(&mut self, (from, to): (usize, usize), hidden: &[(usize, usize)], spans: &mut Vec<Span>) {
+    fn look_at_piece(
+        &mut self,
+        (from, to): (usize, usize),
+        hidden: &[(usize, usize)],
+        spans: &mut Vec<SecretSpan>,
+    ) {
         steps::count(to - from);
         let whole = from == 0 && to == self.text.len();
         let first = hidden.partition_point(|(_, end)| *end <= from);
         let inside = hidden[first..].iter().take_while(|(start, _)| *start < to);
-        let edits: Vec<Edit> =
-            inside.map(|(start, end)| Edit { start: start - from, end: end - from, with: Some(OPAQUE) }).collect();
-        let opaque = View::of(self.text.get(from..to).unwrap_or_default(), &edits);
-        let unmasked = View::of(&opaque.text, &fold::unmasked(&opaque.text));
+        let edits: Vec<Edit> = inside
+            .map(|(start, end)| Edit {
+                start: start - from,
+                end: end - from,
+                with: Some(OPAQUE),
+            })
+            .collect();
+        let opaque = TextView::of(self.text.get(from..to).unwrap_or_default(), &edits);
+        let unmasked = TextView::of(&opaque.text, &fold::unmasked(&opaque.text));
         let back = |start: usize, end: usize| {
             let (start, end) = unmasked.original(start, end);
             let (start, end) = opaque.original(start, end);
@@ -145,29 +200,62 @@ impl Rounds<'_> {
         };
         let mut seen = self.engine.look(&unmasked.text);
         let plain = seen.spans.len();
-        look_at_joints(self.engine, &unmasked.text, &fold::joined(&unmasked.text), &mut seen.spans, &|_| true);
-        // Marks end what stands before them, too: only what has a shape of its own is believed across, and only where
-        // nothing whole stands before the mark.
-        let starts: BTreeSet<usize> = seen.spans.iter().take(plain).map(|span| span.start).collect();
-        let shaped = |span: &Span| self.engine.is_shape(span.kind) && !starts.contains(&span.start);
-        look_at_joints(self.engine, &unmasked.text, &joints::marked(&unmasked.text), &mut seen.spans, &shaped);
+        look_at_joints(
+            self.engine,
+            &unmasked.text,
+            &fold::joined(&unmasked.text),
+            &mut seen.spans,
+            &|_| true,
+        );
+        // Marks end what stands before them, too: only what has a shape of its own is believed
+        // across, and only where nothing whole stands before the mark.
+        let starts: BTreeSet<usize> = seen
+            .spans
+            .iter()
+            .take(plain)
+            .map(|span| span.start)
+            .collect();
+        let shaped =
+            |span: &SecretSpan| self.engine.is_shape(span.kind) && !starts.contains(&span.start);
+        look_at_joints(
+            self.engine,
+            &unmasked.text,
+            &joints::marked(&unmasked.text),
+            &mut seen.spans,
+            &shaped,
+        );
         if whole {
-            self.public = seen.public.iter().map(|(start, end)| back(*start, *end)).collect();
+            self.public = seen
+                .public
+                .iter()
+                .map(|(start, end)| back(*start, *end))
+                .collect();
         }
-        let (least, most) =
-            (if from == 0 { 0 } else { from + EDGE }, if to == self.text.len() { to } else { to - EDGE });
+        let (least, most) = (
+            if from == 0 { 0 } else { from + EDGE },
+            if to == self.text.len() { to } else { to - EDGE },
+        );
         for mut span in seen.spans {
             (span.start, span.end) = back(span.start, span.end);
-            let public = !whole && self.engine.is_bare(span.kind) && is_inside(&self.public, span.start);
+            let public =
+                !whole && self.engine.is_bare(span.kind) && is_inside(&self.public, span.start);
             if span.start >= least && span.end <= most && !public {
                 let stays = !self.engine.exempt.is_empty()
-                    && self.text.get(span.start..span.end).is_some_and(|found| self.engine.exempt.holds(found));
-                if stays { self.allowed.push(span) } else { spans.push(span) }
+                    && self
+                        .text
+                        .get(span.start..span.end)
+                        .is_some_and(|found| self.engine.exempt.holds(found));
+                if stays {
+                    self.allowed.push(span)
+                } else {
+                    spans.push(span)
+                }
             }
         }
     }
 
-    /// The pieces in which something may have changed by taking out what stands at `places`, sorted and apart.
+    /// The pieces in which something may have changed by taking out what stands at `places`, sorted
+    /// and apart.
     fn around(&self, places: &[(usize, usize)]) -> Vec<(usize, usize)> {
         if self.engine.reaches_far() {
             return vec![(0, self.text.len())];
@@ -175,7 +263,9 @@ impl Rounds<'_> {
         let hidden = self.hidden();
         let mut pieces: Vec<(usize, usize)> = Vec::new();
         for near in places.chunk_by(|one, next| next.0 <= one.1 + 2 * AGAIN) {
-            let (Some((start, _)), Some((_, end))) = (near.first(), near.last()) else { continue };
+            let (Some((start, _)), Some((_, end))) = (near.first(), near.last()) else {
+                continue;
+            };
             let from = self.start_of_piece(start.saturating_sub(AGAIN), &hidden);
             let to = self.end_of_piece((end + AGAIN).min(self.text.len()), &hidden);
             match pieces.last_mut() {
@@ -186,22 +276,33 @@ impl Rounds<'_> {
         pieces
     }
 
-    /// A good place to begin at, at or before `at`: a line, else a word; never inside of what is hidden.
+    /// A good place to begin at, at or before `at`: a line, else a word; never inside of what is
+    /// hidden.
     fn start_of_piece(&self, at: usize, hidden: &[(usize, usize)]) -> usize {
         let bytes = &self.text.as_bytes()[at.saturating_sub(EDGE)..at];
         let back = bytes.iter().rev();
-        let line = back.clone().position(|b| *b == b'\n').or_else(|| back.clone().position(u8::is_ascii_whitespace));
+        let line = back
+            .clone()
+            .position(|b| *b == b'\n')
+            .or_else(|| back.clone().position(u8::is_ascii_whitespace));
         let at = boundary_before(self.text, at - line.unwrap_or(0));
-        let inside = hidden.get(hidden.partition_point(|(_, end)| *end <= at)).filter(|(start, _)| *start < at);
+        let inside = hidden
+            .get(hidden.partition_point(|(_, end)| *end <= at))
+            .filter(|(start, _)| *start < at);
         inside.map_or(at, |(start, _)| *start)
     }
 
     /// The same for where a piece ends, at or after `at`.
     fn end_of_piece(&self, at: usize, hidden: &[(usize, usize)]) -> usize {
         let bytes = &self.text.as_bytes()[at..self.text.len().min(at + EDGE)];
-        let line = bytes.iter().position(|b| *b == b'\n').or_else(|| bytes.iter().position(u8::is_ascii_whitespace));
+        let line = bytes
+            .iter()
+            .position(|b| *b == b'\n')
+            .or_else(|| bytes.iter().position(u8::is_ascii_whitespace));
         let at = boundary(self.text, at + line.unwrap_or(0));
-        let inside = hidden.get(hidden.partition_point(|(_, end)| *end <= at)).filter(|(start, _)| *start < at);
+        let inside = hidden
+            .get(hidden.partition_point(|(_, end)| *end <= at))
+            .filter(|(start, _)| *start < at);
         inside.map_or(at, |(_, end)| *end)
     }
 }
@@ -212,13 +313,14 @@ fn is_inside(places: &[(usize, usize)], at: usize) -> bool {
     after.checked_sub(1).is_some_and(|last| at < places[last].1)
 }
 
-/// Looks again where escapes are read and cut tokens joined; counts what goes over a joint, where it is to be believed.
+/// Looks again where escapes are read and cut tokens joined; counts what goes over a joint, where
+/// it is to be believed.
 fn look_at_joints(
     engine: &Engine,
     text: &str,
     edits: &[Edit],
-    spans: &mut Vec<Span>,
-    believed: &dyn Fn(&Span) -> bool,
+    spans: &mut Vec<SecretSpan>,
+    believed: &dyn Fn(&SecretSpan) -> bool,
 ) {
     let mut at = 0;
     while let Some(first) = edits.get(at) {
@@ -233,12 +335,23 @@ fn look_at_joints(
         let group = &edits[at..at + count];
         let last = group.last().map_or(first.end, |edit| edit.end);
         let to = boundary_before(text, last.saturating_add(AFTER_JOINT).min(text.len()));
-        let moved: Vec<Edit> = group.iter().map(|e| Edit { start: e.start - from, end: e.end - from, ..*e }).collect();
-        let view = View::of(text.get(from..to).unwrap_or_default(), &moved);
+        let moved: Vec<Edit> = group
+            .iter()
+            .map(|e| Edit {
+                start: e.start - from,
+                end: e.end - from,
+                ..*e
+            })
+            .collect();
+        let view = TextView::of(text.get(from..to).unwrap_or_default(), &moved);
         for span in engine.look(&view.text).spans {
             let (start, end) = view.original(span.start, span.end);
             let over = end - start != span.end - span.start;
-            let span = Span { start: start + from, end: end + from, ..span };
+            let span = SecretSpan {
+                start: start + from,
+                end: end + from,
+                ..span
+            };
             if over && believed(&span) {
                 spans.push(span);
             }
@@ -248,17 +361,20 @@ fn look_at_joints(
 }
 
 fn is_worth_repeating(secret: &str) -> bool {
-    let digits = secret.bytes().any(|b| b.is_ascii_digit()) && secret.bytes().any(|b| b.is_ascii_alphabetic());
+    let digits = secret.bytes().any(|b| b.is_ascii_digit())
+        && secret.bytes().any(|b| b.is_ascii_alphabetic());
     secret.len() >= MIN_REPEATED_LETTERS || (secret.len() >= MIN_REPEATED && digits)
 }
 
 /// Other places where a secret stands without anything that names it.
-fn repeated(text: &str, found: &[Span], hidden: &[(usize, usize)]) -> Vec<Span> {
+fn repeated(text: &str, found: &[SecretSpan], hidden: &[(usize, usize)]) -> Vec<SecretSpan> {
     let mut secrets: Vec<&str> = Vec::new();
     let mut kinds: Vec<usize> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for span in found {
-        let Some(secret) = text.get(span.start..span.end) else { continue };
+        let Some(secret) = text.get(span.start..span.end) else {
+            continue;
+        };
         if secrets.len() < MAX_REPEATED
             && secret.len() <= MAX_REPEATED_LENGTH
             && is_worth_repeating(secret)
@@ -279,14 +395,29 @@ fn repeated(text: &str, found: &[Span], hidden: &[(usize, usize)]) -> Vec<Span> 
         return Vec::new();
     };
     steps::count(text.len());
-    // Both lists are sorted and apart, so the last one that starts before a hit's end is the only candidate.
+    // Both lists are sorted and apart, so the last one that starts before a hit's end is the only
+    // candidate.
     let known = |start: usize, end: usize| {
         let before = found.partition_point(|f| f.start < end);
-        let is_found =
-            before.checked_sub(1).and_then(|last| found.get(last)).is_some_and(|f| f.start <= start && end <= f.end);
+        let is_found = before
+            .checked_sub(1)
+            .and_then(|last| found.get(last))
+            .is_some_and(|f| f.start <= start && end <= f.end);
         let before = hidden.partition_point(|(from, _)| *from < end);
-        is_found || before.checked_sub(1).and_then(|last| hidden.get(last)).is_some_and(|(_, to)| start < *to)
+        is_found
+            || before
+                .checked_sub(1)
+                .and_then(|last| hidden.get(last))
+                .is_some_and(|(_, to)| start < *to)
     };
-    let places = search.find_iter(text).filter(|hit| !known(hit.start(), hit.end()));
-    places.map(|hit| Span { start: hit.start(), end: hit.end(), kind: kinds[hit.pattern().as_usize()] }).collect()
+    let places = search
+        .find_iter(text)
+        .filter(|hit| !known(hit.start(), hit.end()));
+    places
+        .map(|hit| SecretSpan {
+            start: hit.start(),
+            end: hit.end(),
+            kind: kinds[hit.pattern().as_usize()],
+        })
+        .collect()
 }

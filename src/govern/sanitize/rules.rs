@@ -44,7 +44,8 @@ enum Origin {
 }
 
 impl Expression {
-    /// Reads an expression as its origin wants it; of one that is not looked at, the number of groups is none.
+    /// Reads an expression as its origin wants it; of one that is not looked at, the number of
+    /// groups is none.
     fn of(text: &str, origin: Origin) -> Result<(Self, usize), String> {
         match origin {
             Origin::Own => Ok((Self::own(text), 0)),
@@ -52,7 +53,8 @@ impl Expression {
         }
     }
 
-    /// Reads an expression; its syntax is checked, nothing is compiled. Returns it with its number of groups.
+    /// Reads an expression; its syntax is checked, nothing is compiled. Returns it with its number
+    /// of groups.
     fn read(text: &str) -> Result<(Self, usize), String> {
         let expression = Self::own(text);
         let parsed = expression.parsed()?;
@@ -62,23 +64,39 @@ impl Expression {
 
     /// One of ours, which a test reads: its syntax is not looked at before it is needed.
     fn own(text: &str) -> Self {
-        Expression { text: from_go(text), compiled: OnceLock::new(), run: OnceLock::new() }
+        Expression {
+            text: from_go(text),
+            compiled: OnceLock::new(),
+            run: OnceLock::new(),
+        }
     }
 
     fn parsed(&self) -> Result<Hir, String> {
-        let mut parser = regex_syntax::ParserBuilder::new().unicode(is_unicode(&self.text)).utf8(false).build();
+        let mut parser = regex_syntax::ParserBuilder::new()
+            .unicode(is_unicode(&self.text))
+            .utf8(false)
+            .build();
         parser.parse(&self.text).map_err(|error| one_line(&error))
     }
 
-    /// How long a run of token bytes must be for a match to lie in it; 0 when a match may be anything else.
+    /// How long a run of token bytes must be for a match to lie in it; 0 when a match may be
+    /// anything else.
     pub(super) fn run(&self) -> usize {
-        *self.run.get_or_init(|| self.parsed().map_or(0, |parsed| run_of(&parsed)))
+        *self
+            .run
+            .get_or_init(|| self.parsed().map_or(0, |parsed| run_of(&parsed)))
     }
 
     /// The expression, or none when it is larger than any program may be.
     pub(super) fn regex(&self) -> Option<&Regex> {
         let unicode = is_unicode(&self.text);
-        let compile = || RegexBuilder::new(&self.text).unicode(unicode).size_limit(MAX_PROGRAM).build().ok();
+        let compile = || {
+            RegexBuilder::new(&self.text)
+                .unicode(unicode)
+                .size_limit(MAX_PROGRAM)
+                .build()
+                .ok()
+        };
         self.compiled.get_or_init(compile).as_ref()
     }
 }
@@ -89,7 +107,11 @@ pub(super) fn is_token_byte(b: u8) -> bool {
 }
 
 fn run_of(parsed: &Hir) -> usize {
-    if is_of_token(parsed) { parsed.properties().minimum_len().unwrap_or(0) } else { 0 }
+    if is_of_token(parsed) {
+        parsed.properties().minimum_len().unwrap_or(0)
+    } else {
+        0
+    }
 }
 
 /// Whether all that an expression matches is made of token bytes.
@@ -97,11 +119,12 @@ fn is_of_token(parsed: &Hir) -> bool {
     match parsed.kind() {
         HirKind::Empty | HirKind::Look(_) => true,
         HirKind::Literal(literal) => literal.0.iter().all(|b| is_token_byte(*b)),
-        HirKind::Class(Class::Bytes(class)) => {
-            class.iter().all(|range| (range.start()..=range.end()).all(is_token_byte))
-        }
+        HirKind::Class(Class::Bytes(class)) => class
+            .iter()
+            .all(|range| (range.start()..=range.end()).all(is_token_byte)),
         HirKind::Class(Class::Unicode(class)) => class.iter().all(|range| {
-            range.end().is_ascii() && (range.start()..=range.end()).all(|c| u8::try_from(c).is_ok_and(is_token_byte))
+            range.end().is_ascii()
+                && (range.start()..=range.end()).all(|c| u8::try_from(c).is_ok_and(is_token_byte))
         }),
         HirKind::Repetition(repeated) => is_of_token(&repeated.sub),
         HirKind::Capture(group) => is_of_token(&group.sub),
@@ -109,7 +132,8 @@ fn is_of_token(parsed: &Hir) -> bool {
     }
 }
 
-/// Whether an expression speaks of more than ASCII; without, classes and borders are ASCII's, as in Go.
+/// Whether an expression speaks of more than ASCII; without, classes and borders are ASCII's, as in
+/// Go.
 fn is_unicode(text: &str) -> bool {
     !text.is_ascii() || text.contains(r"\p") || text.contains(r"\P") || text.contains(r"\x{")
 }
@@ -117,7 +141,11 @@ fn is_unicode(text: &str) -> bool {
 /// The parser's own last line: what is wrong, without the drawing of where.
 fn one_line(error: &regex_syntax::Error) -> String {
     let text = error.to_string();
-    let said = text.lines().rev().find_map(|line| line.strip_prefix("error: ")).unwrap_or("it can't be read");
+    let said = text
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("error: "))
+        .unwrap_or("it can't be read");
     format!("its regular expression is not one: {said}")
 }
 
@@ -170,7 +198,7 @@ struct RawAllow {
 
 /// What of a match an allowlist's expressions look at.
 #[derive(Clone, Copy)]
-enum Target {
+enum AllowTarget {
     Secret,
     Match,
     Line,
@@ -179,7 +207,7 @@ enum Target {
 /// What a match is not, although its expression fits.
 pub(super) struct Allow {
     all: bool,
-    target: Target,
+    target: AllowTarget,
     regexes: Vec<Expression>,
     stopwords: Vec<String>,
     rules: Vec<String>,
@@ -191,23 +219,44 @@ impl Allow {
         let all = match raw.condition.as_deref() {
             None | Some("" | "OR" | "or" | "||") => false,
             Some("AND" | "and" | "&&") => true,
-            Some(other) => return Err(format!("an allowlist's condition is AND or OR; found '{other}'")),
+            Some(other) => {
+                return Err(format!(
+                    "an allowlist's condition is AND or OR; found '{other}'"
+                ));
+            }
         };
         let target = match raw.regex_target.as_deref() {
-            None | Some("" | "secret") => Target::Secret,
-            Some("match") => Target::Match,
-            Some("line") => Target::Line,
-            Some(other) => return Err(format!("regexTarget is secret, match or line; found '{other}'")),
+            None | Some("" | "secret") => AllowTarget::Secret,
+            Some("match") => AllowTarget::Match,
+            Some("line") => AllowTarget::Line,
+            Some(other) => {
+                return Err(format!(
+                    "regexTarget is secret, match or line; found '{other}'"
+                ));
+            }
         };
         // With AND, a path or a commit that a text has not can't be fulfilled.
         let never = all && !(raw.paths.is_empty() && raw.commits.is_empty());
         if never || (raw.regexes.is_empty() && raw.stopwords.is_empty()) {
             return Ok(None);
         }
-        let regexes =
-            raw.regexes.iter().map(|text| Ok(Expression::of(text, origin)?.0)).collect::<Result<Vec<_>, String>>()?;
-        let stopwords = raw.stopwords.iter().map(|word| word.to_lowercase()).collect();
-        Ok(Some(Allow { all, target, regexes, stopwords, rules: raw.target_rules }))
+        let regexes = raw
+            .regexes
+            .iter()
+            .map(|text| Ok(Expression::of(text, origin)?.0))
+            .collect::<Result<Vec<_>, String>>()?;
+        let stopwords = raw
+            .stopwords
+            .iter()
+            .map(|word| word.to_lowercase())
+            .collect();
+        Ok(Some(Allow {
+            all,
+            target,
+            regexes,
+            stopwords,
+            rules: raw.target_rules,
+        }))
     }
 
     fn is_for(&self, rule: &str) -> bool {
@@ -216,15 +265,21 @@ impl Allow {
 
     fn allows(&self, secret: &str, matched: &str, line: &str) -> bool {
         let looked_at = match self.target {
-            Target::Secret => secret,
-            Target::Match => matched,
-            Target::Line => line,
+            AllowTarget::Secret => secret,
+            AllowTarget::Match => matched,
+            AllowTarget::Line => line,
         };
-        let by_regex =
-            || self.regexes.iter().any(|e| e.regex().is_some_and(|regex| regex.is_match(looked_at.as_bytes())));
+        let by_regex = || {
+            self.regexes.iter().any(|e| {
+                e.regex()
+                    .is_some_and(|regex| regex.is_match(looked_at.as_bytes()))
+            })
+        };
         let by_word = || {
             let lower = secret.to_lowercase();
-            self.stopwords.iter().any(|word| lower.contains(word.as_str()))
+            self.stopwords
+                .iter()
+                .any(|word| lower.contains(word.as_str()))
         };
         if self.all {
             (self.regexes.is_empty() || by_regex()) && (self.stopwords.is_empty() || by_word())
@@ -235,7 +290,7 @@ impl Allow {
 }
 
 /// One rule.
-pub(super) struct Rule {
+pub(super) struct SecretRule {
     pub(super) id: String,
     pub(super) keywords: Vec<String>,
     pub(super) expression: Expression,
@@ -244,26 +299,49 @@ pub(super) struct Rule {
     allow: Vec<Allow>,
 }
 
-impl Rule {
+impl SecretRule {
     fn read(raw: RawRule, origin: Origin) -> Result<Option<Self>, String> {
         if !is_id(&raw.id) {
-            return Err(format!("its id is 1 to {MAX_ID} letters, digits, '-', '_' or '.'; found '{}'", raw.id));
+            return Err(format!(
+                "its id is 1 to {MAX_ID} letters, digits, '-', '_' or '.'; found '{}'",
+                raw.id
+            ));
         }
         let Some(text) = raw.regex.filter(|_| !raw.skip_report) else {
             let says_something = raw.skip_report || raw.path.is_some();
-            return if says_something { Ok(None) } else { Err("it has neither regex nor path".to_owned()) };
+            return if says_something {
+                Ok(None)
+            } else {
+                Err("it has neither regex nor path".to_owned())
+            };
         };
-        let origin = if raw.secret_group == 0 { origin } else { Origin::Foreign };
+        let origin = if raw.secret_group == 0 {
+            origin
+        } else {
+            Origin::Foreign
+        };
         let (expression, groups) = Expression::of(&text, origin)?;
         let entropy = raw.entropy.unwrap_or(0.0);
         if raw.secret_group > groups {
-            return Err(format!("secretGroup is {}, and its regular expression has {groups} groups", raw.secret_group));
+            return Err(format!(
+                "secretGroup is {}, and its regular expression has {groups} groups",
+                raw.secret_group
+            ));
         }
-        let allow = raw.allowlist.into_iter().chain(raw.allowlists).map(|raw| Allow::read(raw, origin));
+        let allow = raw
+            .allowlist
+            .into_iter()
+            .chain(raw.allowlists)
+            .map(|raw| Allow::read(raw, origin));
         let allow = allow.collect::<Result<Vec<_>, _>>()?;
-        Ok(Some(Rule {
+        Ok(Some(SecretRule {
             id: raw.id,
-            keywords: raw.keywords.iter().map(|word| word.to_lowercase()).filter(|word| !word.is_empty()).collect(),
+            keywords: raw
+                .keywords
+                .iter()
+                .map(|word| word.to_lowercase())
+                .filter(|word| !word.is_empty())
+                .collect(),
             expression,
             group: raw.secret_group,
             entropy,
@@ -276,26 +354,53 @@ impl Rule {
         let group = if self.group > 0 {
             found.get(self.group)
         } else {
-            found.iter().skip(1).flatten().find(|group| !group.is_empty()).or_else(|| found.get(0))
+            found
+                .iter()
+                .skip(1)
+                .flatten()
+                .find(|group| !group.is_empty())
+                .or_else(|| found.get(0))
         };
-        group.filter(|group| !group.is_empty()).map(|group| (group.start(), group.end()))
+        group
+            .filter(|group| !group.is_empty())
+            .map(|group| (group.start(), group.end()))
     }
 
-    /// Whether a match counts: random enough, and not allowed by its own or the `global` allowlists.
-    pub(super) fn counts(&self, text: &str, secret: (usize, usize), matched: (usize, usize), global: &[Allow]) -> bool {
+    /// Whether a match counts: random enough, and not allowed by its own or the `global`
+    /// allowlists.
+    pub(super) fn counts(
+        &self,
+        text: &str,
+        secret: (usize, usize),
+        matched: (usize, usize),
+        global: &[Allow],
+    ) -> bool {
         let part = |(start, end): (usize, usize)| text.get(start..end).unwrap_or_default();
         let word = part(secret);
         if self.entropy > 0.0 && entropy(word) <= self.entropy {
             return false;
         }
-        let allow = self.allow.iter().chain(global.iter().filter(|allow| allow.is_for(&self.id)));
+        let allow = self
+            .allow
+            .iter()
+            .chain(global.iter().filter(|allow| allow.is_for(&self.id)));
         let line = || {
-            let start = text.get(..matched.0).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
-            let end = text.get(matched.1..).and_then(|after| after.find('\n')).map_or(text.len(), |at| matched.1 + at);
+            let start = text
+                .get(..matched.0)
+                .and_then(|before| before.rfind('\n'))
+                .map_or(0, |at| at + 1);
+            let end = text
+                .get(matched.1..)
+                .and_then(|after| after.find('\n'))
+                .map_or(text.len(), |at| matched.1 + at);
             part((start, end))
         };
         !allow.into_iter().any(|allow| {
-            let line = if matches!(allow.target, Target::Line) { line() } else { "" };
+            let line = if matches!(allow.target, AllowTarget::Line) {
+                line()
+            } else {
+                ""
+            };
             allow.allows(word, part(matched), line)
         })
     }
@@ -303,12 +408,14 @@ impl Rule {
 
 fn is_id(text: &str) -> bool {
     (1..=MAX_ID).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
 /// The rules of one file, and what it never counts.
 pub(super) struct RuleFile {
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<SecretRule>,
     pub(super) allow: Vec<Allow>,
 }
 
@@ -323,27 +430,43 @@ pub(super) fn read_own(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
 }
 
 fn read_from(name: &str, text: &str, origin: Origin) -> Result<RuleFile, RuleFault> {
-    let fault =
-        |rule: Option<&str>, reason: String| RuleFault { file: name.to_owned(), rule: rule.map(str::to_owned), reason };
-    let raw: RawFile = toml::from_str(text).map_err(|e| fault(None, format!("it is no rule file: {}", e.message())))?;
+    let fault = |rule: Option<&str>, reason: String| RuleFault {
+        file: name.to_owned(),
+        rule: rule.map(str::to_owned),
+        reason,
+    };
+    let raw: RawFile = toml::from_str(text)
+        .map_err(|e| fault(None, format!("it is no rule file: {}", e.message())))?;
     if raw.extend.is_some() {
         return Err(fault(
             None,
-            "it has an [extend] section, which is not followed; name each file in [sanitize] rules".to_owned(),
+            "it has an [extend] section, which is not followed; name each file in [sanitize] rules"
+                .to_owned(),
         ));
     }
     let mut rules = Vec::with_capacity(raw.rules.len());
     for rule in raw.rules {
         let id = rule.id.clone();
-        rules.extend(Rule::read(rule, origin).map_err(|reason| fault(Some(&id), reason))?);
+        rules.extend(SecretRule::read(rule, origin).map_err(|reason| fault(Some(&id), reason))?);
     }
     if rules.is_empty() {
-        return Err(fault(None, "there is no rule in it that looks at text".to_owned()));
+        return Err(fault(
+            None,
+            "there is no rule in it that looks at text".to_owned(),
+        ));
     }
-    let allow = raw.allowlist.into_iter().chain(raw.allowlists).map(|raw| Allow::read(raw, origin));
-    let allow =
-        allow.collect::<Result<Vec<_>, _>>().map_err(|reason| fault(None, format!("its allowlist: {reason}")))?;
-    Ok(RuleFile { rules, allow: allow.into_iter().flatten().collect() })
+    let allow = raw
+        .allowlist
+        .into_iter()
+        .chain(raw.allowlists)
+        .map(|raw| Allow::read(raw, origin));
+    let allow = allow
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|reason| fault(None, format!("its allowlist: {reason}")))?;
+    Ok(RuleFile {
+        rules,
+        allow: allow.into_iter().flatten().collect(),
+    })
 }
 
 #[cfg(test)]
@@ -353,13 +476,23 @@ mod tests {
 
     #[test]
     fn our_own_expressions_are_what_a_file_may_hold() {
-        let (read, own) = (read(OWN_NAME, OWN_RULES).unwrap(), read_own(OWN_NAME, OWN_RULES).unwrap());
-        assert_eq!((read.rules.len(), read.allow.len()), (own.rules.len(), own.allow.len()));
+        let (read, own) = (
+            read(OWN_NAME, OWN_RULES).unwrap(),
+            read_own(OWN_NAME, OWN_RULES).unwrap(),
+        );
+        assert_eq!(
+            (read.rules.len(), read.allow.len()),
+            (own.rules.len(), own.allow.len())
+        );
         assert!(!own.rules.is_empty());
         for (read, own) in read.rules.iter().zip(&own.rules) {
             assert_eq!((&read.id, read.group), (&own.id, own.group));
             assert_eq!(read.expression.text, own.expression.text);
-            assert!(own.expression.run.get().is_none(), "{} is looked at before it is needed", own.id);
+            assert!(
+                own.expression.run.get().is_none(),
+                "{} is looked at before it is needed",
+                own.id
+            );
             assert!(own.expression.regex().is_some(), "{}", own.id);
             assert_eq!(read.expression.run(), own.expression.run(), "{}", own.id);
         }

@@ -3,7 +3,9 @@
 use super::named::{MIN_PASSWORD, is_prose_sign};
 use super::near::is_numbered_method;
 use super::steps;
-use super::value::{is_code, is_dated, is_escaped, is_mixed_case, is_name, is_path, makeup, stands_in};
+use super::value::{
+    is_code, is_dated, is_escaped, is_mixed_case, is_name, is_path, makeup, stands_in,
+};
 use super::words::is_common;
 
 /// How much of a sentence is read on either side of a word.
@@ -17,7 +19,7 @@ const MAX_WORD: usize = 16;
 
 /// A word of a sentence: where it is, without the signs around it.
 #[derive(Clone, Copy)]
-pub(super) struct Said<'a> {
+pub(super) struct SentenceWord<'a> {
     pub(super) start: usize,
     pub(super) text: &'a str,
     /// Whether a pair of quotes or backticks was around it.
@@ -28,7 +30,9 @@ pub(super) struct Said<'a> {
     calls: bool,
 }
 
-const MARKS: &[char] = &['"', '\'', '`', '*', '“', '”', '‘', '’', '«', '»', '„', '(', ')', '_', '¿', '¡'];
+const MARKS: &[char] = &[
+    '"', '\'', '`', '*', '“', '”', '‘', '’', '«', '»', '„', '(', ')', '_', '¿', '¡',
+];
 pub(super) const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„'];
 
 /// The rest of the line after a place, as far as it is read.
@@ -49,13 +53,16 @@ pub(super) fn reach_before(text: &str, to: usize) -> (usize, &str) {
     while !text.is_char_boundary(from) {
         from += 1;
     }
-    let from = text.get(from..to).and_then(|part| part.rfind('\n')).map_or(from, |at| from + at + 1);
+    let from = text
+        .get(from..to)
+        .and_then(|part| part.rfind('\n'))
+        .map_or(from, |at| from + at + 1);
     steps::count(to - from);
     (from, text.get(from..to).unwrap_or_default())
 }
 
 /// The words of a piece of text that begins at `base`; what stands between quotes is one word.
-pub(super) fn words(piece: &str, base: usize) -> impl Iterator<Item = Said<'_>> {
+pub(super) fn words(piece: &str, base: usize) -> impl Iterator<Item = SentenceWord<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = piece.get(at..)?;
@@ -63,7 +70,10 @@ pub(super) fn words(piece: &str, base: usize) -> impl Iterator<Item = Said<'_>> 
         let skipped = rest.len() - word.len();
         let first = word.chars().next()?;
         let start = at + skipped;
-        let spaced = QUOTES.contains(&first).then(|| word[first.len_utf8()..].find(|c| QUOTES.contains(&c))).flatten();
+        let spaced = QUOTES
+            .contains(&first)
+            .then(|| word[first.len_utf8()..].find(|c| QUOTES.contains(&c)))
+            .flatten();
         let length = match spaced {
             Some(length) if length > 0 => {
                 let tail = &word[first.len_utf8() + length..];
@@ -79,7 +89,10 @@ pub(super) fn words(piece: &str, base: usize) -> impl Iterator<Item = Said<'_>> 
 /// Where the first blank of a text is.
 fn end_of_word(text: &str) -> usize {
     let mut at = 0;
-    while let Some(next) = text.as_bytes()[at..].iter().position(|b| !b.is_ascii_graphic()) {
+    while let Some(next) = text.as_bytes()[at..]
+        .iter()
+        .position(|b| !b.is_ascii_graphic())
+    {
         at += next;
         match text.get(at..).and_then(|rest| rest.chars().next()) {
             Some(c) if !c.is_whitespace() => at += c.len_utf8(),
@@ -89,10 +102,13 @@ fn end_of_word(text: &str) -> usize {
     text.len()
 }
 
-/// The last words of a piece of text that begins at `base`, at least `count` of them if there are as many.
-pub(super) fn last_words(piece: &str, base: usize, count: usize) -> Vec<Said<'_>> {
+/// The last words of a piece of text that begins at `base`, at least `count` of them if there are
+/// as many.
+pub(super) fn last_words(piece: &str, base: usize, count: usize) -> Vec<SentenceWord<'_>> {
     // Without quotes a word is what stands between blanks, wherever the reading begins.
-    let quoted = piece.bytes().any(|b| matches!(b, b'"' | b'\'' | b'`') || !b.is_ascii());
+    let quoted = piece
+        .bytes()
+        .any(|b| matches!(b, b'"' | b'\'' | b'`') || !b.is_ascii());
     let mut from = 0;
     if !quoted {
         let (mut blank, mut words) = (true, 0);
@@ -109,19 +125,39 @@ pub(super) fn last_words(piece: &str, base: usize, count: usize) -> Vec<Said<'_>
     words(piece.get(from..).unwrap_or_default(), base + from).collect()
 }
 
-fn said(raw: &str, start: usize) -> Said<'_> {
+fn said(raw: &str, start: usize) -> SentenceWord<'_> {
     if raw.bytes().all(|b| b.is_ascii_alphanumeric()) {
-        return Said { start, text: raw, quoted: false, colon: false, calls: false };
+        return SentenceWord {
+            start,
+            text: raw,
+            quoted: false,
+            colon: false,
+            calls: false,
+        };
     }
     let opened = raw.trim_start_matches(MARKS);
-    let kept =
-        opened.trim_end_matches([',', ';', '.', ':', '?']).trim_end_matches(MARKS).trim_end_matches(['.', ',', ';']);
-    let quoted = raw.starts_with(QUOTES) && raw.trim_end_matches([',', ';', '.', ':', '?', '!', ')']).ends_with(QUOTES);
-    let calls = !quoted && opened.get(kept.len()..).is_some_and(|rest| rest.starts_with('('));
-    Said { start: start + raw.len() - opened.len(), text: kept, quoted, colon: raw.ends_with(':'), calls }
+    let kept = opened
+        .trim_end_matches([',', ';', '.', ':', '?'])
+        .trim_end_matches(MARKS)
+        .trim_end_matches(['.', ',', ';']);
+    let quoted = raw.starts_with(QUOTES)
+        && raw
+            .trim_end_matches([',', ';', '.', ':', '?', '!', ')'])
+            .ends_with(QUOTES);
+    let calls = !quoted
+        && opened
+            .get(kept.len()..)
+            .is_some_and(|rest| rest.starts_with('('));
+    SentenceWord {
+        start: start + raw.len() - opened.len(),
+        text: kept,
+        quoted,
+        colon: raw.ends_with(':'),
+        calls,
+    }
 }
 
-impl Said<'_> {
+impl SentenceWord<'_> {
     /// Its bytes.
     pub(super) fn place(&self) -> (usize, usize) {
         (self.start, self.start + self.text.len())
@@ -130,7 +166,9 @@ impl Said<'_> {
     /// Whether it is one of those, in capitals or small letters.
     pub(super) fn is(&self, words: &[&str]) -> bool {
         if self.text.is_ascii() {
-            return words.iter().any(|word| self.text.eq_ignore_ascii_case(word));
+            return words
+                .iter()
+                .any(|word| self.text.eq_ignore_ascii_case(word));
         }
         let lower = || self.text.to_lowercase();
         self.text.len() <= MAX_WORD && words.contains(&lower().as_str())
@@ -177,13 +215,17 @@ impl Said<'_> {
     }
 }
 
-/// Whether a word for a password is an English one: what is said of passwords elsewhere is known less well.
+/// Whether a word for a password is an English one: what is said of passwords elsewhere is known
+/// less well.
 pub(super) fn is_english(text: &str, start: usize, end: usize) -> bool {
     const ELSEWHERE: [&str; 12] = [
-        "mot", "mdp", "contrase", "passwort", "kennwort", "has", "heslo", "wacht", "senha", "parola", "salasana",
-        "lozinka",
+        "mot", "mdp", "contrase", "passwort", "kennwort", "has", "heslo", "wacht", "senha",
+        "parola", "salasana", "lozinka",
     ];
-    let word = text.get(start..end).unwrap_or_default().to_ascii_lowercase();
+    let word = text
+        .get(start..end)
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     !ELSEWHERE.iter().any(|other| word.starts_with(other))
 }
 
@@ -195,15 +237,24 @@ pub(super) fn has_hump(word: &str) -> bool {
 }
 
 /// What a pass is for that opens no account.
-const TICKETS: &[&str] =
-    &["boarding", "bus", "day", "guest", "museum", "park", "press", "rail", "season", "ski", "train"];
+const TICKETS: &[&str] = &[
+    "boarding", "bus", "day", "guest", "museum", "park", "press", "rail", "season", "ski", "train",
+];
 
 /// Whether a word is the end of "boarding pass".
 pub(super) fn is_ticket(text: &str, start: usize, end: usize) -> bool {
-    let before = text.get(start.saturating_sub(10)..start).unwrap_or_default().trim_end();
-    text.get(start..end).is_some_and(|word| word.eq_ignore_ascii_case("pass"))
+    let before = text
+        .get(start.saturating_sub(10)..start)
+        .unwrap_or_default()
+        .trim_end();
+    text.get(start..end)
+        .is_some_and(|word| word.eq_ignore_ascii_case("pass"))
         && before
             .rsplit(|c: char| !c.is_alphabetic())
             .next()
-            .is_some_and(|last| TICKETS.iter().any(|ticket| last.eq_ignore_ascii_case(ticket)))
+            .is_some_and(|last| {
+                TICKETS
+                    .iter()
+                    .any(|ticket| last.eq_ignore_ascii_case(ticket))
+            })
 }

@@ -2,7 +2,7 @@
 
 /// A place that holds a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct SecretSpan {
     pub(super) start: usize,
     pub(super) end: usize,
     /// Index of its kind; where spans meet, the lowest names the whole.
@@ -10,9 +10,9 @@ pub(super) struct Span {
 }
 
 /// Joins spans that overlap; the result is sorted and apart.
-pub(super) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+pub(super) fn merged(mut spans: Vec<SecretSpan>) -> Vec<SecretSpan> {
     spans.sort_unstable_by_key(|span| (span.start, span.kind, span.end));
-    let mut out: Vec<Span> = Vec::with_capacity(spans.len());
+    let mut out: Vec<SecretSpan> = Vec::with_capacity(spans.len());
     for span in spans {
         match out.last_mut() {
             Some(last) if span.start < last.end => {
@@ -26,17 +26,31 @@ pub(super) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
 }
 
 /// Cuts places that are to stay out of spans; what is left without a letter or digit is no secret.
-pub(super) fn without(text: &str, spans: Vec<Span>, stay: &[(usize, usize)]) -> Vec<Span> {
+pub(super) fn without(
+    text: &str,
+    spans: Vec<SecretSpan>,
+    stay: &[(usize, usize)],
+) -> Vec<SecretSpan> {
     let mut out = Vec::with_capacity(spans.len());
     for span in spans {
         let mut start = span.start;
         let first = stay.partition_point(|(_, to)| *to <= start);
-        for (from, to) in stay[first..].iter().take_while(|(from, _)| *from < span.end) {
-            out.push(Span { start, end: (*from).max(start), ..span });
+        for (from, to) in stay[first..]
+            .iter()
+            .take_while(|(from, _)| *from < span.end)
+        {
+            out.push(SecretSpan {
+                start,
+                end: (*from).max(start),
+                ..span
+            });
             start = (*to).min(span.end);
         }
-        out.push(Span { start, ..span });
+        out.push(SecretSpan { start, ..span });
     }
-    out.retain(|s| text.get(s.start..s.end).is_some_and(|part| part.chars().any(char::is_alphanumeric)));
+    out.retain(|s| {
+        text.get(s.start..s.end)
+            .is_some_and(|part| part.chars().any(char::is_alphanumeric))
+    });
     out
 }

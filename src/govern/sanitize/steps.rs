@@ -13,8 +13,8 @@ pub(in crate::govern) fn count(bytes: usize) {
 
 /// Bytes that this thread has looked at so far, each as often as it was looked at.
 ///
-/// A search is counted with the text it was given up to its hit; what a look at one place costs is counted by
-/// the longest text it may read.
+/// A search is counted with the text it was given up to its hit; what a look at one place costs is
+/// counted by the longest text it may read.
 pub fn steps() -> u64 {
     STEPS.with(Cell::get)
 }

@@ -13,21 +13,59 @@ fn token(parts: &[&str]) -> String {
 fn secrets_are_replaced_by_their_kind() {
     let aws = token(&["AKIA", "Z7QX2LMNPD", "4TWBGH"]);
     let github = token(&["ghp", "_", "x7Qm2Lp9Vd4TwBgHs8Kc3Rf6Yj1Nz5Aa0UeE"]);
-    let jwt =
-        token(&["eyJhbGciOiJIUzI1NiJ9", ".", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", ".", "dBjftJeZ4CVPmB92K27uhbUJU1p1r"]);
+    let jwt = token(&[
+        "eyJhbGciOiJIUzI1NiJ9",
+        ".",
+        "eyJzdWIiOiIxMjM0NTY3ODkwIn0",
+        ".",
+        "dBjftJeZ4CVPmB92K27uhbUJU1p1r",
+    ]);
     for (text, expected) in [
-        (format!("key {aws} end"), "key [redacted:aws-access-key] end"),
-        (format!("push with {github}."), "push with [redacted:github-token]."),
-        (format!("Authorization: Bearer {jwt}"), "Authorization: Bearer [redacted:jwt]"),
-        ("Authorization: Basic dXNlcjpwYXNzd29yZDE=".into(), "Authorization: Basic [redacted:basic-auth]"),
-        ("postgres://app:s3cr3t!@db.local/x".into(), "postgres://app:[redacted:url-password]@db.local/x"),
+        (
+            format!("key {aws} end"),
+            "key [redacted:aws-access-key] end",
+        ),
+        (
+            format!("push with {github}."),
+            "push with [redacted:github-token].",
+        ),
+        (
+            format!("Authorization: Bearer {jwt}"),
+            "Authorization: Bearer [redacted:jwt]",
+        ),
+        (
+            "Authorization: Basic dXNlcjpwYXNzd29yZDE=".into(),
+            "Authorization: Basic [redacted:basic-auth]",
+        ),
+        (
+            "postgres://app:s3cr3t!@db.local/x".into(),
+            "postgres://app:[redacted:url-password]@db.local/x",
+        ),
         ("password=hunter2".into(), "password=[redacted:password]"),
-        ("\"password\": \"correct horse\",".into(), "\"password\": \"[redacted:password]\","),
-        ("DB_PASSWORD=tr0ub4dor\nHOME=/x".into(), "DB_PASSWORD=[redacted:password]\nHOME=/x"),
-        ("api_key: 9f8e7d6c5b4a39281706".into(), "api_key: [redacted:secret]"),
-        ("export APP_SECRET='q8w7e6r5t4y3'".into(), "export APP_SECRET='[redacted:secret]'"),
-        ("tool --password swordf1sh --verbose".into(), "tool --password [redacted:password] --verbose"),
-        ("The password for it is Tr0ub4dor&3.".into(), "The password for it is [redacted:password]."),
+        (
+            "\"password\": \"correct horse\",".into(),
+            "\"password\": \"[redacted:password]\",",
+        ),
+        (
+            "DB_PASSWORD=tr0ub4dor\nHOME=/x".into(),
+            "DB_PASSWORD=[redacted:password]\nHOME=/x",
+        ),
+        (
+            "api_key: 9f8e7d6c5b4a39281706".into(),
+            "api_key: [redacted:secret]",
+        ),
+        (
+            "export APP_SECRET='q8w7e6r5t4y3'".into(),
+            "export APP_SECRET='[redacted:secret]'",
+        ),
+        (
+            "tool --password swordf1sh --verbose".into(),
+            "tool --password [redacted:password] --verbose",
+        ),
+        (
+            "The password for it is Tr0ub4dor&3.".into(),
+            "The password for it is [redacted:password].",
+        ),
     ] {
         assert_eq!(redact(&text).clean.as_str(), expected, "{text}");
     }
@@ -38,7 +76,10 @@ fn a_private_key_goes_whole() {
     let label = token(&["RSA PRIVATE", " KEY"]);
     let body = "MIIEpAIBAAKCAQEA7bq\nabc123+/=\n";
     let whole = format!("a\n-----BEGIN {label}-----\n{body}-----END {label}-----\nb");
-    assert_eq!(redact(&whole).clean.as_str(), "a\n[redacted:private-key]\nb");
+    assert_eq!(
+        redact(&whole).clean.as_str(),
+        "a\n[redacted:private-key]\nb"
+    );
     let cut = format!("a\n-----BEGIN {label}-----\n{body}");
     assert_eq!(redact(&cut).clean.as_str(), "a\n[redacted:private-key]\n");
 }
@@ -71,7 +112,10 @@ fn what_is_no_secret_stays() {
 
 #[test]
 fn one_secret_has_one_number() {
-    let (first, second) = (token(&["AKIA", "Z7QX2LMNPD4TWBGH"]), token(&["AKIA", "Q6PY3KMNPD5RWCGJ"]));
+    let (first, second) = (
+        token(&["AKIA", "Z7QX2LMNPD4TWBGH"]),
+        token(&["AKIA", "Q6PY3KMNPD5RWCGJ"]),
+    );
     let redaction = redact(&format!("{first} {second} {first}"));
     assert_eq!(
         redaction.clean.as_str(),
@@ -81,12 +125,16 @@ fn one_secret_has_one_number() {
     assert_eq!((redaction.found[1].start, redaction.found[1].end), (21, 41));
     // A placeholder that was there keeps its number to itself.
     assert_eq!(
-        redact("[redacted:password] password=hunter2").clean.as_str(),
+        redact("[redacted:password] password=hunter2")
+            .clean
+            .as_str(),
         "[redacted:password] password=[redacted:password-2]"
     );
     // Said once by name, a secret goes everywhere.
     assert_eq!(
-        redact("password=abcd1234efgh, yes abcd1234efgh").clean.as_str(),
+        redact("password=abcd1234efgh, yes abcd1234efgh")
+            .clean
+            .as_str(),
         "password=[redacted:password], yes [redacted:password]"
     );
 }
@@ -136,7 +184,11 @@ fn signs_in_disorder_where_a_secret_is_spoken_of() {
         "nS#9v)Kd>2QxZ!p(mT\n\n^ is this still valid, my key?",
     ] {
         let clean = redact(text).clean;
-        assert!(clean.as_str().contains("[redacted:"), "{text}: {}", clean.as_str());
+        assert!(
+            clean.as_str().contains("[redacted:"),
+            "{text}: {}",
+            clean.as_str()
+        );
     }
     for text in [
         "my key is read by `os.environ['API_KEY']` here",
@@ -163,20 +215,35 @@ fn a_token_that_marks_cut_is_one() {
         ("", "=\r\n", ""),
         ("<span>", "</span><span class=x>", "</span>"),
     ] {
-        let text = format!("it is {before}{}{between}{}{after} there", token[0], token[1]);
+        let text = format!(
+            "it is {before}{}{between}{}{after} there",
+            token[0], token[1]
+        );
         let clean = redact(&text).clean;
-        assert!(!clean.as_str().contains(token[1]) && clean.as_str().ends_with("there"), "{text}: {}", clean.as_str());
+        assert!(
+            !clean.as_str().contains(token[1]) && clean.as_str().ends_with("there"),
+            "{text}: {}",
+            clean.as_str()
+        );
     }
     // What is whole before a mark ends there.
     let text = format!("> {}{}\n> HereIsMore words", token[0], token[1]);
-    assert!(redact(&text).clean.as_str().ends_with("\n> HereIsMore words"));
+    assert!(
+        redact(&text)
+            .clean
+            .as_str()
+            .ends_with("\n> HereIsMore words")
+    );
 }
 
 #[test]
 fn a_token_is_found_however_it_is_masked_or_cut() {
     let github = token(&["ghp", "_", "x7Qm2Lp9Vd4TwBgHs8Kc3Rf6Yj1Nz5Aa0UeE"]);
     let (head, tail) = github.split_at(20);
-    let wide: String = github.chars().map(|c| char::from_u32(u32::from(c) + 0xfee0).unwrap()).collect();
+    let wide: String = github
+        .chars()
+        .map(|c| char::from_u32(u32::from(c) + 0xfee0).unwrap())
+        .collect();
     for text in [
         format!("{head}\u{200b}{tail}"),
         format!("{head}\u{ad}{tail}"),
@@ -192,11 +259,20 @@ fn a_token_is_found_however_it_is_masked_or_cut() {
     ] {
         let clean = redact(&text).clean;
         assert!(!clean.as_str().contains("Wg"), "{clean}");
-        assert!(!clean.as_str().contains(&tail[4..]) && clean.as_str().contains("[redacted:"), "{text:?}: {clean}");
+        assert!(
+            !clean.as_str().contains(&tail[4..]) && clean.as_str().contains("[redacted:"),
+            "{text:?}: {clean}"
+        );
     }
     for (text, expected) in [
-        ("value YWRtaW46c3VwZXJzM2NyZXQ= set", "value [redacted:encoded-secret] set"),
-        ("password\u{ff1a} hunter2", "password\u{ff1a} [redacted:password]"),
+        (
+            "value YWRtaW46c3VwZXJzM2NyZXQ= set",
+            "value [redacted:encoded-secret] set",
+        ),
+        (
+            "password\u{ff1a} hunter2",
+            "password\u{ff1a} [redacted:password]",
+        ),
         (
             "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}: hunter2",
             "\u{43f}\u{430}\u{440}\u{43e}\u{43b}\u{44c}: [redacted:password]",
@@ -209,13 +285,19 @@ fn a_token_is_found_however_it_is_masked_or_cut() {
 #[test]
 fn passwords_are_heard_in_sentences() {
     for (text, secret) in [
-        ("the wifi password is qpizpdq2twofr if you need it", "qpizpdq2twofr"),
+        (
+            "the wifi password is qpizpdq2twofr if you need it",
+            "qpizpdq2twofr",
+        ),
         ("mot de passe : vvvicb2", "vvvicb2"),
         ("log in with admin / Tr0ub4dor", "Tr0ub4dor"),
         ("use hunter2 as the password", "hunter2"),
         ("I set the password to K9!mmm yesterday", "K9!mmm"),
         ("id/pw: master/iPp6@GRq", "iPp6@GRq"),
-        ("my key is `zwD26NeyMCvBsR9nxfaybLHD`.", "zwD26NeyMCvBsR9nxfaybLHD"),
+        (
+            "my key is `zwD26NeyMCvBsR9nxfaybLHD`.",
+            "zwD26NeyMCvBsR9nxfaybLHD",
+        ),
     ] {
         assert!(!redact(text).clean.as_str().contains(secret), "{text}");
     }
@@ -236,13 +318,26 @@ fn a_session_gives_one_secret_one_number() {
     let first = redact_with("password=hunter2", &mut numbers);
     assert_eq!(first.clean.as_str(), "password=[redacted:password]");
     let given = numbers.take_new();
-    assert_eq!(given.iter().map(|new| (new.kind.as_str(), new.number)).collect::<Vec<_>>(), [("password", 1)]);
+    assert_eq!(
+        given
+            .iter()
+            .map(|new| (new.kind.as_str(), new.number))
+            .collect::<Vec<_>>(),
+        [("password", 1)]
+    );
     // Another process, with what is on record.
     let mut numbers = Placeholders::known([7; 32], given);
     let second = redact_with("password=swordf1sh, once password=hunter2", &mut numbers);
-    assert_eq!(second.clean.as_str(), "password=[redacted:password-2], once password=[redacted:password]");
+    assert_eq!(
+        second.clean.as_str(),
+        "password=[redacted:password-2], once password=[redacted:password]"
+    );
     assert_eq!(numbers.take_new().len(), 1);
-    assert!(redact_with(second.clean.as_str(), &mut numbers).found.is_empty());
+    assert!(
+        redact_with(second.clean.as_str(), &mut numbers)
+            .found
+            .is_empty()
+    );
 }
 
 #[test]
@@ -252,7 +347,11 @@ fn our_own_rules_are_read_and_all_compile() {
         assert!(rule.1, "{}", rule.0);
     }
     for kind in engine.kinds() {
-        assert!(kind.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'), "{kind}");
+        assert!(
+            kind.bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'),
+            "{kind}"
+        );
     }
 }
 
@@ -326,8 +425,14 @@ fn what_people_say_about_passwords_is_read() {
     }
     for (text, rest) in [
         ("my pin is 482913", "my pin is [redacted:password]"),
-        ("hunter2 is my password", "[redacted:password] is my password"),
-        ("The passphrase is \"purple monkey dishwasher\".", "The passphrase is \"[redacted:password]\"."),
+        (
+            "hunter2 is my password",
+            "[redacted:password] is my password",
+        ),
+        (
+            "The passphrase is \"purple monkey dishwasher\".",
+            "The passphrase is \"[redacted:password]\".",
+        ),
     ] {
         assert_eq!(redact(text).clean.as_str(), rest);
     }
@@ -390,7 +495,10 @@ fn configuration_of_all_forms_is_read() {
         "{\"body\": \"{\\\"password\\\": \\\"Kd93mfpq2\\\"}\"}",
     ] {
         let clean = redact(text).clean;
-        assert!(!clean.as_str().contains("Kd93") && clean.as_str().contains("[redacted:"), "{text}: {clean}");
+        assert!(
+            !clean.as_str().contains("Kd93") && clean.as_str().contains("[redacted:"),
+            "{text}: {clean}"
+        );
     }
 }
 
@@ -422,10 +530,16 @@ fn secrets_in_secrets_and_over_one_another_leave_nothing() {
 fn far_from_what_was_found_the_text_is_the_same_to_the_rules() {
     // More than one piece is looked at again, and a public block reaches over the edges of both.
     let line = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA7bqK3x9Zt1Qd8Lw2aB3d\n";
-    let public = format!("-----BEGIN PUBLIC KEY-----\n{}-----END PUBLIC KEY-----\n", line.repeat(300));
+    let public = format!(
+        "-----BEGIN PUBLIC KEY-----\n{}-----END PUBLIC KEY-----\n",
+        line.repeat(300)
+    );
     let text = format!("password=hunter2x\n{public}password=hunter3y\n");
     let once = redact(&text);
-    assert_eq!(once.clean.as_str(), format!("password=[redacted:password]\n{public}password=[redacted:password-2]\n"));
+    assert_eq!(
+        once.clean.as_str(),
+        format!("password=[redacted:password]\n{public}password=[redacted:password-2]\n")
+    );
     assert_eq!(redact(once.clean.as_str()).clean, once.clean);
 }
 
@@ -433,14 +547,29 @@ fn far_from_what_was_found_the_text_is_the_same_to_the_rules() {
 fn many_findings_and_open_brackets_stay_linear() {
     // Quadratic handling of any of these would take minutes, not a blink.
     let label = token(&["PRIVATE", " KEY"]);
-    for piece in ["password=abcd1234efgh ", "[redacted:", "[redacted:password]x", "ey-ey-", "https://a:bcde@f "] {
+    for piece in [
+        "password=abcd1234efgh ",
+        "[redacted:",
+        "[redacted:password]x",
+        "ey-ey-",
+        "https://a:bcde@f ",
+    ] {
         let text = piece.repeat(60_000 / piece.len());
         let _ = redact(&text);
     }
     let open = format!("-----BEGIN {label}-----").repeat(2000);
     // A marker without a body is a mention of one.
     assert!(redact(&open).found.is_empty());
-    for piece in ["password=", "-----BEGIN", "\u{200b}", "\"", "key ", "%41", "aB3", "\\\n"] {
+    for piece in [
+        "password=",
+        "-----BEGIN",
+        "\u{200b}",
+        "\"",
+        "key ",
+        "%41",
+        "aB3",
+        "\\\n",
+    ] {
         let text = piece.repeat(60_000 / piece.len());
         let _ = redact(&text);
     }

@@ -1,6 +1,8 @@
 //! What a value looks like: random, a word, a stand-in, code.
 
-use super::makeup::{ARROW, COLON, DOT, EQUALS, OF_CODE, OF_STAND_INS, ROUND, SLASH, SQUARE, Signs};
+use super::makeup::{
+    ARROW, COLON, DOT, EQUALS, OF_CODE, OF_STAND_INS, ROUND, SLASH, SQUARE, Signs,
+};
 pub(super) use super::makeup::{entropy, makeup};
 use super::words::Lexicon;
 
@@ -38,7 +40,9 @@ const fn never() -> [u32; 26] {
 /// Whether of two letters the second follows the first in no word.
 fn never_meet(first: u8, second: u8) -> bool {
     let nth = |letter: u8| letter.to_ascii_lowercase().wrapping_sub(b'a');
-    NEVER.get(usize::from(nth(first))).is_some_and(|never| (never >> (nth(second) & 31)) & 1 == 1)
+    NEVER
+        .get(usize::from(nth(first)))
+        .is_some_and(|never| (never >> (nth(second) & 31)) & 1 == 1)
 }
 
 /// Whether letters of one case could be said: vowels among them, few consonants in a row.
@@ -51,7 +55,10 @@ fn can_be_said(word: &[u8]) -> bool {
     }
     let (mut vowels, mut run, mut longest) = (0, 0, 0);
     for byte in word {
-        if matches!(byte.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y') {
+        if matches!(
+            byte.to_ascii_lowercase(),
+            b'a' | b'e' | b'i' | b'o' | b'u' | b'y'
+        ) {
             vowels += 1;
             run = 0;
         } else {
@@ -62,7 +69,8 @@ fn can_be_said(word: &[u8]) -> bool {
     longest <= MAX_CONSONANTS && vowels * 6 >= word.len() && vowels * 4 <= word.len() * 3
 }
 
-/// Share of the bytes, in hundredths, that stand in words (`TestTableHashKey`: 100; `zwD26NeyMCv`: 0).
+/// Share of the bytes, in hundredths, that stand in words (`TestTableHashKey`: 100; `zwD26NeyMCv`:
+/// 0).
 pub(super) fn wordiness(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut said, mut at) = (0, 0);
@@ -74,8 +82,15 @@ pub(super) fn wordiness(text: &str) -> usize {
         let start = at;
         at += 1;
         // Capitals in a row are one word; one capital begins a word of small letters.
-        let capitals = bytes[start].is_ascii_uppercase() && bytes.get(at).is_some_and(u8::is_ascii_uppercase);
-        let goes_on = |b: &u8| if capitals { b.is_ascii_uppercase() } else { b.is_ascii_lowercase() };
+        let capitals =
+            bytes[start].is_ascii_uppercase() && bytes.get(at).is_some_and(u8::is_ascii_uppercase);
+        let goes_on = |b: &u8| {
+            if capitals {
+                b.is_ascii_uppercase()
+            } else {
+                b.is_ascii_lowercase()
+            }
+        };
         while bytes.get(at).is_some_and(goes_on) {
             at += 1;
         }
@@ -83,7 +98,9 @@ pub(super) fn wordiness(text: &str) -> usize {
             said += at - start;
         }
     }
-    (said * 100).checked_div(bytes.iter().filter(|b| b.is_ascii_alphanumeric()).count()).unwrap_or(100)
+    (said * 100)
+        .checked_div(bytes.iter().filter(|b| b.is_ascii_alphanumeric()).count())
+        .unwrap_or(100)
 }
 
 /// Whether a text is random rather than named: few of its letters form words.
@@ -103,18 +120,29 @@ pub(super) fn is_interleaved(text: &str) -> bool {
     let bytes = text.as_bytes();
     let first = bytes.iter().position(u8::is_ascii_alphabetic);
     let last = bytes.iter().rposition(u8::is_ascii_alphabetic);
-    let (Some(first), Some(last)) = (first, last) else { return false };
+    let (Some(first), Some(last)) = (first, last) else {
+        return false;
+    };
     let inner = bytes.get(first..last).unwrap_or_default();
-    let groups = inner.windows(2).filter(|two| two[0].is_ascii_alphabetic() && two[1].is_ascii_digit()).count();
-    text.len() >= LEAST && groups >= 2 && bytes.iter().all(u8::is_ascii_alphanumeric) && !is_hex(text)
+    let groups = inner
+        .windows(2)
+        .filter(|two| two[0].is_ascii_alphabetic() && two[1].is_ascii_digit())
+        .count();
+    text.len() >= LEAST
+        && groups >= 2
+        && bytes.iter().all(u8::is_ascii_alphanumeric)
+        && !is_hex(text)
 }
 
-/// Whether brackets stand open or many kinds of signs are mixed, as in no code and no sentence: `m{{h}o)p${e]nob>-_$#x`.
+/// Whether brackets stand open or many kinds of signs are mixed, as in no code and no sentence:
+/// `m{{h}o)p${e]nob>-_$#x`.
 pub(super) fn has_odd_signs(text: &str) -> bool {
     const SIGNS: &[u8] = b"!#$%&()*<>?@[]^{}~";
     let has = |sign: &u8| text.as_bytes().contains(sign);
     let count = |sign: char| text.matches(sign).count();
-    let balanced = [('(', ')'), ('[', ']'), ('{', '}')].iter().all(|(open, close)| count(*open) == count(*close));
+    let balanced = [('(', ')'), ('[', ']'), ('{', '}')]
+        .iter()
+        .all(|(open, close)| count(*open) == count(*close));
     text.len() >= 8
         && !text.contains(char::is_whitespace)
         && SIGNS.iter().filter(|sign| has(sign)).count() >= if balanced { 5 } else { 4 }
@@ -123,7 +151,11 @@ pub(super) fn has_odd_signs(text: &str) -> bool {
 /// Whether letters are mixed as no word mixes them: `nscNZJTrqs`.
 pub(super) fn is_mixed_case(text: &str) -> bool {
     let made = makeup(text);
-    text.len() >= 8 && made.upper >= 2 && made.lower >= 2 && made.letters() == text.len() && is_random(text)
+    text.len() >= 8
+        && made.upper >= 2
+        && made.lower >= 2
+        && made.letters() == text.len()
+        && is_random(text)
 }
 
 /// Dates, times, versions and numbers: few letters among digits and signs.
@@ -135,10 +167,13 @@ pub(super) fn is_dated(text: &str) -> bool {
     made.digits > 0
         && made.others > 0
         && made.letters() * 4 <= made.digits
-        && text.chars().all(|c| c.is_alphanumeric() || "-:.+/_ ".contains(c))
+        && text
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-:.+/_ ".contains(c))
 }
 
-/// Whether there is a blank in a text, or what may be one outside of ASCII: a glance that costs little.
+/// Whether there is a blank in a text, or what may be one outside of ASCII: a glance that costs
+/// little.
 pub(super) fn may_have_blanks(text: &str) -> bool {
     text.bytes().any(|b| b <= b' ' || !b.is_ascii())
 }
@@ -155,7 +190,10 @@ pub(super) fn is_uuid(text: &str) -> bool {
     }
     let parts: Vec<&str> = text.split('-').collect();
     let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-    lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| part.bytes().all(|b| b.is_ascii_hexdigit()))
+    lengths == [8, 4, 4, 4, 12]
+        && parts
+            .iter()
+            .all(|part| part.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 pub(super) fn is_hex(text: &str) -> bool {
@@ -175,13 +213,17 @@ const STAND_INS: &[&str] = &[
 ];
 
 /// How the text of a stand-in begins, in lower case.
-const STAND_IN_STARTS: &[&str] =
-    &["your", "my-", "my_", "<", "${", "$(", "{{", "{%", "%(", "#{", "insert", "replace", "changeme", "enter_"];
+const STAND_IN_STARTS: &[&str] = &[
+    "your", "my-", "my_", "<", "${", "$(", "{{", "{%", "%(", "#{", "insert", "replace", "changeme",
+    "enter_",
+];
 
 /// Whether a value only stands for a secret: `<your-key>`, `xxxx`, `${VAR}`, `changeme`, `null`.
 pub(super) fn stands_in(value: &str) -> bool {
     static LIST: Lexicon = Lexicon::new(STAND_INS);
-    let Some(first) = value.bytes().next() else { return true };
+    let Some(first) = value.bytes().next() else {
+        return true;
+    };
     let bare = value.trim_matches(|c: char| !c.is_alphanumeric());
     let zero = || is_uuid(value) && value.bytes().all(|b| b == first || b == b'-');
     bare.is_empty()
@@ -196,11 +238,16 @@ pub(super) fn stands_in(value: &str) -> bool {
 
 /// Whether the text of a stand-in begins with a byte.
 const fn may_stand_in(first: u8) -> bool {
-    matches!(first.to_ascii_lowercase(), b'y' | b'm' | b'<' | b'$' | b'{' | b'%' | b'#' | b'i' | b'r' | b'c' | b'e')
+    matches!(
+        first.to_ascii_lowercase(),
+        b'y' | b'm' | b'<' | b'$' | b'{' | b'%' | b'#' | b'i' | b'r' | b'c' | b'e'
+    )
 }
 
 fn begins(value: &str, start: &str) -> bool {
-    value.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
+    value
+        .get(..start.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
 /// Whether there is in a value what is in no secret, but in what stands for one.
@@ -210,9 +257,14 @@ fn has_stand_in_part(value: &str, signs: Signs) -> bool {
     }
     let bytes = value.as_bytes();
     let at = |start: usize, part: &[u8]| {
-        bytes.get(start..start + part.len()).is_some_and(|piece| piece.eq_ignore_ascii_case(part))
+        bytes
+            .get(start..start + part.len())
+            .is_some_and(|piece| piece.eq_ignore_ascii_case(part))
     };
-    let mut starts = bytes.iter().enumerate().filter(|(_, b)| Signs::at(**b).any(OF_STAND_INS));
+    let mut starts = bytes
+        .iter()
+        .enumerate()
+        .filter(|(_, b)| Signs::at(**b).any(OF_STAND_INS));
     starts.any(|(start, b)| match (*b, bytes.get(start + 1)) {
         (b'x' | b'X', Some(b'x' | b'X')) => at(start, b"xxxx"),
         (b'*', Some(b'*')) => at(start, b"****"),
@@ -225,22 +277,31 @@ fn has_stand_in_part(value: &str, signs: Signs) -> bool {
 
 /// `--password-file`: the name of an option, not its value.
 fn is_flag(value: &str) -> bool {
-    value.strip_prefix("--").is_some_and(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
+    value
+        .strip_prefix("--")
+        .is_some_and(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
 }
 
 /// `$NAME`, `%NAME%`, `@name@`, `:name`, `{name}`, `[name]`, `%s`.
 fn is_variable(value: &str) -> bool {
     let inside = |text: &str| {
-        text.len() <= 64 && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '))
+        text.len() <= 64
+            && text
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '))
     };
     let between = |open: char, close: char| {
-        value.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)).is_some_and(inside)
+        value
+            .strip_prefix(open)
+            .and_then(|rest| rest.strip_suffix(close))
+            .is_some_and(inside)
     };
     let name = |text: &str| {
         !text.is_empty()
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'>' | b'-' | b'[' | b']' | b'\''))
+            && text.bytes().all(|b| {
+                b.is_ascii_alphabetic()
+                    || matches!(b, b'_' | b'.' | b'>' | b'-' | b'[' | b']' | b'\'')
+            })
     };
     between('%', '%')
         || between('@', '@')
@@ -258,11 +319,15 @@ pub(super) fn is_code(value: &str) -> bool {
     if !signs.any(OF_CODE) {
         return false;
     }
-    let identifier =
-        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '$' | '!' | '>' | '-' | '&' | '*');
+    let identifier = |c: char| {
+        c.is_ascii_alphanumeric()
+            || matches!(c, '_' | '.' | ':' | '$' | '!' | '>' | '-' | '&' | '*')
+    };
     let head = |mark: char| {
         value.split_once(mark).is_some_and(|(head, _)| {
-            !head.is_empty() && head.chars().all(identifier) && head.starts_with(|c: char| !c.is_ascii_digit())
+            !head.is_empty()
+                && head.chars().all(identifier)
+                && head.starts_with(|c: char| !c.is_ascii_digit())
         })
     };
     let chain = || {
@@ -272,7 +337,10 @@ pub(super) fn is_code(value: &str) -> bool {
                 && (!is_random(part) || part.len() < 8)
         })
     };
-    (signs.any(DOT) && value.find(").").is_some_and(|at| !value[..at].contains('(')))
+    (signs.any(DOT)
+        && value
+            .find(").")
+            .is_some_and(|at| !value[..at].contains('(')))
         || (signs.any(ROUND) && head('('))
         || (signs.any(SQUARE) && head('['))
         || (signs.any(DOT) && chain())
@@ -286,10 +354,20 @@ pub(super) fn is_path(value: &str) -> bool {
     if !Signs::of(value).any(SLASH) {
         return false;
     }
-    let rooted = ["/", "./", "../", "~/", "\\\\"].iter().any(|start| value.starts_with(start));
-    let drive = value.as_bytes().get(1..3).is_some_and(|two| two == b":\\" || two == b":/");
+    let rooted = ["/", "./", "../", "~/", "\\\\"]
+        .iter()
+        .any(|start| value.starts_with(start));
+    let drive = value
+        .as_bytes()
+        .get(1..3)
+        .is_some_and(|two| two == b":\\" || two == b":/");
     let parts = value.split(['/', '\\']);
-    let wordy = || parts.clone().filter(|part| part.len() >= 4).all(|part| wordiness(part) >= 50);
+    let wordy = || {
+        parts
+            .clone()
+            .filter(|part| part.len() >= 4)
+            .all(|part| wordiness(part) >= 50)
+    };
     value.contains("://")
         || drive
         || (value.matches('/').count() > usize::from(!rooted) && wordy())
@@ -298,13 +376,27 @@ pub(super) fn is_path(value: &str) -> bool {
 
 /// A name in code or configuration: `NATS_PASSWORD`, `confirm_password`, `dbSecretRef`.
 pub(super) fn is_name(value: &str) -> bool {
-    let signs = value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
-    let shouted =
-        value.contains('_') && value.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    let signs = value
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+    let shouted = value.contains('_')
+        && value
+            .bytes()
+            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
     let lower = value.to_ascii_lowercase();
-    let called = ["password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "credential", "passphrase"]
-        .iter()
-        .any(|word| lower.ends_with(word) || lower.starts_with(word));
+    let called = [
+        "password",
+        "passwd",
+        "secret",
+        "token",
+        "apikey",
+        "api_key",
+        "api-key",
+        "credential",
+        "passphrase",
+    ]
+    .iter()
+    .any(|word| lower.ends_with(word) || lower.starts_with(word));
     // With a digit it is what people take for a password: hunter2-is-secret.
     let called = called && !value.bytes().any(|b| b.is_ascii_digit());
     signs && wordiness(value) >= 60 && (shouted || called)
@@ -317,7 +409,11 @@ mod tests {
     #[test]
     fn the_stand_ins_are_sorted() {
         assert!(STAND_INS.is_sorted());
-        assert!(STAND_IN_STARTS.iter().all(|start| may_stand_in(start.as_bytes()[0])));
+        assert!(
+            STAND_IN_STARTS
+                .iter()
+                .all(|start| may_stand_in(start.as_bytes()[0]))
+        );
     }
 
     #[test]
@@ -350,7 +446,14 @@ mod tests {
         for value in ["vp7k8ugdmpoiblli", "gktjua03nuesfuich7ezz2qz"] {
             assert!(is_interleaved(value), "{value}");
         }
-        for value in ["production2024", "sha256-base64-x", "a1b2", "d6c9e2f4a8b1c3d5", "release1beta", "2024q1report"] {
+        for value in [
+            "production2024",
+            "sha256-base64-x",
+            "a1b2",
+            "d6c9e2f4a8b1c3d5",
+            "release1beta",
+            "2024q1report",
+        ] {
             assert!(!is_interleaved(value), "{value}");
         }
     }
@@ -373,11 +476,21 @@ mod tests {
         for value in ["hunter2", "correct horse battery", "p@ss", "$ecret!1"] {
             assert!(!stands_in(value), "{value}");
         }
-        for value in ["getpass()", "os.environ['X']", "self.config.password", "a::b", "crypto.randomBytes(32)"] {
+        for value in [
+            "getpass()",
+            "os.environ['X']",
+            "self.config.password",
+            "a::b",
+            "crypto.randomBytes(32)",
+        ] {
             assert!(is_code(value), "{value}");
         }
         assert!(!is_code("m{{h}o)p${e]nob(ody[finds>-_$#thisone}}"));
-        assert!(is_path("/etc/ssl/private/server.key") && is_path("https://a/b") && !is_path("K7MDENG/bPxRfiCYKEY"));
+        assert!(
+            is_path("/etc/ssl/private/server.key")
+                && is_path("https://a/b")
+                && !is_path("K7MDENG/bPxRfiCYKEY")
+        );
         assert!(is_name("NATS_PASSWORD") && is_name("confirm_password") && !is_name("hunter2"));
     }
 }

@@ -11,7 +11,7 @@ pub(super) struct Edit {
 }
 
 /// A place where offsets of view and original are known to agree.
-struct Mark {
+struct OffsetPair {
     view: usize,
     original: usize,
     /// Whether what follows replaces something, rather than being copied.
@@ -19,45 +19,74 @@ struct Mark {
 }
 
 /// What is looked at in place of a text.
-pub(super) struct View<'a> {
+pub(super) struct TextView<'a> {
     pub(super) text: Cow<'a, str>,
-    marks: Vec<Mark>,
+    marks: Vec<OffsetPair>,
 }
 
-impl<'a> View<'a> {
+impl<'a> TextView<'a> {
     /// Applies edits, which are sorted and apart.
     pub(super) fn of(text: &'a str, edits: &[Edit]) -> Self {
         if edits.is_empty() {
-            return View { text: Cow::Borrowed(text), marks: Vec::new() };
+            return TextView {
+                text: Cow::Borrowed(text),
+                marks: Vec::new(),
+            };
         }
         let mut out = String::with_capacity(text.len());
         let mut marks = Vec::with_capacity(2 * edits.len());
         let mut done = 0;
         for edit in edits {
             out.push_str(text.get(done..edit.start).unwrap_or_default());
-            marks.push(Mark { view: out.len(), original: edit.start, replaced: true });
+            marks.push(OffsetPair {
+                view: out.len(),
+                original: edit.start,
+                replaced: true,
+            });
             out.extend(edit.with);
-            marks.push(Mark { view: out.len(), original: edit.end, replaced: false });
+            marks.push(OffsetPair {
+                view: out.len(),
+                original: edit.end,
+                replaced: false,
+            });
             done = edit.end;
         }
         out.push_str(text.get(done..).unwrap_or_default());
-        View { text: Cow::Owned(out), marks }
+        TextView {
+            text: Cow::Owned(out),
+            marks,
+        }
     }
 
-    /// The bytes of the original that `start..end` of the view stand for; what was cut out inside is included.
+    /// The bytes of the original that `start..end` of the view stand for; what was cut out inside
+    /// is included.
     pub(super) fn original(&self, start: usize, end: usize) -> (usize, usize) {
-        let from = match self.marks.partition_point(|mark| mark.view <= start).checked_sub(1) {
+        let from = match self
+            .marks
+            .partition_point(|mark| mark.view <= start)
+            .checked_sub(1)
+        {
             None => start,
             Some(at) => match &self.marks[at] {
-                Mark { original, replaced: true, .. } => *original,
-                Mark { view, original, .. } => original + (start - view),
+                OffsetPair {
+                    original,
+                    replaced: true,
+                    ..
+                } => *original,
+                OffsetPair { view, original, .. } => original + (start - view),
             },
         };
-        let to = match self.marks.partition_point(|mark| mark.view < end).checked_sub(1) {
+        let to = match self
+            .marks
+            .partition_point(|mark| mark.view < end)
+            .checked_sub(1)
+        {
             None => end,
             Some(at) => match &self.marks[at] {
-                Mark { replaced: true, .. } => self.marks.get(at + 1).map_or(end, |mark| mark.original),
-                Mark { view, original, .. } => original + (end - view),
+                OffsetPair { replaced: true, .. } => {
+                    self.marks.get(at + 1).map_or(end, |mark| mark.original)
+                }
+                OffsetPair { view, original, .. } => original + (end - view),
             },
         };
         (from, to.max(from))
@@ -72,13 +101,22 @@ mod tests {
     fn offsets_find_their_way_back() {
         let edit = |start, end, with| Edit { start, end, with };
         // "a%20b--c": "%20" becomes a space, "--" goes.
-        let view = View::of("a%20b--c", &[edit(1, 4, Some(' ')), edit(5, 7, None)]);
+        let view = TextView::of("a%20b--c", &[edit(1, 4, Some(' ')), edit(5, 7, None)]);
         assert_eq!(view.text, "a bc");
-        for (of_view, of_original) in
-            [((0, 1), (0, 1)), ((1, 2), (1, 4)), ((0, 2), (0, 4)), ((2, 3), (4, 5)), ((3, 4), (7, 8)), ((2, 4), (4, 8))]
-        {
-            assert_eq!(view.original(of_view.0, of_view.1), of_original, "{of_view:?}");
+        for (of_view, of_original) in [
+            ((0, 1), (0, 1)),
+            ((1, 2), (1, 4)),
+            ((0, 2), (0, 4)),
+            ((2, 3), (4, 5)),
+            ((3, 4), (7, 8)),
+            ((2, 4), (4, 8)),
+        ] {
+            assert_eq!(
+                view.original(of_view.0, of_view.1),
+                of_original,
+                "{of_view:?}"
+            );
         }
-        assert_eq!(View::of("abc", &[]).original(1, 2), (1, 2));
+        assert_eq!(TextView::of("abc", &[]).original(1, 2), (1, 2));
     }
 }

@@ -4,20 +4,25 @@ use super::rules::is_token_byte;
 
 /// How far before its keyword a match of our own rules may begin.
 const BEFORE: usize = 160;
-/// How far after its keyword a match is looked for first; one that reaches the end is looked for further.
+/// How far after its keyword a match is looked for first; one that reaches the end is looked for
+/// further.
 pub(super) const AFTER: usize = 512;
 
 /// Stretches of text for each rule, in the order of the text; those that meet are one.
-pub(super) struct Windows<'a> {
+pub(super) struct ScanWindows<'a> {
     text: &'a str,
     of_rule: Vec<Vec<(usize, usize)>>,
     /// The run of token bytes that was measured last.
     run: (usize, usize),
 }
 
-impl<'a> Windows<'a> {
+impl<'a> ScanWindows<'a> {
     pub(super) fn new(text: &'a str, rules: usize) -> Self {
-        Windows { text, of_rule: vec![Vec::new(); rules], run: (0, 0) }
+        ScanWindows {
+            text,
+            of_rule: vec![Vec::new(); rules],
+            run: (0, 0),
+        }
     }
 
     /// The stretches of one rule.
@@ -32,9 +37,13 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Around a keyword at `start..end`. With `run`, matches lie in a run of so many token bytes around it, or nowhere.
+    /// Around a keyword at `start..end`. With `run`, matches lie in a run of so many token bytes
+    /// around it, or nowhere.
     pub(super) fn add(&mut self, rule: usize, start: usize, end: usize, run: usize) {
-        let mut window = (start.saturating_sub(BEFORE), (end + AFTER).min(self.text.len()));
+        let mut window = (
+            start.saturating_sub(BEFORE),
+            (end + AFTER).min(self.text.len()),
+        );
         if run > 0 {
             self.measure(start, end);
             if self.run.1 - self.run.0 < run {
@@ -43,7 +52,9 @@ impl<'a> Windows<'a> {
             window = (window.0.max(self.run.0), window.1.min(self.run.1));
         }
         match self.of_rule[rule].last_mut() {
-            Some(last) if window.0 <= last.1 => *last = (window.0.min(last.0), window.1.max(last.1)),
+            Some(last) if window.0 <= last.1 => {
+                *last = (window.0.min(last.0), window.1.max(last.1))
+            }
             _ => self.of_rule[rule].push(window),
         }
     }
@@ -55,8 +66,15 @@ impl<'a> Windows<'a> {
         }
         let bytes = self.text.as_bytes();
         // Places come in the order of the text, so that nothing is measured twice.
-        let left = bytes[..start].iter().rev().take_while(|b| is_token_byte(**b)).count();
-        let right = bytes[end..].iter().take_while(|b| is_token_byte(**b)).count();
+        let left = bytes[..start]
+            .iter()
+            .rev()
+            .take_while(|b| is_token_byte(**b))
+            .count();
+        let right = bytes[end..]
+            .iter()
+            .take_while(|b| is_token_byte(**b))
+            .count();
         self.run = (start - left, end + right);
     }
 }

@@ -2,7 +2,7 @@
 
 /// What a word says about the value that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum CueClass {
     /// Something a person may have chosen: any four characters.
     Password,
     /// The same, as a word so short that it stands in others.
@@ -19,28 +19,28 @@ pub(super) enum Class {
 
 /// A word that calls something secret, where it stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Word {
+pub(super) struct CueWord {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) class: Class,
+    pub(super) class: CueClass,
 }
 
-impl Class {
+impl CueClass {
     /// Whether the word calls a password.
     pub(super) fn is_password(self) -> bool {
-        matches!(self, Class::Password | Class::ShortPassword)
+        matches!(self, CueClass::Password | CueClass::ShortPassword)
     }
 
     /// Whether the word must stand at the start of a part of its name.
     pub(super) fn is_short(self) -> bool {
-        matches!(self, Class::ShortPassword | Class::Key)
+        matches!(self, CueClass::ShortPassword | CueClass::Key)
     }
 }
 
 /// Every word by what it says, in lower case.
 #[rustfmt::skip]
-pub(super) const WORDS: &[(Class, &[&str])] = &[
-    (Class::Password, &[
+pub(super) const WORDS: &[(CueClass, &[&str])] = &[
+    (CueClass::Password, &[
         "password", "passwd", "paswd", "passwrd", "paswrd", "pswrd", "psswd", "psswrd", "psword", "pssword", "pasword",
         "passphrase", "pass phrase", "passcode", "pswd", "passwort", "kennwort",
         "mot de passe", "mots de passe", "motdepasse", "mdp", "contraseña", "contrasena", "haslo", "palavra-passe", "wachtwoord", "lösenord",
@@ -48,10 +48,10 @@ pub(super) const WORDS: &[(Class, &[&str])] = &[
         "パスワード", "비밀번호", "비밀 번호", "비번", "암호", "패스워드", "пароля", "kodeord", "mật khẩu", "รหัสผ่าน",
         "كلمة المرور", "סיסמה", "पासवर्ड", "kata sandi", "parolă", "lozinka", "slaptažodis", "securestring",
     ]),
-    (Class::ShortPassword, &[
+    (CueClass::ShortPassword, &[
         "pass", "pwd", "psw", "pw", "senha", "parola",
     ]),
-    (Class::Token, &[
+    (CueClass::Token, &[
         "secret", "token", "apikey", "api_key", "api-key", "api key", "accesskey", "access_key", "access-key",
         "access key", "authkey", "auth_key", "auth-key", "private_key", "privatekey", "private-key",
         "private key", "encryption_key", "encryptionkey", "encryption key", "signing_key", "signingkey",
@@ -63,19 +63,20 @@ pub(super) const WORDS: &[(Class, &[&str])] = &[
         "secretkey", "secret_key", "pepper", "apitoken", "consumer_key", "consumerkey", "service_key",
         "subscription-key", "subscription_key",
     ]),
-    (Class::Key, &[
+    (CueClass::Key, &[
         "key",
     ]),
-    (Class::Weak, &[
+    (CueClass::Weak, &[
         "access", "private", "creds", "_auth", "_pat", "signature", "cookie", "jwt", "sonar.login", "license",
         "salt", "nonce", "auth", "hmac",
     ]),
-    (Class::Cue, &[
+    (CueClass::Cue, &[
         "leaked", "call the api", "still valid", "expired", "is rejected", "authenticate with", "rotate",
     ]),
 ];
 
-/// Parts after a word that make it the name of something about a secret: `password_file`, `tokenType`.
+/// Parts after a word that make it the name of something about a secret: `password_file`,
+/// `tokenType`.
 #[rustfmt::skip]
 const ABOUT: &[&str] = &[
     "alg", "algorithm", "argument", "arn", "at", "attempts", "attribute", "button", "change", "changed", "class",
@@ -142,15 +143,25 @@ const COMMON_MORE: &[&str] = &[
 
 /// Whether a word of prose is one of those, or has the form of one (`…ed`, `…ing`, `…able`).
 pub(super) fn is_common(word: &str) -> bool {
-    static LISTS: [Lexicon; 3] = [Lexicon::new(COMMON), Lexicon::new(COMMON_MORE), Lexicon::new(COMMON_ELSEWHERE)];
-    let ends = |end: &&str| word.get(word.len() - end.len()..).is_some_and(|tail| tail.eq_ignore_ascii_case(end));
+    static LISTS: [Lexicon; 3] = [
+        Lexicon::new(COMMON),
+        Lexicon::new(COMMON_MORE),
+        Lexicon::new(COMMON_ELSEWHERE),
+    ];
+    let ends = |end: &&str| {
+        word.get(word.len() - end.len()..)
+            .is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+    };
     LISTS.iter().any(|list| list.has(word))
         || (word.len() >= 6
-            && ["ed", "ing", "able", "ible", "ation", "ment", "ly"].iter().any(ends)
+            && ["ed", "ing", "able", "ible", "ation", "ment", "ly"]
+                .iter()
+                .any(ends)
             && word.bytes().all(|b| b.is_ascii_alphabetic()))
 }
 
-/// Words in lower case, sorted; most others are told from them by their first letter and their length.
+/// Words in lower case, sorted; most others are told from them by their first letter and their
+/// length.
 pub(super) struct Lexicon {
     words: &'static [&'static str],
     /// For each first letter, and for what is none, a bit for every length.
@@ -176,12 +187,18 @@ impl Lexicon {
             lengths[first] |= 1 << word.len();
             at += 1;
         }
-        Lexicon { words, lengths, places }
+        Lexicon {
+            words,
+            lengths,
+            places,
+        }
     }
 
     /// Whether a text is one of the words, in capitals or small letters.
     pub(super) fn has(&self, text: &str) -> bool {
-        let Some(first) = text.bytes().next() else { return false };
+        let Some(first) = text.bytes().next() else {
+            return false;
+        };
         let first = letter(first);
         if text.len() >= MAX_LISTED || self.lengths[first] & (1 << text.len()) == 0 {
             return false;
@@ -191,13 +208,19 @@ impl Lexicon {
         lower.copy_from_slice(text.as_bytes());
         lower.make_ascii_lowercase();
         let (from, to) = self.places[first];
-        self.words[usize::from(from)..usize::from(to)].binary_search_by(|word| word.as_bytes().cmp(lower)).is_ok()
+        self.words[usize::from(from)..usize::from(to)]
+            .binary_search_by(|word| word.as_bytes().cmp(lower))
+            .is_ok()
     }
 }
 
 const fn letter(b: u8) -> usize {
     let b = b.to_ascii_lowercase();
-    if b.is_ascii_lowercase() { (b - b'a') as usize } else { 26 }
+    if b.is_ascii_lowercase() {
+        (b - b'a') as usize
+    } else {
+        26
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::record::bundle::Reading;
 
 /// Values that no line has named so far.
-type Left = BTreeMap<String, Reading>;
+type UnnamedValues = BTreeMap<String, Reading>;
 
 /// The values in the order in which a person would ask for them; those without a sentence of their
 /// own follow by name.
@@ -20,20 +20,36 @@ pub(super) fn lines(values: &BTreeMap<String, Reading>) -> Vec<String> {
 }
 
 /// `sys_health`.
-fn machine(left: &mut Left) -> Vec<String> {
+fn machine(left: &mut UnnamedValues) -> Vec<String> {
     let mut lines = Vec::new();
     let mut take = |name: &str| left.remove(name);
     let (one, five, fifteen) = (take("cpu_load"), take("cpu_load_5m"), take("cpu_load_15m"));
     let cores = take("cores");
     if let Some(one) = one {
-        let longer = both(five, fifteen).map(|(a, b)| format!(" ({a} over 5 minutes, {b} over 15)"));
-        let cores = cores.as_ref().map(|n| format!(" on {n} {}", plural(n, "core", "cores")));
-        lines.push(format!("  load     {one}{}{}", cores.unwrap_or_default(), longer.unwrap_or_default()));
+        let longer =
+            both(five, fifteen).map(|(a, b)| format!(" ({a} over 5 minutes, {b} over 15)"));
+        let cores = cores
+            .as_ref()
+            .map(|n| format!(" on {n} {}", plural(n, "core", "cores")));
+        lines.push(format!(
+            "  load     {one}{}{}",
+            cores.unwrap_or_default(),
+            longer.unwrap_or_default()
+        ));
     }
-    let (total, used, available) = (take("mem_total_mb"), take("mem_used_mb"), take("mem_available_mb"));
+    let (total, used, available) = (
+        take("mem_total_mb"),
+        take("mem_used_mb"),
+        take("mem_available_mb"),
+    );
     if let Some((used, total)) = both(used, total) {
         let available = available.map(|a| format!(", {} available", size(&a)));
-        lines.push(format!("  memory   {} of {} used{}", size(&used), size(&total), available.unwrap_or_default()));
+        lines.push(format!(
+            "  memory   {} of {} used{}",
+            size(&used),
+            size(&total),
+            available.unwrap_or_default()
+        ));
     }
     if let Some((used, total)) = both(take("swap_used_mb"), take("swap_total_mb")) {
         lines.push(match total {
@@ -41,10 +57,17 @@ fn machine(left: &mut Left) -> Vec<String> {
             _ => format!("  swap     {} of {} used", size(&used), size(&total)),
         });
     }
-    let (free, total, share) = (take("disk_free_mb"), take("disk_total_mb"), take("disk_free_pct"));
+    let (free, total, share) = (
+        take("disk_free_mb"),
+        take("disk_total_mb"),
+        take("disk_free_pct"),
+    );
     if let Some(share) = share {
         let sizes = both(free, total).map(|(f, t)| format!(" ({} of {})", size(&f), size(&t)));
-        lines.push(format!("  disk     {share} % free{}", sizes.unwrap_or_default()));
+        lines.push(format!(
+            "  disk     {share} % free{}",
+            sizes.unwrap_or_default()
+        ));
     }
     if let Some(share) = take("root_disk_free_pct") {
         lines.push(format!("  root     {share} % of the root disk free"));
@@ -56,21 +79,30 @@ fn machine(left: &mut Left) -> Vec<String> {
 }
 
 /// `disk_usage`: a line a disk.
-fn disks(left: &mut Left) -> Vec<String> {
+fn disks(left: &mut UnnamedValues) -> Vec<String> {
     let mut lines = Vec::new();
     for n in 1.. {
-        let Some(mount) = left.remove(&format!("disk{n}_mount")) else { break };
+        let Some(mount) = left.remove(&format!("disk{n}_mount")) else {
+            break;
+        };
         let mut take = |name: &str| left.remove(&format!("disk{n}_{name}"));
         let (used, free, total) = (take("used_pct"), take("free_mb"), take("total_mb"));
-        let used = used.map_or_else(|| "use unknown".to_owned(), |share| format!("{share} % used"));
+        let used = used.map_or_else(
+            || "use unknown".to_owned(),
+            |share| format!("{share} % used"),
+        );
         let sizes = both(free, total).map(|(f, t)| format!(" ({} of {} free)", size(&f), size(&t)));
-        lines.push(format!("  {:8} {used}{}", mount.to_string(), sizes.unwrap_or_default()));
+        lines.push(format!(
+            "  {:8} {used}{}",
+            mount.to_string(),
+            sizes.unwrap_or_default()
+        ));
     }
     lines
 }
 
 /// `index_status`.
-fn holdings(left: &mut Left) -> Vec<String> {
+fn holdings(left: &mut UnnamedValues) -> Vec<String> {
     let mut list = |names: &[(&str, &str, &str)], show: fn(&Reading) -> String| {
         let part = |(name, one, many): &(&str, &str, &str)| {
             let value = left.remove(*name)?;
@@ -89,9 +121,15 @@ fn holdings(left: &mut Left) -> Vec<String> {
     ];
     let rows = list(&rows, Reading::to_string);
     let files = ["database", "ledger", "log"].map(|part| (format!("{part}_bytes"), part));
-    let files: Vec<(&str, &str, &str)> = files.iter().map(|(name, part)| (name.as_str(), *part, *part)).collect();
+    let files: Vec<(&str, &str, &str)> = files
+        .iter()
+        .map(|(name, part)| (name.as_str(), *part, *part))
+        .collect();
     let files = list(&files, bytes);
-    let newest = left.remove("last_record_at").map(|at| at.to_string()).unwrap_or_default();
+    let newest = left
+        .remove("last_record_at")
+        .map(|at| at.to_string())
+        .unwrap_or_default();
     [("holds", rows), ("sizes", files), ("newest", newest)]
         .into_iter()
         .filter(|(_, text)| !text.is_empty())
@@ -99,13 +137,17 @@ fn holdings(left: &mut Left) -> Vec<String> {
         .collect()
 }
 
-/// `index_changed`: what is the same on one line, what is not on another. It *differs*: "changed config" by itself reads
-/// like a report of having changed it.
-fn changes(left: &mut Left) -> Vec<String> {
+/// `index_changed`: what is the same on one line, what is not on another. It *differs*: "changed
+/// config" by itself reads like a report of having changed it.
+fn changes(left: &mut UnnamedValues) -> Vec<String> {
     let mut lines = Vec::new();
     for (state, said) in [("changed", "differs"), ("same", "same")] {
         let is = |value: &Reading| *value == Reading::Text(state.to_owned());
-        let names: Vec<String> = left.iter().filter(|(_, value)| is(value)).map(|(name, _)| name.clone()).collect();
+        let names: Vec<String> = left
+            .iter()
+            .filter(|(_, value)| is(value))
+            .map(|(name, _)| name.clone())
+            .collect();
         left.retain(|_, value| !is(value));
         if !names.is_empty() {
             lines.push(format!("  {said:8} {}", names.join(", ")));
@@ -147,11 +189,26 @@ fn bytes(bytes: &Reading) -> String {
 
 /// Seconds as their two largest units.
 fn duration(seconds: &Reading) -> String {
-    let Reading::Count(seconds) = *seconds else { return seconds.to_string() };
-    let units = [(seconds / 86_400, "day"), (seconds / 3600 % 24, "hour"), (seconds / 60 % 60, "minute")];
+    let Reading::Count(seconds) = *seconds else {
+        return seconds.to_string();
+    };
+    let units = [
+        (seconds / 86_400, "day"),
+        (seconds / 3600 % 24, "hour"),
+        (seconds / 60 % 60, "minute"),
+    ];
     let named = |(n, unit): &(u64, &str)| format!("{n} {unit}{}", if *n == 1 { "" } else { "s" });
-    let parts: Vec<String> = units.iter().skip_while(|(n, _)| *n == 0).take(2).map(named).collect();
-    if parts.is_empty() { format!("{seconds} s") } else { parts.join(", ") }
+    let parts: Vec<String> = units
+        .iter()
+        .skip_while(|(n, _)| *n == 0)
+        .take(2)
+        .map(named)
+        .collect();
+    if parts.is_empty() {
+        format!("{seconds} s")
+    } else {
+        parts.join(", ")
+    }
 }
 
 #[cfg(test)]
@@ -162,7 +219,12 @@ mod tests {
     fn every_value_is_told_once() {
         let text = |text: &str| Reading::Text(text.to_owned());
         let told = |values: &[(&str, Reading)]| {
-            lines(&values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+            lines(
+                &values
+                    .iter()
+                    .map(|(name, value)| ((*name).to_owned(), value.clone()))
+                    .collect(),
+            )
         };
         let disks = [
             ("disk1_mount", text("/")),
@@ -171,18 +233,40 @@ mod tests {
             ("disk1_used_pct", Reading::Count(75)),
             ("disk2_mount", text("/srv")),
         ];
-        assert_eq!(told(&disks), ["  /        75 % used (512 MiB of 2.0 GiB free)", "  /srv     use unknown"]);
+        assert_eq!(
+            told(&disks),
+            [
+                "  /        75 % used (512 MiB of 2.0 GiB free)",
+                "  /srv     use unknown"
+            ]
+        );
         let holds = [
             ("exchanges", Reading::Count(3)),
             ("log_lines", Reading::Count(9)),
             ("log_bytes", Reading::Count(2048)),
             ("database_bytes", Reading::Count(5 * 1024 * 1024)),
         ];
-        assert_eq!(told(&holds), ["  holds    3 exchanges, 9 lines", "  sizes    5 MiB database, 2.0 KiB log"]);
-        let changes =
-            [("log", text("same")), ("config", text("changed")), ("keys", text("same")), ("noted_at", text("t"))];
-        assert_eq!(told(&changes), ["  differs  config", "  same     keys, log", "  since    t"]);
-        assert_eq!(told(&[("nginx.service", text("active (running)"))]), ["  nginx.service active (running)"]);
+        assert_eq!(
+            told(&holds),
+            [
+                "  holds    3 exchanges, 9 lines",
+                "  sizes    5 MiB database, 2.0 KiB log"
+            ]
+        );
+        let changes = [
+            ("log", text("same")),
+            ("config", text("changed")),
+            ("keys", text("same")),
+            ("noted_at", text("t")),
+        ];
+        assert_eq!(
+            told(&changes),
+            ["  differs  config", "  same     keys, log", "  since    t"]
+        );
+        assert_eq!(
+            told(&[("nginx.service", text("active (running)"))]),
+            ["  nginx.service active (running)"]
+        );
         assert!(told(&[]).is_empty());
     }
 
@@ -199,6 +283,9 @@ mod tests {
         }
         assert_eq!(size(&Reading::Count(1024)), "1.0 GiB");
         assert_eq!(size(&Reading::Text("?".into())), "?");
-        assert_eq!((bytes(&Reading::Count(12)), bytes(&Reading::Count(1 << 30))), ("12 B".into(), "1.0 GiB".into()));
+        assert_eq!(
+            (bytes(&Reading::Count(12)), bytes(&Reading::Count(1 << 30))),
+            ("12 B".into(), "1.0 GiB".into())
+        );
     }
 }

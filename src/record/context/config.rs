@@ -35,10 +35,11 @@ pub enum Sort {
     EventIndexAsc,
 }
 
-/// What is done to declared references; each rule is executed, and named in the record in the order of their names.
+/// What is done to declared references; each rule is executed, and named in the record in the order
+/// of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Rule {
+pub enum ContextRule {
     /// Policy sees INTENTs only.
     FilterIntentOnly,
     /// Events of other threads are refused.
@@ -70,7 +71,7 @@ pub struct ContextRules {
 #[serde(deny_unknown_fields)]
 pub struct Normalization {
     /// All three, in any order.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<ContextRule>,
 }
 
 /// The whole document.
@@ -128,9 +129,12 @@ const COUNTS: std::ops::RangeInclusive<u64> = 1..=1000;
 impl ContextConfig {
     /// Reads a configuration that the schema ([`CONTEXT_SCHEMA`]) allows.
     pub fn parse(text: &str) -> Result<Self, ContextConfigFault> {
-        let shape = |e: serde_json::Error| ContextConfigFault::Shape { reason: e.to_string() };
+        let shape = |e: serde_json::Error| ContextConfigFault::Shape {
+            reason: e.to_string(),
+        };
         let raw: Value = serde_json::from_str(text).map_err(shape)?;
-        // A test holds what a home starts from; compiling the schema takes longer than most turns' whole context.
+        // A test holds what a home starts from; compiling the schema takes longer than most turns'
+        // whole context.
         if text != GENESIS_CONTEXT {
             fits_schema(&raw)?;
         }
@@ -138,7 +142,11 @@ impl ContextConfig {
         let document: ConfigDocument = serde_json::from_str(text).map_err(shape)?;
         check(&document)?;
         let digest = json::digest(&raw)?;
-        Ok(ContextConfig { document: Arc::new(document), raw: Arc::new(raw), digest })
+        Ok(ContextConfig {
+            document: Arc::new(document),
+            raw: Arc::new(raw),
+            digest,
+        })
     }
 
     /// How references are resolved.
@@ -147,7 +155,7 @@ impl ContextConfig {
     }
 
     /// What is executed and named in the record.
-    pub fn normalization(&self) -> &[Rule] {
+    pub fn normalization(&self) -> &[ContextRule] {
         &self.document.normalization.rules
     }
 
@@ -174,35 +182,71 @@ static SCHEMA: LazyLock<Result<Validator, String>> = LazyLock::new(|| {
 });
 
 fn fits_schema(raw: &Value) -> Result<(), ContextConfigFault> {
-    let broken =
-        |e: &String| ContextConfigFault::Schema { path: "genesis/context.schema.json".to_owned(), reason: e.clone() };
+    let broken = |e: &String| ContextConfigFault::Schema {
+        path: "genesis/context.schema.json".to_owned(),
+        reason: e.clone(),
+    };
     let validator = SCHEMA.as_ref().map_err(broken)?;
     let faults = validator.iter_errors(raw).next().map(|fault| {
         let path = fault.instance_path().to_string();
-        let path = if path.is_empty() { "the document".to_owned() } else { path };
-        ContextConfigFault::Schema { path, reason: fault.to_string() }
+        let path = if path.is_empty() {
+            "the document".to_owned()
+        } else {
+            path
+        };
+        ContextConfigFault::Schema {
+            path,
+            reason: fault.to_string(),
+        }
     });
     faults.map_or(Ok(()), Err)
 }
 
 fn check(document: &ConfigDocument) -> Result<(), ContextConfigFault> {
-    let fault = |key, expected, actual: String| Err(ContextConfigFault::Value { key, expected, actual });
-    let ConfigDocument { schema_version, context, normalization } = document;
+    let fault = |key, expected, actual: String| {
+        Err(ContextConfigFault::Value {
+            key,
+            expected,
+            actual,
+        })
+    };
+    let ConfigDocument {
+        schema_version,
+        context,
+        normalization,
+    } = document;
     if schema_version != "1" {
         return fault("schema_version", "\"1\"", format!("\"{schema_version}\""));
     }
-    for (key, count) in [("context.max_refs", context.max_refs), ("context.expand_last_n", context.expand_last_n)] {
+    for (key, count) in [
+        ("context.max_refs", context.max_refs),
+        ("context.expand_last_n", context.expand_last_n),
+    ] {
         if !COUNTS.contains(&count) {
             return fault(key, "1 to 1000", count.to_string());
         }
     }
     if !context.enforce_scope_bound {
-        return fault("context.enforce_scope_bound", "true: a turn refers to its own thread only", "false".to_owned());
+        return fault(
+            "context.enforce_scope_bound",
+            "true: a turn refers to its own thread only",
+            "false".to_owned(),
+        );
     }
-    let all = [Rule::FilterIntentOnly, Rule::ScopeBound, Rule::SortCanonical];
-    if normalization.rules.len() != all.len() || !all.iter().all(|rule| normalization.rules.contains(rule)) {
+    let all = [
+        ContextRule::FilterIntentOnly,
+        ContextRule::ScopeBound,
+        ContextRule::SortCanonical,
+    ];
+    if normalization.rules.len() != all.len()
+        || !all.iter().all(|rule| normalization.rules.contains(rule))
+    {
         let expected = "FILTER_INTENT_ONLY, SCOPE_BOUND and SORT_CANONICAL, each once";
-        return fault("normalization.rules", expected, format!("{:?}", normalization.rules));
+        return fault(
+            "normalization.rules",
+            expected,
+            format!("{:?}", normalization.rules),
+        );
     }
     Ok(())
 }
@@ -218,9 +262,15 @@ mod tests {
         let known = "09a2bd5213bcfeeb820884c5a6ed2d8a0a6eea108185de2c6866ef3f11b0329f";
         assert_eq!(config.digest().0.to_string(), known);
         assert_eq!((config.rules().max_refs, config.version()), (50, "1"));
-        assert_ne!(ContextConfig::parse(GENESIS_CONTEXT).unwrap().digest(), config.digest());
+        assert_ne!(
+            ContextConfig::parse(GENESIS_CONTEXT).unwrap().digest(),
+            config.digest()
+        );
         let spaced = text.replace('\n', "\n\n");
-        assert_eq!(ContextConfig::parse(&spaced).unwrap().digest(), config.digest());
+        assert_eq!(
+            ContextConfig::parse(&spaced).unwrap().digest(),
+            config.digest()
+        );
     }
 
     #[test]
@@ -239,7 +289,10 @@ mod tests {
             ("50", "\"50\""),
             ("\"ALLOW\"", "\"allow\""),
             ("event_index_asc", "event_index_desc"),
-            ("\"enforce_scope_bound\": true", "\"enforce_scope_bound\": false"),
+            (
+                "\"enforce_scope_bound\": true",
+                "\"enforce_scope_bound\": false",
+            ),
             ("\"SCOPE_BOUND\", ", ""),
             ("SORT_CANONICAL", "SCOPE_BOUND"),
             ("SORT_CANONICAL", "SORT"),
@@ -249,7 +302,10 @@ mod tests {
             ("}\n}", "}\n"),
         ] {
             assert!(GENESIS_CONTEXT.contains(from), "{from}");
-            assert!(ContextConfig::parse(&GENESIS_CONTEXT.replacen(from, to, 1)).is_err(), "{from} -> {to}");
+            assert!(
+                ContextConfig::parse(&GENESIS_CONTEXT.replacen(from, to, 1)).is_err(),
+                "{from} -> {to}"
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! INTENT, DECISION and EXECUTION: what a turn leaves in its thread.
 //!
-//! Three types, so that what policy may see (an [`Intent`]) cannot be confused with what a model said (an
-//! [`Execution`]).
+//! Three types, so that what policy may see (an [`IntentPayload`]) cannot be confused with what a model
+//! said (an [`Execution`]).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use super::json::{self, JsonFault};
 /// What kind of event it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Kind {
+pub enum EventKind {
     /// What the user said.
     Intent,
     /// What policy said.
@@ -22,26 +22,26 @@ pub enum Kind {
     Execution,
 }
 
-impl Kind {
+impl EventKind {
     /// The spelling in documents.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Intent => "INTENT",
-            Kind::Decision => "DECISION",
-            Kind::Execution => "EXECUTION",
+            EventKind::Intent => "INTENT",
+            EventKind::Decision => "DECISION",
+            EventKind::Execution => "EXECUTION",
         }
     }
 }
 
 /// `sha256:` of `{"correlation_id":…,"data":…,"event_kind":…}`, without observations at any depth.
-pub fn event_digest(kind: Kind, id: &str, data: Value) -> Result<NamedHash, JsonFault> {
+pub fn event_digest(kind: EventKind, id: &str, data: Value) -> Result<NamedHash, JsonFault> {
     let data = json::without_observations(data);
     json::digest(&json!({"correlation_id": id, "data": data, "event_kind": kind.name()}))
 }
 
 /// What an event digest is over, for data that holds no observations.
 #[derive(Serialize)]
-struct Hashed<'a, T> {
+struct DigestForm<'a, T> {
     correlation_id: &'a str,
     data: T,
     event_kind: &'static str,
@@ -59,13 +59,21 @@ struct ExecutionData<'a> {
 }
 
 /// [`event_digest`] of data of ours, which have no key for an observation.
-fn digest_in_order(kind: Kind, id: &str, data: impl Serialize) -> Result<NamedHash, JsonFault> {
-    json::digest_of(&Hashed { correlation_id: id, data, event_kind: kind.name() })
+fn digest_in_order(
+    kind: EventKind,
+    id: &str,
+    data: impl Serialize,
+) -> Result<NamedHash, JsonFault> {
+    json::digest_of(&DigestForm {
+        correlation_id: id,
+        data,
+        event_kind: kind.name(),
+    })
 }
 
 /// Where an event stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct EventPosition {
     /// From 0, in the order in which the thread's events were recorded.
     pub index: u64,
     /// The event's own id; its correlation id in the digest.
@@ -78,28 +86,43 @@ pub struct Place {
 
 /// What a user said: the only payload that policy may see.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Intent {
-    place: Place,
+pub struct IntentPayload {
+    place: EventPosition,
     digest: Option<NamedHash>,
     message: Option<String>,
     denied: bool,
 }
 
-impl Intent {
+impl IntentPayload {
     /// From the stored text.
-    pub fn new(place: Place, message: String) -> Result<Self, JsonFault> {
-        let digest = digest_in_order(Kind::Intent, &place.id, IntentData { message: &message })?;
-        Ok(Intent { place, digest: Some(digest), message: Some(message), denied: false })
+    pub fn new(place: EventPosition, message: String) -> Result<Self, JsonFault> {
+        let digest = digest_in_order(
+            EventKind::Intent,
+            &place.id,
+            IntentData { message: &message },
+        )?;
+        Ok(IntentPayload {
+            place,
+            digest: Some(digest),
+            message: Some(message),
+            denied: false,
+        })
     }
 
-    /// One whose text is not here, because it was erased or never kept: it counts, and says nothing.
-    pub fn without_text(place: Place) -> Self {
-        Intent { place, digest: None, message: None, denied: false }
+    /// One whose text is not here, because it was erased or never kept: it counts, and says
+    /// nothing.
+    pub fn without_text(place: EventPosition) -> Self {
+        IntentPayload {
+            place,
+            digest: None,
+            message: None,
+            denied: false,
+        }
     }
 
     /// The same, with whether policy denied it: no model was shown it, and none ever is.
     pub fn with_denied(self, denied: bool) -> Self {
-        Intent { denied, ..self }
+        IntentPayload { denied, ..self }
     }
 
     /// The user's text as stored; none where it is not here.
@@ -113,7 +136,7 @@ impl Intent {
     }
 
     /// Where it stands.
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &EventPosition {
         &self.place
     }
 
@@ -126,17 +149,24 @@ impl Intent {
 /// What a model said: never policy's to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
-    place: Place,
+    place: EventPosition,
     digest: Option<NamedHash>,
     output: Option<String>,
 }
 
 impl Execution {
     /// From the stored text and the model's id.
-    pub fn new(place: Place, output: String, model: &str) -> Result<Self, JsonFault> {
-        let data = ExecutionData { model, output_text: &output };
-        let digest = digest_in_order(Kind::Execution, &place.id, data)?;
-        Ok(Execution { place, digest: Some(digest), output: Some(output) })
+    pub fn new(place: EventPosition, output: String, model: &str) -> Result<Self, JsonFault> {
+        let data = ExecutionData {
+            model,
+            output_text: &output,
+        };
+        let digest = digest_in_order(EventKind::Execution, &place.id, data)?;
+        Ok(Execution {
+            place,
+            digest: Some(digest),
+            output: Some(output),
+        })
     }
 
     /// The model's text as stored; none where it is not here.
@@ -152,25 +182,25 @@ impl Execution {
 
 /// What policy said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    place: Place,
+pub struct DecisionPayload {
+    place: EventPosition,
     digest: Option<NamedHash>,
 }
 
 /// The normative fields of a DECISION; nothing else is in its digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Normative {
+pub struct NormativeFields {
     /// The configuration that resolved the references.
     pub boundary: Boundary,
     /// Over specification and assembled context; null when the references could not be resolved.
     pub context_digest: Option<NamedHash>,
     /// Which policy decided.
-    pub policy: Policy,
+    pub policy: PolicyName,
     /// Why, by code.
     pub reasons: Vec<Reason>,
     /// `ALLOW` or `DENY`.
-    pub result: Verdict,
+    pub result: PolicyVerdict,
 }
 
 /// What is pinned in every DECISION.
@@ -184,7 +214,7 @@ pub struct Boundary {
 /// Which policy decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Policy {
+pub struct PolicyName {
     /// `kernel`.
     pub policy_id: String,
     /// The kernel hash, `sha256:` and 64 digits.
@@ -202,20 +232,23 @@ pub struct Reason {
 /// What policy said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Verdict {
+pub enum PolicyVerdict {
     /// The model may be called.
     Allow,
     /// It was not called.
     Deny,
 }
 
-impl Decision {
+impl DecisionPayload {
     /// From its normative fields; reasons count in the order of their codes.
-    pub fn new(place: Place, normative: &Normative) -> Result<Self, JsonFault> {
+    pub fn new(place: EventPosition, normative: &NormativeFields) -> Result<Self, JsonFault> {
         let mut sorted = normative.clone();
         sorted.reasons.sort();
-        let digest = digest_in_order(Kind::Decision, &place.id, &sorted)?;
-        Ok(Decision { place, digest: Some(digest) })
+        let digest = digest_in_order(EventKind::Decision, &place.id, &sorted)?;
+        Ok(DecisionPayload {
+            place,
+            digest: Some(digest),
+        })
     }
 
     /// Its event digest; none where it is erased.
@@ -226,75 +259,86 @@ impl Decision {
 
 /// One event of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ThreadEvent {
     /// What a user said.
-    Intent(Intent),
+    Intent(IntentPayload),
     /// What policy said.
-    Decision(Decision),
+    Decision(DecisionPayload),
     /// What a model said.
     Execution(Execution),
 }
 
-impl Event {
+impl ThreadEvent {
     /// One whose text, or of a DECISION whose digest, is not here.
-    pub fn without_text(kind: Kind, place: Place) -> Self {
+    pub fn without_text(kind: EventKind, place: EventPosition) -> Self {
         match kind {
-            Kind::Intent => Event::Intent(Intent::without_text(place)),
-            Kind::Decision => Event::Decision(Decision { place, digest: None }),
-            Kind::Execution => Event::Execution(Execution { place, digest: None, output: None }),
+            EventKind::Intent => ThreadEvent::Intent(IntentPayload::without_text(place)),
+            EventKind::Decision => ThreadEvent::Decision(DecisionPayload {
+                place,
+                digest: None,
+            }),
+            EventKind::Execution => ThreadEvent::Execution(Execution {
+                place,
+                digest: None,
+                output: None,
+            }),
         }
     }
 
     /// The same, with whether policy denied its turn: that is said of an INTENT.
     pub fn with_denied(self, denied: bool) -> Self {
         match self {
-            Event::Intent(intent) => Event::Intent(intent.with_denied(denied)),
+            ThreadEvent::Intent(intent) => ThreadEvent::Intent(intent.with_denied(denied)),
             other => other,
         }
     }
 
     /// The same at another place: its digest covers none.
-    pub fn at(self, place: Place) -> Self {
+    pub fn at(self, place: EventPosition) -> Self {
         match self {
-            Event::Intent(intent) => Event::Intent(Intent { place, ..intent }),
-            Event::Decision(decision) => Event::Decision(Decision { place, ..decision }),
-            Event::Execution(execution) => Event::Execution(Execution { place, ..execution }),
+            ThreadEvent::Intent(intent) => ThreadEvent::Intent(IntentPayload { place, ..intent }),
+            ThreadEvent::Decision(decision) => {
+                ThreadEvent::Decision(DecisionPayload { place, ..decision })
+            }
+            ThreadEvent::Execution(execution) => {
+                ThreadEvent::Execution(Execution { place, ..execution })
+            }
         }
     }
 
     /// What kind it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> EventKind {
         match self {
-            Event::Intent(_) => Kind::Intent,
-            Event::Decision(_) => Kind::Decision,
-            Event::Execution(_) => Kind::Execution,
+            ThreadEvent::Intent(_) => EventKind::Intent,
+            ThreadEvent::Decision(_) => EventKind::Decision,
+            ThreadEvent::Execution(_) => EventKind::Execution,
         }
     }
 
     /// What it says; none for a DECISION, and where its text is not here.
     pub fn text(&self) -> Option<&str> {
         match self {
-            Event::Intent(intent) => intent.message(),
-            Event::Execution(execution) => execution.output(),
-            Event::Decision(_) => None,
+            ThreadEvent::Intent(intent) => intent.message(),
+            ThreadEvent::Execution(execution) => execution.output(),
+            ThreadEvent::Decision(_) => None,
         }
     }
 
     /// Where it stands.
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &EventPosition {
         match self {
-            Event::Intent(Intent { place, .. })
-            | Event::Decision(Decision { place, .. })
-            | Event::Execution(Execution { place, .. }) => place,
+            ThreadEvent::Intent(IntentPayload { place, .. })
+            | ThreadEvent::Decision(DecisionPayload { place, .. })
+            | ThreadEvent::Execution(Execution { place, .. }) => place,
         }
     }
 
     /// Its event digest; none where what it is made from is not here.
     pub fn digest(&self) -> Option<NamedHash> {
         match self {
-            Event::Intent(Intent { digest, .. })
-            | Event::Decision(Decision { digest, .. })
-            | Event::Execution(Execution { digest, .. }) => *digest,
+            ThreadEvent::Intent(IntentPayload { digest, .. })
+            | ThreadEvent::Decision(DecisionPayload { digest, .. })
+            | ThreadEvent::Execution(Execution { digest, .. }) => *digest,
         }
     }
 }
@@ -304,35 +348,69 @@ mod tests {
     use super::*;
     use crate::record::hash::Hash32;
 
-    fn place(id: &str) -> Place {
-        Place { index: 0, id: id.to_owned(), turn_id: "turn-1".to_owned(), thread_id: "t1".to_owned() }
+    fn place(id: &str) -> EventPosition {
+        EventPosition {
+            index: 0,
+            id: id.to_owned(),
+            turn_id: "turn-1".to_owned(),
+            thread_id: "t1".to_owned(),
+        }
     }
 
     #[test]
     fn an_intent_has_the_digest_that_the_reference_implementation_gives_it() {
-        let intent = Intent::new(place("INTENT-1"), "What is 2+2?".to_owned()).unwrap();
+        let intent = IntentPayload::new(place("INTENT-1"), "What is 2+2?".to_owned()).unwrap();
         let known = "b63efff05e9285c2e0090a63122752b664b6cefc0a8caa52cab215660a4f5db5";
         assert_eq!(intent.digest().unwrap().0.to_string(), known);
     }
 
     #[test]
     fn what_is_digested_in_order_is_digested_as_any_value_is() {
-        let intent = Intent::new(place("a"), "é \"x\"\u{1}".to_owned()).unwrap();
+        let intent = IntentPayload::new(place("a"), "é \"x\"\u{1}".to_owned()).unwrap();
         let value = json!({"message": "é \"x\"\u{1}"});
-        assert_eq!(intent.digest(), event_digest(Kind::Intent, "a", value).ok());
+        assert_eq!(
+            intent.digest(),
+            event_digest(EventKind::Intent, "a", value).ok()
+        );
         let execution = Execution::new(place("b"), "😀".to_owned(), "m").unwrap();
         let value = json!({"model": "m", "output_text": "😀"});
-        assert_eq!(execution.digest(), event_digest(Kind::Execution, "b", value).ok());
+        assert_eq!(
+            execution.digest(),
+            event_digest(EventKind::Execution, "b", value).ok()
+        );
     }
 
     #[test]
     fn a_digest_covers_kind_id_and_data_and_no_place() {
-        let first = Intent::new(place("a"), "x".to_owned()).unwrap();
-        let elsewhere = Place { index: 7, turn_id: "turn-2".to_owned(), thread_id: "t2".to_owned(), ..place("a") };
-        assert_eq!(Intent::new(elsewhere, "x".to_owned()).unwrap().digest(), first.digest());
-        assert_ne!(Intent::new(place("b"), "x".to_owned()).unwrap().digest(), first.digest());
-        assert_ne!(Intent::new(place("a"), "y".to_owned()).unwrap().digest(), first.digest());
-        let said = |model| Event::Execution(Execution::new(place("a"), "x".to_owned(), model).unwrap()).digest();
+        let first = IntentPayload::new(place("a"), "x".to_owned()).unwrap();
+        let elsewhere = EventPosition {
+            index: 7,
+            turn_id: "turn-2".to_owned(),
+            thread_id: "t2".to_owned(),
+            ..place("a")
+        };
+        assert_eq!(
+            IntentPayload::new(elsewhere, "x".to_owned())
+                .unwrap()
+                .digest(),
+            first.digest()
+        );
+        assert_ne!(
+            IntentPayload::new(place("b"), "x".to_owned())
+                .unwrap()
+                .digest(),
+            first.digest()
+        );
+        assert_ne!(
+            IntentPayload::new(place("a"), "y".to_owned())
+                .unwrap()
+                .digest(),
+            first.digest()
+        );
+        let said = |model| {
+            ThreadEvent::Execution(Execution::new(place("a"), "x".to_owned(), model).unwrap())
+                .digest()
+        };
         assert_ne!(said("m"), first.digest());
         assert_ne!(said("m"), said("n"));
     }
@@ -340,14 +418,26 @@ mod tests {
     #[test]
     fn a_decision_counts_its_reasons_in_one_order() {
         let named = |text: &str| NamedHash(Hash32::digest(text.as_bytes()));
-        let normative = |codes: [&str; 2]| Normative {
-            boundary: Boundary { context_config_digest: named("config") },
+        let normative = |codes: [&str; 2]| NormativeFields {
+            boundary: Boundary {
+                context_config_digest: named("config"),
+            },
             context_digest: None,
-            policy: Policy { policy_id: "kernel".to_owned(), policy_version: named("kernel") },
-            reasons: codes.map(|code| Reason { code: code.to_owned() }).to_vec(),
-            result: Verdict::Deny,
+            policy: PolicyName {
+                policy_id: "kernel".to_owned(),
+                policy_version: named("kernel"),
+            },
+            reasons: codes
+                .map(|code| Reason {
+                    code: code.to_owned(),
+                })
+                .to_vec(),
+            result: PolicyVerdict::Deny,
         };
-        let digest = |codes| Event::Decision(Decision::new(place("d"), &normative(codes)).unwrap()).digest();
+        let digest = |codes| {
+            ThreadEvent::Decision(DecisionPayload::new(place("d"), &normative(codes)).unwrap())
+                .digest()
+        };
         assert_eq!(digest(["a", "b"]), digest(["b", "a"]));
         assert_ne!(digest(["a", "b"]), digest(["a", "c"]));
     }

@@ -1,10 +1,11 @@
-//! What was declared and resolved (`context_spec`), what was put together from it (`assembled_context`),
-//! and the digest over both.
+//! What was declared and resolved (`context_spec`), what was put together from it
+//! (`assembled_context`), and the digest over both.
 //!
-//! The assembled context has two forms. The *hashed* one is the DBL context system's: every reference that was
-//! resolved, as it was declared, questions in their own words, and in the place of what a model said the digest of its
-//! event. The *sent* one holds each event once, in its own words, without what gates and caps keep from a model; a line
-//! of it that looks like one of the block's own is escaped.
+//! The assembled context has two forms. The *hashed* one is the DBL context system's: every
+//! reference that was resolved, as it was declared, questions in their own words, and in the place
+//! of what a model said the digest of its event. The *sent* one holds each event once, in its own
+//! words, without what gates and caps keep from a model; a line of it that looks like one of the
+//! block's own is escaped.
 
 use std::collections::HashSet;
 
@@ -13,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::record::bundle::NamedHash;
 
 use super::block::{context_block, stripped};
-use super::config::{ContextConfig, Rule, Sort};
-use super::event::{Event, Kind};
+use super::config::{ContextConfig, ContextRule, Sort};
+use super::event::{EventKind, ThreadEvent};
 use super::json::{self, JsonFault};
 
 /// The version of these documents.
@@ -60,7 +61,10 @@ pub enum RefType {
 impl DeclaredRef {
     /// A reference to an event.
     pub fn event(id: impl Into<String>) -> Self {
-        DeclaredRef { ref_id: id.into(), ref_type: RefType::Event }
+        DeclaredRef {
+            ref_id: id.into(),
+            ref_type: RefType::Event,
+        }
     }
 }
 
@@ -85,7 +89,7 @@ pub struct ResolvedRef {
 #[serde(deny_unknown_fields)]
 pub struct Transformation {
     /// `execution_only`, `left_out` or `named_twice`.
-    pub effect: Effect,
+    pub effect: RuleEffect,
     /// The reference that it was made to.
     pub ref_id: String,
     /// The rule, or the configuration's key.
@@ -95,7 +99,7 @@ pub struct Transformation {
 /// What a rule did to a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum RuleEffect {
     /// Kept from policy.
     ExecutionOnly,
     /// Not shown to a model; what the configuration keeps out is not resolved either.
@@ -131,12 +135,13 @@ pub struct IntentSpec {
 #[serde(deny_unknown_fields)]
 pub struct NormalizationRecord {
     /// The configuration's rules, sorted.
-    pub applied_rules: Vec<Rule>,
+    pub applied_rules: Vec<ContextRule>,
     /// The configuration's version.
     pub boundary_version: String,
     /// The configuration's digest.
     pub config_digest: NamedHash,
-    /// What the rules changed, by `ref_id`; absent when they changed nothing but the order, and from what is hashed.
+    /// What the rules changed, by `ref_id`; absent when they changed nothing but the order, and
+    /// from what is hashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transformations: Vec<Transformation>,
 }
@@ -201,39 +206,43 @@ pub struct AssembledContext {
 
 /// References that were resolved, with their events, by `event_index` and then by id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedContext {
     /// As declared, sorted.
     pub declared: Vec<DeclaredRef>,
     /// What each of them stands for.
-    pub refs: Vec<(ResolvedRef, Event)>,
+    pub refs: Vec<(ResolvedRef, ThreadEvent)>,
     /// What the rules changed.
     pub transformations: Vec<Transformation>,
 }
 
-impl Resolved {
+impl ResolvedContext {
     /// The events that are referred to, each once under the first of its ids.
-    pub fn events(&self) -> impl Iterator<Item = &(ResolvedRef, Event)> {
+    pub fn events(&self) -> impl Iterator<Item = &(ResolvedRef, ThreadEvent)> {
         let mut last = None;
-        self.refs
-            .iter()
-            .filter(move |(reference, _)| last.replace(reference.event_index) != Some(reference.event_index))
+        self.refs.iter().filter(move |(reference, _)| {
+            last.replace(reference.event_index) != Some(reference.event_index)
+        })
     }
 
     /// The events that a model is shown: without what gates and caps kept out.
-    pub fn shown(&self) -> impl Iterator<Item = &(ResolvedRef, Event)> {
+    pub fn shown(&self) -> impl Iterator<Item = &(ResolvedRef, ThreadEvent)> {
         let kept = left_out(&self.transformations);
-        self.events().filter(move |(reference, _)| !kept.contains(reference.ref_id.as_str()))
+        self.events()
+            .filter(move |(reference, _)| !kept.contains(reference.ref_id.as_str()))
     }
 }
 
 /// Ids of references that no model is shown.
 pub fn left_out(made: &[Transformation]) -> HashSet<&str> {
-    made.iter().filter(|one| one.effect == Effect::LeftOut).map(|one| one.ref_id.as_str()).collect()
+    made.iter()
+        .filter(|one| one.effect == RuleEffect::LeftOut)
+        .map(|one| one.ref_id.as_str())
+        .collect()
 }
 
 /// Which of the two forms of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ContextForm {
     /// What a model is shown.
     Sent,
     /// All that was resolved, with digests in place of what a model said.
@@ -242,7 +251,13 @@ pub enum Form {
 
 impl ContextSpec {
     /// The specification of a turn's context.
-    pub fn new(config: &ContextConfig, identity: Identity, intent_type: &str, text: &str, resolved: &Resolved) -> Self {
+    pub fn new(
+        config: &ContextConfig,
+        identity: Identity,
+        intent_type: &str,
+        text: &str,
+        resolved: &ResolvedContext,
+    ) -> Self {
         let mut applied_rules = config.normalization().to_vec();
         applied_rules.sort();
         ContextSpec {
@@ -251,7 +266,10 @@ impl ContextSpec {
                 schema_version: SPEC_VERSION.to_owned(),
             },
             identity,
-            intent: IntentSpec { intent_type: intent_type.to_owned(), user_input: stripped(text).to_owned() },
+            intent: IntentSpec {
+                intent_type: intent_type.to_owned(),
+                user_input: stripped(text).to_owned(),
+            },
             retrieval: Retrieval {
                 declared_refs: resolved.declared.clone(),
                 normalization: NormalizationRecord {
@@ -260,12 +278,17 @@ impl ContextSpec {
                     config_digest: config.digest(),
                     transformations: resolved.transformations.clone(),
                 },
-                resolved_refs: resolved.refs.iter().map(|(reference, _)| reference.clone()).collect(),
+                resolved_refs: resolved
+                    .refs
+                    .iter()
+                    .map(|(reference, _)| reference.clone())
+                    .collect(),
             },
         }
     }
 
-    /// As it is hashed: what gates and caps kept from a model is no part of what was declared and resolved.
+    /// As it is hashed: what gates and caps kept from a model is no part of what was declared and
+    /// resolved.
     pub fn hashed(&self) -> ContextSpec {
         let mut spec = self.clone();
         spec.retrieval.normalization.transformations.clear();
@@ -275,11 +298,21 @@ impl ContextSpec {
 
 impl AssembledContext {
     /// The context of a question, in one of its forms.
-    pub fn new(text: &str, resolved: &Resolved, form: Form) -> Self {
-        let block = context_block(resolved, form).map(|content| ContextMessage { content, role: "system".to_owned() });
-        let question = ContextMessage { content: stripped(text).to_owned(), role: "user".to_owned() };
+    pub fn new(text: &str, resolved: &ResolvedContext, form: ContextForm) -> Self {
+        let block = context_block(resolved, form).map(|content| ContextMessage {
+            content,
+            role: "system".to_owned(),
+        });
+        let question = ContextMessage {
+            content: stripped(text).to_owned(),
+            role: "user".to_owned(),
+        };
         AssembledContext {
-            assembled_from: resolved.refs.iter().map(|(reference, _)| reference.clone()).collect(),
+            assembled_from: resolved
+                .refs
+                .iter()
+                .map(|(reference, _)| reference.clone())
+                .collect(),
             model_messages: block.into_iter().chain([question]).collect(),
             normative_input_digests: normative_inputs(resolved),
         }
@@ -287,22 +320,31 @@ impl AssembledContext {
 }
 
 /// Digests of the INTENTs that are referred to, sorted; one whose text is not here has none.
-pub fn normative_inputs(resolved: &Resolved) -> Vec<NamedHash> {
-    let intents = resolved.refs.iter().filter(|(_, event)| event.kind() == Kind::Intent);
+pub fn normative_inputs(resolved: &ResolvedContext) -> Vec<NamedHash> {
+    let intents = resolved
+        .refs
+        .iter()
+        .filter(|(_, event)| event.kind() == EventKind::Intent);
     let mut digests: Vec<NamedHash> = intents.filter_map(|(_, event)| event.digest()).collect();
     digests.sort();
     digests
 }
 
 #[derive(Serialize)]
-struct Digested<'a> {
+struct SpecForm<'a> {
     assembled_context: &'a AssembledContext,
     context_spec: &'a ContextSpec,
 }
 
 /// `context_digest`: over the specification and the hashed form.
-pub fn context_digest(spec: &ContextSpec, hashed: &AssembledContext) -> Result<NamedHash, JsonFault> {
-    json::digest_of(&Digested { assembled_context: hashed, context_spec: &spec.hashed() })
+pub fn context_digest(
+    spec: &ContextSpec,
+    hashed: &AssembledContext,
+) -> Result<NamedHash, JsonFault> {
+    json::digest_of(&SpecForm {
+        assembled_context: hashed,
+        context_spec: &spec.hashed(),
+    })
 }
 
 #[cfg(test)]

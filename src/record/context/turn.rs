@@ -1,4 +1,5 @@
-//! What a turn leaves on record beside its events: the counts that policy saw, and the digest of all that was sent.
+//! What a turn leaves on record beside its events: the counts that policy saw, and the digest of
+//! all that was sent.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use crate::record::bundle::NamedHash;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::event::Kind;
+use super::event::EventKind;
 use super::json::{self, JsonFault};
 use super::spec::{AdmittedFor, Transformation};
 
@@ -19,7 +20,8 @@ pub const CHAT_MESSAGE: &str = "chat.message";
 
 /// What policy counted: INTENTs on record at one moment, and nothing that a model said.
 ///
-/// `{"as_of":61,"at":1767657600,"recent":2,"spent":40,"thread":2}`; whoever has the log counts again.
+/// `{"as_of":61,"at":1767657600,"recent":2,"spent":40,"thread":2}`; whoever has the log counts
+/// again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
@@ -29,8 +31,8 @@ pub struct Counts {
     pub at: Seconds,
     /// INTENTs of all threads within the kernel's `policy.rate.seconds`; 0 where it has no rate.
     pub recent: u64,
-    /// Tokens of the INTENTs of all threads within the kernel's `policy.budget.seconds`, each text counted as four
-    /// bytes a token, rounded up; 0 where it has no budget.
+    /// Tokens of the INTENTs of all threads within the kernel's `policy.budget.seconds`, each text
+    /// counted as four bytes a token, rounded up; 0 where it has no budget.
     pub spent: u64,
     /// INTENTs of the thread.
     pub thread: u64,
@@ -44,13 +46,21 @@ pub fn tokens(bytes: u64) -> u64 {
 /// `prompt_digest`: SHA-256 over the canonical text of everything that was sent.
 ///
 /// `{"model":ID,"model_messages":[…],"params":{…}}`, the messages as the compiled prompt has them.
-pub fn prompt_digest(compiled: &str, model: &str, params: Option<&str>) -> Result<NamedHash, JsonFault> {
+pub fn prompt_digest(
+    compiled: &str,
+    model: &str,
+    params: Option<&str>,
+) -> Result<NamedHash, JsonFault> {
     // As it always is; another list of messages is digested as any value is.
     let Ok(model_messages) = serde_json::from_str::<Vec<BTreeMap<String, String>>>(compiled) else {
         return json::digest(&prompt_document(compiled, model, params)?);
     };
     let params = params.map(read).transpose()?;
-    json::digest_of(&Sent { model, model_messages, params })
+    json::digest_of(&SentForm {
+        model,
+        model_messages,
+        params,
+    })
 }
 
 fn read(text: &str) -> Result<Value, JsonFault> {
@@ -58,14 +68,18 @@ fn read(text: &str) -> Result<Value, JsonFault> {
 }
 
 #[derive(Serialize)]
-struct Sent<'a> {
+struct SentForm<'a> {
     model: &'a str,
     model_messages: Vec<BTreeMap<String, String>>,
     params: Option<Value>,
 }
 
 /// The document that [`prompt_digest`] is over.
-pub fn prompt_document(compiled: &str, model: &str, params: Option<&str>) -> Result<Value, JsonFault> {
+pub fn prompt_document(
+    compiled: &str,
+    model: &str,
+    params: Option<&str>,
+) -> Result<Value, JsonFault> {
     let params = params.map(read).transpose()?;
     Ok(json!({"model": model, "model_messages": read(compiled)?, "params": params}))
 }
@@ -79,7 +93,7 @@ pub struct EventNamed {
     /// Its place in the thread.
     pub event_index: u64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EventKind,
 }
 
 /// A resolved reference as the exchange document names it: its digest is inside the context digest.
@@ -96,7 +110,8 @@ pub struct RefNamed {
     pub ref_id: String,
 }
 
-/// The part of the exchange document that tells of thread and context; keys in their canonical order.
+/// The part of the exchange document that tells of thread and context; keys in their canonical
+/// order.
 ///
 /// Exchanges from before threads have none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,14 +155,25 @@ mod tests {
         let text = "{\"model\":\"m\",\"model_messages\":[{\"content\":\"\\u00e9\",\"role\":\"system\"},\
                     {\"content\":\"b\",\"role\":\"user\"}],\"params\":{\"max_tokens\":null,\"seed\":1}}";
         assert_eq!(one.0, Hash32::digest(text.as_bytes()));
-        assert_ne!(prompt_digest(&messages.replace('b', "c"), "m", Some(params)).unwrap(), one);
+        assert_ne!(
+            prompt_digest(&messages.replace('b', "c"), "m", Some(params)).unwrap(),
+            one
+        );
         assert_ne!(prompt_digest(messages, "n", Some(params)).unwrap(), one);
         assert_ne!(prompt_digest(messages, "m", None).unwrap(), one);
-        for messages in
-            [messages, r#"[]"#, r#"[["b","a"]]"#, r#"[{"role":"user","content":7}]"#, r#"[{"b":"1","a":"2"}]"#]
-        {
+        for messages in [
+            messages,
+            r#"[]"#,
+            r#"[["b","a"]]"#,
+            r#"[{"role":"user","content":7}]"#,
+            r#"[{"b":"1","a":"2"}]"#,
+        ] {
             let document = prompt_document(messages, "m", Some(params)).unwrap();
-            assert_eq!(prompt_digest(messages, "m", Some(params)), json::digest(&document), "{messages}");
+            assert_eq!(
+                prompt_digest(messages, "m", Some(params)),
+                json::digest(&document),
+                "{messages}"
+            );
         }
         assert!(prompt_digest("[", "m", None).is_err());
         assert!(prompt_digest("[0.5]", "m", None).is_err());

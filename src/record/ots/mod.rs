@@ -1,9 +1,10 @@
-//! OpenTimestamps proofs (`.ots`): a digest, operations, and who attests to the results (format, section 8).
+//! OpenTimestamps proofs (`.ots`): a digest, operations, and who attests to the results (format,
+//! section 8).
 //!
-//! A proof is a tree. Its root is the digest of a file; every edge is an operation on the message of the node
-//! above; a node may hold attestations: *this message was in the block of that height*, or *that calendar
-//! has it*. A proof proves nothing by itself: the message of a Bitcoin attestation must be the Merkle root of
-//! that block's header.
+//! A proof is a tree. Its root is the digest of a file; every edge is an operation on the message
+//! of the node above; a node may hold attestations: *this message was in the block of that height*,
+//! or *that calendar has it*. A proof proves nothing by itself: the message of a Bitcoin
+//! attestation must be the Merkle root of that block's header.
 //!
 //! ```text
 //! 00 "OpenTimestamps" 00 00 "Proof" 00 bf89e2e884e89294   31 bytes
@@ -11,11 +12,12 @@
 //! 08 DIGEST                                               kind of the file's hash, digest
 //! TREE
 //! ```
-//! A tree is `ff` before every branch but the last. A branch is an operation and its tree, or `00`, eight
-//! bytes of attestation tag, and a payload. Numbers are LEB128, byte strings have their length before them.
+//! A tree is `ff` before every branch but the last. A branch is an operation and its tree, or `00`,
+//! eight bytes of attestation tag, and a payload. Numbers are LEB128, byte strings have their
+//! length before them.
 //!
-//! Limits: a proof has at most [`MAX_PROOF`] bytes, an operand 1 to 4,096, a message at most 4,096, a payload
-//! at most 8,192, a number at most nine bytes, a tree at most 256 levels.
+//! Limits: a proof has at most [`MAX_PROOF`] bytes, an operand 1 to 4,096, a message at most 4,096,
+//! a payload at most 8,192, a number at most nine bytes, a tree at most 256 levels.
 
 mod op;
 mod read;
@@ -126,11 +128,11 @@ pub enum Attestation {
 
 /// One node: who attests to its message, and what is made of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree {
+pub struct ProofNode {
     /// Who attests to this node's message.
     pub attestations: BTreeSet<Attestation>,
     /// What is made of it.
-    pub branches: BTreeMap<Op, Tree>,
+    pub branches: BTreeMap<Op, ProofNode>,
 }
 
 /// A message, and who attests to it.
@@ -152,18 +154,24 @@ pub struct Proof {
     /// The digest.
     pub digest: Vec<u8>,
     /// What was made of it.
-    pub tree: Tree,
+    pub tree: ProofNode,
 }
 
-impl Tree {
+impl ProofNode {
     /// A tree of one chain of operations that ends in one attestation.
-    pub fn chain(path: impl DoubleEndedIterator<Item = Op>, attestation: Attestation) -> Tree {
-        let end = Tree { attestations: BTreeSet::from([attestation]), branches: BTreeMap::new() };
-        path.rev().fold(end, |tree, op| Tree { attestations: BTreeSet::new(), branches: BTreeMap::from([(op, tree)]) })
+    pub fn chain(path: impl DoubleEndedIterator<Item = Op>, attestation: Attestation) -> ProofNode {
+        let end = ProofNode {
+            attestations: BTreeSet::from([attestation]),
+            branches: BTreeMap::new(),
+        };
+        path.rev().fold(end, |tree, op| ProofNode {
+            attestations: BTreeSet::new(),
+            branches: BTreeMap::from([(op, tree)]),
+        })
     }
 
     /// Takes in what another tree over the same message says.
-    pub fn merge(&mut self, other: Tree) {
+    pub fn merge(&mut self, other: ProofNode) {
         self.attestations.extend(other.attestations);
         for (op, tree) in other.branches {
             self.branches.entry(op).or_default().merge(tree);
@@ -184,7 +192,11 @@ impl Tree {
         found: &mut Vec<Leaf<'a>>,
     ) -> Result<(), OtsReason> {
         for attestation in &self.attestations {
-            found.push(Leaf { path: path.clone(), message: message.clone(), attestation });
+            found.push(Leaf {
+                path: path.clone(),
+                message: message.clone(),
+                attestation,
+            });
         }
         for (op, tree) in &self.branches {
             path.push(op);
@@ -195,12 +207,13 @@ impl Tree {
     }
 
     /// The node at the end of a path of operations; none when there is no such path.
-    pub fn node(&mut self, path: &[Op]) -> Option<&mut Tree> {
-        path.iter().try_fold(self, |tree, op| tree.branches.get_mut(op))
+    pub fn node(&mut self, path: &[Op]) -> Option<&mut ProofNode> {
+        path.iter()
+            .try_fold(self, |tree, op| tree.branches.get_mut(op))
     }
 
     /// Reads a calendar's answer: a tree over `message`, and nothing after it.
-    pub fn read(bytes: &[u8], message: &[u8]) -> Result<Tree, OtsFault> {
+    pub fn read(bytes: &[u8], message: &[u8]) -> Result<ProofNode, OtsFault> {
         read::tree(bytes, message)
     }
 
@@ -213,7 +226,8 @@ impl Tree {
 }
 
 impl Proof {
-    /// Reads a whole `.ots` file; every operation is carried out once, so a proof that reads also computes.
+    /// Reads a whole `.ots` file; every operation is carried out once, so a proof that reads also
+    /// computes.
     pub fn read(bytes: &[u8]) -> Result<Proof, OtsFault> {
         read::proof(bytes)
     }

@@ -84,6 +84,10 @@ impl Op {
             Op::Reverse => message.iter().rev().copied().collect(),
             Op::Hexlify => hex::encode(message).into_bytes(),
         };
-        if (1..=MAX_MESSAGE).contains(&done.len()) { Ok(done) } else { Err(OtsReason::Message(done.len())) }
+        if (1..=MAX_MESSAGE).contains(&done.len()) {
+            Ok(done)
+        } else {
+            Err(OtsReason::Message(done.len()))
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Reading a proof, within limits.
 
 use super::{Attestation, FileHash, MAX_DEPTH, MAX_MESSAGE, MAX_PAYLOAD, MAX_PROOF, MAX_URI};
-use super::{Op, OtsFault, OtsReason, Proof, Tree};
+use super::{Op, OtsFault, OtsReason, Proof, ProofNode};
 
 /// How every proof begins.
-pub(super) const MAGIC: &[u8; 31] = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94";
+pub(super) const MAGIC: &[u8; 31] =
+    b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94";
 /// The version that follows.
 pub(super) const VERSION: u8 = 1;
 /// Another branch follows this one.
@@ -25,12 +26,20 @@ struct Input<'a> {
 
 impl<'a> Input<'a> {
     fn fault<T>(&self, reason: OtsReason) -> Result<T, OtsFault> {
-        Err(OtsFault { at: self.at, reason })
+        Err(OtsFault {
+            at: self.at,
+            reason,
+        })
     }
 
     fn take(&mut self, count: usize) -> Result<&'a [u8], OtsFault> {
-        let taken = self.at.checked_add(count).and_then(|end| self.bytes.get(self.at..end));
-        let Some(taken) = taken else { return self.fault(OtsReason::Truncated) };
+        let taken = self
+            .at
+            .checked_add(count)
+            .and_then(|end| self.bytes.get(self.at..end));
+        let Some(taken) = taken else {
+            return self.fault(OtsReason::Truncated);
+        };
         self.at += count;
         Ok(taken)
     }
@@ -57,7 +66,10 @@ impl<'a> Input<'a> {
                 return Ok(value);
             }
         }
-        Err(OtsFault { at: start, reason: OtsReason::Number })
+        Err(OtsFault {
+            at: start,
+            reason: OtsReason::Number,
+        })
     }
 
     /// A length within a range, and so many bytes.
@@ -68,20 +80,34 @@ impl<'a> Input<'a> {
     ) -> Result<&'a [u8], OtsFault> {
         let start = self.at;
         let length = self.number()?;
-        match usize::try_from(length).ok().filter(|length| range.contains(length)) {
+        match usize::try_from(length)
+            .ok()
+            .filter(|length| range.contains(length))
+        {
             Some(length) => self.take(length),
-            None => Err(OtsFault { at: start, reason: wrong(length) }),
+            None => Err(OtsFault {
+                at: start,
+                reason: wrong(length),
+            }),
         }
     }
 
     fn end(&self) -> Result<(), OtsFault> {
-        if self.at == self.bytes.len() { Ok(()) } else { self.fault(OtsReason::Trailing) }
+        if self.at == self.bytes.len() {
+            Ok(())
+        } else {
+            self.fault(OtsReason::Trailing)
+        }
     }
 }
 
 fn input(bytes: &[u8]) -> Result<Input<'_>, OtsFault> {
     let input = Input { bytes, at: 0 };
-    if bytes.len() > MAX_PROOF { input.fault(OtsReason::TooLarge) } else { Ok(input) }
+    if bytes.len() > MAX_PROOF {
+        input.fault(OtsReason::TooLarge)
+    } else {
+        Ok(input)
+    }
 }
 
 /// Reads a whole file.
@@ -93,37 +119,55 @@ pub(super) fn proof(bytes: &[u8]) -> Result<Proof, OtsFault> {
     input.at = MAGIC.len();
     let version = input.number()?;
     if version != u64::from(VERSION) {
-        return Err(OtsFault { at: MAGIC.len(), reason: OtsReason::Version(version) });
+        return Err(OtsFault {
+            at: MAGIC.len(),
+            reason: OtsReason::Version(version),
+        });
     }
     let at = input.at;
     let tag = input.byte()?;
-    let file_hash = FileHash::of_tag(tag).ok_or(OtsFault { at, reason: OtsReason::FileHash(tag) })?;
+    let file_hash = FileHash::of_tag(tag).ok_or(OtsFault {
+        at,
+        reason: OtsReason::FileHash(tag),
+    })?;
     let digest = input.take(file_hash.length())?.to_vec();
     let tree = branches(&mut input, &digest, MAX_DEPTH)?;
     input.end()?;
-    Ok(Proof { file_hash, digest, tree })
+    Ok(Proof {
+        file_hash,
+        digest,
+        tree,
+    })
 }
 
 /// Reads a tree over a message, and nothing after it.
-pub(super) fn tree(bytes: &[u8], message: &[u8]) -> Result<Tree, OtsFault> {
+pub(super) fn tree(bytes: &[u8], message: &[u8]) -> Result<ProofNode, OtsFault> {
     let mut input = input(bytes)?;
     let tree = branches(&mut input, message, MAX_DEPTH)?;
     input.end()?;
     Ok(tree)
 }
 
-fn branches(input: &mut Input<'_>, message: &[u8], levels: usize) -> Result<Tree, OtsFault> {
-    let Some(levels) = levels.checked_sub(1) else { return input.fault(OtsReason::Depth) };
-    let mut tree = Tree::default();
+fn branches(input: &mut Input<'_>, message: &[u8], levels: usize) -> Result<ProofNode, OtsFault> {
+    let Some(levels) = levels.checked_sub(1) else {
+        return input.fault(OtsReason::Depth);
+    };
+    let mut tree = ProofNode::default();
     loop {
         let at = input.at;
         let tag = input.byte()?;
-        let (more, tag, at) = if tag == FORK { (true, input.byte()?, at + 1) } else { (false, tag, at) };
+        let (more, tag, at) = if tag == FORK {
+            (true, input.byte()?, at + 1)
+        } else {
+            (false, tag, at)
+        };
         if tag == ATTESTATION {
             tree.attestations.insert(attestation(input)?);
         } else {
             let op = operation(input, tag, at)?;
-            let made = op.apply(message).map_err(|reason| OtsFault { at, reason })?;
+            let made = op
+                .apply(message)
+                .map_err(|reason| OtsFault { at, reason })?;
             let below = branches(input, &made, levels)?;
             tree.branches.entry(op).or_default().merge(below);
         }
@@ -144,16 +188,25 @@ fn operation(input: &mut Input<'_>, tag: u8, at: usize) -> Result<Op, OtsFault> 
         0xf1 => operand().map(Op::Prepend),
         0xf2 => Ok(Op::Reverse),
         0xf3 => Ok(Op::Hexlify),
-        _ => Err(OtsFault { at, reason: OtsReason::Operation(tag) }),
+        _ => Err(OtsFault {
+            at,
+            reason: OtsReason::Operation(tag),
+        }),
     }
 }
 
 fn attestation(input: &mut Input<'_>) -> Result<Attestation, OtsFault> {
     let tag = input.array()?;
     let payload = input.string(0..=MAX_PAYLOAD, |_| OtsReason::Payload)?;
-    let mut inside = Input { bytes: payload, at: 0 };
+    let mut inside = Input {
+        bytes: payload,
+        at: 0,
+    };
     let from = input.at - payload.len();
-    let outside = |fault: OtsFault| OtsFault { at: from + fault.at, reason: payload_reason(fault.reason) };
+    let outside = |fault: OtsFault| OtsFault {
+        at: from + fault.at,
+        reason: payload_reason(fault.reason),
+    };
     let mut height = || {
         let height = inside.number().map_err(outside)?;
         inside.end().map_err(outside).map(|()| height)
@@ -163,13 +216,23 @@ fn attestation(input: &mut Input<'_>) -> Result<Attestation, OtsFault> {
         LITECOIN => Ok(Attestation::Litecoin { height: height()? }),
         ETHEREUM => Ok(Attestation::Ethereum { height: height()? }),
         PENDING => {
-            let uri = inside.string(0..=MAX_URI, |_| OtsReason::Uri).map_err(outside)?;
+            let uri = inside
+                .string(0..=MAX_URI, |_| OtsReason::Uri)
+                .map_err(outside)?;
             inside.end().map_err(outside)?;
             let uri = std::str::from_utf8(uri).ok().filter(|uri| is_address(uri));
-            let uri = uri.ok_or(OtsFault { at: from, reason: OtsReason::Uri })?.to_owned();
+            let uri = uri
+                .ok_or(OtsFault {
+                    at: from,
+                    reason: OtsReason::Uri,
+                })?
+                .to_owned();
             Ok(Attestation::Pending { uri })
         }
-        _ => Ok(Attestation::Unknown { tag, payload: payload.to_vec() }),
+        _ => Ok(Attestation::Unknown {
+            tag,
+            payload: payload.to_vec(),
+        }),
     }
 }
 
@@ -183,5 +246,6 @@ fn payload_reason(reason: OtsReason) -> OtsReason {
 
 /// The characters that calendars' addresses have: an address is shown, and asked.
 pub(super) fn is_address(uri: &str) -> bool {
-    uri.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._/:".contains(&b))
+    uri.bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"-._/:".contains(&b))
 }

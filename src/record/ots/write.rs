@@ -1,7 +1,7 @@
 //! Writing a proof: byte for byte what the stock client writes for the same tree.
 
 use super::read::{ATTESTATION, BITCOIN, ETHEREUM, FORK, LITECOIN, MAGIC, PENDING, VERSION};
-use super::{Attestation, Op, Proof, Tree};
+use super::{Attestation, Op, Proof, ProofNode};
 
 /// A whole file.
 pub(super) fn proof(proof: &Proof) -> Vec<u8> {
@@ -13,7 +13,7 @@ pub(super) fn proof(proof: &Proof) -> Vec<u8> {
 }
 
 /// Attestations by tag, then operations by tag and operand; `ff` before all but the last.
-pub(super) fn tree(tree: &Tree, out: &mut Vec<u8>) {
+pub(super) fn tree(tree: &ProofNode, out: &mut Vec<u8>) {
     let mut attestations: Vec<_> = tree.attestations.iter().map(encoded).collect();
     attestations.sort();
     let mut left = attestations.len() + tree.branches.len();

@@ -8,14 +8,17 @@ use crate::record::block::{Anchor, Block, Header, Network, Source};
 use crate::record::canon;
 use crate::record::commit::CommitKind;
 use crate::record::commitment::Salt;
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::documents::{AuthorityState, Close, Genesis, Record, Rotate, SessionDoc};
 use crate::record::entry::{Event, Line};
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::tree::Frontier;
-use crate::store::{ArtifactRow, AuthKeyRow, EventRow, ExchangeRow, Head, Outcome, OutcomeUpdate, SessionRow, Write};
+use crate::store::{
+    ArtifactRow, AuthKeyRow, EventRow, ExchangeOutcome, ExchangeRow, LedgerHead, OutcomeUpdate,
+    SessionRow, Write,
+};
 
 use super::super::auth::{KIND, REVOKED};
 use super::super::draft::append;
@@ -24,21 +27,21 @@ use super::rows::{bare, document, header, silent, unreadable};
 use super::{AdoptFault, NewerCommit, TakenOver, row};
 
 /// A prompt line that has no outcome so far.
-struct Asked {
+struct UnansweredPrompt {
     n: u64,
     line: Line,
     hash: Hash32,
 }
 
 /// The database being brought forward.
-pub struct Replay<'a> {
+pub struct Adoption<'a> {
     tx: &'a mut dyn Write,
-    head: Head,
+    head: LedgerHead,
     frontier: Frontier,
     network: Network,
     sessions: BTreeMap<Hash32, SessionRow>,
     /// New prompts without an outcome, by session and number.
-    asked: BTreeMap<(Hash32, u64), Asked>,
+    asked: BTreeMap<(Hash32, u64), UnansweredPrompt>,
     new_sessions: u64,
     /// Ids of exchanges and artifacts whose texts and salts were in the lost database only.
     lost: Vec<String>,
@@ -47,13 +50,19 @@ pub struct Replay<'a> {
     keys: Vec<String>,
 }
 
-impl<'a> Replay<'a> {
+impl<'a> Adoption<'a> {
     /// Starts where the database stands.
-    pub fn begin(tx: &'a mut dyn Write, head: Head) -> Result<Self, RecorderError> {
-        let frontier = Frontier::from_bytes(&head.frontier).map_err(|e| unreadable("head.frontier", e))?;
-        let genesis: Genesis = canon::parse(tx.genesis()?.as_bytes()).map_err(|e| unreadable("head.genesis", e))?;
-        let open = tx.open_sessions()?.into_iter().map(|session| (session.id, session)).collect();
-        Ok(Replay {
+    pub fn begin(tx: &'a mut dyn Write, head: LedgerHead) -> Result<Self, RecorderError> {
+        let frontier =
+            Frontier::from_bytes(&head.frontier).map_err(|e| unreadable("head.frontier", e))?;
+        let genesis: Genesis =
+            canon::parse(tx.genesis()?.as_bytes()).map_err(|e| unreadable("head.genesis", e))?;
+        let open = tx
+            .open_sessions()?
+            .into_iter()
+            .map(|session| (session.id, session))
+            .collect();
+        Ok(Adoption {
             tx,
             head,
             frontier,
@@ -69,50 +78,89 @@ impl<'a> Replay<'a> {
 
     /// Appends a line; returns its number.
     pub fn line(&mut self, line: &Line, text: &str) -> Result<u64, RecorderError> {
-        Ok(append(self.tx, &mut self.head, &mut self.frontier, line, text)?)
+        Ok(append(
+            self.tx,
+            &mut self.head,
+            &mut self.frontier,
+            line,
+            text,
+        )?)
     }
 
     /// Appends a commit of the line `line`; returns its number.
-    pub fn commit(&mut self, line: u64, commit: &NewerCommit, end: Option<u64>) -> Result<u64, RecorderError> {
+    pub fn commit(
+        &mut self,
+        line: u64,
+        commit: &NewerCommit,
+        end: Option<u64>,
+    ) -> Result<u64, RecorderError> {
         use CommitKind::{Checkpoint, Close, KeyRotate, SessionEnd};
         let segment = match commit.kind {
-            SessionEnd | Close | Checkpoint | KeyRotate => Some((self.head.segment_lines, line + 1)),
+            SessionEnd | Close | Checkpoint | KeyRotate => {
+                Some((self.head.segment_lines, line + 1))
+            }
             _ => None,
         };
         let n = self.head.commits;
         let tree_of = end.filter(|_| commit.kind == Close);
         let none = BTreeMap::new();
-        let files = if tree_of.is_some() { &none } else { &commit.files };
-        self.tx.put_commit(&row(n, line, commit, segment, tree_of), files)?;
+        let files = if tree_of.is_some() {
+            &none
+        } else {
+            &commit.files
+        };
+        self.tx
+            .put_commit(&row(n, line, commit, segment, tree_of), files)?;
         self.head.commits += 1;
         Ok(n)
     }
 
     /// Does to the rows what the line says.
-    pub fn event(&mut self, n: u64, line: &Line, commits: &[&NewerCommit]) -> Result<(), RecorderError> {
+    pub fn event(
+        &mut self,
+        n: u64,
+        line: &Line,
+        commits: &[&NewerCommit],
+    ) -> Result<(), RecorderError> {
         match &line.event {
-            Event::SessionStart { .. } => self.start(line, document(commits, "session.json")?, header(commits)?)?,
+            Event::SessionStart { .. } => {
+                self.start(line, document(commits, "session.json")?, header(commits)?)?
+            }
             Event::Prompt { hash, seq } => self.prompt(n, line, *hash, *seq)?,
             Event::Response { seq, chain, .. } => {
                 let record = document(commits, "record.json")?;
                 self.response(n, line, *seq, *chain, &record)?;
             }
-            Event::ResponseFail { seq, reason, exchange, .. } => {
-                self.no_answer(n, line, (*seq, Outcome::Failed), reason, *exchange)?;
+            Event::ResponseFail {
+                seq,
+                reason,
+                exchange,
+                ..
+            } => {
+                self.no_answer(n, line, (*seq, ExchangeOutcome::Failed), reason, *exchange)?;
             }
-            Event::Denied { seq, reason, exchange } => {
-                self.no_answer(n, line, (*seq, Outcome::Denied), reason, *exchange)?;
+            Event::Denied {
+                seq,
+                reason,
+                exchange,
+            } => {
+                self.no_answer(n, line, (*seq, ExchangeOutcome::Denied), reason, *exchange)?;
             }
             Event::BtcAnchor { btc, block, header } => self.anchor(line, *btc, *block, *header)?,
             Event::Artifact { kind, id, hash } => self.artifact(n, line, (kind, id), *hash)?,
-            Event::SessionEnd { .. } => self.end(line, document(commits, "close.json")?, header(commits)?)?,
+            Event::SessionEnd { .. } => {
+                self.end(line, document(commits, "close.json")?, header(commits)?)?
+            }
             Event::KeyRotate { .. } => {
                 let rotate: Rotate = document(commits, "rotate.json")?;
                 self.head.signer = rotate.new_signer;
             }
             _ => {}
         }
-        if matches!(line.event, Event::SessionEnd { .. } | Event::Checkpoint { .. } | Event::KeyRotate { .. }) {
+        if matches!(
+            line.event,
+            Event::SessionEnd { .. } | Event::Checkpoint { .. } | Event::KeyRotate { .. }
+        ) {
             self.head.segment_lines = n + 1;
             self.head.segment_bytes = self.head.bytes;
             self.head.segment_at = line.time;
@@ -123,8 +171,16 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn start(&mut self, line: &Line, doc: SessionDoc, header: Option<Header>) -> Result<(), RecorderError> {
-        let anchor = Anchor { block: doc.block, header };
+    fn start(
+        &mut self,
+        line: &Line,
+        doc: SessionDoc,
+        header: Option<Header>,
+    ) -> Result<(), RecorderError> {
+        let anchor = Anchor {
+            block: doc.block,
+            header,
+        };
         self.know_key(doc.auth_key_hash, line)?;
         if self.tx.kernel(doc.kernel_hash)?.is_none() {
             // Its text is in the lost database only; the row is what sessions refer to.
@@ -163,28 +219,51 @@ impl<'a> Replay<'a> {
             return Ok(());
         }
         let name = format!("adopted-{}", hash.short16());
-        Ok(self.tx.put_auth_key(&AuthKeyRow { hash, name, added_at: line.time, revoked_at: None })?)
+        Ok(self.tx.put_auth_key(&AuthKeyRow {
+            hash,
+            name,
+            added_at: line.time,
+            revoked_at: None,
+        })?)
     }
 
     fn session(&mut self, line: &Line) -> Result<&mut SessionRow, RecorderError> {
-        let id = line.session.ok_or_else(|| unreadable("a log line", "it names no session"))?;
-        self.sessions.get_mut(&id).ok_or_else(|| unreadable(&format!("session {id}"), "it is not open"))
+        let id = line
+            .session
+            .ok_or_else(|| unreadable("a log line", "it names no session"))?;
+        self.sessions
+            .get_mut(&id)
+            .ok_or_else(|| unreadable(&format!("session {id}"), "it is not open"))
     }
 
     fn prompt(&mut self, n: u64, line: &Line, hash: Hash32, seq: u64) -> Result<(), RecorderError> {
         let session = self.session(line)?;
         session.prompts = seq;
         let id = session.id;
-        self.asked.insert((id, seq), Asked { n, line: line.clone(), hash });
+        self.asked.insert(
+            (id, seq),
+            UnansweredPrompt {
+                n,
+                line: line.clone(),
+                hash,
+            },
+        );
         Ok(())
     }
 
-    fn response(&mut self, n: u64, line: &Line, seq: u64, chain: Hash32, record: &Record) -> Result<(), RecorderError> {
+    fn response(
+        &mut self,
+        n: u64,
+        line: &Line,
+        seq: u64,
+        chain: Hash32,
+        record: &Record,
+    ) -> Result<(), RecorderError> {
         let session = self.session(line)?;
         session.interactions += 1;
         session.chain_head = chain;
         let update = OutcomeUpdate {
-            outcome: Outcome::Answered,
+            outcome: ExchangeOutcome::Answered,
             turn_aurora: Some(row_id("turn_aurora", session.id, seq)),
             refusal: Some(record.refusal),
             response_commitment: Some(record.response_hash),
@@ -198,11 +277,15 @@ impl<'a> Replay<'a> {
         &mut self,
         n: u64,
         line: &Line,
-        (seq, outcome): (u64, Outcome),
+        (seq, outcome): (u64, ExchangeOutcome),
         reason: &str,
         exchange: Hash32,
     ) -> Result<(), RecorderError> {
-        let update = OutcomeUpdate { outcome, reason: Some(reason.to_owned()), ..bare(n, line, exchange) };
+        let update = OutcomeUpdate {
+            outcome,
+            reason: Some(reason.to_owned()),
+            ..bare(n, line, exchange)
+        };
         self.outcome(line, seq, &update, AuthorityState::Ok)
     }
 
@@ -218,15 +301,27 @@ impl<'a> Replay<'a> {
         let exchange = row_id("exchange", session.id, seq);
         let asked = self.asked.remove(&(session.id, seq));
         if let Some(asked) = &asked {
-            let decision = if update.outcome == Outcome::Denied { "deny" } else { "allow" };
+            let decision = if update.outcome == ExchangeOutcome::Denied {
+                "deny"
+            } else {
+                "allow"
+            };
             self.exchange(&session, seq, asked, (decision, state), None)?;
         }
         if let Some(turn_id) = update.turn_aurora {
             let known = self.tx.exchange(exchange)?;
-            let prompt_line = known.as_ref().map_or(update.outcome_line, |row| row.prompt_line);
+            let prompt_line = known
+                .as_ref()
+                .map_or(update.outcome_line, |row| row.prompt_line);
             let state = known.map_or(state, |row| row.authority_state);
             let refusal = update.refusal.unwrap_or(false);
-            self.tx.put_turn(&silent((turn_id, prompt_line), session.uuid, line.time, (false, refusal), state))?;
+            self.tx.put_turn(&silent(
+                (turn_id, prompt_line),
+                session.uuid,
+                line.time,
+                (false, refusal),
+                state,
+            ))?;
             self.execution(exchange, turn_id, line, update.outcome_line)?;
             if asked.is_none() {
                 self.lose(exchange.to_string());
@@ -235,15 +330,24 @@ impl<'a> Replay<'a> {
         Ok(self.tx.put_outcome(exchange, update)?)
     }
 
-    /// A prompt that was in the database when it was saved has its place in a thread, and so has its lost answer.
-    fn execution(&mut self, exchange: Uuid, event: Uuid, line: &Line, n: u64) -> Result<(), RecorderError> {
-        let Some(turn) = self.tx.thread_turn(exchange)? else { return Ok(()) };
+    /// A prompt that was in the database when it was saved has its place in a thread, and so has
+    /// its lost answer.
+    fn execution(
+        &mut self,
+        exchange: Uuid,
+        event: Uuid,
+        line: &Line,
+        n: u64,
+    ) -> Result<(), RecorderError> {
+        let Some(turn) = self.tx.thread_turn(exchange)? else {
+            return Ok(());
+        };
         let index = self.tx.next_index(turn.thread)?;
         Ok(self.tx.put_events(&[EventRow {
             event,
             thread: turn.thread,
             index,
-            kind: Kind::Execution,
+            kind: EventKind::Execution,
             turn: exchange,
             line: n,
             created_at: line.time,
@@ -262,13 +366,19 @@ impl<'a> Replay<'a> {
         &mut self,
         session: &SessionRow,
         seq: u64,
-        asked: &Asked,
+        asked: &UnansweredPrompt,
         (decision, authority_state): (&str, AuthorityState),
         salt: Option<Salt>,
     ) -> Result<(), RecorderError> {
         let (id, time) = (session.id, asked.line.time);
         let turn_user = row_id("turn_user", id, seq);
-        self.tx.put_turn(&silent((turn_user, asked.n), session.uuid, time, (true, false), authority_state))?;
+        self.tx.put_turn(&silent(
+            (turn_user, asked.n),
+            session.uuid,
+            time,
+            (true, false),
+            authority_state,
+        ))?;
         let row = ExchangeRow {
             exchange_id: row_id("exchange", id, seq),
             session: session.uuid,
@@ -294,11 +404,26 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn anchor(&mut self, line: &Line, height: u32, hash: Hash32, header: Header) -> Result<(), RecorderError> {
+    fn anchor(
+        &mut self,
+        line: &Line,
+        height: u32,
+        hash: Hash32,
+        header: Header,
+    ) -> Result<(), RecorderError> {
         let network = self.network;
         // The line does not say who told; a block taken from a file is what it is now.
-        let block = Block { hash, height, network, source: Source::File, time: header.fields().time };
-        let anchor = Anchor { block, header: Some(header) };
+        let block = Block {
+            hash,
+            height,
+            network,
+            source: Source::File,
+            time: header.fields().time,
+        };
+        let anchor = Anchor {
+            block,
+            header: Some(header),
+        };
         self.session(line)?.anchor = anchor.clone();
         Ok(self.tx.put_block(&anchor)?)
     }
@@ -310,14 +435,22 @@ impl<'a> Replay<'a> {
         (kind, id): (&str, &str),
         commitment: Hash32,
     ) -> Result<(), RecorderError> {
-        let row =
-            ArtifactRow { line: n, kind: kind.to_owned(), id: id.to_owned(), document: None, salt: None, commitment };
+        let row = ArtifactRow {
+            line: n,
+            kind: kind.to_owned(),
+            id: id.to_owned(),
+            document: None,
+            salt: None,
+            commitment,
+        };
         self.tx.put_artifact(&row)?;
         self.lost.push(id.to_owned());
         if kind == KIND && !id.ends_with(REVOKED) {
             self.keys.push(id.to_owned());
         }
-        let Some(revoked) = id.strip_suffix(REVOKED).filter(|_| kind == KIND) else { return Ok(()) };
+        let Some(revoked) = id.strip_suffix(REVOKED).filter(|_| kind == KIND) else {
+            return Ok(());
+        };
         // A key that was revoked after the backup must not come back to life with it.
         for key in self.tx.auth_keys()? {
             if revoked.ends_with(&format!("-{}", key.hash.short16())) {
@@ -327,12 +460,25 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn end(&mut self, line: &Line, doc: Close, header: Option<Header>) -> Result<(), RecorderError> {
+    fn end(
+        &mut self,
+        line: &Line,
+        doc: Close,
+        header: Option<Header>,
+    ) -> Result<(), RecorderError> {
         let session = self.session(line)?;
-        session.anchor = Anchor { block: doc.block, header };
+        session.anchor = Anchor {
+            block: doc.block,
+            header,
+        };
         session.ended_at = Some(line.time);
         session.last_at = line.time;
-        let (anchor, uuid, progress, id) = (session.anchor.clone(), session.uuid, session.progress(), session.id);
+        let (anchor, uuid, progress, id) = (
+            session.anchor.clone(),
+            session.uuid,
+            session.progress(),
+            session.id,
+        );
         self.tx.put_block(&anchor)?;
         self.tx.move_session(uuid, &progress)?;
         self.tx.forget_placeholders(uuid)?;
@@ -340,16 +486,20 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Writes the sessions that are still open, their unanswered prompts, and the head; returns what was
-    /// taken over, the head, and the ids of what is lost.
+    /// Writes the sessions that are still open, their unanswered prompts, and the head; returns
+    /// what was taken over, the head, and the ids of what is lost.
     pub fn finish(
         mut self,
-        from: &Head,
+        from: &LedgerHead,
         key: PublicKey,
         salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
-    ) -> Result<(TakenOver, Head, Vec<String>), RecorderError> {
+    ) -> Result<(TakenOver, LedgerHead, Vec<String>), RecorderError> {
         if self.head.signer != key {
-            return Err(AdoptFault::Signer { theirs: self.head.signer, ours: key }.into());
+            return Err(AdoptFault::Signer {
+                theirs: self.head.signer,
+                ours: key,
+            }
+            .into());
         }
         for session in self.sessions.values() {
             self.tx.move_session(session.uuid, &session.progress())?;
@@ -357,14 +507,27 @@ impl<'a> Replay<'a> {
         for ((id, seq), asked) in std::mem::take(&mut self.asked) {
             // Closing its session ends it as abandoned, and that needs a salt.
             let session = self.sessions.get(&id).cloned().ok_or_else(|| {
-                unreadable(&format!("prompt {seq} of session {id}"), format!("closed, and not {ABANDONED}"))
+                unreadable(
+                    &format!("prompt {seq} of session {id}"),
+                    format!("closed, and not {ABANDONED}"),
+                )
             })?;
-            self.exchange(&session, seq, &asked, ("allow", AuthorityState::Ok), Some(salts()?))?;
+            self.exchange(
+                &session,
+                seq,
+                &asked,
+                ("allow", AuthorityState::Ok),
+                Some(salts()?),
+            )?;
         }
         self.head.frontier = self.frontier.to_bytes();
         self.tx.move_head(from, &self.head)?;
         let known = self.tx.auth_keys()?;
-        let unknown = |id: &String| !known.iter().any(|key| id.ends_with(&format!("-{}", key.hash.short16())));
+        let unknown = |id: &String| {
+            !known
+                .iter()
+                .any(|key| id.ends_with(&format!("-{}", key.hash.short16())))
+        };
         let taken = TakenOver {
             from_line: from.lines + 1,
             to_line: self.head.lines,

@@ -8,14 +8,18 @@ use crate::record::documents::AuthorityState;
 use crate::record::entry::Line;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{Outcome, OutcomeUpdate, TurnRow};
+use crate::store::{ExchangeOutcome, OutcomeUpdate, TurnRow};
 
 use super::super::RecorderError;
 use super::{AdoptFault, NewerCommit};
 
 /// What can't be read in a ledger that was verified.
 pub fn unreadable(place: &str, reason: impl std::fmt::Display) -> RecorderError {
-    AdoptFault::Unreadable { place: place.to_owned(), reason: reason.to_string() }.into()
+    AdoptFault::Unreadable {
+        place: place.to_owned(),
+        reason: reason.to_string(),
+    }
+    .into()
 }
 
 /// A turn without its text.
@@ -43,7 +47,7 @@ pub fn silent(
 /// An outcome of which only the line is known.
 pub fn bare(n: u64, line: &Line, exchange: Hash32) -> OutcomeUpdate {
     OutcomeUpdate {
-        outcome: Outcome::Failed,
+        outcome: ExchangeOutcome::Failed,
         reason: None,
         turn_aurora: None,
         response_hash: None,
@@ -73,7 +77,15 @@ pub fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
 
 /// The block header of a line's commits, if it has one.
 pub fn header(commits: &[&NewerCommit]) -> Result<Option<Header>, RecorderError> {
-    let Some(bytes) = commits.iter().find_map(|commit| commit.files.get("btc_header")) else { return Ok(None) };
+    let Some(bytes) = commits
+        .iter()
+        .find_map(|commit| commit.files.get("btc_header"))
+    else {
+        return Ok(None);
+    };
     let text = String::from_utf8_lossy(bytes);
-    text.trim_end().parse().map(Some).map_err(|e| unreadable("btc_header", e))
+    text.trim_end()
+        .parse()
+        .map(Some)
+        .map_err(|e| unreadable("btc_header", e))
 }

@@ -1,14 +1,15 @@
 //! The tree head's half of applying: the signed note beside the log, replaced as a whole.
 //!
-//! Whoever reads beside a writer reads this file first: it is written under another name and renamed once the lines that
-//! it covers are appended, so that it is never torn, and never ahead of the log.
+//! Whoever reads beside a writer reads this file first: it is written under another name and
+//! renamed once the lines that it covers are appended, so that it is never torn, and never ahead of
+//! the log.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::record::tree::{Frontier, parse_note};
-use crate::store::Head;
+use crate::store::LedgerHead;
 
 use super::super::RecorderError;
 use super::unapplied;
@@ -18,41 +19,54 @@ const MOST: u64 = 16 * 1024;
 
 /// A file that was put in its place.
 #[derive(Debug)]
-pub(super) struct Replaced {
+pub(super) struct PlacedFile {
     file: File,
     path: PathBuf,
     /// There was none before.
     is_first: bool,
 }
 
-impl Replaced {
+impl PlacedFile {
     /// Waits until the file and its name are on the disk.
     pub(super) fn sync(&self) -> std::io::Result<()> {
         self.file.sync_data()?;
         sync_directory_of(&self.path)
     }
 
-    /// The same for the first one only. A batch does not wait for those that take its place: the database has the
-    /// signature, durably, and every start compares the file with it and writes what a power loss took.
+    /// The same for the first one only. A batch does not wait for those that take its place: the
+    /// database has the signature, durably, and every start compares the file with it and writes
+    /// what a power loss took.
     pub(super) fn sync_first(&self) -> std::io::Result<()> {
         if self.is_first { self.sync() } else { Ok(()) }
     }
 }
 
-/// Whether the file holds the tree head that the database has. One over fewer lines is what a crash leaves, and whatever
-/// is no tree head of this ledger proves nothing; both are written anew.
+/// Whether the file holds the tree head that the database has. One over fewer lines is what a crash
+/// leaves, and whatever is no tree head of this ledger proves nothing; both are written anew.
 ///
-/// Refuses when it holds one by the key in force over lines, or a tree, that the database does not have: somebody signed
-/// a history with this key that is not the one here.
-pub(super) fn look(head: &Head, path: &Path) -> Result<bool, RecorderError> {
-    let Some(found) = read(path)? else { return Ok(head.checkpoint.is_none()) };
-    if head.checkpoint.as_ref().is_some_and(|own| own.as_bytes() == found) {
+/// Refuses when it holds one by the key in force over lines, or a tree, that the database does not
+/// have: somebody signed a history with this key that is not the one here.
+pub(super) fn look(head: &LedgerHead, path: &Path) -> Result<bool, RecorderError> {
+    let Some(found) = read(path)? else {
+        return Ok(head.checkpoint.is_none());
+    };
+    if head
+        .checkpoint
+        .as_ref()
+        .is_some_and(|own| own.as_bytes() == found)
+    {
         return Ok(true);
     }
-    let note = std::str::from_utf8(&found).ok().and_then(|text| parse_note(text).ok());
-    let Some(note) = note.filter(|note| note.size >= head.lines) else { return Ok(false) };
-    let own = Frontier::from_bytes(&head.frontier)
-        .map_err(|e| RecorderError::Unrecordable { what: "head.frontier", reason: e.to_string() })?;
+    let note = std::str::from_utf8(&found)
+        .ok()
+        .and_then(|text| parse_note(text).ok());
+    let Some(note) = note.filter(|note| note.size >= head.lines) else {
+        return Ok(false);
+    };
+    let own = Frontier::from_bytes(&head.frontier).map_err(|e| RecorderError::Unrecordable {
+        what: "head.frontier",
+        reason: e.to_string(),
+    })?;
     if (note.size, note.root) == (own.size(), own.root()) || !note.verify(&head.signer) {
         return Ok(false);
     }
@@ -65,7 +79,8 @@ pub(super) fn look(head: &Head, path: &Path) -> Result<bool, RecorderError> {
     })
 }
 
-/// The file's bytes; none where there is no such file, or something that is no file and is not opened.
+/// The file's bytes; none where there is no such file, or something that is no file and is not
+/// opened.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, RecorderError> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => {}
@@ -80,24 +95,32 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, RecorderError> {
 }
 
 /// Puts the head's tree head in its place, whatever stood there; without one nothing is done.
-pub(super) fn replace(head: &Head, path: &Path) -> Result<Option<Replaced>, RecorderError> {
-    let Some(text) = &head.checkpoint else { return Ok(None) };
+pub(super) fn replace(head: &LedgerHead, path: &Path) -> Result<Option<PlacedFile>, RecorderError> {
+    let Some(text) = &head.checkpoint else {
+        return Ok(None);
+    };
     let failed = |e: std::io::Error| unapplied("writing audit.checkpoint")(e);
     let beside = path.with_extension("checkpoint.new");
     let is_first = std::fs::symlink_metadata(path).is_err();
     let mut file = match create(&beside) {
         // What a process left that died while it wrote.
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-            std::fs::remove_file(&beside).and_then(|()| create(&beside)).map_err(failed)?
-        }
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => std::fs::remove_file(&beside)
+            .and_then(|()| create(&beside))
+            .map_err(failed)?,
         created => created.map_err(failed)?,
     };
-    let placed = file.write_all(text.as_bytes()).and_then(|()| std::fs::rename(&beside, path));
+    let placed = file
+        .write_all(text.as_bytes())
+        .and_then(|()| std::fs::rename(&beside, path));
     if let Err(e) = placed {
         let _ = std::fs::remove_file(&beside);
         return Err(failed(e));
     }
-    Ok(Some(Replaced { file, path: path.to_owned(), is_first }))
+    Ok(Some(PlacedFile {
+        file,
+        path: path.to_owned(),
+        is_first,
+    }))
 }
 
 fn create(path: &Path) -> std::io::Result<File> {
@@ -107,7 +130,8 @@ fn create(path: &Path) -> std::io::Result<File> {
 /// A new name is durable when its directory is.
 #[cfg(unix)]
 fn sync_directory_of(path: &Path) -> std::io::Result<()> {
-    path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+    path.parent()
+        .map_or(Ok(()), |directory| File::open(directory)?.sync_all())
 }
 
 /// Elsewhere a directory can't be opened, and the system keeps names durable itself.

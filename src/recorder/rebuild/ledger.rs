@@ -1,20 +1,21 @@
-//! The database's commits among themselves and against `ledger.git`, and writing what the ledger lacks.
+//! The database's commits among themselves and against `ledger.git`, and writing what the ledger
+//! lacks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::ledger::read::{Repository, Target};
+use crate::ledger::read::{RefTarget, Repository};
 use crate::ledger::write::Ledger;
 use crate::ledger::{LedgerError, Oid};
 use crate::record::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Find as _, Head, Read as _};
+use crate::store::{Find as _, LedgerHead, ReadStore as _};
 
 use super::super::apply::files_of;
 use super::commits::Commits;
-use super::{Difference, Lost, RecorderError, changed, database_is_older, set_aside};
+use super::{Contradiction, MissingParts, RecorderError, changed, database_is_older, set_aside};
 
 /// The file without which git sees no repository.
 const HEAD: &str = "HEAD";
@@ -44,7 +45,10 @@ impl Here {
 }
 
 fn unapplied(what: &'static str) -> impl Fn(LedgerError) -> RecorderError {
-    move |e| RecorderError::Unapplied { what, reason: e.to_string() }
+    move |e| RecorderError::Unapplied {
+        what,
+        reason: e.to_string(),
+    }
 }
 
 /// Opens what is there; a folder that can't be read is an error, and not taken for a broken one.
@@ -73,10 +77,10 @@ pub fn open(path: &Path) -> Result<Here, RecorderError> {
 }
 
 /// What there is of the ledger.
-pub struct Found {
+pub struct LedgerContent {
     here: Here,
     /// Refs that are not at their newest commit: where they are, and where they belong.
-    refs: BTreeMap<String, (Place, Oid)>,
+    refs: BTreeMap<String, (RefState, Oid)>,
     /// Files of torn packs.
     packs: Vec<PathBuf>,
     /// `HEAD` is missing or torn: gently needs it not, stock git finds no repository without.
@@ -87,15 +91,15 @@ pub struct Found {
 
 /// Where a ref is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum RefState {
     Missing,
     Torn,
     At(Oid),
 }
 
-impl Found {
+impl LedgerContent {
     /// What of it is lost.
-    pub fn count(&self, path: &Path, lost: &mut Lost) {
+    pub fn count(&self, path: &Path, lost: &mut MissingParts) {
         lost.repository = !matches!(self.here, Here::Ledger(_));
         lost.commits = self.commits;
         lost.refs = self.refs.keys().cloned().collect();
@@ -110,12 +114,20 @@ impl Found {
     }
 
     /// Writes objects, then moves refs. Durable on return.
-    pub fn restore(self, store: &Sqlite, head: &Head, path: &Path, lost: &mut Lost) -> Result<(), RecorderError> {
+    pub fn restore(
+        self,
+        store: &Sqlite,
+        head: &LedgerHead,
+        path: &Path,
+        lost: &mut MissingParts,
+    ) -> Result<(), RecorderError> {
         self.count(path, lost);
         lost.aside.clear();
         let mut ledger = match self.here {
             Here::Ledger(mut ledger) => {
-                lost.aside = ledger.set_aside_torn_packs().map_err(unapplied("setting aside torn packs"))?;
+                lost.aside = ledger
+                    .set_aside_torn_packs()
+                    .map_err(unapplied("setting aside torn packs"))?;
                 *ledger
             }
             Here::Broken => {
@@ -132,9 +144,9 @@ impl Found {
         }
         for (name, (place, tip)) in &self.refs {
             let moved = match place {
-                Place::Torn => ledger.overwrite_torn_ref(name, *tip),
-                Place::Missing => ledger.move_ref(name, None, *tip),
-                Place::At(from) => ledger.move_ref(name, Some(*from), *tip),
+                RefState::Torn => ledger.overwrite_torn_ref(name, *tip),
+                RefState::Missing => ledger.move_ref(name, None, *tip),
+                RefState::At(from) => ledger.move_ref(name, Some(*from), *tip),
             };
             moved.map_err(unapplied("moving a ref of ledger.git"))?;
         }
@@ -143,7 +155,7 @@ impl Found {
 }
 
 /// Makes `HEAD` as a new ledger has it. Durable on return.
-fn restore_head(path: &Path, lost: &mut Lost) -> Result<(), RecorderError> {
+fn restore_head(path: &Path, lost: &mut MissingParts) -> Result<(), RecorderError> {
     let file = path.join(HEAD);
     if file.exists() {
         lost.aside.push(set_aside(&file)?);
@@ -151,7 +163,10 @@ fn restore_head(path: &Path, lost: &mut Lost) -> Result<(), RecorderError> {
     let written = std::fs::write(&file, HEAD_TEXT)
         .and_then(|()| File::open(&file)?.sync_all())
         .and_then(|()| File::open(path)?.sync_all());
-    written.map_err(|e| RecorderError::Unapplied { what: "writing HEAD of ledger.git", reason: e.to_string() })
+    written.map_err(|e| RecorderError::Unapplied {
+        what: "writing HEAD of ledger.git",
+        reason: e.to_string(),
+    })
 }
 
 /// Whether stock git would take the folder for no repository, for want of a `HEAD`.
@@ -168,14 +183,21 @@ fn made(path: &Path) -> Result<Ledger, RecorderError> {
 }
 
 /// Writes every commit of which something is missing; returns how many there were.
-fn put_all(store: &Sqlite, head: &Head, path: &Path, ledger: &mut Ledger) -> Result<u64, RecorderError> {
+fn put_all(
+    store: &Sqlite,
+    head: &LedgerHead,
+    path: &Path,
+    ledger: &mut Ledger,
+) -> Result<u64, RecorderError> {
     let mut written = 0;
     let mut from = 0;
     while from < head.commits {
         let to = from.saturating_add(WRITTEN).min(head.commits);
         for row in store.commits(from, to)? {
             let before = ledger.written();
-            ledger.put(&row.raw, &files_of(store, &row)?).map_err(unapplied("writing objects to ledger.git"))?;
+            ledger
+                .put(&row.raw, &files_of(store, &row)?)
+                .map_err(unapplied("writing objects to ledger.git"))?;
             written += u64::from(ledger.written() != before);
         }
         ledger.sync().map_err(unapplied("syncing ledger.git"))?;
@@ -187,30 +209,34 @@ fn put_all(store: &Sqlite, head: &Head, path: &Path, ledger: &mut Ledger) -> Res
     Ok(written)
 }
 
-/// Holds the database's commits against each other, the lines and the ledger; refuses at the first difference.
-pub fn look(store: &Sqlite, head: &Head, here: Here) -> Result<Found, RecorderError> {
+/// Holds the database's commits against each other, the lines and the ledger; refuses at the first
+/// difference.
+pub fn look(store: &Sqlite, head: &LedgerHead, here: Here) -> Result<LedgerContent, RecorderError> {
     let names: BTreeSet<String> = store.refs()?.into_iter().collect();
     let mut places = BTreeMap::new();
     let mut packs = Vec::new();
     if let Some(ledger) = here.ledger() {
         refuse_strange_refs(store, ledger, &names)?;
-        packs = ledger.torn_packs().map_err(unapplied("reading the packs of ledger.git"))?;
+        packs = ledger
+            .torn_packs()
+            .map_err(unapplied("reading the packs of ledger.git"))?;
         for name in &names {
             places.insert(name.clone(), place(ledger, name)?);
         }
     }
     let mut behind = BTreeSet::new();
-    let (tips, commits) = Commits::begin(store, here.ledger(), !packs.is_empty())?.look(head, &mut |row, id| {
-        if places.get(&row.reference) == Some(&Place::At(id)) {
-            behind.insert(row.reference.clone());
-        }
-    })?;
+    let (tips, commits) =
+        Commits::begin(store, here.ledger(), !packs.is_empty())?.look(head, &mut |row, id| {
+            if places.get(&row.reference) == Some(&RefState::At(id)) {
+                behind.insert(row.reference.clone());
+            }
+        })?;
     let mut refs = BTreeMap::new();
     for (name, tip) in tips {
-        let place = places.get(&name).copied().unwrap_or(Place::Missing);
+        let place = places.get(&name).copied().unwrap_or(RefState::Missing);
         match (place, here.ledger()) {
-            (Place::At(id), _) if id == tip => {}
-            (Place::At(id), Some(ledger)) if !behind.contains(&name) => {
+            (RefState::At(id), _) if id == tip => {}
+            (RefState::At(id), Some(ledger)) if !behind.contains(&name) => {
                 return Err(elsewhere(ledger, head, name, (id, tip)).into());
             }
             _ => {
@@ -218,33 +244,60 @@ pub fn look(store: &Sqlite, head: &Head, here: Here) -> Result<Found, RecorderEr
             }
         }
     }
-    let no_head = here.ledger().is_some_and(|ledger| is_headless(ledger.path()));
-    Ok(Found { here, refs, packs, no_head, commits })
+    let no_head = here
+        .ledger()
+        .is_some_and(|ledger| is_headless(ledger.path()));
+    Ok(LedgerContent {
+        here,
+        refs,
+        packs,
+        no_head,
+        commits,
+    })
 }
 
-fn place(ledger: &Ledger, name: &str) -> Result<Place, RecorderError> {
+fn place(ledger: &Ledger, name: &str) -> Result<RefState, RecorderError> {
     match ledger.tip(name) {
-        Ok(Some(id)) => Ok(Place::At(id)),
-        Ok(None) => Ok(Place::Missing),
-        Err(LedgerError::TornRef { .. }) => Ok(Place::Torn),
+        Ok(Some(id)) => Ok(RefState::At(id)),
+        Ok(None) => Ok(RefState::Missing),
+        Err(LedgerError::TornRef { .. }) => Ok(RefState::Torn),
         Err(e) => Err(unapplied("reading a ref of ledger.git")(e)),
     }
 }
 
 /// A ref that is at no commit which the database knows there.
-fn elsewhere(ledger: &Ledger, head: &Head, name: String, (at, tip): (Oid, Oid)) -> Difference {
-    let next = if goes_on(ledger, head, at, tip) { database_is_older() } else { changed("ledger.git") };
+fn elsewhere(
+    ledger: &Ledger,
+    head: &LedgerHead,
+    name: String,
+    (at, tip): (Oid, Oid),
+) -> Contradiction {
+    let next = if goes_on(ledger, head, at, tip) {
+        database_is_older()
+    } else {
+        changed("ledger.git")
+    };
     let database = format!("commit {tip}");
-    Difference { place: name, database, holder: "ledger.git", found: format!("commit {at}"), next }
+    Contradiction {
+        place: name,
+        database,
+        holder: "ledger.git",
+        found: format!("commit {at}"),
+        next,
+    }
 }
 
-/// Whether a commit is reached from the database's tip by commits of this ledger, the first of them by the key that the
-/// database knows. What somebody else pushed on top is no newer history.
-fn goes_on(ledger: &Ledger, head: &Head, at: Oid, tip: Oid) -> bool {
-    let Ok(repository) = Repository::open(ledger.path()) else { return false };
+/// Whether a commit is reached from the database's tip by commits of this ledger, the first of them
+/// by the key that the database knows. What somebody else pushed on top is no newer history.
+fn goes_on(ledger: &Ledger, head: &LedgerHead, at: Oid, tip: Oid) -> bool {
+    let Ok(repository) = Repository::open(ledger.path()) else {
+        return false;
+    };
     let mut next = at;
     loop {
-        let Ok(commit) = repository.commit(&next) else { return false };
+        let Ok(commit) = repository.commit(&next) else {
+            return false;
+        };
         match commit.parents.first() {
             Some(parent) if *parent == tip => return commit.is_signed_by(&head.signer),
             Some(parent) => next = *parent,
@@ -254,25 +307,39 @@ fn goes_on(ledger: &Ledger, head: &Head, at: Oid, tip: Oid) -> bool {
 }
 
 /// Every ref but the notes is the database's, and points at a commit.
-fn refuse_strange_refs(store: &Sqlite, ledger: &Ledger, known: &BTreeSet<String>) -> Result<(), RecorderError> {
+fn refuse_strange_refs(
+    store: &Sqlite,
+    ledger: &Ledger,
+    known: &BTreeSet<String>,
+) -> Result<(), RecorderError> {
     let failed = |e: crate::ledger::read::OpenError| RecorderError::Unapplied {
         what: "listing the refs of ledger.git",
         reason: e.to_string(),
     };
-    let all = Repository::open(ledger.path()).and_then(|repository| repository.refs()).map_err(failed)?;
-    let named = all.into_iter().filter(|found| found.name.starts_with("refs/"));
+    let all = Repository::open(ledger.path())
+        .and_then(|repository| repository.refs())
+        .map_err(failed)?;
+    let named = all
+        .into_iter()
+        .filter(|found| found.name.starts_with("refs/"));
     for found in named.filter(|found| ![NOTES_OTS, NOTES_WITNESS].contains(&found.name.as_str())) {
         let (is_known, name) = (known.contains(&found.name), found.name);
         let said = match found.target {
             // A torn one is made whole.
-            Target::Direct(_) | Target::Broken(_) if is_known => continue,
-            Target::Direct(id) => format!("commit {id}"),
-            Target::Symbolic(to) => format!("a pointer to {to}"),
-            Target::Broken(what) => what,
+            RefTarget::Direct(_) | RefTarget::Broken(_) if is_known => continue,
+            RefTarget::Direct(id) => format!("commit {id}"),
+            RefTarget::Symbolic(to) => format!("a pointer to {to}"),
+            RefTarget::Broken(what) => what,
         };
-        let unknown = |id: &str| store.commits_like(id, 1).is_ok_and(|found| found.is_empty());
+        let unknown = |id: &str| {
+            store
+                .commits_like(id, 1)
+                .is_ok_and(|found| found.is_empty())
+        };
         let next = match said.strip_prefix("commit ") {
-            Some(id) if name.starts_with("refs/heads/branch-") && unknown(id) => database_is_older(),
+            Some(id) if name.starts_with("refs/heads/branch-") && unknown(id) => {
+                database_is_older()
+            }
             _ => format!(
                 "Look at what it is, then take it away: `git -C {} update-ref --no-deref -d {name}`, and \
                  `gently audit rebuild` again",
@@ -280,21 +347,44 @@ fn refuse_strange_refs(store: &Sqlite, ledger: &Ledger, known: &BTreeSet<String>
             ),
         };
         let database = if is_known { "a commit" } else { "no such ref" }.to_owned();
-        return Err(Difference { place: name, database, holder: "ledger.git", found: said, next }.into());
+        return Err(Contradiction {
+            place: name,
+            database,
+            holder: "ledger.git",
+            found: said,
+            next,
+        }
+        .into());
     }
     Ok(())
 }
 
-/// The line `n`, from 0, as a segment on `main` has it; none when no segment that can be read holds it.
-pub fn line_in_segments(store: &Sqlite, head: &Head, ledger: &Ledger, n: u64) -> Option<String> {
+/// The line `n`, from 0, as a segment on `main` has it; none when no segment that can be read holds
+/// it.
+pub fn line_in_segments(
+    store: &Sqlite,
+    head: &LedgerHead,
+    ledger: &Ledger,
+    n: u64,
+) -> Option<String> {
     let repository = Repository::open(ledger.path()).ok()?;
-    let holds = |segment: Option<(u64, u64)>| segment.is_some_and(|(from, to)| (from..to).contains(&n));
+    let holds =
+        |segment: Option<(u64, u64)>| segment.is_some_and(|(from, to)| (from..to).contains(&n));
     let mut from = 0;
     while from < head.commits {
         let to = from.saturating_add(WRITTEN);
-        if let Some(row) = store.commits(from, to).ok()?.into_iter().find(|row| holds(row.segment)) {
+        if let Some(row) = store
+            .commits(from, to)
+            .ok()?
+            .into_iter()
+            .find(|row| holds(row.segment))
+        {
             let commit = repository.commit(&row.id.parse().ok()?).ok()?;
-            let entry = repository.tree(&commit.tree).ok()?.into_iter().find(|entry| entry.name == "audit.log")?;
+            let entry = repository
+                .tree(&commit.tree)
+                .ok()?
+                .into_iter()
+                .find(|entry| entry.name == "audit.log")?;
             let text = String::from_utf8(repository.file(&entry).ok()?).ok()?;
             let at = usize::try_from(n - row.segment?.0).ok()?;
             return text.lines().nth(at).map(str::to_owned);

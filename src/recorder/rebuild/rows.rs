@@ -1,4 +1,5 @@
-//! Rows of the database in order, some hundred at a time; the first that is missing or unreadable has its number.
+//! Rows of the database in order, some hundred at a time; the first that is missing or unreadable
+//! has its number.
 
 use std::vec::IntoIter;
 
@@ -19,7 +20,7 @@ pub enum RowFault {
 }
 
 /// Rows `0..to`; stops at the first fault.
-pub struct Rows<F, T> {
+pub struct LineRows<F, T> {
     fetch: F,
     next: u64,
     to: u64,
@@ -27,10 +28,16 @@ pub struct Rows<F, T> {
     held: IntoIter<T>,
 }
 
-impl<T, F: Fn(u64, u64) -> Result<Vec<T>, StoreError>> Rows<F, T> {
+impl<T, F: Fn(u64, u64) -> Result<Vec<T>, StoreError>> LineRows<F, T> {
     /// Reads with `fetch(from, to)`, which leaves out what is missing.
     pub fn new(to: u64, fetch: F) -> Self {
-        Rows { fetch, next: 0, to, chunk: CHUNK, held: Vec::new().into_iter() }
+        LineRows {
+            fetch,
+            next: 0,
+            to,
+            chunk: CHUNK,
+            held: Vec::new().into_iter(),
+        }
     }
 
     /// Fills the chunk; a faulty one is read again row by row, so that the faulty row is known.
@@ -45,14 +52,16 @@ impl<T, F: Fn(u64, u64) -> Result<Vec<T>, StoreError>> Rows<F, T> {
                 }
                 Ok(_) | Err(StoreError::Corrupt { .. }) if wanted > 1 => self.chunk = 1,
                 Ok(_) => return Err(RowFault::Missing),
-                Err(e @ StoreError::Corrupt { .. }) => return Err(RowFault::Corrupt(e.to_string())),
+                Err(e @ StoreError::Corrupt { .. }) => {
+                    return Err(RowFault::Corrupt(e.to_string()));
+                }
                 Err(e) => return Err(RowFault::Store(e)),
             }
         }
     }
 }
 
-impl<T, F: Fn(u64, u64) -> Result<Vec<T>, StoreError>> Iterator for Rows<F, T> {
+impl<T, F: Fn(u64, u64) -> Result<Vec<T>, StoreError>> Iterator for LineRows<F, T> {
     type Item = Result<T, RowFault>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -75,12 +84,16 @@ mod tests {
     use super::*;
 
     fn corrupt() -> StoreError {
-        StoreError::Corrupt { place: "t.c", expected: "x", actual: "y".to_owned() }
+        StoreError::Corrupt {
+            place: "t.c",
+            expected: "x",
+            actual: "y".to_owned(),
+        }
     }
 
     /// How many rows come before the fault, and what it is.
     fn walk(to: u64, bad: u64, gone: bool) -> (u64, Option<bool>) {
-        let rows = Rows::new(to, |from, to| {
+        let rows = LineRows::new(to, |from, to| {
             if (from..to).contains(&bad) && !gone {
                 return Err(corrupt());
             }
@@ -105,7 +118,10 @@ mod tests {
     fn the_faulty_row_is_known() {
         for to in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK] {
             assert_eq!(walk(to, u64::MAX, true), (to, None));
-            for bad in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK - 1].into_iter().filter(|bad| *bad < to) {
+            for bad in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK - 1]
+                .into_iter()
+                .filter(|bad| *bad < to)
+            {
                 assert_eq!(walk(to, bad, true), (bad, Some(true)), "{to}");
                 assert_eq!(walk(to, bad, false), (bad, Some(false)), "{to}");
             }

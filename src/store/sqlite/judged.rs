@@ -28,7 +28,13 @@ pub(super) fn drift(tx: &Tx<'_>, d: &DriftRow) -> Result<(), StoreError> {
 
 /// Adds the checks of one exchange.
 pub(super) fn assertions(tx: &Tx<'_>, rows: &[AssertionRow]) -> Result<(), StoreError> {
-    let Some(line) = rows.first().map(|row| tx.line_of(row.exchange)).transpose()? else { return Ok(()) };
+    let Some(line) = rows
+        .first()
+        .map(|row| tx.line_of(row.exchange))
+        .transpose()?
+    else {
+        return Ok(());
+    };
     let into = "INSERT INTO assertion_event (line, assertion_id, exchange_id, name, level, passed, created_at)";
     tx.add_all("add an assertion", (into, 7), rows, |a, values| {
         values.put(line)?;
@@ -43,19 +49,30 @@ pub(super) fn assertions(tx: &Tx<'_>, rows: &[AssertionRow]) -> Result<(), Store
 
 /// Adds what was injected into one exchange; the order of the rows is the order of their numbers.
 pub(super) fn artifact_refs(tx: &Tx<'_>, rows: &[ArtifactRefRow]) -> Result<(), StoreError> {
-    let Some(line) = rows.first().map(|row| tx.line_of(row.exchange)).transpose()? else { return Ok(()) };
+    let Some(line) = rows
+        .first()
+        .map(|row| tx.line_of(row.exchange))
+        .transpose()?
+    else {
+        return Ok(());
+    };
     let into = "INSERT INTO context_artifact_ref (line, ref_id, exchange_id, artifact_type, artifact_id, artifact_hash,
                   included_reason, observed_at, freshness_s, risk_flags)";
-    tx.add_all("add an artifact reference", (into, 10), rows, |r, values| {
-        values.put(line)?;
-        values.put(r.ref_id.to_string())?;
-        values.put(r.exchange.to_string())?;
-        values.put(&r.artifact_type)?;
-        values.put(&r.artifact_id)?;
-        values.put(r.artifact_hash.map(|hash| hash.to_string()))?;
-        values.put(&r.included_reason)?;
-        values.put(r.observed_at.map(Seconds::as_i64))?;
-        values.put(r.freshness_s.map(int))?;
-        values.put(&r.risk_flags)
-    })
+    tx.add_all(
+        "add an artifact reference",
+        (into, 10),
+        rows,
+        |r, values| {
+            values.put(line)?;
+            values.put(r.ref_id.to_string())?;
+            values.put(r.exchange.to_string())?;
+            values.put(&r.artifact_type)?;
+            values.put(&r.artifact_id)?;
+            values.put(r.artifact_hash.map(|hash| hash.to_string()))?;
+            values.put(&r.included_reason)?;
+            values.put(r.observed_at.map(Seconds::as_i64))?;
+            values.put(r.freshness_s.map(int))?;
+            values.put(&r.risk_flags)
+        },
+    )
 }

@@ -5,7 +5,8 @@ use rusqlite::{CachedStatement, ToSql};
 use super::{Tx, failed};
 use crate::store::StoreError;
 
-/// Rows of one statement. With more, there would be more different statements to keep compiled, for little.
+/// Rows of one statement. With more, there would be more different statements to keep compiled, for
+/// little.
 const MOST: usize = 16;
 
 /// Where the values of a row go, one after the other.
@@ -23,7 +24,8 @@ impl Values<'_, '_> {
 }
 
 impl Tx<'_> {
-    /// Adds rows; `into` is the statement up to its `VALUES`, `bind` puts as many values as there are columns.
+    /// Adds rows; `into` is the statement up to its `VALUES`, `bind` puts as many values as there
+    /// are columns.
     pub(super) fn add_all<R>(
         &self,
         what: &'static str,
@@ -35,8 +37,13 @@ impl Tx<'_> {
         for rows in rows.chunks(MOST) {
             let sql = format!("{into} VALUES {}", vec![one.as_str(); rows.len()].join(","));
             let mut statement = self.0.prepare_cached(&sql).map_err(failed(what))?;
-            let mut values = Values { statement: &mut statement, at: 0 };
-            rows.iter().try_for_each(|row| bind(row, &mut values)).map_err(failed(what))?;
+            let mut values = Values {
+                statement: &mut statement,
+                at: 0,
+            };
+            rows.iter()
+                .try_for_each(|row| bind(row, &mut values))
+                .map_err(failed(what))?;
             statement.raw_execute().map_err(failed(what))?;
         }
         Ok(())

@@ -21,7 +21,7 @@ use std::time::Duration;
 use refinery::{Migration, Runner};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-use super::{Applied, HomeFile, Store, StoreError, Write};
+use super::{AppliedMark, HomeFile, Store, StoreError, Write};
 use crate::record::time::Seconds;
 
 /// How long a locked database is waited for.
@@ -35,23 +35,62 @@ const COPY_PAGES: std::ffi::c_int = 4096;
 
 /// The migrations, in order; a released one is never edited (its checksum is in every database).
 const MIGRATIONS: &[(&str, &str)] = &[
-    ("V1__relationship", include_str!("../../../migrations/sqlite/0001_relationship.sql")),
-    ("V2__continuity", include_str!("../../../migrations/sqlite/0002_continuity.sql")),
-    ("V4__assertions", include_str!("../../../migrations/sqlite/0004_assertions.sql")),
-    ("V5__sight_and_erasure", include_str!("../../../migrations/sqlite/0005_sight_and_erasure.sql")),
-    ("V6__place", include_str!("../../../migrations/sqlite/0006_place.sql")),
-    ("V7__threads", include_str!("../../../migrations/sqlite/0007_threads.sql")),
-    ("V9__witnesses", include_str!("../../../migrations/sqlite/0009_witnesses.sql")),
-    ("V11__narrower", include_str!("../../../migrations/sqlite/0011_narrower.sql")),
-    ("V14__calendars", include_str!("../../../migrations/sqlite/0014_calendars.sql")),
-    ("V15__near", include_str!("../../../migrations/sqlite/0015_near.sql")),
-    ("V16__checkpoint", include_str!("../../../migrations/sqlite/0016_checkpoint.sql")),
-    ("V17__flags", include_str!("../../../migrations/sqlite/0017_flags.sql")),
-    ("V18__blocks", include_str!("../../../migrations/sqlite/0018_blocks.sql")),
+    (
+        "V1__relationship",
+        include_str!("../../../migrations/sqlite/0001_relationship.sql"),
+    ),
+    (
+        "V2__continuity",
+        include_str!("../../../migrations/sqlite/0002_continuity.sql"),
+    ),
+    (
+        "V4__assertions",
+        include_str!("../../../migrations/sqlite/0004_assertions.sql"),
+    ),
+    (
+        "V5__sight_and_erasure",
+        include_str!("../../../migrations/sqlite/0005_sight_and_erasure.sql"),
+    ),
+    (
+        "V6__place",
+        include_str!("../../../migrations/sqlite/0006_place.sql"),
+    ),
+    (
+        "V7__threads",
+        include_str!("../../../migrations/sqlite/0007_threads.sql"),
+    ),
+    (
+        "V9__witnesses",
+        include_str!("../../../migrations/sqlite/0009_witnesses.sql"),
+    ),
+    (
+        "V11__narrower",
+        include_str!("../../../migrations/sqlite/0011_narrower.sql"),
+    ),
+    (
+        "V14__calendars",
+        include_str!("../../../migrations/sqlite/0014_calendars.sql"),
+    ),
+    (
+        "V15__near",
+        include_str!("../../../migrations/sqlite/0015_near.sql"),
+    ),
+    (
+        "V16__checkpoint",
+        include_str!("../../../migrations/sqlite/0016_checkpoint.sql"),
+    ),
+    (
+        "V17__flags",
+        include_str!("../../../migrations/sqlite/0017_flags.sql"),
+    ),
+    (
+        "V18__blocks",
+        include_str!("../../../migrations/sqlite/0018_blocks.sql"),
+    ),
 ];
 
-/// The parts that indices of ids without an order have, the newest first: `line >> 15` of every line there is, and of
-/// those that a transaction is adding.
+/// The parts that indices of ids without an order have, the newest first: `line >> 15` of every
+/// line there is, and of those that a transaction is adding.
 const PARTS: &str = "WITH RECURSIVE part (p) AS (
        SELECT (SELECT ifnull(max(n), 0) + 32768 FROM log_line) >> 15
        UNION ALL SELECT p - 1 FROM part WHERE p > 0)";
@@ -68,15 +107,23 @@ type Tx<'a> = Handle<Transaction<'a>>;
 /// Names what was being done when SQLite refused.
 fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
     move |error| match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { waited_s: BUSY_WAIT.as_secs() },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy {
+            waited_s: BUSY_WAIT.as_secs(),
+        },
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => StoreError::Sqlite {
             what,
-            reason: format!("{error}: is the disk full, or a limit on the size of files set? Make room and ask again"),
+            reason: format!(
+                "{error}: is the disk full, or a limit on the size of files set? Make room and ask again"
+            ),
         },
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            StoreError::Damaged { what, reason: error.to_string() }
-        }
-        _ => StoreError::Sqlite { what, reason: error.to_string() },
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged {
+            what,
+            reason: error.to_string(),
+        },
+        _ => StoreError::Sqlite {
+            what,
+            reason: error.to_string(),
+        },
     }
 }
 
@@ -94,7 +141,9 @@ impl Sqlite {
     /// Opens the database of a home for writing, applying migrations that are new to it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if !path.is_file() {
-            return Err(StoreError::Missing { path: path.to_owned() });
+            return Err(StoreError::Missing {
+                path: path.to_owned(),
+            });
         }
         let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         store.migrate()?;
@@ -104,15 +153,20 @@ impl Sqlite {
     /// Opens it for reading only; migrates nothing.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         if !path.is_file() {
-            return Err(StoreError::Missing { path: path.to_owned() });
+            return Err(StoreError::Missing {
+                path: path.to_owned(),
+            });
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
         if cannot_share(&connection) && !has_wal(path) {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-            connection = Connection::open_with_flags(immutable_uri(path), flags).map_err(failed("open"))?;
+            connection =
+                Connection::open_with_flags(immutable_uri(path), flags).map_err(failed("open"))?;
         }
-        connection.busy_timeout(BUSY_WAIT).map_err(failed("set the busy timeout"))?;
+        connection
+            .busy_timeout(BUSY_WAIT)
+            .map_err(failed("set the busy timeout"))?;
         keep_statements(&connection)?;
         Ok(Handle(Box::new(connection), OnceCell::new()))
     }
@@ -125,7 +179,11 @@ impl Sqlite {
         let store = Self::open_read_only(path)?;
         let (found, expected) = (store.version()?, newest_version());
         if found < expected {
-            return Err(StoreError::Older { path: path.to_owned(), found, expected });
+            return Err(StoreError::Older {
+                path: path.to_owned(),
+                found,
+                expected,
+            });
         }
         Ok(store)
     }
@@ -133,21 +191,31 @@ impl Sqlite {
     /// Its version: that of the newest migration applied.
     pub fn version(&self) -> Result<i32, StoreError> {
         let sql = "SELECT ifnull(max(version), 0) FROM refinery_schema_history";
-        self.0.query_row(sql, [], |row| row.get(0)).map_err(failed("read the version"))
+        self.0
+            .query_row(sql, [], |row| row.get(0))
+            .map_err(failed("read the version"))
     }
 
-    /// Begins a read transaction, so that all that follows sees one state, until [`Sqlite::end_read`].
+    /// Begins a read transaction, so that all that follows sees one state, until
+    /// [`Sqlite::end_read`].
     pub fn begin_read(&self) -> Result<(), StoreError> {
-        self.0.execute_batch("BEGIN").map_err(failed("begin reading"))
+        self.0
+            .execute_batch("BEGIN")
+            .map_err(failed("begin reading"))
     }
 
     /// Ends what [`Sqlite::begin_read`] began.
     pub fn end_read(&self) -> Result<(), StoreError> {
-        self.0.execute_batch("COMMIT").map_err(failed("end reading"))
+        self.0
+            .execute_batch("COMMIT")
+            .map_err(failed("end reading"))
     }
 
     /// Runs many queries on one state, without a lock of the file for each.
-    pub fn reading<T, E: From<StoreError>>(&self, work: impl FnOnce(&Self) -> Result<T, E>) -> Result<T, E> {
+    pub fn reading<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, E>,
+    ) -> Result<T, E> {
         self.begin_read()?;
         let done = work(self);
         let ended = self.end_read();
@@ -156,73 +224,105 @@ impl Sqlite {
         Ok(value)
     }
 
-    /// Copies the database, as [`Sqlite::begin_read`] sees it, to a new file of mode 0600. Durable on return.
+    /// Copies the database, as [`Sqlite::begin_read`] sees it, to a new file of mode 0600. Durable
+    /// on return.
     pub fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
         private_file(path)?;
         let what = "copy the database";
         let mut copy = Connection::open(path).map_err(failed(what))?;
         {
             let backup = rusqlite::backup::Backup::new(&self.0, &mut copy).map_err(failed(what))?;
-            backup.run_to_completion(COPY_PAGES, Duration::ZERO, None).map_err(failed(what))?;
+            backup
+                .run_to_completion(COPY_PAGES, Duration::ZERO, None)
+                .map_err(failed(what))?;
         }
         copy.close().map_err(|(_, e)| failed(what)(e))?;
         std::fs::File::open(path)
             .and_then(|file| file.sync_all())
-            .map_err(|e| StoreError::Sqlite { what, reason: e.to_string() })
+            .map_err(|e| StoreError::Sqlite {
+                what,
+                reason: e.to_string(),
+            })
     }
 
-    /// Copies the write-ahead log into the database file, so that the file by itself is a whole database.
+    /// Copies the write-ahead log into the database file, so that the file by itself is a whole
+    /// database.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
-        self.0.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed("checkpoint"))
+        self.0
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .map_err(failed("checkpoint"))
     }
 
-    /// Empties the write-ahead log, so that no copy of an erased text is left; false while a reader holds it.
+    /// Empties the write-ahead log, so that no copy of an erased text is left; false while a reader
+    /// holds it.
     pub fn scrub(&mut self) -> Result<bool, StoreError> {
         let what = "empty the write-ahead log";
-        let busy: i64 =
-            self.0.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(failed(what))?;
+        let busy: i64 = self
+            .0
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+            .map_err(failed(what))?;
         if busy != 0 {
             return Ok(false);
         }
-        self.0.execute("DELETE FROM scrub", []).map(|_| true).map_err(failed(what))
+        self.0
+            .execute("DELETE FROM scrub", [])
+            .map(|_| true)
+            .map_err(failed(what))
     }
 
     /// Whether erased texts may still stand in the write-ahead log.
     pub fn is_to_scrub(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM scrub)";
-        self.0.query_row(sql, [], |row| row.get(0)).map_err(failed("look for erased texts"))
+        self.0
+            .query_row(sql, [], |row| row.get(0))
+            .map_err(failed("look for erased texts"))
     }
 
-    /// Replaces what is noted of the home's files; what is not among them is forgotten. No evidence, so not synced.
+    /// Replaces what is noted of the home's files; what is not among them is forgotten. No
+    /// evidence, so not synced.
     pub fn note_files(&mut self, files: &[HomeFile], now: Seconds) -> Result<(), StoreError> {
-        self.0.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed("note the home's files"))?;
+        self.0
+            .execute_batch("PRAGMA synchronous = NORMAL")
+            .map_err(failed("note the home's files"))?;
         let noted = erase::note_files(&mut self.0, files, now);
-        self.0.execute_batch("PRAGMA synchronous = FULL").map_err(failed("note the home's files"))?;
+        self.0
+            .execute_batch("PRAGMA synchronous = FULL")
+            .map_err(failed("note the home's files"))?;
         noted
     }
 
-    /// Copies the write-ahead log back when it has at least so many pages, for a moment when nobody waits.
+    /// Copies the write-ahead log back when it has at least so many pages, for a moment when nobody
+    /// waits.
     ///
     /// Whoever opens the database reads all of the log. Readers are not disturbed.
     pub fn shorten_wal(&self, pages: u32) -> Result<(), StoreError> {
         let what = "copy the write-ahead log back";
         let sql = "PRAGMA wal_checkpoint(NOOP)";
-        let length: i64 = self.0.query_row(sql, [], |row| row.get(1)).map_err(failed(what))?;
+        let length: i64 = self
+            .0
+            .query_row(sql, [], |row| row.get(1))
+            .map_err(failed(what))?;
         if length < i64::from(pages) {
             return Ok(());
         }
-        self.0.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(failed(what))
+        self.0
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+            .map_err(failed(what))
     }
 
     /// SQLite's own check of the file: its words, `ok` when it is sound.
     pub fn integrity(&self) -> Result<String, StoreError> {
-        self.0.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed("check the database file"))
+        self.0
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(failed("check the database file"))
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
-        connection.busy_timeout(BUSY_WAIT).map_err(failed("set the busy timeout"))?;
+        connection
+            .busy_timeout(BUSY_WAIT)
+            .map_err(failed("set the busy timeout"))?;
         connection
             .execute_batch(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
@@ -230,37 +330,53 @@ impl Sqlite {
                  PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 16384;",
             )
             .map_err(failed("set up the connection"))?;
-        // A batch changes some thousand pages in no order. With less memory they would be written before the
-        // commit, and again; the copy of a page that a mark keeps would go through a file; and the write-ahead
-        // log would be copied back within almost every commit (see `Sqlite::shorten_wal`).
-        // The write-ahead log stays when a process ends: copying it back would be three fsyncs a question.
+        // A batch changes some thousand pages in no order. With less memory they would be written
+        // before the commit, and again; the copy of a page that a mark keeps would go through a
+        // file; and the write-ahead log would be copied back within almost every commit (see
+        // `Sqlite::shorten_wal`). The write-ahead log stays when a process ends: copying it back
+        // would be three fsyncs a question.
         let stays = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-        connection.set_db_config(stays, true).map_err(failed("set up the connection"))?;
+        connection
+            .set_db_config(stays, true)
+            .map_err(failed("set up the connection"))?;
         keep_statements(&connection)?;
         Ok(Handle(Box::new(connection), OnceCell::new()))
     }
 
     fn migrate(&mut self) -> Result<(), StoreError> {
-        let refused = |error: refinery::Error| StoreError::Migration { reason: error.to_string() };
+        let refused = |error: refinery::Error| StoreError::Migration {
+            reason: error.to_string(),
+        };
         let migrations = MIGRATIONS
             .iter()
             .map(|(name, sql)| Migration::unapplied(name, sql))
             .collect::<Result<Vec<_>, _>>()
             .map_err(refused)?;
         let runner = Runner::new(&migrations).set_grouped(true);
-        // The common open finds everything applied; asking first keeps it free of writes. A new database
-        // has no history to ask, and what is really wrong comes out of the run.
-        let applied = runner.get_applied_migrations(&mut *self.0).unwrap_or_default();
-        if applied.iter().map(mark_of).eq(migrations.iter().map(mark_of)) {
+        // The common open finds everything applied; asking first keeps it free of writes. A new
+        // database has no history to ask, and what is really wrong comes out of the run.
+        let applied = runner
+            .get_applied_migrations(&mut *self.0)
+            .unwrap_or_default();
+        if applied
+            .iter()
+            .map(mark_of)
+            .eq(migrations.iter().map(mark_of))
+        {
             return Ok(());
         }
-        // Some make tables again that others refer to, and inside of a transaction it can't be switched. What they
-        // sort may be larger than memory; no text is among it.
-        self.0.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE").map_err(failed("migrate"))?;
+        // Some make tables again that others refer to, and inside of a transaction it can't be
+        // switched. What they sort may be larger than memory; no text is among it.
+        self.0
+            .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE")
+            .map_err(failed("migrate"))?;
         let run = runner.run(&mut *self.0).map(|_| ()).map_err(refused);
-        self.0.execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY").map_err(failed("migrate"))?;
+        self.0
+            .execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY")
+            .map_err(failed("migrate"))?;
         run?;
-        // All of it went through the write-ahead log, which nobody is to carry along at that length.
+        // All of it went through the write-ahead log, which nobody is to carry along at that
+        // length.
         self.checkpoint()
     }
 }
@@ -269,12 +385,15 @@ impl Sqlite {
 fn keep_statements(connection: &Connection) -> Result<(), StoreError> {
     // Else one may be compiled anew for the values that are bound to it.
     let stable = rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
-    connection.set_db_config(stable, true).map_err(failed("set up the connection"))?;
+    connection
+        .set_db_config(stable, true)
+        .map_err(failed("set up the connection"))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(())
 }
 
-/// Whether the database can't be read for want of a place for the readers' shared memory: on a read-only disk.
+/// Whether the database can't be read for want of a place for the readers' shared memory: on a
+/// read-only disk.
 fn cannot_share(connection: &Connection) -> bool {
     let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
     matches!(read, Err(rusqlite::Error::SqliteFailure(e, _)) if e.code == rusqlite::ErrorCode::CannotOpen)
@@ -289,14 +408,22 @@ fn has_wal(path: &Path) -> bool {
 
 /// The database as a file that nobody changes, which a file on a read-only disk is.
 fn immutable_uri(path: &Path) -> String {
-    let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let escaped = path
+        .to_string_lossy()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
     format!("file:{escaped}?immutable=1")
 }
 
 /// The version that the newest migration leads to.
 fn newest_version() -> i32 {
     let version = |name: &str| name.strip_prefix('V')?.split_once("__")?.0.parse().ok();
-    MIGRATIONS.iter().filter_map(|(name, _)| version(name)).max().unwrap_or_default()
+    MIGRATIONS
+        .iter()
+        .filter_map(|(name, _)| version(name))
+        .max()
+        .unwrap_or_default()
 }
 
 /// What tells one migration from another.
@@ -313,12 +440,21 @@ fn private_file(path: &Path) -> Result<(), StoreError> {
         .mode(0o600)
         .open(path)
         .map(|_| ())
-        .map_err(|e| StoreError::Sqlite { what: "create the database file", reason: e.to_string() })
+        .map_err(|e| StoreError::Sqlite {
+            what: "create the database file",
+            reason: e.to_string(),
+        })
 }
 
 impl Store for Sqlite {
-    fn transact(&mut self, work: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        let tx = self.0.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed("begin"))?;
+    fn transact(
+        &mut self,
+        work: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let tx = self
+            .0
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed("begin"))?;
         // Whoever may write has applied all migrations.
         let mut tx: Tx<'_> = Handle(tx, OnceCell::from(()));
         let before = tx.last_turn()?;
@@ -327,11 +463,16 @@ impl Store for Sqlite {
         tx.0.commit().map_err(failed("commit"))
     }
 
-    fn mark_applied(&mut self, applied: &Applied) -> Result<(), StoreError> {
-        // NORMAL in WAL mode: no fsync. A lost mark is harmless, and a user waits for two fsyncs, not three.
-        self.0.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed("mark as applied"))?;
+    fn mark_applied(&mut self, applied: &AppliedMark) -> Result<(), StoreError> {
+        // NORMAL in WAL mode: no fsync. A lost mark is harmless, and a user waits for two fsyncs,
+        // not three.
+        self.0
+            .execute_batch("PRAGMA synchronous = NORMAL")
+            .map_err(failed("mark as applied"))?;
         let marked = write::mark_applied(&self.0, applied);
-        self.0.execute_batch("PRAGMA synchronous = FULL").map_err(failed("mark as applied"))?;
+        self.0
+            .execute_batch("PRAGMA synchronous = FULL")
+            .map_err(failed("mark as applied"))?;
         marked
     }
 }

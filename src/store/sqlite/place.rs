@@ -11,11 +11,12 @@ use super::{Handle, Tx};
 use crate::store::{PlaceholderRow, PlaceholderRows, StoreError};
 
 /// By the index over what an intent quotes.
-pub(super) const ACTIONS_OF: &str = "SELECT * FROM artifact WHERE kind = 'action' AND document IS NOT NULL
+pub(super) const ACTIONS_OF: &str =
+    "SELECT * FROM artifact WHERE kind = 'action' AND document IS NOT NULL
    AND json_extract(document, '$.content.exchange') = ?1 ORDER BY line";
 
-/// Searchable texts of items that have no entry; entries that no text belongs to; and both of turns. An entry is
-/// found by its number alone: which words it has is not compared.
+/// Searchable texts of items that have no entry; entries that no text belongs to; and both of
+/// turns. An entry is found by its number alone: which words it has is not compared.
 const FAULTS: [(&str, &str); 4] = [
     (
         "the search index of items has no entry for the text of artifact line",
@@ -47,8 +48,13 @@ impl<C: Deref<Target = Connection>> Handle<C> {
     pub(super) fn placeholder_rows(&self, session: Uuid) -> Result<PlaceholderRows, StoreError> {
         let what = "read the numbers of secrets";
         let sql = "SELECT key FROM placeholder_key WHERE session_id = ?1";
-        let key = self.one(what, sql, [session.to_string()], |c| bytes(c, "placeholder_key.key"))?.flatten();
-        let sql = "SELECT kind, number, tag FROM placeholder WHERE session_id = ?1 ORDER BY kind, number";
+        let key = self
+            .one(what, sql, [session.to_string()], |c| {
+                bytes(c, "placeholder_key.key")
+            })?
+            .flatten();
+        let sql =
+            "SELECT kind, number, tag FROM placeholder WHERE session_id = ?1 ORDER BY kind, number";
         let given = self.list(what, sql, [session.to_string()], |c| {
             let number = c.count("placeholder.number")?;
             let number = u32::try_from(number).map_err(|_| StoreError::Corrupt {
@@ -56,7 +62,11 @@ impl<C: Deref<Target = Connection>> Handle<C> {
                 expected: "a number of a placeholder",
                 actual: number.to_string(),
             })?;
-            Ok(PlaceholderRow { kind: c.text("placeholder.kind")?, number, tag: bytes(c, "placeholder.tag")? })
+            Ok(PlaceholderRow {
+                kind: c.text("placeholder.kind")?,
+                number,
+                tag: bytes(c, "placeholder.tag")?,
+            })
         })?;
         Ok(PlaceholderRows { key, given })
     }
@@ -64,12 +74,19 @@ impl<C: Deref<Target = Connection>> Handle<C> {
     pub(super) fn unkept_artifacts(&self, kind: &str) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) AS n FROM artifact a WHERE a.kind = ?1 AND a.document IS NULL
                      AND NOT EXISTS (SELECT 1 FROM tombstone_id t WHERE t.id = a.id)";
-        Ok(self.one("count what is not kept", sql, [kind], |c| c.count("artifact.n"))?.unwrap_or_default())
+        Ok(self
+            .one("count what is not kept", sql, [kind], |c| {
+                c.count("artifact.n")
+            })?
+            .unwrap_or_default())
     }
 
     fn has_search(&self) -> Result<bool, StoreError> {
-        let sql = "SELECT count(*) AS n FROM sqlite_schema WHERE name IN ('continuity_fts', 'turn_fts')";
-        Ok(self.one("look for the search indexes", sql, [], |c| c.count("sqlite_schema.n"))? == Some(2))
+        let sql =
+            "SELECT count(*) AS n FROM sqlite_schema WHERE name IN ('continuity_fts', 'turn_fts')";
+        Ok(self.one("look for the search indexes", sql, [], |c| {
+            c.count("sqlite_schema.n")
+        })? == Some(2))
     }
 
     /// Entries of both search indexes.
@@ -88,7 +105,9 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         let what = "compare the search indexes";
         let mut faults = Vec::new();
         for (said, sql) in FAULTS {
-            faults.extend(self.list(what, sql, [most], |c| Ok(format!("{said} {}", c.count("fts.n")?)))?);
+            faults.extend(self.list(what, sql, [most], |c| {
+                Ok(format!("{said} {}", c.count("fts.n")?))
+            })?);
         }
         faults.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         Ok(Some(faults))
@@ -96,21 +115,33 @@ impl<C: Deref<Target = Connection>> Handle<C> {
 }
 
 /// Gives numbers, unless another turn was first.
-pub(super) fn put(tx: &Tx<'_>, session: Uuid, key: &[u8; 32], new: &[PlaceholderRow]) -> Result<bool, StoreError> {
+pub(super) fn put(
+    tx: &Tx<'_>,
+    session: Uuid,
+    key: &[u8; 32],
+    new: &[PlaceholderRow],
+) -> Result<bool, StoreError> {
     if new.is_empty() {
         return Ok(true);
     }
     let known = tx.placeholder_rows(session)?;
     let taken = |row: &PlaceholderRow| {
         let same = |other: &PlaceholderRow| other.kind == row.kind && other.number == row.number;
-        known.given.iter().any(|other| same(other) || (row.tag.is_some() && other.tag == row.tag))
+        known
+            .given
+            .iter()
+            .any(|other| same(other) || (row.tag.is_some() && other.tag == row.tag))
     };
     if known.key.is_some_and(|other| other != *key) || new.iter().any(taken) {
         return Ok(false);
     }
     let (what, id) = ("give a secret its number", session.to_string());
     if known.key.is_none() {
-        tx.change(what, "INSERT INTO placeholder_key VALUES (?1, ?2)", params![id, key])?;
+        tx.change(
+            what,
+            "INSERT INTO placeholder_key VALUES (?1, ?2)",
+            params![id, key],
+        )?;
     }
     for row in new {
         let sql = "INSERT INTO placeholder (session_id, kind, number, tag) VALUES (?1, ?2, ?3, ?4)";
@@ -123,7 +154,11 @@ pub(super) fn put(tx: &Tx<'_>, session: Uuid, key: &[u8; 32], new: &[Placeholder
 pub(super) fn forget(tx: &Tx<'_>, session: Uuid) -> Result<bool, StoreError> {
     let (what, id) = ("forget the numbers of secrets", session.to_string());
     let mut gone = tx.change(what, "DELETE FROM placeholder WHERE session_id = ?1", [&id])?;
-    gone += tx.change(what, "DELETE FROM placeholder_key WHERE session_id = ?1", [&id])?;
+    gone += tx.change(
+        what,
+        "DELETE FROM placeholder_key WHERE session_id = ?1",
+        [&id],
+    )?;
     if gone > 0 {
         tx.change(what, TO_SCRUB, [])?;
     }
@@ -133,7 +168,15 @@ pub(super) fn forget(tx: &Tx<'_>, session: Uuid) -> Result<bool, StoreError> {
 /// Forgets key and tags of a session; its numbers stay taken.
 pub(super) fn forget_tags(tx: &Tx<'_>, session: Uuid) -> Result<(), StoreError> {
     let (what, id) = ("forget which secrets have numbers", session.to_string());
-    tx.change(what, "UPDATE placeholder SET tag = NULL WHERE session_id = ?1", [&id])?;
-    tx.change(what, "DELETE FROM placeholder_key WHERE session_id = ?1", [&id])?;
+    tx.change(
+        what,
+        "UPDATE placeholder SET tag = NULL WHERE session_id = ?1",
+        [&id],
+    )?;
+    tx.change(
+        what,
+        "DELETE FROM placeholder_key WHERE session_id = ?1",
+        [&id],
+    )?;
     tx.change(what, TO_SCRUB, []).map(|_| ())
 }

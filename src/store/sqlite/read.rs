@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use super::columns::{Columns, int};
 use super::rows::{
-    artifact, artifact_ref, assertion, block, commit, drift, exchange, head, item, log_line, session, turn,
+    artifact, artifact_ref, assertion, block, commit, drift, exchange, head, item, log_line,
+    session, turn,
 };
 use super::{Handle, PARTS, failed, optional};
 use crate::record::block::Anchor;
@@ -17,11 +18,12 @@ use crate::record::hash::Hash32;
 use crate::record::item::Item;
 use crate::record::time::Seconds;
 use crate::store::{
-    ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head, HomeFile,
-    PlaceholderRows, Read, RowCounts, SessionRow, StoreError, TurnRow,
+    ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow,
+    HomeFile, LedgerHead, PlaceholderRows, ReadStore, RowCounts, SessionRow, StoreError, TurnRow,
 };
 
-/// From one ref to the next by the index: `DISTINCT` would walk over every commit, several times a turn.
+/// From one ref to the next by the index: `DISTINCT` would walk over every commit, several times a
+/// turn.
 pub(super) const REFS: &str = "WITH RECURSIVE known(ref) AS (
        SELECT min(ref) FROM ledger_commit
        UNION ALL SELECT (SELECT min(ref) FROM ledger_commit WHERE ref > known.ref) FROM known WHERE ref IS NOT NULL)
@@ -44,7 +46,10 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         row: impl Fn(&Columns<'_, '_>) -> Result<T, StoreError>,
         take: &mut dyn FnMut(T) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let mut statement = self.connection().prepare_cached(sql).map_err(failed(what))?;
+        let mut statement = self
+            .connection()
+            .prepare_cached(sql)
+            .map_err(failed(what))?;
         let mut rows = statement.query(params).map_err(failed(what))?;
         while let Some(found) = rows.next().map_err(failed(what))? {
             take(row(&Columns::of(found))?)?;
@@ -74,42 +79,74 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         params: impl Params,
         row: impl Fn(&Columns<'_, '_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        let mut statement = self.connection().prepare_cached(sql).map_err(failed(what))?;
-        let outer = optional(statement.query_row(params, |found: &Row<'_>| Ok(row(&Columns::of(found)))));
+        let mut statement = self
+            .connection()
+            .prepare_cached(sql)
+            .map_err(failed(what))?;
+        let outer =
+            optional(statement.query_row(params, |found: &Row<'_>| Ok(row(&Columns::of(found)))));
         outer.map_err(failed(what))?.transpose()
     }
 }
 
 impl<C: Deref<Target = Connection>> Handle<C> {
-    /// Whether assertions are recorded here: a home that an older gently wrote is read without being migrated.
+    /// Whether assertions are recorded here: a home that an older gently wrote is read without
+    /// being migrated.
     fn has_assertions(&self) -> Result<bool, StoreError> {
         let sql = "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = 'assertion_event'";
-        Ok(self.one("look for assertions", sql, [], |c| c.flag("sqlite_schema.found"))?.unwrap_or_default())
+        Ok(self
+            .one("look for assertions", sql, [], |c| {
+                c.flag("sqlite_schema.found")
+            })?
+            .unwrap_or_default())
     }
 
     /// The query, with no assertions where none are recorded.
     pub(super) fn knowing_assertions(&self, sql: &str) -> Result<String, StoreError> {
         let none = "WITH assertion_event(line, exchange_id, name, level, passed) AS (SELECT 0, '', '', '', 0 WHERE 0)";
-        Ok(if self.has_assertions()? { sql.to_owned() } else { format!("{none} {sql}") })
+        Ok(if self.has_assertions()? {
+            sql.to_owned()
+        } else {
+            format!("{none} {sql}")
+        })
     }
 }
 
-impl<C: Deref<Target = Connection>> Read for Handle<C> {
-    fn head(&self) -> Result<Head, StoreError> {
-        self.one("read the head", "SELECT * FROM head WHERE id = 1", [], head)?.ok_or(StoreError::Corrupt {
-            place: "head",
+impl<C: Deref<Target = Connection>> ReadStore for Handle<C> {
+    fn head(&self) -> Result<LedgerHead, StoreError> {
+        self.one("read the head", "SELECT * FROM head WHERE id = 1", [], head)?
+            .ok_or(StoreError::Corrupt {
+                place: "head",
+                expected: "one row",
+                actual: "none".to_owned(),
+            })
+    }
+
+    fn genesis(&self) -> Result<String, StoreError> {
+        self.one(
+            "read genesis",
+            "SELECT genesis FROM head WHERE id = 1",
+            [],
+            |c| c.text("head.genesis"),
+        )?
+        .ok_or(StoreError::Corrupt {
+            place: "head.genesis",
             expected: "one row",
             actual: "none".to_owned(),
         })
     }
 
-    fn genesis(&self) -> Result<String, StoreError> {
-        self.one("read genesis", "SELECT genesis FROM head WHERE id = 1", [], |c| c.text("head.genesis"))?
-            .ok_or(StoreError::Corrupt { place: "head.genesis", expected: "one row", actual: "none".to_owned() })
-    }
-
-    fn each_session(&self, take: &mut dyn FnMut(SessionRow) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        self.each("read sessions", "SELECT * FROM chat_session ORDER BY started_at, rowid", [], session, take)
+    fn each_session(
+        &self,
+        take: &mut dyn FnMut(SessionRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.each(
+            "read sessions",
+            "SELECT * FROM chat_session ORDER BY started_at, rowid",
+            [],
+            session,
+            take,
+        )
     }
 
     fn open_sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
@@ -137,7 +174,13 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
                 let sql = "SELECT * FROM llm_exchange WHERE session_id = ?1 ORDER BY seq";
                 self.each("read exchanges", sql, [id.to_string()], exchange, take)
             }
-            None => self.each("read exchanges", "SELECT * FROM llm_exchange ORDER BY prompt_line", [], exchange, take),
+            None => self.each(
+                "read exchanges",
+                "SELECT * FROM llm_exchange ORDER BY prompt_line",
+                [],
+                exchange,
+                take,
+            ),
         }
     }
 
@@ -149,29 +192,50 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     fn answered_prompt(&self, prompt_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
         let found = "SELECT e.rowid FROM llm_exchange e WHERE e.prompt_line >> 15 = part.p AND e.prompt_hash = ?1
                       AND e.outcome = 'answered' AND e.model <> 'replay' ORDER BY e.outcome_line DESC LIMIT 1";
-        self.one("find an answered prompt", &newest(found), [prompt_hash.to_string()], exchange)
+        self.one(
+            "find an answered prompt",
+            &newest(found),
+            [prompt_hash.to_string()],
+            exchange,
+        )
     }
 
     fn answered_text(&self, content_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
         let found = "SELECT e.rowid FROM chat_turn t JOIN llm_exchange e ON e.prompt_line = t.line
                       WHERE t.line >> 15 = part.p AND t.content_hash = ?1 AND t.speaker = 'user'
                         AND e.outcome = 'answered' AND e.model <> 'replay' ORDER BY e.outcome_line DESC LIMIT 1";
-        self.one("find an answered text", &newest(found), [content_hash.to_string()], exchange)
+        self.one(
+            "find an answered text",
+            &newest(found),
+            [content_hash.to_string()],
+            exchange,
+        )
     }
 
     fn in_flight(&self, of: Uuid) -> Result<Vec<ExchangeRow>, StoreError> {
-        let sql = "SELECT * FROM llm_exchange WHERE session_id = ?1 AND outcome IS NULL ORDER BY seq";
+        let sql =
+            "SELECT * FROM llm_exchange WHERE session_id = ?1 AND outcome IS NULL ORDER BY seq";
         self.list("read prompts in flight", sql, [of.to_string()], exchange)
     }
 
     fn turn(&self, id: Uuid) -> Result<Option<TurnRow>, StoreError> {
-        self.one("read a turn", "SELECT * FROM chat_turn WHERE turn_id = ?1", [id.to_string()], turn)
+        self.one(
+            "read a turn",
+            "SELECT * FROM chat_turn WHERE turn_id = ?1",
+            [id.to_string()],
+            turn,
+        )
     }
 
     fn artifact_refs(&self, of: Uuid) -> Result<Vec<ArtifactRefRow>, StoreError> {
         let sql = "SELECT * FROM context_artifact_ref
                     WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) AND exchange_id = ?1 ORDER BY rowid";
-        self.list("read artifact references", sql, [of.to_string()], artifact_ref)
+        self.list(
+            "read artifact references",
+            sql,
+            [of.to_string()],
+            artifact_ref,
+        )
     }
 
     fn drift(&self, of: Uuid) -> Result<Vec<DriftRow>, StoreError> {
@@ -189,12 +253,21 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn artifacts(&self) -> Result<Vec<ArtifactRow>, StoreError> {
-        self.list("read artifacts", "SELECT * FROM artifact ORDER BY line", [], artifact)
+        self.list(
+            "read artifacts",
+            "SELECT * FROM artifact ORDER BY line",
+            [],
+            artifact,
+        )
     }
 
     fn has_artifact(&self, kind: &str, id: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 AS found FROM artifact WHERE kind = ?1 AND id = ?2 LIMIT 1";
-        Ok(self.one("look for an artifact", sql, [kind, id], |c| c.flag("artifact.found"))?.unwrap_or_default())
+        Ok(self
+            .one("look for an artifact", sql, [kind, id], |c| {
+                c.flag("artifact.found")
+            })?
+            .unwrap_or_default())
     }
 
     fn artifacts_of(&self, kind: &str) -> Result<Vec<ArtifactRow>, StoreError> {
@@ -208,13 +281,27 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn item(&self, id: &str) -> Result<Option<Item>, StoreError> {
-        self.one("read an item", "SELECT * FROM continuity_item WHERE id = ?1", [id], item)
+        self.one(
+            "read an item",
+            "SELECT * FROM continuity_item WHERE id = ?1",
+            [id],
+            item,
+        )
     }
 
-    fn each_item(&self, take: &mut dyn FnMut(Item) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn each_item(
+        &self,
+        take: &mut dyn FnMut(Item) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let known = "SELECT 1 AS known FROM sqlite_schema WHERE type = 'table' AND name = 'continuity_item'";
         match self.one("look for items", known, [], |_| Ok(()))? {
-            Some(()) => self.each("read items", "SELECT * FROM continuity_item ORDER BY line", [], item, take),
+            Some(()) => self.each(
+                "read items",
+                "SELECT * FROM continuity_item ORDER BY line",
+                [],
+                item,
+                take,
+            ),
             None => Ok(()),
         }
     }
@@ -227,18 +314,25 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
 
     fn kernel(&self, hash: Hash32) -> Result<Option<String>, StoreError> {
         let sql = "SELECT document FROM kernel WHERE kernel_hash = ?1";
-        self.one("read a kernel", sql, [hash.to_string()], |c| c.text("kernel.document"))
+        self.one("read a kernel", sql, [hash.to_string()], |c| {
+            c.text("kernel.document")
+        })
     }
 
     fn auth_keys(&self) -> Result<Vec<AuthKeyRow>, StoreError> {
-        self.list("read auth keys", "SELECT * FROM auth_key ORDER BY added_at, rowid", [], |c| {
-            Ok(AuthKeyRow {
-                hash: c.hash("auth_key.auth_key_hash")?,
-                name: c.text("auth_key.name")?,
-                added_at: c.time("auth_key.added_at")?,
-                revoked_at: c.time_opt("auth_key.revoked_at")?,
-            })
-        })
+        self.list(
+            "read auth keys",
+            "SELECT * FROM auth_key ORDER BY added_at, rowid",
+            [],
+            |c| {
+                Ok(AuthKeyRow {
+                    hash: c.hash("auth_key.auth_key_hash")?,
+                    name: c.text("auth_key.name")?,
+                    added_at: c.time("auth_key.added_at")?,
+                    revoked_at: c.time_opt("auth_key.revoked_at")?,
+                })
+            },
+        )
     }
 
     fn lines(&self, from: u64, to: u64) -> Result<Vec<String>, StoreError> {
@@ -253,7 +347,12 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
 
     fn tip(&self, reference: &str, below: u64) -> Result<Option<CommitRow>, StoreError> {
         let sql = "SELECT * FROM ledger_commit WHERE ref = ?1 AND n < ?2 ORDER BY n DESC LIMIT 1";
-        self.one("read a tip", sql, rusqlite::params![reference, int(below)], commit)
+        self.one(
+            "read a tip",
+            sql,
+            rusqlite::params![reference, int(below)],
+            commit,
+        )
     }
 
     fn heads(&self) -> Result<Vec<(String, Hash32)>, StoreError> {
@@ -261,19 +360,29 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
                     JOIN ledger_file f ON f.commit_n = ifnull(c.tree_of, c.n) AND f.name = 'checkpoint'
                    WHERE c.ref = ?1 ORDER BY c.n";
         self.list("read the heads", sql, [MAIN], |c| {
-            Ok((c.text("ledger_commit.id")?, Hash32::digest(&c.blob("ledger_file.content")?)))
+            Ok((
+                c.text("ledger_commit.id")?,
+                Hash32::digest(&c.blob("ledger_file.content")?),
+            ))
         })
     }
 
     fn lowest_block(&self) -> Result<Option<u32>, StoreError> {
         let sql = "SELECT min(height) AS height FROM block WHERE height > 0";
-        let lowest = self.one("read the lowest block", sql, [], |c| c.count_opt("block.height"))?.flatten();
+        let lowest = self
+            .one("read the lowest block", sql, [], |c| {
+                c.count_opt("block.height")
+            })?
+            .flatten();
         Ok(lowest.and_then(|height| u32::try_from(height).ok()))
     }
 
     fn last_of_kind(&self, reference: &str, kind: CommitKind) -> Result<Option<u64>, StoreError> {
-        let sql = "SELECT n FROM ledger_commit WHERE ref = ?1 AND kind = ?2 ORDER BY n DESC LIMIT 1";
-        self.one("read a tip", sql, [reference, kind.name()], |c| c.count("ledger_commit.n"))
+        let sql =
+            "SELECT n FROM ledger_commit WHERE ref = ?1 AND kind = ?2 ORDER BY n DESC LIMIT 1";
+        self.one("read a tip", sql, [reference, kind.name()], |c| {
+            c.count("ledger_commit.n")
+        })
     }
 
     fn refs(&self) -> Result<Vec<String>, StoreError> {
@@ -291,7 +400,9 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     fn record_of_line(&self, line: u64) -> Result<Option<Vec<u8>>, StoreError> {
         let sql = "SELECT f.content FROM ledger_commit c JOIN ledger_file f ON f.commit_n = c.n
                     WHERE c.line = ?1 AND c.kind = 'interaction' AND f.name = 'record.json'";
-        self.one("read a record", sql, [int(line)], |c| c.blob("ledger_file.content"))
+        self.one("read a record", sql, [int(line)], |c| {
+            c.blob("ledger_file.content")
+        })
     }
 
     fn block_at(&self, of: u32) -> Result<Option<Anchor>, StoreError> {
@@ -305,18 +416,34 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn blocks_of(&self, hash: Hash32) -> Result<Vec<Anchor>, StoreError> {
-        self.list("read a block", "SELECT * FROM block WHERE hash = ?1", [hash.to_string()], block)
+        self.list(
+            "read a block",
+            "SELECT * FROM block WHERE hash = ?1",
+            [hash.to_string()],
+            block,
+        )
     }
 
     fn lines_naming(&self, hash: Hash32) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT line FROM log_line WHERE instr(line, ?1) > 0 ORDER BY n LIMIT 64";
-        self.list("look for a block's lines", sql, [hash.to_string()], |c| c.text("log_line.line"))
+        self.list("look for a block's lines", sql, [hash.to_string()], |c| {
+            c.text("log_line.line")
+        })
     }
 
     fn auth_failures(&self) -> Result<Vec<(String, Seconds, u64)>, StoreError> {
-        self.list("read auth failures", "SELECT * FROM auth_failure ORDER BY reason", [], |c| {
-            Ok((c.text("auth_failure.reason")?, c.time("auth_failure.since")?, c.count("auth_failure.pending")?))
-        })
+        self.list(
+            "read auth failures",
+            "SELECT * FROM auth_failure ORDER BY reason",
+            [],
+            |c| {
+                Ok((
+                    c.text("auth_failure.reason")?,
+                    c.time("auth_failure.since")?,
+                    c.count("auth_failure.pending")?,
+                ))
+            },
+        )
     }
 
     fn injected_into(&self, artifact_id: &str) -> Result<Vec<Uuid>, StoreError> {
@@ -324,25 +451,42 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
             "{PARTS} SELECT DISTINCT r.exchange_id FROM part CROSS JOIN context_artifact_ref r
               WHERE r.line >> 15 = part.p AND r.artifact_id = ?1"
         );
-        self.list("find what was injected", &sql, [artifact_id], |c| c.uuid("context_artifact_ref.exchange_id"))
+        self.list("find what was injected", &sql, [artifact_id], |c| {
+            c.uuid("context_artifact_ref.exchange_id")
+        })
     }
 
     fn kept_before(&self, time: Seconds, most: u32) -> Result<Vec<Uuid>, StoreError> {
         let sql = "SELECT exchange_id FROM llm_exchange
                    WHERE salt IS NOT NULL AND outcome IS NOT NULL AND created_at < ?1 ORDER BY created_at LIMIT ?2";
         let values = rusqlite::params![time.as_i64(), most];
-        self.list("find old texts", sql, values, |c| c.uuid("llm_exchange.exchange_id"))
+        self.list("find old texts", sql, values, |c| {
+            c.uuid("llm_exchange.exchange_id")
+        })
     }
 
     fn artifacts_called(&self, id: &str) -> Result<Vec<ArtifactRow>, StoreError> {
-        self.list("read artifacts", "SELECT * FROM artifact WHERE id = ?1 ORDER BY line", [id], artifact)
+        self.list(
+            "read artifacts",
+            "SELECT * FROM artifact WHERE id = ?1 ORDER BY line",
+            [id],
+            artifact,
+        )
     }
 
     fn home_files(&self) -> Result<(Vec<HomeFile>, Option<Seconds>), StoreError> {
-        let rows = self.list("read the home's files", "SELECT * FROM home_file ORDER BY name", [], |c| {
-            let file = HomeFile { name: c.text("home_file.name")?, sha256: c.hash("home_file.sha256")? };
-            Ok((file, c.time("home_file.noted_at")?))
-        })?;
+        let rows = self.list(
+            "read the home's files",
+            "SELECT * FROM home_file ORDER BY name",
+            [],
+            |c| {
+                let file = HomeFile {
+                    name: c.text("home_file.name")?,
+                    sha256: c.hash("home_file.sha256")?,
+                };
+                Ok((file, c.time("home_file.noted_at")?))
+            },
+        )?;
         let noted_at = rows.first().map(|(_, at)| *at);
         Ok((rows.into_iter().map(|(file, _)| file).collect(), noted_at))
     }
@@ -353,11 +497,20 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
 
     fn tombstone_of(&self, id: &str) -> Result<Option<u64>, StoreError> {
         let sql = "SELECT min(line) AS line FROM tombstone_id WHERE id = ?1";
-        Ok(self.one("look for a tombstone", sql, [id], |c| c.count_opt("tombstone_id.line"))?.flatten())
+        Ok(self
+            .one("look for a tombstone", sql, [id], |c| {
+                c.count_opt("tombstone_id.line")
+            })?
+            .flatten())
     }
 
     fn actions_of(&self, exchange: Uuid) -> Result<Vec<ArtifactRow>, StoreError> {
-        self.list("look for intents", super::place::ACTIONS_OF, [exchange.to_string()], artifact)
+        self.list(
+            "look for intents",
+            super::place::ACTIONS_OF,
+            [exchange.to_string()],
+            artifact,
+        )
     }
 
     fn unkept(&self, kind: &str) -> Result<u64, StoreError> {
@@ -369,7 +522,8 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
     }
 
     fn row_counts(&self) -> Result<RowCounts, StoreError> {
-        // Rows of the first two tables are never deleted, so the newest row's number is their count.
+        // Rows of the first two tables are never deleted, so the newest row's number is their
+        // count.
         let sql = "SELECT (SELECT ifnull(max(rowid), 0) FROM chat_session) AS sessions,
                      (SELECT count(*) FROM chat_session WHERE status = 'open') AS sessions_open,
                      (SELECT ifnull(max(rowid), 0) FROM llm_exchange) AS exchanges,
@@ -384,6 +538,10 @@ impl<C: Deref<Target = Connection>> Read for Handle<C> {
                 artifacts: c.count("artifacts")?,
             })
         })?;
-        counts.ok_or(StoreError::Corrupt { place: "counts", expected: "one row", actual: "none".to_owned() })
+        counts.ok_or(StoreError::Corrupt {
+            place: "counts",
+            expected: "one row",
+            actual: "none".to_owned(),
+        })
     }
 }

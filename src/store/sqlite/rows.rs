@@ -4,14 +4,14 @@ use crate::record::block::Anchor;
 use crate::record::commit::CommitKind;
 use crate::record::item::Item;
 use crate::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, CommitRow, DriftRow, DriftState, ExchangeRow, Head,
-    OutcomeUpdate, SessionRow, StoreError, TurnRow, Unkept,
+    AppliedMark, ArtifactRefRow, ArtifactRow, AssertionRow, CommitRow, DriftRow, DriftState,
+    ExchangeRow, LedgerHead, MissingCommitments, OutcomeUpdate, SessionRow, StoreError, TurnRow,
 };
 
 use super::columns::Columns;
 
-pub(super) fn head(c: &Columns<'_, '_>) -> Result<Head, StoreError> {
-    Ok(Head {
+pub(super) fn head(c: &Columns<'_, '_>) -> Result<LedgerHead, StoreError> {
+    Ok(LedgerHead {
         signer: c.parsed("head.signer", "a public key")?,
         lines: c.count("head.lines")?,
         hash: c.hash("head.hash")?,
@@ -25,7 +25,7 @@ pub(super) fn head(c: &Columns<'_, '_>) -> Result<Head, StoreError> {
         segment_at: c.time("head.segment_at")?,
         last_branch: c.text_opt("head.last_branch")?,
         checkpoint: c.text_opt("head.checkpoint")?,
-        applied: Applied {
+        applied: AppliedMark {
             lines: c.count("head.applied_lines")?,
             bytes: c.count("head.applied_bytes")?,
             commits: c.count("head.applied_commits")?,
@@ -35,7 +35,11 @@ pub(super) fn head(c: &Columns<'_, '_>) -> Result<Head, StoreError> {
 
 pub(super) fn height(c: &Columns<'_, '_>, place: &'static str) -> Result<u32, StoreError> {
     let value = c.count(place)?;
-    u32::try_from(value).map_err(|_| StoreError::Corrupt { place, expected: "a height", actual: value.to_string() })
+    u32::try_from(value).map_err(|_| StoreError::Corrupt {
+        place,
+        expected: "a height",
+        actual: value.to_string(),
+    })
 }
 
 pub(super) fn session(c: &Columns<'_, '_>) -> Result<SessionRow, StoreError> {
@@ -43,7 +47,11 @@ pub(super) fn session(c: &Columns<'_, '_>) -> Result<SessionRow, StoreError> {
     let status = c.text("chat_session.status")?;
     if !matches!(status.as_str(), "open" | "closed") {
         let (place, expected) = ("chat_session.status", "'open' or 'closed'");
-        return Err(StoreError::Corrupt { place, expected, actual: status });
+        return Err(StoreError::Corrupt {
+            place,
+            expected,
+            actual: status,
+        });
     }
     Ok(SessionRow {
         uuid: c.uuid("chat_session.session_id")?,
@@ -87,14 +95,23 @@ pub(super) fn turn(c: &Columns<'_, '_>) -> Result<TurnRow, StoreError> {
 /// A line, whose own column of its HASH must agree with it.
 pub(super) fn log_line(c: &Columns<'_, '_>) -> Result<String, StoreError> {
     let (hash, line) = (c.text("log_line.hash")?, c.text("log_line.line")?);
-    if line.strip_prefix(hash.as_str()).is_some_and(|rest| rest.starts_with('|')) {
+    if line
+        .strip_prefix(hash.as_str())
+        .is_some_and(|rest| rest.starts_with('|'))
+    {
         return Ok(line);
     }
-    Err(StoreError::Corrupt { place: "log_line.hash", expected: "the HASH that the line begins with", actual: hash })
+    Err(StoreError::Corrupt {
+        place: "log_line.hash",
+        expected: "the HASH that the line begins with",
+        actual: hash,
+    })
 }
 
 pub(super) fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, StoreError> {
-    let Some(outcome) = c.outcome_opt("llm_exchange.outcome")? else { return Ok(None) };
+    let Some(outcome) = c.outcome_opt("llm_exchange.outcome")? else {
+        return Ok(None);
+    };
     Ok(Some(OutcomeUpdate {
         outcome,
         reason: c.text_opt("llm_exchange.reason")?,
@@ -139,12 +156,23 @@ pub(super) fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
     })
 }
 
-fn unkept(c: &Columns<'_, '_>) -> Result<Option<Unkept>, StoreError> {
+fn unkept(c: &Columns<'_, '_>) -> Result<Option<MissingCommitments>, StoreError> {
     let bundle = c.hash_if_there("llm_exchange.bundle_commitment")?;
     let compiled_prompt = c.hash_if_there("llm_exchange.compiled_prompt_commitment")?;
-    let others = [bundle, compiled_prompt, c.hash_if_there("llm_exchange.aurora_text_commitment")?];
-    match (c.hash_if_there("llm_exchange.user_text_commitment")?, others.into_iter().flatten().next()) {
-        (Some(user_text), _) => Ok(Some(Unkept { user_text, bundle, compiled_prompt })),
+    let others = [
+        bundle,
+        compiled_prompt,
+        c.hash_if_there("llm_exchange.aurora_text_commitment")?,
+    ];
+    match (
+        c.hash_if_there("llm_exchange.user_text_commitment")?,
+        others.into_iter().flatten().next(),
+    ) {
+        (Some(user_text), _) => Ok(Some(MissingCommitments {
+            user_text,
+            bundle,
+            compiled_prompt,
+        })),
         (None, None) => Ok(None),
         (None, Some(other)) => Err(StoreError::Corrupt {
             place: "llm_exchange.user_text_commitment",
@@ -174,7 +202,11 @@ pub(super) fn block(c: &Columns<'_, '_>) -> Result<Anchor, StoreError> {
     let (hash, height) = (c.hash("block.hash")?, height(c, "block.height")?);
     if (hash, height) != (anchor.block.hash, anchor.block.height) {
         let (place, expected) = ("block.hash and block.height", "those of its document");
-        return Err(StoreError::Corrupt { place, expected, actual: format!("{hash} and {height}") });
+        return Err(StoreError::Corrupt {
+            place,
+            expected,
+            actual: format!("{hash} and {height}"),
+        });
     }
     Ok(anchor)
 }
@@ -182,7 +214,11 @@ pub(super) fn block(c: &Columns<'_, '_>) -> Result<Anchor, StoreError> {
 pub(super) fn drift(c: &Columns<'_, '_>) -> Result<DriftRow, StoreError> {
     let kind = c.text("drift_event.kind")?;
     if kind != DRIFT_KIND {
-        return Err(StoreError::Corrupt { place: "drift_event.kind", expected: DRIFT_KIND, actual: kind });
+        return Err(StoreError::Corrupt {
+            place: "drift_event.kind",
+            expected: DRIFT_KIND,
+            actual: kind,
+        });
     }
     Ok(DriftRow {
         drift_id: c.text("drift_event.drift_id")?,
@@ -210,8 +246,8 @@ pub(super) fn drift_state(c: &Columns<'_, '_>) -> Result<DriftState, StoreError>
     })
 }
 
-/// Drift events with what became of them. An event's number is its place in the order of recording: rows are never
-/// deleted.
+/// Drift events with what became of them. An event's number is its place in the order of recording:
+/// rows are never deleted.
 pub(super) const DRIFT_STATE: &str = "SELECT d.rowid AS number, d.*, a.level AS level,
        (SELECT min(line) FROM artifact WHERE kind = 'drift_ack' AND id = d.drift_id) AS acked,
        (SELECT min(line) FROM artifact WHERE kind = 'drift_close' AND id = d.drift_id) AS closed
@@ -219,8 +255,8 @@ pub(super) const DRIFT_STATE: &str = "SELECT d.rowid AS number, d.*, a.level AS 
        ON a.line = (SELECT prompt_line FROM llm_exchange e WHERE e.exchange_id = d.exchange_id) AND a.passed = 0
        AND a.name = d.drift_class || '.' || substr(d.summary, 1, instr(d.summary || ' ', ' ') - 1)";
 
-/// Joins an exchange `e` with its drift events `d` that a person was told of and that nobody has closed, by the index of
-/// failed checks.
+/// Joins an exchange `e` with its drift events `d` that a person was told of and that nobody has
+/// closed, by the index of failed checks.
 pub(super) const OPEN_DRIFT: &str =
     "JOIN assertion_event a ON a.line = e.prompt_line AND a.passed = 0 AND a.level <> 'info'
        JOIN drift_event d ON d.exchange_id = e.exchange_id
@@ -238,7 +274,11 @@ pub(super) fn assertion(c: &Columns<'_, '_>) -> Result<AssertionRow, StoreError>
             1 => true,
             other => {
                 let (place, actual) = ("assertion_event.passed", other.to_string());
-                return Err(StoreError::Corrupt { place, expected: "0 or 1", actual });
+                return Err(StoreError::Corrupt {
+                    place,
+                    expected: "0 or 1",
+                    actual,
+                });
             }
         },
         created_at: c.time("assertion_event.created_at")?,
@@ -258,12 +298,19 @@ pub(super) fn artifact(c: &Columns<'_, '_>) -> Result<ArtifactRow, StoreError> {
 
 pub(super) fn commit(c: &Columns<'_, '_>) -> Result<CommitRow, StoreError> {
     let kind = c.text("ledger_commit.kind")?;
-    let segment = match (c.count_opt("ledger_commit.segment_from")?, c.count_opt("ledger_commit.segment_to")?) {
+    let segment = match (
+        c.count_opt("ledger_commit.segment_from")?,
+        c.count_opt("ledger_commit.segment_to")?,
+    ) {
         (None, None) => None,
         (Some(from), Some(to)) => Some((from, to)),
         _ => {
             let (expected, actual) = ("both ends of a segment, or none", "one".to_owned());
-            return Err(StoreError::Corrupt { place: "ledger_commit.segment_from", expected, actual });
+            return Err(StoreError::Corrupt {
+                place: "ledger_commit.segment_from",
+                expected,
+                actual,
+            });
         }
     };
     Ok(CommitRow {
@@ -285,7 +332,11 @@ pub(super) fn commit(c: &Columns<'_, '_>) -> Result<CommitRow, StoreError> {
 pub(super) fn item(c: &Columns<'_, '_>) -> Result<Item, StoreError> {
     let tier = c.count_opt("continuity_item.tier")?.map(|tier| {
         let place = "continuity_item.tier";
-        u8::try_from(tier).map_err(|_| StoreError::Corrupt { place, expected: "a tier", actual: tier.to_string() })
+        u8::try_from(tier).map_err(|_| StoreError::Corrupt {
+            place,
+            expected: "a tier",
+            actual: tier.to_string(),
+        })
     });
     Ok(Item {
         line: c.count("continuity_item.line")?,

@@ -7,20 +7,26 @@ use uuid::Uuid;
 
 use super::columns::{Columns, int};
 use super::{Handle, PARTS, Tx};
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{
-    AskedRow, ContextRefRow, EventRow, IntentRow, Outcome, PutThreads, ReferredText, StoreError, ThreadRow,
-    ThreadTurnRow, Threads,
+    AskedRow, ContextRefRow, EventRow, ExchangeOutcome, IntentRow, PutThreads, ReferredText,
+    StoreError, ThreadRow, ThreadTurnRow, Threads,
 };
 
-fn kind(c: &Columns<'_, '_>) -> Result<Kind, StoreError> {
+fn kind(c: &Columns<'_, '_>) -> Result<EventKind, StoreError> {
     let place = "thread_event.kind";
     let text = c.text(place)?;
-    let known = [Kind::Intent, Kind::Decision, Kind::Execution].into_iter().find(|kind| kind.name() == text);
-    known.ok_or(StoreError::Corrupt { place, expected: "INTENT, DECISION or EXECUTION", actual: text })
+    let known = [EventKind::Intent, EventKind::Decision, EventKind::Execution]
+        .into_iter()
+        .find(|kind| kind.name() == text);
+    known.ok_or(StoreError::Corrupt {
+        place,
+        expected: "INTENT, DECISION or EXECUTION",
+        actual: text,
+    })
 }
 
 fn thread(c: &Columns<'_, '_>) -> Result<ThreadRow, StoreError> {
@@ -72,7 +78,7 @@ fn asked(c: &Columns<'_, '_>) -> Result<AskedRow, StoreError> {
         turn_aurora: c.uuid_opt("llm_exchange.turn_aurora_id")?,
         prompt: c.hash("llm_exchange.prompt_commitment")?,
         line: c.count("llm_exchange.prompt_line")?,
-        answered: c.outcome_opt("llm_exchange.outcome")? == Some(Outcome::Answered),
+        answered: c.outcome_opt("llm_exchange.outcome")? == Some(ExchangeOutcome::Answered),
         thread: c.uuid_opt("thread_turn.thread_id")?,
         bytes: c.count_opt("thread_event.bytes")?,
     })
@@ -89,7 +95,11 @@ fn reference(c: &Columns<'_, '_>) -> Result<ContextRefRow, StoreError> {
             "execution_only" => AdmittedFor::ExecutionOnly,
             other => {
                 let (expected, actual) = ("governance or execution_only", other.to_owned());
-                return Err(StoreError::Corrupt { place, expected, actual });
+                return Err(StoreError::Corrupt {
+                    place,
+                    expected,
+                    actual,
+                });
             }
         },
         index: c.count("context_ref.event_index")?,
@@ -103,32 +113,40 @@ const OF_TURNS: &str = "SELECT v.* FROM chat_turn t JOIN llm_exchange e ON e.pro
        JOIN thread_event v ON v.thread_id = h.thread_id AND v.event_id = t.turn_id
         AND v.line >= e.prompt_line AND v.line <= ifnull(e.outcome_line, 9223372036854775807)";
 
-/// From the events `v` of an exchange, whose lines are those of its prompt and its outcome; it may have none yet.
+/// From the events `v` of an exchange, whose lines are those of its prompt and its outcome; it may
+/// have none yet.
 const OF_EXCHANGE: &str = "FROM llm_exchange e JOIN thread_turn h ON h.line = e.prompt_line
        JOIN thread_event v ON v.thread_id = h.thread_id AND v.line >= e.prompt_line
         AND v.line <= ifnull(e.outcome_line, 9223372036854775807) AND v.turn_id = e.exchange_id WHERE e.exchange_id = ?1";
 
-/// The events of an exchange, in their order; by the plus not in that of the key, which would walk the whole thread.
+/// The events of an exchange, in their order; by the plus not in that of the key, which would walk
+/// the whole thread.
 fn events_of() -> String {
     format!("SELECT v.* {OF_EXCHANGE} ORDER BY +v.event_index")
 }
 
 impl<C: Deref<Target = Connection>> Handle<C> {
-    /// Whether threads are recorded here: a home that an older gently wrote is read without being migrated.
+    /// Whether threads are recorded here: a home that an older gently wrote is read without being
+    /// migrated.
     fn has_threads(&self) -> Result<bool, StoreError> {
         if self.1.get().is_some() {
             return Ok(true);
         }
-        let sql = "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = 'thread_event'";
-        let found = self.one("look for threads", sql, [], |c| c.flag("sqlite_schema.found"))?.unwrap_or_default();
+        let sql =
+            "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = 'thread_event'";
+        let found = self
+            .one("look for threads", sql, [], |c| {
+                c.flag("sqlite_schema.found")
+            })?
+            .unwrap_or_default();
         if found {
             self.1.get_or_init(|| ());
         }
         Ok(found)
     }
 
-    /// What a query found, or nothing where threads are not recorded; that is asked only when the query fails, since
-    /// looking through the schema costs more than most queries.
+    /// What a query found, or nothing where threads are not recorded; that is asked only when the
+    /// query fails, since looking through the schema costs more than most queries.
     fn or_none<T: Default>(&self, found: Result<T, StoreError>) -> Result<T, StoreError> {
         match found {
             Err(StoreError::Sqlite { .. }) if !self.has_threads()? => Ok(T::default()),
@@ -159,15 +177,25 @@ impl<C: Deref<Target = Connection>> Handle<C> {
 impl<C: Deref<Target = Connection>> Threads for Handle<C> {
     fn context_config(&self, digest: Hash32) -> Result<Option<String>, StoreError> {
         let sql = "SELECT document FROM context_config WHERE config_digest = ?1";
-        self.row_of(sql, [digest.to_string()], |c| c.text("context_config.document"))
+        self.row_of(sql, [digest.to_string()], |c| {
+            c.text("context_config.document")
+        })
     }
 
     fn thread(&self, id: Uuid) -> Result<Option<ThreadRow>, StoreError> {
-        self.row_of("SELECT * FROM thread WHERE thread_id = ?1", [id.to_string()], thread)
+        self.row_of(
+            "SELECT * FROM thread WHERE thread_id = ?1",
+            [id.to_string()],
+            thread,
+        )
     }
 
     fn newest_threads(&self, most: u32) -> Result<Vec<ThreadRow>, StoreError> {
-        self.rows_of("SELECT * FROM thread ORDER BY rowid DESC LIMIT ?1", [most], thread)
+        self.rows_of(
+            "SELECT * FROM thread ORDER BY rowid DESC LIMIT ?1",
+            [most],
+            thread,
+        )
     }
 
     fn threads_like(&self, text: &str, most: u32) -> Result<Vec<ThreadRow>, StoreError> {
@@ -178,7 +206,9 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
 
     fn thread_count(&self, session: Uuid) -> Result<u64, StoreError> {
         let sql = "SELECT ifnull(max(number) + 1, 0) AS n FROM thread WHERE session_id = ?1";
-        Ok(self.row_of(sql, [session.to_string()], |c| c.count("thread.n"))?.unwrap_or_default())
+        Ok(self
+            .row_of(sql, [session.to_string()], |c| c.count("thread.n"))?
+            .unwrap_or_default())
     }
 
     fn thread_turn(&self, id: Uuid) -> Result<Option<ThreadTurnRow>, StoreError> {
@@ -211,13 +241,18 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
         self.rows_of(&events_of(), [turn.to_string()], event)
     }
 
-    fn each_event(&self, of: Uuid, each: &mut dyn FnMut(EventRow) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn each_event(
+        &self,
+        of: Uuid,
+        each: &mut dyn FnMut(EventRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let sql = "SELECT * FROM thread_event WHERE thread_id = ?1 ORDER BY event_index";
         self.or_none(self.each("read events", sql, [of.to_string()], event, each))
     }
 
     fn intents(&self) -> Result<Vec<IntentRow>, StoreError> {
-        let sql = "SELECT thread_id, line, created_at, bytes FROM thread_event WHERE kind = 'INTENT'";
+        let sql =
+            "SELECT thread_id, line, created_at, bytes FROM thread_event WHERE kind = 'INTENT'";
         self.rows_of(sql, [], |c| {
             Ok(IntentRow {
                 thread: c.uuid("thread_event.thread_id")?,
@@ -228,7 +263,10 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
         })
     }
 
-    fn each_asked(&self, each: &mut dyn FnMut(AskedRow) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn each_asked(
+        &self,
+        each: &mut dyn FnMut(AskedRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let (columns, joined) = match self.has_threads()? {
             true => (
                 "t.thread_id, i.bytes",
@@ -245,8 +283,11 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
     }
 
     fn next_index(&self, of: Uuid) -> Result<u64, StoreError> {
-        let sql = "SELECT ifnull(max(event_index) + 1, 0) AS n FROM thread_event WHERE thread_id = ?1";
-        Ok(self.row_of(sql, [of.to_string()], |c| c.count("thread_event.n"))?.unwrap_or_default())
+        let sql =
+            "SELECT ifnull(max(event_index) + 1, 0) AS n FROM thread_event WHERE thread_id = ?1";
+        Ok(self
+            .row_of(sql, [of.to_string()], |c| c.count("thread_event.n"))?
+            .unwrap_or_default())
     }
 
     fn context_refs(&self, turn: Uuid) -> Result<Vec<ContextRefRow>, StoreError> {
@@ -263,7 +304,11 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
                     WHERE r.line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) AND r.turn_id = ?1
                     ORDER BY r.event_index";
         self.rows_of(sql, [turn.to_string()], |c| {
-            Ok(ReferredText { reference: reference(c)?, kind: kind(c)?, text: c.text_opt("chat_turn.content")? })
+            Ok(ReferredText {
+                reference: reference(c)?,
+                kind: kind(c)?,
+                text: c.text_opt("chat_turn.content")?,
+            })
         })
     }
 
@@ -276,12 +321,15 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
 
     fn intents_before(&self, of: Uuid, line: u64) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) AS n FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT' AND line < ?2";
-        let count = self.row_of(sql, params![of.to_string(), int(line)], |c| c.count("thread_event.n"))?;
+        let count = self.row_of(sql, params![of.to_string(), int(line)], |c| {
+            c.count("thread_event.n")
+        })?;
         Ok(count.unwrap_or_default())
     }
 
     fn intents_since(&self, since: Seconds, line: u64) -> Result<(u64, u64), StoreError> {
-        let sql = "SELECT count(*) AS n, ifnull(sum((bytes + 3) / 4), 0) AS tokens FROM thread_event
+        let sql =
+            "SELECT count(*) AS n, ifnull(sum((bytes + 3) / 4), 0) AS tokens FROM thread_event
                    WHERE kind = 'INTENT' AND created_at > ?1 AND line < ?2";
         let found = self.row_of(sql, params![since.as_i64(), int(line)], |c| {
             Ok((c.count("thread_event.n")?, c.count("thread_event.tokens")?))
@@ -297,12 +345,28 @@ fn hash(hash: Option<Hash32>) -> Option<String> {
 impl PutThreads for Tx<'_> {
     fn put_context_config(&mut self, digest: Hash32, document: &str) -> Result<(), StoreError> {
         let sql = "INSERT INTO context_config VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-        self.change("remember a configuration", sql, params![digest.to_string(), document]).map(drop)
+        self.change(
+            "remember a configuration",
+            sql,
+            params![digest.to_string(), document],
+        )
+        .map(drop)
     }
 
     fn put_thread(&mut self, t: &ThreadRow) -> Result<(), StoreError> {
-        let values = params![t.thread.to_string(), t.session.to_string(), int(t.number), t.name, t.created_at.as_i64()];
-        self.change("add a thread", "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5)", values).map(drop)
+        let values = params![
+            t.thread.to_string(),
+            t.session.to_string(),
+            int(t.number),
+            t.name,
+            t.created_at.as_i64()
+        ];
+        self.change(
+            "add a thread",
+            "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5)",
+            values,
+        )
+        .map(drop)
     }
 
     fn put_thread_turn(&mut self, t: &ThreadTurnRow) -> Result<(), StoreError> {
@@ -320,7 +384,8 @@ impl PutThreads for Tx<'_> {
             hash(t.context_digest),
             hash(t.prompt_digest),
         ];
-        let sql = "INSERT INTO thread_turn VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+        let sql =
+            "INSERT INTO thread_turn VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
         self.change("add a turn's context", sql, values).map(drop)
     }
 
@@ -350,12 +415,14 @@ impl PutThreads for Tx<'_> {
             hash(r.digest)
         ];
         let sql = "INSERT INTO context_ref VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        self.change("add a resolved reference", sql, values).map(drop)
+        self.change("add a resolved reference", sql, values)
+            .map(drop)
     }
 }
 
 impl Tx<'_> {
-    /// Destroys the digests that are made from a turn's texts: its own, and those in references to its events.
+    /// Destroys the digests that are made from a turn's texts: its own, and those in references to
+    /// its events.
     pub(super) fn erase_turn_digests(&self, turn: Uuid) -> Result<(), StoreError> {
         let what = "erase a turn's digests";
         self.erase_context_digests(turn)?;
@@ -366,19 +433,27 @@ impl Tx<'_> {
     pub(super) fn erase_prompt_digest(&self, turn: Uuid) -> Result<(), StoreError> {
         let line = self.line_of(turn)?;
         let sql = "UPDATE thread_turn SET prompt_digest = NULL WHERE line = ?1";
-        self.change("erase a prompt's digest", sql, [line]).map(drop)
+        self.change("erase a prompt's digest", sql, [line])
+            .map(drop)
     }
 
-    /// Destroys the digests of a turn's context and prompt, and of its DECISION, which covers the first.
+    /// Destroys the digests of a turn's context and prompt, and of its DECISION, which covers the
+    /// first.
     pub(super) fn erase_context_digests(&self, turn: Uuid) -> Result<(), StoreError> {
         let what = "erase a context's digests";
-        let sql = "UPDATE thread_turn SET context_digest = NULL, prompt_digest = NULL WHERE line = ?1";
+        let sql =
+            "UPDATE thread_turn SET context_digest = NULL, prompt_digest = NULL WHERE line = ?1";
         self.change(what, sql, [self.line_of(turn)?])?;
         self.erase_event_digests(what, turn, "AND v.kind = 'DECISION'")
     }
 
     /// Destroys the digests of a turn's events, and those in references to them.
-    fn erase_event_digests(&self, what: &'static str, turn: Uuid, which: &str) -> Result<(), StoreError> {
+    fn erase_event_digests(
+        &self,
+        what: &'static str,
+        turn: Uuid,
+        which: &str,
+    ) -> Result<(), StoreError> {
         let sql = format!(
             "UPDATE thread_event SET event_digest = NULL
               WHERE (thread_id, event_index) IN (SELECT v.thread_id, v.event_index {OF_EXCHANGE} {which})"
@@ -398,18 +473,34 @@ mod tests {
     use super::super::Sqlite;
     use super::*;
 
-    /// What a turn looks up does not grow with its thread: by the lines of the exchange, not along the key.
+    /// What a turn looks up does not grow with its thread: by the lines of the exchange, not along
+    /// the key.
     #[test]
     fn events_are_found_by_their_lines() {
         let home = tempfile::tempdir().unwrap();
         let store = Sqlite::create(&home.path().join("gently.db")).unwrap();
         let which = "SELECT v.thread_id, v.event_index";
-        for sql in [events_of(), format!("{PARTS} {OF_TURNS} WHERE t.turn_id = ?1"), format!("{which} {OF_EXCHANGE}")] {
-            let mut statement = store.connection().prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-            let steps: Vec<String> =
-                statement.query_map(["0"], |row| row.get("detail")).unwrap().map(Result::unwrap).collect();
+        for sql in [
+            events_of(),
+            format!("{PARTS} {OF_TURNS} WHERE t.turn_id = ?1"),
+            format!("{which} {OF_EXCHANGE}"),
+        ] {
+            let mut statement = store
+                .connection()
+                .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+                .unwrap();
+            let steps: Vec<String> = statement
+                .query_map(["0"], |row| row.get("detail"))
+                .unwrap()
+                .map(Result::unwrap)
+                .collect();
             let plan = steps.join("; ");
-            assert!(plan.contains("v USING INDEX idx_thread_event_line (thread_id=? AND line>? AND line<?)"), "{plan}");
+            assert!(
+                plan.contains(
+                    "v USING INDEX idx_thread_event_line (thread_id=? AND line>? AND line<?)"
+                ),
+                "{plan}"
+            );
         }
     }
 }

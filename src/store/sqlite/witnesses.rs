@@ -14,37 +14,62 @@ impl Sqlite {
         if !self.has_table("witness_state")? {
             return Ok(Vec::new());
         }
-        self.list("read witnesses", "SELECT * FROM witness_state ORDER BY vkey", [], |c| {
-            Ok(WitnessState {
-                vkey: c.text("witness_state.vkey")?,
-                lines: c.count("witness_state.lines")?,
-                cosigned_at: c.time_opt("witness_state.cosigned_at")?,
-                asked_at: c.time("witness_state.asked_at")?,
-                asked_lines: c.count("witness_state.asked_lines")?,
-                said: c.text_opt("witness_state.said")?,
-            })
-        })
+        self.list(
+            "read witnesses",
+            "SELECT * FROM witness_state ORDER BY vkey",
+            [],
+            |c| {
+                Ok(WitnessState {
+                    vkey: c.text("witness_state.vkey")?,
+                    lines: c.count("witness_state.lines")?,
+                    cosigned_at: c.time_opt("witness_state.cosigned_at")?,
+                    asked_at: c.time("witness_state.asked_at")?,
+                    asked_lines: c.count("witness_state.asked_lines")?,
+                    said: c.text_opt("witness_state.said")?,
+                })
+            },
+        )
     }
 
     /// Whether the database is of a version that has a table.
     fn has_table(&self, name: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-        let found = self.list("look for a table", sql, [name], |c| c.flag("sqlite_schema.found"))?;
+        let found = self.list("look for a table", sql, [name], |c| {
+            c.flag("sqlite_schema.found")
+        })?;
         Ok(!found.is_empty())
     }
 
-    /// Notes what came of asking, each witness in place of what was noted of it. No evidence, so not synced.
+    /// Notes what came of asking, each witness in place of what was noted of it. No evidence, so
+    /// not synced.
     pub fn put_witness_states(&mut self, states: &[WitnessState]) -> Result<(), StoreError> {
         let what = "note what witnesses said";
-        self.0.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed(what))?;
+        self.0
+            .execute_batch("PRAGMA synchronous = NORMAL")
+            .map_err(failed(what))?;
         let put = |state: &WitnessState| {
             let sql = "INSERT OR REPLACE INTO witness_state VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-            let (at, asked) = (state.cosigned_at.map(|at| at.as_i64()), state.asked_at.as_i64());
-            let values = params![state.vkey, int(state.lines), at, asked, int(state.asked_lines), state.said];
-            self.0.execute(sql, values).map(|_| ()).map_err(failed(what))
+            let (at, asked) = (
+                state.cosigned_at.map(|at| at.as_i64()),
+                state.asked_at.as_i64(),
+            );
+            let values = params![
+                state.vkey,
+                int(state.lines),
+                at,
+                asked,
+                int(state.asked_lines),
+                state.said
+            ];
+            self.0
+                .execute(sql, values)
+                .map(|_| ())
+                .map_err(failed(what))
         };
         let done = states.iter().try_for_each(put);
-        self.0.execute_batch("PRAGMA synchronous = FULL").map_err(failed(what))?;
+        self.0
+            .execute_batch("PRAGMA synchronous = FULL")
+            .map_err(failed(what))?;
         done
     }
 
@@ -53,29 +78,46 @@ impl Sqlite {
         if !self.has_table("calendar_state")? {
             return Ok(Vec::new());
         }
-        self.list("read calendars", "SELECT * FROM calendar_state ORDER BY address", [], |c| {
-            Ok(CalendarState {
-                address: c.text("calendar_state.address")?,
-                asked_at: c.time("calendar_state.asked_at")?,
-                accepted_at: c.time_opt("calendar_state.accepted_at")?,
-                said: c.text_opt("calendar_state.said")?,
-            })
-        })
+        self.list(
+            "read calendars",
+            "SELECT * FROM calendar_state ORDER BY address",
+            [],
+            |c| {
+                Ok(CalendarState {
+                    address: c.text("calendar_state.address")?,
+                    asked_at: c.time("calendar_state.asked_at")?,
+                    accepted_at: c.time_opt("calendar_state.accepted_at")?,
+                    said: c.text_opt("calendar_state.said")?,
+                })
+            },
+        )
     }
 
-    /// Notes what calendars said at a time: each with why it did not accept. No evidence, so not synced.
-    pub fn put_calendar_answers(&mut self, at: Seconds, said: &[(&str, Option<&str>)]) -> Result<(), StoreError> {
+    /// Notes what calendars said at a time: each with why it did not accept. No evidence, so not
+    /// synced.
+    pub fn put_calendar_answers(
+        &mut self,
+        at: Seconds,
+        said: &[(&str, Option<&str>)],
+    ) -> Result<(), StoreError> {
         let what = "note what calendars said";
-        self.0.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed(what))?;
+        self.0
+            .execute_batch("PRAGMA synchronous = NORMAL")
+            .map_err(failed(what))?;
         let put = |(address, said): &(&str, Option<&str>)| {
             let accepted_at = said.is_none().then_some(at.as_i64());
             let sql = "INSERT INTO calendar_state VALUES (?1, ?2, ?3, ?4) ON CONFLICT (address) DO UPDATE SET \
                        asked_at = ?2, accepted_at = coalesce(?3, accepted_at), said = ?4";
             let values = params![address, at.as_i64(), accepted_at, said];
-            self.0.execute(sql, values).map(|_| ()).map_err(failed(what))
+            self.0
+                .execute(sql, values)
+                .map(|_| ())
+                .map_err(failed(what))
         };
         let done = said.iter().try_for_each(put);
-        self.0.execute_batch("PRAGMA synchronous = FULL").map_err(failed(what))?;
+        self.0
+            .execute_batch("PRAGMA synchronous = FULL")
+            .map_err(failed(what))?;
         done
     }
 
@@ -85,28 +127,47 @@ impl Sqlite {
             return Ok(None);
         }
         let sql = "SELECT frontier FROM tree_mark WHERE lines <= ?1 ORDER BY lines DESC LIMIT 1";
-        Ok(self.list("read a right edge", sql, [int(at_most)], |c| c.blob("tree_mark.frontier"))?.pop())
+        Ok(self
+            .list("read a right edge", sql, [int(at_most)], |c| {
+                c.blob("tree_mark.frontier")
+            })?
+            .pop())
     }
 
     /// Keeps a right edge. No evidence, so not synced.
     pub fn put_tree_mark(&mut self, lines: u64, frontier: &[u8]) -> Result<(), StoreError> {
         let what = "keep a right edge";
-        self.0.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed(what))?;
-        let put = self.0.execute("INSERT OR REPLACE INTO tree_mark VALUES (?1, ?2)", params![int(lines), frontier]);
-        self.0.execute_batch("PRAGMA synchronous = FULL").map_err(failed(what))?;
+        self.0
+            .execute_batch("PRAGMA synchronous = NORMAL")
+            .map_err(failed(what))?;
+        let put = self.0.execute(
+            "INSERT OR REPLACE INTO tree_mark VALUES (?1, ?2)",
+            params![int(lines), frontier],
+        );
+        self.0
+            .execute_batch("PRAGMA synchronous = FULL")
+            .map_err(failed(what))?;
         put.map(|_| ()).map_err(failed(what))
     }
 
     /// Forgets all right edges: one of them was not the log's.
     pub fn drop_tree_marks(&mut self) -> Result<(), StoreError> {
-        self.0.execute("DELETE FROM tree_mark", []).map(|_| ()).map_err(failed("forget right edges"))
+        self.0
+            .execute("DELETE FROM tree_mark", [])
+            .map(|_| ())
+            .map_err(failed("forget right edges"))
     }
 
-    /// Whether a segment on `main` ends with so many lines: whether the ledger has a tree head of that size.
+    /// Whether a segment on `main` ends with so many lines: whether the ledger has a tree head of
+    /// that size.
     pub fn has_tree_head(&self, lines: u64) -> Result<bool, StoreError> {
         let sql = "SELECT 1 AS found FROM ledger_commit WHERE ref = ?1 AND segment_to = ?2 LIMIT 1";
-        let found =
-            self.list("look for a tree head", sql, params![MAIN, int(lines)], |c| c.flag("ledger_commit.found"))?;
+        let found = self.list(
+            "look for a tree head",
+            sql,
+            params![MAIN, int(lines)],
+            |c| c.flag("ledger_commit.found"),
+        )?;
         Ok(!found.is_empty())
     }
 }

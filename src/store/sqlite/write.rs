@@ -12,19 +12,31 @@ use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::store::{
-    Applied, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow, Head,
-    OutcomeUpdate, PlaceholderRow, SessionProgress, SessionRow, StoreError, TurnRow, Write,
+    AppliedMark, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow,
+    ExchangeRow, LedgerHead, OutcomeUpdate, PlaceholderRow, SessionProgress, SessionRow,
+    StoreError, TurnRow, Write,
 };
 
 /// Moves the applied mark; the caller decides about durability.
-pub fn mark_applied(connection: &Connection, applied: &Applied) -> Result<(), StoreError> {
-    let sql = "UPDATE head SET applied_lines = ?1, applied_bytes = ?2, applied_commits = ?3 WHERE id = 1";
-    let Applied { lines, bytes, commits } = *applied;
-    connection.execute(sql, params![int(lines), int(bytes), int(commits)]).map(drop).map_err(failed("mark as applied"))
+pub fn mark_applied(connection: &Connection, applied: &AppliedMark) -> Result<(), StoreError> {
+    let sql =
+        "UPDATE head SET applied_lines = ?1, applied_bytes = ?2, applied_commits = ?3 WHERE id = 1";
+    let AppliedMark {
+        lines,
+        bytes,
+        commits,
+    } = *applied;
+    connection
+        .execute(sql, params![int(lines), int(bytes), int(commits)])
+        .map(drop)
+        .map_err(failed("mark as applied"))
 }
 
 fn block_text(anchor: &Anchor) -> Result<String, StoreError> {
-    canon::print(&anchor.block).map_err(|e| StoreError::Sqlite { what: "print a block", reason: e.to_string() })
+    canon::print(&anchor.block).map_err(|e| StoreError::Sqlite {
+        what: "print a block",
+        reason: e.to_string(),
+    })
 }
 
 fn opt_hash(hash: Option<Hash32>) -> Option<String> {
@@ -37,11 +49,18 @@ impl Tx<'_> {
         let what = "look up an exchange's line";
         let sql = "SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1";
         let mut statement = self.0.prepare_cached(sql).map_err(failed(what))?;
-        statement.query_row([exchange.to_string()], |row| row.get(0)).map_err(failed(what))
+        statement
+            .query_row([exchange.to_string()], |row| row.get(0))
+            .map_err(failed(what))
     }
 
     /// Runs one statement; returns how many rows it changed.
-    pub(super) fn change(&self, what: &'static str, sql: &str, values: impl Params) -> Result<usize, StoreError> {
+    pub(super) fn change(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: impl Params,
+    ) -> Result<usize, StoreError> {
         let mut statement = self.0.prepare_cached(sql).map_err(failed(what))?;
         statement.execute(values).map_err(failed(what))
     }
@@ -49,10 +68,14 @@ impl Tx<'_> {
 
 impl Write for Tx<'_> {
     fn written(&self) -> Result<u64, StoreError> {
-        // A full disk, among others, ends the transaction, and what is written then would stand by itself.
+        // A full disk, among others, ends the transaction, and what is written then would stand by
+        // itself.
         if self.0.is_autocommit() {
             let reason = "SQLite has undone the transaction".to_owned();
-            return Err(StoreError::Sqlite { what: "go on with a transaction", reason });
+            return Err(StoreError::Sqlite {
+                what: "go on with a transaction",
+                reason,
+            });
         }
         Ok(self.0.total_changes())
     }
@@ -62,14 +85,16 @@ impl Write for Tx<'_> {
     }
 
     fn rollback_to_mark(&mut self) -> Result<(), StoreError> {
-        self.change("return to a mark", "ROLLBACK TO work", []).map(|_| ())
+        self.change("return to a mark", "ROLLBACK TO work", [])
+            .map(|_| ())
     }
 
     fn take_mark(&mut self) -> Result<(), StoreError> {
-        self.change("take a mark away", "RELEASE work", []).map(|_| ())
+        self.change("take a mark away", "RELEASE work", [])
+            .map(|_| ())
     }
 
-    fn create_head(&mut self, head: &Head, genesis: &str) -> Result<(), StoreError> {
+    fn create_head(&mut self, head: &LedgerHead, genesis: &str) -> Result<(), StoreError> {
         self.change(
             "create the head",
             "INSERT INTO head VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
@@ -96,7 +121,7 @@ impl Write for Tx<'_> {
         Ok(())
     }
 
-    fn move_head(&mut self, from: &Head, to: &Head) -> Result<(), StoreError> {
+    fn move_head(&mut self, from: &LedgerHead, to: &LedgerHead) -> Result<(), StoreError> {
         let changed = self.change(
             "move the head",
             "UPDATE head SET signer = ?1, lines = ?2, hash = ?3, time = ?4, height = ?5, bytes = ?6, frontier = ?7,
@@ -125,18 +150,32 @@ impl Write for Tx<'_> {
         if changed == 1 {
             return Ok(());
         }
-        let actual = crate::store::Read::head(self)?;
+        let actual = crate::store::ReadStore::head(self)?;
         let actual = format!("{} lines, head {}", actual.lines, actual.hash);
-        Err(StoreError::HeadMoved { expected: from.lines, actual })
+        Err(StoreError::HeadMoved {
+            expected: from.lines,
+            actual,
+        })
     }
 
     fn put_line(&mut self, n: u64, hash: Hash32, line: &str) -> Result<(), StoreError> {
         let sql = "INSERT INTO log_line (n, hash, line) VALUES (?1, ?2, ?3)";
-        self.change("append a line", sql, params![int(n), hash.to_string(), line]).map(|_| ())
+        self.change(
+            "append a line",
+            sql,
+            params![int(n), hash.to_string(), line],
+        )
+        .map(|_| ())
     }
 
-    fn put_commit(&mut self, commit: &CommitRow, files: &BTreeMap<String, Vec<u8>>) -> Result<(), StoreError> {
-        let (from, to) = commit.segment.map_or((None, None), |(a, b)| (Some(int(a)), Some(int(b))));
+    fn put_commit(
+        &mut self,
+        commit: &CommitRow,
+        files: &BTreeMap<String, Vec<u8>>,
+    ) -> Result<(), StoreError> {
+        let (from, to) = commit
+            .segment
+            .map_or((None, None), |(a, b)| (Some(int(a)), Some(int(b))));
         self.change(
             "append a commit",
             "INSERT INTO ledger_commit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -154,36 +193,62 @@ impl Write for Tx<'_> {
         )?;
         let files: Vec<_> = files.iter().collect();
         let into = "INSERT INTO ledger_file (commit_n, name, content)";
-        self.add_all("append a commit's file", (into, 3), &files, |(name, content), values| {
-            values.put(int(commit.n))?;
-            values.put(name)?;
-            values.put(content)
-        })
+        self.add_all(
+            "append a commit's file",
+            (into, 3),
+            &files,
+            |(name, content), values| {
+                values.put(int(commit.n))?;
+                values.put(name)?;
+                values.put(content)
+            },
+        )
     }
 
     fn put_kernel(&mut self, hash: Hash32, document: &str) -> Result<(), StoreError> {
         let sql = "INSERT INTO kernel VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-        self.change("remember a kernel", sql, params![hash.to_string(), document]).map(|_| ())
+        self.change(
+            "remember a kernel",
+            sql,
+            params![hash.to_string(), document],
+        )
+        .map(|_| ())
     }
 
     fn put_auth_key(&mut self, key: &AuthKeyRow) -> Result<(), StoreError> {
         self.change(
             "add an auth key",
             "INSERT INTO auth_key VALUES (?1, ?2, ?3, ?4)",
-            params![key.hash.to_string(), key.name, key.added_at.as_i64(), key.revoked_at.map(Seconds::as_i64)],
+            params![
+                key.hash.to_string(),
+                key.name,
+                key.added_at.as_i64(),
+                key.revoked_at.map(Seconds::as_i64)
+            ],
         )
         .map(|_| ())
     }
 
     fn revoke_auth_key(&mut self, hash: Hash32, at: Seconds) -> Result<bool, StoreError> {
-        let sql = "UPDATE auth_key SET revoked_at = ?2 WHERE auth_key_hash = ?1 AND revoked_at IS NULL";
-        Ok(self.change("revoke an auth key", sql, params![hash.to_string(), at.as_i64()])? == 1)
+        let sql =
+            "UPDATE auth_key SET revoked_at = ?2 WHERE auth_key_hash = ?1 AND revoked_at IS NULL";
+        Ok(self.change(
+            "revoke an auth key",
+            sql,
+            params![hash.to_string(), at.as_i64()],
+        )? == 1)
     }
 
     fn put_block(&mut self, anchor: &Anchor) -> Result<(), StoreError> {
-        let Some(header) = anchor.header else { return Ok(()) };
+        let Some(header) = anchor.header else {
+            return Ok(());
+        };
         let (hash, height) = (anchor.block.hash.to_string(), anchor.block.height);
-        self.change("forget a lie", "DELETE FROM block WHERE hash = ?1 AND height <> ?2", params![hash, height])?;
+        self.change(
+            "forget a lie",
+            "DELETE FROM block WHERE hash = ?1 AND height <> ?2",
+            params![hash, height],
+        )?;
         self.change(
             "remember a block",
             "INSERT INTO block VALUES (?1, ?2, ?3, ?4)
@@ -325,7 +390,12 @@ impl Write for Tx<'_> {
                 opt_hash(o.aurora_text),
             ],
         )?;
-        must_change(changed, "llm_exchange.outcome", "an exchange in flight", &exchange)
+        must_change(
+            changed,
+            "llm_exchange.outcome",
+            "an exchange in flight",
+            &exchange,
+        )
     }
 
     fn put_artifact_refs(&mut self, references: &[ArtifactRefRow]) -> Result<(), StoreError> {
@@ -356,7 +426,11 @@ impl Write for Tx<'_> {
         .map(|_| ())
     }
 
-    fn erase_exchange(&mut self, exchange: &ExchangeRow, params: Option<&str>) -> Result<(), StoreError> {
+    fn erase_exchange(
+        &mut self,
+        exchange: &ExchangeRow,
+        params: Option<&str>,
+    ) -> Result<(), StoreError> {
         erase::exchange(self, exchange, params)
     }
 
@@ -368,7 +442,12 @@ impl Write for Tx<'_> {
         erase::artifact(self, line)
     }
 
-    fn put_placeholders(&mut self, session: Uuid, key: &[u8; 32], new: &[PlaceholderRow]) -> Result<bool, StoreError> {
+    fn put_placeholders(
+        &mut self,
+        session: Uuid,
+        key: &[u8; 32],
+        new: &[PlaceholderRow],
+    ) -> Result<bool, StoreError> {
         place::put(self, session, key, new)
     }
 
@@ -380,7 +459,12 @@ impl Write for Tx<'_> {
         place::forget_tags(self, session)
     }
 
-    fn set_auth_failure(&mut self, reason: &str, since: Seconds, pending: u64) -> Result<(), StoreError> {
+    fn set_auth_failure(
+        &mut self,
+        reason: &str,
+        since: Seconds,
+        pending: u64,
+    ) -> Result<(), StoreError> {
         self.change(
             "count an auth failure",
             "INSERT INTO auth_failure VALUES (?1, ?2, ?3)
@@ -400,5 +484,9 @@ pub(super) fn must_change(
     if changed == 1 {
         return Ok(());
     }
-    Err(StoreError::Corrupt { place, expected, actual: format!("{id}: none such") })
+    Err(StoreError::Corrupt {
+        place,
+        expected,
+        actual: format!("{id}: none such"),
+    })
 }

@@ -5,17 +5,17 @@ use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::opening::{Document, Entry};
 
-use super::{About, Check};
+use super::{About, OpeningCheck};
 
 /// An entry that can be read.
-pub(super) struct Shown<'a> {
+pub(super) struct OpeningEntry<'a> {
     pub entry: &'a Entry,
     pub line: Line,
     /// What its `record:` names, if that is the document in this place and of the right kind.
     pub document: Option<&'a Document>,
 }
 
-impl Shown<'_> {
+impl OpeningEntry<'_> {
     /// What findings call it: lines are counted from 1, as `gently log` does.
     pub fn place(&self) -> String {
         place_of(self.entry)
@@ -26,35 +26,57 @@ pub(super) fn place_of(entry: &Entry) -> String {
     format!("line {}", entry.index.saturating_add(1))
 }
 
-impl<'a> Check<'a> {
-    /// Reads the lines, and gives to each its document: there are exactly those that lines name, in their order.
-    pub(super) fn lines(&mut self) -> Vec<Shown<'a>> {
+impl<'a> OpeningCheck<'a> {
+    /// Reads the lines, and gives to each its document: there are exactly those that lines name, in
+    /// their order.
+    pub(super) fn lines(&mut self) -> Vec<OpeningEntry<'a>> {
         let (file, mut lines) = (self.file, Vec::new());
         let mut before: Option<(u64, Option<Hash32>)> = None;
         for entry in &file.lines {
             if before.is_some_and(|(before, _)| entry.index <= before) {
-                self.find(About::Consistent, place_of(entry), "lines by index, each once", "another order");
+                self.find(
+                    About::Consistent,
+                    place_of(entry),
+                    "lines by index, each once",
+                    "another order",
+                );
             }
             let line = Line::parse(entry.text.as_bytes());
             let hash = line.as_ref().ok().map(|line| line.hash);
             match line {
                 Ok(line) => {
                     // Of two neighbours the second follows the first.
-                    let prev = before.filter(|(index, _)| index.checked_add(1) == Some(entry.index));
-                    if let Some(prev) = prev.and_then(|(_, hash)| hash).filter(|prev| !line.follows(*prev)) {
+                    let prev =
+                        before.filter(|(index, _)| index.checked_add(1) == Some(entry.index));
+                    if let Some(prev) = prev
+                        .and_then(|(_, hash)| hash)
+                        .filter(|prev| !line.follows(*prev))
+                    {
                         let expected = format!("a HASH that follows {prev}");
                         self.find(About::Consistent, place_of(entry), expected, line.hash);
                     }
-                    lines.push(Shown { entry, line, document: None });
+                    lines.push(OpeningEntry {
+                        entry,
+                        line,
+                        document: None,
+                    });
                 }
-                Err(error) => self.find(About::Consistent, place_of(entry), "a line of the log", error),
+                Err(error) => self.find(
+                    About::Consistent,
+                    place_of(entry),
+                    "a line of the log",
+                    error,
+                ),
             }
             before = Some((entry.index, hash));
         }
         let mut documents = file.documents.iter();
         for shown in &mut lines {
-            let Some(named) = shown.line.event.record() else { continue };
-            // A line with a record that no file has a document for is one that is not needed: said there.
+            let Some(named) = shown.line.event.record() else {
+                continue;
+            };
+            // A line with a record that no file has a document for is one that is not needed: said
+            // there.
             if matches!(shown.line.event, Event::Checkpoint { .. }) {
                 continue;
             }
@@ -62,7 +84,9 @@ impl<'a> Check<'a> {
             let digest = document.and_then(|document| canon::digest(document).ok());
             let expected = |digest: Hash32| format!("a document with SHA-256 {digest}");
             match (document, digest) {
-                (Some(document), Some(digest)) if digest == named && is_of(&shown.line.event, document) => {
+                (Some(document), Some(digest))
+                    if digest == named && is_of(&shown.line.event, document) =>
+                {
                     shown.document = Some(document);
                 }
                 (Some(document), Some(digest)) if digest == named => {
@@ -70,34 +94,64 @@ impl<'a> Check<'a> {
                     self.find(About::Consistent, shown.place(), wanted, document.name());
                 }
                 (Some(_), Some(digest)) => {
-                    self.find(About::Consistent, shown.place(), expected(named), expected(digest));
+                    self.find(
+                        About::Consistent,
+                        shown.place(),
+                        expected(named),
+                        expected(digest),
+                    );
                 }
                 _ => self.find(About::Consistent, shown.place(), expected(named), "none"),
             }
         }
         if let Some(more) = documents.next() {
-            self.find(About::Consistent, "documents", "one for each line that names one", more.name());
+            self.find(
+                About::Consistent,
+                "documents",
+                "one for each line that names one",
+                more.name(),
+            );
         }
         self.genesis(&lines);
         lines
     }
 
     /// The first line is the ledger's first.
-    fn genesis(&mut self, lines: &[Shown<'a>]) {
+    fn genesis(&mut self, lines: &[OpeningEntry<'a>]) {
         let first = lines.first().filter(|first| first.entry.index == 0);
-        let Some(first) = first.filter(|first| matches!(first.line.event, Event::Genesis { .. })) else {
-            let actual =
-                lines.first().map_or_else(|| "none".to_owned(), |first| format!("'{}'", first.line.event.name()));
+        let Some(first) = first.filter(|first| matches!(first.line.event, Event::Genesis { .. }))
+        else {
+            let actual = lines.first().map_or_else(
+                || "none".to_owned(),
+                |first| format!("'{}'", first.line.event.name()),
+            );
             return self.find(About::Consistent, "line 1", "the genesis line", actual);
         };
         if !first.line.follows(Hash32::GENESIS) {
-            self.find(About::Consistent, "line 1", format!("a HASH that follows {}", Hash32::GENESIS), first.line.hash);
+            self.find(
+                About::Consistent,
+                "line 1",
+                format!("a HASH that follows {}", Hash32::GENESIS),
+                first.line.hash,
+            );
         }
-        let Some(Document::Genesis(genesis)) = first.document else { return };
+        let Some(Document::Genesis(genesis)) = first.document else {
+            return;
+        };
         self.same("genesis.json", "genesis", Hash32::GENESIS, genesis.genesis);
-        self.same("genesis.json", "created_at", first.line.time, genesis.created_at);
+        self.same(
+            "genesis.json",
+            "created_at",
+            first.line.time,
+            genesis.created_at,
+        );
         if !crate::record::documents::origin_is_valid(&genesis.origin) {
-            self.find(About::Consistent, "genesis.json", "a name without white space or '+'", &genesis.origin);
+            self.find(
+                About::Consistent,
+                "genesis.json",
+                "a name without white space or '+'",
+                &genesis.origin,
+            );
         }
     }
 }

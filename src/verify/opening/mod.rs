@@ -1,9 +1,10 @@
 //! Opened texts, checked with nothing but their file (format, sections 11.1 and 12).
 //!
-//! The answers are separate. *consistent*, *commitment* and *tree head* are always *yes* or *no*: a file without what
-//! they need is not read at all. The others are *not checked* where the file, or whoever checks, brings nothing to
-//! check with. Everything hangs on one signed root: lines are under it, documents are those that the lines name, and
-//! what documents say is believed of nothing else.
+//! The answers are separate. *consistent*, *commitment* and *tree head* are always *yes* or *no*: a
+//! file without what they need is not read at all. The others are *not checked* where the file, or
+//! whoever checks, brings nothing to check with. Everything hangs on one signed root: lines are
+//! under it, documents are those that the lines name, and what documents say is believed of nothing
+//! else.
 
 mod height;
 mod keys;
@@ -20,15 +21,15 @@ use crate::record::block::{Header, Network};
 use crate::record::documents::Genesis;
 use crate::record::note::CosignedNote;
 use crate::record::opening::{Document, OpeningFile, Stamp};
-use crate::record::policy::Policy;
+use crate::record::policy::WitnessPolicy;
 use crate::record::signature::PublicKey;
 
-use super::proofs::Wanted;
-use super::report::{Answer, Verdict, counted};
+use super::proofs::HeaderRequests;
+use super::report::{QuestionAnswer, QuestionVerdict, counted};
 
 use keys::Keys;
-use lines::Shown;
-use openings::Opened;
+use lines::OpeningEntry;
+use openings::OpenedLines;
 use time::not_after;
 
 /// What is asked about opened texts.
@@ -92,7 +93,7 @@ pub struct OpeningFinding {
 /// What the check says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpeningReport {
-    answers: Vec<(About, Verdict)>,
+    answers: Vec<(About, QuestionVerdict)>,
     /// What is wrong.
     pub findings: Vec<OpeningFinding>,
     /// The ledger's network, by its genesis; none when the file has none that can be believed.
@@ -103,46 +104,65 @@ pub struct OpeningReport {
 
 impl OpeningReport {
     /// The answer to one question.
-    pub fn to(&self, about: About) -> Verdict {
+    pub fn to(&self, about: About) -> QuestionVerdict {
         let found = self.answers.iter().find(|(known, _)| *known == about);
-        found.map_or_else(|| Verdict::new(Answer::NotChecked, ""), |(_, verdict)| verdict.clone())
+        found.map_or_else(
+            || QuestionVerdict::new(QuestionAnswer::NotChecked, ""),
+            |(_, verdict)| verdict.clone(),
+        )
     }
 
-    /// Whether the file opens what it says: *consistent*, *commitment* and *tree head*. Whose the key is, when it was
-    /// and who else has seen it are other questions.
+    /// Whether the file opens what it says: *consistent*, *commitment* and *tree head*. Whose the
+    /// key is, when it was and who else has seen it are other questions.
     pub fn opens(&self) -> bool {
         let needed = [About::Consistent, About::Commitment, About::TreeHead];
-        needed.iter().all(|about| self.to(*about).answer == Answer::Yes)
+        needed
+            .iter()
+            .all(|about| self.to(*about).answer == QuestionAnswer::Yes)
     }
 }
 
 /// Whom to believe.
 #[derive(Clone, Copy, Default)]
 pub struct Trust<'a> {
-    /// The ledger's keys, in the order in which they came into force; none: whichever the file leads to.
+    /// The ledger's keys, in the order in which they came into force; none: whichever the file
+    /// leads to.
     pub pinned: Option<&'a [PublicKey]>,
     /// Which witnesses count.
-    pub policy: Option<&'a Policy>,
-    /// Headers of a chain that was checked from a built-in block on, each at its height; at least those that
-    /// [`wanted_headers`] names, as far as the chain reaches.
+    pub policy: Option<&'a WitnessPolicy>,
+    /// Headers of a chain that was checked from a built-in block on, each at its height; at least
+    /// those that [`wanted_headers`] names, as far as the chain reaches.
     pub chain: Option<&'a BTreeMap<u32, Header>>,
     /// The test network whose blocks are to show times; none but Bitcoin's do otherwise.
     pub network: Option<Network>,
 }
 
-/// Which headers whoever keeps a chain of them should bring to a check; none for a file without a genesis document.
-pub fn wanted_headers(file: &OpeningFile) -> Option<Wanted> {
+/// Which headers whoever keeps a chain of them should bring to a check; none for a file without a
+/// genesis document.
+pub fn wanted_headers(file: &OpeningFile) -> Option<HeaderRequests> {
     let network = file.documents.iter().find_map(genesis)?.network;
     let stamped = file.stamp.as_ref().and_then(Stamp::read);
-    let attested = stamped.iter().flat_map(|stamped| stamped.blocks.iter().map(|block| block.height)).collect();
+    let attested = stamped
+        .iter()
+        .flat_map(|stamped| stamped.blocks.iter().map(|block| block.height))
+        .collect();
     let blocks = file.documents.iter().filter_map(|document| match document {
         Document::Session(start) => Some(&start.block),
         Document::Close(end) => Some(&end.block),
         _ => None,
     });
-    let heights = blocks.filter(|block| !block.is_local()).map(|block| block.height);
-    let named: BTreeSet<u32> = heights.flat_map(|height| [Some(height), height.checked_sub(1)]).flatten().collect();
-    Some(Wanted { network, attested, named })
+    let heights = blocks
+        .filter(|block| !block.is_local())
+        .map(|block| block.height);
+    let named: BTreeSet<u32> = heights
+        .flat_map(|height| [Some(height), height.checked_sub(1)])
+        .flatten()
+        .collect();
+    Some(HeaderRequests {
+        network,
+        attested,
+        named,
+    })
 }
 
 fn genesis(document: &Document) -> Option<&Genesis> {
@@ -153,32 +173,48 @@ fn genesis(document: &Document) -> Option<&Genesis> {
 }
 
 /// What a file is of, as far as it can be read.
-struct Read<'a> {
+struct OpeningSubject<'a> {
     /// Its lines; those that can't be read are findings.
-    lines: Vec<Shown<'a>>,
-    opened: Opened,
+    lines: Vec<OpeningEntry<'a>>,
+    opened: OpenedLines,
     keys: Keys,
     head: Option<CosignedNote>,
 }
 
-impl<'a> Read<'a> {
+impl<'a> OpeningSubject<'a> {
     fn genesis(&self) -> Option<&'a Genesis> {
-        self.lines.first().filter(|first| first.entry.index == 0).and_then(|first| first.document).and_then(genesis)
+        self.lines
+            .first()
+            .filter(|first| first.entry.index == 0)
+            .and_then(|first| first.document)
+            .and_then(genesis)
     }
 
     /// The lines that carry what is opened, and the outcomes of these turns.
-    fn opened_lines(&self) -> impl Iterator<Item = &Shown<'a>> {
-        self.opened.all.iter().filter_map(|place| self.lines.get(*place))
+    fn opened_lines(&self) -> impl Iterator<Item = &OpeningEntry<'a>> {
+        self.opened
+            .all
+            .iter()
+            .filter_map(|place| self.lines.get(*place))
     }
 }
 
 /// Checks an opening file; a pure function of the file and whom the caller believes.
 pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
-    let mut check = Check { file, trust, findings: Vec::new() };
+    let mut check = OpeningCheck {
+        file,
+        trust,
+        findings: Vec::new(),
+    };
     let lines = check.lines();
     let opened = check.openings(&lines);
     let keys = check.keys(&lines);
-    let mut read = Read { lines, opened, keys, head: None };
+    let mut read = OpeningSubject {
+        lines,
+        opened,
+        keys,
+        head: None,
+    };
     read.head = check.head(&read);
     check.parts(&read);
     check.commitments(&read);
@@ -188,16 +224,20 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
     let stamped = check.stamp(&read, start.as_ref());
     let (cosigned, seen) = check.cosigned(&read, start.as_ref());
     let network = read.genesis().map(|genesis| genesis.network);
-    let mut report =
-        OpeningReport { answers: Vec::new(), findings: Vec::new(), network, signer: read.head_key().copied() };
+    let mut report = OpeningReport {
+        answers: Vec::new(),
+        findings: Vec::new(),
+        network,
+        signer: read.head_key().copied(),
+    };
     for about in About::ALL {
         // Of blocks that show no time nothing is asked, so nothing is wrong with them.
         let untimed = matches!(about, About::NotBefore | About::NotAfter)
             && network.is_some_and(|network| !check.shows_time(network));
         let verdict = match about {
-            About::Consistent => Verdict::new(Answer::Yes, fits(&read)),
-            About::Commitment => Verdict::new(Answer::Yes, check.opens(&read)),
-            About::TreeHead => Verdict::new(Answer::Yes, read.head_words()),
+            About::Consistent => QuestionVerdict::new(QuestionAnswer::Yes, fits(&read)),
+            About::Commitment => QuestionVerdict::new(QuestionAnswer::Yes, check.opens(&read)),
+            About::TreeHead => QuestionVerdict::new(QuestionAnswer::Yes, read.head_words()),
             About::SignedBy => signer.clone(),
             About::CosignedBy => cosigned.clone(),
             About::NotBefore => not_before.clone(),
@@ -205,34 +245,61 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
         };
         let found = if untimed { 0 } else { check.count(about) };
         let told = counted(u64::try_from(found).unwrap_or(u64::MAX), "finding");
-        report.answers.push((about, if found == 0 { verdict } else { Verdict::new(Answer::No, told) }));
+        report.answers.push((
+            about,
+            if found == 0 {
+                verdict
+            } else {
+                QuestionVerdict::new(QuestionAnswer::No, told)
+            },
+        ));
     }
     report.findings = check.findings;
     report
 }
 
-struct Check<'a> {
+struct OpeningCheck<'a> {
     file: &'a OpeningFile,
     trust: Trust<'a>,
     findings: Vec<OpeningFinding>,
 }
 
-impl Check<'_> {
-    fn find(&mut self, about: About, place: impl ToString, expected: impl ToString, actual: impl ToString) {
-        let (place, expected, actual) = (place.to_string(), expected.to_string(), actual.to_string());
-        self.findings.push(OpeningFinding { about, place, expected, actual });
+impl OpeningCheck<'_> {
+    fn find(
+        &mut self,
+        about: About,
+        place: impl ToString,
+        expected: impl ToString,
+        actual: impl ToString,
+    ) {
+        let (place, expected, actual) =
+            (place.to_string(), expected.to_string(), actual.to_string());
+        self.findings.push(OpeningFinding {
+            about,
+            place,
+            expected,
+            actual,
+        });
     }
 
     /// A difference between two values that should be the same is inconsistent.
     fn same<T: PartialEq + ToString>(&mut self, place: &str, what: &str, expected: T, actual: T) {
         if expected != actual {
             let (expected, actual) = (expected.to_string(), actual.to_string());
-            self.find(About::Consistent, place, format!("{what} {expected}"), format!("{what} {actual}"));
+            self.find(
+                About::Consistent,
+                place,
+                format!("{what} {expected}"),
+                format!("{what} {actual}"),
+            );
         }
     }
 
     fn count(&self, about: About) -> usize {
-        self.findings.iter().filter(|finding| finding.about == about).count()
+        self.findings
+            .iter()
+            .filter(|finding| finding.about == about)
+            .count()
     }
 
     /// Whether blocks of the ledger's network show times to this checker.
@@ -241,9 +308,13 @@ impl Check<'_> {
     }
 }
 
-fn fits(read: &Read<'_>) -> String {
+fn fits(read: &OpeningSubject<'_>) -> String {
     let lines = counted(u64::try_from(read.lines.len()).unwrap_or(u64::MAX), "line");
-    let closed = if read.lines.iter().any(|shown| matches!(shown.document, Some(Document::Close(_)))) {
+    let closed = if read
+        .lines
+        .iter()
+        .any(|shown| matches!(shown.document, Some(Document::Close(_))))
+    {
         "; the session is closed"
     } else {
         ""

@@ -1,25 +1,26 @@
-//! Which line carries what is opened, that every line is needed, and that keys and texts give the commitments.
+//! Which line carries what is opened, that every line is needed, and that keys and texts give the
+//! commitments.
 
 use std::collections::BTreeSet;
 
-use crate::record::commitment::{Opening, Role, Scheme};
+use crate::record::commitment::{Role, Scheme, TextOpening};
 use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
 use crate::record::opening::Document;
 
-use super::lines::Shown;
-use super::{About, Check, Read};
+use super::lines::OpeningEntry;
+use super::{About, OpeningCheck, OpeningSubject};
 
 /// Which of a file's lines are opened, by their places.
 #[derive(Default)]
-pub(super) struct Opened {
+pub(super) struct OpenedLines {
     /// What carries the commitment of each opening; none when there is no such line.
     carriers: Vec<Option<usize>>,
     /// These, and the outcome of each opened turn.
     pub all: BTreeSet<usize>,
 }
 
-impl Opened {
+impl OpenedLines {
     /// Whether the line in this place carries a commitment that is opened.
     pub fn is_carrier(&self, at: usize) -> bool {
         self.carriers.contains(&Some(at))
@@ -31,43 +32,71 @@ fn place_of(at: usize) -> String {
     format!("opening {}", at.saturating_add(1))
 }
 
-impl<'a> Check<'a> {
-    /// The line of each opening, and that there is none but those, their outcomes, the genesis, the rotations and the
-    /// session's.
-    pub(super) fn openings(&mut self, lines: &[Shown<'a>]) -> Opened {
+impl<'a> OpeningCheck<'a> {
+    /// The line of each opening, and that there is none but those, their outcomes, the genesis, the
+    /// rotations and the session's.
+    pub(super) fn openings(&mut self, lines: &[OpeningEntry<'a>]) -> OpenedLines {
         let openings = &self.file.openings;
         let Some(first) = openings.first() else {
             self.find(About::Commitment, "openings", "one or more", "none");
-            return Opened::default();
+            return OpenedLines::default();
         };
         let session = first.session_id.parse::<Hash32>().ok();
         let (mut found, mut needed, mut artifacts) = (Vec::new(), BTreeSet::new(), 0);
         for (at, opening) in openings.iter().enumerate() {
-            self.same(&place_of(at), "session_id", first.session_id.clone(), opening.session_id.clone());
+            self.same(
+                &place_of(at),
+                "session_id",
+                first.session_id.clone(),
+                opening.session_id.clone(),
+            );
             let line = carrier(lines, opening, &mut artifacts);
             if let (Role::Artifact, Some(seq)) = (opening.role, opening.seq) {
-                self.find(About::Consistent, place_of(at), "seq null, as of every artifact", seq);
+                self.find(
+                    About::Consistent,
+                    place_of(at),
+                    "seq null, as of every artifact",
+                    seq,
+                );
             }
             if line.is_none() {
-                let what = opening.seq.map_or_else(|| "an artifact".to_owned(), |seq| format!("prompt {seq}"));
-                let expected = format!("a line that carries a commitment of role {} of {what}", opening.role.name());
+                let what = opening
+                    .seq
+                    .map_or_else(|| "an artifact".to_owned(), |seq| format!("prompt {seq}"));
+                let expected = format!(
+                    "a line that carries a commitment of role {} of {what}",
+                    opening.role.name()
+                );
                 self.find(About::Consistent, place_of(at), expected, "none");
             }
             needed.extend(line);
             needed.extend(outcome(lines, opening));
             found.push(line);
         }
-        let order: Vec<_> = found.iter().zip(openings).map(|(line, opening)| (*line, rank(opening.role))).collect();
+        let order: Vec<_> = found
+            .iter()
+            .zip(openings)
+            .map(|(line, opening)| (*line, rank(opening.role)))
+            .collect();
         if !order.is_sorted_by(|a, b| a < b) {
-            let expected = "openings in the order of their lines, and prompt, response, exchange, each once";
+            let expected =
+                "openings in the order of their lines, and prompt, response, exchange, each once";
             self.find(About::Consistent, "openings", expected, "another order");
         }
         self.needed(lines, session, &needed);
-        Opened { carriers: found, all: needed }
+        OpenedLines {
+            carriers: found,
+            all: needed,
+        }
     }
 
     /// Every line is of the session, or the whole ledger's, and is there for something.
-    fn needed(&mut self, lines: &[Shown<'a>], session: Option<Hash32>, needed: &BTreeSet<usize>) {
+    fn needed(
+        &mut self,
+        lines: &[OpeningEntry<'a>],
+        session: Option<Hash32>,
+        needed: &BTreeSet<usize>,
+    ) {
         let (mut starts, mut ends) = (0, 0);
         let opened = |at: usize| needed.contains(&at);
         for (at, shown) in lines.iter().enumerate() {
@@ -77,17 +106,28 @@ impl<'a> Check<'a> {
                 Event::KeyRotate { .. } => (true, false),
                 Event::SessionStart { .. } => {
                     starts += 1;
-                    (starts == 1 && session.is_some() && needed.iter().all(|line| *line > at), true)
+                    (
+                        starts == 1 && session.is_some() && needed.iter().all(|line| *line > at),
+                        true,
+                    )
                 }
                 Event::SessionEnd { .. } => {
                     ends += 1;
-                    (ends == 1 && session.is_some() && needed.iter().all(|line| *line < at), true)
+                    (
+                        ends == 1 && session.is_some() && needed.iter().all(|line| *line < at),
+                        true,
+                    )
                 }
                 _ => (opened(at), true),
             };
             if !wanted {
                 let expected = "lines that are needed, from the session's start to its end";
-                self.find(About::Consistent, &place, expected, format!("'{}'", shown.line.event.name()));
+                self.find(
+                    About::Consistent,
+                    &place,
+                    expected,
+                    format!("'{}'", shown.line.event.name()),
+                );
             }
             let name = |id: Option<Hash32>| id.map_or_else(|| "-".to_owned(), |id| id.to_string());
             if of_session {
@@ -99,18 +139,35 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Keys and texts give the commitments under the ledger's own scheme, and lines or records carry them.
-    pub(super) fn commitments(&mut self, read: &Read<'a>) {
+    /// Keys and texts give the commitments under the ledger's own scheme, and lines or records
+    /// carry them.
+    pub(super) fn commitments(&mut self, read: &OpeningSubject<'a>) {
         let file = self.file;
         let Some(genesis) = read.genesis() else {
-            return self.find(About::Commitment, "documents", "a genesis that says how the ledger commits", "none");
+            return self.find(
+                About::Commitment,
+                "documents",
+                "a genesis that says how the ledger commits",
+                "none",
+            );
         };
         for (at, opening) in file.openings.iter().enumerate() {
-            let shown = read.opened.carriers.get(at).copied().flatten().and_then(|line| read.lines.get(line));
+            let shown = read
+                .opened
+                .carriers
+                .get(at)
+                .copied()
+                .flatten()
+                .and_then(|line| read.lines.get(line));
             let carried = shown.and_then(|shown| carried(shown, opening.role));
             if carried != Some(opening.commitment) {
                 let carried = carried.map_or_else(|| "none".to_owned(), |hash| hash.to_string());
-                self.find(About::Commitment, place_of(at), format!("commitment {carried}"), opening.commitment);
+                self.find(
+                    About::Commitment,
+                    place_of(at),
+                    format!("commitment {carried}"),
+                    opening.commitment,
+                );
             }
             if !opening.holds(genesis.commitments) {
                 let expected = format!("key and text that give {}", opening.commitment);
@@ -124,10 +181,19 @@ impl<'a> Check<'a> {
         }
     }
 
-    pub(super) fn opens(&self, read: &Read<'a>) -> String {
-        let names: Vec<&str> = self.file.openings.iter().map(|opening| opening.role.name()).collect();
+    pub(super) fn opens(&self, read: &OpeningSubject<'a>) -> String {
+        let names: Vec<&str> = self
+            .file
+            .openings
+            .iter()
+            .map(|opening| opening.role.name())
+            .collect();
         let (names, few) = (names.join(", "), names.len() == 1);
-        let gives = if few { "gives the commitment" } else { "give the commitments" };
+        let gives = if few {
+            "gives the commitment"
+        } else {
+            "give the commitments"
+        };
         match read.genesis().map(|genesis| genesis.commitments) {
             Some(Scheme::Sha256) => {
                 format!("the plain SHA-256 of each text is what the ledger carries ({names})")
@@ -137,10 +203,18 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Where the line is that an opening is of: the answer's for every role, else its own; artifacts in their order.
-fn carrier(lines: &[Shown<'_>], opening: &Opening, artifacts: &mut usize) -> Option<usize> {
+/// Where the line is that an opening is of: the answer's for every role, else its own; artifacts in
+/// their order.
+fn carrier(
+    lines: &[OpeningEntry<'_>],
+    opening: &TextOpening,
+    artifacts: &mut usize,
+) -> Option<usize> {
     if opening.role == Role::Artifact {
-        let mut all = lines.iter().enumerate().filter(|(_, shown)| matches!(shown.line.event, Event::Artifact { .. }));
+        let mut all = lines
+            .iter()
+            .enumerate()
+            .filter(|(_, shown)| matches!(shown.line.event, Event::Artifact { .. }));
         let found = all.nth(*artifacts).map(|(at, _)| at);
         *artifacts += 1;
         return found;
@@ -157,7 +231,7 @@ fn carrier(lines: &[Shown<'_>], opening: &Opening, artifacts: &mut usize) -> Opt
 }
 
 /// Where the outcome of the prompt is that an opening is of, if the file has one.
-fn outcome(lines: &[Shown<'_>], opening: &Opening) -> Option<usize> {
+fn outcome(lines: &[OpeningEntry<'_>], opening: &TextOpening) -> Option<usize> {
     opening.seq?;
     let outcome = |event: &Event| matches!(event, Event::Response { .. }) || is_failure(event);
     of_turn(lines, opening, outcome)
@@ -167,10 +241,16 @@ fn is_failure(event: &Event) -> bool {
     matches!(event, Event::ResponseFail { .. } | Event::Denied { .. })
 }
 
-fn of_turn(lines: &[Shown<'_>], opening: &Opening, is: impl Fn(&Event) -> bool) -> Option<usize> {
+fn of_turn(
+    lines: &[OpeningEntry<'_>],
+    opening: &TextOpening,
+    is: impl Fn(&Event) -> bool,
+) -> Option<usize> {
     let session = opening.session_id.parse::<Hash32>().ok()?;
     let own = |line: &Line| line.session == Some(session) && line.event.seq() == opening.seq;
-    lines.iter().position(|shown| own(&shown.line) && is(&shown.line.event))
+    lines
+        .iter()
+        .position(|shown| own(&shown.line) && is(&shown.line.event))
 }
 
 /// In which order those of one line stand.
@@ -183,14 +263,17 @@ const fn rank(role: Role) -> u8 {
 }
 
 /// The commitment of a role that a line, or its `record.json`, carries.
-fn carried(shown: &Shown<'_>, role: Role) -> Option<Hash32> {
+fn carried(shown: &OpeningEntry<'_>, role: Role) -> Option<Hash32> {
     let record = match shown.document {
         Some(Document::Record(record)) => Some(record),
         _ => None,
     };
     match (&shown.line.event, role) {
-        (Event::Artifact { hash, .. }, Role::Artifact) | (Event::Prompt { hash, .. }, Role::Prompt) => Some(*hash),
-        (Event::ResponseFail { exchange, .. } | Event::Denied { exchange, .. }, Role::Exchange) => Some(*exchange),
+        (Event::Artifact { hash, .. }, Role::Artifact)
+        | (Event::Prompt { hash, .. }, Role::Prompt) => Some(*hash),
+        (Event::ResponseFail { exchange, .. } | Event::Denied { exchange, .. }, Role::Exchange) => {
+            Some(*exchange)
+        }
         (Event::Response { .. }, Role::Prompt) => record.map(|record| record.prompt_hash),
         (Event::Response { hash, .. }, Role::Response) => Some(*hash),
         (Event::Response { .. }, Role::Exchange) => record.map(|record| record.exchange_hash),

@@ -1,26 +1,30 @@
-//! The stamp of an opening file: a tree head of `main` that is in a Bitcoin block, and the opened lines under it.
+//! The stamp of an opening file: a tree head of `main` that is in a Bitcoin block, and the opened
+//! lines under it.
 
 use crate::record::block::{Block, Header, Source, check_header};
 use crate::record::documents::Genesis;
 use crate::record::entry::Event;
 use crate::record::fit::{check_height, proof_fits};
 use crate::record::hash::Hash32;
-use crate::record::opening::{Attested, Document, More, Stamp};
+use crate::record::opening::{AttestedBlock, Document, More, Stamp};
 use crate::record::proof::includes;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
-use super::super::report::{Answer, Verdict};
+use super::super::report::{QuestionAnswer, QuestionVerdict};
 use super::height;
-use super::time::{Started, named};
-use super::{About, Check, Read};
+use super::time::{StartBlock, named};
+use super::{About, OpeningCheck, OpeningSubject};
 
 /// A fault that takes both *consistent* and *not after*.
 const BOTH: [About; 2] = [About::Consistent, About::NotAfter];
 
-impl Read<'_> {
+impl OpeningSubject<'_> {
     /// Whether the line in this place has to be under the stamped root, where there is one.
     fn is_stamped(&self, at: usize) -> bool {
-        let start = self.lines.get(at).is_some_and(|shown| matches!(shown.line.event, Event::SessionStart { .. }));
+        let start = self
+            .lines
+            .get(at)
+            .is_some_and(|shown| matches!(shown.line.event, Event::SessionStart { .. }));
         at == 0 || start || self.opened.is_carrier(at)
     }
 
@@ -30,9 +34,13 @@ impl Read<'_> {
     }
 }
 
-impl<'a> Check<'a> {
+impl<'a> OpeningCheck<'a> {
     /// The block that a tree head over the opened lines is in; none when there is no stamp.
-    pub(super) fn stamp(&mut self, read: &Read<'a>, start: Option<&Started>) -> Option<Verdict> {
+    pub(super) fn stamp(
+        &mut self,
+        read: &OpeningSubject<'a>,
+        start: Option<&StartBlock>,
+    ) -> Option<QuestionVerdict> {
         let file = self.file;
         let stamp = file.stamp.as_ref()?;
         let Some(genesis) = read.genesis() else {
@@ -41,7 +49,12 @@ impl<'a> Check<'a> {
         };
         self.stamped_tree(read, stamp, genesis);
         let Some(stamped) = stamp.read() else {
-            self.find(About::NotAfter, "stamp", "an OpenTimestamps proof of a SHA-256 digest", "another text");
+            self.find(
+                About::NotAfter,
+                "stamp",
+                "an OpenTimestamps proof of a SHA-256 digest",
+                "another text",
+            );
             return None;
         };
         let own = Hash32::digest(stamp.checkpoint.as_bytes());
@@ -50,25 +63,49 @@ impl<'a> Check<'a> {
             self.find(About::NotAfter, "stamp", expected, stamped.digest);
         }
         if stamped.blocks.is_empty() {
-            self.find(About::NotAfter, "stamp", "an OpenTimestamps proof that leads to a Bitcoin block", "to none");
+            self.find(
+                About::NotAfter,
+                "stamp",
+                "an OpenTimestamps proof that leads to a Bitcoin block",
+                "to none",
+            );
             return None;
         }
         // Kept headers stand in for one that the file does not bring.
-        let kept = |block: &Attested| self.trust.chain.and_then(|chain| chain.get(&block.height)).copied();
-        let Some(header) = stamp.header.or_else(|| stamped.blocks.iter().find_map(kept)) else {
+        let kept = |block: &AttestedBlock| {
+            self.trust
+                .chain
+                .and_then(|chain| chain.get(&block.height))
+                .copied()
+        };
+        let Some(header) = stamp
+            .header
+            .or_else(|| stamped.blocks.iter().find_map(kept))
+        else {
             let words = "an OpenTimestamps proof is there, and not its block's header";
-            return Some(Verdict::new(Answer::NotChecked, words));
+            return Some(QuestionVerdict::new(QuestionAnswer::NotChecked, words));
         };
         let root = header.fields().merkle_root;
-        let Some(block) = stamped.blocks.iter().filter(|block| block.merkle_root == root).min() else {
-            self.find(About::NotAfter, "stamp", "a header with the Merkle root that the proof leads to", root);
+        let Some(block) = stamped
+            .blocks
+            .iter()
+            .filter(|block| block.merkle_root == root)
+            .min()
+        else {
+            self.find(
+                About::NotAfter,
+                "stamp",
+                "a header with the Merkle root that the proof leads to",
+                root,
+            );
             return None;
         };
         Some(self.attested(read, genesis, block.height, &header, start))
     }
 
-    /// The stamped tree head is the ledger's, no newer than the head, and the opened lines are under it.
-    fn stamped_tree(&mut self, read: &Read<'a>, stamp: &Stamp, genesis: &Genesis) {
+    /// The stamped tree head is the ledger's, no newer than the head, and the opened lines are
+    /// under it.
+    fn stamped_tree(&mut self, read: &OpeningSubject<'a>, stamp: &Stamp, genesis: &Genesis) {
         let note = match parse_note(&stamp.checkpoint) {
             Ok(note) => note,
             Err(error) => return self.both("a tree head of main", error),
@@ -78,17 +115,28 @@ impl<'a> Check<'a> {
         }
         let key = note.size.checked_sub(1).and_then(|last| read.keys.at(last));
         if !key.is_some_and(|key| note.verify(key)) {
-            let expected = key.map_or_else(|| "a key in force".to_owned(), |key| format!("a signature by {key}"));
+            let expected = key.map_or_else(
+                || "a key in force".to_owned(),
+                |key| format!("a signature by {key}"),
+            );
             self.both(&expected, "a signature that is not");
         }
         if let Some(head) = read.head.as_ref().map(|note| &note.head) {
             if note.size > head.size {
-                self.both(&format!("a tree head of at most {} lines", head.size), note.size);
+                self.both(
+                    &format!("a tree head of at most {} lines", head.size),
+                    note.size,
+                );
             }
             let known = read.keys.roots.iter().map(|(size, root, _)| (*size, *root));
             let mut known = known.chain([(head.size, head.root)]);
-            if let Some((size, root)) = known.find(|(size, root)| *size == note.size && *root != note.root) {
-                self.both(&format!("root {root} over {size} lines"), format!("root {}", note.root));
+            if let Some((size, root)) =
+                known.find(|(size, root)| *size == note.size && *root != note.root)
+            {
+                self.both(
+                    &format!("root {root} over {size} lines"),
+                    format!("root {}", note.root),
+                );
             }
         }
         self.under(read, &note);
@@ -96,10 +144,11 @@ impl<'a> Check<'a> {
 
     fn both(&mut self, expected: &str, actual: impl ToString) {
         let actual = actual.to_string();
-        BOTH.iter().for_each(|about| self.find(*about, "stamp", expected, &actual));
+        BOTH.iter()
+            .for_each(|about| self.find(*about, "stamp", expected, &actual));
     }
 
-    fn under(&mut self, read: &Read<'a>, note: &SignedNote) {
+    fn under(&mut self, read: &OpeningSubject<'a>, note: &SignedNote) {
         for (at, shown) in read.lines.iter().enumerate() {
             let proof = match &shown.entry.more {
                 More::Stamped(proof) => Some(proof),
@@ -110,17 +159,28 @@ impl<'a> Check<'a> {
                 continue;
             }
             let hash = leaf(shown.entry.text.as_bytes());
-            if !proof.is_some_and(|proof| includes(hash, shown.entry.index, note.size, proof, note.root)) {
-                let actual = if proof.is_some() { "a proof of something else" } else { "none" };
+            if !proof
+                .is_some_and(|proof| includes(hash, shown.entry.index, note.size, proof, note.root))
+            {
+                let actual = if proof.is_some() {
+                    "a proof of something else"
+                } else {
+                    "none"
+                };
                 for about in BOTH {
-                    self.find(about, shown.place(), "a proof that the line is under the stamped tree head", actual);
+                    self.find(
+                        about,
+                        shown.place(),
+                        "a proof that the line is under the stamped tree head",
+                        actual,
+                    );
                 }
             }
         }
     }
 
     /// A block of the session that is the stamp's, too, has one height.
-    fn one_height(&mut self, read: &Read<'a>, block: &Block) {
+    fn one_height(&mut self, read: &OpeningSubject<'a>, block: &Block) {
         let blocks: Vec<&Block> = read
             .lines
             .iter()
@@ -130,28 +190,51 @@ impl<'a> Check<'a> {
                 _ => None,
             })
             .collect();
-        if let Some(other) = blocks.iter().find(|known| known.hash == block.hash && known.height != block.height) {
-            self.both(&format!("block {} at height {}", block.hash, other.height), block.height);
+        if let Some(other) = blocks
+            .iter()
+            .find(|known| known.hash == block.hash && known.height != block.height)
+        {
+            self.both(
+                &format!("block {} at height {}", block.hash, other.height),
+                block.height,
+            );
         }
     }
 
-    /// The header shows the work of the block that the proof names, and the block is where it can be in time.
+    /// The header shows the work of the block that the proof names, and the block is where it can
+    /// be in time.
     fn attested(
         &mut self,
-        read: &Read<'a>,
+        read: &OpeningSubject<'a>,
         genesis: &Genesis,
         at: u32,
         header: &Header,
-        start: Option<&Started>,
-    ) -> Verdict {
+        start: Option<&StartBlock>,
+    ) -> QuestionVerdict {
         let (network, fields) = (genesis.network, header.fields());
         let (hash, time) = (header.hash(), fields.time);
-        let block = Block { hash, height: at, network, source: Source::File, time };
+        let block = Block {
+            hash,
+            height: at,
+            network,
+            source: Source::File,
+            time,
+        };
         if let Err(fault) = check_header(header, &block, network) {
-            self.find(About::NotAfter, "stamp", format!("a header that shows the work of block {at}"), fault);
+            self.find(
+                About::NotAfter,
+                "stamp",
+                format!("a header that shows the work of block {at}"),
+                fault,
+            );
         }
         if let Err(fault) = check_height(&block) {
-            self.find(About::NotAfter, "stamp", "a block whose height and time belong together", fault);
+            self.find(
+                About::NotAfter,
+                "stamp",
+                "a block whose height and time belong together",
+                fault,
+            );
         }
         self.one_height(read, &block);
         if let Some(start) = start.filter(|start| at < start.height || time < start.time) {
@@ -161,17 +244,28 @@ impl<'a> Check<'a> {
         for shown in read.opened_lines() {
             if !proof_fits(shown.line.time, time) {
                 let expected = format!("a line that was there when block {at} was made, {time}");
-                self.find(About::NotAfter, shown.place(), expected, format!("one of {}", shown.line.time));
+                self.find(
+                    About::NotAfter,
+                    shown.place(),
+                    expected,
+                    format!("one of {}", shown.line.time),
+                );
             }
         }
         let name = named(&block);
         let height = self.height(About::NotAfter, "stamp", header, at, network);
         if !self.shows_time(network) {
-            return Verdict::new(Answer::NotChecked, height::of_no_time(network));
+            return QuestionVerdict::new(QuestionAnswer::NotChecked, height::of_no_time(network));
         }
         match height.lacks() {
-            Some(why) => Verdict::new(Answer::NotChecked, format!("an OpenTimestamps proof names {name}: {why}")),
-            None => Verdict::new(Answer::Yes, format!("a tree head over it is in {name}{}", height.words())),
+            Some(why) => QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
+                format!("an OpenTimestamps proof names {name}: {why}"),
+            ),
+            None => QuestionVerdict::new(
+                QuestionAnswer::Yes,
+                format!("a tree head over it is in {name}{}", height.words()),
+            ),
         }
     }
 }

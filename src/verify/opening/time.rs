@@ -7,30 +7,38 @@ use crate::record::hash::Hash32;
 use crate::record::opening::Document;
 use crate::record::time::Seconds;
 
-use super::super::report::{Answer, Verdict};
+use super::super::report::{QuestionAnswer, QuestionVerdict};
 use super::height;
-use super::lines::Shown;
-use super::{About, Check, Read};
+use super::lines::OpeningEntry;
+use super::{About, OpeningCheck, OpeningSubject};
 
 /// The block that the session started on, if its header shows it.
-pub(super) struct Started {
+pub(super) struct StartBlock {
     pub height: u32,
     pub time: Seconds,
     pub name: String,
 }
 
 /// One of the session's two blocks, and the header that the file has for it.
-struct Anchored<'a> {
+struct AnchorBlock<'a> {
     what: &'static str,
-    shown: &'a Shown<'a>,
+    shown: &'a OpeningEntry<'a>,
     block: &'a Block,
     header: Option<Header>,
 }
 
-impl<'a> Check<'a> {
+impl<'a> OpeningCheck<'a> {
     /// The block that the session started on. The end's is held against the same rules.
-    pub(super) fn not_before(&mut self, read: &Read<'a>) -> (Verdict, Option<Started>) {
-        let Some(genesis) = read.genesis() else { return (Verdict::new(Answer::NotChecked, "no genesis"), None) };
+    pub(super) fn not_before(
+        &mut self,
+        read: &OpeningSubject<'a>,
+    ) -> (QuestionVerdict, Option<StartBlock>) {
+        let Some(genesis) = read.genesis() else {
+            return (
+                QuestionVerdict::new(QuestionAnswer::NotChecked, "no genesis"),
+                None,
+            );
+        };
         let anchored = self.anchored(read);
         for anchor in &anchored {
             self.anchor(anchor, genesis);
@@ -39,37 +47,73 @@ impl<'a> Check<'a> {
             && start.block.hash == end.block.hash
         {
             // One hash at two heights is a lie.
-            self.same("close.json", "one block, and height", start.block.height, end.block.height);
+            self.same(
+                "close.json",
+                "one block, and height",
+                start.block.height,
+                end.block.height,
+            );
         }
         let Some(start) = anchored.first().filter(|anchor| anchor.what == "start") else {
             let words = "the line is outside any session, so no block is bound to it";
-            return (Verdict::new(Answer::NotChecked, words), None);
+            return (
+                QuestionVerdict::new(QuestionAnswer::NotChecked, words),
+                None,
+            );
         };
         if start.block.is_local() {
-            return (Verdict::new(Answer::NotChecked, "no anchor: the session started on no block"), None);
+            return (
+                QuestionVerdict::new(
+                    QuestionAnswer::NotChecked,
+                    "no anchor: the session started on no block",
+                ),
+                None,
+            );
         }
         let Some(header) = start.header else {
-            return (Verdict::new(Answer::NotChecked, "the block has no header"), None);
+            return (
+                QuestionVerdict::new(QuestionAnswer::NotChecked, "the block has no header"),
+                None,
+            );
         };
         let name = named(start.block);
-        let height = self.height(About::NotBefore, "headers", &header, start.block.height, genesis.network);
-        let known = (self.count(About::NotBefore) == 0).then(|| Started {
+        let height = self.height(
+            About::NotBefore,
+            "headers",
+            &header,
+            start.block.height,
+            genesis.network,
+        );
+        let known = (self.count(About::NotBefore) == 0).then(|| StartBlock {
             height: start.block.height,
             time: start.block.time,
             name: name.clone(),
         });
         if !self.shows_time(genesis.network) {
-            return (Verdict::new(Answer::NotChecked, height::of_no_time(genesis.network)), known);
+            return (
+                QuestionVerdict::new(
+                    QuestionAnswer::NotChecked,
+                    height::of_no_time(genesis.network),
+                ),
+                known,
+            );
         }
         let verdict = match height.lacks() {
-            Some(why) => Verdict::new(Answer::NotChecked, format!("the session says that it started on {name}: {why}")),
-            None => Verdict::new(Answer::Yes, format!("the session started on {name}{}", height.words())),
+            Some(why) => QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
+                format!("the session says that it started on {name}: {why}"),
+            ),
+            None => QuestionVerdict::new(
+                QuestionAnswer::Yes,
+                format!("the session started on {name}{}", height.words()),
+            ),
         };
         (verdict, known)
     }
 
-    /// Gives the file's headers to the blocks of start and end: one to each that is not local, in that order.
-    fn anchored<'r>(&mut self, read: &'r Read<'a>) -> Vec<Anchored<'r>> {
+    /// Gives the file's headers to the blocks of start and end: one to each that is not local, in
+    /// that order.
+    fn anchored<'r>(&mut self, read: &'r OpeningSubject<'a>) -> Vec<AnchorBlock<'r>> {
         let mut headers = self.file.headers.iter();
         let mut anchored = Vec::new();
         for shown in &read.lines {
@@ -82,24 +126,53 @@ impl<'a> Check<'a> {
             if !block.is_local() {
                 header = headers.next();
                 let height = header.map_or_else(|| "none".to_owned(), |found| found.0.to_string());
-                self.same("headers", &format!("the {what}'s, of block"), block.height.to_string(), height);
+                self.same(
+                    "headers",
+                    &format!("the {what}'s, of block"),
+                    block.height.to_string(),
+                    height,
+                );
             }
-            anchored.push(Anchored { what, shown, block, header: header.map(|found| found.1) });
+            anchored.push(AnchorBlock {
+                what,
+                shown,
+                block,
+                header: header.map(|found| found.1),
+            });
         }
         if let Some(more) = headers.next() {
             let expected = "one for each block of start and end that is not local";
-            self.find(About::Consistent, "headers", expected, format!("one more, of {}", more.0));
+            self.find(
+                About::Consistent,
+                "headers",
+                expected,
+                format!("one more, of {}", more.0),
+            );
         }
         anchored
     }
 
     /// Header, network, and the line's own time.
-    fn anchor(&mut self, anchor: &Anchored<'_>, genesis: &Genesis) {
-        let Anchored { what, shown, block, header } = anchor;
+    fn anchor(&mut self, anchor: &AnchorBlock<'_>, genesis: &Genesis) {
+        let AnchorBlock {
+            what,
+            shown,
+            block,
+            header,
+        } = anchor;
         if block.network != genesis.network {
-            self.same(&shown.place(), "network", genesis.network.name(), block.network.name());
+            self.same(
+                &shown.place(),
+                "network",
+                genesis.network.name(),
+                block.network.name(),
+            );
         }
-        let local = [block.is_local(), block.height == 0, block.hash == Hash32::ZERO];
+        let local = [
+            block.is_local(),
+            block.height == 0,
+            block.hash == Hash32::ZERO,
+        ];
         if local.iter().any(|is| *is) && !local.iter().all(|is| *is) {
             for about in [About::Consistent, About::NotBefore] {
                 let expected = "hash zero, height 0 and source local together, or none of them";
@@ -107,7 +180,10 @@ impl<'a> Check<'a> {
             }
         }
         if let Err(fault) = check_anchor(header.as_ref(), block, genesis.network) {
-            let expected = format!("a header that shows the work of block {}, of the session's {what}", block.height);
+            let expected = format!(
+                "a header that shows the work of block {}, of the session's {what}",
+                block.height
+            );
             self.find(About::NotBefore, "headers", expected, fault);
         }
         let Some(header) = header else { return };
@@ -119,29 +195,53 @@ impl<'a> Check<'a> {
             let expected = format!("a line that is not before its block, of {time}");
             self.find(About::Consistent, shown.place(), expected, shown.line.time);
         }
-        let claimed = Block { time, ..(*block).clone() };
+        let claimed = Block {
+            time,
+            ..(*block).clone()
+        };
         if let Err(fault) = check_height(&claimed) {
-            self.find(About::Consistent, shown.place(), "a block whose height and time belong together", fault);
+            self.find(
+                About::Consistent,
+                shown.place(),
+                "a block whose height and time belong together",
+                fault,
+            );
         }
     }
 }
 
 /// How a block is called.
 pub(super) fn named(block: &Block) -> String {
-    let test = if block.network == Network::Bitcoin { "" } else { ", a test network" };
-    format!("block {} of {} ({}{test})", block.height, block.network.name(), block.time)
+    let test = if block.network == Network::Bitcoin {
+        ""
+    } else {
+        ", a test network"
+    };
+    format!(
+        "block {} of {} ({}{test})",
+        block.height,
+        block.network.name(),
+        block.time
+    )
 }
 
 /// By a block, by the policy's witnesses, or by neither.
-pub(super) fn not_after(stamped: Option<Verdict>, cosigned: Option<Seconds>) -> Verdict {
+pub(super) fn not_after(
+    stamped: Option<QuestionVerdict>,
+    cosigned: Option<Seconds>,
+) -> QuestionVerdict {
     match (stamped, cosigned) {
         (Some(block), None) => block,
-        (Some(block), Some(time)) if block.answer == Answer::Yes => {
-            Verdict::new(Answer::Yes, format!("{}; witnesses saw the tree by {time}", block.reason))
-        }
-        (_, Some(time)) => Verdict::new(Answer::Yes, format!("witnesses saw the tree by {time}")),
-        (None, None) => Verdict::new(
-            Answer::NotChecked,
+        (Some(block), Some(time)) if block.answer == QuestionAnswer::Yes => QuestionVerdict::new(
+            QuestionAnswer::Yes,
+            format!("{}; witnesses saw the tree by {time}", block.reason),
+        ),
+        (_, Some(time)) => QuestionVerdict::new(
+            QuestionAnswer::Yes,
+            format!("witnesses saw the tree by {time}"),
+        ),
+        (None, None) => QuestionVerdict::new(
+            QuestionAnswer::NotChecked,
             "the file carries no OpenTimestamps proof, and no witness of a policy was counted",
         ),
     }

@@ -2,30 +2,46 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::policy::Policy;
+use crate::record::policy::WitnessPolicy;
 use crate::record::time::Seconds;
 
-use super::super::report::{Answer, Verdict, counted};
+use super::super::report::{QuestionAnswer, QuestionVerdict, counted};
 use super::super::witnessed::{FORGED, reached_by};
-use super::time::Started;
-use super::{About, Check, Read};
+use super::time::StartBlock;
+use super::{About, OpeningCheck, OpeningSubject};
 
-impl<'a> Check<'a> {
+impl<'a> OpeningCheck<'a> {
     /// What witnesses say, and when the quorum was reached.
     ///
-    /// A line that claims to be of a witness of the policy and is not signed by its key makes *cosigned by* *no*: then
-    /// nothing in the note counts. A cosignature from long before an opened line, or from before the block that the
-    /// session started on, counts for no time.
-    pub(super) fn cosigned(&mut self, read: &Read<'a>, start: Option<&Started>) -> (Verdict, Option<Seconds>) {
-        let not_checked = |words: String| (Verdict::new(Answer::NotChecked, words), None);
-        let Some(note) = &read.head else { return not_checked("no tree head can be read".to_owned()) };
+    /// A line that claims to be of a witness of the policy and is not signed by its key makes
+    /// *cosigned by* *no*: then nothing in the note counts. A cosignature from long before an
+    /// opened line, or from before the block that the session started on, counts for no time.
+    pub(super) fn cosigned(
+        &mut self,
+        read: &OpeningSubject<'a>,
+        start: Option<&StartBlock>,
+    ) -> (QuestionVerdict, Option<Seconds>) {
+        let not_checked = |words: String| {
+            (
+                QuestionVerdict::new(QuestionAnswer::NotChecked, words),
+                None,
+            )
+        };
+        let Some(note) = &read.head else {
+            return not_checked("no tree head can be read".to_owned());
+        };
         let Some(policy) = self.trust.policy.filter(|policy| policy.asks_somebody()) else {
             let others = u64::try_from(note.others.len()).unwrap_or(u64::MAX);
-            let words = format!("{} in the file; name the witnesses with --policy", counted(others, "cosignature"));
+            let words = format!(
+                "{} in the file; name the witnesses with --policy",
+                counted(others, "cosignature")
+            );
             return not_checked(words);
         };
         if self.count(About::TreeHead) > 0 || !policy.knows(&note.head) {
-            return not_checked("the policy is about another log, or the tree head does not hold".to_owned());
+            return not_checked(
+                "the policy is about another log, or the tree head does not hold".to_owned(),
+            );
         }
         let mut seen: Vec<(&str, u64)> = Vec::new();
         for (witness, time) in policy.cosigners(note) {
@@ -38,25 +54,53 @@ impl<'a> Check<'a> {
             }
         }
         if self.count(About::CosignedBy) > 0 {
-            return (Verdict::new(Answer::No, FORGED), None);
+            return (QuestionVerdict::new(QuestionAnswer::No, FORGED), None);
         }
         quorum(policy, &seen, self.earliest(read, start))
     }
 
-    /// Before which times no cosignature is believed: that of the newest opened line, and that of the start's block.
-    fn earliest(&self, read: &Read<'a>, start: Option<&Started>) -> (Seconds, Seconds) {
+    /// Before which times no cosignature is believed: that of the newest opened line, and that of
+    /// the start's block.
+    fn earliest(
+        &self,
+        read: &OpeningSubject<'a>,
+        start: Option<&StartBlock>,
+    ) -> (Seconds, Seconds) {
         let line = read.opened_lines().map(|shown| shown.line.time).max();
-        (line.unwrap_or(Seconds::ZERO), start.map_or(Seconds::ZERO, |start| start.time))
+        (
+            line.unwrap_or(Seconds::ZERO),
+            start.map_or(Seconds::ZERO, |start| start.time),
+        )
     }
 }
 
-fn quorum(policy: &Policy, seen: &[(&str, u64)], (line, start): (Seconds, Seconds)) -> (Verdict, Option<Seconds>) {
+fn quorum(
+    policy: &WitnessPolicy,
+    seen: &[(&str, u64)],
+    (line, start): (Seconds, Seconds),
+) -> (QuestionVerdict, Option<Seconds>) {
     let names: BTreeSet<&str> = seen.iter().map(|(name, _)| *name).collect();
     let listed = names.iter().copied().collect::<Vec<_>>().join(", ");
     if !policy.is_reached_by(&names) {
-        let by = if listed.is_empty() { "nobody of the policy".to_owned() } else { listed };
-        return (Verdict::new(Answer::NotChecked, format!("the quorum is not reached: cosigned by {by}")), None);
+        let by = if listed.is_empty() {
+            "nobody of the policy".to_owned()
+        } else {
+            listed
+        };
+        return (
+            QuestionVerdict::new(
+                QuestionAnswer::NotChecked,
+                format!("the quorum is not reached: cosigned by {by}"),
+            ),
+            None,
+        );
     }
     let by = reached_by(policy, seen, line).filter(|time| *time >= start);
-    (Verdict::new(Answer::Yes, format!("the policy's quorum: {listed}")), by)
+    (
+        QuestionVerdict::new(
+            QuestionAnswer::Yes,
+            format!("the policy's quorum: {listed}"),
+        ),
+        by,
+    )
 }

@@ -1,17 +1,18 @@
-//! What policy counted, counted again: INTENTs on record before a line, of a thread or within a time.
+//! What policy counted, counted again: INTENTs on record before a line, of a thread or within a
+//! time.
 
 use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use crate::govern::policy::Windows;
+use crate::govern::policy::RateWindows;
 use crate::record::context::turn::{Counts, tokens};
 use crate::record::time::Seconds;
 use crate::store::IntentRow;
 
 /// INTENTs by their lines, so that each count is a search and no walk over the history.
 #[derive(Default)]
-pub(super) struct Intents {
+pub(super) struct IntentIndex {
     lines: Vec<u64>,
     times: Vec<Seconds>,
     /// Tokens of all INTENTs before; one more than there are INTENTs.
@@ -21,7 +22,7 @@ pub(super) struct Intents {
     runs: Vec<usize>,
 }
 
-impl Intents {
+impl IntentIndex {
     /// Adds the next by its line.
     pub fn push(&mut self, thread: Uuid, line: u64, at: Seconds, bytes: u64) {
         if self.times.last().is_none_or(|last| *last > at) {
@@ -40,15 +41,20 @@ impl Intents {
     /// From rows in any order.
     pub fn of(mut rows: Vec<IntentRow>) -> Self {
         rows.sort_by_key(|row| row.line);
-        let mut intents = Intents::default();
+        let mut intents = IntentIndex::default();
         for row in rows {
-            intents.push(row.thread, row.line, row.created_at, row.bytes.unwrap_or_default());
+            intents.push(
+                row.thread,
+                row.line,
+                row.created_at,
+                row.bytes.unwrap_or_default(),
+            );
         }
         intents
     }
 
     /// What policy counts in `thread` at the moment of `given`, in a kernel's windows.
-    pub fn counts(&self, thread: Uuid, given: Counts, windows: Windows) -> Counts {
+    pub fn counts(&self, thread: Uuid, given: Counts, windows: RateWindows) -> Counts {
         let within = |seconds: u64| self.since(given.at.before(seconds), given.as_of);
         let of_thread = self.threads.get(&thread).map_or(&[][..], Vec::as_slice);
         Counts {
@@ -66,7 +72,9 @@ impl Intents {
         let (mut count, mut tokens) = (0u64, 0u64);
         for (from, to) in self.runs.iter().copied().zip(ends) {
             let to = to.min(end);
-            let Some(times) = self.times.get(from..to) else { break };
+            let Some(times) = self.times.get(from..to) else {
+                break;
+            };
             let first = from + times.partition_point(|at| *at <= since);
             let sum = |n: usize| self.spent.get(n).copied().unwrap_or_default();
             count += number(to - first);
@@ -108,7 +116,7 @@ mod tests {
             let given = Counts { as_of, at, ..Counts::default() };
             let mut shuffled = rows.clone();
             shuffled.reverse();
-            let found = Intents::of(shuffled).counts(id(0), given, Windows { rate, budget });
+            let found = IntentIndex::of(shuffled).counts(id(0), given, RateWindows { rate, budget });
             let before: Vec<&IntentRow> = rows.iter().filter(|row| row.line < as_of).collect();
             let within = |seconds: u64| before.iter().filter(move |row| row.created_at > at.before(seconds));
             let expected = Counts {

@@ -1,8 +1,10 @@
-//! Replay: what was declared, resolved, decided and compiled, computed again from what is stored (DBL, replay modes).
+//! Replay: what was declared, resolved, decided and compiled, computed again from what is stored
+//! (DBL, replay modes).
 //!
-//! Twice: from the database as it stands (*ledger replay*), and from the order of `audit.log` alone, in which the events
-//! of all threads are numbered again (*stream replay*). Both must give what is on record, and so agree. Nothing is
-//! mended: an event that is removed or changed is named, and stays so.
+//! Twice: from the database as it stands (*ledger replay*), and from the order of `audit.log`
+//! alone, in which the events of all threads are numbered again (*stream replay*). Both must give
+//! what is on record, and so agree. Nothing is mended: an event that is removed or changed is
+//! named, and stays so.
 
 mod counts;
 mod parts;
@@ -30,14 +32,14 @@ use crate::record::context::config::ContextConfig;
 use crate::record::documents::Genesis;
 use crate::record::exchange::{ArtifactDoc, row_id};
 use crate::record::hash::Hash32;
-use crate::store::{ArtifactRow, ExchangeRow, Read, SessionRow, StoreError};
+use crate::store::{ArtifactRow, ExchangeRow, ReadStore, SessionRow, StoreError};
 
 use super::contexts::{Context, ContextFault};
-use counts::Intents;
+use counts::IntentIndex;
 use source::AtHand;
 use stream::Stream;
 
-pub use trial::{Cause, Difference, Rule, Total, Trial};
+pub use trial::{Cause, DenyingRule, Total, Trial, TrialDifference};
 
 /// One thing that replay asserts of an exchange; the first four are the document's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,7 +111,7 @@ impl Assertion {
 
 /// How an assertion came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AssertionOutcome {
     /// It was computed again, and is the same.
     Holds,
     /// It is another: where, expected, found.
@@ -120,7 +122,7 @@ pub enum Outcome {
 
 /// One exchange, replayed.
 #[derive(Clone, Debug)]
-pub struct Replayed {
+pub struct ExchangeReplay {
     /// It.
     pub exchange: Uuid,
     /// Its session.
@@ -130,12 +132,12 @@ pub struct Replayed {
     /// Its thread; none for an exchange from before threads.
     pub thread: Option<Uuid>,
     /// Each assertion, in the order of [`Assertion::ALL`].
-    pub outcomes: Vec<(Assertion, Outcome)>,
+    pub outcomes: Vec<(Assertion, AssertionOutcome)>,
 }
 
 /// What the log has and the database lacks, or the other way round.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ReplayFault {
     /// Where.
     pub place: String,
     /// Expected and found.
@@ -158,12 +160,12 @@ pub enum ReplayError {
 
 /// A history opened for replay.
 pub struct Replay<'a> {
-    store: &'a dyn Read,
+    store: &'a dyn ReadStore,
     scheme: Scheme,
     stream: Arc<Stream>,
     /// What policy counts, by the database.
-    intents: Arc<Intents>,
-    kernels: RefCell<HashMap<Hash32, Rc<Known>>>,
+    intents: Arc<IntentIndex>,
+    kernels: RefCell<HashMap<Hash32, Rc<KernelOnRecord>>>,
     judges: RefCell<HashMap<Hash32, Rc<Judge>>>,
     configs: RefCell<HashMap<Hash32, Rc<Configured>>>,
     sessions: RefCell<HashMap<Uuid, Option<Rc<SessionRow>>>>,
@@ -173,8 +175,9 @@ pub struct Replay<'a> {
     /// Exchanges and contexts that some tombstone names, once they were looked for.
     erased: OnceCell<HashSet<String>>,
     /// Set when something was resolved that needs a text that is gone.
-    gone: RefCell<Option<Outcome>>,
-    /// From which line on the sanitizer had which list of what it leaves: the one that is in force now, or another.
+    gone: RefCell<Option<AssertionOutcome>>,
+    /// From which line on the sanitizer had which list of what it leaves: the one that is in force
+    /// now, or another.
     lists: OnceCell<Vec<(u64, bool)>>,
 }
 
@@ -183,13 +186,17 @@ pub struct Replay<'a> {
 pub(super) struct Share {
     scheme: Scheme,
     stream: Arc<Stream>,
-    intents: Arc<Intents>,
+    intents: Arc<IntentIndex>,
 }
 
 impl Share {
     /// The same history in a store that shows the same state.
-    pub(super) fn over<'a>(self, store: &'a dyn Read) -> Replay<'a> {
-        let Share { scheme, stream, intents } = self;
+    pub(super) fn over<'a>(self, store: &'a dyn ReadStore) -> Replay<'a> {
+        let Share {
+            scheme,
+            stream,
+            intents,
+        } = self;
         Replay {
             store,
             scheme,
@@ -208,8 +215,9 @@ impl Share {
     }
 }
 
-/// A kernel on record, or what is wrong with it; none where it is lost (a session that was taken over).
-type Known = Option<Result<Kernel, String>>;
+/// A kernel on record, or what is wrong with it; none where it is lost (a session that was taken
+/// over).
+type KernelOnRecord = Option<Result<Kernel, String>>;
 /// A configuration on record, or what is wrong with it.
 type Configured = Result<ContextConfig, String>;
 
@@ -217,19 +225,20 @@ type Configured = Result<ContextConfig, String>;
 const ABSENT: &str = "a text in it is not here: erased, lost, or never kept";
 
 /// Nothing accounts for it.
-const MISSING: &str = "something that it was compiled from is not here, and its texts are: it was taken away";
+const MISSING: &str =
+    "something that it was compiled from is not here, and its texts are: it was taken away";
 
 impl<'a> Replay<'a> {
     /// Reads the log's order.
     ///
     /// `store` must show one state for as long as this lives.
-    pub fn open(store: &'a dyn Read, log: &Path) -> Result<Self, ReplayError> {
-        let genesis: Genesis =
-            canon::parse(store.genesis()?.as_bytes()).map_err(|e| ReplayError::Genesis(e.to_string()))?;
+    pub fn open(store: &'a dyn ReadStore, log: &Path) -> Result<Self, ReplayError> {
+        let genesis: Genesis = canon::parse(store.genesis()?.as_bytes())
+            .map_err(|e| ReplayError::Genesis(e.to_string()))?;
         let share = Share {
             scheme: genesis.commitments,
             stream: Arc::new(Stream::read(store, log)?),
-            intents: Arc::new(Intents::of(store.intents()?)),
+            intents: Arc::new(IntentIndex::of(store.intents()?)),
         };
         Ok(share.over(store))
     }
@@ -237,11 +246,15 @@ impl<'a> Replay<'a> {
     /// What another thread needs to replay a part of the same history.
     pub(super) fn share(&self) -> Share {
         let (stream, intents) = (Arc::clone(&self.stream), Arc::clone(&self.intents));
-        Share { scheme: self.scheme, stream, intents }
+        Share {
+            scheme: self.scheme,
+            stream,
+            intents,
+        }
     }
 
     /// Where log and database do not fit together, beside what exchanges themselves say.
-    pub fn faults(&self) -> Result<Vec<Fault>, ReplayError> {
+    pub fn faults(&self) -> Result<Vec<ReplayFault>, ReplayError> {
         let mut faults = self.stream.faults.clone();
         faults.extend(self.stream.threads_against(self.store)?);
         Ok(faults)
@@ -253,39 +266,53 @@ impl<'a> Replay<'a> {
     }
 
     /// Replays one exchange.
-    pub fn exchange(&self, row: &ExchangeRow) -> Result<Replayed, ReplayError> {
+    pub fn exchange(&self, row: &ExchangeRow) -> Result<ExchangeReplay, ReplayError> {
         turn::replay(self, row)
     }
 
     /// Replays every exchange, in the order of their lines.
-    pub fn all(&self, each: &mut dyn FnMut(Replayed)) -> Result<(), ReplayError> {
+    pub fn all(&self, each: &mut dyn FnMut(ExchangeReplay)) -> Result<(), ReplayError> {
         self.walk(None, each)
     }
 
-    /// The same on two threads, session by session; the second has a store of its own, which shows the same state.
-    pub fn all_beside(&self, other: &mut (dyn Read + Send), each: &mut dyn FnMut(Replayed)) -> Result<(), ReplayError> {
+    /// The same on two threads, session by session; the second has a store of its own, which shows
+    /// the same state.
+    pub fn all_beside(
+        &self,
+        other: &mut (dyn ReadStore + Send),
+        each: &mut dyn FnMut(ExchangeReplay),
+    ) -> Result<(), ReplayError> {
         together::all(self, other, each)
     }
 
     /// Replays the exchanges of a session, or all.
-    fn walk(&self, session: Option<Uuid>, each: &mut dyn FnMut(Replayed)) -> Result<(), ReplayError> {
+    fn walk(
+        &self,
+        session: Option<Uuid>,
+        each: &mut dyn FnMut(ExchangeReplay),
+    ) -> Result<(), ReplayError> {
         let mut failed = Ok(());
-        let walked = self.store.each_exchange(session, &mut |row| match self.exchange(&row) {
-            Ok(replayed) => {
-                each(replayed);
-                Ok(())
-            }
-            Err(error) => {
-                failed = Err(error);
-                Err(StoreError::Sqlite { what: "replay", reason: "stopped".to_owned() })
-            }
-        });
+        let walked = self
+            .store
+            .each_exchange(session, &mut |row| match self.exchange(&row) {
+                Ok(replayed) => {
+                    each(replayed);
+                    Ok(())
+                }
+                Err(error) => {
+                    failed = Err(error);
+                    Err(StoreError::Sqlite {
+                        what: "replay",
+                        reason: "stopped".to_owned(),
+                    })
+                }
+            });
         failed?;
         Ok(walked?)
     }
 
     /// A kernel by its hash.
-    fn kernel(&self, hash: Hash32) -> Result<Rc<Known>, ReplayError> {
+    fn kernel(&self, hash: Hash32) -> Result<Rc<KernelOnRecord>, ReplayError> {
         if let Some(known) = self.kernels.borrow().get(&hash) {
             return Ok(known.clone());
         }
@@ -304,37 +331,57 @@ impl<'a> Replay<'a> {
     }
 
     /// What is said where a text of an exchange is needed; looked for only where one is not here.
-    fn absent_if(&self, gone: bool, exchange: &ExchangeRow) -> Result<Outcome, ReplayError> {
-        if gone { self.absent(exchange) } else { Ok(Outcome::Fails(MISSING.to_owned())) }
+    fn absent_if(
+        &self,
+        gone: bool,
+        exchange: &ExchangeRow,
+    ) -> Result<AssertionOutcome, ReplayError> {
+        if gone {
+            self.absent(exchange)
+        } else {
+            Ok(AssertionOutcome::Fails(MISSING.to_owned()))
+        }
     }
 
-    /// What is said where a text of an exchange is not here: that nothing was checked, if the record says why it is
-    /// gone; else that it is missing.
-    fn absent(&self, exchange: &ExchangeRow) -> Result<Outcome, ReplayError> {
+    /// What is said where a text of an exchange is not here: that nothing was checked, if the
+    /// record says why it is gone; else that it is missing.
+    fn absent(&self, exchange: &ExchangeRow) -> Result<AssertionOutcome, ReplayError> {
         let id = exchange.exchange_id.to_string();
-        Ok(match exchange.unkept.is_some() || self.erased()?.contains(&id) {
-            true => Outcome::NotChecked(ABSENT.to_owned()),
-            false => Outcome::Fails(format!("a text of exchange {id} is not here, and no tombstone names it")),
-        })
+        Ok(
+            match exchange.unkept.is_some() || self.erased()?.contains(&id) {
+                true => AssertionOutcome::NotChecked(ABSENT.to_owned()),
+                false => AssertionOutcome::Fails(format!(
+                    "a text of exchange {id} is not here, and no tombstone names it"
+                )),
+            },
+        )
     }
 
-    /// Whether the sanitizer was told to leave what it is told to leave now, when something of this line was asked.
+    /// Whether the sanitizer was told to leave what it is told to leave now, when something of this
+    /// line was asked.
     fn has_same_list(&self, line: u64) -> Result<bool, ReplayError> {
         let now = sanitize::in_force().exemptions();
         if self.lists.get().is_none() {
             let content = now.content();
             let is_now = |row: &ArtifactRow| {
-                let doc = row.document.as_deref().and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
+                let doc = row
+                    .document
+                    .as_deref()
+                    .and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
                 doc.is_some_and(|doc| doc.content == content)
             };
             let rows = self.store.artifacts_of(sanitize::SANITIZE_POLICY)?;
-            let mut lists: Vec<(u64, bool)> = rows.iter().map(|row| (row.line, is_now(row))).collect();
+            let mut lists: Vec<(u64, bool)> =
+                rows.iter().map(|row| (row.line, is_now(row))).collect();
             lists.sort_unstable();
             let _ = self.lists.set(lists);
         }
         let lists = self.lists.get().map_or(&[][..], Vec::as_slice);
         // Before the first such artifact there was no list.
-        Ok(lists.iter().rfind(|(at, _)| *at < line).map_or(now.count == 0, |(_, same)| *same))
+        Ok(lists
+            .iter()
+            .rfind(|(at, _)| *at < line)
+            .map_or(now.count == 0, |(_, same)| *same))
     }
 
     /// Ids in tombstones.
@@ -345,8 +392,13 @@ impl<'a> Replay<'a> {
         let mut ids = HashSet::new();
         for row in self.store.artifacts_of("tombstone")? {
             let Some(text) = &row.document else { continue };
-            let content = canon::parse::<ArtifactDoc>(text.as_bytes()).map(|doc| doc.content).unwrap_or_default();
-            let named = ["ids", "contexts"].into_iter().filter_map(|key| content[key].as_array()).flatten();
+            let content = canon::parse::<ArtifactDoc>(text.as_bytes())
+                .map(|doc| doc.content)
+                .unwrap_or_default();
+            let named = ["ids", "contexts"]
+                .into_iter()
+                .filter_map(|key| content[key].as_array())
+                .flatten();
             ids.extend(named.filter_map(|id| id.as_str()).map(str::to_owned));
         }
         Ok(self.erased.get_or_init(|| ids))
@@ -355,7 +407,10 @@ impl<'a> Replay<'a> {
     /// A kernel's decisions.
     fn judge(&self, kernel: &Kernel) -> Rc<Judge> {
         let mut judges = self.judges.borrow_mut();
-        judges.entry(kernel.hash()).or_insert_with(|| Rc::new(Judge::of(kernel))).clone()
+        judges
+            .entry(kernel.hash())
+            .or_insert_with(|| Rc::new(Judge::of(kernel)))
+            .clone()
     }
 
     /// The configuration that a turn was resolved with.
@@ -380,11 +435,16 @@ impl<'a> Replay<'a> {
             return Ok(known.clone());
         }
         let fault = match self.store.thread(id)? {
-            None => Some(format!("thread {id}: it has events in the log's order, and is not in the database")),
+            None => Some(format!(
+                "thread {id}: it has events in the log's order, and is not in the database"
+            )),
             Some(row) => {
-                let derived = self.session(row.session)?.map(|session| row_id("thread", session.id, row.number));
+                let derived = self
+                    .session(row.session)?
+                    .map(|session| row_id("thread", session.id, row.number));
                 let other = derived.map_or("no session".to_owned(), |derived| derived.to_string());
-                (derived != Some(id)).then(|| format!("thread {id}: session and number on record give {other}"))
+                (derived != Some(id))
+                    .then(|| format!("thread {id}: session and number on record give {other}"))
             }
         };
         self.threads.borrow_mut().insert(id, fault.clone());
@@ -402,11 +462,11 @@ impl<'a> Replay<'a> {
     }
 }
 
-impl From<ContextFault> for Outcome {
+impl From<ContextFault> for AssertionOutcome {
     fn from(fault: ContextFault) -> Self {
         match fault {
-            ContextFault::Gone => Outcome::NotChecked(ABSENT.to_owned()),
-            other => Outcome::Fails(other.to_string()),
+            ContextFault::Gone => AssertionOutcome::NotChecked(ABSENT.to_owned()),
+            other => AssertionOutcome::Fails(other.to_string()),
         }
     }
 }

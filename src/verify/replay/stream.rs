@@ -5,27 +5,27 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use crate::log::read::{LogReader, Piece, ReadError};
+use crate::log::read::{LogPiece, LogReader, ReadError};
 use crate::record::chain::line_hash;
-use crate::record::context::event::Kind;
+use crate::record::context::event::EventKind;
 use crate::record::entry::{Event, Line};
 use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
-use crate::store::{Read, StoreError};
+use crate::store::{ReadStore, StoreError};
 
-use super::counts::Intents;
-use super::{Fault, ReplayError};
+use super::counts::IntentIndex;
+use super::{ReplayError, ReplayFault};
 
 /// Where the log's order puts an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Placed {
+pub(super) struct StreamEvent {
     /// Its thread.
     pub thread: Uuid,
     /// Its number in the thread, from 0.
     pub index: u64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// Its turn.
     pub turn: Uuid,
     /// Its line, from 0.
@@ -37,7 +37,7 @@ pub(super) struct Placed {
 /// The whole order.
 #[derive(Default)]
 pub(super) struct Stream {
-    events: HashMap<Uuid, Placed>,
+    events: HashMap<Uuid, StreamEvent>,
     /// Events of a turn that has any.
     turns: HashMap<Uuid, Vec<Uuid>>,
     /// How many events each thread has.
@@ -45,15 +45,15 @@ pub(super) struct Stream {
     /// What was answered: the commitment that the line names.
     responses: HashMap<Uuid, Hash32>,
     /// What policy counts.
-    pub intents: Intents,
+    pub intents: IntentIndex,
     /// Lines that were read.
     pub lines: u64,
     /// What does not fit.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ReplayFault>,
 }
 
 /// What the log needs to know of an exchange.
-struct Known {
+struct StreamExchange {
     exchange: Uuid,
     turn_user: Uuid,
     turn_aurora: Option<Uuid>,
@@ -67,7 +67,7 @@ struct Known {
 
 impl Stream {
     /// Reads the log to where the database stands.
-    pub fn read(store: &dyn Read, log: &Path) -> Result<Self, ReplayError> {
+    pub fn read(store: &dyn ReadStore, log: &Path) -> Result<Self, ReplayError> {
         let mut known = known(store)?;
         let head = store.head()?;
         let mut stream = Stream::default();
@@ -77,15 +77,20 @@ impl Stream {
                 break;
             }
             let text = match piece {
-                Ok(Piece::Line(raw)) => raw.text,
-                Ok(Piece::Torn(_)) => break,
+                Ok(LogPiece::Line(raw)) => raw.text,
+                Ok(LogPiece::Torn(_)) => break,
                 Err(e @ ReadError::Io { .. }) => return Err(e.into()),
                 Err(e) => {
-                    stream.fault(format!("audit.log line {}", stream.lines + 1), e.to_string());
+                    stream.fault(
+                        format!("audit.log line {}", stream.lines + 1),
+                        e.to_string(),
+                    );
                     break;
                 }
             };
-            let Some(line) = stream.line(&text, prev) else { break };
+            let Some(line) = stream.line(&text, prev) else {
+                break;
+            };
             prev = line.hash;
             stream.take(&line, &mut known);
             stream.lines += 1;
@@ -93,14 +98,17 @@ impl Stream {
         let lines = stream.lines;
         for ((session, seq), one) in known.iter().filter(|(_, one)| !one.met && one.line < lines) {
             let place = format!("llm_exchange {}", one.exchange);
-            stream.fault(place, format!("expected a prompt line of session {session}, seq {seq}; the log has none"));
+            stream.fault(
+                place,
+                format!("expected a prompt line of session {session}, seq {seq}; the log has none"),
+            );
         }
         stream.faults.sort_by(|a, b| a.place.cmp(&b.place));
         Ok(stream)
     }
 
     fn fault(&mut self, place: String, what: String) {
-        self.faults.push(Fault { place, what });
+        self.faults.push(ReplayFault { place, what });
     }
 
     /// A line that is one, and that follows the line before it.
@@ -113,15 +121,21 @@ impl Stream {
                 return None;
             }
         };
-        let rest = text.split_once('|').map(|(_, rest)| rest).unwrap_or_default();
+        let rest = text
+            .split_once('|')
+            .map(|(_, rest)| rest)
+            .unwrap_or_default();
         if line_hash(prev, rest.as_bytes()) != line.hash {
-            self.fault(place, "it does not follow the line before it; run gently audit verify".to_owned());
+            self.fault(
+                place,
+                "it does not follow the line before it; run gently audit verify".to_owned(),
+            );
             return None;
         }
         Some(line)
     }
 
-    fn take(&mut self, line: &Line, known: &mut HashMap<(Hash32, u64), Known>) {
+    fn take(&mut self, line: &Line, known: &mut HashMap<(Hash32, u64), StreamExchange>) {
         let Some(session) = line.session else { return };
         let (seq, hash, response) = match &line.event {
             Event::Prompt { hash, seq } => (*seq, Some(*hash), None),
@@ -130,47 +144,88 @@ impl Stream {
         };
         let (n, at) = (self.lines, line.time);
         let Some(one) = known.get_mut(&(session, seq)) else {
-            let what = format!("expected an exchange of session {session}, seq {seq}, in the database; found none");
+            let what = format!(
+                "expected an exchange of session {session}, seq {seq}, in the database; found none"
+            );
             return self.fault(format!("audit.log line {}", n + 1), what);
         };
         if let Some(hash) = hash {
             one.met = true;
             if (hash, n) != (one.prompt, one.line) {
-                let what =
-                    format!("expected prompt {hash} of line {}; found {} of line {}", n + 1, one.prompt, one.line + 1);
-                self.faults.push(Fault { place: format!("llm_exchange {}", one.exchange), what });
+                let what = format!(
+                    "expected prompt {hash} of line {}; found {} of line {}",
+                    n + 1,
+                    one.prompt,
+                    one.line + 1
+                );
+                self.faults.push(ReplayFault {
+                    place: format!("llm_exchange {}", one.exchange),
+                    what,
+                });
             }
         }
         let turn = one.exchange;
-        self.responses.extend(response.map(|response| (turn, response)));
-        let Some((thread, bytes)) = one.thread else { return };
+        self.responses
+            .extend(response.map(|response| (turn, response)));
+        let Some((thread, bytes)) = one.thread else {
+            return;
+        };
         if hash.is_none() {
             if let Some(aurora) = one.turn_aurora.filter(|_| one.answered) {
-                self.place(aurora, thread, Kind::Execution, turn, (n, at));
+                self.place(aurora, thread, EventKind::Execution, turn, (n, at));
             }
             return;
         }
-        self.place(one.turn_user, thread, Kind::Intent, turn, (n, at));
-        self.place(row_id("decision", session, seq), thread, Kind::Decision, turn, (n, at));
+        self.place(one.turn_user, thread, EventKind::Intent, turn, (n, at));
+        self.place(
+            row_id("decision", session, seq),
+            thread,
+            EventKind::Decision,
+            turn,
+            (n, at),
+        );
         self.intents.push(thread, n, at, bytes);
     }
 
-    fn place(&mut self, event: Uuid, thread: Uuid, kind: Kind, turn: Uuid, (line, at): (u64, Seconds)) {
+    fn place(
+        &mut self,
+        event: Uuid,
+        thread: Uuid,
+        kind: EventKind,
+        turn: Uuid,
+        (line, at): (u64, Seconds),
+    ) {
         let next = self.threads.entry(thread).or_default();
         let index = *next;
         *next += 1;
-        self.events.insert(event, Placed { thread, index, kind, turn, line, at });
+        self.events.insert(
+            event,
+            StreamEvent {
+                thread,
+                index,
+                kind,
+                turn,
+                line,
+                at,
+            },
+        );
         self.turns.entry(turn).or_default().push(event);
     }
 
     /// Where an event stands, if it was there before a line.
-    pub fn before(&self, event: Uuid, line: u64) -> Option<Placed> {
-        self.events.get(&event).copied().filter(|placed| placed.line < line)
+    pub fn before(&self, event: Uuid, line: u64) -> Option<StreamEvent> {
+        self.events
+            .get(&event)
+            .copied()
+            .filter(|placed| placed.line < line)
     }
 
     /// The INTENT of a turn.
     pub fn intent_of(&self, turn: Uuid) -> Option<Uuid> {
-        self.turns.get(&turn).and_then(|events| events.first()).copied()
+        self.turns
+            .get(&turn)
+            .and_then(|events| events.first())
+            .copied()
     }
 
     /// What an exchange was answered with: the commitment that its line names, if the log has one.
@@ -179,27 +234,48 @@ impl Stream {
     }
 
     /// The events of a turn, with their places.
-    pub fn of_turn(&self, turn: Uuid) -> Vec<(Uuid, Placed)> {
+    pub fn of_turn(&self, turn: Uuid) -> Vec<(Uuid, StreamEvent)> {
         let events = self.turns.get(&turn).map_or(&[][..], Vec::as_slice);
-        events.iter().filter_map(|id| Some((*id, *self.events.get(id)?))).collect()
+        events
+            .iter()
+            .filter_map(|id| Some((*id, *self.events.get(id)?)))
+            .collect()
     }
 
-    /// Every thread of the database has as many events as the order gives it, and no other is there.
-    pub fn threads_against(&self, store: &dyn Read) -> Result<Vec<Fault>, StoreError> {
+    /// Every thread of the database has as many events as the order gives it, and no other is
+    /// there.
+    pub fn threads_against(&self, store: &dyn ReadStore) -> Result<Vec<ReplayFault>, StoreError> {
         let mut faults = Vec::new();
         let known = store.newest_threads(u32::MAX)?;
         let rows: HashSet<Uuid> = known.iter().map(|thread| thread.thread).collect();
-        let begun: Vec<Uuid> = store.artifacts_of("thread")?.iter().filter_map(|row| row.id.parse().ok()).collect();
-        let lost: BTreeSet<Uuid> =
-            self.threads.keys().copied().chain(begun).filter(|thread| !rows.contains(thread)).collect();
+        let begun: Vec<Uuid> = store
+            .artifacts_of("thread")?
+            .iter()
+            .filter_map(|row| row.id.parse().ok())
+            .collect();
+        let lost: BTreeSet<Uuid> = self
+            .threads
+            .keys()
+            .copied()
+            .chain(begun)
+            .filter(|thread| !rows.contains(thread))
+            .collect();
         for thread in lost {
             let events = self.threads.get(&thread).copied().unwrap_or_default();
-            let what =
-                format!("expected a row of it, with {events} events in the log's order; found none in the database");
-            faults.push(Fault { place: format!("thread {thread}"), what });
+            let what = format!(
+                "expected a row of it, with {events} events in the log's order; found none in the database"
+            );
+            faults.push(ReplayFault {
+                place: format!("thread {thread}"),
+                what,
+            });
         }
         for thread in known {
-            let expected = self.threads.get(&thread.thread).copied().unwrap_or_default();
+            let expected = self
+                .threads
+                .get(&thread.thread)
+                .copied()
+                .unwrap_or_default();
             let mut found = 0;
             let mut first_gap = None;
             store.each_event(thread.thread, &mut |event| {
@@ -213,19 +289,23 @@ impl Stream {
             })?;
             let place = format!("thread {}", thread.thread);
             if let Some(gap) = first_gap {
-                faults.push(Fault { place: place.clone(), what: format!("event {gap} is not in the database") });
+                faults.push(ReplayFault {
+                    place: place.clone(),
+                    what: format!("event {gap} is not in the database"),
+                });
             }
             if found != expected {
-                let what =
-                    format!("expected {expected} events, as the log's order gives; found {found} in the database");
-                faults.push(Fault { place, what });
+                let what = format!(
+                    "expected {expected} events, as the log's order gives; found {found} in the database"
+                );
+                faults.push(ReplayFault { place, what });
             }
         }
         Ok(faults)
     }
 }
 
-fn known(store: &dyn Read) -> Result<HashMap<(Hash32, u64), Known>, StoreError> {
+fn known(store: &dyn ReadStore) -> Result<HashMap<(Hash32, u64), StreamExchange>, StoreError> {
     let mut sessions = HashMap::new();
     store.each_session(&mut |row| {
         sessions.insert(row.uuid, row.id);
@@ -233,15 +313,19 @@ fn known(store: &dyn Read) -> Result<HashMap<(Hash32, u64), Known>, StoreError> 
     })?;
     let mut known = HashMap::new();
     store.each_asked(&mut |row| {
-        let Some(session) = sessions.get(&row.session) else { return Ok(()) };
-        let one = Known {
+        let Some(session) = sessions.get(&row.session) else {
+            return Ok(());
+        };
+        let one = StreamExchange {
             exchange: row.exchange,
             turn_user: row.turn_user,
             turn_aurora: row.turn_aurora,
             prompt: row.prompt,
             line: row.line,
             answered: row.answered,
-            thread: row.thread.map(|thread| (thread, row.bytes.unwrap_or_default())),
+            thread: row
+                .thread
+                .map(|thread| (thread, row.bytes.unwrap_or_default())),
             met: false,
         };
         known.insert((*session, row.seq), one);

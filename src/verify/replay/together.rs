@@ -5,21 +5,21 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use uuid::Uuid;
 
-use crate::store::Read;
+use crate::store::ReadStore;
 
-use super::{Replay, ReplayError, Replayed, Share};
+use super::{ExchangeReplay, Replay, ReplayError, Share};
 
 /// So many sessions the second thread is ahead at most: what it has is held until it is its turn.
 const AHEAD: usize = 8;
 
 /// What came of one session.
-type Session = Result<Vec<Replayed>, ReplayError>;
+type Session = Result<Vec<ExchangeReplay>, ReplayError>;
 
 /// Replays all, in the order of sessions and of their prompts.
 pub(super) fn all(
     replay: &Replay<'_>,
-    other: &mut (dyn Read + Send),
-    each: &mut dyn FnMut(Replayed),
+    other: &mut (dyn ReadStore + Send),
+    each: &mut dyn FnMut(ExchangeReplay),
 ) -> Result<(), ReplayError> {
     let mut sessions = Vec::new();
     replay.store.each_session(&mut |row| {
@@ -42,12 +42,19 @@ pub(super) fn all(
 }
 
 /// Until all are done, or nobody wants them any more.
-fn replay_each(share: Share, store: &mut (dyn Read + Send), sessions: VecDeque<Uuid>, sender: &SyncSender<Session>) {
-    let store: &dyn Read = store;
+fn replay_each(
+    share: Share,
+    store: &mut (dyn ReadStore + Send),
+    sessions: VecDeque<Uuid>,
+    sender: &SyncSender<Session>,
+) {
+    let store: &dyn ReadStore = store;
     let replay = share.over(store);
     for session in sessions {
         let mut done = Vec::new();
-        let walked = replay.walk(Some(session), &mut |one| done.push(one)).map(|()| done);
+        let walked = replay
+            .walk(Some(session), &mut |one| done.push(one))
+            .map(|()| done);
         let ends = walked.is_err();
         if sender.send(walked).is_err() || ends {
             return;
@@ -60,7 +67,7 @@ fn next(
     receiver: &Receiver<Session>,
     replay: &Replay<'_>,
     session: Uuid,
-    each: &mut dyn FnMut(Replayed),
+    each: &mut dyn FnMut(ExchangeReplay),
 ) -> Result<(), ReplayError> {
     match receiver.recv() {
         Ok(done) => {

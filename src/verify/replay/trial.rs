@@ -1,8 +1,10 @@
-//! Another kernel, tried on history: which decisions would have been others, had it been in force from the beginning.
+//! Another kernel, tried on history: which decisions would have been others, had it been in force
+//! from the beginning.
 //!
-//! History is walked in the order of its lines, and what the kernel denies on the way is denied for what comes later: it
-//! has no answer, and no model was shown it. Questions stay as they were asked; nobody knows what else would have been
-//! asked then, and what a model would have said to a question that was denied.
+//! History is walked in the order of its lines, and what the kernel denies on the way is denied for
+//! what comes later: it has no answer, and no model was shown it. Questions stay as they were
+//! asked; nobody knows what else would have been asked then, and what a model would have said to a
+//! question that was denied.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
@@ -10,12 +12,12 @@ use std::rc::Rc;
 use uuid::Uuid;
 
 use crate::continuity::declared::TurnContext;
-use crate::govern::authority::{Decision, Judge, Normative, broken_beside, may_be_beside};
+use crate::govern::authority::{Decision, Judge, PolicyInput, broken_beside, may_be_beside};
 use crate::govern::kernel::Kernel;
 use crate::govern::policy::FORBIDDEN;
 use crate::govern::sanitize::{Clean, redact};
 use crate::record::bundle::Bundle;
-use crate::record::context::event::{Intent, Kind};
+use crate::record::context::event::{EventKind, IntentPayload};
 use crate::record::context::turn::Counts;
 use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
@@ -23,13 +25,13 @@ use crate::record::params::Params;
 use crate::store::{ExchangeRow, StoreError};
 
 use super::super::contexts::Context;
-use super::source::Source;
+use super::source::EventSource;
 use super::turn::were_erased;
 use super::{Replay, ReplayError};
 
 /// A decision that would differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct TrialDifference {
     /// The exchange.
     pub exchange: Uuid,
     /// Its session.
@@ -41,12 +43,12 @@ pub struct Difference {
     /// Codes on record; none when it was allowed.
     pub was: Vec<String>,
     /// Codes under the other kernel; none when it would be allowed.
-    pub would: Vec<Rule>,
+    pub would: Vec<DenyingRule>,
 }
 
 /// One rule that would deny a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct DenyingRule {
     /// Its code.
     pub code: String,
     /// What it would be denied for.
@@ -60,7 +62,8 @@ pub enum Cause {
     Own,
     /// A text that it refers to: the turn that this is of.
     Referred(Uuid),
-    /// What was sent with it: the owner's part of the system message, the intent in force, facts and notes.
+    /// What was sent with it: the owner's part of the system message, the intent in force, facts
+    /// and notes.
     Beside,
     /// Something else than texts: counts, references, the model.
     Other,
@@ -99,7 +102,7 @@ pub struct Trial {
     /// Whether the one that was asked for was decided again; of all of them, whether any was.
     pub reached: bool,
     /// Decisions that would be others.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<TrialDifference>,
     /// By code.
     pub totals: BTreeMap<String, Total>,
 }
@@ -119,26 +122,36 @@ fn decide_on(
     (text, model): (&Clean, &str),
     context: &TurnContext,
     counts: Counts,
-    intents: Vec<&Intent>,
+    intents: Vec<&IntentPayload>,
 ) -> (Vec<String>, AuthorityState) {
     if let Err(fault) = context.resolved() {
         return (vec![fault.code().to_owned()], AuthorityState::Blocked);
     }
-    let decision: Decision = judge.decide(&Normative { prompt: text, model, counts, intents });
+    let decision: Decision = judge.decide(&PolicyInput {
+        prompt: text,
+        model,
+        counts,
+        intents,
+    });
     (decision.reasons().to_vec(), decision.authority_state())
 }
 
 /// Its text is erased, or was never kept.
 const NO_TEXT: &str = "its text is not here";
 /// It has no thread.
-const NO_CONTEXT: &str = "it was recorded before there were threads, or taken over from a ledger alone";
+const NO_CONTEXT: &str =
+    "it was recorded before there were threads, or taken over from a ledger alone";
 /// A denial for it would be the record's word.
 const BESIDE: &str = "it was denied for what was to be sent with it, which is not on record";
 /// Its rows can't be read.
 const UNREAD: &str = "its configuration or its counts can't be read: see the replay";
 
 /// Tries a kernel on all history, or on one exchange after all that came before it.
-pub(super) fn run(replay: &Replay<'_>, other: &Kernel, only: Option<Uuid>) -> Result<Trial, ReplayError> {
+pub(super) fn run(
+    replay: &Replay<'_>,
+    other: &Kernel,
+    only: Option<Uuid>,
+) -> Result<Trial, ReplayError> {
     let mut order: Vec<(u64, Uuid)> = Vec::new();
     replay.store.each_asked(&mut |row| {
         order.push((row.line, row.exchange));
@@ -146,13 +159,22 @@ pub(super) fn run(replay: &Replay<'_>, other: &Kernel, only: Option<Uuid>) -> Re
     })?;
     order.sort_unstable();
     let judge = replay.judge(other);
-    let mut rolling = Rolling { replay, other, judge: &judge, denied: HashSet::new(), trial: Trial::default() };
+    let mut rolling = TrialHistory {
+        replay,
+        other,
+        judge: &judge,
+        denied: HashSet::new(),
+        trial: Trial::default(),
+    };
     for (_, exchange) in order {
-        let row = replay.store.exchange(exchange)?.ok_or(StoreError::Corrupt {
-            place: "llm_exchange.exchange_id",
-            expected: "an exchange",
-            actual: exchange.to_string(),
-        })?;
+        let row = replay
+            .store
+            .exchange(exchange)?
+            .ok_or(StoreError::Corrupt {
+                place: "llm_exchange.exchange_id",
+                expected: "an exchange",
+                actual: exchange.to_string(),
+            })?;
         let is_asked_for = only.is_none_or(|only| only == exchange);
         match rolling.turn(&row)? {
             Ok(difference) if is_asked_for => rolling.count(difference),
@@ -169,12 +191,21 @@ pub(super) fn run(replay: &Replay<'_>, other: &Kernel, only: Option<Uuid>) -> Re
 /// Texts of people that were sent with a question; none where nothing was sent, or it is not here.
 fn sent_with(row: &ExchangeRow) -> Option<Vec<String>> {
     let bundle = Bundle::parse(row.bundle_json.as_deref()?).ok()?;
-    let system = row.params.as_deref().and_then(|text| Params::parse(text).ok()).and_then(|params| params.system);
-    Some(system.into_iter().chain(bundle.texts_of_people().map(str::to_owned)).collect())
+    let system = row
+        .params
+        .as_deref()
+        .and_then(|text| Params::parse(text).ok())
+        .and_then(|params| params.system);
+    Some(
+        system
+            .into_iter()
+            .chain(bundle.texts_of_people().map(str::to_owned))
+            .collect(),
+    )
 }
 
 /// History up to a line, as it would have been.
-struct Rolling<'r, 'a> {
+struct TrialHistory<'r, 'a> {
     replay: &'r Replay<'a>,
     other: &'r Kernel,
     judge: &'r Rc<Judge>,
@@ -184,9 +215,9 @@ struct Rolling<'r, 'a> {
 }
 
 /// Why a turn is not decided again, or what was and what would be.
-type Tried = Result<Difference, &'static str>;
+type Tried = Result<TrialDifference, &'static str>;
 
-impl Rolling<'_, '_> {
+impl TrialHistory<'_, '_> {
     fn turn(&mut self, row: &ExchangeRow) -> Result<Tried, ReplayError> {
         let tried = self.again(row)?;
         let denied = match &tried {
@@ -202,17 +233,26 @@ impl Rolling<'_, '_> {
 
     fn again(&self, row: &ExchangeRow) -> Result<Tried, ReplayError> {
         let replay = self.replay;
-        let Some(context) = Context::read_by(replay.store, row.exchange_id, || Ok(Vec::new()))? else {
+        let Some(context) = Context::read_by(replay.store, row.exchange_id, || Ok(Vec::new()))?
+        else {
             return Ok(Err(NO_CONTEXT));
         };
-        let Some(text) = replay.store.turn(row.turn_user)?.and_then(|turn| turn.content) else {
+        let Some(text) = replay
+            .store
+            .turn(row.turn_user)?
+            .and_then(|turn| turn.content)
+        else {
             return Ok(Err(NO_TEXT));
         };
         let config = replay.config(&context)?;
-        let (Ok(config), Ok(counts), Ok(was)) = (config.as_ref(), context.counts(), context.reasons()) else {
+        let (Ok(config), Ok(counts), Ok(was)) =
+            (config.as_ref(), context.counts(), context.reasons())
+        else {
             return Ok(Err(UNREAD));
         };
-        let Some(session) = replay.session(row.session)? else { return Ok(Err(UNREAD)) };
+        let Some(session) = replay.session(row.session)? else {
+            return Ok(Err(UNREAD));
+        };
         let mut declared = Vec::new();
         for one in context.declared().unwrap_or_default() {
             if !self.never_said(&one.ref_id)? {
@@ -220,43 +260,81 @@ impl Rolling<'_, '_> {
             }
         }
         let (were_erased, judge) = (were_erased(&context), self.judge.clone());
-        let source = Source { replay, before: None, were_erased, kernel: self.other.hash(), judge };
+        let source = EventSource {
+            replay,
+            before: None,
+            were_erased,
+            kernel: self.other.hash(),
+            judge,
+        };
         let place = (context.row.thread, context.row.parent);
-        let resolved = TurnContext::resolve(config, place, &declared, self.other.rules().rings.declared(), &source)?;
+        let resolved = TurnContext::resolve(
+            config,
+            place,
+            &declared,
+            self.other.rules().rings.declared(),
+            &source,
+        )?;
         replay.gone.replace(None);
-        let counts = replay.intents.counts(context.row.thread, counts, self.other.policy().windows());
+        let counts =
+            replay
+                .intents
+                .counts(context.row.thread, counts, self.other.policy().windows());
         let question = redact(&text).clean;
         let mut would = self.rules((&question, &row.model), &resolved, counts);
         if would.is_empty() {
             let beside = sent_with(row).unwrap_or_default();
             let texts: Vec<&str> = beside.iter().map(String::as_str).collect();
             let codes = broken_beside(self.other, &question, counts, &texts);
-            would.extend(codes.into_iter().map(|code| Rule { code, cause: Cause::Beside }));
+            would.extend(codes.into_iter().map(|code| DenyingRule {
+                code,
+                cause: Cause::Beside,
+            }));
         }
         if would.is_empty() && may_be_beside(self.other, &was) {
             return Ok(Err(BESIDE));
         }
-        Ok(Ok(Difference { exchange: row.exchange_id, session: session.id, seq: row.seq, question, was, would }))
+        Ok(Ok(TrialDifference {
+            exchange: row.exchange_id,
+            session: session.id,
+            seq: row.seq,
+            question,
+            was,
+            would,
+        }))
     }
 
     /// Whether an id is that of an answer which nobody would have given.
     fn never_said(&self, id: &str) -> Result<bool, ReplayError> {
-        let Ok(uuid) = id.parse::<Uuid>() else { return Ok(false) };
+        let Ok(uuid) = id.parse::<Uuid>() else {
+            return Ok(false);
+        };
         let event = self.replay.store.event(uuid)?;
-        Ok(event.is_some_and(|event| event.kind == Kind::Execution && self.denied.contains(&event.turn)))
+        Ok(event.is_some_and(|event| {
+            event.kind == EventKind::Execution && self.denied.contains(&event.turn)
+        }))
     }
 
     /// The rules that would deny a question, each with its cause.
-    fn rules(&self, (text, model): (&Clean, &str), context: &TurnContext, counts: Counts) -> Vec<Rule> {
-        let intents: Vec<Intent> = context
+    fn rules(
+        &self,
+        (text, model): (&Clean, &str),
+        context: &TurnContext,
+        counts: Counts,
+    ) -> Vec<DenyingRule> {
+        let intents: Vec<IntentPayload> = context
             .intents()
             .into_iter()
             .map(|intent| {
                 let turn = intent.place().turn_id.parse().ok();
-                intent.clone().with_denied(turn.is_some_and(|turn| self.denied.contains(&turn)))
+                intent
+                    .clone()
+                    .with_denied(turn.is_some_and(|turn| self.denied.contains(&turn)))
             })
             .collect();
-        let on = |intents: Vec<&Intent>| decide_on(self.judge, (text, model), context, counts, intents).0;
+        let on = |intents: Vec<&IntentPayload>| {
+            decide_on(self.judge, (text, model), context, counts, intents).0
+        };
         let alone: BTreeSet<String> = on(Vec::new()).into_iter().collect();
         let cause = |code: &str| {
             if !code.starts_with(FORBIDDEN) {
@@ -269,13 +347,22 @@ impl Rolling<'_, '_> {
             if alone.contains(code) {
                 return Cause::Own;
             }
-            let of = intents.iter().find(|intent| on(vec![intent]).iter().any(|one| one == code));
-            of.and_then(|intent| intent.place().turn_id.parse().ok()).map_or(Cause::Other, Cause::Referred)
+            let of = intents
+                .iter()
+                .find(|intent| on(vec![intent]).iter().any(|one| one == code));
+            of.and_then(|intent| intent.place().turn_id.parse().ok())
+                .map_or(Cause::Other, Cause::Referred)
         };
-        on(intents.iter().collect()).into_iter().map(|code| Rule { cause: cause(&code), code }).collect()
+        on(intents.iter().collect())
+            .into_iter()
+            .map(|code| DenyingRule {
+                cause: cause(&code),
+                code,
+            })
+            .collect()
     }
 
-    fn count(&mut self, difference: Difference) {
+    fn count(&mut self, difference: TrialDifference) {
         self.trial.tried += 1;
         self.trial.reached = true;
         for rule in &difference.would {
@@ -284,7 +371,11 @@ impl Rolling<'_, '_> {
             total.own += u64::from(rule.cause == Cause::Own);
             total.referred += u64::from(matches!(rule.cause, Cause::Referred(_)));
         }
-        if difference.was.iter().ne(difference.would.iter().map(|rule| &rule.code)) {
+        if difference
+            .was
+            .iter()
+            .ne(difference.would.iter().map(|rule| &rule.code))
+        {
             self.trial.differences.push(difference);
         }
     }

@@ -1,7 +1,8 @@
 //! The parts of an opening file, from database and ledger.
 //!
-//! **Cost.** The proofs take the leaf hash of every line under the head: all lines are read once, in portions, and
-//! hashed into one tree, however many proofs there are. Everything else is looked up by index.
+//! **Cost.** The proofs take the leaf hash of every line under the head: all lines are read once,
+//! in portions, and hashed into one tree, however many proofs there are. Everything else is looked
+//! up by index.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,11 +17,11 @@ use crate::record::opening::{Document, Entry, HeaderAt, More, OpeningFile};
 use crate::record::proof::Inclusions;
 use crate::record::tree::leaf;
 use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, Find, Read, SessionRow};
+use crate::store::{CommitRow, Find, ReadStore, SessionRow};
 use crate::verify::{Trust, check_opening};
 
-use super::found::Found;
-use super::head::{self, Believed, Needed, file};
+use super::found::OpeningContent;
+use super::head::{self, HeadRequirements, TrustedWitnesses, file};
 use super::stamp;
 use super::{Stop, because, broken};
 
@@ -28,17 +29,17 @@ use super::{Stop, because, broken};
 const PORTION: u64 = 4096;
 
 /// What an opening is made from.
-pub(super) struct Ledger<'a> {
+pub(super) struct LedgerSources<'a> {
     pub store: &'a Sqlite,
     pub repository: &'a Repository,
     pub headers: &'a Path,
     pub genesis: &'a Genesis,
-    pub believed: &'a Believed,
+    pub believed: &'a TrustedWitnesses,
 }
 
 /// What a line of the file has beside its text and its proof under the head.
 #[derive(Default)]
-struct Wanted {
+struct LineEvidence {
     document: Option<Document>,
     /// A rotation's own tree head.
     rotation: Option<String>,
@@ -46,19 +47,42 @@ struct Wanted {
     stamped: bool,
 }
 
-/// Puts a file together, under `newest` or an older tree head; and says in sentences what is left out.
-pub(super) fn assemble(ledger: &Ledger<'_>, found: &Found, newest: String) -> Result<(OpeningFile, Vec<String>), Stop> {
+/// Puts a file together, under `newest` or an older tree head; and says in sentences what is left
+/// out.
+pub(super) fn assemble(
+    ledger: &LedgerSources<'_>,
+    found: &OpeningContent,
+    newest: String,
+) -> Result<(OpeningFile, Vec<String>), Stop> {
     let store = ledger.store;
     let mut wanted = BTreeMap::new();
     let genesis = Some(Document::Genesis(ledger.genesis.clone()));
-    wanted.insert(0, Wanted { document: genesis, stamped: true, ..Wanted::default() });
+    wanted.insert(
+        0,
+        LineEvidence {
+            document: genesis,
+            stamped: true,
+            ..LineEvidence::default()
+        },
+    );
     // The outcome of a turn is there always, whichever role of it is opened.
-    let opened = found.pieces.iter().flat_map(|piece| [Some(piece.line), piece.outcome]).flatten();
+    let opened = found
+        .pieces
+        .iter()
+        .flat_map(|piece| [Some(piece.line), piece.outcome])
+        .flatten();
     for line in opened {
-        wanted.insert(line, Wanted { document: record(store, line)?, stamped: true, ..Wanted::default() });
+        wanted.insert(
+            line,
+            LineEvidence {
+                document: record(store, line)?,
+                stamped: true,
+                ..LineEvidence::default()
+            },
+        );
     }
     let opened = wanted.last_key_value().map_or(0, |(line, _)| *line);
-    let place = stamp::Place {
+    let place = stamp::StampSources {
         store,
         repository: ledger.repository,
         headers: ledger.headers,
@@ -72,7 +96,7 @@ pub(super) fn assemble(ledger: &Ledger<'_>, found: &Found, newest: String) -> Re
     }
     let last = wanted.last_key_value().map_or(opened, |(line, _)| *line);
     let rotations = store.rotations()?;
-    let needed = Needed {
+    let needed = HeadRequirements {
         line: last,
         rotation: rotations.last().map(|row| row.line),
         stamped: stamped.as_ref().map_or(0, |(_, size)| *size),
@@ -82,16 +106,32 @@ pub(super) fn assemble(ledger: &Ledger<'_>, found: &Found, newest: String) -> Re
     for row in rotations.iter().filter(|row| row.line < head.head.size) {
         let document = document::<Rotate>(store, row, CommitKind::KeyRotate.document())?;
         let rotation = Some(file(store, row, "checkpoint")?);
-        wanted.insert(row.line, Wanted { document: Some(Document::Rotate(document)), rotation, stamped: false });
+        wanted.insert(
+            row.line,
+            LineEvidence {
+                document: Some(Document::Rotate(document)),
+                rotation,
+                stamped: false,
+            },
+        );
     }
-    let (lines, documents) = entries(store, wanted, &head, stamped.as_ref().map(|(_, size)| *size))?;
+    let (lines, documents) = entries(
+        store,
+        wanted,
+        &head,
+        stamped.as_ref().map(|(_, size)| *size),
+    )?;
     let file = OpeningFile {
         documents,
         format: Format,
         head: head.print(),
         headers: blocks,
         lines,
-        openings: found.pieces.iter().map(|piece| piece.opening.clone()).collect(),
+        openings: found
+            .pieces
+            .iter()
+            .map(|piece| piece.opening.clone())
+            .collect(),
         stamp: stamped.map(|(stamp, _)| stamp),
     };
     settle(file, head, left_out)
@@ -103,7 +143,11 @@ fn settle(
     mut head: CosignedNote,
     mut left_out: Vec<String>,
 ) -> Result<(OpeningFile, Vec<String>), Stop> {
-    let fits = |file: &OpeningFile| file.around().map(|around| around <= file.most_around()).map_err(broken);
+    let fits = |file: &OpeningFile| {
+        file.around()
+            .map(|around| around <= file.most_around())
+            .map_err(broken)
+    };
     if !fits(&file)? && !head.others.is_empty() {
         left_out.push("cosignatures, with which the file would be too large".to_owned());
         head.others.clear();
@@ -114,19 +158,25 @@ fn settle(
         without_stamp(&mut file);
     }
     if !fits(&file)? {
-        return because("names in these lines are so long that no file of an opening may hold them");
+        return because(
+            "names in these lines are so long that no file of an opening may hold them",
+        );
     }
     let mut report = check_opening(&file, Trust::default());
     if file.stamp.is_some() && !report.opens() {
         // A stamp that does not hold costs nothing but itself.
-        left_out.push("the OpenTimestamps proof: it does not hold (gently audit verify)".to_owned());
+        left_out
+            .push("the OpenTimestamps proof: it does not hold (gently audit verify)".to_owned());
         without_stamp(&mut file);
         report = check_opening(&file, Trust::default());
     }
     if !report.opens() {
         let first = report.findings.first();
         let why = first.map_or_else(String::new, |first| {
-            format!(": {}: expected {}, found {}", first.place, first.expected, first.actual)
+            format!(
+                ": {}: expected {}, found {}",
+                first.place, first.expected, first.actual
+            )
         });
         return because(format!(
             "the ledger's own parts don't fit together, so nothing was written{why}; look with: gently audit verify"
@@ -147,7 +197,7 @@ fn without_stamp(file: &mut OpeningFile) {
 /// The entries with their proofs, made in one pass over the log, and the documents in their order.
 fn entries(
     store: &Sqlite,
-    wanted: BTreeMap<u64, Wanted>,
+    wanted: BTreeMap<u64, LineEvidence>,
     head: &CosignedNote,
     stamped: Option<u64>,
 ) -> Result<(Vec<Entry>, Vec<Document>), Stop> {
@@ -164,23 +214,37 @@ fn entries(
         let mut proof = || proofs.next().unwrap_or_default();
         let under_head = proof();
         let more = match (wanted.rotation, stamped.filter(|_| wanted.stamped)) {
-            (Some(checkpoint), _) => More::Rotation { checkpoint, proof: proof() },
+            (Some(checkpoint), _) => More::Rotation {
+                checkpoint,
+                proof: proof(),
+            },
             (None, Some(_)) => More::Stamped(proof()),
             (None, None) => More::Nothing,
         };
-        entries.push(Entry { index, text: line(store, index)?, proof: under_head, more });
+        entries.push(Entry {
+            index,
+            text: line(store, index)?,
+            proof: under_head,
+            more,
+        });
         documents.extend(wanted.document);
     }
     Ok((entries, documents))
 }
 
 /// The proofs that entries are in trees of these sizes.
-fn prove(store: &dyn Read, asked: &[(u64, u64)]) -> Result<Vec<Vec<crate::record::hash::Hash32>>, Stop> {
+fn prove(
+    store: &dyn ReadStore,
+    asked: &[(u64, u64)],
+) -> Result<Vec<Vec<crate::record::hash::Hash32>>, Stop> {
     let mut proofs = Inclusions::of(asked).map_err(broken)?;
     let (mut from, size) = (0, proofs.size());
     while from < size {
         let to = size.min(from + PORTION);
-        store.lines(from, to)?.iter().for_each(|line| proofs.push(leaf(line.as_bytes())));
+        store
+            .lines(from, to)?
+            .iter()
+            .for_each(|line| proofs.push(leaf(line.as_bytes())));
         from = to;
     }
     proofs.finish().map_err(broken)
@@ -191,48 +255,84 @@ fn session_lines(
     store: &Sqlite,
     session: &SessionRow,
     opened: u64,
-    wanted: &mut BTreeMap<u64, Wanted>,
+    wanted: &mut BTreeMap<u64, LineEvidence>,
 ) -> Result<Vec<HeaderAt>, Stop> {
     let missing = |what: &str| {
-        because::<CommitRow>(format!("the session's {what} is not in the database; look with: gently audit verify"))
+        because::<CommitRow>(format!(
+            "the session's {what} is not in the database; look with: gently audit verify"
+        ))
     };
-    let start = store.start_commit(session, opened)?.map_or_else(|| missing("start"), Ok)?;
+    let start = store
+        .start_commit(session, opened)?
+        .map_or_else(|| missing("start"), Ok)?;
     let mut headers = Vec::new();
-    let document_of_start: SessionDoc = document(store, &start, CommitKind::SessionStart.document())?;
+    let document_of_start: SessionDoc =
+        document(store, &start, CommitKind::SessionStart.document())?;
     headers.extend(header(store, &start, document_of_start.block.height)?);
     let opens = Some(Document::Session(document_of_start));
-    wanted.insert(start.line, Wanted { document: opens, stamped: true, ..Wanted::default() });
+    wanted.insert(
+        start.line,
+        LineEvidence {
+            document: opens,
+            stamped: true,
+            ..LineEvidence::default()
+        },
+    );
     if session.ended_at.is_some() {
-        let end = store.end_commit(session, start.n)?.map_or_else(|| missing("close"), Ok)?;
+        let end = store
+            .end_commit(session, start.n)?
+            .map_or_else(|| missing("close"), Ok)?;
         let close: Close = document(store, &end, CommitKind::SessionEnd.document())?;
         headers.extend(header(store, &end, close.block.height)?);
-        wanted.insert(end.line, Wanted { document: Some(Document::Close(close)), ..Wanted::default() });
+        wanted.insert(
+            end.line,
+            LineEvidence {
+                document: Some(Document::Close(close)),
+                ..LineEvidence::default()
+            },
+        );
     }
     Ok(headers)
 }
 
 /// The header that a commit has; none for a local block.
-fn header(store: &dyn Read, commit: &CommitRow, height: u32) -> Result<Option<HeaderAt>, Stop> {
-    let bytes = store.files(commit.tree_of.unwrap_or(commit.n))?.remove("btc_header");
-    let header = bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim_end().parse::<Header>()).transpose();
-    Ok(header.map_err(broken)?.map(|header| HeaderAt(height, header)))
+fn header(
+    store: &dyn ReadStore,
+    commit: &CommitRow,
+    height: u32,
+) -> Result<Option<HeaderAt>, Stop> {
+    let bytes = store
+        .files(commit.tree_of.unwrap_or(commit.n))?
+        .remove("btc_header");
+    let header = bytes
+        .map(|bytes| String::from_utf8_lossy(&bytes).trim_end().parse::<Header>())
+        .transpose();
+    Ok(header
+        .map_err(broken)?
+        .map(|header| HeaderAt(height, header)))
 }
 
 /// A line of the log.
-fn line(store: &dyn Read, n: u64) -> Result<String, Stop> {
+fn line(store: &dyn ReadStore, n: u64) -> Result<String, Stop> {
     let line = store.lines(n, n + 1)?.pop();
-    line.map_or_else(|| because(format!("log line {} is not in the database", n + 1)), Ok)
+    line.map_or_else(
+        || because(format!("log line {} is not in the database", n + 1)),
+        Ok,
+    )
 }
 
 /// `record.json` of an answer's line; none for other lines.
-fn record(store: &dyn Read, line: u64) -> Result<Option<Document>, Stop> {
+fn record(store: &dyn ReadStore, line: u64) -> Result<Option<Document>, Stop> {
     let bytes = store.record_of_line(line)?;
-    let record: Option<Record> = bytes.map(|bytes| canon::parse(&bytes)).transpose().map_err(broken)?;
+    let record: Option<Record> = bytes
+        .map(|bytes| canon::parse(&bytes))
+        .transpose()
+        .map_err(broken)?;
     Ok(record.map(Document::Record))
 }
 
 fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
-    store: &dyn Read,
+    store: &dyn ReadStore,
     row: &CommitRow,
     name: &str,
 ) -> Result<T, Stop> {

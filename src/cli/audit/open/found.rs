@@ -1,4 +1,5 @@
-//! What is to be opened: turns of a session, or artifacts, with the texts that give their commitments.
+//! What is to be opened: turns of a session, or artifacts, with the texts that give their
+//! commitments.
 
 use std::collections::BTreeSet;
 
@@ -7,23 +8,23 @@ use uuid::Uuid;
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::cli::action::quotes_withheld;
 use crate::cli::find;
-use crate::cli::wire::Opened;
+use crate::cli::wire::OpenHome;
 use crate::record::canon;
-use crate::record::commitment::{Opening, Role, Salt, Scheme, commit, opening_key};
+use crate::record::commitment::{Role, Salt, Scheme, TextOpening, commit, opening_key};
 use crate::record::documents::Format;
 use crate::record::entry::Line;
 use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
 use crate::recorder::{ACTION, tombstone_of};
 use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRow, ExchangeRow, Find, Outcome, Read, SessionRow};
+use crate::store::{ArtifactRow, ExchangeOutcome, ExchangeRow, Find, ReadStore, SessionRow};
 use crate::verify::exchange_document;
 
 use super::{OpenArgs, Stop, TurnRole, because, broken};
 
 /// One text that is opened, and where its lines are.
-pub(super) struct Piece {
-    pub opening: Opening,
+pub(super) struct OpenedText {
+    pub opening: TextOpening,
     /// Number of the line that carries the commitment, from 0.
     pub line: u64,
     /// The line of the turn's outcome, if it has one.
@@ -32,26 +33,38 @@ pub(super) struct Piece {
 }
 
 /// What is opened, in the order of lines, and the session that all of it is of.
-pub(super) struct Found {
-    pub pieces: Vec<Piece>,
+pub(super) struct OpeningContent {
+    pub pieces: Vec<OpenedText>,
     pub session: Option<SessionRow>,
 }
 
 /// The turns of a session, each number and each role once.
-pub(super) fn find_turns(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop> {
-    let Some(session) = &args.session else { return because("name a session and a number") };
+pub(super) fn find_turns(opened: &OpenHome, args: &OpenArgs) -> Result<OpeningContent, Stop> {
+    let Some(session) = &args.session else {
+        return because("name a session and a number");
+    };
     let numbers: BTreeSet<u64> = args.seq.iter().copied().collect();
     let mut roles: BTreeSet<TurnRole> = args.role.iter().copied().collect();
     if roles.is_empty() {
         roles.insert(TurnRole::Response);
     }
-    let mut found = Found { pieces: Vec::new(), session: None };
+    let mut found = OpeningContent {
+        pieces: Vec::new(),
+        session: None,
+    };
     for seq in numbers {
         let row = find::exchange(&opened.store, &format!("{session}/{seq}"))?;
-        let around = opened.store.sessions_like(&row.session.to_string(), 1)?.pop();
-        let Some(around) = around else { return because("the session of this turn is not in the database") };
+        let around = opened
+            .store
+            .sessions_like(&row.session.to_string(), 1)?
+            .pop();
+        let Some(around) = around else {
+            return because("the session of this turn is not in the database");
+        };
         for role in &roles {
-            found.pieces.push(find_turn(opened, &around, &row, (*role, args.withheld))?);
+            found
+                .pieces
+                .push(find_turn(opened, &around, &row, (*role, args.withheld))?);
         }
         found.session = Some(around);
     }
@@ -61,31 +74,51 @@ pub(super) fn find_turns(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop
 }
 
 fn find_turn(
-    opened: &Opened,
+    opened: &OpenHome,
     around: &SessionRow,
     row: &ExchangeRow,
     (asked, withheld): (TurnRole, bool),
-) -> Result<Piece, Stop> {
+) -> Result<OpenedText, Stop> {
     let (store, seq) = (&opened.store, row.seq);
     let (role, commitment, line) = place(row, asked, seq)?;
     if role == Role::Response && !withheld && Withheld::of(store).answer_of(row)? {
-        return because(format!("the answer is {WITHHELD}; --withheld opens it all the same"));
+        return because(format!(
+            "the answer is {WITHHELD}; --withheld opens it all the same"
+        ));
     }
-    let Some(salt) = &row.salt else { return because(erased(store, row)?) };
+    let Some(salt) = &row.salt else {
+        return because(erased(store, row)?);
+    };
     let scheme = opened.genesis.commitments;
     let text = match asked {
         TurnRole::Prompt => store.turn(row.turn_user)?.and_then(|turn| turn.content),
         TurnRole::Response => {
             let turn = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
-            turn.map(|id| store.turn(id)).transpose()?.flatten().and_then(|turn| turn.content)
+            turn.map(|id| store.turn(id))
+                .transpose()?
+                .flatten()
+                .and_then(|turn| turn.content)
         }
         TurnRole::Exchange => match exchange_document(store, scheme, around, row)? {
             Ok(document) => Some(document),
-            Err(why) => return because(format!("the exchange document can't be put together again: {why}")),
+            Err(why) => {
+                return because(format!(
+                    "the exchange document can't be put together again: {why}"
+                ));
+            }
         },
     };
-    let Some(text) = text else { return because(erased(store, row)?) };
-    let Some(opening) = opening(scheme, salt, role, commitment, text, (Some(seq), around.id.to_string())) else {
+    let Some(text) = text else {
+        return because(erased(store, row)?);
+    };
+    let Some(opening) = opening(
+        scheme,
+        salt,
+        role,
+        commitment,
+        text,
+        (Some(seq), around.id.to_string()),
+    ) else {
         return because(match asked {
             TurnRole::Response => {
                 "the answer was stored without its secrets, and the commitment is over the answer as it came: nothing \
@@ -95,22 +128,35 @@ fn find_turn(
                 "the exchange document does not give its commitment: something that stood before the model is erased, \
                  or a row was changed (gently audit verify)"
             }
-            TurnRole::Prompt => "the stored prompt does not give its commitment: it was changed (gently audit verify)",
+            TurnRole::Prompt => {
+                "the stored prompt does not give its commitment: it was changed (gently audit verify)"
+            }
         });
     };
     let outcome = row.outcome.as_ref().map(|outcome| outcome.outcome_line);
-    Ok(Piece { opening, line, outcome, exchange: Some(row.exchange_id) })
+    Ok(OpenedText {
+        opening,
+        line,
+        outcome,
+        exchange: Some(row.exchange_id),
+    })
 }
 
 /// Commitment and line of a role; answered turns have all roles in one line.
 fn place(row: &ExchangeRow, asked: TurnRole, seq: u64) -> Result<(Role, Hash32, u64), Stop> {
     let outcome = row.outcome.as_ref();
-    let answered = outcome.filter(|outcome| outcome.outcome == Outcome::Answered);
+    let answered = outcome.filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
     match (asked, outcome) {
-        (TurnRole::Prompt, _) => {
-            Ok((Role::Prompt, row.prompt_commitment, answered.map_or(row.prompt_line, |outcome| outcome.outcome_line)))
-        }
-        (TurnRole::Exchange, Some(outcome)) => Ok((Role::Exchange, outcome.exchange_commitment, outcome.outcome_line)),
+        (TurnRole::Prompt, _) => Ok((
+            Role::Prompt,
+            row.prompt_commitment,
+            answered.map_or(row.prompt_line, |outcome| outcome.outcome_line),
+        )),
+        (TurnRole::Exchange, Some(outcome)) => Ok((
+            Role::Exchange,
+            outcome.exchange_commitment,
+            outcome.outcome_line,
+        )),
         (TurnRole::Response, Some(outcome)) => match outcome.response_commitment {
             Some(commitment) => Ok((Role::Response, commitment, outcome.outcome_line)),
             None => because(format!(
@@ -119,7 +165,9 @@ fn place(row: &ExchangeRow, asked: TurnRole, seq: u64) -> Result<(Role, Hash32, 
                 outcome.reason.as_deref().unwrap_or("no reason")
             )),
         },
-        (_, None) => because(format!("prompt {seq} has no outcome yet; only --role prompt can be opened")),
+        (_, None) => because(format!(
+            "prompt {seq} has no outcome yet; only --role prompt can be opened"
+        )),
     }
 }
 
@@ -133,15 +181,24 @@ fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, Stop> {
                     .to_owned(),
             );
         }
-        return Ok("its text is not here any more, and no tombstone says why: gently audit verify".to_owned());
+        return Ok(
+            "its text is not here any more, and no tombstone says why: gently audit verify"
+                .to_owned(),
+        );
     };
-    let at = store.lines(line, line + 1)?.pop().and_then(|line| Line::parse(line.as_bytes()).ok());
+    let at = store
+        .lines(line, line + 1)?
+        .pop()
+        .and_then(|line| Line::parse(line.as_bytes()).ok());
     let at = at.map_or_else(String::new, |line| format!(" at {}", line.time));
-    Ok(format!("it was erased{at} ({}): nobody can open it any more", stone.reason))
+    Ok(format!(
+        "it was erased{at} ({}): nobody can open it any more",
+        stone.reason
+    ))
 }
 
 /// Artifacts of one session, or all of none.
-pub(super) fn find_artifacts(opened: &Opened, args: &OpenArgs) -> Result<Found, Stop> {
+pub(super) fn find_artifacts(opened: &OpenHome, args: &OpenArgs) -> Result<OpeningContent, Stop> {
     if args.line.is_some() && args.artifact.len() > 1 {
         return because("--line says which line of one artifact is meant; open this one alone");
     }
@@ -151,25 +208,45 @@ pub(super) fn find_artifacts(opened: &Opened, args: &OpenArgs) -> Result<Found, 
     }
     pieces.sort_by_key(|piece| piece.line);
     pieces.dedup_by_key(|piece| piece.line);
-    let named: BTreeSet<&str> = pieces.iter().map(|piece| piece.opening.session_id.as_str()).collect();
+    let named: BTreeSet<&str> = pieces
+        .iter()
+        .map(|piece| piece.opening.session_id.as_str())
+        .collect();
     let session = match named.into_iter().collect::<Vec<_>>().as_slice() {
         [] | ["-"] => None,
         [id] => opened.store.session(id.parse().map_err(broken)?)?,
-        _ => return because("these artifacts are of several sessions, and a file is of one; open them apart"),
+        _ => {
+            return because(
+                "these artifacts are of several sessions, and a file is of one; open them apart",
+            );
+        }
     };
-    Ok(Found { pieces, session })
+    Ok(OpeningContent { pieces, session })
 }
 
-fn find_artifact(opened: &Opened, id: &str, args: &OpenArgs) -> Result<Piece, Stop> {
+fn find_artifact(opened: &OpenHome, id: &str, args: &OpenArgs) -> Result<OpenedText, Stop> {
     let line = args.line;
     let rows = opened.store.artifacts_called(id)?;
-    let rows: Vec<ArtifactRow> = rows.into_iter().filter(|row| line.is_none_or(|line| line == row.line + 1)).collect();
+    let rows: Vec<ArtifactRow> = rows
+        .into_iter()
+        .filter(|row| line.is_none_or(|line| line == row.line + 1))
+        .collect();
     let row = match rows.as_slice() {
         [row] => row,
-        [] => return because(format!("no artifact '{id}' is on record there; gently log shows artifact lines")),
+        [] => {
+            return because(format!(
+                "no artifact '{id}' is on record there; gently log shows artifact lines"
+            ));
+        }
         several => {
-            let listed: Vec<String> = several.iter().map(|row| format!("{} ({})", row.line + 1, row.kind)).collect();
-            return because(format!("'{id}' has several lines; say which with --line: {}", listed.join(", ")));
+            let listed: Vec<String> = several
+                .iter()
+                .map(|row| format!("{} ({})", row.line + 1, row.kind))
+                .collect();
+            return because(format!(
+                "'{id}' has several lines; say which with --line: {}",
+                listed.join(", ")
+            ));
         }
     };
     let (Some(document), Some(salt)) = (&row.document, &row.salt) else {
@@ -184,18 +261,38 @@ fn find_artifact(opened: &Opened, id: &str, args: &OpenArgs) -> Result<Piece, St
     if let Some(quoted) = quoted.filter(|_| row.kind == ACTION && !args.withheld)
         && quotes_withheld(&Withheld::of(&opened.store), &quoted.content)?
     {
-        return because(format!("'{id}' quotes an answer that is {WITHHELD}; --withheld opens it all the same"));
+        return because(format!(
+            "'{id}' quotes an answer that is {WITHHELD}; --withheld opens it all the same"
+        ));
     }
     let text = opened.store.lines(row.line, row.line + 1)?.pop();
     let parsed = text.and_then(|text| Line::parse(text.as_bytes()).ok());
-    let Some(parsed) = parsed else { return because(format!("log line {} can't be read", row.line + 1)) };
-    let named = parsed.session.map_or_else(|| "-".to_owned(), |id| id.to_string());
-    let scheme = opened.genesis.commitments;
-    let opening = opening(scheme, salt, Role::Artifact, row.commitment, document.clone(), (None, named));
-    let Some(opening) = opening else {
-        return because(format!("'{id}' does not give its commitment: it was changed (gently audit verify)"));
+    let Some(parsed) = parsed else {
+        return because(format!("log line {} can't be read", row.line + 1));
     };
-    Ok(Piece { opening, line: row.line, outcome: None, exchange: None })
+    let named = parsed
+        .session
+        .map_or_else(|| "-".to_owned(), |id| id.to_string());
+    let scheme = opened.genesis.commitments;
+    let opening = opening(
+        scheme,
+        salt,
+        Role::Artifact,
+        row.commitment,
+        document.clone(),
+        (None, named),
+    );
+    let Some(opening) = opening else {
+        return because(format!(
+            "'{id}' does not give its commitment: it was changed (gently audit verify)"
+        ));
+    };
+    Ok(OpenedText {
+        opening,
+        line: row.line,
+        outcome: None,
+        exchange: None,
+    })
 }
 
 /// The opening, if the text gives the commitment.
@@ -206,8 +303,16 @@ fn opening(
     commitment: Hash32,
     text: String,
     (seq, session_id): (Option<u64>, String),
-) -> Option<Opening> {
+) -> Option<TextOpening> {
     let key = (scheme == Scheme::HmacSha256).then(|| opening_key(salt, role));
     let opens = commit(scheme, salt, role, text.as_bytes()) == commitment;
-    opens.then_some(Opening { commitment, format: Format, key, role, seq, session_id, text })
+    opens.then_some(TextOpening {
+        commitment,
+        format: Format,
+        key,
+        role,
+        seq,
+        session_id,
+        text,
+    })
 }

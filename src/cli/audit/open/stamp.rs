@@ -1,4 +1,5 @@
-//! The timestamp over what is opened: the first tree head of `main` over it that is in a Bitcoin block.
+//! The timestamp over what is opened: the first tree head of `main` over it that is in a Bitcoin
+//! block.
 
 use std::path::Path;
 
@@ -7,10 +8,10 @@ use crate::ledger::read::Repository;
 use crate::record::block::{Header, Network};
 use crate::record::commit::NOTES_OTS;
 use crate::record::hash::Hash32;
-use crate::record::opening::{Attested, Stamp, one_path};
+use crate::record::opening::{AttestedBlock, Stamp, one_path};
 use crate::record::ots::Proof;
 use crate::record::tree::parse_note;
-use crate::store::Read;
+use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
 
 use super::head::file;
@@ -18,7 +19,7 @@ use super::notes::noted;
 use super::{Stop, broken};
 
 /// Where proofs and headers are, and what has to be under the stamped tree head.
-pub(super) struct Place<'a> {
+pub(super) struct StampSources<'a> {
     pub store: &'a Sqlite,
     pub repository: &'a Repository,
     pub headers: &'a Path,
@@ -31,7 +32,7 @@ pub(super) struct Place<'a> {
 type FoundStamp = Option<(Stamp, u64)>;
 
 /// The stamp, if there is one; and in words which can't be taken along.
-pub(super) fn find(place: &Place<'_>) -> Result<(FoundStamp, Vec<String>), Stop> {
+pub(super) fn find(place: &StampSources<'_>) -> Result<(FoundStamp, Vec<String>), Stop> {
     let all = match noted(place.store, place.repository, NOTES_OTS)? {
         Ok(all) => all,
         Err(why) => return Ok((None, vec![format!("the OpenTimestamps proof: {why}")])),
@@ -39,16 +40,27 @@ pub(super) fn find(place: &Place<'_>) -> Result<(FoundStamp, Vec<String>), Stop>
     let mut unusable = Vec::new();
     let covers = |segment: Option<(u64, u64)>| segment.is_some_and(|(_, to)| to > place.line);
     for noted in all.iter().filter(|noted| covers(noted.commit.segment)) {
-        let of = |why: String| format!("the OpenTimestamps proof on commit {}: {why}", noted.commit.id);
+        let of = |why: String| {
+            format!(
+                "the OpenTimestamps proof on commit {}: {why}",
+                noted.commit.id
+            )
+        };
         let checkpoint = file(place.store, &noted.commit, "checkpoint")?;
         let size = parse_note(&checkpoint).map_err(broken)?.size;
-        let read = noted.text(place.repository).and_then(|bytes| Proof::read(&bytes).map_err(|e| e.to_string()));
+        let read = noted
+            .text(place.repository)
+            .and_then(|bytes| Proof::read(&bytes).map_err(|e| e.to_string()));
         match read.map(|proof| one_path(&proof)) {
             Err(why) => unusable.push(of(why)),
             // Pending still.
             Ok(None) => {}
             Ok(Some((ots, block))) => {
-                let stamp = Stamp { header: header(place, &block)?, ots, checkpoint };
+                let stamp = Stamp {
+                    header: header(place, &block)?,
+                    ots,
+                    checkpoint,
+                };
                 let own = Hash32::digest(stamp.checkpoint.as_bytes());
                 if stamp.read().is_some_and(|stamped| stamped.digest == own) {
                     return Ok((Some((stamp, size)), Vec::new()));
@@ -61,10 +73,14 @@ pub(super) fn find(place: &Place<'_>) -> Result<(FoundStamp, Vec<String>), Stop>
 }
 
 /// The attested block's header, if this home has it.
-fn header(place: &Place<'_>, block: &Attested) -> Result<Option<Header>, Stop> {
+fn header(place: &StampSources<'_>, block: &AttestedBlock) -> Result<Option<Header>, Stop> {
     let kept = HeadersStore::open(place.headers, place.network, &[block.height]).map_err(broken)?;
     let kept = kept.and_then(|kept| kept.header(block.height));
-    let known = place.store.blocks_at(block.height)?.into_iter().filter_map(|anchor| anchor.header);
+    let known = place
+        .store
+        .blocks_at(block.height)?
+        .into_iter()
+        .filter_map(|anchor| anchor.header);
     let fits = |header: &Header| header.fields().merkle_root == block.merkle_root;
     Ok(kept.into_iter().chain(known).find(fits))
 }

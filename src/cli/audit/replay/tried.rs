@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cli::screen::{beginning, counted, quiet};
-use crate::verify::replay::{Cause, Difference, Rule, Trial};
+use crate::verify::replay::{Cause, DenyingRule, Trial, TrialDifference};
 
 /// So many differences are shown line by line; `--json` has all.
 const SHOWN: usize = 50;
@@ -12,17 +12,32 @@ const EXCERPT: usize = 60;
 
 /// All that would be another decision, with totals by rule.
 pub fn text(trial: &Trial) -> String {
-    let denied = trial.differences.iter().filter(|one| one.was.is_empty()).count();
-    let allowed = trial.differences.iter().filter(|one| one.would.is_empty()).count();
+    let denied = trial
+        .differences
+        .iter()
+        .filter(|one| one.was.is_empty())
+        .count();
+    let allowed = trial
+        .differences
+        .iter()
+        .filter(|one| one.would.is_empty())
+        .count();
     let mut text = format!(
         "\nhad that kernel been in force from the beginning: of {} {denied} would be denied that were allowed, and \
          {allowed} allowed that were denied\n",
         counted(trial.tried, "question")
     );
     for (code, total) in &trial.totals {
-        text.push_str(&format!("    {:36} denies {:>6}", quiet(code), total.questions));
+        text.push_str(&format!(
+            "    {:36} denies {:>6}",
+            quiet(code),
+            total.questions
+        ));
         if total.own + total.referred > 0 {
-            text.push_str(&format!(": {} by their own text, {} by a text referred to", total.own, total.referred));
+            text.push_str(&format!(
+                ": {} by their own text, {} by a text referred to",
+                total.own, total.referred
+            ));
         }
         text.push('\n');
     }
@@ -67,9 +82,13 @@ pub fn put(facts: &mut Value, trial: Option<&Trial>) {
     facts["totals"] = Value::Object(totals.collect());
 }
 
-fn difference(one: &Difference) -> Value {
+fn difference(one: &TrialDifference) -> Value {
     let rules = one.would.iter().map(|rule| {
-        let referred = if let Cause::Referred(turn) = &rule.cause { Some(turn) } else { None };
+        let referred = if let Cause::Referred(turn) = &rule.cause {
+            Some(turn)
+        } else {
+            None
+        };
         json!({"code": rule.code, "cause": rule.cause.name(), "turn": referred})
     });
     json!({
@@ -79,17 +98,22 @@ fn difference(one: &Difference) -> Value {
     })
 }
 
-fn name(one: &Difference) -> String {
+fn name(one: &TrialDifference) -> String {
     let question = beginning(one.question.as_str(), EXCERPT);
-    format!("{} (prompt {} of session {})  {question}", one.exchange, one.seq, one.session.short16())
+    format!(
+        "{} (prompt {} of session {})  {question}",
+        one.exchange,
+        one.seq,
+        one.session.short16()
+    )
 }
 
-fn words(one: &Difference) -> String {
+fn words(one: &TrialDifference) -> String {
     let denied = |rules: Vec<String>| match rules.as_slice() {
         [] => "allowed".to_owned(),
         rules => format!("denied: {}", rules.join(", ")),
     };
-    let rule = |rule: &Rule| match &rule.cause {
+    let rule = |rule: &DenyingRule| match &rule.cause {
         Cause::Own => format!("{} (its own text)", quiet(&rule.code)),
         Cause::Referred(turn) => format!("{} (the text of turn {turn})", quiet(&rule.code)),
         Cause::Beside => format!("{} (what was sent with it)", quiet(&rule.code)),
