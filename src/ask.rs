@@ -14,14 +14,14 @@ use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::render;
 use crate::govern::authority::{Decision, PolicyInput, broken_beside, decide};
 use crate::govern::kernel::Kernel;
+use crate::govern::reply::validate::silent_tool;
 use crate::govern::sanitize::{Clean, Placeholders, Redaction, SecretFinding, redact_with};
-use crate::govern::validate::silent_tool;
 use crate::models::{Model, ModelFault};
-use crate::record::bundle::{ArtifactRef, SightEntry};
-use crate::record::commitment::Salt;
 use crate::record::context::turn::Counts;
-use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::{ArtifactRef, SightEntry};
+use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::documents::AuthorityState;
 use crate::recorder::{
     Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal,
     RecorderError, Refusal, RefusedPrompt,

@@ -29,13 +29,13 @@ use crate::keys::{
     AuthKey, KeyError, Random, SIGNING_KEY, SIGNING_KEY_PUB, Signer, SigningKey, allowed_signers,
     create_dir, rotation,
 };
-use crate::record::block::Network;
+use crate::record::bitcoin::block::Network;
 use crate::record::canon;
-use crate::record::commitment::{Salt, Scheme};
 use crate::record::context::config::{ContextConfig, ContextConfigFault, GENESIS_CONTEXT};
-use crate::record::documents::{FORMAT, Format, Genesis, default_origin, origin_is_valid};
-use crate::record::exchange::ArtifactDoc;
 use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::{Salt, Scheme};
+use crate::record::ledger::documents::{FORMAT, Format, Genesis, default_origin, origin_is_valid};
+use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::recorder::{FirstRecords, Paths, RecorderError, create};

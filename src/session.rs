@@ -5,10 +5,10 @@ use std::time::Duration;
 use crate::anchor::BlockSource;
 use crate::anchor::agree::{AgreementPolicy, observe_beside};
 use crate::govern::kernel::Kernel;
-use crate::record::block::{Anchor, Network};
-use crate::record::commitment::Salt;
+use crate::record::bitcoin::block::{Anchor, Network};
 use crate::record::context::config::ContextConfig;
 use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::Salt;
 use crate::record::time::Seconds;
 use crate::recorder::{
     Recorder, RecorderError, SessionClose, SessionTerms, block_elsewhere, resumable,
@@ -63,7 +63,7 @@ impl TurnEnvironment<'_> {
         if self.sources.is_empty() {
             // Whoever asks nobody has chosen so, and is told once, when the home is made.
             return Anchor {
-                block: crate::record::block::Block::local(self.network, now),
+                block: crate::record::bitcoin::block::Block::local(self.network, now),
                 header: None,
             };
         }

@@ -9,9 +9,9 @@ use futures_util::future::{BoxFuture, join_all};
 use tokio::time::Instant;
 
 use super::{BlockSource, SourceFault};
-use crate::record::block::{Anchor, Block, HeaderFault, Network, Source};
-use crate::record::epochs::is_cheap;
-use crate::record::fit::CLOCKS_APART;
+use crate::record::bitcoin::block::{Anchor, Block, HeaderFault, Network, Source};
+use crate::record::bitcoin::epochs::is_cheap;
+use crate::record::bitcoin::fit::CLOCKS_APART;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use known::{BlockClaims, contradictions};
@@ -655,7 +655,7 @@ mod tests {
     use futures_util::future::{FutureExt, ready};
 
     use super::*;
-    use crate::record::block::Header;
+    use crate::record::bitcoin::block::Header;
 
     /// A source that says whatever it was told to, to every question.
     struct ScriptedSource(Anchor);

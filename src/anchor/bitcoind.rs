@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use super::{BlockSource, SourceFault, http, shown};
-use crate::record::block::{Anchor, Block, Header, Network, Source};
+use crate::record::bitcoin::block::{Anchor, Block, Header, Network, Source};
 use crate::record::hash::Hash32;
 
 /// `getblockchaininfo` lists soft forks and warnings: a few KB in all releases so far.

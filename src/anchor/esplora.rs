@@ -13,7 +13,7 @@ use reqwest::{Client, StatusCode, Url};
 use serde::Deserialize;
 
 use super::{BlockSource, SourceFault, http, shown};
-use crate::record::block::{Anchor, Block, Header, Network, Source};
+use crate::record::bitcoin::block::{Anchor, Block, Header, Network, Source};
 use crate::record::hash::Hash32;
 
 /// The longest right answer is a header's 160 digits; error pages are cut long before they matter.

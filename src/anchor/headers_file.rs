@@ -17,7 +17,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 
 use super::esplora::parse_height;
 use super::{BlockSource, SourceFault, shown};
-use crate::record::block::{Anchor, Block, Header, Network, Source};
+use crate::record::bitcoin::block::{Anchor, Block, Header, Network, Source};
 use crate::record::hash::Hash32;
 
 /// 10 digits, 64, 160, two commas and a newline.

@@ -11,9 +11,9 @@ use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::os::open_regular;
-use crate::record::block::{Header, Network};
+use crate::record::bitcoin::block::{Header, Network};
+use crate::record::bitcoin::headers::{ChainFault, HeaderChain};
 use crate::record::hash::Hash32;
-use crate::record::headers::{ChainFault, HeaderChain};
 
 /// How many blocks are on top of one that is kept.
 pub const BURIED: u32 = 6;

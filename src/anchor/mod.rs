@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::record::block::{Anchor, HeaderFault, Network, Source};
+use crate::record::bitcoin::block::{Anchor, HeaderFault, Network, Source};
 use crate::record::hash::Hash32;
 
 pub use http::install_tls_provider;

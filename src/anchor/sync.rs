@@ -13,8 +13,8 @@ use super::bitcoind::Bitcoind;
 use super::esplora::Esplora;
 use super::headers_store::{BURIED, HeadersStore, StoreFault};
 use super::{BlockSource, SourceFault};
-use crate::record::block::{Header, Network};
-use crate::record::epochs::{EPOCH_BLOCKS, last_hash};
+use crate::record::bitcoin::block::{Header, Network};
+use crate::record::bitcoin::epochs::{EPOCH_BLOCKS, last_hash};
 
 /// The most questions that one run puts to explorers, all of them together: others need them, too.
 pub const MAX_REQUESTS: u32 = 2016;

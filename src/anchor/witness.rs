@@ -19,9 +19,9 @@ use reqwest::{Client, StatusCode, Url};
 
 use super::{SourceFault, http, shown};
 use crate::record::hash::Hash32;
-use crate::record::note::{NoteSignature, VerifierKey};
-use crate::record::proof::base64_line;
 use crate::record::tree::SignedNote;
+use crate::record::tree::note::{NoteSignature, VerifierKey};
+use crate::record::tree::proof::base64_line;
 
 /// Sixteen signature lines of the longest known kind are below it.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -307,7 +307,7 @@ mod tests {
     fn an_address_is_a_witness_s() {
         let key = VerifierKey {
             name: "w".to_owned(),
-            kind: crate::record::note::KeyKind::Cosigner,
+            kind: crate::record::tree::note::KeyKind::Cosigner,
             key: crate::record::signature::PublicKey::from_bytes([1; 32]),
         };
         let witness = WitnessClient::new("w", key.clone(), "http://127.0.0.1:1/prefix").unwrap();

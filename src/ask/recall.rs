@@ -8,9 +8,9 @@ use crate::continuity::candidate::{
 use crate::continuity::words::words;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
-use crate::record::bundle::OpenItem;
 use crate::record::canon;
-use crate::record::item::{Item, ItemKind, ItemState};
+use crate::record::ledger::bundle::OpenItem;
+use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::time::Seconds;
 use crate::store::{OpenDrift, Recall, StoreError, TurnRow};
 

@@ -17,7 +17,6 @@ use crate::continuity::refs::{Lookup, NamedRecord};
 use crate::govern::kernel::Kernel;
 use crate::govern::policy::Topics;
 use crate::govern::sanitize::redact;
-use crate::record::bundle::NamedHash;
 use crate::record::context::config::{ContextConfig, EmptyRefs};
 use crate::record::context::event::{
     Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
@@ -26,6 +25,7 @@ use crate::record::context::event::{
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::{DeclaredRef, ResolvedContext, RuleEffect};
 use crate::record::context::turn::Counts;
+use crate::record::ledger::bundle::NamedHash;
 use crate::record::time::Seconds;
 use crate::recorder::{POLICY, thread_id};
 use crate::store::{EventRow, ReadStore, Recall, SessionRow, StoreError};

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::record::canon;
-use crate::record::entry::Line;
-use crate::record::exchange::ArtifactDoc;
+use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::log::entry::Line;
 use crate::recorder::{ACTION, AWAITING, Action, REPLY};
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRow, ReadStore, StoreError};

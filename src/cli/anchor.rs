@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::anchor::agree::{Observation, SourceTip, observe_beside};
 use crate::config::{AnchorMode, Config};
 use crate::home::Home;
-use crate::record::block::{Block, Network, Source};
+use crate::record::bitcoin::block::{Block, Network, Source};
 use crate::recorder::block_elsewhere;
 use crate::store::sqlite::Sqlite;
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::record::block::Network;
-use crate::record::commitment::Scheme;
+use crate::record::bitcoin::block::Network;
+use crate::record::ledger::commitment::Scheme;
 
 use super::audit::AuditCommand;
 use super::audit::open::OpenArgs;

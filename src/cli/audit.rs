@@ -27,8 +27,8 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::govern::sanitize::redact;
-use crate::record::block::Network;
-use crate::record::policy::WitnessPolicy;
+use crate::record::bitcoin::block::Network;
+use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::store::sqlite::Sqlite;
 use crate::verify::{OutsideHead, Report, Since, VerifyOptions};
 

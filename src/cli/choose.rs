@@ -10,14 +10,14 @@ use zeroize::Zeroizing;
 
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
-use crate::govern::output::{ANY_JSON, Shape};
+use crate::govern::reply::output::{ANY_JSON, Shape};
 use crate::models::http::ServerAddress;
 use crate::models::remote::{self, Remote};
 use crate::models::replay::{ReplayModel, StoredAnswer};
 use crate::models::wire::Wire;
 use crate::models::{Model, ModelFault, listing, observer};
 use crate::record::hash::Hash32;
-use crate::record::params::Params;
+use crate::record::ledger::params::Params;
 use crate::record::unseen::is_plain_name;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, StoreError};
@@ -61,13 +61,12 @@ impl CallArgs {
     /// The settings in force: flags, then configuration.
     pub fn over(&self, configured: &Params) -> Result<Params, OpenHomeError> {
         let given = self.temperature.as_deref().map(str::parse).transpose();
-        let temperature =
-            given.map_err(
-                |e: crate::record::params::NotDecimal| OpenHomeError::Setting {
-                    flag: "--temperature",
-                    reason: e.to_string(),
-                },
-            )?;
+        let temperature = given.map_err(|e: crate::record::ledger::params::NotDecimal| {
+            OpenHomeError::Setting {
+                flag: "--temperature",
+                reason: e.to_string(),
+            }
+        })?;
         let system = self
             .system
             .clone()

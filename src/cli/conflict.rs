@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::continuity::conflict::disagreeing;
 use crate::govern::sanitize::redact;
-use crate::record::item::{CONFLICT_RESOLVED, Item};
+use crate::record::ledger::item::{CONFLICT_RESOLVED, Item};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
 use crate::store::sqlite::Sqlite;
 use crate::store::{ReadStore, Recall, StoreError};

@@ -20,13 +20,13 @@ use crate::govern::authority::{PolicyInput, broken_beside, decide};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, redact};
 use crate::home::Home;
-use crate::record::bundle::{ArtifactRef, Bundle, Exclusion};
 use crate::record::canon;
 use crate::record::context::config::{ContextRules, EmptyRefs};
+use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
 use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRefRow, Find, ReadStore, SessionRow, StoreError, Threads as _};
-use crate::verify::contexts::ContextFault;
+use crate::verify::rows::contexts::ContextFault;
 
 use super::choose;
 use super::session::turn_name;

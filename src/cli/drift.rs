@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::govern::sanitize::redact;
 use crate::keys::os_random;
-use crate::record::commitment::Salt;
 use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::Salt;
 use crate::record::time::Seconds;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
 use crate::store::sqlite::Sqlite;

@@ -8,8 +8,8 @@
 //! | hexadecimal digits, with or without hyphens | a session (any length), an exchange or a chain entry (8 and more), a commit (7 and more) |
 
 use crate::ask::recall::Reference;
-use crate::record::commit::{CommitKind, trailer};
 use crate::record::hash::Hash32;
+use crate::record::ledger::commit::{CommitKind, trailer};
 use crate::store::{CommitRow, DriftState, ExchangeRow, Find, SessionRow, StoreError, ThreadRow};
 
 /// So many digits of a commit's id are shown by git, and are enough.

@@ -4,7 +4,7 @@
 use futures_util::future::join;
 use serde_json::Value;
 
-use crate::record::commit::MAIN;
+use crate::record::ledger::commit::MAIN;
 use crate::store::ReadStore as _;
 
 use super::wire::{OpenHome, OpenHomeError};

@@ -11,7 +11,7 @@ use clap::Subcommand;
 use crate::ledger::Oid;
 use crate::ledger::read::Repository;
 use crate::os;
-use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
+use crate::record::ledger::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 use crate::record::limits;
 use crate::record::ots::{Attestation, Leaf, Proof};
 use crate::record::signature::PublicKey;

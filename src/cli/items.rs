@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::continuity::candidate::Confidence;
 use crate::govern::sanitize::redact;
 use crate::record::hash::Hash32;
-use crate::record::item::{FACT_RATIFIED, Item, ItemKind, ItemState};
+use crate::record::ledger::item::{FACT_RATIFIED, Item, ItemKind, ItemState};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
 use crate::store::{ReadStore, Recall, SessionRow};
 

@@ -7,7 +7,7 @@ mod lines;
 
 use serde_json::{Value, json};
 
-use crate::record::entry::Line;
+use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
 

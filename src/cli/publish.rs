@@ -9,7 +9,9 @@ use clap::Args;
 use crate::ledger::Oid;
 use crate::ledger::read::{Commit, ObjectFault, Repository};
 use crate::ledger::write::Ledger;
-use crate::record::commit::{CommitKind, MAIN, NOTES_OTS, NOTES_WITNESS, branch_ref, trailer};
+use crate::record::ledger::commit::{
+    CommitKind, MAIN, NOTES_OTS, NOTES_WITNESS, branch_ref, trailer,
+};
 use crate::record::time::Seconds;
 use crate::recorder::CHECKPOINT;
 use crate::store::sqlite::Sqlite;

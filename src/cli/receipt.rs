@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::ask::TurnEnd;
-use crate::record::receipt::{MAX_RECEIPT, Receipt};
+use crate::record::ledger::receipt::{MAX_RECEIPT, Receipt};
 use crate::recorder::TurnIds;
 use crate::verify::KeptReceipt;
 

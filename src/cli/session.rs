@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::record::block::Block;
+use crate::record::bitcoin::block::Block;
 use crate::session;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeOutcome, ExchangeRow, Find, ReadStore, SessionRow};

@@ -12,18 +12,18 @@ use crate::continuity::prompt::{Earlier, PriorTurn, render_again};
 use crate::continuity::turns::{DEEP, TURN};
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
-use crate::record::commitment::{Role, commit};
-use crate::record::documents::Genesis;
-use crate::record::entry::Line;
 use crate::record::hash::Hash32;
-use crate::record::params::Params;
+use crate::record::ledger::commitment::{Role, commit};
+use crate::record::ledger::documents::Genesis;
+use crate::record::ledger::params::Params;
+use crate::record::log::entry::Line;
 use crate::recorder::tombstone_of;
 use crate::store::sqlite::Sqlite;
 use crate::store::{
     ArtifactRefRow, CommitRow, DriftRow, ExchangeOutcome, ExchangeRow, Find, SessionRow,
     StoreError, TurnRow,
 };
-use crate::verify::contexts::Context;
+use crate::verify::rows::contexts::Context;
 
 use super::wire::{self, OpenHomeError};
 use super::{NEGATIVE, find, print, say};

@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::continuity::compile::without_secrets;
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
-use crate::record::bundle::SightEntry;
+use crate::record::ledger::bundle::SightEntry;
 use crate::sight::observe_all;
 use crate::store::sqlite::Sqlite;
 
@@ -68,7 +68,7 @@ fn tool_words(tier: u8, name: &str, entry: &SightEntry) -> String {
             ..
         } => {
             let width = values.keys().map(String::len).max().unwrap_or(0);
-            let line = |(key, value): (&String, &crate::record::bundle::Reading)| {
+            let line = |(key, value): (&String, &crate::record::ledger::bundle::Reading)| {
                 format!("    {:width$}  {}\n", quiet(key), quiet(&value.to_string()))
             };
             (
@@ -81,7 +81,7 @@ fn tool_words(tier: u8, name: &str, entry: &SightEntry) -> String {
         }
         SightEntry::Unavailable { reason, unknowns } => {
             let mend = match reason {
-                crate::record::bundle::NoSight::BlockedByTier => {
+                crate::record::ledger::bundle::NoSight::BlockedByTier => {
                     format!(
                         ": tier {tier} does not allow it (tools.tier{tier} of the kernel: gently kernel show)"
                     )

@@ -6,7 +6,7 @@
 
 use serde_json::json;
 
-use crate::record::item::{Item, ItemKind, ItemState};
+use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::store::sqlite::Sqlite;
 use crate::store::{ReadStore, Recall, StoreError};
 

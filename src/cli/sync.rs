@@ -15,7 +15,7 @@ use crate::anchor::sync::{
 };
 use crate::config::{AnchorMode, Config};
 use crate::home::Home;
-use crate::record::block::Network;
+use crate::record::bitcoin::block::Network;
 use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, OpenError, RefTarget, Repository};
-use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
+use crate::record::ledger::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 
 /// Whether a ref is one of the format's (section 1): `main`, `branch-1` to `branch-7`, two notes.
 pub fn is_ledger_ref(name: &str) -> bool {

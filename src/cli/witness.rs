@@ -8,9 +8,10 @@ use crate::anchor::witness::WitnessClient;
 use crate::config::witnesses::{WITNESS, is_witness_name, name_rule, read_key};
 use crate::config::{Config, ConfigError, Witnesses};
 use crate::home::Home;
-use crate::record::note::{KeyKind, VerifierKey};
-use crate::record::policy::{self, WitnessPolicy};
 use crate::record::time::Seconds;
+use crate::record::tree::note::{KeyKind, VerifierKey};
+use crate::record::tree::witness_policy;
+use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ReadStore, WitnessState};
@@ -470,11 +471,12 @@ fn facts(asked: &RoundResult) -> Value {
 pub fn own_policy(home: &std::path::Path) -> Result<Option<WitnessPolicy>, ConfigError> {
     let config = Config::load(home, &wire::env)?;
     let Witnesses { quorum, named, .. } = config.witness;
-    let witness = |(name, witness): (String, crate::config::ConfiguredWitness)| policy::Witness {
-        name,
-        key: witness.key,
-        url: Some(witness.url),
-    };
+    let witness =
+        |(name, witness): (String, crate::config::ConfiguredWitness)| witness_policy::Witness {
+            name,
+            key: witness.key,
+            url: Some(witness.url),
+        };
     Ok((!named.is_empty())
         .then(|| WitnessPolicy::of(named.into_iter().map(witness).collect(), quorum)))
 }

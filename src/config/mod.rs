@@ -25,14 +25,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
-use crate::record::block::Network;
+use crate::record::bitcoin::block::Network;
 
 pub use error::ConfigError;
 pub use named::{NamedTables, is_alias};
 pub use settings::{Settings, ValueSource};
 pub use witnesses::ConfiguredWitness;
 
-use crate::record::params::Params;
+use crate::record::ledger::params::Params;
 
 /// What signs the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

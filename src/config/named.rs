@@ -9,7 +9,7 @@ use toml_edit::{Item, TableLike};
 use super::ConfigError;
 use super::rules::is_model_id;
 use super::witnesses::{self, ConfiguredWitness};
-use crate::record::params::{Price, is_currency, micro_units};
+use crate::record::ledger::params::{Price, is_currency, micro_units};
 
 /// The section of prices.
 pub const PRICE: &str = "price";

@@ -1,6 +1,6 @@
 //! What the text of a key may be: each rule with its words.
 
-use crate::record::params::Temperature;
+use crate::record::ledger::params::Temperature;
 use crate::record::unseen::is_plain_name;
 
 use super::table::TextRule;

@@ -15,7 +15,7 @@ use toml_edit::{Item, TableLike};
 
 use super::ConfigError;
 use super::rules::SOURCE;
-use crate::record::note::{KeyKind, VerifierKey};
+use crate::record::tree::note::{KeyKind, VerifierKey};
 
 /// The section.
 pub const WITNESS: &str = "witness";

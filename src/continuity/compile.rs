@@ -10,12 +10,12 @@ use uuid::Uuid;
 
 use crate::govern::kernel::{Kernel, RingCaps};
 use crate::govern::sanitize::{Clean, redact};
-use crate::record::bundle::{
+use crate::record::canon::{self, CanonError};
+use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::{
     ArtifactRef, Bundle, BundleIntent, Constraint, Exclusion, Fact, Moment, NamedHash, Reading,
     SightEntry,
 };
-use crate::record::canon::{self, CanonError};
-use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
 use super::candidate::{Confidence, RecallResult};
@@ -372,7 +372,7 @@ fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
 mod tests {
     use super::*;
     use crate::govern::kernel::GENESIS_KERNEL;
-    use crate::record::bundle::NoSight;
+    use crate::record::ledger::bundle::NoSight;
 
     /// The genesis kernel with one tool, and one change.
     fn narrow(from: &str, to: &str) -> Kernel {

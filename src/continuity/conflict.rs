@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::bundle::OpenItem;
-use crate::record::item::same_claim;
+use crate::record::ledger::bundle::OpenItem;
+use crate::record::ledger::item::same_claim;
 
 use super::candidate::Candidate;
 

@@ -4,7 +4,6 @@
 use uuid::Uuid;
 
 use crate::govern::kernel::RingCaps;
-use crate::record::bundle::NamedHash;
 use crate::record::context::block::context_block;
 use crate::record::context::config::ContextConfig;
 use crate::record::context::event::IntentPayload;
@@ -14,6 +13,7 @@ use crate::record::context::spec::{
     Transformation, context_digest,
 };
 use crate::record::context::turn::CHAT_MESSAGE;
+use crate::record::ledger::bundle::NamedHash;
 
 use super::refs::{EmptyRecord, Lookup, RefFault, governed, resolve, sorted};
 

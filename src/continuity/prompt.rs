@@ -22,10 +22,10 @@ use uuid::Uuid;
 
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
-use crate::record::bundle::{Bundle, Moment};
 use crate::record::canon::{self, CanonError};
 use crate::record::context::block::outside_the_block;
 use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::{Bundle, Moment};
 use crate::record::time::Seconds;
 
 use super::candidate::TurnCandidate;

@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::govern::kernel::{Kernel, RingCaps};
 use crate::govern::policy::Topics;
 use crate::govern::sanitize::Clean;
-use crate::record::bundle::{ArtifactRef, BundleIntent, Exclusion, Fact, Moment, OpenItem};
 use crate::record::canon;
+use crate::record::ledger::bundle::{ArtifactRef, BundleIntent, Exclusion, Fact, Moment, OpenItem};
 use crate::record::time::Seconds;
 
 use super::candidate::{Candidate, CandidateClass, RecallResult};

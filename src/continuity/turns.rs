@@ -2,7 +2,7 @@
 //! history when it asked for it.
 
 use crate::govern::policy::Topics;
-use crate::record::bundle::{ArtifactRef, Exclusion};
+use crate::record::ledger::bundle::{ArtifactRef, Exclusion};
 use crate::record::time::Seconds;
 
 use super::candidate::{RecallResult, TurnCandidate};

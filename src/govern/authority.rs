@@ -3,9 +3,9 @@
 
 use crate::record::context::event::IntentPayload;
 use crate::record::context::turn::Counts;
-use crate::record::documents::AuthorityState;
+use crate::record::ledger::documents::AuthorityState;
 
-use super::actuation;
+use super::actions::actuation;
 use super::kernel::Kernel;
 use super::policy::{BUDGET, FORBIDDEN, PolicyEngine};
 use super::sanitize::{Clean, unnumbered};

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::record::canon;
-use crate::record::documents::ValidatorFlags;
-pub use crate::record::entry::DriftClass;
+use crate::record::ledger::documents::ValidatorFlags;
+pub use crate::record::log::entry::DriftClass;
 
 use super::kernel::Kernel;
 
@@ -103,7 +103,7 @@ pub enum ReplyVerdict {
 /// The validator's whole answer about one reply.
 ///
 /// Flags are computed from the events, so a flag without an event, or an event without its flag,
-/// can't be expressed. Only [`super::validate`] makes one:
+/// can't be expressed. Only [`super::reply::validate`] makes one:
 ///
 /// ```compile_fail
 /// # use gently::govern::drift::Judgement;

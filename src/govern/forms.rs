@@ -25,7 +25,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::record::unseen::is_invisible;
 
-use super::output::declared_in;
+use super::reply::output::declared_in;
 use super::sanitize::{looks_like, unmasked_text};
 
 /// Latin letters and the Cyrillic ones that they look like.
@@ -677,14 +677,14 @@ mod tests {
         assert!(
             fits(
                 "(?i)^bomb$",
-                &super::super::output::told(r#"{"description":"BOMB"}"#)
+                &crate::govern::reply::output::told(r#"{"description":"BOMB"}"#)
             ),
             "a string of a shape"
         );
         assert!(
             fits(
                 "^bomb$",
-                &super::super::output::told(r#"{"properties":{"bomb":{}}}"#)
+                &crate::govern::reply::output::told(r#"{"properties":{"bomb":{}}}"#)
             ),
             "a name in a shape"
         );

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::config;
-use crate::record::commitment::{Role, Scheme, commit};
-use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::{Role, Scheme, commit};
+use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
 use crate::recorder::{RecorderError, check};
 use crate::sight::index_changed::{HomePart, IndexComparison};

@@ -13,7 +13,7 @@
 
 use super::Oid;
 use super::budget::BudgetExceeded;
-use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME};
+use crate::record::ledger::commit::{AUTHOR_EMAIL, AUTHOR_NAME};
 use crate::record::limits;
 use crate::record::signature::{PublicKey, Signature, parse_armor, signed_data};
 use crate::record::time::Seconds;

@@ -14,7 +14,7 @@ use gix::refs::{FullName, Target};
 
 use super::write::{Ledger, git, io_error};
 use super::{LedgerError, OBJECT_FORMAT, Oid};
-use crate::record::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
+use crate::record::ledger::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 
 /// How long a move waits for another program's lock; git holds a ref's for milliseconds.
 const LOCK_WAIT: Duration = Duration::from_secs(1);

@@ -27,7 +27,7 @@ use gix::objs::{self, CommitRef, Find as _, Kind};
 
 use super::pack::Batch;
 use super::{LedgerError, OBJECT_FORMAT, Oid};
-use crate::record::commit::{AUTHOR_EMAIL, AUTHOR_NAME, CommitMessage};
+use crate::record::ledger::commit::{AUTHOR_EMAIL, AUTHOR_NAME, CommitMessage};
 use crate::record::signature::{PublicKey, Signature, armor, signed_data};
 use crate::record::time::Seconds;
 

@@ -15,7 +15,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::record::entry::MAX_LINE;
+use crate::record::log::entry::MAX_LINE;
 
 /// Why a log can't be appended to. Nothing was written, except where the variant says so.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::read::ReadError;
-use crate::record::entry::MAX_LINE;
+use crate::record::log::entry::MAX_LINE;
 
 /// How much is read at a time: some hundred lines.
 const BLOCK: u64 = 64 * 1024;

@@ -1,7 +1,7 @@
 //! Reads `audit.log` line by line, from the front or from the end, without holding the file in
 //! memory.
 //!
-//! Lines are handed out raw, with number and byte offset; [`crate::record::entry::Line::parse`]
+//! Lines are handed out raw, with number and byte offset; [`crate::record::log::entry::Line::parse`]
 //! reads them. A last line without newline is *torn*: a writer died while it wrote. That is a state
 //! of the file, not an error (format, section 11: incomplete, not inconsistent).
 
@@ -10,8 +10,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::os;
-use crate::record::entry::MAX_LINE;
 use crate::record::limits;
+use crate::record::log::entry::MAX_LINE;
 
 /// How much is read at a time from the end of a file: some hundred lines.
 const BLOCK: u64 = 64 * 1024;
@@ -122,7 +122,7 @@ impl ReadError {
     }
 
     /// The bytes of the line, as far as they were kept; a verifier passes over them with
-    /// [`crate::record::rules::LogState::skip`].
+    /// [`crate::record::log::rules::LogState::skip`].
     pub fn bytes(&self) -> &[u8] {
         match self {
             ReadError::TooLong { bytes, .. }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::wire::{self, Completion, WireError, malformed};
 use super::{Request, Usage};
-use crate::record::params::Params;
+use crate::record::ledger::params::Params;
 
 /// The version of the wire.
 pub(super) const VERSION: &str = "2023-06-01";

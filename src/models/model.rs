@@ -1,6 +1,6 @@
 //! The one way to call a model: with a recorded prompt.
 
-use crate::record::params::{Params, Price};
+use crate::record::ledger::params::{Params, Price};
 use crate::recorder::{RecordedPrompt, Reply, Usage};
 
 use super::replay::ReplayModel;

@@ -5,7 +5,7 @@
 
 mod values;
 
-use crate::record::bundle::{Bundle, Moment, SightEntry};
+use crate::record::ledger::bundle::{Bundle, Moment, SightEntry};
 
 /// The model's id.
 pub const ID: &str = "observer";
@@ -78,7 +78,7 @@ fn records(bundle: &Bundle) -> Vec<String> {
     let mut lines = Vec::new();
     if !bundle.facts.is_empty() {
         lines.push("Facts on record:".to_owned());
-        let fact = |f: &crate::record::bundle::Fact| {
+        let fact = |f: &crate::record::ledger::bundle::Fact| {
             format!("  {} [{}, {} confidence]", f.claim, f.id, f.confidence)
         };
         lines.extend(bundle.facts.iter().map(fact));

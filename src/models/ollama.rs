@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::openai::{WireMessage, messages};
 use super::wire::{self, Completion, WireError, malformed};
 use super::{Request, Usage};
-use crate::record::params::Params;
+use crate::record::ledger::params::Params;
 
 #[derive(Serialize)]
 struct OllamaRequest<'a> {

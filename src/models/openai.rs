@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::wire::{self, Completion, WireError, malformed};
 use super::{Request, Usage};
-use crate::record::params::Params;
+use crate::record::ledger::params::Params;
 
 /// OpenAI itself refuses `max_tokens` for its newer models; most other servers know nothing but it.
 const OFFICIAL_HOST: &str = "api.openai.com";

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::http::{Endpoint, ServerAddress};
 use super::wire::Wire;
 use super::{Answer, Backend, ModelFault, Request};
-use crate::record::params::Params;
+use crate::record::ledger::params::Params;
 use crate::record::unseen::is_plain_name;
 
 /// Bytes of a model's name: longer than any provider's, short enough for a log line.

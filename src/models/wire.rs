@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{Request, Usage, anthropic, ollama, openai};
 use crate::record::canon;
-use crate::record::params::Params;
+use crate::record::ledger::params::Params;
 
 /// Whose shapes a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,7 +59,7 @@ pub fn of_file(name: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::commit::CommitKind;
+    use crate::record::ledger::commit::CommitKind;
 
     #[test]
     fn every_file_of_a_commit_has_its_limit() {

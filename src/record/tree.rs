@@ -13,11 +13,15 @@
 //! subtree of a node the largest power of two that leaves something for the right. The text is a
 //! c2sp tlog-checkpoint inside a c2sp signed-note.
 
+pub mod note;
+pub mod proof;
+pub mod witness_policy;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use super::documents::origin_is_valid;
 use super::hash::Hash32;
+use super::ledger::documents::origin_is_valid;
 use super::signature::{PublicKey, Signature};
 
 /// Signature type of a plain Ed25519 note signature (c2sp signed-note).

@@ -14,7 +14,7 @@ use crate::log::append::Appender;
 use crate::store::{AppliedMark, CommitRow, LedgerHead, ReadStore};
 
 use super::RecorderError;
-use super::step::{Failpoint, FailpointWatch, pass};
+use super::batch::failpoint::{Failpoint, FailpointWatch, pass};
 
 use checkpoint::PlacedFile;
 pub(super) use git::files_of;

@@ -1,15 +1,15 @@
 //! Which block a line may name: none from the line's own future, and none that another line names
 //! at another height (format, section 8). Either would make the ledger inconsistent for ever.
 
-use crate::record::block::Anchor;
-use crate::record::entry::{Event, Line};
-use crate::record::fit::line_fits;
+use crate::record::bitcoin::block::Anchor;
+use crate::record::bitcoin::fit::line_fits;
 use crate::record::hash::Hash32;
+use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
 use crate::store::{ReadStore, StoreError};
 
 use super::RecorderError;
-use super::draft::Draft;
+use super::batch::transaction::Draft;
 
 /// Refuses a block that a line with this TIMESTAMP can't name.
 pub fn check(draft: &Draft<'_>, anchor: &Anchor, now: Seconds) -> Result<(), RecorderError> {

@@ -129,13 +129,13 @@ pub enum RecorderError {
     },
     /// A newer ledger that can't be taken over.
     #[error(transparent)]
-    Adopt(#[from] super::adopt::AdoptFault),
+    Adopt(#[from] super::recovery::adopt::AdoptFault),
     /// A log or ledger that can't be restored, since the sources contradict each other.
     #[error(transparent)]
-    Differ(#[from] super::rebuild::Contradiction),
+    Differ(#[from] super::recovery::rebuild::Contradiction),
     /// An auth key that can't be added, revoked or used.
     #[error(transparent)]
-    AuthKey(#[from] super::auth::AuthKeyFault),
+    AuthKey(#[from] super::entries::auth::AuthKeyFault),
     /// An artifact that what is on record speaks against.
     #[error("{reason}")]
     NotAllowed {

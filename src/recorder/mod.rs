@@ -13,40 +13,18 @@
 //! two, and the mark, follow while the model thinks or the person reads, and end before the
 //! recorder does.
 
-mod actions;
-mod adopt;
-mod applier;
 mod apply;
-mod artifacts;
-mod auth;
+mod batch;
 mod blocks;
-mod draft;
-mod drift;
-mod erase;
+mod entries;
 mod error;
-mod exchange_doc;
-mod exchanges;
-mod first;
 mod in_flight;
-mod injected;
-mod interaction;
-mod job;
-mod keeping;
-mod kernel;
 mod lock;
 mod notes;
-mod numbers;
-mod rebuild;
-mod receipts;
+mod placeholders;
 mod recorded;
-mod relay;
-mod restored;
-mod rotate;
-mod sessions;
-mod step;
-mod threads;
+mod recovery;
 mod turn;
-mod writer;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
@@ -56,44 +34,46 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::govern::actuation::{proposed, requested};
+use crate::govern::actions::actuation::{proposed, requested};
 use crate::govern::sanitize::Clean;
 use crate::keys::Signer;
-use crate::record::block::Anchor;
-use crate::record::commitment::Salt;
+use crate::record::bitcoin::block::Anchor;
 use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::Salt;
 use crate::record::time::Seconds;
 use crate::store::{SessionRow, ThreadRow};
 
-pub use actions::{AWAITING, Action, KIND as ACTION, REPLY};
-pub use adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use apply::{CHECKPOINT, Paths, check, checkpoint_is_newest};
-pub use artifacts::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
-pub use auth::AuthKeyFault;
+pub use batch::failpoint::{Failpoint, FailpointWatch, unwatched};
 pub use blocks::block_elsewhere;
-pub use erase::{Erasure, ErasureResult, TOMBSTONE, Tombstone, tombstone_of};
+pub use entries::actions::{AWAITING, Action, KIND as ACTION, REPLY};
+pub use entries::artifacts::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
+pub use entries::auth::AuthKeyFault;
+pub use entries::content_policy::{CONTENT_POLICY, ContentPolicy};
+pub use entries::erase::{Erasure, ErasureResult, TOMBSTONE, Tombstone, tombstone_of};
+pub use entries::exchanges::ABANDONED;
+pub use entries::genesis::{FirstRecords, create};
+pub use entries::sessions::{SessionClose, SessionTerms, resumable};
+pub use entries::threads::{KIND as THREAD, POLICY, thread_id};
 pub use error::RecorderError;
-pub use exchanges::ABANDONED;
-pub use first::{FirstRecords, create};
-pub use keeping::{CONTENT_POLICY, ContentPolicy};
 pub use lock::{WAIT, WriterLock};
 pub use notes::{Merge, put_notes};
-pub use rebuild::{Contradiction, MissingParts, Rebuilt, look as look_for_losses, rebuild};
-pub use restored::{MARKER, RestoreRecord, is_marked, nothing_newer, taken_over};
-pub use sessions::{SessionClose, SessionTerms, resumable};
-pub use step::{Failpoint, FailpointWatch, unwatched};
-pub use threads::{KIND as THREAD, POLICY, thread_id};
+pub use recovery::adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
+pub use recovery::rebuild::{
+    Contradiction, MissingParts, Rebuilt, look as look_for_losses, rebuild,
+};
+pub use recovery::restored::{MARKER, RestoreRecord, is_marked, nothing_newer, taken_over};
 pub use turn::{
     JudgedReply, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal,
     RefusedPrompt, Reply, TurnIds, Usage,
 };
 
-use draft::Draft;
+use batch::queue::Relay;
+use batch::request::WriterMessage;
+use batch::transaction::Draft;
+use batch::writer::Writer;
+use entries::content_policy::WriterContext;
 use in_flight::Prompts;
-use job::WriterMessage;
-use keeping::WriterContext;
-use relay::Relay;
-use writer::Writer;
 
 /// The handle of the one writer; every method records something, durably, or says why not.
 ///
@@ -130,7 +110,7 @@ impl Recorder {
         watch: FailpointWatch,
         wait: Duration,
     ) -> Result<Self, RecorderError> {
-        restored::refuse(&paths)?;
+        recovery::restored::refuse(&paths)?;
         Self::open_unchecked(paths, key.into(), now, watch, wait, None)
     }
 
@@ -142,7 +122,7 @@ impl Recorder {
         now: Seconds,
         watch: FailpointWatch,
     ) -> Result<Self, RecorderError> {
-        restored::refuse(&paths)?;
+        recovery::restored::refuse(&paths)?;
         Self::open_unchecked(paths, key.into(), now, watch, lock::WAIT, Some(keeping))
     }
 
@@ -158,7 +138,7 @@ impl Recorder {
         let (key, told) = (Arc::new(key), WriterContext::new(keeping)?);
         let mut writer = Writer::open(paths.clone(), key.clone(), told.clone(), watch, wait)?;
         writer.heal(now)?;
-        erase::finish(&mut writer.store)?;
+        entries::erase::finish(&mut writer.store)?;
         let (jobs, inbox) = mpsc::channel();
         let relay = Relay::new(writer, inbox, jobs.clone());
         let thread = std::thread::Builder::new()
@@ -197,10 +177,10 @@ impl Recorder {
         now: Seconds,
     ) -> Result<(SessionRow, bool), RecorderError> {
         self.record(now, move |draft| {
-            auth::check(&*draft.tx, terms.auth_key_hash)?;
+            entries::auth::check(&*draft.tx, terms.auth_key_hash)?;
             match resumable(&*draft.tx, &terms)? {
                 Some(session) => Ok((session, false)),
-                None => Ok((sessions::open(draft, &terms, &anchor, now)?, true)),
+                None => Ok((entries::sessions::open(draft, &terms, &anchor, now)?, true)),
             }
         })
         .await
@@ -224,8 +204,8 @@ impl Recorder {
         now: Seconds,
     ) -> Result<SessionRow, RecorderError> {
         self.record(now, move |draft| {
-            auth::check(&*draft.tx, terms.auth_key_hash)?;
-            sessions::open(draft, &terms, &anchor, now)
+            entries::auth::check(&*draft.tx, terms.auth_key_hash)?;
+            entries::sessions::open(draft, &terms, &anchor, now)
         })
         .await
     }
@@ -241,7 +221,7 @@ impl Recorder {
     ) -> Result<ThreadRow, RecorderError> {
         self.record(now, move |draft| {
             let row = draft.open_session(session)?;
-            threads::begin(
+            entries::threads::begin(
                 draft,
                 &row,
                 name.as_ref().map(Clean::as_str),
@@ -261,7 +241,7 @@ impl Recorder {
     ) -> Result<bool, RecorderError> {
         self.record(now, move |draft| {
             let mut row = draft.open_session(session)?;
-            let taken = sessions::take_anchor(draft, &mut row, &anchor, now)?;
+            let taken = entries::sessions::take_anchor(draft, &mut row, &anchor, now)?;
             draft.move_session(&row)?;
             Ok(taken)
         })
@@ -281,8 +261,8 @@ impl Recorder {
         let prompts = self.prompts.clone();
         let closing = self.record(now, move |draft| {
             let mut row = draft.open_session(session)?;
-            exchanges::abandon_all(draft, &prompts, &mut row, now)?;
-            sessions::close(draft, row, &anchor, now)
+            entries::exchanges::abandon_all(draft, &prompts, &mut row, now)?;
+            entries::sessions::close(draft, row, &anchor, now)
         });
         let closed = closing.await?;
         self.forget(std::slice::from_ref(&closed));
@@ -295,7 +275,7 @@ impl Recorder {
         if closed.iter().any(|closed| closed.forgot)
             && let Ok(mut store) = crate::store::sqlite::Sqlite::open(&self.paths.database())
         {
-            let _ = erase::finish(&mut store);
+            let _ = entries::erase::finish(&mut store);
         }
     }
 
@@ -306,8 +286,8 @@ impl Recorder {
         // others wait for.
         let acts = requested(prompt.text.as_str());
         let recording = self.record_of(now, false, prompt, move |draft, prompt| {
-            auth::check_session(draft, prompt.session)?;
-            exchanges::prompt(draft, &prompts, prompt, &acts)
+            entries::auth::check_session(draft, prompt.session)?;
+            entries::exchanges::prompt(draft, &prompts, prompt, &acts)
         });
         recording.await.map(|(begun, prompt)| begun.of(prompt))
     }
@@ -315,8 +295,10 @@ impl Recorder {
     /// Records a prompt together with why no model gets it, in one step.
     pub async fn refuse(&self, refused: RefusedPrompt) -> Result<RecordedRefusal, RecorderError> {
         let (now, acts) = (refused.now, requested(refused.text.as_str()));
-        self.record(now, move |draft| exchanges::refuse(draft, &refused, &acts))
-            .await
+        self.record(now, move |draft| {
+            entries::exchanges::refuse(draft, &refused, &acts)
+        })
+        .await
     }
 
     /// Records an answer; without this no answer can be shown.
@@ -329,7 +311,7 @@ impl Recorder {
         let acts = proposed(judged.stored.clean.as_str());
         // The prompt stays in the job, and its lock is held, until the batch is over.
         let recording = self.record_of(now, true, judged, move |draft, judged| {
-            exchanges::answer(draft, &prompt, judged, acts.clone(), now)
+            entries::exchanges::answer(draft, &prompt, judged, acts.clone(), now)
         });
         recording
             .await
@@ -344,7 +326,7 @@ impl Recorder {
         now: Seconds,
     ) -> Result<RecordedFailure, RecorderError> {
         self.record_outcome(now, move |draft| {
-            exchanges::fail(draft, &prompt, &reason, now)
+            entries::exchanges::fail(draft, &prompt, &reason, now)
         })
         .await
     }
@@ -354,13 +336,15 @@ impl Recorder {
     /// The first of a minute gets its line at once; those after it are counted, and get one line
     /// with the first record after the minute.
     pub async fn auth_fail(&self, reason: String, now: Seconds) -> Result<(), RecorderError> {
-        self.record(now, move |draft| writer::auth_fail(draft, &reason, now))
-            .await
+        self.record(now, move |draft| {
+            batch::writer::auth_fail(draft, &reason, now)
+        })
+        .await
     }
 
     /// Sets the clock back on record, when the last line is more than an hour ahead of it.
     pub async fn clock_set(&self, now: Seconds) -> Result<(), RecorderError> {
-        self.record(now, move |draft| writer::clock_set(draft, now))
+        self.record(now, move |draft| batch::writer::clock_set(draft, now))
             .await
     }
 
@@ -395,7 +379,7 @@ impl Recorder {
         work: impl FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send + 'static,
     ) -> Result<T, RecorderError> {
         let (reply, answer) = oneshot::channel();
-        let job = job::Task::new(now, is_outcome, work, reply);
+        let job = batch::request::Task::new(now, is_outcome, work, reply);
         let jobs = self.jobs.as_ref().ok_or(RecorderError::Stopped)?;
         jobs.send(WriterMessage::Job(Box::new(job)))
             .map_err(|_| RecorderError::Stopped)?;

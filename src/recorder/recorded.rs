@@ -5,14 +5,14 @@
 
 use crate::store::SessionRow;
 
-use super::actions::Action;
+use super::entries::actions::Action;
+use super::entries::content_policy::ContentPolicy;
 use super::in_flight::InFlight;
-use super::keeping::ContentPolicy;
 use super::turn::{JudgedReply, Prompt, RecordedAnswer, RecordedPrompt, TurnIds};
 
 use crate::govern::sanitize::Placeholders;
-use crate::record::commitment::Salt;
 use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::Salt;
 
 /// What a prompt on record has beside what was brought.
 pub struct PromptDetails {

@@ -12,21 +12,21 @@ use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::CompiledPrompt;
 use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
-use crate::govern::output::Shape;
+use crate::govern::reply::output::Shape;
+use crate::govern::reply::validate::judge;
 use crate::govern::sanitize::{Clean, Placeholders, Redaction, redact_with};
-use crate::govern::validate::judge;
-use crate::record::block::Anchor;
-use crate::record::commitment::Salt;
+use crate::record::bitcoin::block::Anchor;
 use crate::record::context::turn::Counts;
-use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
-use crate::record::params::{Cost, Params};
+use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::params::{Cost, Params};
 use crate::record::time::Seconds;
 use crate::store::{ExchangeOutcome, SessionRow};
 
-use super::actions::Action;
+use super::entries::actions::Action;
+use super::entries::content_policy::ContentPolicy;
 use super::in_flight::InFlight;
-use super::keeping::ContentPolicy;
 
 /// What is recorded before a model is called.
 #[derive(Debug)]

@@ -8,7 +8,7 @@
 
 use sysinfo::{DiskRefreshKind, Disks};
 
-use crate::record::bundle::SightEntry;
+use crate::record::ledger::bundle::SightEntry;
 use crate::record::time::Seconds;
 
 use super::{Tool, ToolReadings};
@@ -116,7 +116,7 @@ fn plain(mount: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::bundle::Reading;
+    use crate::record::ledger::bundle::Reading;
 
     fn disk(mount: &str, device: &str, total: u64, free: u64) -> Disk {
         Disk {

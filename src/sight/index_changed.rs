@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use crate::record::bundle::SightEntry;
+use crate::record::ledger::bundle::SightEntry;
 use crate::record::time::Seconds;
 
 use super::{Tool, ToolReadings};
@@ -95,7 +95,7 @@ impl Tool for IndexChanged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::bundle::NoSight;
+    use crate::record::ledger::bundle::NoSight;
 
     #[test]
     fn same_changed_or_unknown() {

@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::record::bundle::SightEntry;
+use crate::record::ledger::bundle::SightEntry;
 use crate::record::time::Seconds;
 
 use super::{Tool, ToolReadings};
@@ -128,7 +128,7 @@ fn folder_bytes(path: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::bundle::{NoSight, Reading};
+    use crate::record::ledger::bundle::{NoSight, Reading};
 
     fn tool(root: &Path, counted: Result<IndexCounts, String>) -> IndexStatus {
         IndexStatus {

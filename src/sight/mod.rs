@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use crate::record::bundle::{Moment, NoSight, Reading, SightEntry};
+use crate::record::ledger::bundle::{Moment, NoSight, Reading, SightEntry};
 use crate::record::time::Seconds;
 
 /// One read-only tool.

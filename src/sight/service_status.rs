@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::record::bundle::{NoSight, SightEntry};
+use crate::record::ledger::bundle::{NoSight, SightEntry};
 use crate::record::time::Seconds;
 
 use super::{Tool, ToolReadings, nothing};

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use sysinfo::{DiskRefreshKind, Disks, MemoryRefreshKind, RefreshKind, System};
 
-use crate::record::bundle::{Reading, SightEntry};
+use crate::record::ledger::bundle::{Reading, SightEntry};
 use crate::record::time::Seconds;
 
 use super::{Tool, ToolReadings};
@@ -136,7 +136,7 @@ fn existing(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::bundle::Moment;
+    use crate::record::ledger::bundle::Moment;
 
     #[test]
     fn it_gives_values_and_names_what_it_can_not_tell() {

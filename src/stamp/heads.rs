@@ -3,8 +3,8 @@
 use crate::ledger::read::{ObjectFault, Repository};
 use crate::ledger::write::Ledger;
 use crate::ledger::{LedgerError, NoteMap, Oid};
-use crate::record::commit::NOTES_OTS;
 use crate::record::hash::Hash32;
+use crate::record::ledger::commit::NOTES_OTS;
 use crate::record::ots::{Attestation, FileHash, Proof};
 use crate::record::time::Seconds;
 use crate::recorder::Paths;

@@ -23,7 +23,7 @@ use futures_util::future::join;
 use crate::anchor::BlockSource;
 use crate::anchor::calendar::Calendar;
 use crate::ledger::{LedgerError, Oid};
-use crate::record::block::Network;
+use crate::record::bitcoin::block::Network;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{Paths, RecorderError};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use crate::anchor::SourceFault;
-use crate::record::commit::NOTES_OTS;
+use crate::record::ledger::commit::NOTES_OTS;
 use crate::record::ots::{FileHash, Proof, ProofNode, together};
 use crate::recorder::put_notes;
 

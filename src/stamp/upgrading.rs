@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use crate::anchor::SourceFault;
 use crate::anchor::calendar::{Calendar, is_known};
 use crate::anchor::headers_store::HeadersStore;
-use crate::record::block::{Anchor, Header, Network};
-use crate::record::commit::NOTES_OTS;
-use crate::record::epochs::is_cheap;
+use crate::record::bitcoin::block::{Anchor, Header, Network};
+use crate::record::bitcoin::epochs::is_cheap;
+use crate::record::ledger::commit::NOTES_OTS;
 use crate::record::ots::{Attestation, Op, Proof, ProofNode};
 use crate::recorder::put_notes;
 

@@ -32,10 +32,10 @@ use std::path::PathBuf;
 
 use uuid::Uuid;
 
-use crate::record::block::Anchor;
-use crate::record::commit::CommitKind;
+use crate::record::bitcoin::block::Anchor;
 use crate::record::hash::Hash32;
-use crate::record::item::Item;
+use crate::record::ledger::commit::CommitKind;
+use crate::record::ledger::item::Item;
 use crate::record::time::Seconds;
 
 /// Why the database could not be read or written.

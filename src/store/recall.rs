@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
-use crate::record::item::{Item, ItemKind, ItemState};
+use crate::record::ledger::item::{Item, ItemKind, ItemState};
 
 use super::{DriftRow, Find, StoreError, TurnRow};
 

@@ -2,12 +2,12 @@
 
 use uuid::Uuid;
 
-use crate::record::block::Anchor;
-use crate::record::commit::CommitKind;
-use crate::record::commitment::Salt;
-use crate::record::documents::AuthorityState;
+use crate::record::bitcoin::block::Anchor;
 use crate::record::hash::Hash32;
-use crate::record::params::Cost;
+use crate::record::ledger::commit::CommitKind;
+use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::params::Cost;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 

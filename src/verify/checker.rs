@@ -4,36 +4,36 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::ledger::Oid;
 use crate::ledger::read::{OpenError, Repository, TreeEntry};
-use crate::record::block::Network;
+use crate::record::bitcoin::block::Network;
 use crate::record::canon;
-use crate::record::commit::{CommitKind, MAIN};
-use crate::record::documents::{Genesis, origin_is_valid};
 use crate::record::hash::Hash32;
+use crate::record::ledger::commit::{CommitKind, MAIN};
+use crate::record::ledger::documents::{Genesis, origin_is_valid};
 use crate::record::signature::PublicKey;
 
-use super::ahead::{Ahead, FetchedFiles, Taker};
-use super::artifacts::Tombstones;
-use super::beside::Beside;
-use super::blocks::FirstMention;
-use super::database::DatabaseCounts;
-use super::file::LogFile;
-use super::ground::ResumePoint;
-use super::history::{CommitNode, History, PendingParents};
-use super::in_force::InForce;
-use super::lines::Lines;
-use super::marks::RowComparison;
-use super::nodes::half;
-use super::notes;
-use super::position::PositionMismatch;
+use super::cursor::file::PositionMismatch;
+use super::cursor::fit::ResumePoint;
+use super::cursor::start::{ResumeStart, Scope, SegmentEnd};
+use super::ledger::commit_graph::half;
+use super::ledger::history::{CommitNode, History, PendingParents};
+use super::ledger::keys::InForce;
+use super::ledger::notes;
+use super::ledger::read_ahead::{Ahead, FetchedFiles, Taker};
+use super::ledger::signatures::{CloseOnDrop, Queue};
+use super::log::file::LogFile;
+use super::log::line_index::RowComparison;
+use super::log::lines::Lines;
+use super::log::receipts::Receipts;
+use super::log::sessions::SessionCheck;
+use super::log::tree_head::Beside;
 use super::progress::{CheckStage, Progress};
-use super::proofs::Proofs;
-use super::receipts::Receipts;
 use super::report::{AuditQuestion, Findings, TreeHead};
-use super::sessions::SessionCheck;
-use super::signatures::{CloseOnDrop, Queue};
-use super::since::{ResumeStart, Scope, SegmentEnd};
-use super::unkept::ContentPolicies;
-use super::witnessed::ForeignTreeHeads;
+use super::rows::artifacts::Tombstones;
+use super::rows::content_policy::ContentPolicies;
+use super::rows::database::DatabaseCounts;
+use super::time::blocks::FirstMention;
+use super::time::proofs::Proofs;
+use super::time::witnesses::ForeignTreeHeads;
 use super::{Evidence, VerifyError, VerifyOptions};
 
 /// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
@@ -390,7 +390,7 @@ impl<'a> Checker<'a> {
         let Some(genesis) = &self.genesis else {
             let expected = format!(
                 "the root of main with a genesis.json of format {}",
-                crate::record::documents::FORMAT
+                crate::record::ledger::documents::FORMAT
             );
             return self.findings.add(
                 AuditQuestion::Consistent,

@@ -9,78 +9,44 @@
 //! log file is held against them, then every commit is held against its line, and every session
 //! against its chain.
 
-mod ahead;
-mod answered;
-mod artifacts;
-mod assertions;
-mod beside;
-mod blocks;
-mod bracket;
 mod checker;
-mod commits;
-pub mod contexts;
-mod continuity;
-mod database;
-mod documents;
-mod exchange_rows;
-mod exchanges;
-mod file;
-mod ground;
-mod history;
-mod in_force;
-mod lines;
-mod lost;
-mod marks;
-mod multiples;
-mod newer;
-mod nodes;
-mod notes;
+mod cursor;
+mod ledger;
+mod log;
 mod opening;
-mod position;
 mod progress;
-mod proofs;
 mod question;
-mod rebuilt;
-mod receipts;
-mod records;
 pub mod replay;
 pub mod report;
-mod segments;
-mod sessions;
-mod signatures;
-mod since;
-mod threads;
-mod tips;
-mod transaction;
-mod unkept;
+pub mod rows;
+mod time;
 mod verdict;
-mod witnessed;
 
 use std::path::Path;
 use std::time::Duration;
 
 use crate::ledger::read::{BudgetExceeded, OpenError, Ref, Repository};
 use crate::log::read::ReadError;
-use crate::record::block::Network;
-use crate::record::policy::WitnessPolicy;
+use crate::record::bitcoin::block::Network;
 use crate::record::signature::PublicKey;
+use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::store::{ReadStore, StoreError};
 
-use since::{PositionRelation, ResumeStart};
+use cursor::start::{PositionRelation, ResumeStart};
 
-pub use bracket::{Bracket, SessionBound, TimeBounds, Waits};
+pub use cursor::file::{Position, PositionMismatch};
+pub use cursor::start::{PositionSummary, Scope};
+pub use log::receipts::KeptReceipt;
 pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening, wanted_headers};
-pub use position::{Position, PositionMismatch};
 pub use progress::{CheckStage, Progress};
-pub use proofs::{FindHeaders, HeaderRequests, Headers};
-pub use rebuilt::exchange_document;
-pub use receipts::KeptReceipt;
 pub use report::{
     AuditQuestion, ClockSet, Extents, Finding, QuestionAnswer, QuestionAnswers, QuestionVerdict,
     Report, SessionBlock, SessionReport, TreeHead,
 };
-pub use since::{PositionSummary, Scope};
-pub use witnessed::OutsideHead;
+pub use rows::rebuilt::exchange_document;
+pub use time::bounds::{Bracket, SessionBound, TimeBounds, Waits};
+pub use time::proofs::{FindHeaders, HeaderRequests, Headers};
+pub use time::witnesses::OutsideHead;
 
 /// Opens the database, hands it to the check inside one read transaction, and closes it.
 ///
@@ -353,7 +319,7 @@ fn moves(evidence: &Evidence<'_>, before: &Snapshot) -> Result<bool, VerifyError
 type Snapshot = (Option<Vec<u8>>, u64, Vec<Ref>);
 
 fn snapshot(evidence: &Evidence<'_>) -> Result<Snapshot, VerifyError> {
-    let head = beside::read_file(evidence.checkpoint)?;
+    let head = log::tree_head::read_file(evidence.checkpoint)?;
     let length = evidence
         .log
         .and_then(|log| std::fs::metadata(log).ok())

@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ledger::read::ObjectFault;
-use crate::record::block::Network;
-use crate::record::commit::CommitKind;
+use crate::record::bitcoin::block::Network;
 use crate::record::hash::Hash32;
+use crate::record::ledger::commit::CommitKind;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use super::bracket::{Bracket, SessionBound};
-use super::position::Position;
-use super::since::Scope;
+use super::cursor::file::Position;
+use super::cursor::start::Scope;
+use super::time::bounds::{Bracket, SessionBound};
 
 pub use super::question::{
     AuditQuestion, Extents, QuestionAnswer, QuestionAnswers, QuestionVerdict,

@@ -1,17 +1,17 @@
 //! From findings to answers (format, section 11): each question has its own, and what was not
 //! looked at is *not checked*.
 
-use crate::record::block::Network;
+use crate::record::bitcoin::block::Network;
 use crate::record::hash::Hash32;
-use crate::record::rules::SessionState;
+use crate::record::log::rules::SessionState;
 
-use super::bracket::Bracket;
 use super::checker::Checker;
-use super::proofs::BlockStanding;
 use super::report::{
     AuditQuestion, Extents, QuestionAnswer, QuestionAnswers, QuestionVerdict, Report, SessionBlock,
     SessionReport, counted,
 };
+use super::time::bounds::Bracket;
+use super::time::proofs::BlockStanding;
 
 impl Checker<'_> {
     /// The report of everything that was found.

@@ -1,7 +1,7 @@
 //! Right edges of the log's tree, and the proofs that are made from them.
 
 use crate::record::hash::Hash32;
-use crate::record::proof::{ProofMaker, continues};
+use crate::record::tree::proof::{ProofMaker, continues};
 use crate::record::tree::{Frontier, SignedNote, leaf};
 use crate::store::ReadStore;
 use crate::store::sqlite::Sqlite;

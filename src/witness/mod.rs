@@ -19,7 +19,7 @@ pub use round::{RoundOptions, RoundResult, WitnessOutcome, WitnessStatement, ask
 
 use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, OpenError};
-use crate::record::commit::MAIN;
+use crate::record::ledger::commit::MAIN;
 use crate::record::tree::{SignedNote, TreeError, parse_note};
 use crate::recorder::RecorderError;
 use crate::store::sqlite::Sqlite;

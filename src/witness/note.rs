@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::ledger::read::{RefTarget, Repository};
-use crate::record::commit::NOTES_WITNESS;
-use crate::record::note::{CosignedNote, MAX_SIGNATURES, NoteSignature};
+use crate::record::ledger::commit::NOTES_WITNESS;
 use crate::record::time::Seconds;
 use crate::record::tree::SignedNote;
+use crate::record::tree::note::{CosignedNote, MAX_SIGNATURES, NoteSignature};
 use crate::recorder::{Paths, put_notes};
 
 use super::{LatestTreeHead, WitnessError};

@@ -7,8 +7,8 @@ use futures_util::future::join_all;
 
 use crate::anchor::witness::{WitnessClient, WitnessFault, WitnessReply};
 use crate::govern::sanitize::redact;
-use crate::record::note::NoteSignature;
 use crate::record::time::Seconds;
+use crate::record::tree::note::NoteSignature;
 use crate::recorder::Paths;
 use crate::store::WitnessState;
 use crate::store::sqlite::Sqlite;

@@ -10,20 +10,20 @@ use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::declared::TurnContext;
 use gently::continuity::prompt::render;
-use gently::govern::actuation::MAX_ACTS;
+use gently::govern::actions::actuation::MAX_ACTS;
 use gently::govern::kernel::Kernel;
 use gently::govern::sanitize::{Placeholders, redact};
 use gently::home::{Home, InitOptions};
 use gently::keys::os_random;
 use gently::models::Model;
-use gently::record::block::{Anchor, Block, Header, Network, Source, check_header};
-use gently::record::bundle::SightEntry;
-use gently::record::commitment::Salt;
+use gently::record::bitcoin::block::{Anchor, Block, Header, Network, Source, check_header};
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::context::turn::Counts;
-use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
-use gently::record::params::Params;
+use gently::record::ledger::bundle::SightEntry;
+use gently::record::ledger::commitment::Salt;
+use gently::record::ledger::documents::AuthorityState;
+use gently::record::ledger::params::Params;
 use gently::record::time::Seconds;
 use gently::recorder::{
     JudgedReply, Prompt, RecordedPrompt, Recorder, SessionTerms, thread_id, unwatched,

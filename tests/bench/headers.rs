@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gently::anchor::headers_store::HeadersStore;
-use gently::record::block::{Header, Network};
+use gently::record::bitcoin::block::{Header, Network};
 
 use crate::processor;
 

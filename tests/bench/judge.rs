@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use gently::continuity::words::words;
-use gently::govern::actuation::{proposed, requested};
+use gently::govern::actions::actuation::{proposed, requested};
 use gently::govern::kernel::Kernel;
+use gently::govern::reply::validate::judge;
 use gently::govern::sanitize::{Clean, redact};
-use gently::govern::validate::judge;
-use gently::record::bundle::Bundle;
+use gently::record::ledger::bundle::Bundle;
 
 use crate::processor;
 

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gently::home::Home;
-use gently::record::opening::OpeningFile;
+use gently::record::ledger::opening::OpeningFile;
 use gently::record::time::Seconds;
 use gently::recorder::{Recorder, TurnIds, unwatched};
 use gently::store::Find;

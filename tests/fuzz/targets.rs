@@ -1,16 +1,17 @@
 //! What is fed, with what must hold of every answer.
 
-use gently::govern::sanitize::{redact, steps};
-use gently::record::bundle::Bundle;
+use gently::govern::sanitize::redact;
+use gently::govern::sanitize::steps;
+use gently::record::bitcoin::header::Header;
 use gently::record::canon;
-use gently::record::entry::Line;
-use gently::record::header::Header;
-use gently::record::note::{CosignedNote, NoteSignature, VerifierKey};
+use gently::record::ledger::bundle::Bundle;
+use gently::record::log::entry::Line;
 use gently::record::ots::Proof;
-use gently::record::policy::WitnessPolicy;
-use gently::record::proof::TlogProof;
 use gently::record::signature::parse_armor;
+use gently::record::tree::note::{CosignedNote, NoteSignature, VerifierKey};
 use gently::record::tree::parse_note;
+use gently::record::tree::proof::TlogProof;
+use gently::record::tree::witness_policy::WitnessPolicy;
 
 use super::mutate::Target;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use gently::record::note::CosignedNote;
+use gently::record::tree::note::CosignedNote;
 use serde_json::json;
 
 use crate::person::{Person, Ran, run};

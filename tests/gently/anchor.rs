@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use gently::anchor::agree::{AgreementPolicy, Observation, Quorum, host, observe};
 use gently::anchor::esplora::Esplora;
 use gently::anchor::{BlockSource, SourceFault};
-use gently::record::block::{Anchor, Block, Header, HeaderFault, Network, Source};
+use gently::record::bitcoin::block::{Anchor, Block, Header, HeaderFault, Network, Source};
 use gently::record::time::Seconds;
 
 use crate::esplora_server::{Chain, EsploraServer, Manner, Route, STALE, rows};

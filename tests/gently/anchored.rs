@@ -12,9 +12,9 @@ use gently::ask::refer::ThreadPosition;
 use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
 use gently::home::Home;
 use gently::models::Model;
-use gently::record::block::Network;
-use gently::record::commitment::Salt;
+use gently::record::bitcoin::block::Network;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
+use gently::record::ledger::commitment::Salt;
 use gently::record::time::Seconds;
 use gently::recorder::{Recorder, unwatched};
 use gently::session::TurnEnvironment;
@@ -298,7 +298,7 @@ fn a_lie_is_named_and_dropped_and_never_an_anchor() {
     let (hash, header) = real.block(TIP);
     let easy = mined(0x207f_ffff);
     let testnet = bitcoin::constants::genesis_block(bitcoin::Network::Testnet4).header;
-    let testnet: gently::record::block::Header =
+    let testnet: gently::record::bitcoin::block::Header =
         bitcoin::consensus::encode::serialize_hex(&testnet)
             .parse()
             .unwrap();

@@ -1,7 +1,7 @@
 //! The door for artifacts: numbered, committed to, and refused when the record speaks against them.
 
 use gently::govern::sanitize::redact;
-use gently::record::commitment::{Role, Salt, commit};
+use gently::record::ledger::commitment::{Role, Salt, commit};
 use gently::record::time::Seconds;
 use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError, always};
 use gently::store::ReadStore;
@@ -57,7 +57,7 @@ fn artifacts_are_numbered_by_kind_and_opened_by_their_salt() {
     assert!(!second.document.content.to_string().contains("hunter2"));
     let row = rig.store().newest_artifact("note").unwrap().unwrap();
     let (salt, text) = (row.salt.unwrap(), row.document.unwrap());
-    let scheme = gently::record::commitment::Scheme::HmacSha256;
+    let scheme = gently::record::ledger::commitment::Scheme::HmacSha256;
     assert_eq!(
         commit(scheme, &salt, Role::Artifact, text.as_bytes()),
         row.commitment

@@ -13,7 +13,7 @@ use axum::routing::post;
 use gently::anchor::agree::{AgreementPolicy, Quorum, observe};
 use gently::anchor::bitcoind::{Auth, Bitcoind};
 use gently::anchor::{BlockSource, SourceFault};
-use gently::record::block::{HeaderFault, Network, Source};
+use gently::record::bitcoin::block::{HeaderFault, Network, Source};
 use gently::record::time::Seconds;
 use serde_json::{Value, json};
 

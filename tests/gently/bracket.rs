@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gently::record::block::Header;
+use gently::record::bitcoin::block::Header;
 use gently::record::hash::Hash32;
 use gently::record::ots::{Attestation, Op, ProofNode};
 use serde_json::{Value, json};

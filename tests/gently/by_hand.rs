@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use gently::record::commitment;
+use gently::record::ledger::commitment;
 use sha2::Digest as _;
 
 /// The page's blocks, in order, as one script.

@@ -16,7 +16,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use gently::record::block::Header;
+use gently::record::bitcoin::block::Header;
 use gently::record::ots::{Attestation, Op, ProofNode};
 use tokio::sync::oneshot;
 

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use gently::keys::SigningKey;
-use gently::record::commitment::Salt;
+use gently::record::ledger::commitment::Salt;
 use gently::record::time::Seconds;
 use gently::record::tree::{Frontier, note, parse_note};
 use gently::recorder::{

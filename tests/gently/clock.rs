@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gently::record::block::Header;
+use gently::record::bitcoin::block::Header;
 
 use crate::esplora_server::{HEADERS, rows};
 use crate::person::Person;

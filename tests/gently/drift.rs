@@ -9,9 +9,9 @@
 use std::path::Path;
 
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
+use gently::govern::reply::validate::judge;
 use gently::govern::sanitize::redact;
-use gently::govern::validate::judge;
-use gently::record::bundle::Bundle;
+use gently::record::ledger::bundle::Bundle;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

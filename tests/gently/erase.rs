@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use gently::govern::sanitize::redact;
 use gently::home::{Home, InitOptions};
-use gently::record::commitment::Salt;
 use gently::record::hash::Hash32;
+use gently::record::ledger::commitment::Salt;
 use gently::record::time::Seconds;
 use gently::recorder::{ArtifactField, ArtifactId, Erasure, NewArtifact, RecorderError, always};
 use gently::store::ReadStore;

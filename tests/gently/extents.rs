@@ -149,7 +149,7 @@ fn a_changed_line_under_the_tree_head_is_found_and_a_tree_head_of_another_key_or
         .1
         .replacen("sample_future", "simple_future", 1);
     assert_ne!(rest, last.split_once('|').unwrap().1);
-    let hash = gently::record::chain::line_hash(prev.parse().unwrap(), rest.as_bytes());
+    let hash = gently::record::log::chain::line_hash(prev.parse().unwrap(), rest.as_bytes());
     lines.push(format!("{hash}|{rest}"));
     copy.write(&lines);
     let report = copy.report();

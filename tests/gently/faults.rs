@@ -18,7 +18,7 @@ use gently::home::{Home, InitOptions};
 use gently::keys::KeyError;
 use gently::ledger::Oid;
 use gently::ledger::write::Ledger;
-use gently::record::block::Network;
+use gently::record::bitcoin::block::Network;
 use gently::record::hash::Hash32;
 use gently::record::tree::parse_note;
 use gently::recorder::{Failpoint, FailpointWatch, Recorder, RecorderError, unwatched};
@@ -804,7 +804,7 @@ fn append(rig: &Rig, text: &str) {
 }
 
 fn next_line(rig: &Rig) -> String {
-    use gently::record::entry::{Event, Line};
+    use gently::record::log::entry::{Event, Line};
     let head = rig.store().head().unwrap();
     let event = Event::Recover { applied: 1 };
     format!(

@@ -422,16 +422,22 @@ fn made_up_violations_are_caught() {
         ),
         ("config.rs", "use crate::anchor;"),
         ("recorder/mod.rs", "use crate::models::Model;"),
-        ("recorder/step.rs", "use crate::anchor::agree;"),
+        ("recorder/batch/failpoint.rs", "use crate::anchor::agree;"),
         ("models/openai.rs", "use crate::session;"),
         ("verify/chain.rs", "use crate::log::append::Appender;"),
         (
             "verify/mod.rs",
             "use crate::ledger::{read::Reader, write::Writer};",
         ),
-        ("verify/database.rs", "use crate::store::Store;"),
-        ("verify/database.rs", "use crate::store::{Read, Write};"),
-        ("verify/database.rs", "use crate::store::sqlite::Database;"),
+        ("verify/rows/database.rs", "use crate::store::Store;"),
+        (
+            "verify/rows/database.rs",
+            "use crate::store::{ReadStore, Write};",
+        ),
+        (
+            "verify/rows/database.rs",
+            "use crate::store::sqlite::Database;",
+        ),
         ("verify/mod.rs", "use crate::recorder;"),
         ("verify/mod.rs", "use crate::log::*;"),
         ("ask.rs", "use crate::verify;"),
@@ -454,7 +460,7 @@ fn made_up_violations_are_caught() {
 fn what_the_table_allows_passes() {
     for (file, source) in [
         (
-            "record/chain.rs",
+            "record/log/chain.rs",
             "use super::hash::Hash32; use crate::record::time::Seconds;",
         ),
         (
@@ -463,7 +469,7 @@ fn what_the_table_allows_passes() {
         ),
         (
             "verify/mod.rs",
-            "use crate::{anchor, log::read, ledger::{Oid, read::Reader}, store::{ExchangeRow, Read}};",
+            "use crate::{anchor, log::read, ledger::{Oid, read::Reader}, store::{ExchangeRow, ReadStore}};",
         ),
         (
             "ask.rs",

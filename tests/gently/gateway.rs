@@ -21,13 +21,13 @@ use gently::continuity::declared::TurnContext;
 use gently::continuity::refs::{Lookup, NamedRecord};
 use gently::govern::kernel::Kernel;
 use gently::govern::kernel::RingCaps;
-use gently::record::bundle::NamedHash;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::context::event::{
     Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
     PolicyName, PolicyVerdict, Reason, ThreadEvent,
 };
 use gently::record::context::spec::{ContextForm, DeclaredRef};
+use gently::record::ledger::bundle::NamedHash;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -7,11 +7,11 @@
 
 use std::path::Path;
 
-use gently::record::block::{
+use gently::record::bitcoin::block::{
     Anchor, Block, Header, HeaderFault, Network, Source, check_anchor, check_header,
 };
-use gently::record::epochs::is_cheap;
-use gently::record::fit::check_height;
+use gently::record::bitcoin::epochs::is_cheap;
+use gently::record::bitcoin::fit::check_height;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 

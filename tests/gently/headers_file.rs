@@ -11,7 +11,7 @@ use gently::anchor::agree::{AgreementPolicy, Quorum, observe};
 use gently::anchor::esplora::Esplora;
 use gently::anchor::headers_file::HeadersFile;
 use gently::anchor::{BlockSource, SourceFault};
-use gently::record::block::{Network, Source};
+use gently::record::bitcoin::block::{Network, Source};
 use gently::record::time::Seconds;
 
 use crate::esplora_server::{Chain, EsploraServer, HEADERS, rows};

@@ -2,11 +2,11 @@
 //! held back by a hash of their ids, and tell their number only, so that no rule was written to one
 //! of them.
 
-use gently::govern::actuation::requested;
+use gently::govern::actions::actuation::requested;
 use gently::govern::kernel::Kernel;
+use gently::govern::reply::validate::judge;
 use gently::govern::sanitize::redact;
-use gently::govern::validate::judge;
-use gently::record::bundle::Bundle;
+use gently::record::ledger::bundle::Bundle;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

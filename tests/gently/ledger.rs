@@ -12,8 +12,8 @@ use gently::keys::SigningKey;
 use gently::ledger::read::Repository;
 use gently::ledger::write::{CommitPlan, Ledger, SignedCommit, TreeFiles, encode};
 use gently::ledger::{LedgerError, Oid};
-use gently::record::commit::{CommitMessage, MAIN, Subject};
 use gently::record::hash::Hash32;
+use gently::record::ledger::commit::{CommitMessage, MAIN, Subject};
 use gently::record::time::Seconds;
 
 const BRANCH: &str = "refs/heads/branch-1";

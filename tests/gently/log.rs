@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use gently::log::append::{AppendError, Appender};
 use gently::log::read::{LogPiece, LogReader, ReadError, tail};
-use gently::record::block::Header;
-use gently::record::entry::{DriftClass, Event, Line, MAX_LINE};
+use gently::record::bitcoin::block::Header;
 use gently::record::hash::Hash32;
-use gently::record::rules::LogState;
+use gently::record::log::entry::{DriftClass, Event, Line, MAX_LINE};
+use gently::record::log::rules::LogState;
 use gently::record::time::Seconds;
 use proptest::prelude::*;
 

@@ -1,10 +1,10 @@
 //! The rules between lines: honest logs that must pass, and one defect each that must be named.
 
-use gently::record::block::branch_of;
-use gently::record::chain::{session_close_hash, session_id};
-use gently::record::entry::{DriftClass, Event, Line};
+use gently::record::bitcoin::block::branch_of;
 use gently::record::hash::Hash32;
-use gently::record::rules::{LogRule, LogState, PromptOutcome, is_failed_compile};
+use gently::record::log::chain::{session_close_hash, session_id};
+use gently::record::log::entry::{DriftClass, Event, Line};
+use gently::record::log::rules::{LogRule, LogState, PromptOutcome, is_failed_compile};
 use gently::record::time::Seconds;
 
 use crate::written_log::{Log, Writer, block_of, header_of, named};

@@ -9,7 +9,7 @@ use gently::models::http::MAX_RESPONSE;
 use gently::models::remote::{Remote, RemoteConfig};
 use gently::models::wire::Wire;
 use gently::models::{Backend, CallStage, ModelFault, Request, Usage};
-use gently::record::params::Params;
+use gently::record::ledger::params::Params;
 use zeroize::Zeroizing;
 
 use crate::model_server::{ANSWER, Behaviour, ModelServer};

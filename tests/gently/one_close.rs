@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use gently::record::block::Header;
-use gently::record::opening::{MAX_AROUND, OpeningFile};
-use gently::record::policy::WitnessPolicy;
+use gently::record::bitcoin::block::Header;
+use gently::record::ledger::opening::{MAX_AROUND, OpeningFile};
 use gently::record::signature::PublicKey;
+use gently::record::tree::witness_policy::WitnessPolicy;
 use gently::verify::{About, QuestionAnswer, Trust, check_opening};
 use serde_json::{Value, json};
 
@@ -410,7 +410,7 @@ fn every_changed_byte_of_an_opening_costs_an_answer() {
         let Ok(file) = OpeningFile::parse(bytes) else {
             return false;
         };
-        let network = Some(gently::record::block::Network::Regtest);
+        let network = Some(gently::record::bitcoin::block::Network::Regtest);
         let trust = Trust {
             pinned: Some(&[pinned]),
             policy: Some(&policy),

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use gently::keys::SigningKey;
 use gently::record::hash::Hash32;
-use gently::record::note::{CosignedNote, KeyKind, VerifierKey};
 use gently::record::signature::PublicKey;
+use gently::record::tree::note::{CosignedNote, KeyKind, VerifierKey};
 use gently::record::tree::{SignedNote, note, parse_note};
 use serde_json::Value;
 
@@ -382,7 +382,7 @@ fn changed_notes_are_findings() {
     let (log, policy) = (desk.log(), desk.policy(BOTH));
     let honest = shown_note(&desk.person.at("ledger.git"), "main");
     let parsed = CosignedNote::parse(&honest).unwrap();
-    let with = |others: Vec<gently::record::note::NoteSignature>| {
+    let with = |others: Vec<gently::record::tree::note::NoteSignature>| {
         CosignedNote {
             head: parsed.head.clone(),
             others,
@@ -395,7 +395,7 @@ fn changed_notes_are_findings() {
     dated[0].signature[7] ^= 1;
     let mut short = parsed.others.clone();
     short[0].signature.truncate(71);
-    let stranger = gently::record::note::NoteSignature {
+    let stranger = gently::record::tree::note::NoteSignature {
         name: "new".to_owned(),
         key_id: [1; 4],
         signature: vec![6; 2428],

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gently::record::canon;
-use gently::record::opening::{MAX_AROUND, OpeningFile};
+use gently::record::ledger::opening::{MAX_AROUND, OpeningFile};
 use gently::record::signature::PublicKey;
 use gently::verify::{Trust, check_opening};
 use serde_json::{Value, json};

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use gently::record::block::{Header, Network};
-use gently::record::commitment::{Role, Scheme, TextOpening, commit_with_key};
+use gently::record::bitcoin::block::{Header, Network};
 use gently::record::hash::Hash32;
-use gently::record::opening::{More, OpeningFile};
+use gently::record::ledger::commitment::{Role, Scheme, TextOpening, commit_with_key};
+use gently::record::ledger::opening::{More, OpeningFile};
 use gently::record::signature::PublicKey;
 use gently::verify::{About, OpeningReport, QuestionAnswer, Trust, check_opening};
 use serde_json::Value;

@@ -5,20 +5,22 @@
 use std::collections::BTreeMap;
 
 use ed25519_dalek::{Signer as _, SigningKey};
-use gently::record::block::{Block, Header, Network, Source};
+use gently::record::bitcoin::block::{Block, Header, Network, Source};
 use gently::record::canon;
-use gently::record::chain::{chain_entry, session_close_hash, session_id};
-use gently::record::commitment::{Role, Salt, Scheme, TextOpening, commit_with_key, opening_key};
-use gently::record::documents::{
+use gently::record::hash::Hash32;
+use gently::record::ledger::commitment::{
+    Role, Salt, Scheme, TextOpening, commit_with_key, opening_key,
+};
+use gently::record::ledger::documents::{
     AuthorityState, Close, Format, Genesis, Record, Rotate, SessionDoc, ValidatorFlags,
 };
-use gently::record::entry::{Event, Line};
-use gently::record::hash::Hash32;
-use gently::record::opening::{Document, Entry, HeaderAt, More, OpeningFile, Stamp};
+use gently::record::ledger::opening::{Document, Entry, HeaderAt, More, OpeningFile, Stamp};
+use gently::record::log::chain::{chain_entry, session_close_hash, session_id};
+use gently::record::log::entry::{Event, Line};
 use gently::record::ots::{Attestation, FileHash, Op, Proof, ProofNode};
-use gently::record::proof::ProofMaker;
 use gently::record::signature::{PublicKey, Signature};
 use gently::record::time::Seconds;
+use gently::record::tree::proof::ProofMaker;
 use gently::record::tree::{Frontier, leaf, note};
 
 pub const ORIGIN: &str = "gently/forge";

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use gently::record::chain::chain_entry;
-use gently::record::commitment::{Role, Salt, commit_with_key, opening_key};
-use gently::record::entry::{Event, Line};
 use gently::record::hash::Hash32;
+use gently::record::ledger::commitment::{Role, Salt, commit_with_key, opening_key};
+use gently::record::log::chain::chain_entry;
+use gently::record::log::entry::{Event, Line};
 use gently::record::time::Seconds;
 use gently::record::tree::{leaf, node};
 use serde_json::Value;

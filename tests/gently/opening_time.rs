@@ -4,12 +4,12 @@ use std::process::Command;
 
 use ed25519_dalek::{Signer as _, SigningKey};
 use gently::anchor::headers_store::HeadersStore;
-use gently::record::block::{Header, Network};
+use gently::record::bitcoin::block::{Header, Network};
 use gently::record::hash::Hash32;
-use gently::record::note::{CosignedNote, KeyKind, NoteSignature, VerifierKey};
 use gently::record::ots::{Attestation, FileHash, Op, Proof, ProofNode};
 use gently::record::signature::PublicKey;
 use gently::record::time::Seconds;
+use gently::record::tree::note::{CosignedNote, KeyKind, NoteSignature, VerifierKey};
 use gently::record::tree::note_body;
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use gently::record::commitment::{Role, Scheme, TextOpening};
-use gently::record::opening::{Document, More, OpeningFile};
+use gently::record::ledger::commitment::{Role, Scheme, TextOpening};
+use gently::record::ledger::opening::{Document, More, OpeningFile};
 use gently::record::signature::PublicKey;
 use gently::verify::{About, Trust, check_opening};
 use serde_json::Value;

@@ -15,13 +15,13 @@ use gently::continuity::prompt::{CompiledPrompt, RenderFault, render, render_aga
 use gently::govern::authority::{Decision, PolicyInput, decide};
 use gently::govern::drift::ReplyVerdict;
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
+use gently::govern::reply::validate::judge;
 use gently::govern::sanitize::{Clean, redact};
-use gently::govern::validate::judge;
 use gently::models::observer;
-use gently::record::bundle::{Bundle, Moment, NoSight, Reading, SightEntry};
 use gently::record::context::turn::Counts;
-use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
+use gently::record::ledger::bundle::{Bundle, Moment, NoSight, Reading, SightEntry};
+use gently::record::ledger::documents::AuthorityState;
 use gently::record::time::Seconds;
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};

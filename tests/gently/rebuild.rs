@@ -12,7 +12,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use gently::ledger::whole::commit_id;
-use gently::recorder::{MissingParts, RecorderError, look_for_losses, rebuild};
+use gently::recorder::rebuild;
+use gently::recorder::{MissingParts, RecorderError, look_for_losses};
 use gently::store::ReadStore as _;
 use rusqlite::Connection;
 

@@ -18,13 +18,13 @@ use gently::govern::sanitize::{Placeholders, redact};
 use gently::home::{Home, InitOptions};
 use gently::keys::{AuthKey, KeyError};
 use gently::models::{Model, observer};
-use gently::record::block::{Anchor, Block, Network, Source};
-use gently::record::bundle::{Moment, NoSight, Reading, SightEntry};
-use gently::record::commitment::Salt;
+use gently::record::bitcoin::block::{Anchor, Block, Network, Source};
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::context::turn::Counts;
-use gently::record::documents::AuthorityState;
 use gently::record::hash::Hash32;
+use gently::record::ledger::bundle::{Moment, NoSight, Reading, SightEntry};
+use gently::record::ledger::commitment::Salt;
+use gently::record::ledger::documents::AuthorityState;
 use gently::record::time::Seconds;
 use gently::record::tree::{Frontier, parse_note};
 use gently::recorder::thread_id;
@@ -77,7 +77,7 @@ pub fn anchor(height: u32) -> Anchor {
         .find(|line| line.starts_with(&format!("{height},")))
         .unwrap();
     let [_, hash, header] = line.split(',').collect::<Vec<_>>().try_into().unwrap();
-    let header: gently::record::block::Header = header.parse().unwrap();
+    let header: gently::record::bitcoin::block::Header = header.parse().unwrap();
     let block = Block {
         hash: hash.parse().unwrap(),
         height,
@@ -425,7 +425,7 @@ pub async fn prompt_numbered(
     let bundle = compile(&inputs).unwrap();
     let compiled = render(&kernel, &bundle, None, &clean);
     let prompt = Prompt {
-        params: gently::record::params::Params::default(),
+        params: gently::record::ledger::params::Params::default(),
         session: session.id,
         text: clean,
         bundle,

@@ -81,7 +81,7 @@ fn replay_answers_from_the_record() {
 fn a_prompt_is_found_by_its_digest() {
     use gently::govern::kernel::Kernel;
     use gently::record::hash::Hash32;
-    use gently::record::params::Params;
+    use gently::record::ledger::params::Params;
     use gently::store::ReadStore;
     use gently::store::sqlite::Sqlite;
 

@@ -9,7 +9,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use gently::govern::sanitize::{Engine, Placeholders, redact, steps};
+use gently::govern::sanitize::steps;
+use gently::govern::sanitize::{Engine, Placeholders, redact};
 use serde_json::{Value, json};
 use sha2::Digest as _;
 

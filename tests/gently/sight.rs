@@ -9,10 +9,10 @@ use gently::ask::refer::ThreadPosition;
 use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
 use gently::govern::kernel::Kernel;
 use gently::models::Model;
-use gently::record::block::Network;
-use gently::record::bundle::{Moment, SightEntry};
-use gently::record::commitment::Salt;
+use gently::record::bitcoin::block::Network;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
+use gently::record::ledger::bundle::{Moment, SightEntry};
+use gently::record::ledger::commitment::Salt;
 use gently::session::TurnEnvironment;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use gently::anchor::calendar::Calendar;
 use gently::home::Home;
-use gently::record::block::{Header, Network};
+use gently::record::bitcoin::block::{Header, Network};
 use gently::record::hash::Hash32;
 use gently::record::ots::{Attestation, FileHash, Proof};
 use gently::record::time::Seconds;

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gently::record::block::{Anchor, Network};
-use gently::record::commit::{CommitKind, MAIN};
-use gently::record::commitment::Salt;
-use gently::record::documents::AuthorityState;
+use gently::record::bitcoin::block::{Anchor, Network};
 use gently::record::hash::Hash32;
+use gently::record::ledger::commit::{CommitKind, MAIN};
+use gently::record::ledger::commitment::Salt;
+use gently::record::ledger::documents::AuthorityState;
 use gently::record::time::Seconds;
 use gently::store::sqlite::Sqlite;
 use gently::store::{

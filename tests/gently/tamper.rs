@@ -2,7 +2,7 @@
 //!
 //! Of the sample one byte of every object is changed (its place wanders with the object's number),
 //! and every 401st byte of the log. Every single byte: of objects and refs in `tamper_bytes.rs`, of
-//! the log in the unit tests of `src/verify/file.rs`, every value of the database in
+//! the log in the unit tests of `src/verify/log/file.rs`, every value of the database in
 //! `tamper_database.rs`.
 
 #![allow(

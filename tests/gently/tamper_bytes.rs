@@ -1,7 +1,7 @@
 //! Every byte of every object and of every ref of a small ledger changed, one at a time: each is
 //! found in its place.
 //!
-//! (Every byte of the log: the unit tests of `src/verify/file.rs`. Every value of the database:
+//! (Every byte of the log: the unit tests of `src/verify/log/file.rs`. Every value of the database:
 //! `tamper_database.rs`.)
 
 #![allow(
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use gently::keys::SigningKey;
-use gently::record::commit::CommitKind;
+use gently::record::ledger::commit::CommitKind;
 use gently::record::signature::PublicKey;
 use gently::verify::{Evidence, QuestionAnswer, Report, VerifyError, verify};
 

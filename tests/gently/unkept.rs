@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use gently::record::commitment::{Role, Salt, Scheme, commit};
 use gently::record::hash::Hash32;
+use gently::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use serde_json::{Value, json};
 
 use crate::erase::holders;

@@ -10,7 +10,7 @@ use gently::models::http::MAX_RESPONSE;
 use gently::models::remote::{Remote, RemoteConfig};
 use gently::models::wire::Wire;
 use gently::models::{Answer, Backend, CallStage, ModelFault, Request, Usage};
-use gently::record::params::Params;
+use gently::record::ledger::params::Params;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gently::record::note::{CosignedNote, NoteSignature};
 use gently::record::signature::PublicKey;
+use gently::record::tree::note::{CosignedNote, NoteSignature};
 use serde_json::{Value, json};
 
 use crate::person::{Person, Ran};
@@ -487,7 +487,8 @@ fn after_a_rotation_witnesses_are_given_the_new_key() {
         .exits(0)
         .json();
     let key =
-        gently::record::note::VerifierKey::parse(listed["log"]["key"].as_str().unwrap()).unwrap();
+        gently::record::tree::note::VerifierKey::parse(listed["log"]["key"].as_str().unwrap())
+            .unwrap();
     assert_eq!(key.key, signer(&person));
     witness.trust(&[old, key.key]);
     person.gently(&["witness", "ask"]).exits(0);

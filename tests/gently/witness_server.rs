@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use ed25519_dalek::{Signer, SigningKey};
 use gently::record::hash::Hash32;
-use gently::record::note::{KeyKind, NoteSignature, VerifierKey};
-use gently::record::proof::continues;
 use gently::record::signature::PublicKey;
+use gently::record::tree::note::{KeyKind, NoteSignature, VerifierKey};
+use gently::record::tree::proof::continues;
 use gently::record::tree::{SignedNote, note_body, parse_note};
 
 /// How it treats a question.

@@ -5,11 +5,11 @@
     reason = "the helpers of a test fail it as the test itself would"
 )]
 
-use gently::record::block::{Header, branch_of};
-use gently::record::chain::{chain_entry, session_close_hash, session_id};
-use gently::record::entry::{DriftClass, Event, Line};
+use gently::record::bitcoin::block::{Header, branch_of};
 use gently::record::hash::Hash32;
-use gently::record::rules::{LogRule, LogState};
+use gently::record::log::chain::{chain_entry, session_close_hash, session_id};
+use gently::record::log::entry::{DriftClass, Event, Line};
+use gently::record::log::rules::{LogRule, LogState};
 use gently::record::time::Seconds;
 
 /// A session as its writer knows it.

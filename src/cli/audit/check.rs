@@ -11,12 +11,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::anchor::headers_store::HeadersStore;
-use crate::record::block::{Header, Network};
-use crate::record::commitment::{Role, TextOpening};
-use crate::record::entry::{Event, Line};
-use crate::record::opening::{MAX_FILE, OpeningFile};
-use crate::record::policy::WitnessPolicy;
+use crate::record::bitcoin::block::{Header, Network};
+use crate::record::ledger::commitment::{Role, TextOpening};
+use crate::record::ledger::opening::{MAX_FILE, OpeningFile};
+use crate::record::log::entry::{Event, Line};
 use crate::record::signature::PublicKey;
+use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::verify::{
     About, HeaderRequests, OpeningReport, QuestionAnswer, Trust, check_opening, wanted_headers,
 };

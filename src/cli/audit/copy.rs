@@ -23,8 +23,8 @@ use crate::cli::git::PROTOCOLS;
 use crate::cli::walk::{is_ancestor, is_ledger_ref, refs};
 use crate::ledger::Oid;
 use crate::ledger::read::Repository;
-use crate::record::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::record::hash::Hash32;
+use crate::record::ledger::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::verify::{AuditQuestion, Finding, Report};
 
 use super::target::TargetError;

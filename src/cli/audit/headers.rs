@@ -11,7 +11,7 @@ use crate::anchor::BlockSource;
 use crate::anchor::headers_store::HeadersStore;
 use crate::cli::wire;
 use crate::config::Config;
-use crate::record::block::{Header, Network};
+use crate::record::bitcoin::block::{Header, Network};
 use crate::verify::{HeaderRequests, Headers};
 
 use super::target::TargetError;

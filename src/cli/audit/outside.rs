@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::cli::walk::first_parents;
 use crate::ledger::read::Repository;
 use crate::os::read_regular_text;
-use crate::record::commit::MAIN;
-use crate::record::note::CosignedNote;
-use crate::record::policy::{MAX_POLICY, WitnessPolicy};
+use crate::record::ledger::commit::MAIN;
+use crate::record::tree::note::CosignedNote;
+use crate::record::tree::witness_policy::{MAX_POLICY, WitnessPolicy};
 use crate::verify::{OutsideHead, Report};
 
 use super::target::{OpenedRepository, TargetError};

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::ledger::read::{RefTarget, Repository};
 use crate::log::read::{LogPiece, LogReader};
-use crate::record::commit::MAIN;
+use crate::record::ledger::commit::MAIN;
 use crate::recorder::{
     Contradiction, MissingParts, Paths, Rebuilt, Recorder, RecorderError, look_for_losses, rebuild,
     unwatched,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::record::block::Network;
+use crate::record::bitcoin::block::Network;
 use crate::verify::{
     AuditQuestion, Finding, PositionSummary, QuestionAnswer, QuestionAnswers, Report, Scope,
     SessionBlock, SessionReport,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::os::read_regular_text;
-use crate::record::commit::CommitKind;
+use crate::record::ledger::commit::CommitKind;
 use crate::record::signature::PublicKey;
 use crate::recorder::Paths;
 use crate::store::sqlite::Sqlite;

@@ -3,12 +3,12 @@
 
 use serde_json::{Value, json};
 
-use crate::record::bundle::NamedHash;
 use crate::record::context::event::{EventKind, event_digest};
 use crate::record::context::turn::prompt_document;
+use crate::record::ledger::bundle::NamedHash;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeRow, ReadStore};
-use crate::verify::contexts::{Context, ContextFault};
+use crate::verify::rows::contexts::{Context, ContextFault};
 
 /// What is hashed of one turn, beside the digests on record; null for an exchange from before
 /// threads.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::screen::{beginning, quiet};
 use crate::continuity::score::ScoreParts;
 use crate::continuity::turns::{DECLARED, TURN, disclosure};
-use crate::record::bundle::{ArtifactRef, Bundle, Exclusion};
+use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
 
 /// How much of a text stands in a line.
 const EXCERPT: usize = 70;

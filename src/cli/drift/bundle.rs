@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::record::bundle::Bundle;
+use crate::record::ledger::bundle::Bundle;
 
 /// Lists of a bundle, with what a missing key of an item stands for.
 const LISTS: [(&str, &[(&str, &str)]); 5] = [
@@ -169,7 +169,7 @@ fn reading(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::bundle::SightEntry;
+    use crate::record::ledger::bundle::SightEntry;
 
     #[test]
     fn a_whole_bundle_a_part_of_one_and_none() {

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::cli::wire::{self, OpenHomeError};
 use crate::cli::{FINE, could_not, print};
 use crate::govern::kernel::Kernel;
-use crate::govern::output::{ANY_JSON, Shape};
+use crate::govern::reply::output::{ANY_JSON, Shape};
+use crate::govern::reply::validate::judge;
 use crate::govern::sanitize::redact;
-use crate::govern::validate::judge;
 use crate::home::Home;
 use crate::store::sqlite::Sqlite;
 

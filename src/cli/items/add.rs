@@ -6,7 +6,7 @@ use crate::cli::{could_not, log, program, say};
 use crate::continuity::candidate::Confidence;
 use crate::continuity::gates::is_blob;
 use crate::govern::sanitize::{Clean, Placeholders, redact_with};
-use crate::record::item::{ItemKind, ItemState, subject};
+use crate::record::ledger::item::{ItemKind, ItemState, subject};
 use crate::record::time::Seconds;
 use crate::record::unseen::is_plain_name;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError, always};

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::cli::screen::quiet;
 use crate::cli::wire::{self, OpenHomeError};
 use crate::cli::{could_not, print, say};
-use crate::record::item::{Item, ItemKind, ItemState};
+use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::store::sqlite::Sqlite;
 use crate::store::{ReadStore as _, Recall};
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::log::back::{LineBack, LinesBack};
 use crate::log::read::ReadError;
-use crate::record::chain::line_hash;
-use crate::record::entry::{EntryError, Event, Line};
 use crate::record::hash::Hash32;
+use crate::record::log::chain::line_hash;
+use crate::record::log::entry::{EntryError, Event, Line};
 use crate::record::time::Seconds;
 use crate::store::ReadStore;
 

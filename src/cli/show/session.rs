@@ -6,9 +6,9 @@ use crate::cli::screen::{beginning, quiet};
 use crate::cli::session::{facts, turn_name};
 use crate::cli::wire::{self, OpenHomeError};
 use crate::cli::{find, print};
-use crate::record::block::Block;
+use crate::record::bitcoin::block::Block;
 use crate::record::canon;
-use crate::record::documents::{Close, SessionDoc};
+use crate::record::ledger::documents::{Close, SessionDoc};
 use crate::store::sqlite::Sqlite;
 use crate::store::{CommitRow, ExchangeRow, Find, SessionRow, StoreError};
 

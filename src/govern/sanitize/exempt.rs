@@ -4,7 +4,7 @@
 use regex::Regex;
 use sha2::{Digest as _, Sha256};
 
-use super::rules::RuleFault;
+use super::rules::file::RuleFault;
 
 /// What errors call the list.
 const NAME: &str = "[sanitize] allow";

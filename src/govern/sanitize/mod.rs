@@ -1,49 +1,32 @@
 //! Taking secrets out of text, at the one place that every text passes (AEGIS 8).
 
 mod address;
-mod bare;
-mod chat;
-mod codes;
-mod columns;
-mod dialect;
-mod engine;
+mod assignments;
+mod cue_words;
 mod exempt;
-mod fold;
-mod gather;
-mod joints;
-mod lexicon;
-mod link;
-mod login;
-mod makeup;
-mod named;
-mod near;
 mod optional;
 mod pem;
+mod phrases;
 mod placeholder;
-mod prose;
 mod public;
-mod rounds;
+mod random_tokens;
 mod rules;
-mod said;
-mod span;
-mod steps;
-mod triggers;
+mod separator;
+mod tables;
+mod text;
 mod value;
-mod view;
-mod window;
-mod words;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
-pub use engine::{Engine, HomeRules};
 pub use exempt::{Exemptions, SANITIZE_POLICY};
 pub use optional::{OPTIONAL, Optional};
 pub use placeholder::{NewPlaceholder, Placeholders, SecretTag, unnumbered};
-pub use rules::RuleFault;
-pub(in crate::govern) use steps::count;
-pub use steps::steps;
+pub use rules::engine::{Engine, HomeRules};
+pub use rules::file::RuleFault;
+pub(in crate::govern) use text::work::count;
+pub use text::work::steps;
 
 /// A text that has passed [`redact`].
 ///
@@ -126,13 +109,13 @@ pub fn redact_with(text: &str, numbers: &mut Placeholders) -> Redaction {
 ///
 /// The same view that rules for secrets have; what judges words shares it.
 pub(in crate::govern) fn unmasked_text(text: &str) -> Cow<'_, str> {
-    view::TextView::of(text, &fold::unmasked(text)).text
+    text::view::TextView::of(text, &text::normalize::unmasked(text)).text
 }
 
 /// The ASCII letter or digit that a character of another script looks like, whatever stands beside
 /// it.
 pub(in crate::govern) fn looks_like(c: char) -> Option<char> {
-    fold::ascii_look_alike(c)
+    text::normalize::ascii_look_alike(c)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::steps;
+use super::text::work;
 
 /// A kind that is looked for where the configuration names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ pub(super) fn look(text: &str, kind: Optional) -> Vec<(usize, usize)> {
     static PHONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?:\+[1-9][0-9]{0,2}|00[1-9][0-9]?)[ ./-]?(?:\(0?\)[ ]?)?(?:\(?[0-9]{1,5}\)?[ ./-]?){2,6}[0-9]{2,5}|\(?0[1-9][0-9]{1,4}\)?[ ]?[ /-][ ]?(?:[0-9]{2,8}[ /-]?){1,4}[0-9]{2,4}").ok()
     });
-    steps::count(text.len());
+    work::count(text.len());
     let expression = match kind {
         Optional::Card => &CARD,
         Optional::Iban => &IBAN,

@@ -1,7 +1,7 @@
 //! Key blocks: `-----BEGIN … PRIVATE KEY-----` with its whole body, also cut off, quoted or
 //! escaped; certificates.
 
-use super::span::SecretSpan;
+use super::text::span::SecretSpan;
 
 /// Most characters between the dashes of a marker.
 const MAX_LABEL: usize = 64;

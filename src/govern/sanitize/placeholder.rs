@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use ring::hmac;
 
-use super::span::SecretSpan;
+use super::text::span::SecretSpan;
 
 /// How a placeholder begins.
 pub(super) const OPEN: &str = "[redacted:";
 /// Longest name inside a placeholder, with its number.
-const MAX_NAME: usize = super::rules::MAX_ID + 8;
+const MAX_NAME: usize = super::rules::file::MAX_ID + 8;
 /// Most digits of a number.
 const MAX_DIGITS: usize = 6;
 

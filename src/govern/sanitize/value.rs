@@ -1,10 +1,10 @@
 //! What a value looks like: random, a word, a stand-in, code.
 
-use super::makeup::{
+use super::cue_words::Lexicon;
+use super::text::statistics::{
     ARROW, COLON, DOT, EQUALS, OF_CODE, OF_STAND_INS, ROUND, SLASH, SQUARE, Signs,
 };
-pub(super) use super::makeup::{entropy, makeup};
-use super::words::Lexicon;
+pub(super) use super::text::statistics::{entropy, makeup};
 
 /// Longest run of letters that may be one word.
 const MAX_WORD: usize = 14;

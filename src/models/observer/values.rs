@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::bundle::Reading;
+use crate::record::ledger::bundle::Reading;
 
 /// Values that no line has named so far.
 type UnnamedValues = BTreeMap<String, Reading>;

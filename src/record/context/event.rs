@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::record::bundle::NamedHash;
+use crate::record::ledger::bundle::NamedHash;
 
 use super::json::{self, JsonFault};
 

@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 
-use crate::record::bundle::NamedHash;
 use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::NamedHash;
 use crate::record::plain::plain_is_canonical;
 
 /// Why a value has no canonical form.

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::bundle::NamedHash;
+use crate::record::ledger::bundle::NamedHash;
 
 use super::block::{context_block, stripped};
 use super::config::{ContextConfig, ContextRule, Sort};

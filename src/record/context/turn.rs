@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::record::bundle::NamedHash;
 use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::NamedHash;
 use crate::record::time::Seconds;
 
 use super::event::EventKind;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::ledger::write::Ledger;
 use crate::ledger::{LedgerError, Oid};
-use crate::record::commit::CommitKind;
+use crate::record::ledger::commit::CommitKind;
 use crate::store::{CommitRow, LedgerHead, ReadStore};
 
 use super::super::RecorderError;
-use super::super::draft::{EntryFiles, oid, segment};
-use super::super::step::{Failpoint, FailpointWatch, pass};
 use super::{From, Paths, PendingWrites, unapplied};
+use crate::recorder::batch::failpoint::{Failpoint, FailpointWatch, pass};
+use crate::recorder::batch::transaction::{EntryFiles, oid, segment};
 
 /// How one ref has to move: from the applied tip, through the pending commits, to the last of them.
 pub(super) struct Moves {

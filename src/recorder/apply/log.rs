@@ -5,12 +5,12 @@ use std::io::{Read as _, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::log::append::{AppendError, Appender};
-use crate::record::entry::Line;
+use crate::record::log::entry::Line;
 use crate::store::{LedgerHead, ReadStore};
 
 use super::super::RecorderError;
-use super::super::draft::segment;
 use super::{PendingWrites, unapplied};
+use crate::recorder::batch::transaction::segment;
 
 /// How far the file already holds the pending lines.
 pub(super) struct LogPosition {

@@ -6,12 +6,12 @@ use std::str::FromStr;
 use rusqlite::Row;
 use uuid::Uuid;
 
-use crate::record::block::{Anchor, Block};
+use crate::record::bitcoin::block::{Anchor, Block};
 use crate::record::canon;
-use crate::record::commitment::Salt;
-use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
-use crate::record::params::Cost;
+use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::params::Cost;
 use crate::record::time::Seconds;
 use crate::store::{ExchangeOutcome, StoreError};
 

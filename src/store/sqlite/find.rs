@@ -157,7 +157,7 @@ impl<C: Deref<Target = Connection>> Find for Handle<C> {
         self.list(
             "look up rotations",
             sql,
-            [crate::record::commit::MAIN],
+            [crate::record::ledger::commit::MAIN],
             commit,
         )
     }
@@ -170,7 +170,7 @@ impl<C: Deref<Target = Connection>> Find for Handle<C> {
         let sql =
             "SELECT * FROM ledger_commit WHERE ref = ?1 AND kind = 'session_start' AND line <= ?2
                    AND instr(raw, ?3) > 0 ORDER BY n DESC LIMIT 1";
-        let reference = crate::record::commit::branch_ref(&of.branch);
+        let reference = crate::record::ledger::commit::branch_ref(&of.branch);
         self.one(
             "look up a session's start",
             sql,
@@ -182,7 +182,7 @@ impl<C: Deref<Target = Connection>> Find for Handle<C> {
     fn end_commit(&self, of: &SessionRow, start: u64) -> Result<Option<CommitRow>, StoreError> {
         let sql = "SELECT * FROM ledger_commit WHERE ref = ?1 AND n > ?2 AND kind = 'session_end'
                    AND instr(raw, ?3) > 0 ORDER BY n LIMIT 1";
-        let reference = crate::record::commit::branch_ref(&of.branch);
+        let reference = crate::record::ledger::commit::branch_ref(&of.branch);
         self.one(
             "look up a session's end",
             sql,

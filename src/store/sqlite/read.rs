@@ -12,10 +12,10 @@ use super::rows::{
     session, turn,
 };
 use super::{Handle, PARTS, failed, optional};
-use crate::record::block::Anchor;
-use crate::record::commit::{CommitKind, MAIN};
+use crate::record::bitcoin::block::Anchor;
 use crate::record::hash::Hash32;
-use crate::record::item::Item;
+use crate::record::ledger::commit::{CommitKind, MAIN};
+use crate::record::ledger::item::Item;
 use crate::record::time::Seconds;
 use crate::store::{
     ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow, ExchangeRow,

@@ -9,7 +9,7 @@ use super::columns::{Columns, int};
 use super::rows::{OPEN_DRIFT, drift, item, turn};
 use super::{Handle, Tx, failed};
 use crate::record::hash::Hash32;
-use crate::record::item::{Item, ItemKind, ItemState};
+use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::store::{OpenDrift, Recall, StoreError, TurnRow};
 
 /// A word in more texts than this is common.

@@ -1,8 +1,8 @@
 //! One row of each table, read strictly.
 
-use crate::record::block::Anchor;
-use crate::record::commit::CommitKind;
-use crate::record::item::Item;
+use crate::record::bitcoin::block::Anchor;
+use crate::record::ledger::commit::CommitKind;
+use crate::record::ledger::item::Item;
 use crate::store::{
     AppliedMark, ArtifactRefRow, ArtifactRow, AssertionRow, CommitRow, DriftRow, DriftState,
     ExchangeRow, LedgerHead, MissingCommitments, OutcomeUpdate, SessionRow, StoreError, TurnRow,

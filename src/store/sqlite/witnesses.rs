@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::columns::int;
 use super::{Sqlite, failed};
-use crate::record::commit::MAIN;
+use crate::record::ledger::commit::MAIN;
 use crate::record::time::Seconds;
 use crate::store::{CalendarState, StoreError, WitnessState};
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::columns::int;
 use super::{Tx, erase, failed, judged, place};
-use crate::record::block::Anchor;
+use crate::record::bitcoin::block::Anchor;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;

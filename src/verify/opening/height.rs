@@ -1,8 +1,8 @@
 //! What is known of a block's height: by a chain of headers that the checker keeps, else by the
 //! header alone.
 
-use crate::record::block::{Header, Network};
-use crate::record::epochs::is_cheap;
+use crate::record::bitcoin::block::{Header, Network};
+use crate::record::bitcoin::epochs::is_cheap;
 
 use super::{About, OpeningCheck};
 

@@ -1,12 +1,12 @@
 //! The keys of an opening file: the one that its genesis names, those that rotations lead to, and
 //! whose the head is.
 
-use crate::record::entry::Event;
 use crate::record::hash::Hash32;
-use crate::record::note::CosignedNote;
-use crate::record::opening::{Document, More};
-use crate::record::proof::includes;
+use crate::record::ledger::opening::{Document, More};
+use crate::record::log::entry::Event;
 use crate::record::signature::PublicKey;
+use crate::record::tree::note::CosignedNote;
+use crate::record::tree::proof::includes;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
 use super::super::report::{QuestionAnswer, QuestionVerdict};

@@ -1,9 +1,9 @@
 //! The lines of an opening file, each with the document that it names.
 
 use crate::record::canon;
-use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
-use crate::record::opening::{Document, Entry};
+use crate::record::ledger::opening::{Document, Entry};
+use crate::record::log::entry::{Event, Line};
 
 use super::{About, OpeningCheck};
 
@@ -145,7 +145,7 @@ impl<'a> OpeningCheck<'a> {
             first.line.time,
             genesis.created_at,
         );
-        if !crate::record::documents::origin_is_valid(&genesis.origin) {
+        if !crate::record::ledger::documents::origin_is_valid(&genesis.origin) {
             self.find(
                 About::Consistent,
                 "genesis.json",

@@ -17,15 +17,15 @@ mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::record::block::{Header, Network};
-use crate::record::documents::Genesis;
-use crate::record::note::CosignedNote;
-use crate::record::opening::{Document, OpeningFile, Stamp};
-use crate::record::policy::WitnessPolicy;
+use crate::record::bitcoin::block::{Header, Network};
+use crate::record::ledger::documents::Genesis;
+use crate::record::ledger::opening::{Document, OpeningFile, Stamp};
 use crate::record::signature::PublicKey;
+use crate::record::tree::note::CosignedNote;
+use crate::record::tree::witness_policy::WitnessPolicy;
 
-use super::proofs::HeaderRequests;
 use super::report::{QuestionAnswer, QuestionVerdict, counted};
+use super::time::proofs::HeaderRequests;
 
 use keys::Keys;
 use lines::OpeningEntry;

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::commitment::{Role, Scheme, TextOpening};
-use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
-use crate::record::opening::Document;
+use crate::record::ledger::commitment::{Role, Scheme, TextOpening};
+use crate::record::ledger::opening::Document;
+use crate::record::log::entry::{Event, Line};
 
 use super::lines::OpeningEntry;
 use super::{About, OpeningCheck, OpeningSubject};

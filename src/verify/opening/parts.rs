@@ -1,12 +1,12 @@
 //! Whether the documents of an opening file say what their lines say.
 
-use crate::record::chain::{chain_entry, session_close_hash, session_id};
-use crate::record::documents::{Close, Record, SessionDoc};
-use crate::record::entry::{Event, Line};
 use crate::record::hash::Hash32;
-use crate::record::opening::{Document, More};
-use crate::record::proof::includes;
+use crate::record::ledger::documents::{Close, Record, SessionDoc};
+use crate::record::ledger::opening::{Document, More};
+use crate::record::log::chain::{chain_entry, session_close_hash, session_id};
+use crate::record::log::entry::{Event, Line};
 use crate::record::tree::leaf;
+use crate::record::tree::proof::includes;
 
 use super::lines::{OpeningEntry, place_of};
 use super::{About, OpeningCheck, OpeningSubject};

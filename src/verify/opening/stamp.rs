@@ -1,13 +1,13 @@
 //! The stamp of an opening file: a tree head of `main` that is in a Bitcoin block, and the opened
 //! lines under it.
 
-use crate::record::block::{Block, Header, Source, check_header};
-use crate::record::documents::Genesis;
-use crate::record::entry::Event;
-use crate::record::fit::{check_height, proof_fits};
+use crate::record::bitcoin::block::{Block, Header, Source, check_header};
+use crate::record::bitcoin::fit::{check_height, proof_fits};
 use crate::record::hash::Hash32;
-use crate::record::opening::{AttestedBlock, Document, More, Stamp};
-use crate::record::proof::includes;
+use crate::record::ledger::documents::Genesis;
+use crate::record::ledger::opening::{AttestedBlock, Document, More, Stamp};
+use crate::record::log::entry::Event;
+use crate::record::tree::proof::includes;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
 use super::super::report::{QuestionAnswer, QuestionVerdict};

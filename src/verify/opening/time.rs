@@ -1,10 +1,10 @@
 //! The blocks that the session started and ended on, and what they show of time.
 
-use crate::record::block::{Block, Header, Network, check_anchor};
-use crate::record::documents::Genesis;
-use crate::record::fit::{check_height, line_fits};
+use crate::record::bitcoin::block::{Block, Header, Network, check_anchor};
+use crate::record::bitcoin::fit::{check_height, line_fits};
 use crate::record::hash::Hash32;
-use crate::record::opening::Document;
+use crate::record::ledger::documents::Genesis;
+use crate::record::ledger::opening::Document;
 use crate::record::time::Seconds;
 
 use super::super::report::{QuestionAnswer, QuestionVerdict};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::policy::WitnessPolicy;
 use crate::record::time::Seconds;
+use crate::record::tree::witness_policy::WitnessPolicy;
 
 use super::super::report::{QuestionAnswer, QuestionVerdict, counted};
-use super::super::witnessed::{FORGED, reached_by};
 use super::time::StartBlock;
 use super::{About, OpeningCheck, OpeningSubject};
+use crate::verify::time::witnesses::{FORGED, reached_by};
 
 impl<'a> OpeningCheck<'a> {
     /// What witnesses say, and when the quorum was reached.

@@ -27,14 +27,14 @@ use crate::govern::kernel::Kernel;
 use crate::govern::sanitize;
 use crate::log::read::ReadError;
 use crate::record::canon;
-use crate::record::commitment::Scheme;
 use crate::record::context::config::ContextConfig;
-use crate::record::documents::Genesis;
-use crate::record::exchange::{ArtifactDoc, row_id};
 use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::Scheme;
+use crate::record::ledger::documents::Genesis;
+use crate::record::ledger::exchange::{ArtifactDoc, row_id};
 use crate::store::{ArtifactRow, ExchangeRow, ReadStore, SessionRow, StoreError};
 
-use super::contexts::{Context, ContextFault};
+use super::rows::contexts::{Context, ContextFault};
 use counts::IntentIndex;
 use source::AtHand;
 use stream::Stream;

@@ -11,10 +11,10 @@ use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
 use crate::store::{SessionRow, TurnRow};
 
-use super::super::contexts::Context;
-use super::super::exchange_rows::ExchangeRows;
 use super::source::Unmade;
 use super::{AssertionOutcome, Replay, ReplayError};
+use crate::verify::rows::contexts::Context;
+use crate::verify::rows::exchange_rows::ExchangeRows;
 
 /// Why there is no prompt to compile.
 pub(super) const NOTHING_SENT: &str = "nothing was to be sent";

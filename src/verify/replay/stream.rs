@@ -6,11 +6,11 @@ use std::path::Path;
 use uuid::Uuid;
 
 use crate::log::read::{LogPiece, LogReader, ReadError};
-use crate::record::chain::line_hash;
 use crate::record::context::event::EventKind;
-use crate::record::entry::{Event, Line};
-use crate::record::exchange::row_id;
 use crate::record::hash::Hash32;
+use crate::record::ledger::exchange::row_id;
+use crate::record::log::chain::line_hash;
+use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
 use crate::store::{ReadStore, StoreError};
 

@@ -16,18 +16,18 @@ use crate::govern::authority::{Decision, Judge, PolicyInput, broken_beside, may_
 use crate::govern::kernel::Kernel;
 use crate::govern::policy::FORBIDDEN;
 use crate::govern::sanitize::{Clean, redact};
-use crate::record::bundle::Bundle;
 use crate::record::context::event::{EventKind, IntentPayload};
 use crate::record::context::turn::Counts;
-use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
-use crate::record::params::Params;
+use crate::record::ledger::bundle::Bundle;
+use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::params::Params;
 use crate::store::{ExchangeRow, StoreError};
 
-use super::super::contexts::Context;
 use super::source::EventSource;
 use super::turn::were_erased;
 use super::{Replay, ReplayError};
+use crate::verify::rows::contexts::Context;
 
 /// A decision that would differ.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,6 @@ use crate::continuity::turns::{DECLARED, TURN};
 use crate::govern::authority::may_be_beside;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, redact};
-use crate::record::bundle::NamedHash;
 use crate::record::canon;
 use crate::record::context::config::ContextConfig;
 use crate::record::context::event::{EventKind, ThreadEvent};
@@ -17,17 +16,18 @@ use crate::record::context::spec::{
     AdmittedFor, ResolvedContext, ResolvedRef, RuleEffect, normative_inputs,
 };
 use crate::record::context::turn::{CHAT_MESSAGE, Counts, prompt_digest};
-use crate::record::documents::AuthorityState;
 use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::NamedHash;
+use crate::record::ledger::documents::AuthorityState;
 use crate::store::ExchangeRow;
 
-use super::super::contexts::{Context, ContextFault};
-use super::super::exchange_rows::ExchangeRows;
-use super::super::threads::decision;
 use super::parts::{NOTHING_SENT, bundle, events, hashes, plain_prompt, record, same, worst};
 use super::source::EventSource;
 use super::trial::decide;
 use super::{Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError};
+use crate::verify::rows::contexts::{Context, ContextFault};
+use crate::verify::rows::exchange_rows::ExchangeRows;
+use crate::verify::rows::threads::decision;
 
 /// What all assertions about a turn with a context are made from.
 struct ReplayTurn<'t> {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use gently::keys::SigningKey;
 use gently::ledger::write::{CommitPlan, Ledger, TreeFiles};
-use gently::record::commit::{CommitKind, CommitMessage, Subject, trailer};
-use gently::record::documents::{CheckpointDoc, Rotate};
 use gently::record::hash::Hash32;
+use gently::record::ledger::commit::{CommitKind, CommitMessage, Subject, trailer};
+use gently::record::ledger::documents::{CheckpointDoc, Rotate};
 use gently::record::time::Seconds;
 
 use super::{assert_fsck_is_silent, git_ok, git_text, key, made};

@@ -5,8 +5,8 @@
 //! it is the better one to show.
 
 use crate::ledger::read::Repository;
-use crate::record::commit::NOTES_WITNESS;
-use crate::record::note::{CosignedNote, VerifierKey};
+use crate::record::ledger::commit::NOTES_WITNESS;
+use crate::record::tree::note::{CosignedNote, VerifierKey};
 use crate::record::tree::parse_note;
 use crate::store::sqlite::Sqlite;
 use crate::store::{CommitRow, ReadStore};
@@ -86,7 +86,8 @@ pub(super) fn choose(
         best = best.or(Some(note).filter(|note| !note.others.is_empty()));
     }
     let mut note = best.unwrap_or(newest);
-    let read = |line: &crate::record::note::NoteSignature| line.signature.len() == COSIGNATURE;
+    let read =
+        |line: &crate::record::tree::note::NoteSignature| line.signature.len() == COSIGNATURE;
     let unread: Vec<String> = note
         .others
         .iter()

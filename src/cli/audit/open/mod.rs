@@ -18,9 +18,9 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::ledger::read::Repository;
-use crate::record::commitment::{Scheme, TextOpening};
 use crate::record::hash::Hash32;
-use crate::record::opening::OpeningFile;
+use crate::record::ledger::commitment::{Scheme, TextOpening};
+use crate::record::ledger::opening::OpeningFile;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
 use crate::store::ReadStore;
 

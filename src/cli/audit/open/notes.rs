@@ -3,7 +3,7 @@
 
 use crate::ledger::Oid;
 use crate::ledger::read::{RefTarget, Repository};
-use crate::record::commit::MAIN;
+use crate::record::ledger::commit::MAIN;
 use crate::store::CommitRow;
 use crate::store::Find;
 use crate::store::sqlite::Sqlite;

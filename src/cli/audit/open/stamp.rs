@@ -5,10 +5,10 @@ use std::path::Path;
 
 use crate::anchor::headers_store::HeadersStore;
 use crate::ledger::read::Repository;
-use crate::record::block::{Header, Network};
-use crate::record::commit::NOTES_OTS;
+use crate::record::bitcoin::block::{Header, Network};
 use crate::record::hash::Hash32;
-use crate::record::opening::{AttestedBlock, Stamp, one_path};
+use crate::record::ledger::commit::NOTES_OTS;
+use crate::record::ledger::opening::{AttestedBlock, Stamp, one_path};
 use crate::record::ots::Proof;
 use crate::record::tree::parse_note;
 use crate::store::ReadStore;

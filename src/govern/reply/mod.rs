@@ -1,0 +1,17 @@
+//! What a reply claims, refuses or states, held against what its model was shown (AEGIS 9).
+
+pub(in crate::govern) mod arithmetic;
+pub(in crate::govern) mod claims;
+pub(in crate::govern) mod completeness;
+pub(in crate::govern) mod dates;
+pub(in crate::govern) mod languages;
+pub mod output;
+pub(in crate::govern) mod quotations;
+pub(in crate::govern) mod refusal;
+pub(in crate::govern) mod refusal_families;
+pub(in crate::govern) mod sentences;
+pub(in crate::govern) mod side_effects;
+pub(in crate::govern) mod sight_figures;
+pub(in crate::govern) mod sources;
+pub(in crate::govern) mod substrings;
+pub mod validate;

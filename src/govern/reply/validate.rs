@@ -1,0 +1,236 @@
+//! The validator: what a reply claims, held against what its model was shown (AEGIS 9).
+//!
+//! Each rule is conservative: it raises what it can point at and stays silent in doubt. Events name
+//! the rule, how often and in which sentence, never the reply's words, so that no record of a
+//! verdict holds text. `docs/drift.md` says what each rule looks at, and its limits.
+
+use crate::record::ledger::bundle::Bundle;
+
+use super::claims;
+use super::completeness;
+use super::output::{Miss, Shape};
+use super::refusal;
+use super::sentences::{folded, sentences, shows_code, spoken};
+use super::sight_figures;
+use super::sources;
+use crate::govern::drift::{DriftClass, GENERAL, Judgement, Ran};
+use crate::govern::kernel::Kernel;
+use crate::govern::phrase;
+use crate::govern::sanitize::Clean;
+
+/// Judges one reply; a function of its arguments and nothing else.
+///
+/// Without a declared shape there is nothing to hold the output against, and `schema_ok` is true.
+pub fn judge(
+    kernel: &Kernel,
+    bundle: &Bundle,
+    prompt: &Clean,
+    shape: Option<&Shape>,
+    reply: &str,
+) -> Judgement {
+    let own = folded(&spoken(reply));
+    let look = Validation::of(kernel, bundle, prompt.as_str(), reply, &own);
+    let refusal = refusal::refuses(kernel, look.prompt, &own, shows_code(reply));
+    let mut ran = vec![look.authority()];
+    ran.extend(look.evidence());
+    ran.extend(look.completeness(refusal));
+    ran.extend(look.tone());
+    ran.extend(shape.into_iter().flat_map(|shape| schema(shape, reply)));
+    Judgement::new(kernel, ran, refusal)
+}
+
+/// The judgement about a turn that ends before its model is called: a declared tool gave neither
+/// values nor a reason (AEGIS 7.2).
+pub fn silent_tool(kernel: &Kernel) -> Judgement {
+    let found = Some("before_call=true".to_owned());
+    Judgement::new(
+        kernel,
+        vec![Ran {
+            class: DriftClass::Completeness,
+            rule: completeness::SILENT_TOOL,
+            found,
+        }],
+        false,
+    )
+}
+
+/// What all rules look at.
+struct Validation<'a> {
+    kernel: &'a Kernel,
+    bundle: &'a Bundle,
+    prompt: &'a str,
+    reply: &'a str,
+    /// The reply without code and quotes.
+    own: &'a str,
+    sentences: Vec<&'a str>,
+    /// Whether the question asks for values that the bundle holds.
+    grounded: bool,
+    /// Sentences that contradict a value; only looked for in an answer to such a question.
+    contradictions: Vec<usize>,
+}
+
+impl<'a> Validation<'a> {
+    fn of(
+        kernel: &'a Kernel,
+        bundle: &'a Bundle,
+        prompt: &'a str,
+        reply: &'a str,
+        own: &'a str,
+    ) -> Self {
+        let sentences = sentences(own);
+        let grounded = completeness::asks_of_machine(kernel, prompt)
+            && completeness::sees_what_is_asked(bundle, prompt);
+        let contradictions = if grounded {
+            sight_figures::contradictions(bundle, prompt, &sentences)
+        } else {
+            Vec::new()
+        };
+        Validation {
+            kernel,
+            bundle,
+            prompt,
+            reply,
+            own,
+            sentences,
+            grounded,
+            contradictions,
+        }
+    }
+
+    fn authority(&self) -> Ran {
+        let found = places(&claims::side_effects(
+            self.prompt,
+            &self.sentences,
+            shows_code(self.reply),
+        ));
+        Ran {
+            class: DriftClass::Authority,
+            rule: "claimed_side_effect",
+            found,
+        }
+    }
+
+    fn evidence(&self) -> Vec<Ran> {
+        let class = DriftClass::Evidence;
+        let unsourced = sources::unsourced(self.bundle, self.prompt, self.reply);
+        let artifacts = (unsourced.artifacts > 0).then(|| format!("count={}", unsourced.artifacts));
+        let mut ran = vec![Ran {
+            class,
+            rule: "unknown_artifact",
+            found: artifacts,
+        }];
+        if self.grounded {
+            ran.push(Ran {
+                class,
+                rule: "contradicts_sight",
+                found: places(&self.contradictions),
+            });
+        }
+        let rule = if self.grounded { "unsourced" } else { GENERAL };
+        ran.push(Ran {
+            class,
+            rule,
+            found: unsourced.counts(),
+        });
+        ran
+    }
+
+    /// How a reply leaves out the values it was asked for; the first way that holds is the one that
+    /// is told.
+    fn completeness(&self, refusal: bool) -> Vec<Ran> {
+        let class = DriftClass::Completeness;
+        let mut ran = vec![Ran {
+            class,
+            rule: completeness::SILENT_TOOL,
+            found: None,
+        }];
+        if !self.grounded {
+            return ran;
+        }
+        let contradicts = !self.contradictions.is_empty();
+        let carries = || completeness::carries(self.bundle, self.prompt, self.own, contradicts);
+        let ways: [(&'static str, &dyn Fn() -> bool); 3] = [
+            (completeness::DENIES, &|| {
+                completeness::denies(self.kernel, self.own)
+            }),
+            (completeness::REFUSES, &|| refusal),
+            (completeness::NO_VALUE, &|| !carries()),
+        ];
+        for (rule, is_so) in ways {
+            let so = is_so();
+            ran.push(Ran {
+                class,
+                rule,
+                found: so.then(String::new),
+            });
+            if so {
+                break;
+            }
+        }
+        ran
+    }
+
+    fn tone(&self) -> Vec<Ran> {
+        let tone = &self.kernel.rules().tone;
+        let words = phrase::words(self.own);
+        let lists = [
+            ("urgency", &tone.urgency),
+            ("flattery", &tone.flattery),
+            ("intimacy", &tone.intimacy),
+            ("certainty", &tone.certainty),
+        ];
+        let count = |list: &[String]| {
+            list.iter()
+                .filter(|p| phrase::find(&words, p).is_some())
+                .count()
+        };
+        let ran = lists.into_iter().map(|(rule, list)| {
+            let n = count(list);
+            Ran {
+                class: DriftClass::Tone,
+                rule,
+                found: (n > 0).then(|| format!("count={n}")),
+            }
+        });
+        ran.collect()
+    }
+}
+
+/// `count=2 sentences=0,3`; none when there are no places.
+fn places(at: &[usize]) -> Option<String> {
+    /// A summary is short: places beyond these are counted.
+    const NAMED: usize = 8;
+    let named: Vec<String> = at.iter().take(NAMED).map(ToString::to_string).collect();
+    (!at.is_empty()).then(|| format!("count={} sentences={}", at.len(), named.join(",")))
+}
+
+fn schema(shape: &Shape, reply: &str) -> Vec<Ran> {
+    let class = DriftClass::Schema;
+    let json = |found| Ran {
+        class,
+        rule: "not_json",
+        found,
+    };
+    let other = |found| Ran {
+        class,
+        rule: "other_shape",
+        found,
+    };
+    match shape.met_by(reply) {
+        Ok(()) => vec![json(None), other(None)],
+        Err(Miss::NotJson { wrapped }) => vec![json(Some(format!("wrapped={wrapped}")))],
+        Err(Miss::OtherShape { errors, keywords }) => {
+            vec![
+                json(None),
+                other(Some(format!(
+                    "errors={errors} keywords={}",
+                    keywords.join(",")
+                ))),
+            ]
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "validate_tests.rs"]
+pub(in crate::govern) mod tests;

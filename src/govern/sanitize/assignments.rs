@@ -1,0 +1,475 @@
+//! Values that a name calls secret: assignments, JSON, YAML, TOML, XML, headers, exports, flags,
+//! calls.
+
+use super::cue_words::{CueClass, CueWord, Lexicon, is_a_kind_of_name};
+use super::public::{is_algorithm, is_colour, is_licence, is_public_token};
+use super::rules::window::boundary;
+use super::separator::{AssignedValue, Ends, Separator, link, value};
+use super::text::work;
+use super::value::{
+    has_odd_signs, is_code, is_dated, is_escaped, is_hex, is_interleaved, is_mixed_case, is_name,
+    is_path, is_random, is_uuid, makeup, may_have_blanks, stands_in, wordiness,
+};
+
+/// Most bytes of a name on either side of its word.
+const MAX_NAME: usize = 48;
+/// Shortest password, and shortest token.
+pub(super) const MIN_PASSWORD: usize = 4;
+const MIN_TOKEN: usize = 8;
+/// From this length a value without an equals sign before it may be a token.
+const MIN_LOOSE_TOKEN: usize = 13;
+
+fn is_name_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$')
+}
+
+/// The secret that the name around `start..end` gives a value to, as a place in the text.
+pub(super) fn look(text: &str, word: CueWord, ends: &mut Ends) -> Option<(usize, usize)> {
+    let CueWord { start, end, class } = word;
+    let bytes = text.as_bytes();
+    let left = bytes[..start]
+        .iter()
+        .rev()
+        .take(MAX_NAME)
+        .take_while(|b| is_name_byte(**b))
+        .count();
+    let name = start - left;
+    let after = rest_of_name(text, name, start, end, class)?;
+    let flag = text
+        .get(name..end)
+        .is_some_and(|name| name.starts_with('-') && !name.contains('$'));
+    let element = bytes[..name].ends_with(b"<")
+        || (bytes[..name].ends_with(b":")
+            && text[..name].rfind('<').is_some_and(|at| name - at < 24));
+    let (link, at) = link(bytes, after, element, flag)?;
+    let whole = text.get(name..after)?;
+    let first = value(text, at, link, ends)?;
+    let place = |value: &AssignedValue<'_>| (value.start, value.start + value.text.len());
+    if accepts(class, whole, link, &first.head()) {
+        return Some(place(&first));
+    }
+    let other = otherwise(text, at, link)?;
+    let second = value(text, other, Separator::Assigned { spaced: true }, ends)?;
+    (second.quoted && accepts(class, whole, link, &second.head())).then(|| place(&second))
+}
+
+/// Signs and words behind which a quoted value stands for one that is not there, or is the second
+/// of two.
+const OTHERWISE: &[&str] = &["||", "??", "?:", "or", "else", ":", "//"];
+/// How far behind the name.
+const MAX_OTHERWISE: usize = 120;
+
+/// `token = process.env.T || "…"`, `secret = x ? y : "…"`: where the quote of the second value is.
+fn otherwise(text: &str, at: usize, link: Separator) -> Option<usize> {
+    if !matches!(link, Separator::Assigned { .. } | Separator::Colon) {
+        return None;
+    }
+    let rest = text.get(at..)?;
+    let reach = rest
+        .bytes()
+        .take(MAX_OTHERWISE)
+        .take_while(|b| !matches!(b, b'\n' | b';' | b'{'))
+        .count();
+    work::count(reach);
+    let line = rest.get(..boundary(rest, reach))?;
+    let asks = line.contains(" ? ");
+    line.bytes()
+        .enumerate()
+        .filter(|(_, b)| matches!(b, b'"' | b'\'' | b'`'))
+        .map(|(quote, _)| quote)
+        .find_map(|quote| {
+            let before = line.get(..quote)?.strip_suffix([' ', '\t'])?.trim_end();
+            let sign = OTHERWISE.iter().find(|sign| before.ends_with(**sign))?;
+            let apart = before.len() > sign.len()
+                && before.as_bytes()[before.len() - sign.len() - 1] == b' ';
+            (apart && (*sign != ":" || asks)).then_some(at + quote)
+        })
+}
+
+/// `SMTP_PASS=abcd efgh ijkl mnop`: four groups of four small letters, as some services make
+/// passwords of programs.
+pub(super) fn look_grouped(text: &str, word: CueWord) -> Option<(usize, usize)> {
+    const GROUPS: usize = 19;
+    let bytes = text.as_bytes();
+    let rest = bytes
+        .get(word.end..text.len().min(word.end + 16))
+        .filter(|_| word.class.is_password())?;
+    let sign = rest.iter().take(8).position(|b| matches!(b, b'=' | b':'))?;
+    let blanks = rest[sign + 1..]
+        .iter()
+        .take_while(|b| matches!(b, b' ' | b'"' | b'\'' | b'='))
+        .count();
+    let start = word.end + sign + 1 + blanks;
+    let groups = bytes.get(start..start + GROUPS)?;
+    let fits = groups.iter().enumerate().all(|(at, b)| {
+        if at % 5 == 4 {
+            *b == b' '
+        } else {
+            b.is_ascii_lowercase()
+        }
+    });
+    let goes_on = bytes
+        .get(start + GROUPS)
+        .is_some_and(|b| b.is_ascii_alphanumeric())
+        || matches!(bytes.get(start + GROUPS..start + GROUPS + 2), Some([b' ', b]) if b.is_ascii_alphanumeric());
+    // Four words of four letters are a sentence, unless one of them can't be said.
+    let said = groups
+        .split(|b| *b == b' ')
+        .all(|group| std::str::from_utf8(group).is_ok_and(|group| wordiness(group) > 0));
+    (fits && !goes_on && !said).then_some((start, start + GROUPS))
+}
+
+/// The end of the name that goes on after its word; none when the word is part of another one.
+fn rest_of_name(
+    text: &str,
+    name: usize,
+    start: usize,
+    end: usize,
+    class: CueClass,
+) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let before = bytes[name..start].last().copied();
+    let word = &bytes[start..end];
+    if class.is_short() && before.is_some_and(|b| b.is_ascii_alphabetic()) {
+        let camel = word[0].is_ascii_uppercase() && before.is_some_and(|b| b.is_ascii_lowercase());
+        if !camel {
+            return None;
+        }
+    }
+    let mut length = bytes[end..]
+        .iter()
+        .take(MAX_NAME)
+        .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+        .count();
+    while length > 0 && bytes[end + length - 1] == b'-' {
+        length -= 1;
+    }
+    let rest = text.get(end..end + length)?;
+    let goes_on = rest.trim_start_matches(['s', 'S']).bytes().next();
+    let small = |b: u8| {
+        b.is_ascii_lowercase()
+            || (word.iter().all(|w| !w.is_ascii_lowercase()) && b.is_ascii_uppercase())
+    };
+    if goes_on.is_some_and(small) && !rest.starts_with("value") && !rest.starts_with("string") {
+        return None;
+    }
+    (!parts(rest).any(is_a_kind_of_name) && !parts(text.get(name..start)?).any(is_public))
+        .then_some(end + length)
+}
+
+/// Parts before a word that make it the name of something else, in lower case.
+#[rustfmt::skip]
+const OTHERS: &[&str] = &[
+    "cache", "checksum", "csrf", "digest", "fingerprint", "foreign", "forgot", "hash", "host", "idempotency", "max",
+    "min", "next", "no", "num", "partition", "primary", "pub", "public", "publish", "publishable", "reset", "sort",
+];
+
+fn is_public(part: &str) -> bool {
+    static LIST: Lexicon = Lexicon::new(OTHERS);
+    LIST.has(part)
+}
+
+/// The words of a name: cut at signs and where a capital follows a small letter.
+pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
+    let bytes = name.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        at += bytes
+            .get(at..)?
+            .iter()
+            .position(u8::is_ascii_alphanumeric)?;
+        let start = at;
+        at += 1;
+        while bytes.get(at).is_some_and(u8::is_ascii_alphanumeric)
+            && (!bytes[at].is_ascii_uppercase() || bytes[at - 1].is_ascii_uppercase())
+        {
+            at += 1;
+        }
+        name.get(start..at)
+    })
+}
+
+/// Whether a value may be what its name says.
+pub(super) fn accepts(
+    class: CueClass,
+    name: &str,
+    link: Separator,
+    value: &AssignedValue<'_>,
+) -> bool {
+    let text = value.text;
+    // After a mere blank, a word is believed with a digit in it, or in quotes.
+    if link == Separator::Blank && !value.quoted && !text.bytes().any(|b| b.is_ascii_digit()) {
+        return false;
+    }
+    if stands_in(text)
+        || is_path(text)
+        || is_escaped(text)
+        || (is_dated(text) && class != CueClass::Password)
+        || (!value.quoted && is_code(text))
+    {
+        return false;
+    }
+    let accepted = match class {
+        CueClass::Password | CueClass::ShortPassword => is_password(name, link, value),
+        CueClass::Token => {
+            is_token(link, value, MIN_TOKEN)
+                || is_chosen(name, link, value)
+                || is_short_token(link, value)
+        }
+        CueClass::Weak => {
+            (is_token(link, value, MIN_LOOSE_TOKEN)
+                && makeup(text).digits > 0
+                && !text.contains(' '))
+                || (is_auth_variable(name, link)
+                    && makeup(text).digits > 0
+                    && is_password(name, link, value))
+        }
+        CueClass::Key => is_key(link, value),
+        CueClass::Cue => false,
+    };
+    // What costs more to tell is asked of the few that are left.
+    accepted
+        && !(is_colour(text) || is_public_token(text) || is_licence(text) || is_algorithm(text))
+}
+
+/// `REDIS_AUTH=…` of an environment: what a program logs in with, and a person may have chosen.
+fn is_auth_variable(name: &str, link: Separator) -> bool {
+    name.ends_with("_AUTH") && matches!(link, Separator::Assigned { .. } | Separator::Colon)
+}
+
+fn is_password(name: &str, link: Separator, value: &AssignedValue<'_>) -> bool {
+    let text = value.text;
+    let made = makeup(text);
+    let length = text.chars().count();
+    if length < MIN_PASSWORD || is_name(text) || is_sentence(text) {
+        return false;
+    }
+    let mixed = made.kinds() >= 2 && (made.digits > 0 || (made.others > 0 && !text.contains(' ')));
+    let wordlike = made.digits == 0 && made.others == 0;
+    match link {
+        Separator::Assigned { spaced } => {
+            value.quoted
+                || mixed
+                || (!spaced && !closes(value))
+                || (spaced && value.last && !wordlike)
+        }
+        Separator::Colon => {
+            value.quoted
+                || (mixed && !is_prose_sign(text))
+                || is_mixed_case(text)
+                || (value.last && !is_common(text))
+        }
+        Separator::Element => true,
+        Separator::Flag => {
+            (value.quoted || mixed || value.last || value.next == Some(b'-')) && !is_common(text)
+        }
+        Separator::Argument => {
+            value.quoted
+                && ((mixed && !text.contains(' ') && !is_identifier(text))
+                    || is_mixed_case(text)
+                    || sets(name)
+                    || is_shouted(name))
+        }
+        Separator::Blank => {
+            (value.quoted && !text.contains(' ') && !is_common(text))
+                || (!value.quoted && is_strong(text))
+        }
+    }
+}
+
+/// Whether a name is a call that takes a password: `setPassword`, `withPassword`.
+fn sets(name: &str) -> bool {
+    ["set", "with", "Set", "With", "add", "login"]
+        .iter()
+        .any(|verb| {
+            name.rsplit('.')
+                .next()
+                .is_some_and(|last| last.starts_with(verb))
+        })
+}
+
+/// `re_syntax`, `first-name`: words that a sign joins, without a digit or a capital.
+fn is_identifier(text: &str) -> bool {
+    text.bytes()
+        .all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'-' | b'.'))
+        && wordiness(text) >= 40
+}
+
+/// Whether a name is a constant's: `DB_PASSWORD`.
+fn is_shouted(name: &str) -> bool {
+    name.contains('_') && !name.bytes().any(|b| b.is_ascii_lowercase())
+}
+
+/// Whether a value is followed by what ends an argument or a field of code.
+fn closes(value: &AssignedValue<'_>) -> bool {
+    matches!(value.next, Some(b')' | b',' | b'}' | b']' | b'('))
+}
+
+/// Letters and digits with a sign or both cases among them, and no version, date or name.
+pub(super) fn is_strong(text: &str) -> bool {
+    let made = makeup(text);
+    let both_cases = made.lower > 0 && made.upper > 0;
+    text.chars().count() >= 6
+        && made.digits > 0
+        && made.letters() > 0
+        && (made.others > 0 || both_cases)
+        && !is_prose_sign(text)
+        && !is_code(text)
+        && !is_path(text)
+        && !stands_in(text)
+}
+
+/// `12-character`, `SHA-256`, `v1.2.3`, `2024-01-01`: words and numbers joined by signs.
+pub(super) fn is_prose_sign(text: &str) -> bool {
+    const JOINTS: [char; 6] = ['-', '.', '/', '\'', ':', ','];
+    let joined = text.contains(JOINTS)
+        && text
+            .chars()
+            .all(|c| c.is_alphanumeric() || JOINTS.contains(&c));
+    let plain = |part: &str| {
+        let made = makeup(part);
+        made.letters() == 0 || part.len() <= 3 || (made.digits <= 3 && wordiness(part) >= 60)
+    };
+    joined && text.split(JOINTS).all(plain) && !is_phrase(text)
+}
+
+/// `River-Stone-4711`: words with capitals and a number, as a generator of passwords joins them.
+pub(super) fn is_phrase(text: &str) -> bool {
+    let is_word = |part: &str| {
+        part.len() >= 4
+            && part.starts_with(|c: char| c.is_ascii_uppercase())
+            && part[1..].bytes().all(|b| b.is_ascii_lowercase())
+    };
+    let is_number =
+        |part: &str| (2..=5).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+    let parts = || text.split(['-', '.']);
+    parts().filter(|part| is_word(part)).count() >= 2
+        && parts().any(is_number)
+        && parts().all(|part| is_word(part) || is_number(part))
+}
+
+/// Several words of which some are everyday ones: a label or a message.
+fn is_sentence(text: &str) -> bool {
+    let words = || text.split_whitespace();
+    may_have_blanks(text)
+        && words().count() >= 3
+        && words().any(|word| {
+            super::cue_words::is_common(word.trim_matches(|c: char| !c.is_alphanumeric()))
+        })
+}
+
+fn is_common(text: &str) -> bool {
+    super::cue_words::is_common(text.trim_matches(|c: char| !c.is_alphanumeric()))
+}
+
+fn is_token(link: Separator, value: &AssignedValue<'_>, least: usize) -> bool {
+    let text = value.text;
+    let made = makeup(text);
+    if text.len() < least || is_name(text) || text.split_whitespace().count() > 1 && !value.quoted {
+        return false;
+    }
+    if text.contains(' ') && (is_sentence(text) || wordiness(text) >= 50) {
+        return false;
+    }
+    let number = made.letters() == 0 && made.others == 0;
+    let random = is_random(text)
+        || is_interleaved(text)
+        || (made.digits >= 3 && made.letters() > 0 && wordiness(text) < 75);
+    let shaped = if number {
+        text.len() >= 16
+    } else {
+        random && (made.digits > 0 || text.len() >= 12)
+    };
+    match link {
+        Separator::Assigned { .. } | Separator::Colon | Separator::Element | Separator::Flag => {
+            shaped || is_uuid(text)
+        }
+        Separator::Argument => value.quoted && shaped && (made.digits > 0 || made.upper > 0),
+        Separator::Blank => {
+            text.len() >= MIN_LOOSE_TOKEN
+                && made.digits > 0
+                && (is_random(text) || is_uuid(text))
+                && !is_prose_sign(text)
+                || (value.quoted && shaped && !is_prose_sign(text))
+        }
+    }
+}
+
+/// `SESSION_SECRET=value` of an environment: a person may have chosen it, as a password.
+fn is_chosen(name: &str, link: Separator, value: &AssignedValue<'_>) -> bool {
+    let text = value.text;
+    let plain = !text.contains(' ') && !is_name(text) && !is_common(text) && !is_prose_sign(text);
+    link == (Separator::Assigned { spaced: false })
+        && is_shouted(name)
+        && (name.contains("SECRET") || name.contains("PEPPER"))
+        && text.len() >= MIN_TOKEN
+        && plain
+}
+
+/// A short value that nobody would write for anything else: signs in disorder, or letters that
+/// can't be said.
+fn is_short_token(link: Separator, value: &AssignedValue<'_>) -> bool {
+    let text = value.text;
+    let told = matches!(
+        link,
+        Separator::Assigned { .. } | Separator::Colon | Separator::Element
+    );
+    let made = makeup(text);
+    let letters = made.letters() == text.len() && (made.lower == 0 || made.upper == 0);
+    let unsaid = letters
+        && text.len() >= MIN_TOKEN
+        && wordiness(text) == 0
+        && consonants(text) * 4 >= text.len() * 3;
+    // `secret: 'bpz880'`: no word, and a number that counts nothing.
+    let mixed = (6..MIN_LOOSE_TOKEN).contains(&text.len())
+        && made.digits >= 2
+        && made.letters() >= 3
+        && made.letters() + made.digits == text.len()
+        && (made.lower == 0 || made.upper == 0)
+        && wordiness(text) == 0;
+    let mixed = mixed
+        && value.quoted
+        && !matches!(link, Separator::Element)
+        && !stands_in(&said_in_digits(text));
+    told && (mixed || has_odd_signs(text) || (unsaid && (value.quoted || value.last)))
+}
+
+/// `s3cr3t` as it is meant.
+fn said_in_digits(text: &str) -> String {
+    let letter = |c| match c {
+        '0' => 'o',
+        '1' => 'i',
+        '3' => 'e',
+        '4' => 'a',
+        '5' => 's',
+        '7' => 't',
+        other => other,
+    };
+    text.chars().map(letter).collect()
+}
+
+/// How many letters are no vowels.
+fn consonants(text: &str) -> usize {
+    text.bytes()
+        .filter(|b| !matches!(b.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u'))
+        .count()
+}
+
+/// A bare `key`: many things are keys, so only what is random and long is a secret.
+fn is_key(link: Separator, value: &AssignedValue<'_>) -> bool {
+    let text = value.text;
+    let made = makeup(text);
+    let long = text.len() >= 16
+        || (text.len() >= MIN_LOOSE_TOKEN && matches!(link, Separator::Assigned { spaced: _ }));
+    let hex_digest =
+        is_hex(text) && matches!(text.len(), 32 | 40 | 64) && matches!(link, Separator::Blank);
+    long && made.digits > 0
+        && made.letters() > 0
+        && is_random(text)
+        && !is_uuid(text)
+        && !text.contains(' ')
+        && !hex_digest
+        && !is_prose_sign(text)
+        && (link != Separator::Argument || value.quoted)
+        && !is_name(text)
+}

@@ -1,0 +1,435 @@
+//! Passwords in sentences of several languages: read by what stands around a word, not by one order
+//! of words.
+
+use super::lexicon::{
+    AS, BOTH, CHANGE, DONE, JUDGE, KEY, NUMBERED, PHRASE, STRONG, USER, WEAK, WordSenses, says,
+};
+use super::strong_cues::{is_account, is_numbered_method};
+use super::words::{reach_after, reach_before};
+use crate::govern::sanitize::cue_words::is_common;
+use crate::govern::sanitize::public::{is_algorithm, is_file};
+use crate::govern::sanitize::text::passes::OPAQUE;
+use crate::govern::sanitize::text::work;
+use crate::govern::sanitize::value::{is_dated, is_hex, is_mixed_case, is_uuid, makeup, stands_in};
+
+/// How much of a line behind a word must have been read before for it not to be read again.
+const AHEAD: usize = 40;
+/// Most words between the word for a password and the password.
+const FAR: usize = 9;
+/// Shortest and longest password in a sentence.
+const LENGTH: std::ops::RangeInclusive<usize> = 4..=64;
+/// Shortest and longest phrase, in words.
+const PHRASES: std::ops::RangeInclusive<usize> = 3..=8;
+/// Signs that people put into passwords, and seldom into other words.
+const SIGNS: &[char] = &['!', '@', '#', '$', '%', '^', '&', '*', '+', '?'];
+/// Signs that join the parts of names, too.
+const JOINTS: &[char] = &['-', '_', '.', '~'];
+const OPENERS: &[char] = &[
+    '"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„', '(', '[', '¿', '¡',
+];
+const CLOSERS: &[char] = &[
+    '"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„', ')', ']', ',', ';', ':', '.', '?', '…',
+];
+
+/// Why a sentence is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::govern::sanitize) enum SentenceTopic {
+    /// A word for a password is in it.
+    Password,
+    /// It speaks of a wireless network: the password may be called a key.
+    Network,
+    /// Somebody logs in.
+    Login,
+}
+
+/// A word of a sentence.
+#[derive(Clone, Copy)]
+struct Token<'a> {
+    /// With the signs around it.
+    raw: &'a str,
+    /// Where the word itself begins.
+    start: usize,
+    text: &'a str,
+    says: WordSenses,
+    password: bool,
+}
+
+/// How far one text was read, so that many words near each other don't have the same line read many
+/// times.
+#[derive(Default)]
+pub(in crate::govern::sanitize) struct Chat {
+    seen: usize,
+}
+
+impl Chat {
+    /// The passwords in the sentence around the word `start..end`, unless something was taken out
+    /// of its line.
+    pub(in crate::govern::sanitize) fn around(
+        &mut self,
+        text: &str,
+        start: usize,
+        end: usize,
+        topic: SentenceTopic,
+    ) -> Vec<(usize, usize)> {
+        if end + AHEAD <= self.seen {
+            return Vec::new();
+        }
+        let ((from, before), after) = (reach_before(text, start), reach_after(text, end));
+        let to = end + after.len();
+        let telling =
+            |part: &str| part.contains(|c: char| c.is_ascii_digit() || SIGNS.contains(&c));
+        let phrase = text
+            .get(start..end)
+            .is_some_and(|word| word.contains("ras") || word.contains("raz"));
+        self.seen = to;
+        if before.contains(OPAQUE)
+            || after.contains(OPAQUE)
+            || !(telling(before) || telling(after) || phrase)
+        {
+            return Vec::new();
+        }
+        // Where a password is named, that word is read; without "USER and …" nobody says here what
+        // to log in with.
+        let joins = || {
+            [
+                " and ", " und ", " et ", " y ", " i ", " e ", " / ", " mit ", " with ", " avec ",
+                " con ", " z ",
+            ]
+        };
+        let line = text.get(from..to).unwrap_or_default();
+        if topic == SentenceTopic::Login
+            && (line.contains("passw") || !joins().iter().any(|both| line.contains(both)))
+        {
+            return Vec::new();
+        }
+        work::count(to - from);
+        let tokens = tokens(text, from, to);
+        let mut found = Vec::new();
+        for sentence in tokens.split_inclusive(|token| ends_sentence(text, token)) {
+            if sentence
+                .iter()
+                .any(|token| token.start < end && start < token.start + token.text.len().max(1))
+            {
+                read(sentence, topic, &mut found);
+            }
+        }
+        found
+    }
+}
+
+/// The words of a piece of a line; one that the reach cuts in two is none.
+fn tokens(text: &str, from: usize, to: usize) -> Vec<Token<'_>> {
+    let mut all = Vec::new();
+    let mut at = from;
+    let is_cut = |at: usize| at > 0 && !text.as_bytes()[at - 1].is_ascii_whitespace();
+    for raw in text
+        .get(from..to)
+        .unwrap_or_default()
+        .split([' ', '\t', '\r', '\u{a0}'])
+    {
+        let start = at;
+        at += raw.len();
+        at += text
+            .get(at..to)
+            .and_then(|rest| rest.chars().next())
+            .map_or(0, char::len_utf8);
+        let opened = raw.trim_start_matches(OPENERS);
+        let word = opened.trim_end_matches(CLOSERS);
+        let marked = raw.len() - opened.len();
+        let cut = start == from && is_cut(from)
+            || start + raw.len() == to && text.len() > to && is_cut_at(text, to);
+        if raw.is_empty() || cut {
+            continue;
+        }
+        all.push(Token {
+            raw,
+            start: start + marked,
+            text: word,
+            says: says(word),
+            password: names_password(word),
+        });
+    }
+    all
+}
+
+fn is_cut_at(text: &str, to: usize) -> bool {
+    text.as_bytes()
+        .get(to)
+        .is_some_and(|b| !b.is_ascii_whitespace())
+}
+
+/// Whether a sentence ends behind a word: a sign, and then a word with a capital.
+fn ends_sentence(text: &str, token: &Token<'_>) -> bool {
+    let closed = token.raw.trim_end_matches(['"', '\'', ')', '»', '”', '“']);
+    let end = token.start + token.text.len() + 4;
+    closed.ends_with(['.', '?', '!', ';'])
+        && (end.saturating_sub(4)..=end)
+            .filter_map(|at| text.get(at..)?.chars().next())
+            .find(|c| c.is_alphanumeric() || *c == '¿')
+            .is_none_or(|c| c.is_uppercase() || c == '¿')
+}
+
+/// Whether a word is one for a password, in any of the languages and cases.
+pub(in crate::govern::sanitize) fn names_password(word: &str) -> bool {
+    const WHOLE: [&str; 14] = [
+        "mdp",
+        "pw",
+        "pwd",
+        "pass",
+        "passe",
+        "clave",
+        "claves",
+        "passphrase",
+        "passcode",
+        "parola",
+        "psw",
+        "fraza",
+        "frase",
+        "phrase",
+    ];
+    const STEMS: [&str; 7] = [
+        "passw", "kennw", "contrase", "hasl", "hasel", "senha", "wachtw",
+    ];
+    if word.len() < 2 || word.len() > 40 {
+        return false;
+    }
+    let word = word.strip_suffix("'s").unwrap_or(word);
+    let ascii = |known: &str, part: Option<&[u8]>| {
+        part.is_some_and(|part| part.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    let bytes = word.as_bytes();
+    let starts = |stem: &&str| ascii(stem, bytes.get(..stem.len()));
+    let ends = |stem: &&str| {
+        ascii(
+            stem,
+            bytes
+                .len()
+                .checked_sub(stem.len())
+                .and_then(|at| bytes.get(at..)),
+        )
+    };
+    STEMS.iter().any(starts)
+        || ["password", "passwort", "passworts", "kennwort"]
+            .iter()
+            .any(ends)
+        || WHOLE.iter().any(|whole| word.eq_ignore_ascii_case(whole))
+        || !word.is_ascii() && word.to_lowercase().starts_with("has")
+}
+
+/// All passwords of one sentence.
+fn read(sentence: &[Token<'_>], topic: SentenceTopic, found: &mut Vec<(usize, usize)>) {
+    let password = |at: usize| {
+        sentence.get(at).is_some_and(|token| {
+            token.password || (topic == SentenceTopic::Network && token.says.any(KEY))
+        })
+    };
+    let named = (0..sentence.len()).any(password);
+    let changes = sentence.iter().any(|token| token.says.any(CHANGE));
+    for (at, token) in sentence.iter().enumerate() {
+        if token.password || token.says != WordSenses::default() && !is_mixed(token.text) {
+            continue;
+        }
+        let Some(surely) = is_placed(sentence, at, topic, named, &password) else {
+            continue;
+        };
+        let fits = is_odd(token.text) && (surely || changes || !is_product(token.text));
+        if fits && (surely || !is_shouted(token.text)) {
+            found.push((token.start, token.start + token.text.len()));
+        }
+    }
+    found.extend(phrase(sentence));
+}
+
+/// Whether a word stands where a password would, and whether it can be nothing else there.
+fn is_placed(
+    sentence: &[Token<'_>],
+    at: usize,
+    topic: SentenceTopic,
+    named: bool,
+    password: &impl Fn(usize) -> bool,
+) -> Option<bool> {
+    let before = at.checked_sub(1).and_then(|at| sentence.get(at));
+    let token = sentence.get(at)?;
+    let said = before.map_or(WordSenses::default(), |before| before.says);
+    let is_user = said.any(USER) && !said.any(BOTH | WEAK) && !(said.any(STRONG) && named);
+    if is_user && !before.is_some_and(|before| before.password) {
+        return None;
+    }
+    // "with admin and X", "kunde17 / X", where somebody logs in.
+    let second = at >= 2 && (said.any(BOTH) || before.is_some_and(|before| before.raw == "/"));
+    if topic == SentenceTopic::Login && !named {
+        return (second && !is_common(sentence[at - 2].text) && has_sign(token.text))
+            .then_some(false);
+    }
+    if topic == SentenceTopic::Network && !named {
+        // "we use X for the wifi": only what was made up.
+        let used = said.any(WEAK) && token.text.contains(SIGNS);
+        return used.then_some(false);
+    }
+    if !named {
+        return None;
+    }
+    let near = |places: std::ops::RangeInclusive<usize>| places.into_iter().any(password);
+    let follows = near(at.saturating_sub(FAR)..=at.saturating_sub(1)) && at > 0;
+    let told = before.is_some_and(|before| {
+        before.raw.ends_with([':', '=']) || before.raw == "—" || before.raw == "->"
+    });
+    let linked = said.any(STRONG) || told;
+    let next = |nth: usize| {
+        sentence
+            .get(at + nth)
+            .map_or(WordSenses::default(), |token| token.says)
+    };
+    let as_one = next(1).any(AS) && near(at + 2..=at + 4)
+        || said.any(STRONG | WEAK)
+            && (2..=4).any(|nth| next(nth).any(AS) && password(at + nth + 1));
+    let judged = (1..=4).any(|nth| next(nth).any(JUDGE));
+    let done = next(1).any(DONE) || next(2).any(DONE);
+    if (follows && linked)
+        || (at > 0 && password(at - 1))
+        || as_one
+        || judged
+        || (done && said.any(WEAK | STRONG | BOTH))
+    {
+        return Some(true);
+    }
+    let aside = token.raw.starts_with('(')
+        || (token.raw.ends_with(',') && before.is_some_and(|before| before.raw.ends_with(',')));
+    let behind = at > 1 && near(at.saturating_sub(3)..=at - 1);
+    let weakly = said.any(WEAK | STRONG) || (follows && aside) || behind || second;
+    weakly.then_some(false)
+}
+
+/// "my passphrase is four lazy turtles dance": words that nobody would say of one, three or more.
+fn phrase(sentence: &[Token<'_>]) -> Option<(usize, usize)> {
+    let word = sentence
+        .iter()
+        .position(|token| token.says.any(PHRASE) || token.text.eq_ignore_ascii_case("paso"))?;
+    let link = (word..sentence.len().min(word + 5)).find(|at| {
+        let token = &sentence[*at];
+        token.raw.ends_with([':', '=']) || (*at > word && token.says.any(STRONG))
+    })?;
+    let rest = sentence.get(link + 1..)?;
+    let is_word = |token: &Token<'_>| {
+        token.text.chars().count() >= 2
+            && token.text.chars().all(char::is_alphabetic)
+            && !is_common(token.text)
+            && !token.password
+    };
+    let mut count = rest.iter().take_while(|token| is_word(token)).count();
+    if let Some(ends) = rest
+        .iter()
+        .take(count)
+        .position(|token| token.raw.ends_with([',', '.', ';', ':', '?', '!']))
+    {
+        count = ends + 1;
+    }
+    let last = rest.get(count.checked_sub(1)?)?;
+    PHRASES
+        .contains(&count)
+        .then(|| (rest[0].start, last.start + last.text.len()))
+}
+
+fn has_sign(text: &str) -> bool {
+    text.contains(SIGNS) || text.contains(['-', '_', '.'])
+}
+
+/// Letters with a digit among them, or with a sign.
+fn is_mixed(text: &str) -> bool {
+    text.bytes().any(|b| b.is_ascii_digit()) || text.contains(SIGNS)
+}
+
+fn is_shouted(text: &str) -> bool {
+    !text.chars().any(char::is_lowercase)
+}
+
+/// Whether a word is none that a sentence says: letters with digits or signs, and no name, file,
+/// date, or number.
+fn is_odd(text: &str) -> bool {
+    let known = |c: char| c.is_alphanumeric() || SIGNS.contains(&c) || JOINTS.contains(&c);
+    if !LENGTH.contains(&text.len()) || !text.chars().all(known) {
+        return false;
+    }
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let inner = text.trim_matches(SIGNS);
+    let signed = inner.contains(SIGNS) && letters >= 5 && inner.len() >= 7;
+    if letters < 2 || !(digits > 0 || signed || is_mixed_case(text)) {
+        return false;
+    }
+    let mail = text
+        .split_once('@')
+        .is_some_and(|(_, host)| host.contains('.'));
+    let hash = text.starts_with(['$', '#']) && digits == 0;
+    !(mail
+        || hash
+        || is_account(text)
+        || is_version(text)
+        || is_counted(text)
+        || is_dated(text)
+        || is_uuid(text)
+        || (is_hex(text) && text.len() >= 8)
+        || stands_in(text)
+        || is_numbered_method(text)
+        || is_algorithm(text)
+        || is_file(text)
+        || names_password(text)
+        || is_named(text))
+}
+
+/// `v2.1`, `V3b`.
+fn is_version(text: &str) -> bool {
+    text.strip_prefix(['v', 'V']).is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit())
+            && rest.chars().filter(|c| c.is_alphabetic()).count() <= 1
+    })
+}
+
+/// `30min`, `12-character`, `4th`, `18h10`: a number and what is counted.
+fn is_counted(text: &str) -> bool {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if rest.len() == text.len() {
+        return false;
+    }
+    let word = rest.trim_start_matches('-');
+    let plain = word.chars().all(char::is_alphabetic);
+    (plain && (word.chars().count() <= 4 || rest.starts_with('-')))
+        || word
+            .trim_end_matches(|c: char| c.is_ascii_digit())
+            .chars()
+            .count()
+            <= 1
+}
+
+/// `Windows11`, `Firefox131`, `May2019`: the name of something with its number.
+pub(in crate::govern::sanitize) fn is_named(text: &str) -> bool {
+    let name = text
+        .trim_end_matches(['!', '?', '.'])
+        .trim_end_matches(|c: char| c.is_ascii_digit() || ".-_".contains(c));
+    name.len() < text.len() && says(name).any(NUMBERED)
+}
+
+/// Whether a word may as well be the name of a product, of a machine or of a document: letters and
+/// then digits.
+fn is_product(text: &str) -> bool {
+    let made = makeup(text);
+    let longest = text
+        .split(|c: char| !c.is_alphabetic())
+        .map(|part| part.chars().count())
+        .max()
+        .unwrap_or(0);
+    let head = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let numbered = head.len() < text.len() && head.chars().all(char::is_alphabetic);
+    let signed = text.trim_end_matches(['!', '?']).contains(SIGNS)
+        || text.ends_with('!') && made.digits >= 2 && !is_named(text);
+    let bytes = text.as_bytes();
+    let humped = bytes
+        .windows(2)
+        .any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase());
+    numbered
+        || !(signed
+            || humped
+            || longest >= 4
+            || is_mixed_case(text)
+            || (made.digits >= 2 && made.upper >= 2 && made.lower >= 2))
+}

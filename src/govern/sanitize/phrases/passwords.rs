@@ -1,0 +1,485 @@
+//! Passwords said in sentences: "the wifi password is …", "use … as the password", "log in with … /
+//! …".
+
+use super::logins::{is_chosen, is_given, is_listed, is_mixed};
+use super::strong_cues::{is_made_up, is_numbered_method};
+use super::words::{
+    QUOTES, SentenceWord, has_hump, is_english, last_words, reach_after, reach_before, words,
+};
+use crate::govern::sanitize::assignments::{MIN_PASSWORD, is_prose_sign, is_strong};
+use crate::govern::sanitize::cue_words::{
+    CueClass, CueWord, Lexicon, is_a_kind_of_name, is_common,
+};
+use crate::govern::sanitize::public::{is_algorithm, is_public_token};
+use crate::govern::sanitize::rules::window::boundary;
+use crate::govern::sanitize::value::{
+    is_code, is_interleaved, is_mixed_case, is_path, is_random, is_uuid, makeup, stands_in,
+};
+
+/// Most words between "password" and its verb: "the password for the guest network is".
+const MAX_BETWEEN: usize = 6;
+
+/// Shortest token that is said.
+const MIN_TOKEN: usize = 12;
+
+/// Verbs after which the password comes.
+const VERBS: &[&str] = &[
+    "=", "are", "becomes", "c'est", "es", "est", "går", "is", "ist", "lautet", "war", "was",
+    "wäre", "è", "é", "är", "は", "是", "는", "은",
+];
+/// Words between the verb and the password that say it was changed: what follows must be no plain
+/// word.
+const SETTERS: &[&str] = &[
+    "changed", "reset", "rotated", "set", "switched", "to", "updated",
+];
+/// Words and signs after which it may come: what follows must be no word that is said.
+const WEAK_VERBS: &[&str] = &[
+    "-", "->", "be", "enter", "entered", "put", "tried", "try", "type", "typed", "use", "used",
+    "–", "—", "→",
+];
+/// Words that say what a password has to be like.
+const DEMANDS: &[&str] = &[
+    "contain",
+    "contains",
+    "criteria",
+    "include",
+    "includes",
+    "must",
+    "requirements",
+    "requires",
+    "rules",
+];
+/// All of them that are ASCII, sorted.
+#[rustfmt::skip]
+static SAYING: Lexicon = Lexicon::new(&[
+    "-", "->", "=", "are", "be", "becomes", "c'est", "changed", "contain", "contains", "criteria", "enter", "entered",
+    "es", "est", "include", "includes", "is", "ist", "lautet", "must", "put", "requirements", "requires", "reset",
+    "rotated", "rules", "set", "switched", "to", "tried", "try", "type", "typed", "updated", "use", "used", "war", "was",
+]);
+/// Words that may stand between the verb and the password.
+const FILLERS: &[&str] = &[
+    "actually",
+    "always",
+    "called",
+    "currently",
+    "currently:",
+    "following",
+    "just",
+    "literally",
+    "maybe",
+    "now",
+    "probably",
+    "simply",
+    "still",
+];
+
+/// What may follow the word that calls a password, and one that calls a token.
+const LINKS: [char; 12] = [' ', ':', '\t', '*', '`', '"', '\'', ')', '(', '=', '-', ','];
+const TOKEN_LINKS: [char; 5] = [' ', ':', '*', '`', '"'];
+
+/// For every word, where the next one begins that reads on as this one would: no word reads past it
+/// for a verb.
+pub(in crate::govern::sanitize) fn nexts(text: &str, words: &[CueWord]) -> Vec<usize> {
+    let mut nexts = vec![usize::MAX; words.len()];
+    let (mut password, mut token) = (usize::MAX, usize::MAX);
+    for (next, word) in nexts.iter_mut().zip(words).rev() {
+        let rest = text.get(word.end..).unwrap_or_default();
+        if word.class.is_password() {
+            *next = password;
+            if rest.strip_prefix('s').unwrap_or(rest).starts_with(LINKS) {
+                password = word.start;
+            }
+        } else {
+            *next = token;
+            if calls_a_token(text, word.start, word.class) && rest.starts_with(TOKEN_LINKS) {
+                token = word.start;
+            }
+        }
+    }
+    nexts
+}
+
+/// The password that is said around the word `start..end`; `next` is where another word of its kind
+/// begins.
+pub(in crate::govern::sanitize) fn look(
+    text: &str,
+    start: usize,
+    end: usize,
+    next: usize,
+) -> Option<(usize, usize)> {
+    let before = reach_before(text, start);
+    forward(text, start, end, next)
+        .or_else(|| backward(text, before, end))
+        .or_else(|| direct(text, before.1, end))
+        .or_else(|| follows_user(before.1).then(|| pair(text, end))?)
+}
+
+/// "with password X", "login bob password X": what follows at once, unless it could be any word.
+fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
+    let before = before.trim_end();
+    let mut earlier = glance(before).as_bytes().rsplit(u8::is_ascii_whitespace);
+    let (last, one_before) = (earlier.next()?, earlier.next().unwrap_or_default());
+    let is = |word: &[u8], of: &[&str]| {
+        of.iter()
+            .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    let called = is(last, &["with", "using", "and", "the", "pass"])
+        || is(one_before, &["login", "user", "username", "as", "for"]);
+    let rest = reach_after(text, end);
+    let apart = rest.starts_with([' ', '\t', ':']);
+    // `password=…` is an assignment, whose sign is no part of the value.
+    if !(called || apart) || rest.starts_with('=') {
+        return None;
+    }
+    let word = words(rest, end).next()?;
+    let mixed = || is_listed(word.text) || (is_mixed(word.text) && !is_numbered_method(word.text));
+    let listed = || apart && mixed() && names_a_user(before);
+    if !(called || listed()) {
+        return None;
+    }
+    let made = makeup(word.text);
+    let odd = made.digits > 0 || made.others > 0 || is_mixed_case(word.text);
+    let fits = made.letters() > 0 && odd && word.may_be_password(|| false);
+    fits.then(|| word.place())
+}
+
+/// Whether a line names who logs in, or where: "user is deploy, password …".
+fn names_a_user(before: &str) -> bool {
+    let mut words = before.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| {
+        [
+            "user", "username", "login", "account", "host", "ssh", "email", "ip",
+        ]
+        .iter()
+        .any(|name| word.eq_ignore_ascii_case(name))
+    })
+}
+
+/// Whether the word is the second of two names: `user/pw`, "ID PW", "username and password".
+fn follows_user(before: &str) -> bool {
+    let before = before
+        .get(boundary(before, before.len().saturating_sub(32))..)
+        .unwrap_or_default();
+    let before = before.to_ascii_lowercase();
+    let before = before.trim_end_matches(|c: char| {
+        c.is_whitespace() || matches!(c, '/' | ',' | '|' | '&' | '-' | '_')
+    });
+    let before = before.strip_suffix("and").map_or(before, str::trim_end);
+    [
+        "user", "id", "login", "account", "username", "name", "email", "usr", "uid",
+    ]
+    .iter()
+    .any(|name| before.ends_with(name))
+}
+
+/// "password … is X".
+fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, usize)> {
+    let rest = reach_after(text, end);
+    let rest_start = end + rest.len() - rest.strip_prefix('s').unwrap_or(rest).len();
+    let rest = text.get(rest_start..end + rest.len())?;
+    // A particle may follow without a blank: パスワードはX, PW는X.
+    for particle in ["は", "는", "은", "是", "：", "为"] {
+        if let Some(after) = rest.strip_prefix(particle) {
+            let word = words(after, rest_start + particle.len()).next()?;
+            return word.may_be_password(|| true).then(|| word.place());
+        }
+    }
+    if !rest.starts_with(LINKS) {
+        return None;
+    }
+    let (mut verb, mut sets, mut weak) = (false, false, false);
+    for (nth, word) in words(rest, rest_start).take(MAX_BETWEEN + 5).enumerate() {
+        // Most words are in no list.
+        let says = !word.text.is_ascii() || SAYING.has(word.text);
+        let is = |list: &[&str]| says && word.is(list);
+        if weak && is_given(word.text) {
+            return Some(word.place());
+        }
+        if verb {
+            let setter = is(SETTERS);
+            sets |= setter;
+            if setter || word.is(FILLERS) || word.text.is_empty() {
+                continue;
+            }
+            let plain = || {
+                !sets
+                    && (is_english(text, start, end) || has_hump(word.text))
+                    && !is_part_of_name(text, start)
+                    && !asks(text, start)
+            };
+            return word.may_be_password(plain).then(|| word.place());
+        }
+        // "password manager is", "password policy:": something about passwords.
+        // "the password must contain: digits": what it has to be like.
+        if is(DEMANDS) {
+            return None;
+        }
+        let verbal = word.colon || is(WEAK_VERBS) || is(SETTERS);
+        let about = nth == 0 && !verbal && is_a_kind_of_name(word.text) && !word.is(&["at"]);
+        if about || word.start + word.text.len() > next {
+            return None;
+        }
+        weak = is(WEAK_VERBS);
+        sets = word.is(&["to", "as"]) && is_set(text, start);
+        verb = sets || is(VERBS) || (word.colon && nth <= 3) || (word.text.is_empty() && nth > 0);
+        let sentence_ends = text
+            .get(word.start + word.text.len()..)
+            .is_some_and(|after| after.starts_with(['.', '?', '!', ';']));
+        if !verb && (sentence_ends || nth >= MAX_BETWEEN) {
+            return None;
+        }
+    }
+    None
+}
+
+/// Whether a word is the end of a name in code: `confirm_password`.
+fn is_part_of_name(text: &str, start: usize) -> bool {
+    let before = start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    before.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'$'))
+}
+
+/// Whether the sentence before a place asks or supposes: what follows may be any word.
+fn asks(text: &str, start: usize) -> bool {
+    let before = reach_before(text, start).1.to_lowercase();
+    [
+        "what is", "what's", "what was", "which", "if the", "if your", "whether", "how ",
+    ]
+    .iter()
+    .any(|ask| before.contains(ask))
+}
+
+/// Whether the sentence before a place sets or changes something.
+fn is_set(text: &str, start: usize) -> bool {
+    let before = reach_before(text, start).1.to_lowercase();
+    ["set", "change", "reset", "update"]
+        .iter()
+        .any(|verb| before.contains(verb))
+}
+
+/// Words between a verb and "password": "is my password".
+#[rustfmt::skip]
+const ARTICLES: &[&str] = &[
+    "the", "my", "a", "an", "your", "our", "its", "his", "her", "their", "new", "admin", "root", "user", "db", "database",
+    "default", "wifi", "temporary", "initial", "master", "good", "strong", "safe", "secure", "weak", "valid", "bad",
+    "bank", "decent", "email", "enough", "fairly", "long", "okay", "old", "really", "router", "very",
+];
+/// Most of them.
+const MAX_ARTICLES: usize = 4;
+/// How much before a word is looked at to see whether its sentence is worth reading.
+const GLANCE: usize = 64;
+
+/// The end of what stands before a word.
+fn glance(before: &str) -> &str {
+    before
+        .get(boundary(before, before.len().saturating_sub(GLANCE))..)
+        .unwrap_or_default()
+}
+
+/// Whether the words before a place may say what a password is or is used as: a glance that costs
+/// little.
+fn leads_back(before: &str, ends: bool) -> bool {
+    let tail = glance(before);
+    let is_cut = tail.len() < before.len();
+    let mut last = tail
+        .as_bytes()
+        .rsplit(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
+    let mut last =
+        std::iter::from_fn(|| last.next().and_then(|word| std::str::from_utf8(word).ok()));
+    let is = |word: &str, of: &[&str]| of.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let mut link = None;
+    for _ in 0..=MAX_ARTICLES {
+        let Some(word) = last.next() else {
+            return is_cut;
+        };
+        let plain = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '=');
+        if !is(plain, ARTICLES) {
+            link = Some(plain);
+            break;
+        }
+    }
+    let Some(link) = link else { return false };
+    if !is(link, &["as", "is", "was", "="]) {
+        return ends && is_given(link);
+    }
+    last.next().map_or(is_cut, |value| {
+        value.contains(QUOTES) || !(is_common(value) || stands_in(value))
+    })
+}
+
+/// "is X a good password?": the word before the article that ends at `at`.
+fn asked(all: &[SentenceWord<'_>], at: usize) -> Option<(usize, usize)> {
+    let [.., verb, said] = all.get(..at)? else {
+        return None;
+    };
+    (at < all.len()
+        && verb.is(&["is", "are", "was", "isn't", "would"])
+        && (is_given(said.text) || is_mixed(said.text)))
+    .then(|| said.place())
+}
+
+/// "use X as the password", "X is my password".
+fn backward(text: &str, (from, before): (usize, &str), end: usize) -> Option<(usize, usize)> {
+    // "hunter2 is my password.", "is hunter2 a good password?": nothing else is said.
+    let ends = text.get(end..).is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with(['.', ',', ';', '!', '?', '\n', ')'])
+    });
+    if !leads_back(before, ends) {
+        return None;
+    }
+    let all: Vec<SentenceWord<'_>> = last_words(before, from, MAX_ARTICLES + 3);
+    let mut at = all.len();
+    while at > 0 && all.len() - at < MAX_ARTICLES && all[at - 1].is(ARTICLES) {
+        at -= 1;
+    }
+    if let Some(asked) = asked(&all, at).filter(|_| ends) {
+        return Some(asked);
+    }
+    let link = at.checked_sub(1).and_then(|at| all.get(at))?;
+    let value = at.checked_sub(2).and_then(|at| all.get(at))?;
+    if !link.is(&["as", "is", "was", "for", "="]) {
+        return None;
+    }
+    let told = at
+        .checked_sub(3)
+        .and_then(|at| all.get(at))
+        .is_some_and(|word| {
+            word.is(&["use", "using", "set", "with", "enter", "type", "try", "put"])
+        });
+    let made = makeup(value.text);
+    let mixed = ends && link.is(&["is", "was"]) && made.digits > 0 && made.letters() > 0;
+    (link.is(&["as", "is", "was", "="])
+        && value.may_be_password(|| told && link.is(&["as"]))
+        && (value.quoted || told || mixed || is_strong(value.text)))
+    .then(|| value.place())
+}
+
+/// `user/pw: a/b`, "ID PW master iPp9", "log in with a / b": the second of two, after the word that
+/// ends at `end`.
+pub(in crate::govern::sanitize) fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
+    let rest = reach_after(text, end);
+    let skipped = rest.len()
+        - rest
+            .trim_start_matches([' ', ':', '=', '\t', '-', 's', '"'])
+            .len();
+    let piece = rest.get(skipped..)?;
+    let mut pieces = piece
+        .split(|c: char| {
+            c.is_whitespace() || matches!(c, '/' | ',' | '|' | '(' | ')' | '"' | '\'' | '`' | ';')
+        })
+        .filter(|part| {
+            !part.is_empty()
+                && !matches!(
+                    *part,
+                    "and"
+                        | "&"
+                        | "with"
+                        | "are"
+                        | "is"
+                        | "as"
+                        | "the"
+                        | "password"
+                        | "pw"
+                        | "pass"
+                        | "-"
+                        | "und"
+                        | "et"
+                        | "y"
+                        | "e"
+                )
+        });
+    let first = pieces.next()?;
+    let in_one = first
+        .split_once(':')
+        .filter(|(user, pass)| !user.is_empty() && !pass.is_empty());
+    let (first, second) = in_one.or_else(|| Some((first, pieces.next()?)))?;
+    let user = first.len() <= 64
+        && !is_common(first)
+        && first
+            .chars()
+            .all(|c| c.is_alphanumeric() || "._@-+\\".contains(c));
+    let second = second
+        .trim_end_matches(['.', ':', '!', '?'])
+        .trim_end_matches(['.']);
+    let start = end + skipped + (second.as_ptr() as usize).checked_sub(piece.as_ptr() as usize)?;
+    // A slash between the two says that they are a pair: then any word but an everyday one.
+    let slashed = text
+        .get(..start)
+        .is_some_and(|before| before.trim_end().ends_with('/'))
+        && second.len() >= MIN_PASSWORD;
+    // "creds: a b", "creds a:b": the two are said to be a pair.
+    let told = (in_one.is_some() || rest.starts_with(':')) && is_mixed(second);
+    let chosen = told
+        || (slashed && !is_common(second) && !is_code(second))
+        || is_chosen(second)
+        || is_listed(second);
+    if !user || stands_in(second) || !(chosen || is_strong(second)) {
+        return None;
+    }
+    Some((start, start + second.len()))
+}
+
+/// Whether a word stands at the start of a name and calls a token.
+fn calls_a_token(text: &str, start: usize, class: CueClass) -> bool {
+    let before = start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    matches!(class, CueClass::Token | CueClass::Key)
+        && before.is_none_or(|b| !b.is_ascii_alphanumeric())
+}
+
+/// "my token is X", "the API key: X": a random word after a verb.
+pub(in crate::govern::sanitize) fn token(
+    text: &str,
+    word: CueWord,
+    next: usize,
+) -> Option<(usize, usize)> {
+    let CueWord { start, end, class } = word;
+    if !calls_a_token(text, start, class) {
+        return None;
+    }
+    let rest = reach_after(text, end);
+    if !rest.starts_with(TOKEN_LINKS) {
+        return None;
+    }
+    let mut verb = false;
+    for (nth, word) in words(rest, end).take(MAX_BETWEEN + 3).enumerate() {
+        if verb && !word.is(FILLERS) {
+            let id = class == CueClass::Key && is_uuid(word.text);
+            return (!id && (is_said_token(word.text) || is_made_up(word.text, true)))
+                .then(|| word.place());
+        }
+        if !verb && word.start + word.text.len() > next {
+            return None;
+        }
+        verb |= word.is(VERBS) || word.colon || word.text.is_empty();
+        if nth >= MAX_BETWEEN {
+            return None;
+        }
+    }
+    None
+}
+
+fn is_said_token(text: &str) -> bool {
+    let made = makeup(text);
+    let cases = made.lower >= 4 && made.upper >= 4;
+    text.len() >= MIN_TOKEN
+        && (made.digits > 0 || cases)
+        && (is_random(text) || is_interleaved(text))
+        && !is_algorithm(text)
+        && !is_public_token(text)
+        && !stands_in(text)
+        && !is_prose_sign(text)
+        && !is_code(text)
+        && !is_path(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_that_says_something_is_known_at_a_glance() {
+        for word in [VERBS, SETTERS, WEAK_VERBS, DEMANDS].concat() {
+            assert_eq!(SAYING.has(word), word.is_ascii(), "{word}");
+        }
+    }
+}

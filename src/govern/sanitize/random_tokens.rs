@@ -1,0 +1,538 @@
+//! Tokens that nothing names: random runs of letters and digits, with the harmless kinds left
+//! alone.
+
+use super::address::decoded;
+use super::cue_words::CueClass;
+use super::public::{is_algorithm, is_archive, is_called_public, is_member, is_public_token};
+use super::text::work;
+use super::value::{
+    entropy, is_dated, is_hex, is_interleaved, is_random, is_uuid, makeup, wordiness,
+};
+
+/// Shortest random token that is taken without a word about it.
+const MIN_BARE: usize = 20;
+/// Least entropy of one, in bits a character.
+const MIN_ENTROPY: f64 = 3.6;
+/// Longest: more is data, not a token.
+const MAX_BARE: usize = 512;
+/// Shortest token that is taken where the sentence says that there is one.
+const MIN_CUED: usize = 16;
+/// Shortest where the sentence speaks of nothing else: "I leaked X".
+const MIN_TOLD: usize = 10;
+/// How far a word about secrets reaches.
+const CUE_REACH: usize = 72;
+/// Shortest and longest base64 whose text is looked at.
+const MIN_ENCODED: usize = 10;
+const MAX_ENCODED: usize = 16 * 1024;
+/// Shortest line of data.
+const MIN_DATA: usize = 56;
+/// Lines of base64 of one length in a row that are data.
+const DATA_LINES: usize = 3;
+
+/// What precedes a digest, an image or a public thing, in lower case.
+#[rustfmt::skip]
+const HARMLESS_BEFORE: &[&str] = &[
+    "base64,", "h1:", "integrity=\"", "md5-", "md5:", "sha1-", "sha1:", "sha1=", "sha224-", "sha224:", "sha256-",
+    "sha256:", "sha256=", "sha384-", "sha384:", "sha512-", "sha512.", "sha512:", "sha512=", "ssh-dss ", "ssh-ed25519 ", "ssh-rsa ", "nistp256 ", "nistp384 ", "nistp521 ", "blake3:", "blake2b:", "etag: ", "etag: \"", "w/\"", "checksum = \"", "nonce-",
+];
+/// How public identifiers begin.
+#[rustfmt::skip]
+const PUBLIC_STARTS: &[&str] = &[
+    "price_", "prod_", "cus_", "sub_", "acct_", "evt_", "txn_", "req_", "msg_", "in_", "pi_", "pm_", "ch_",
+    "chatcmpl-", "cmpl-", "toolu_", "run_", "thread_", "asst_", "file-", "org-", "resp_", "call_", "gen-",
+    "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNr", "bc1", "tb1", "age1", "npub1", "bafy", "Qm",
+    "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "PHN2Zy", "sha1-", "sha256-", "sha384-", "sha512-", "md5-", "JVBERi0",
+    "AAABAA", "T2dnUw", "data:",
+];
+
+/// What bytes are to a run: a part of one, and then a digit or a capital.
+static PARTS: [u8; 256] = parts();
+const PART: u8 = 1;
+const DIGIT: u8 = 2;
+const CAPITAL: u8 = 4;
+
+const fn parts() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut at = 0;
+    while at < 128 {
+        let b = at as u8;
+        if b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'~')
+        {
+            table[at] = PART;
+        }
+        if b.is_ascii_digit() {
+            table[at] |= DIGIT;
+        }
+        if b.is_ascii_uppercase() {
+            table[at] |= CAPITAL;
+        }
+        at += 1;
+    }
+    table
+}
+
+/// What the bare words of a text are: random ones, and base64 in which `hides` finds a secret.
+#[derive(Default)]
+pub(super) struct RandomWords {
+    pub(super) random: Vec<(usize, usize)>,
+    pub(super) encoded: Vec<(usize, usize)>,
+}
+
+/// Places of words about secrets, in the order of the text.
+#[derive(Default)]
+pub(super) struct Cues {
+    /// Words that name a secret.
+    any: Vec<(usize, usize)>,
+    /// Words that say that one is there: "my key", "leaked".
+    strong: Vec<(usize, usize)>,
+}
+
+impl Cues {
+    /// Notes a word, unless it is a part of another.
+    pub(super) fn add(&mut self, text: &str, start: usize, end: usize, class: CueClass) {
+        let bytes = text.as_bytes();
+        let inside = |at: Option<&u8>| at.is_some_and(u8::is_ascii_alphabetic);
+        if class == CueClass::Weak || inside(start.checked_sub(1).and_then(|at| bytes.get(at))) {
+            return;
+        }
+        self.any.push((start, end));
+        let tokenish = matches!(class, CueClass::Token | CueClass::Key)
+            && !inside(bytes.get(end))
+            && is_owned(text, start);
+        // `key_rotate` is a name, no sentence.
+        let joined = |at: Option<&u8>| at.is_some_and(|b| matches!(b, b'_' | b'-'));
+        let said = class == CueClass::Cue
+            && !joined(start.checked_sub(1).and_then(|at| bytes.get(at)))
+            && !joined(bytes.get(end));
+        if said || tokenish {
+            self.strong.push((start, end));
+        }
+    }
+}
+
+/// Whether the word before a place says whose it is: "my key".
+fn is_owned(text: &str, start: usize) -> bool {
+    let before = text.get(..start).unwrap_or_default().trim_end();
+    ["my", "this", "the", "api", "our"].iter().any(|word| {
+        let said = before
+            .len()
+            .checked_sub(word.len())
+            .and_then(|at| before.get(at..));
+        said.is_some_and(|said| said.eq_ignore_ascii_case(word))
+    })
+}
+
+/// Finds them, outside of `public` places, which are sorted.
+pub(super) fn look(
+    text: &str,
+    public: &[(usize, usize)],
+    cues: &Cues,
+    hides: &dyn Fn(&str) -> bool,
+) -> RandomWords {
+    let bytes = text.as_bytes();
+    let mut found = RandomWords::default();
+    let data = data_lines(text);
+    let mut at = 0;
+    while let Some(next) = bytes[at..].iter().position(|b| PARTS[usize::from(*b)] != 0) {
+        let start = at + next;
+        let (mut length, mut holds, mut capitals) = (0, 0, 0);
+        for b in &bytes[start..] {
+            let is = PARTS[usize::from(*b)];
+            if is == 0 {
+                break;
+            }
+            length += 1;
+            holds |= is;
+            capitals += usize::from(is & CAPITAL != 0);
+        }
+        at = start + length;
+        // Without a digit and with less than three capitals it is neither random nor base64.
+        let plain = holds & DIGIT == 0 && capitals < 3;
+        if length < MIN_ENCODED || plain || is_inside(public, start) || is_inside(&data, start) {
+            continue;
+        }
+        work::count(length);
+        if let Some(run) = text.get(start..at) {
+            look_at_run(text, run, start, cues, hides, &mut found);
+        }
+    }
+    if !cues.strong.is_empty() {
+        signed(text, public, cues, &mut found);
+    }
+    found
+}
+
+/// Words with many signs in disorder, where a secret is spoken of: "why does this key fail?
+/// q|&h7Hxr;qB>Z$M".
+fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut RandomWords) {
+    work::count(text.len());
+    let mut at = 0;
+    for word in text.split([' ', '\t', '\n', '\r']) {
+        let start = at;
+        at += word.len() + 1;
+        if !(MIN_SIGNED..=MAX_SIGNED).contains(&word.len()) || is_inside(public, start) {
+            continue;
+        }
+        let kept = word
+            .trim_start_matches(['"', '\'', '(', '`'])
+            .trim_end_matches(['"', '\'', ')', '.', ',', ';', ':', '?', '!', '`']);
+        let start = start + word.len() - word.trim_start_matches(['"', '\'', '(', '`']).len();
+        if is_cued(&cues.strong, start, start + kept.len()) && is_in_disorder(kept) {
+            found.random.push((start, start + kept.len()));
+        }
+    }
+}
+
+/// Shortest and longest of them.
+const MIN_SIGNED: usize = 14;
+const MAX_SIGNED: usize = 256;
+/// So many different signs are in no code and no address.
+const MANY_SIGNS: usize = 8;
+
+fn is_in_disorder(word: &str) -> bool {
+    const SIGNS: &[u8] = b"!#$%&()*+,/:;<=>?@[]^{|}~";
+    /// Signs that join no names and stand in few sentences.
+    const ODD: &[u8] = b"!#$%&*;<>?@^|~";
+    let has = |signs: &[u8]| {
+        signs
+            .iter()
+            .filter(|sign| word.as_bytes().contains(sign))
+            .count()
+    };
+    let made = makeup(word);
+    made.upper >= 2
+        && made.lower >= 2
+        && made.digits > 0
+        && word.is_ascii()
+        && has(SIGNS) >= 3
+        && has(ODD) >= 2
+        && (has(SIGNS) >= MANY_SIGNS || wordiness(word) < 40)
+        && (has(SIGNS) >= MANY_SIGNS
+            || !["](", "</", "::", "()", "=="]
+                .iter()
+                .any(|code| word.contains(code)))
+        && !word.contains("://")
+        && ![
+            "[0-9", "[a-z", "[A-Z", "[^", ")?", "]*", "]+", "(?", ")+", ")*", "\\",
+        ]
+        .iter()
+        .any(|part| word.contains(part))
+}
+
+fn is_inside(places: &[(usize, usize)], at: usize) -> bool {
+    let after = places.partition_point(|(from, _)| *from <= at);
+    after.checked_sub(1).is_some_and(|last| at < places[last].1)
+}
+
+/// Whether a word about secrets stands near `start..end`.
+fn is_cued(cues: &[(usize, usize)], start: usize, end: usize) -> bool {
+    let first = cues.partition_point(|(_, to)| to + CUE_REACH < start);
+    cues.get(first)
+        .is_some_and(|(from, _)| *from < end + CUE_REACH)
+}
+
+fn look_at_run(
+    text: &str,
+    run: &str,
+    start: usize,
+    cues: &Cues,
+    hides: &dyn Fn(&str) -> bool,
+    found: &mut RandomWords,
+) {
+    let kept = run.trim_end_matches(['.', '-', '_', '/']);
+    let kept_start = start + kept.len()
+        - kept
+            .trim_start_matches(['.', '-', '_', '=', '+', '~'])
+            .len();
+    let Some(word) = text.get(kept_start..start + kept.len()) else {
+        return;
+    };
+    let harmless = is_harmless_place(text, kept_start)
+        || (kept_start > start && is_harmless_place(text, start))
+        || names_an_object(text, kept_start, word);
+    if harmless || is_public(word) {
+        return;
+    }
+    if (MIN_ENCODED..=MAX_ENCODED).contains(&word.len())
+        && decoded(word).is_some_and(|plain| hides(&plain))
+    {
+        found.encoded.push((kept_start, kept_start + word.len()));
+        return;
+    }
+    let end = kept_start + word.len();
+    let cued = WordContext {
+        any: is_cued(&cues.any, kept_start, end),
+        strong: is_cued(&cues.strong, kept_start, end),
+    };
+    // A path, a file name or a query is looked at part by part; a token may hold the same signs.
+    let short = cued.strong
+        && word
+            .trim_end_matches('=')
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric())
+        && is_told(word.trim_end_matches('='));
+    let whole = short
+        || (!assigns(word)
+            && !is_rooted(word)
+            && is_secret(word, cued)
+            && !has_words_between_signs(word));
+    // What costs more to tell is asked of the few that are left.
+    let named = || is_called_public(text, kept_start) || is_algorithm(word) || is_member(word);
+    if whole {
+        if !named() {
+            found.random.push((kept_start, kept_start + word.len()));
+        }
+        return;
+    }
+    let mut at = 0;
+    // What stands in the path of an address is an id, unless something nearby speaks of secrets.
+    let in_address = word.starts_with("//")
+        && text
+            .get(..kept_start)
+            .is_some_and(|before| before.ends_with(':'));
+    if in_address && !cued.any && !word.contains("webhook") && !word.contains("hooks.") {
+        return;
+    }
+    for part in word.split(['/', '.', '=', '~']) {
+        if is_secret(part, WordContext::default())
+            && !is_public_token(part)
+            && !has_words_between_signs(part)
+            && !is_file_of_build(word, at, part)
+            && !named()
+        {
+            found
+                .random
+                .push((kept_start + at, kept_start + at + part.len()));
+        }
+        at += part.len() + 1;
+    }
+}
+
+/// `main.8f3aC…d2.js`: the part of a file's name that its content made.
+fn is_file_of_build(word: &str, at: usize, part: &str) -> bool {
+    let rest = word.get(at + part.len()..).unwrap_or_default();
+    [
+        ".js",
+        ".css",
+        ".map",
+        ".html",
+        ".png",
+        ".jpg",
+        ".svg",
+        ".woff",
+        ".wasm",
+        ".json",
+        ".tar",
+        ".zip",
+        ".rs",
+        ".py",
+        ".gguf",
+        ".bin",
+        ".safetensors",
+        ".onnx",
+    ]
+    .iter()
+    .any(|end| rest.starts_with(end))
+}
+
+/// Whether a run is a path from the root: base64 may begin with a slash, and has no part of small
+/// letters alone.
+fn is_rooted(run: &str) -> bool {
+    let is_name = |part: &str| part.len() >= 3 && part.bytes().all(|b| b.is_ascii_lowercase());
+    run.starts_with('/') && (run.contains('.') || run.split('/').any(is_name))
+}
+
+/// Whether a run is a name, an equals sign and a value.
+fn assigns(run: &str) -> bool {
+    let pair = run.split_once('=');
+    pair.is_some_and(|(name, value)| !value.trim_matches('=').is_empty() && wordiness(name) >= 50)
+}
+
+/// Whether words stand between the signs of a run, as in paths and names.
+fn has_words_between_signs(run: &str) -> bool {
+    let parts = || {
+        run.split(['/', '.', '-', '_', '=', '~', '+'])
+            .filter(|part| part.len() >= 3)
+    };
+    let named = parts()
+        .filter(|part| part.bytes().all(|b| b.is_ascii_alphabetic()) && wordiness(part) >= 75)
+        .map(str::len)
+        .sum::<usize>();
+    named * 2
+        >= run
+            .bytes()
+            .filter(|b| b.is_ascii_alphanumeric())
+            .count()
+            .max(1)
+}
+
+/// What is said near a word.
+#[derive(Clone, Copy, Default)]
+struct WordContext {
+    any: bool,
+    strong: bool,
+}
+
+fn is_secret(word: &str, cued: WordContext) -> bool {
+    let made = makeup(word);
+    let least = if cued.any { MIN_CUED } else { MIN_BARE };
+    if !(least..=MAX_BARE).contains(&word.len())
+        || !(is_random(word) || (cued.any && is_interleaved(word)))
+    {
+        return false;
+    }
+    if made.letters() == 0 {
+        return cued.strong && made.others == 0 && word.len() >= MIN_BARE;
+    }
+    if made.digits == 0 {
+        return cued.strong && made.lower >= 4 && made.upper >= 4 && made.others * 8 <= word.len();
+    }
+    if is_uuid(word) || is_hex(word) || is_dated(word) {
+        return cued.strong && (is_uuid(word) || (is_hex(word) && made.letters() >= 3));
+    }
+    if made.lower > 0 && made.upper > 0 {
+        let spread = cued.any || made.digits >= 2 || word.len() >= 32;
+        return spread && entropy(word) >= MIN_ENTROPY - if cued.any { 0.4 } else { 0.0 };
+    }
+    let longest = word
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    (cued.strong && is_interleaved(word))
+        || cued.any
+            && made.digits >= 3
+            && made.letters() >= 5
+            && longest >= MIN_CUED
+            && entropy(word) >= 3.0
+}
+
+/// A short token where one is spoken of: letters and digits, or capitals among small letters, and
+/// few words.
+fn is_told(word: &str) -> bool {
+    let made = makeup(word);
+    let odd = (made.digits >= 2 && made.letters() >= 2) || (made.upper >= 3 && made.lower >= 3);
+    (MIN_TOLD..=MAX_BARE).contains(&word.len())
+        && odd
+        && made.others == 0
+        && wordiness(word) < 60
+        && !is_hex_word(word)
+}
+
+/// Hexadecimal that says what it is by its length: a short commit, an address of memory.
+fn is_hex_word(word: &str) -> bool {
+    is_hex(word) && word.len() < MIN_CUED
+}
+
+fn is_public(word: &str) -> bool {
+    let base58 = |text: &str| {
+        text.bytes()
+            .all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'))
+    };
+    let bitcoin = (26..=35).contains(&word.len()) && word.starts_with(['1', '3']) && base58(word);
+    let hexadecimal = word.strip_prefix("0x").is_some_and(is_hex);
+    let pseudo_version = word
+        .strip_prefix('v')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'));
+    // The line that a review is known by in the message of a commit.
+    let change = word.len() == 41 && word.strip_prefix('I').is_some_and(is_hex);
+    let digest = ["sha-256=", "sha-384=", "sha-512=", "sha-1=", "md5="]
+        .iter()
+        .any(|name| {
+            word.get(..name.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(name))
+        });
+    bitcoin
+        || change
+        || digest
+        || is_public_token(word)
+        || is_archive(word)
+        || hexadecimal
+        || pseudo_version
+        || is_board(word)
+        || PUBLIC_STARTS.iter().any(|start| word.starts_with(start))
+}
+
+/// A position of chess: eight ranks of pieces and empty squares.
+fn is_board(word: &str) -> bool {
+    let rank = |rank: &str| {
+        (1..=8).contains(&rank.len()) && rank.bytes().all(|b| b"pnbrqkPNBRQK12345678".contains(&b))
+    };
+    word.matches('/').count() == 7 && word.split('/').all(rank)
+}
+
+/// Whether what stands before a word says that it is a digest, an image, or part of an address.
+fn is_harmless_place(text: &str, start: usize) -> bool {
+    let bytes = text.as_bytes();
+    let before = &bytes[start.saturating_sub(12)..start];
+    let ends = matches!(
+        before.last(),
+        Some(b',' | b':' | b'"' | b'-' | b'=' | b' ' | b'.')
+    );
+    let said = ends
+        && HARMLESS_BEFORE.iter().any(|words| {
+            before.len() >= words.len()
+                && before[before.len() - words.len()..].eq_ignore_ascii_case(words.as_bytes())
+        });
+    said || is_in_address(bytes, start)
+}
+
+/// "commit fdc7b986…": what git calls an object by, also where keys are spoken of.
+fn names_an_object(text: &str, start: usize, word: &str) -> bool {
+    let before = &text.as_bytes()[start.saturating_sub(8)..start];
+    let said = ["commit ", "tree ", "parent ", "blob ", "object "]
+        .iter()
+        .any(|name| {
+            before.len() >= name.len()
+                && before[before.len() - name.len()..].eq_ignore_ascii_case(name.as_bytes())
+        });
+    said && matches!(word.len(), 40 | 64) && word.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Whether `start` is inside an address: `://` before it, without a blank between.
+fn is_in_address(bytes: &[u8], start: usize) -> bool {
+    let before = &bytes[start.saturating_sub(256)..start];
+    for (at, b) in before.iter().enumerate().rev() {
+        match b {
+            b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'"' | b'\'' | b'<' | b'>' | b'(' | b'`' => {
+                return false;
+            }
+            b'/' if before[..at].ends_with(b":/") => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Places of base64 data: lines of one length in a row that hold nothing else.
+fn data_lines(text: &str) -> Vec<(usize, usize)> {
+    let (mut places, mut at): (Vec<(usize, usize)>, usize) = (Vec::new(), 0);
+    let (mut run_start, mut run, mut length) = (0, 0, 0);
+    for line in text.split_inclusive('\n').chain(std::iter::once("")) {
+        if run == 0 && line.len() < MIN_DATA {
+            at += line.len();
+            continue;
+        }
+        let inner = line.trim();
+        let is_data = inner.len() >= MIN_DATA
+            && inner
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+        let goes_on = run > 0
+            && (is_data && inner.len() == length
+                || run >= DATA_LINES
+                    && inner.len() < length
+                    && inner.len() >= 4
+                    && !inner.contains(' '));
+        if goes_on {
+            run += 1;
+        } else {
+            if run >= DATA_LINES {
+                places.push((run_start, at));
+            }
+            (run_start, run, length) = (at, usize::from(is_data), inner.len());
+        }
+        at += line.len();
+    }
+    places
+}

@@ -1,0 +1,464 @@
+//! `context_bundle.json`: the only continuity that is put before a model (AEGIS 6.6), as plain
+//! data.
+//!
+//! ```json
+//! {"compiled_at":"2026-01-08T00:00:00Z","constraints":[…],"exclusions":[…],"facts":[…],"host_role":"brain",
+//!  "intent":[…],"kernel_hash":"sha256:…","model_id":"observer","open_items":[…],"phase":"beta",
+//!  "session_id":"…","sight":{"sys_health":{…}},"tier":2}
+//! ```
+//! Alone among the documents it may hold fractions: what was measured is not always whole.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uuid::Uuid;
+
+use crate::record::canon;
+use crate::record::canon::CanonError;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+
+/// A hash spelled `sha256:` and 64 digits, as AEGIS writes it inside the bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NamedHash(pub Hash32);
+
+const NAMED_HASH_PREFIX: &str = "sha256:";
+
+impl Serialize for NamedHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut text = [0; NAMED_HASH_PREFIX.len() + 64];
+        let (prefix, digits) = text.split_at_mut(NAMED_HASH_PREFIX.len());
+        prefix.copy_from_slice(NAMED_HASH_PREFIX.as_bytes());
+        digits.copy_from_slice(&self.0.digits());
+        serializer.serialize_str(std::str::from_utf8(&text).map_err(serde::ser::Error::custom)?)
+    }
+}
+
+impl std::fmt::Display for NamedHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{NAMED_HASH_PREFIX}{}", self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for NamedHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits = text.strip_prefix(NAMED_HASH_PREFIX).ok_or_else(|| {
+            serde::de::Error::custom(format!("expected 'sha256:' and 64 digits, got '{text}'"))
+        })?;
+        digits
+            .parse()
+            .map(NamedHash)
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+/// A time spelled `2026-01-08T00:00:00Z`, as AEGIS writes it inside the bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub Seconds);
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map(Moment)
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+/// One measured value: a whole number, a fraction of two places, or a text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Reading {
+    /// A whole number.
+    Count(u64),
+    /// Finite; made by [`Reading::fraction`].
+    Fraction(f64),
+    /// A short text.
+    Text(String),
+}
+
+impl Reading {
+    /// Rounds to two places; a whole result becomes a count, so that one value has one spelling.
+    /// `None` for what is not finite: an unmeasured value is an unknown, not a number.
+    pub fn fraction(value: f64) -> Option<Reading> {
+        let rounded = (value * 100.0).round() / 100.0;
+        if !rounded.is_finite() {
+            return None;
+        }
+        // Below 2^53 every whole f64 is exact, so the text of it is the integer.
+        if rounded >= 0.0 && rounded.fract() == 0.0 && rounded < 9_007_199_254_740_992.0 {
+            return format!("{rounded:.0}").parse().ok().map(Reading::Count);
+        }
+        Some(Reading::Fraction(rounded))
+    }
+
+    /// The value as a number, for comparing; `None` for a text.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Reading::Count(n) => n.to_string().parse().ok(),
+            Reading::Fraction(x) => Some(*x),
+            Reading::Text(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reading::Count(n) => n.fmt(f),
+            Reading::Fraction(x) => x.fmt(f),
+            Reading::Text(t) => t.fmt(f),
+        }
+    }
+}
+
+/// Why a tool shows nothing (AEGIS 7.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoSight {
+    /// There is no such tool here.
+    NotInstalled,
+    /// The kernel's tier does not allow it; it was not run.
+    BlockedByTier,
+    /// It ran and failed, or did not end in time.
+    ToolError,
+}
+
+impl NoSight {
+    /// The spelling in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            NoSight::NotInstalled => "not_installed",
+            NoSight::BlockedByTier => "blocked_by_tier",
+            NoSight::ToolError => "tool_error",
+        }
+    }
+}
+
+/// What one observational tool showed: values, or a reason (AEGIS 3 and 7.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "WireSight", into = "WireSight")]
+pub enum SightEntry {
+    /// `available: true`. A compile fails when `values` is empty: sight by claim is no sight.
+    Seen {
+        /// When the values were taken.
+        observed_at: Moment,
+        /// Age of the values when the bundle was compiled, in seconds.
+        freshness_s: u64,
+        /// Name and value; the unit is the name's ending (`_mb`, `_pct`, `_s`).
+        values: BTreeMap<String, Reading>,
+        /// What the tool could not tell.
+        unknowns: Vec<String>,
+    },
+    /// `available: false`.
+    Unavailable {
+        /// Why.
+        reason: NoSight,
+        /// What is therefore not known.
+        unknowns: Vec<String>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireSight {
+    available: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    freshness_s: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    observed_at: Option<Moment>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<NoSight>,
+    unknowns: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<BTreeMap<String, Reading>>,
+}
+
+impl From<SightEntry> for WireSight {
+    fn from(entry: SightEntry) -> WireSight {
+        match entry {
+            SightEntry::Seen {
+                observed_at,
+                freshness_s,
+                values,
+                unknowns,
+            } => WireSight {
+                available: true,
+                observed_at: Some(observed_at),
+                freshness_s: Some(freshness_s),
+                values: Some(values),
+                reason: None,
+                unknowns,
+            },
+            SightEntry::Unavailable { reason, unknowns } => WireSight {
+                available: false,
+                observed_at: None,
+                freshness_s: None,
+                values: None,
+                reason: Some(reason),
+                unknowns,
+            },
+        }
+    }
+}
+
+impl TryFrom<WireSight> for SightEntry {
+    type Error = String;
+
+    fn try_from(wire: WireSight) -> Result<SightEntry, String> {
+        let WireSight {
+            available,
+            observed_at,
+            freshness_s,
+            values,
+            reason,
+            unknowns,
+        } = wire;
+        match (available, observed_at, freshness_s, values, reason) {
+            (true, Some(observed_at), Some(freshness_s), Some(values), None) => {
+                Ok(SightEntry::Seen {
+                    observed_at,
+                    freshness_s,
+                    values,
+                    unknowns,
+                })
+            }
+            (false, None, None, None, Some(reason)) => {
+                Ok(SightEntry::Unavailable { reason, unknowns })
+            }
+            (true, ..) => Err(
+                "available sight has exactly observed_at, freshness_s, values, unknowns".to_owned(),
+            ),
+            (false, ..) => Err("unavailable sight has exactly reason and unknowns".to_owned()),
+        }
+    }
+}
+
+/// One rule in force, and who set it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constraint {
+    /// The rule's name.
+    pub rule: String,
+    /// `kernel`.
+    pub source: String,
+}
+
+/// One ratified fact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fact {
+    /// What is held to be so.
+    pub claim: String,
+    /// `high`, `medium` or `low`.
+    pub confidence: String,
+    /// `ledger:000183`.
+    pub id: String,
+    /// When it was observed.
+    pub observed_at: Moment,
+    /// Where it stands.
+    pub source: String,
+}
+
+/// One open DriftWatch item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenItem {
+    /// `driftwatch:0042`.
+    pub id: String,
+    /// What is open.
+    pub issue: String,
+    /// `open`.
+    pub status: String,
+}
+
+/// One declared intent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BundleIntent {
+    /// What this turn is for.
+    pub intent: String,
+    /// `system` or `user`.
+    pub source: String,
+}
+
+/// One artifact that was not let in, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exclusion {
+    /// Which artifact.
+    pub artifact: String,
+    /// A code.
+    pub reason: String,
+}
+
+/// The bundle, exactly the keys of AEGIS 6.6, in their canonical order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bundle {
+    /// When it was compiled.
+    pub compiled_at: Moment,
+    /// Rules in force.
+    pub constraints: Vec<Constraint>,
+    /// What was kept out, and why.
+    pub exclusions: Vec<Exclusion>,
+    /// Ratified facts (ring 1).
+    pub facts: Vec<Fact>,
+    /// What this host is for.
+    pub host_role: String,
+    /// Declared intents.
+    pub intent: Vec<BundleIntent>,
+    /// Hash of the kernel's canonical JSON.
+    pub kernel_hash: NamedHash,
+    /// The model that is to be asked.
+    pub model_id: String,
+    /// Open DriftWatch items (ring 1).
+    pub open_items: Vec<OpenItem>,
+    /// The kernel's phase.
+    pub phase: String,
+    /// The row id of the session.
+    pub session_id: Uuid,
+    /// One entry for each tool.
+    pub sight: BTreeMap<String, SightEntry>,
+    /// The kernel's tier, 1 to 3.
+    pub tier: u8,
+}
+
+impl Bundle {
+    /// Reads a stored bundle: only what [`canon::print`] would have written.
+    pub fn parse(text: &str) -> Result<Bundle, CanonError> {
+        canon::parse(text.as_bytes())
+    }
+
+    /// Reads a stored bundle that is printed again and compared by whoever asks: in any spelling.
+    pub fn parse_unprinted(text: &str) -> Result<Bundle, CanonError> {
+        serde_json::from_str(text).map_err(|e| CanonError::Shape {
+            reason: e.to_string(),
+        })
+    }
+
+    /// Canonical JSON.
+    pub fn print(&self) -> Result<String, CanonError> {
+        canon::print(self)
+    }
+
+    /// What is in it that people wrote or named, and not the kernel or this program: claims, the
+    /// intents that no kernel set, and what tools found under names that somebody gave. What policy
+    /// forbids is looked for in these.
+    pub fn texts_of_people(&self) -> impl Iterator<Item = &str> {
+        let facts = self.facts.iter().map(|fact| fact.claim.as_str());
+        let intents = self
+            .intent
+            .iter()
+            .filter(|intent| intent.source != "system")
+            .map(|intent| intent.intent.as_str());
+        facts
+            .chain(intents)
+            .chain(self.sight.values().flat_map(SightEntry::named_by_people))
+    }
+}
+
+impl SightEntry {
+    /// Texts among the values, and names with a dot: a unit's name has one, and none of the tools'
+    /// own names has.
+    fn named_by_people(&self) -> impl Iterator<Item = &str> {
+        let (values, unknowns) = match self {
+            SightEntry::Seen {
+                values, unknowns, ..
+            } => (Some(values), unknowns),
+            SightEntry::Unavailable { unknowns, .. } => (None, unknowns),
+        };
+        let texts = values
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, value)| match value {
+                Reading::Text(text) => Some(text.as_str()),
+                Reading::Count(_) | Reading::Fraction(_) => None,
+            });
+        let names = values
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .chain(unknowns)
+            .map(String::as_str);
+        texts.chain(names.filter(|name| name.contains('.')))
+    }
+}
+
+/// One row of `context_artifact_ref`: an artifact that was injected, and why (AEGIS 5.2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArtifactRef {
+    /// `kernel`, `sys_health`, `ledger_fact`, …
+    pub artifact_type: String,
+    /// The artifact's own id.
+    pub artifact_id: String,
+    /// SHA-256 of the artifact's canonical JSON.
+    pub artifact_hash: Option<Hash32>,
+    /// A code: why it was let in.
+    pub included_reason: String,
+    /// When it was observed.
+    pub observed_at: Option<Seconds>,
+    /// Its age at the compile, in seconds.
+    pub freshness_s: Option<u64>,
+    /// Codes: `unknown:gpu_health`, `conflict`.
+    pub risk_flags: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = r#"{"compiled_at":"2026-01-08T00:00:00Z","constraints":[{"rule":"evidence_first","source":"kernel"}],"exclusions":[{"artifact":"raw_journal_logs","reason":"evidence_blob_disallowed"}],"facts":[{"claim":"c","confidence":"high","id":"ledger:000183","observed_at":"2026-01-07T23:31:44Z","source":"ledger"}],"host_role":"brain","intent":[{"intent":"i","source":"system"}],"kernel_hash":"sha256:39d8668c9e1c18834931c26be61912c018fcc8e17d52f36b0a00c7020fe1ab69","model_id":"ollama llama3.1:8b","open_items":[{"id":"driftwatch:0042","issue":"x","status":"open"}],"phase":"beta","session_id":"6d1c0c30-5d9e-8f52-9d0e-0c2b5a1f3e77","sight":{"gone":{"available":false,"reason":"blocked_by_tier","unknowns":[]},"sys_health":{"available":true,"freshness_s":3,"observed_at":"2026-01-08T00:00:00Z","unknowns":["gpu_health"],"values":{"cpu_load":0.42,"disk_free_pct":71,"mem_used_mb":3812}}},"tier":2}"#;
+
+    #[test]
+    fn reads_only_what_it_writes() {
+        let bundle = Bundle::parse(SAMPLE).unwrap();
+        assert_eq!(bundle.print().unwrap(), SAMPLE);
+        for (from, to) in [
+            ("\"tier\":2", "\"tier\":2,\"zzz\":1"),
+            ("\"tier\":2", "\"tier\":2.5"),
+            ("sha256:39", "39"),
+            (
+                "T00:00:00Z\",\"constraints",
+                "T00:00:00+00:00\",\"constraints",
+            ),
+            ("\"available\":false", "\"available\":true"),
+            ("\"available\":true", "\"available\":false"),
+            ("blocked_by_tier", "tired"),
+            (",\"reason\":\"blocked_by_tier\"", ""),
+            ("0.42", "0.420"),
+            ("\"freshness_s\":3,", ""),
+        ] {
+            assert!(SAMPLE.contains(from), "{from}");
+            assert!(
+                Bundle::parse(&SAMPLE.replacen(from, to, 1)).is_err(),
+                "{from} -> {to}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_number_has_one_spelling() {
+        assert_eq!(Reading::fraction(2.0), Some(Reading::Count(2)));
+        assert_eq!(Reading::fraction(0.4249), Some(Reading::Fraction(0.42)));
+        assert_eq!(Reading::fraction(0.0), Some(Reading::Count(0)));
+        assert_eq!(Reading::fraction(f64::NAN), None);
+        assert_eq!(Reading::fraction(f64::INFINITY), None);
+        assert_eq!(Reading::Count(7).number(), Some(7.0));
+        assert_eq!(Reading::Text("x".into()).number(), None);
+    }
+}

@@ -1,0 +1,249 @@
+//! Commitments to text, and opening them (format, sections 2 and 10).
+
+use std::fmt;
+
+use ring::hmac;
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use crate::record::hash::Hash32;
+
+/// How a ledger commits to text; chosen once, in `genesis.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scheme {
+    /// `k = HMAC(salt, "gently/1/" ‖ role)`, `commitment = HMAC(k, text)`.
+    #[serde(rename = "hmac-sha256")]
+    HmacSha256,
+    /// `H(text)`: short texts can be guessed, and erasure is not erasure.
+    #[serde(rename = "sha256")]
+    Sha256,
+}
+
+impl Scheme {
+    /// The name as `genesis.json` spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scheme::HmacSha256 => "hmac-sha256",
+            Scheme::Sha256 => "sha256",
+        }
+    }
+}
+
+/// 32 random bytes beside the text in the private database, and nowhere else.
+///
+/// Destroying it, with the text, leaves a commitment that can't be guessed. Wiped when dropped.
+#[derive(Clone)]
+pub struct Salt(Zeroizing<[u8; 32]>);
+
+impl Salt {
+    /// Wraps 32 bytes that the caller took from the operating system's randomness.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Salt(Zeroizing::new(bytes))
+    }
+
+    /// The bytes, for the store.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Salt(..)")
+    }
+}
+
+/// What kind of text a commitment is over; part of its key, so that no text of one role opens
+/// another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The user's text as it was sent, after secrets were removed.
+    Prompt,
+    /// The answer exactly as the model gave it.
+    Response,
+    /// The exchange document.
+    Exchange,
+    /// The JCS document of one artifact.
+    Artifact,
+    /// Inside the exchange document: the stored user text.
+    UserText,
+    /// Inside the exchange document: the stored answer.
+    AuroraText,
+    /// Inside the exchange document: the compiled prompt.
+    CompiledPrompt,
+    /// Inside the exchange document: the context bundle.
+    Bundle,
+    /// Inside the exchange document: the context digest.
+    ContextDigest,
+    /// Inside the exchange document: the prompt digest.
+    PromptDigest,
+    /// Inside the exchange document: the signed trace.
+    Trace,
+}
+
+impl Role {
+    /// The name that enters the key.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Prompt => "prompt",
+            Role::Response => "response",
+            Role::Exchange => "exchange",
+            Role::Artifact => "artifact",
+            Role::UserText => "user_text",
+            Role::AuroraText => "aurora_text",
+            Role::CompiledPrompt => "compiled_prompt",
+            Role::Bundle => "bundle",
+            Role::ContextDigest => "context_digest",
+            Role::PromptDigest => "prompt_digest",
+            Role::Trace => "trace",
+        }
+    }
+}
+
+fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+    let mut mac = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, key));
+    for part in parts {
+        mac.update(part);
+    }
+    mac.sign()
+        .as_ref()
+        .try_into()
+        .expect("HMAC-SHA256 gives 32 bytes")
+}
+
+/// The key that opens one role of one exchange: `HMAC-SHA256(salt, "gently/1/" ‖ role)`.
+pub fn opening_key(salt: &Salt, role: Role) -> Hash32 {
+    Hash32::from_bytes(hmac(
+        salt.as_bytes(),
+        &[b"gently/1/", role.name().as_bytes()],
+    ))
+}
+
+/// The commitment to `text` in `role` under the ledger's scheme; `salt` is not used under `sha256`.
+pub fn commit(scheme: Scheme, salt: &Salt, role: Role, text: &[u8]) -> Hash32 {
+    match scheme {
+        Scheme::HmacSha256 => commit_with_key(opening_key(salt, role), text),
+        Scheme::Sha256 => Hash32::digest(text),
+    }
+}
+
+/// The commitment that an opened `key` gives for `text`: what an outsider recomputes.
+pub fn commit_with_key(key: Hash32, text: &[u8]) -> Hash32 {
+    Hash32::from_bytes(hmac(key.as_bytes(), &[text]))
+}
+
+/// One opened role of one turn (format, section 10).
+///
+/// `{"commitment","format","key","role","seq","session_id","text"}`; `key` is null under `sha256`;
+/// for an artifact `seq` is null and `session_id` that of its line, `-` outside sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TextOpening {
+    /// The commitment that the ledger carries.
+    pub commitment: Hash32,
+    /// `gently/1`.
+    pub format: super::documents::Format,
+    /// The opening key; none under `sha256`.
+    pub key: Option<Hash32>,
+    /// The role.
+    pub role: Role,
+    /// The prompt's number in its session; none for an artifact.
+    pub seq: Option<u64>,
+    /// 64 digits, or `-`.
+    pub session_id: String,
+    /// The text itself.
+    pub text: String,
+}
+
+impl TextOpening {
+    /// Whether text and key give the commitment under the ledger's scheme, compared in constant
+    /// time.
+    ///
+    /// A key where the scheme has none, and none where it has one, opens nothing: else one
+    /// commitment could be opened as a short text with its key, and as whatever else has that
+    /// SHA-256 without one.
+    pub fn holds(&self, scheme: Scheme) -> bool {
+        let found = match (scheme, self.key) {
+            (Scheme::HmacSha256, Some(key)) => commit_with_key(key, self.text.as_bytes()),
+            (Scheme::Sha256, None) => Hash32::digest(self.text.as_bytes()),
+            (Scheme::HmacSha256, None) | (Scheme::Sha256, Some(_)) => return false,
+        };
+        bool::from(found.as_bytes().ct_eq(self.commitment.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn vectors() {
+        let vectors: Vec<Value> =
+            serde_json::from_str(include_str!("../../../tests/vectors/commitment.json")).unwrap();
+        assert!(!vectors.is_empty());
+        for v in vectors {
+            let scheme: Scheme = serde_json::from_value(v["scheme"].clone()).unwrap();
+            let role: Role = serde_json::from_value(v["role"].clone()).unwrap();
+            let text = v["text"].as_str().unwrap();
+            let salt = v["salt"]
+                .as_str()
+                .map_or([0; 32], |s| hex::decode(s).unwrap().try_into().unwrap());
+            let salt = Salt::new(salt);
+            let want: Hash32 = v["commitment"].as_str().unwrap().parse().unwrap();
+            assert_eq!(commit(scheme, &salt, role, text.as_bytes()), want);
+            if let Some(key) = v["opening_key"].as_str() {
+                assert_eq!(opening_key(&salt, role).to_string(), key);
+            }
+        }
+    }
+
+    #[test]
+    fn openings_of_the_honest_ledger_hold_and_altered_ones_do_not() {
+        let openings: Vec<TextOpening> = serde_json::from_str(include_str!(
+            "../../../tests/vectors/ledgers/honest/openings.json"
+        ))
+        .unwrap();
+        assert!(!openings.is_empty());
+        for mut opening in openings {
+            assert!(opening.holds(Scheme::HmacSha256) && !opening.holds(Scheme::Sha256));
+            opening.text.push(' ');
+            assert!(!opening.holds(Scheme::HmacSha256));
+        }
+    }
+
+    /// Whatever bytes a commitment is, they are the SHA-256 of nothing that can be named, and the
+    /// key says so.
+    #[test]
+    fn a_commitment_opens_under_its_ledgers_scheme_alone() {
+        let salt = Salt::new([7; 32]);
+        for (own, other) in [
+            (Scheme::HmacSha256, Scheme::Sha256),
+            (Scheme::Sha256, Scheme::HmacSha256),
+        ] {
+            let opening = TextOpening {
+                commitment: commit(own, &salt, Role::Prompt, b"yes"),
+                format: crate::record::ledger::documents::Format,
+                key: (own == Scheme::HmacSha256).then(|| opening_key(&salt, Role::Prompt)),
+                role: Role::Prompt,
+                seq: Some(1),
+                session_id: "-".to_owned(),
+                text: "yes".to_owned(),
+            };
+            assert!(opening.holds(own) && !opening.holds(other));
+            let swapped = match own {
+                Scheme::HmacSha256 => TextOpening {
+                    key: None,
+                    ..opening.clone()
+                },
+                Scheme::Sha256 => TextOpening {
+                    key: Some(Hash32::ZERO),
+                    ..opening.clone()
+                },
+            };
+            assert!(!swapped.holds(own));
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! What artifacts say is so: facts, notes, decisions, intents, each with the state that later
+//! artifacts gave it.
+//!
+//! ```text
+//! kind fact, id ledger:000183        proposed
+//! kind fact_ratified, the same id    ratified     a fact counts from here on
+//! kind fact_retired, the same id     retired
+//! kind conflict_resolved             what its `superseded` names: superseded
+//! ```
+//! The table `continuity_item` is kept by triggers that follow the same rules; [`Items`] is for
+//! checking it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::Value;
+
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ItemKind {
+    /// A claim that counts once a person ratified it.
+    Fact,
+    /// Something to keep in mind; nobody vouches for it.
+    Note,
+    /// What a person decided.
+    Decision,
+    /// What the work at hand is for.
+    Intent,
+}
+
+impl ItemKind {
+    /// All of them.
+    pub const ALL: [ItemKind; 4] = [
+        ItemKind::Fact,
+        ItemKind::Note,
+        ItemKind::Decision,
+        ItemKind::Intent,
+    ];
+
+    /// The artifact's kind.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ItemKind::Fact => "fact",
+            ItemKind::Note => "note",
+            ItemKind::Decision => "decision",
+            ItemKind::Intent => "intent",
+        }
+    }
+
+    /// What stands before the number in its id: `ledger:000183`.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            ItemKind::Fact => "ledger",
+            other => other.name(),
+        }
+    }
+
+    /// The kind of the artifact that takes it out of force.
+    pub const fn ended(self) -> &'static str {
+        match self {
+            ItemKind::Fact => "fact_retired",
+            ItemKind::Note => "note_retired",
+            ItemKind::Decision => "decision_retired",
+            ItemKind::Intent => "intent_cleared",
+        }
+    }
+}
+
+/// The kind of the artifact that makes a fact count.
+pub const FACT_RATIFIED: &str = "fact_ratified";
+/// The kind of the artifact with which a person says which of several holds.
+pub const CONFLICT_RESOLVED: &str = "conflict_resolved";
+
+/// Where an item stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemState {
+    /// A fact that nobody ratified: a theory.
+    Proposed,
+    /// A fact that counts.
+    Ratified,
+    /// A note, decision or intent in force.
+    Declared,
+    /// Taken back by a person.
+    Retired,
+    /// Another holds in its place.
+    Superseded,
+    /// An intent that is over.
+    Cleared,
+    /// Its text is gone.
+    Erased,
+}
+
+impl ItemState {
+    /// All of them.
+    pub const ALL: [ItemState; 7] = [
+        ItemState::Proposed,
+        ItemState::Ratified,
+        ItemState::Declared,
+        ItemState::Retired,
+        ItemState::Superseded,
+        ItemState::Cleared,
+        ItemState::Erased,
+    ];
+
+    /// The spelling in the database and on screens.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ItemState::Proposed => "proposed",
+            ItemState::Ratified => "ratified",
+            ItemState::Declared => "declared",
+            ItemState::Retired => "retired",
+            ItemState::Superseded => "superseded",
+            ItemState::Cleared => "cleared",
+            ItemState::Erased => "erased",
+        }
+    }
+
+    /// Whether it counts.
+    pub const fn in_force(self) -> bool {
+        matches!(self, ItemState::Ratified | ItemState::Declared)
+    }
+}
+
+/// A text that is none of a list of words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is no word of the list")]
+pub struct NoSuchWord(String);
+
+impl FromStr for ItemKind {
+    type Err = NoSuchWord;
+
+    fn from_str(text: &str) -> Result<ItemKind, NoSuchWord> {
+        ItemKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == text)
+            .ok_or_else(|| NoSuchWord(text.to_owned()))
+    }
+}
+
+impl FromStr for ItemState {
+    type Err = NoSuchWord;
+
+    fn from_str(text: &str) -> Result<ItemState, NoSuchWord> {
+        ItemState::ALL
+            .into_iter()
+            .find(|state| state.name() == text)
+            .ok_or_else(|| NoSuchWord(text.to_owned()))
+    }
+}
+
+impl fmt::Display for ItemState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One item without its text, which stands in its artifact's document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Line of the artifact that made it.
+    pub line: u64,
+    /// `ledger:000183`.
+    pub id: String,
+    /// What it is.
+    pub kind: ItemKind,
+    /// Where it stands.
+    pub state: ItemState,
+    /// Line of the artifact that gave it that state.
+    pub state_line: u64,
+    /// What it is about, in lower case: two in force with one subject and different texts disagree.
+    pub subject: Option<String>,
+    /// Where it is from.
+    pub source: Option<String>,
+    /// When it was observed.
+    pub observed_at: Option<Seconds>,
+    /// Of a fact: `high`, `medium` or `low`.
+    pub confidence: Option<String>,
+    /// The phase in which it may be shown.
+    pub phase: Option<String>,
+    /// The tier from which on it may be shown.
+    pub tier: Option<u8>,
+    /// The session that was open when it was recorded.
+    pub session: Option<Hash32>,
+    /// The artifact's commitment.
+    pub hash: Hash32,
+}
+
+/// The items that artifacts give, in the order of their lines.
+#[derive(Clone, Debug, Default)]
+pub struct Items(BTreeMap<String, Item>);
+
+impl Items {
+    /// Takes the next artifact; `document` is its canonical JSON, none once erased.
+    pub fn take(&mut self, line: u64, kind: &str, id: &str, document: Option<&str>, hash: Hash32) {
+        let content = document
+            .and_then(|text| serde_json::from_str::<Value>(text).ok())
+            .map(|doc| doc["content"].clone());
+        if let Ok(kind) = kind.parse() {
+            return self.make(line, kind, id, content.as_ref(), hash);
+        }
+        let open = |state: ItemState| state.in_force() || state == ItemState::Proposed;
+        match kind {
+            FACT_RATIFIED => self.turn(id, line, ItemState::Ratified, |item| {
+                item.kind == ItemKind::Fact && item.state == ItemState::Proposed
+            }),
+            CONFLICT_RESOLVED => {
+                let named = content
+                    .as_ref()
+                    .and_then(|content| content["superseded"].as_array());
+                for id in named.into_iter().flatten().filter_map(Value::as_str) {
+                    self.turn(id, line, ItemState::Superseded, |item| {
+                        item.kind != ItemKind::Intent && item.state.in_force()
+                    });
+                }
+            }
+            "intent_cleared" => self.turn(id, line, ItemState::Cleared, |item| {
+                item.kind == ItemKind::Intent && item.state == ItemState::Declared
+            }),
+            _ => self.turn(id, line, ItemState::Retired, |item| {
+                item.kind != ItemKind::Intent && item.kind.ended() == kind && open(item.state)
+            }),
+        }
+    }
+
+    /// All items, by id.
+    pub fn into_map(self) -> BTreeMap<String, Item> {
+        self.0
+    }
+
+    fn turn(&mut self, id: &str, line: u64, state: ItemState, allowed: impl Fn(&Item) -> bool) {
+        if let Some(item) = self.0.get_mut(id).filter(|item| allowed(item)) {
+            (item.state, item.state_line) = (state, line);
+        }
+    }
+
+    fn make(&mut self, line: u64, kind: ItemKind, id: &str, content: Option<&Value>, hash: Hash32) {
+        let text = |key: &str| {
+            content
+                .and_then(|content| content[key].as_str())
+                .map(str::to_owned)
+        };
+        let number = |key: &str| content.and_then(|content| content[key].as_u64());
+        let state = match (content, kind) {
+            (None, _) => ItemState::Erased,
+            (Some(_), ItemKind::Fact) => ItemState::Proposed,
+            (Some(_), _) => ItemState::Declared,
+        };
+        if kind == ItemKind::Intent {
+            for earlier in self
+                .0
+                .values_mut()
+                .filter(|i| i.kind == kind && i.state == ItemState::Declared)
+            {
+                (earlier.state, earlier.state_line) = (ItemState::Superseded, line);
+            }
+        }
+        self.0.entry(id.to_owned()).or_insert_with(|| Item {
+            line,
+            id: id.to_owned(),
+            kind,
+            state,
+            state_line: line,
+            subject: text("subject"),
+            source: text("source"),
+            observed_at: number("observed_at").and_then(|at| Seconds::new(at).ok()),
+            confidence: text("confidence"),
+            phase: text("phase"),
+            tier: number("tier").and_then(|tier| u8::try_from(tier).ok()),
+            session: text("session").and_then(|id| id.parse().ok()),
+            hash,
+        });
+    }
+}
+
+/// A subject as it is compared and recorded: lower case, one space between words, none at the ends.
+pub fn subject(text: &str) -> String {
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_lowercase()
+}
+
+/// Whether two texts on one subject say the same: case, white space and a last full stop don't
+/// count.
+pub fn same_claim(one: &str, other: &str) -> bool {
+    let plain = |text: &str| subject(text).trim_end_matches('.').to_owned();
+    plain(one) == plain(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(artifacts: &[(&str, &str, Option<&str>)]) -> BTreeMap<String, Item> {
+        let mut items = Items::default();
+        for (n, (kind, id, content)) in (1..).zip(artifacts) {
+            let document = content.map(|content| format!(r#"{{"content":{content}}}"#));
+            items.take(
+                n,
+                kind,
+                id,
+                document.as_deref(),
+                Hash32::digest(kind.as_bytes()),
+            );
+        }
+        items.into_map()
+    }
+
+    #[test]
+    fn later_artifacts_give_the_state() {
+        let some = Some(r#"{"text":"x"}"#);
+        for (artifacts, state, line) in [
+            (vec![("fact", "l:1", some)], ItemState::Proposed, 1),
+            (
+                vec![("fact", "l:1", some), ("fact_ratified", "l:1", some)],
+                ItemState::Ratified,
+                2,
+            ),
+            (
+                vec![("fact_ratified", "l:1", some), ("fact", "l:1", some)],
+                ItemState::Proposed,
+                2,
+            ),
+            (
+                vec![("fact", "l:1", some), ("fact_ratified", "l:2", some)],
+                ItemState::Proposed,
+                1,
+            ),
+            (
+                vec![("fact", "l:1", some), ("fact_retired", "l:1", some)],
+                ItemState::Retired,
+                2,
+            ),
+            (
+                vec![("fact", "l:1", some), ("note_retired", "l:1", some)],
+                ItemState::Proposed,
+                1,
+            ),
+            (
+                vec![
+                    ("fact", "l:1", some),
+                    ("fact_retired", "l:1", some),
+                    ("fact_ratified", "l:1", some),
+                ],
+                ItemState::Retired,
+                2,
+            ),
+            (vec![("note", "l:1", some)], ItemState::Declared, 1),
+            (
+                vec![("note", "l:1", some), ("note_retired", "l:1", some)],
+                ItemState::Retired,
+                2,
+            ),
+            (
+                vec![("note", "l:1", some), ("fact_ratified", "l:1", some)],
+                ItemState::Declared,
+                1,
+            ),
+            (
+                vec![("intent", "l:1", some), ("intent_cleared", "l:1", None)],
+                ItemState::Cleared,
+                2,
+            ),
+            (
+                vec![("intent", "l:1", some), ("intent", "l:2", some)],
+                ItemState::Superseded,
+                2,
+            ),
+            (
+                vec![
+                    ("decision", "l:1", some),
+                    (
+                        "conflict_resolved",
+                        "c:1",
+                        Some(r#"{"superseded":["l:1"]}"#),
+                    ),
+                ],
+                ItemState::Superseded,
+                2,
+            ),
+            (
+                vec![
+                    ("fact", "l:1", some),
+                    (
+                        "conflict_resolved",
+                        "c:1",
+                        Some(r#"{"superseded":["l:1"]}"#),
+                    ),
+                ],
+                ItemState::Proposed,
+                1,
+            ),
+            (
+                vec![("fact", "l:1", None), ("fact_ratified", "l:1", some)],
+                ItemState::Erased,
+                1,
+            ),
+        ] {
+            let item = &after(&artifacts)["l:1"];
+            assert_eq!(
+                (item.state, item.state_line),
+                (state, line),
+                "{artifacts:?}"
+            );
+        }
+        assert!(after(&[("kernel", "l:1", some), ("fact_ratified", "l:1", some)]).is_empty());
+    }
+
+    #[test]
+    fn what_is_the_same_claim() {
+        for (one, other, same) in [
+            ("Port 80 is open.", "port  80 is OPEN", true),
+            ("Port 80 is open", "Port 81 is open", false),
+            ("Port 80 is open", "Port 80 is not open", false),
+            ("", ".", true),
+        ] {
+            assert_eq!(same_claim(one, other), same, "{one} / {other}");
+        }
+        assert_eq!(subject("  The \n Backup Host"), "the backup host");
+    }
+}

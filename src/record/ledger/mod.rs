@@ -1,0 +1,11 @@
+//! The ledger: commits, their documents, commitments to texts, and what opens them (format, sections 2, 5 to 7 and 10).
+
+pub mod bundle;
+pub mod commit;
+pub mod commitment;
+pub mod documents;
+pub mod exchange;
+pub mod item;
+pub mod opening;
+pub mod params;
+pub mod receipt;

@@ -1,0 +1,10 @@
+//! The log: its lines, their events, and what the lines must be to each other (format, sections 3 and 4).
+
+pub mod chain;
+pub(in crate::record) mod details;
+pub mod entry;
+pub(in crate::record) mod event;
+pub(in crate::record) mod lifecycle;
+pub mod resume;
+pub mod rules;
+pub(in crate::record) mod violation;

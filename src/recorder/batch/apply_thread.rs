@@ -1,0 +1,221 @@
+//! A second thread behind the door: applies batches to git and log while the next ones are
+//! committed.
+//!
+//! Under company only; who is alone is served by the writer's thread from end to end. What is
+//! applied, and the code that does it, are the same. The writer's lock is held by the writer until
+//! everything that was handed on has landed.
+
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+
+use crate::store::sqlite::Sqlite;
+use crate::store::{AppliedMark, LedgerHead};
+
+use super::failpoint::FailpointWatch;
+use super::request::{BatchFault, Job, WriterMessage, finish_all};
+use crate::recorder::RecorderError;
+use crate::recorder::apply;
+use crate::recorder::apply::{From, Paths, UnsyncedWrites};
+
+/// What became of one batch, told to the writer whatever happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchOutcome {
+    /// In git and log, and durable there up to this mark.
+    Durable(AppliedMark),
+    /// In git and log; a later batch, which landed together with it, says how far all is durable.
+    Together,
+    /// Not applied, or not known to be durable: nothing more may be handed on before the writer has
+    /// caught up.
+    Unsound,
+}
+
+/// A committed batch that waits to be applied, with those who wait for it.
+pub struct Load {
+    jobs: Vec<Box<dyn Job>>,
+    /// The head after it.
+    head: LedgerHead,
+    /// What is applied before it.
+    from: AppliedMark,
+    /// Whether the writer had caught up just before it.
+    is_first: bool,
+    report: DropNotice,
+}
+
+/// Tells the writer when it is dropped, so that a thread that dies with a batch is noticed.
+struct DropNotice {
+    landed: BatchOutcome,
+    tell: mpsc::Sender<WriterMessage>,
+}
+
+impl Drop for DropNotice {
+    fn drop(&mut self) {
+        // The writer is gone only when nobody waits any more.
+        let _ = self.tell.send(WriterMessage::Landed(self.landed));
+    }
+}
+
+/// The handle of the applying thread.
+pub struct Applier {
+    loads: Option<mpsc::Sender<Load>>,
+    thread: Option<JoinHandle<()>>,
+    tell: mpsc::Sender<WriterMessage>,
+}
+
+impl Applier {
+    /// Starts the thread, with a connection of its own to the database, which it only reads.
+    pub fn start(
+        paths: &Paths,
+        watch: &FailpointWatch,
+        tell: mpsc::Sender<WriterMessage>,
+    ) -> Result<Self, RecorderError> {
+        let store = Sqlite::open_read_only(&paths.database())?;
+        let (loads, queue) = mpsc::channel();
+        let work = Work {
+            store,
+            paths: paths.clone(),
+            watch: watch.clone(),
+            broken: None,
+            behind: None,
+        };
+        let thread = std::thread::Builder::new()
+            .name("applier".to_owned())
+            .spawn(move || work.run(&queue))
+            .map_err(|e| RecorderError::Lock {
+                path: paths.lock(),
+                reason: format!("no thread: {e}"),
+            })?;
+        Ok(Applier {
+            loads: Some(loads),
+            thread: Some(thread),
+            tell,
+        })
+    }
+
+    /// Hands a committed batch on. Its jobs are answered when it is in git and log, or can't be;
+    /// then, after the sync, [`WriterMessage::Landed`] comes. False when the thread has died: then all of
+    /// that has happened already, and another one has to be started.
+    #[must_use = "a thread that has died takes nothing more"]
+    pub fn hand(
+        &self,
+        jobs: Vec<Box<dyn Job>>,
+        head: LedgerHead,
+        from: AppliedMark,
+        is_first: bool,
+    ) -> bool {
+        let report = DropNotice {
+            landed: BatchOutcome::Unsound,
+            tell: self.tell.clone(),
+        };
+        let load = Load {
+            jobs,
+            head,
+            from,
+            is_first,
+            report,
+        };
+        let sent = match &self.loads {
+            Some(loads) => loads.send(load),
+            None => Err(mpsc::SendError(load)),
+        };
+        match sent {
+            Ok(()) => true,
+            // What is committed is applied by the writer, or by the next start.
+            Err(mpsc::SendError(load)) => {
+                finish_all(
+                    load.jobs,
+                    Err(BatchFault::Unapplied(Arc::new(RecorderError::Stopped))),
+                );
+                false
+            }
+        }
+    }
+}
+
+impl Drop for Applier {
+    fn drop(&mut self) {
+        self.loads = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported by the thread itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread works with.
+struct Work {
+    store: Sqlite,
+    paths: Paths,
+    watch: FailpointWatch,
+    /// Why a batch could not be applied: those after it can't be, either, until the writer has
+    /// caught up.
+    broken: Option<Arc<RecorderError>>,
+    /// Where what is applied, and not known to be durable, begins: a sync failed.
+    behind: Option<AppliedMark>,
+}
+
+impl Work {
+    fn run(mut self, queue: &mpsc::Receiver<Load>) {
+        while let Ok(first) = queue.recv() {
+            // What came meanwhile goes together: one pack, one sync.
+            let loads: Vec<Load> = std::iter::once(first).chain(queue.try_iter()).collect();
+            self.land(loads);
+        }
+    }
+
+    fn land(&mut self, mut loads: Vec<Load>) {
+        let (Some(first), Some(last)) = (loads.first(), loads.last()) else {
+            return;
+        };
+        if first.is_first {
+            (self.broken, self.behind) = (None, None);
+        }
+        let from = self.behind.unwrap_or(first.from);
+        let head = LedgerHead {
+            applied: from,
+            ..last.head.clone()
+        };
+        let jobs: Vec<_> = loads
+            .iter_mut()
+            .flat_map(|load| std::mem::take(&mut load.jobs))
+            .collect();
+        let mut written = match self.apply(&head) {
+            Ok(written) => written,
+            Err(cause) => {
+                self.broken = Some(cause.clone());
+                return finish_all(jobs, Err(BatchFault::Unapplied(cause)));
+            }
+        };
+        finish_all(jobs, Ok(()));
+        if written.sync(&self.watch).is_err() {
+            self.behind = Some(from);
+            return;
+        }
+        self.behind = None;
+        let landed = std::iter::repeat_n(BatchOutcome::Together, loads.len() - 1);
+        for (load, landed) in loads
+            .iter_mut()
+            .zip(landed.chain([BatchOutcome::Durable(apply::all_applied(&head))]))
+        {
+            load.report.landed = landed;
+        }
+        // Before it is told: whoever heals or writes next, here or in another process, must meet no
+        // pack that is half there. Those who ask have their answers.
+        written.tidy();
+        drop(loads);
+    }
+
+    fn apply(&self, head: &LedgerHead) -> Result<UnsyncedWrites, Arc<RecorderError>> {
+        match &self.broken {
+            Some(cause) => Err(cause.clone()),
+            None => {
+                let from = if self.behind.is_none() {
+                    From::Mark
+                } else {
+                    From::Anywhere
+                };
+                let apply = |store: &_| apply::apply(store, head, (&self.paths, &self.watch), from);
+                self.store.reading(apply).map_err(Arc::new)
+            }
+        }
+    }
+}

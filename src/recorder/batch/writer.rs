@@ -1,0 +1,404 @@
+//! What is done with a batch: one transaction, applied, answered, synced, marked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::keys::Signer;
+use crate::record::ledger::documents::Genesis;
+use crate::record::log::entry::Event;
+use crate::record::time::Seconds;
+use crate::record::{canon, signature::PublicKey};
+use crate::store::sqlite::Sqlite;
+use crate::store::{AppliedMark, LedgerHead, ReadStore, Store, StoreError};
+
+use super::failpoint::{Failpoint, FailpointWatch, pass};
+use super::request::{BatchFault, Job, finish_all};
+use super::transaction::{Draft, is_signed};
+use crate::recorder::RecorderError;
+use crate::recorder::apply;
+use crate::recorder::apply::{From, Paths, UnsyncedWrites};
+use crate::recorder::entries::content_policy::WriterContext;
+use crate::recorder::lock::WriterLock;
+
+/// Auth failures are gathered for this many seconds (format, section 3).
+const GATHER_SECONDS: u64 = 60;
+
+/// The writer of one home.
+pub struct Writer {
+    pub(in crate::recorder) paths: Paths,
+    pub(in crate::recorder) store: Sqlite,
+    pub(in crate::recorder) genesis: Genesis,
+    /// The recorder's handle signs receipts with it.
+    pub(in crate::recorder) key: Arc<Signer>,
+    pub(in crate::recorder) watch: FailpointWatch,
+    /// What is kept of texts.
+    pub(in crate::recorder) told: WriterContext,
+    /// How long another writer is waited for.
+    pub(in crate::recorder) wait: Duration,
+}
+
+impl Writer {
+    /// Opens the database and checks that the key at hand is the one in force.
+    pub fn open(
+        paths: Paths,
+        key: Arc<Signer>,
+        told: WriterContext,
+        watch: FailpointWatch,
+        wait: Duration,
+    ) -> Result<Self, RecorderError> {
+        let store = Sqlite::open(&paths.database())?;
+        let genesis =
+            canon::parse(store.genesis()?.as_bytes()).map_err(|e| RecorderError::Unrecordable {
+                what: "head.genesis",
+                reason: e.to_string(),
+            })?;
+        check_signer(&store.head()?.signer, &key)?;
+        Ok(Writer {
+            paths,
+            store,
+            genesis,
+            key,
+            watch,
+            told,
+            wait,
+        })
+    }
+
+    /// Finishes what a crash left unapplied, and says so in the log.
+    pub fn heal(&mut self, now: Seconds) -> Result<(), RecorderError> {
+        let _lock = WriterLock::acquire_within(&self.paths.lock(), self.wait)?;
+        self.catch_up(now)?;
+        self.sign_the_rest()
+    }
+
+    /// Signs lines that the database holds and no tree head covers: what was adopted or rebuilt
+    /// without a key, and a home from before there were such heads.
+    fn sign_the_rest(&mut self) -> Result<(), RecorderError> {
+        if is_signed(&self.store.head()?) {
+            return Ok(());
+        }
+        let head = self.transact(|_| Ok(()))?;
+        self.finish(&head).map(drop)
+    }
+
+    /// One batch from end to end.
+    pub(in crate::recorder) fn batch(&mut self, jobs: Vec<Box<dyn Job>>) {
+        let now = jobs
+            .iter()
+            .map(|job| job.now())
+            .max()
+            .unwrap_or(Seconds::ZERO);
+        match self.begin(now) {
+            Ok((_lock, _)) => self.record_and_apply(jobs, now),
+            Err((Some(_lock), e @ RecorderError::Unapplied { .. })) => {
+                self.record_outcomes(jobs, now, e)
+            }
+            Err((_, e)) => finish_all(jobs, Err(BatchFault::NotRecorded(Arc::new(e)))),
+        }
+    }
+
+    /// Takes the lock and applies what is behind; returns the lock with what is applied then.
+    ///
+    /// With an error comes the lock, when it was to be had.
+    pub(in crate::recorder) fn begin(
+        &mut self,
+        now: Seconds,
+    ) -> Result<(WriterLock, AppliedMark), (Option<WriterLock>, RecorderError)> {
+        let lock =
+            WriterLock::acquire_within(&self.paths.lock(), self.wait).map_err(|e| (None, e))?;
+        match pass(&self.watch, Failpoint::Lock).and_then(|()| self.catch_up(now)) {
+            Ok(applied) => Ok((lock, applied)),
+            Err(e) => Err((Some(lock), e)),
+        }
+    }
+
+    fn record_and_apply(&mut self, mut jobs: Vec<Box<dyn Job>>, now: Seconds) {
+        let outcome = self
+            .commit(&mut jobs, now)
+            .and_then(|head| Ok((self.apply(&head)?, head)));
+        match outcome {
+            Ok((written, head)) => {
+                finish_all(jobs, Ok(()));
+                self.settle(written, &head);
+            }
+            Err(fault) => finish_all(jobs, Err(fault)),
+        }
+    }
+
+    /// Git or log are out of reach: what models have answered is kept in the database and applied
+    /// later, everything else is refused.
+    pub(in crate::recorder) fn record_outcomes(
+        &mut self,
+        jobs: Vec<Box<dyn Job>>,
+        now: Seconds,
+        cause: RecorderError,
+    ) {
+        let cause = Arc::new(cause);
+        let (mut outcomes, others): (Vec<_>, Vec<_>) =
+            jobs.into_iter().partition(|job| job.is_outcome());
+        finish_all(others, Err(BatchFault::NotRecorded(cause.clone())));
+        if !outcomes.is_empty() {
+            let fault = self
+                .commit(&mut outcomes, now)
+                .err()
+                .unwrap_or(BatchFault::Unapplied(cause));
+            finish_all(outcomes, Err(fault));
+        }
+    }
+
+    /// The commit point: everything before it leaves no trace, everything after it is finished
+    /// sooner or later.
+    pub(in crate::recorder) fn commit(
+        &mut self,
+        jobs: &mut [Box<dyn Job>],
+        now: Seconds,
+    ) -> Result<LedgerHead, BatchFault> {
+        // Asked before a model is: an agent that has lost the key would have nothing to sign the
+        // answer with.
+        if jobs.iter().any(|job| !job.is_outcome()) {
+            self.key
+                .ready()
+                .map_err(|e| BatchFault::NotRecorded(Arc::new(e.into())))?;
+        }
+        let filled = match self.fill(jobs, now, run_unmarked) {
+            Err(RecorderError::Spoiled) => self.fill(jobs, now, run_marked),
+            filled => filled,
+        };
+        filled.map_err(|e| BatchFault::NotRecorded(Arc::new(e)))
+    }
+
+    /// One transaction with what all jobs write, and a checkpoint if one is due.
+    fn fill(
+        &mut self,
+        jobs: &mut [Box<dyn Job>],
+        now: Seconds,
+        run: fn(&mut Draft<'_>, &mut dyn Job) -> Result<(), RecorderError>,
+    ) -> Result<LedgerHead, RecorderError> {
+        let watch = self.watch.clone();
+        self.transact(|draft| {
+            for job in jobs.iter_mut() {
+                run(draft, job.as_mut())?;
+                draft.checkpoint_if_long(now)?;
+            }
+            if jobs.iter().any(|job| !job.failed()) {
+                draft.checkpoint_if_due(now)?;
+            }
+            pass(&watch, Failpoint::BeforeCommit)
+        })
+    }
+
+    /// Fills one transaction; returns the head after it.
+    pub(in crate::recorder) fn transact(
+        &mut self,
+        mut fill: impl FnMut(&mut Draft<'_>) -> Result<(), RecorderError>,
+    ) -> Result<LedgerHead, RecorderError> {
+        let (genesis, key, told) = (&self.genesis, &self.key, &self.told);
+        let mut outcome = None;
+        let committed = self.store.transact(&mut |tx| {
+            let filled = tx.head().map_err(RecorderError::from).and_then(|head| {
+                check_signer(&head.signer, key)?;
+                let mut draft = Draft::begin(tx, head, genesis, key, told)?;
+                fill(&mut draft)?;
+                draft.finish()
+            });
+            let failed = filled.is_err();
+            outcome = Some(filled);
+            // The store only has to know that it must roll back; what was wrong is in `outcome`.
+            if failed {
+                Err(StoreError::Sqlite {
+                    what: "fill",
+                    reason: String::new(),
+                })
+            } else {
+                Ok(())
+            }
+        });
+        match (committed, outcome) {
+            (Ok(()), Some(filled)) => filled,
+            // A commit may be reported as failed and stand all the same; the head tells.
+            (Err(e), Some(Ok(head))) => match self.store.head() {
+                Ok(found) if found == head => Ok(head),
+                Ok(_) => Err(e.into()),
+                Err(_) => Err(RecorderError::Unknown {
+                    reason: e.to_string(),
+                }),
+            },
+            (Err(_), Some(Err(own))) => Err(own),
+            (Err(e), _) => Err(e.into()),
+            (Ok(()), None) => Err(RecorderError::Stopped),
+        }
+    }
+
+    fn apply(&mut self, head: &LedgerHead) -> Result<UnsyncedWrites, BatchFault> {
+        let behind = |e: RecorderError| BatchFault::Unapplied(Arc::new(e));
+        pass(&self.watch, Failpoint::AfterCommit).map_err(behind)?;
+        let apply = |store: &_| apply::apply(store, head, (&self.paths, &self.watch), From::Mark);
+        self.store.reading(apply).map_err(behind)
+    }
+
+    /// Syncs and marks. A failure here costs nothing: the mark stays, and the next batch applies
+    /// again.
+    fn settle(&mut self, mut written: UnsyncedWrites, head: &LedgerHead) {
+        if self.sync_and_mark(&mut written, head).is_ok() {
+            written.tidy();
+        }
+    }
+
+    fn sync_and_mark(
+        &mut self,
+        written: &mut UnsyncedWrites,
+        head: &LedgerHead,
+    ) -> Result<(), RecorderError> {
+        written.sync(&self.watch)?;
+        self.mark(&apply::all_applied(head))
+    }
+
+    /// Moves the mark, after git and log are synced up to it.
+    pub(in crate::recorder) fn mark(&mut self, applied: &AppliedMark) -> Result<(), RecorderError> {
+        let failed = |e: RecorderError| RecorderError::Unapplied {
+            what: "syncing",
+            reason: e.to_string(),
+        };
+        pass(&self.watch, Failpoint::AfterSync).map_err(failed)?;
+        self.store.mark_applied(applied)?;
+        pass(&self.watch, Failpoint::AfterMark).map_err(failed)
+    }
+
+    /// Applies everything up to a head, durably; returns how much was missing.
+    pub(in crate::recorder) fn finish(&mut self, head: &LedgerHead) -> Result<u64, RecorderError> {
+        let apply =
+            |store: &_| apply::apply(store, head, (&self.paths, &self.watch), From::Anywhere);
+        let mut written = self.store.reading(apply)?;
+        let missing = written.missing;
+        self.sync_and_mark(&mut written, head)?;
+        Ok(missing)
+    }
+
+    /// Applies what is behind the head, and logs `recover` when something was missing; returns what
+    /// is applied then.
+    fn catch_up(&mut self, now: Seconds) -> Result<AppliedMark, RecorderError> {
+        let (head, in_place) = self.store.reading::<_, RecorderError>(|store| {
+            let head = store.head()?;
+            let applied = head.applied == apply::all_applied(&head);
+            let in_place = applied && apply::is_in_place(store, &head, &self.paths)?;
+            Ok((head, in_place))
+        })?;
+        if in_place {
+            return Ok(head.applied);
+        }
+        apply::set_aside_torn(&self.paths)?;
+        let missing = self.finish(&head)?;
+        if missing == 0 {
+            return Ok(apply::all_applied(&head));
+        }
+        let watch = self.watch.clone();
+        let head = self.transact(|draft| {
+            // A clock that is behind stops new records, and must not stop the mending of old ones.
+            let (time, height) = (draft.head.time.max(now), draft.head.height);
+            draft.line_at(time, height, None, Event::Recover { applied: missing })?;
+            pass(&watch, Failpoint::BeforeCommit)
+        })?;
+        self.finish(&head).map(|_| apply::all_applied(&head))
+    }
+}
+
+/// Runs a job that mostly succeeds, or fails before it has written anything: a mark for each job
+/// would have every page copied that the job then writes to.
+fn run_unmarked(draft: &mut Draft<'_>, job: &mut dyn Job) -> Result<(), RecorderError> {
+    let before = draft.tx.written()?;
+    flush_auth_failures(draft, job.now())?;
+    job.run(draft);
+    let after = draft.tx.written()?;
+    if job.failed() && after != before {
+        Err(RecorderError::Spoiled)
+    } else {
+        Ok(())
+    }
+}
+
+/// Runs a job so that what it has written before it failed is undone, and nothing else.
+fn run_marked(draft: &mut Draft<'_>, job: &mut dyn Job) -> Result<(), RecorderError> {
+    draft.tx.mark()?;
+    let before = draft.snapshot();
+    flush_auth_failures(draft, job.now())?;
+    job.run(draft);
+    if job.failed() {
+        draft.restore(before)?;
+    }
+    Ok(draft.tx.take_mark()?)
+}
+
+fn check_signer(in_force: &PublicKey, key: &Signer) -> Result<(), RecorderError> {
+    if *in_force == key.public() {
+        return Ok(());
+    }
+    Err(RecorderError::WrongSigner {
+        expected: in_force.to_string(),
+        actual: key.public().to_string(),
+    })
+}
+
+/// Counts a failure; the first of its minute gets a line at once.
+pub fn auth_fail(draft: &mut Draft<'_>, reason: &str, now: Seconds) -> Result<(), RecorderError> {
+    let known = draft
+        .tx
+        .auth_failures()?
+        .into_iter()
+        .find(|(known, ..)| known == reason);
+    if let Some((_, since, pending)) = known
+        && now.since(since) < GATHER_SECONDS
+        && since <= now
+    {
+        return Ok(draft.tx.set_auth_failure(reason, since, pending + 1)?);
+    }
+    let height = draft.head.height;
+    draft.line(
+        now,
+        height,
+        None,
+        Event::AuthFail {
+            reason: reason.to_owned(),
+            count: 1,
+        },
+    )?;
+    Ok(draft.tx.set_auth_failure(reason, now, 0)?)
+}
+
+/// Gives the failures of a minute that is over their line.
+fn flush_auth_failures(draft: &mut Draft<'_>, now: Seconds) -> Result<(), RecorderError> {
+    if draft.line_time(now).is_err() || !draft.may_sign() {
+        return Ok(());
+    }
+    for (reason, since, count) in draft.tx.auth_failures()? {
+        // A clock that was set back ends the minute, too.
+        if count > 0 && (since > now || now.since(since) >= GATHER_SECONDS) {
+            let height = draft.head.height;
+            draft.line(
+                now,
+                height,
+                None,
+                Event::AuthFail {
+                    reason: reason.clone(),
+                    count,
+                },
+            )?;
+            draft.tx.set_auth_failure(&reason, now, 0)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sets the clock back on record; only when the last line stops the writer.
+pub fn clock_set(draft: &mut Draft<'_>, now: Seconds) -> Result<(), RecorderError> {
+    if draft.line_time(now).is_ok() {
+        return Err(RecorderError::ClockFine {
+            last: draft.head.time,
+            now,
+        });
+    }
+    let height = draft.head.height;
+    draft.line_at(now, height, None, Event::ClockSet { to: now })?;
+    // Else the next checkpoint would wait for the wrong clock's hour.
+    draft.head.segment_at = draft.head.segment_at.min(now);
+    Ok(())
+}

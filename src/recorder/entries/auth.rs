@@ -1,0 +1,203 @@
+//! Auth keys on record: added, revoked, and what a revoked one may no longer do.
+
+use serde_json::json;
+
+use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::documents::Format;
+use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::time::Seconds;
+use crate::store::{AuthKeyRow, ReadStore};
+
+use crate::recorder::batch::transaction::Draft;
+use crate::recorder::{Recorder, RecorderError};
+
+/// The kind of their artifacts.
+pub const KIND: &str = "auth_key";
+/// What follows a key's name in the artifact that revokes it: the log alone shows which it is.
+pub const REVOKED: &str = "-revoked";
+
+/// Why a key was not added or revoked, or may not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthKeyFault {
+    /// The name is taken.
+    #[error("there is a key named '{name}' already (names are never used twice); names: {known}")]
+    Taken {
+        /// The name.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// No such key.
+    #[error("no key is named '{name}'; names: {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// It is revoked already.
+    #[error("'{name}' was revoked at {at} already")]
+    Already {
+        /// The name.
+        name: String,
+        /// When.
+        at: Seconds,
+    },
+    /// The last key that opens this home.
+    #[error(
+        "'{name}' is the last key that opens this home: add another first (gently key add NAME), or say --force"
+    )]
+    Last {
+        /// The name.
+        name: String,
+    },
+    /// A prompt or session under a key that was revoked in the meantime.
+    #[error(
+        "the auth key '{name}' was revoked at {at}: its sessions take no more prompts, and another key can close them"
+    )]
+    Revoked {
+        /// The name.
+        name: String,
+        /// When.
+        at: Seconds,
+    },
+}
+
+impl Recorder {
+    /// Adds an auth key by its hash; its artifact is on record.
+    pub async fn add_auth_key(
+        &self,
+        name: String,
+        hash: Hash32,
+        salt: Salt,
+        now: Seconds,
+    ) -> Result<AuthKeyRow, RecorderError> {
+        self.record(now, move |draft| add(draft, &name, hash, salt.clone(), now))
+            .await
+    }
+
+    /// Revokes an auth key; the last one that is not revoked only by force.
+    pub async fn revoke_auth_key(
+        &self,
+        name: String,
+        force: bool,
+        salt: Salt,
+        now: Seconds,
+    ) -> Result<AuthKeyRow, RecorderError> {
+        self.record(now, move |draft| {
+            revoke(draft, &name, force, salt.clone(), now)
+        })
+        .await
+    }
+}
+
+/// The id of a key's artifact: its name and 16 digits of its hash.
+pub fn artifact_id(key: &AuthKeyRow) -> String {
+    format!("{}-{}", key.name, key.hash.short16())
+}
+
+fn names(keys: &[AuthKeyRow]) -> String {
+    keys.iter()
+        .map(|key| key.name.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn add(
+    draft: &mut Draft<'_>,
+    name: &str,
+    hash: Hash32,
+    salt: Salt,
+    now: Seconds,
+) -> Result<AuthKeyRow, RecorderError> {
+    let keys = draft.tx.auth_keys()?;
+    if keys.iter().any(|key| key.name == name) {
+        return Err(AuthKeyFault::Taken {
+            name: name.to_owned(),
+            known: names(&keys),
+        }
+        .into());
+    }
+    let row = AuthKeyRow {
+        hash,
+        name: name.to_owned(),
+        added_at: draft.line_time(now)?,
+        revoked_at: None,
+    };
+    draft.tx.put_auth_key(&row)?;
+    draft.artifact(now, None, &document(&row), salt)?;
+    Ok(row)
+}
+
+fn revoke(
+    draft: &mut Draft<'_>,
+    name: &str,
+    force: bool,
+    salt: Salt,
+    now: Seconds,
+) -> Result<AuthKeyRow, RecorderError> {
+    let keys = draft.tx.auth_keys()?;
+    let Some(key) = keys.iter().find(|key| key.name == name) else {
+        return Err(AuthKeyFault::Unknown {
+            name: name.to_owned(),
+            known: names(&keys),
+        }
+        .into());
+    };
+    if let Some(at) = key.revoked_at {
+        return Err(AuthKeyFault::Already {
+            name: name.to_owned(),
+            at,
+        }
+        .into());
+    }
+    if !force && keys.iter().filter(|key| key.revoked_at.is_none()).count() < 2 {
+        return Err(AuthKeyFault::Last {
+            name: name.to_owned(),
+        }
+        .into());
+    }
+    let at = draft.line_time(now)?;
+    let row = AuthKeyRow {
+        revoked_at: Some(at),
+        ..key.clone()
+    };
+    draft.tx.revoke_auth_key(row.hash, at)?;
+    draft.artifact(now, None, &document(&row), salt)?;
+    Ok(row)
+}
+
+fn document(key: &AuthKeyRow) -> ArtifactDoc {
+    let suffix = if key.revoked_at.is_some() {
+        REVOKED
+    } else {
+        ""
+    };
+    ArtifactDoc {
+        content: json!({
+            "added_at": key.added_at, "hash": key.hash.to_string(), "name": key.name, "revoked_at": key.revoked_at,
+        }),
+        format: Format,
+        id: format!("{}{suffix}", artifact_id(key)),
+        kind: KIND.to_owned(),
+    }
+}
+
+/// Refuses when a key was revoked, perhaps by another process since it was presented.
+pub fn check<R: ReadStore + ?Sized>(store: &R, hash: Hash32) -> Result<(), RecorderError> {
+    let key = store.auth_keys()?.into_iter().find(|key| key.hash == hash);
+    match key.map(|key| (key.name, key.revoked_at)) {
+        Some((name, Some(at))) => Err(AuthKeyFault::Revoked { name, at }.into()),
+        _ => Ok(()),
+    }
+}
+
+/// The same for the key of a session, also of one that is closed.
+pub fn check_session(draft: &mut Draft<'_>, session: Hash32) -> Result<(), RecorderError> {
+    let row = match draft.open_session(session) {
+        Err(RecorderError::NotOpen { .. }) => draft.tx.session(session)?,
+        found => Some(found?),
+    };
+    row.map_or(Ok(()), |row| check(&*draft.tx, row.auth_key_hash))
+}

@@ -1,0 +1,303 @@
+//! Erasing: text and salt are destroyed, commitments stay, a tombstone says so (format, sections 2
+//! and 11.6).
+//!
+//! ```text
+//! tombstone   {"contexts":["UUID",…],"ids":["UUID","note:000001",…],"reason":"…"}     an artifact outside of any session
+//! ```
+//! `ids` are exchanges and artifacts that are gone; `contexts` are exchanges that had one of them
+//! put before their model, and whose compiled prompt, and bundle if it stood in there, is therefore
+//! gone too.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::govern::sanitize::{Clean, SANITIZE_POLICY};
+use crate::record::canon;
+use crate::record::context::event::EventKind;
+use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::documents::Format;
+use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::ledger::item::CONFLICT_RESOLVED;
+use crate::record::ledger::params::Params;
+use crate::record::log::entry::Line;
+use crate::record::time::Seconds;
+use crate::store::sqlite::Sqlite;
+use crate::store::{ExchangeRow, Find, StoreError};
+
+use super::content_policy::{CONTENT_POLICY, settle};
+use crate::recorder::batch::transaction::Draft;
+use crate::recorder::placeholders::forget_tags;
+use crate::recorder::{Recorder, RecorderError};
+
+/// The kind of the artifact that says what was erased.
+pub const TOMBSTONE: &str = "tombstone";
+/// What a home can't do without, and what says that something else is gone.
+const KEPT: [&str; 7] = [
+    "kernel",
+    "auth_key",
+    TOMBSTONE,
+    "adopt",
+    CONFLICT_RESOLVED,
+    CONTENT_POLICY,
+    SANITIZE_POLICY,
+];
+/// The reason of a tombstone where no text is kept.
+const UNKEPT_REASON: &str = "not kept";
+
+/// What is to be erased.
+#[derive(Clone, Debug)]
+pub struct Erasure {
+    /// Exchanges.
+    pub exchanges: Vec<Uuid>,
+    /// Ids of artifacts: `note:000001`.
+    pub artifacts: Vec<String>,
+    /// Why; it stays on record.
+    pub reason: Clean,
+}
+
+/// What was erased.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErasureResult {
+    /// Exchanges whose text and salt are gone; without those that were erased before.
+    pub exchanges: Vec<Uuid>,
+    /// Ids of artifacts whose document and salt are gone.
+    pub artifacts: Vec<String>,
+    /// Exchanges whose compiled prompt can't be rendered any more, as something in it is erased.
+    pub contexts: Vec<Uuid>,
+    /// Whether no copy is left in the write-ahead log. False while another program reads: the next
+    /// start finishes it.
+    pub scrubbed: bool,
+}
+
+/// What a tombstone says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// Exchanges whose compiled prompt is gone.
+    #[serde(default)]
+    pub contexts: Vec<String>,
+    /// Exchanges and artifacts that are gone.
+    pub ids: Vec<String>,
+    /// Why.
+    pub reason: String,
+}
+
+/// The first tombstone that names an exchange or an artifact, with the number of its line.
+pub fn tombstone_of<R: Find + ?Sized>(
+    store: &R,
+    id: &str,
+) -> Result<Option<(u64, Tombstone)>, StoreError> {
+    let Some(line) = store.tombstone_of(id)? else {
+        return Ok(None);
+    };
+    let text = store.artifact_of_line(line)?.and_then(|row| row.document);
+    let document = text.and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
+    Ok(document.and_then(|document| Some((line, serde_json::from_value(document.content).ok()?))))
+}
+
+/// Empties the write-ahead log if that is still to be done; false while another program reads.
+pub(in crate::recorder) fn finish(store: &mut Sqlite) -> Result<bool, StoreError> {
+    if store.is_to_scrub()? {
+        store.scrub()
+    } else {
+        Ok(true)
+    }
+}
+
+impl Recorder {
+    /// Erases: tombstone and destruction in one transaction, then the write-ahead log is emptied.
+    ///
+    /// [`RecorderError::NotAllowed`] for what is not there, still waits for its answer, or can't be
+    /// done without. Nothing is recorded when all of it was erased before.
+    pub async fn erase(
+        &self,
+        what: Erasure,
+        salt: Salt,
+        now: Seconds,
+    ) -> Result<ErasureResult, RecorderError> {
+        let mut erased = self
+            .record(now, move |draft| erase(draft, &what, &salt, now))
+            .await?;
+        erased.scrubbed = finish(&mut Sqlite::open(&self.paths.database())?)?;
+        Ok(erased)
+    }
+}
+
+fn refused(reason: String) -> RecorderError {
+    RecorderError::NotAllowed { reason }
+}
+
+fn erase(
+    draft: &mut Draft<'_>,
+    what: &Erasure,
+    salt: &Salt,
+    now: Seconds,
+) -> Result<ErasureResult, RecorderError> {
+    let mut erased = ErasureResult::default();
+    let mut contexts = BTreeSet::new();
+    for id in &what.exchanges {
+        let row = draft
+            .tx
+            .exchange(*id)?
+            .ok_or_else(|| refused(format!("there is no exchange {id}")))?;
+        if row.outcome.is_none() {
+            return Err(refused(format!(
+                "exchange {id} still waits for its answer; close its session, then erase it"
+            )));
+        }
+        if row.salt.is_none() && !has_text(draft, &row)? {
+            continue;
+        }
+        contexts.extend(erase_exchange(draft, &row)?);
+        let session = draft.tx.lines(row.prompt_line, row.prompt_line + 1)?;
+        forget_tags(draft, session_of(&session))?;
+        erased.artifacts.extend(erase_actions(draft, *id)?);
+        erased.exchanges.push(*id);
+    }
+    for id in &what.artifacts {
+        let rows = draft.tx.artifacts_called(id)?;
+        let Some(first) = rows.first() else {
+            return Err(refused(format!("there is no artifact '{id}'")));
+        };
+        if KEPT.contains(&first.kind.as_str()) {
+            return Err(refused(format!(
+                "'{id}' is of kind {}: a home can't do without it",
+                first.kind
+            )));
+        }
+        if rows
+            .iter()
+            .all(|row| row.document.is_none() && row.salt.is_none())
+        {
+            continue;
+        }
+        for row in &rows {
+            draft.tx.erase_artifact(row.line)?;
+            let session = draft.tx.lines(row.line, row.line + 1)?;
+            forget_tags(draft, session_of(&session))?;
+        }
+        for exchange in draft.tx.injected_into(id)? {
+            draft.tx.erase_context(exchange, true)?;
+            contexts.insert(exchange);
+        }
+        erased.artifacts.push(id.clone());
+    }
+    erased.contexts = contexts
+        .into_iter()
+        .filter(|id| !erased.exchanges.contains(id))
+        .collect();
+    if !(erased.exchanges.is_empty() && erased.artifacts.is_empty()) {
+        put_tombstone(draft, &erased, &what.reason, salt, now)?;
+    }
+    Ok(erased)
+}
+
+fn has_text(draft: &Draft<'_>, row: &ExchangeRow) -> Result<bool, RecorderError> {
+    Ok(draft
+        .tx
+        .turn(row.turn_user)?
+        .is_some_and(|turn| turn.content.is_some()))
+}
+
+/// Destroys an exchange's texts; returns the exchanges that were shown one of its turns.
+fn erase_exchange(draft: &mut Draft<'_>, row: &ExchangeRow) -> Result<Vec<Uuid>, RecorderError> {
+    let unrecordable = |e: canon::CanonError| RecorderError::Unrecordable {
+        what: "params",
+        reason: e.to_string(),
+    };
+    let params = row
+        .params
+        .as_deref()
+        .map(Params::parse)
+        .transpose()
+        .map_err(unrecordable)?;
+    // The owner's part of the system message is a text; the other settings are numbers.
+    let params = params
+        .map(|params| {
+            Params {
+                system: None,
+                ..params
+            }
+            .canonical()
+        })
+        .transpose()
+        .map_err(unrecordable)?;
+    draft.tx.erase_exchange(row, params.as_deref())?;
+    let aurora = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
+    let mut shown = BTreeSet::new();
+    for turn in [Some(row.turn_user), aurora].into_iter().flatten() {
+        shown.extend(draft.tx.injected_into(&turn.to_string())?);
+        shown.extend(draft.tx.referring_to(turn)?);
+    }
+    let mut next: Vec<Uuid> = shown.iter().copied().chain([row.exchange_id]).collect();
+    // A DECISION's digest covers its context: what refers to it goes with it.
+    while let Some(turn) = next.pop() {
+        let decision = draft
+            .tx
+            .events_of(turn)?
+            .into_iter()
+            .find(|event| event.kind == EventKind::Decision);
+        for other in decision
+            .map(|event| draft.tx.referring_to(event.event))
+            .transpose()?
+            .unwrap_or_default()
+        {
+            if shown.insert(other) {
+                next.push(other);
+            }
+        }
+    }
+    for exchange in &shown {
+        draft.tx.erase_context(*exchange, false)?;
+    }
+    Ok(shown.into_iter().collect())
+}
+
+/// The session of a line.
+fn session_of(lines: &[String]) -> Option<Hash32> {
+    Line::parse(lines.first()?.as_bytes()).ok()?.session
+}
+
+/// Intents quote the text that they were found in.
+fn erase_actions(draft: &mut Draft<'_>, exchange: Uuid) -> Result<Vec<String>, RecorderError> {
+    let mut ids = Vec::new();
+    for row in draft.tx.actions_of(exchange)? {
+        draft.tx.erase_artifact(row.line)?;
+        ids.push(row.id);
+    }
+    Ok(ids)
+}
+
+fn put_tombstone(
+    draft: &mut Draft<'_>,
+    erased: &ErasureResult,
+    reason: &Clean,
+    salt: &Salt,
+    now: Seconds,
+) -> Result<(), RecorderError> {
+    let reason = if settle(draft, now)?.keeps_text() {
+        reason.as_str()
+    } else {
+        UNKEPT_REASON
+    };
+    let exchanges = erased.exchanges.iter().map(Uuid::to_string);
+    let content = Tombstone {
+        contexts: erased.contexts.iter().map(Uuid::to_string).collect(),
+        ids: exchanges.chain(erased.artifacts.iter().cloned()).collect(),
+        reason: reason.to_owned(),
+    };
+    let content = serde_json::to_value(&content).map_err(|e| RecorderError::Unrecordable {
+        what: "a tombstone",
+        reason: e.to_string(),
+    })?;
+    let id = format!("{TOMBSTONE}-{}", draft.head.hash.short16());
+    let doc = ArtifactDoc {
+        content,
+        format: Format,
+        id,
+        kind: TOMBSTONE.to_owned(),
+    };
+    draft.artifact(now, None, &doc, salt.clone()).map(|_| ())
+}

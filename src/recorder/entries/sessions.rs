@@ -1,0 +1,358 @@
+//! Opening, anchoring and closing a session inside a draft (format, sections 3 to 5).
+
+use crate::ledger::Oid;
+use crate::record::bitcoin::block::Anchor;
+use crate::record::hash::Hash32;
+use crate::record::ledger::commit::{CommitKind, MAIN, Subject, branch_ref};
+use crate::record::ledger::documents::{Close, Format, SessionDoc};
+use crate::record::ledger::exchange::row_id;
+use crate::record::log::chain;
+use crate::record::log::entry::Event;
+use crate::record::time::Seconds;
+use crate::store::{ReadStore, SessionRow};
+
+use super::kernel;
+use crate::recorder::batch::transaction::{Draft, EntryFiles, NewCommit, NewLine, document, oid};
+use crate::recorder::{RecorderError, blocks};
+
+/// What a session is opened under; a session is resumed only under the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionTerms {
+    /// `H(auth_key)`.
+    pub auth_key_hash: Hash32,
+    /// The kernel in force.
+    pub kernel_hash: Hash32,
+    /// Its canonical JSON.
+    pub kernel_json: String,
+    /// Which model is asked.
+    pub model: String,
+    /// From the configuration.
+    pub host_role: String,
+    /// From the kernel.
+    pub phase: String,
+    /// From the kernel.
+    pub tier: u8,
+}
+
+impl SessionTerms {
+    /// Whether a session runs under these terms.
+    pub fn fit(&self, session: &SessionRow) -> bool {
+        session.auth_key_hash == self.auth_key_hash
+            && session.kernel_hash == self.kernel_hash
+            && session.model == self.model
+            && session.host_role == self.host_role
+    }
+}
+
+/// The open session that fits, if there is one.
+pub fn resumable<R: ReadStore + ?Sized>(
+    store: &R,
+    terms: &SessionTerms,
+) -> Result<Option<SessionRow>, RecorderError> {
+    Ok(store
+        .open_sessions()?
+        .into_iter()
+        .rev()
+        .find(|session| terms.fit(session)))
+}
+
+/// An open session by its ledger id.
+pub fn open_session<R: ReadStore + ?Sized>(
+    store: &R,
+    id: Hash32,
+) -> Result<SessionRow, RecorderError> {
+    let row = store.session(id)?;
+    row.filter(|s| s.ended_at.is_none())
+        .ok_or(RecorderError::NotOpen { session: id })
+}
+
+/// Writes session start: its lines, its commit, its row.
+pub fn open(
+    draft: &mut Draft<'_>,
+    terms: &SessionTerms,
+    anchor: &Anchor,
+    now: Seconds,
+) -> Result<SessionRow, RecorderError> {
+    kernel::check_in_force(&*draft.tx, terms.kernel_hash)?;
+    let time = draft.line_time(now)?;
+    blocks::check(draft, anchor, time)?;
+    let (prev_log, block) = (draft.head.hash, &anchor.block);
+    let (height, branch) = (block.height, block.branch());
+    let id = chain::session_id(terms.auth_key_hash, &block.hash.to_string(), prev_log);
+    let doc = SessionDoc {
+        auth_key_hash: terms.auth_key_hash,
+        block: block.clone(),
+        branch: branch.clone(),
+        format: Format,
+        host_role: terms.host_role.clone(),
+        kernel_hash: terms.kernel_hash,
+        model: terms.model.clone(),
+        opened_at: time,
+        phase: terms.phase.clone(),
+        prev_log,
+        session_id: id,
+        tier: terms.tier,
+    };
+    let (bytes, record) = document("session.json", &doc)?;
+    let reference = branch_ref(&branch);
+    let tip = draft.tip(&reference)?;
+    let parents = start_parents(draft, tip.as_ref().map(|row| row.n), &reference)?;
+    let start = Event::SessionStart {
+        btc: height,
+        branch: branch.clone(),
+        block: block.hash,
+        auth: terms.auth_key_hash,
+        record,
+    };
+    let line = draft.line_at(time, height, Some(id), start)?;
+    branch_line(draft, (time, height, id), &branch, tip.is_some())?;
+    let last = draft.line_at(
+        time,
+        height,
+        Some(id),
+        Event::AuthOk {
+            auth: terms.auth_key_hash.short16(),
+        },
+    )?;
+    let mut files = EntryFiles::from([("session.json", bytes)]);
+    if let Some(header) = anchor.header {
+        files.insert("btc_header", format!("{header}\n").into_bytes());
+    }
+    let subject = Subject::SessionStart {
+        session: id,
+        height,
+    };
+    let new = NewCommit {
+        subject,
+        record,
+        line,
+        files: &files,
+        reference,
+        parents,
+        segment: None,
+        tree_of: None,
+    };
+    draft.commit(CommitKind::SessionStart, new)?;
+    draft.head.last_branch = Some(branch.clone());
+    let row = SessionRow {
+        uuid: row_id("session", id, 0),
+        id,
+        started_at: time,
+        ended_at: None,
+        phase: terms.phase.clone(),
+        tier: terms.tier,
+        kernel_hash: terms.kernel_hash,
+        host_role: terms.host_role.clone(),
+        model: terms.model.clone(),
+        auth_key_hash: terms.auth_key_hash,
+        branch,
+        anchor: anchor.clone(),
+        prompts: 0,
+        interactions: 0,
+        chain_head: id,
+        last_at: last.time,
+    };
+    draft.tx.put_kernel(terms.kernel_hash, &terms.kernel_json)?;
+    draft.tx.put_block(anchor)?;
+    draft.tx.put_session(&row)?;
+    Ok(row)
+}
+
+/// `[branch tip, or main if the branch is new; then main's tip unless it is the first parent or an
+/// ancestor of it]`.
+///
+/// `main`'s tip is an ancestor of the branch's exactly when `main` has not moved since the last
+/// session start on the branch: each start takes in all of `main` there was, and nothing else
+/// brings it there.
+fn start_parents(
+    draft: &Draft<'_>,
+    tip: Option<u64>,
+    reference: &str,
+) -> Result<Vec<Oid>, RecorderError> {
+    let main = draft.main_tip()?;
+    let main_id = oid(&main)?;
+    if tip.is_none() {
+        return Ok(vec![main_id]);
+    }
+    let Some(tip) = draft.tip(reference)? else {
+        return Ok(vec![main_id]);
+    };
+    let tip_id = oid(&tip)?;
+    let last_start = last_start(draft, reference)?;
+    if last_start.is_some_and(|n| main.n < n) {
+        Ok(vec![tip_id])
+    } else {
+        Ok(vec![tip_id, main_id])
+    }
+}
+
+/// Number of the newest session start on a ref.
+fn last_start(draft: &Draft<'_>, reference: &str) -> Result<Option<u64>, RecorderError> {
+    Ok(draft.tx.last_of_kind(reference, CommitKind::SessionStart)?)
+}
+
+/// `branch_create` or `branch_switch`, right after `session_start`.
+fn branch_line(
+    draft: &mut Draft<'_>,
+    (time, height, id): (Seconds, u32, Hash32),
+    branch: &str,
+    exists: bool,
+) -> Result<(), RecorderError> {
+    let event = match draft.head.last_branch.clone() {
+        _ if !exists => Event::BranchCreate {
+            branch: branch.to_owned(),
+        },
+        Some(last) if last != branch => Event::BranchSwitch {
+            from: last,
+            to: branch.to_owned(),
+        },
+        _ => return Ok(()),
+    };
+    draft.line_at(time, height, Some(id), event).map(|_| ())
+}
+
+/// Logs `btc_anchor` when the block is higher than the session's last; the row is changed, not yet
+/// written back.
+pub fn take_anchor(
+    draft: &mut Draft<'_>,
+    session: &mut SessionRow,
+    anchor: &Anchor,
+    now: Seconds,
+) -> Result<bool, RecorderError> {
+    let Some(header) = anchor.header else {
+        return Ok(false);
+    };
+    let (btc, block) = (anchor.block.height, anchor.block.hash);
+    if btc <= session.anchor.block.height {
+        return Ok(false);
+    }
+    blocks::check(draft, anchor, draft.line_time(now)?)?;
+    let line = draft.line(
+        now,
+        btc,
+        Some(session.id),
+        Event::BtcAnchor { btc, block, header },
+    )?;
+    draft.tx.put_block(anchor)?;
+    session.anchor = anchor.clone();
+    session.last_at = line.time;
+    Ok(true)
+}
+
+/// A session that was closed.
+#[derive(Clone, Debug)]
+pub struct SessionClose {
+    /// The session as it ended.
+    pub session: SessionRow,
+    /// Its close hash.
+    pub close_hash: Hash32,
+    /// The close on `main`.
+    pub commit: Oid,
+    /// Whether it had numbers for secrets, which are forgotten.
+    pub forgot: bool,
+}
+
+/// Writes session end: line, commit, tree head, segment, and the merge on `main`, as one step.
+///
+/// The block is the one given, unless the session has seen a higher one: a lagging source does not
+/// take a session back.
+pub fn close(
+    draft: &mut Draft<'_>,
+    mut session: SessionRow,
+    anchor: &Anchor,
+    now: Seconds,
+) -> Result<SessionClose, RecorderError> {
+    let anchor = if !anchor.block.is_local() && anchor.block.height < session.anchor.block.height {
+        session.anchor.clone()
+    } else {
+        anchor.clone()
+    };
+    let time = draft.line_time(now)?;
+    blocks::check(draft, &anchor, time)?;
+    let block = &anchor.block;
+    let last = (session.interactions > 0).then_some(session.chain_head);
+    let close_hash = chain::session_close_hash(session.id, &block.hash.to_string(), last);
+    let doc = Close {
+        block: block.clone(),
+        closed_at: time,
+        final_chain_hash: last.unwrap_or(Hash32::ZERO),
+        format: Format,
+        interactions: session.interactions,
+        session_close_hash: close_hash,
+        session_id: session.id,
+    };
+    let (bytes, record) = document("close.json", &doc)?;
+    let (btc, interactions) = (block.height, session.interactions);
+    let event = Event::SessionEnd {
+        btc,
+        interactions,
+        block: block.hash,
+        close: close_hash,
+        record,
+    };
+    let line = draft.line_at(time, btc, Some(session.id), event)?;
+    let commit = end_commits(draft, &session, &anchor, (bytes, record), close_hash, line)?;
+    draft.tx.put_block(&anchor)?;
+    session.anchor = anchor;
+    session.ended_at = Some(time);
+    session.last_at = time;
+    draft.move_session(&session)?;
+    let forgot = draft.tx.forget_placeholders(session.uuid)?;
+    Ok(SessionClose {
+        session,
+        close_hash,
+        commit,
+        forgot,
+    })
+}
+
+/// The session end on its branch, and the close on `main` with the same tree.
+fn end_commits(
+    draft: &mut Draft<'_>,
+    session: &SessionRow,
+    anchor: &Anchor,
+    (bytes, record): (Vec<u8>, Hash32),
+    close: Hash32,
+    line: NewLine,
+) -> Result<Oid, RecorderError> {
+    let segment = Some(draft.take_segment());
+    let mut files = EntryFiles::from([
+        ("checkpoint", draft.tree_head()?.into_bytes()),
+        ("close.json", bytes),
+    ]);
+    if let Some(header) = anchor.header {
+        files.insert("btc_header", format!("{header}\n").into_bytes());
+    }
+    let reference = branch_ref(&session.branch);
+    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen {
+        session: session.id,
+    })?;
+    let id = session.id;
+    let end = NewCommit {
+        subject: Subject::SessionEnd {
+            session: id,
+            close,
+            height: anchor.block.height,
+        },
+        record,
+        line,
+        files: &files,
+        reference,
+        parents: vec![oid(&tip)?],
+        segment,
+        tree_of: None,
+    };
+    let (n, end_id) = draft.commit(CommitKind::SessionEnd, end)?;
+    let main = oid(&draft.main_tip()?)?;
+    let merge = NewCommit {
+        subject: Subject::Close { session: id, close },
+        record,
+        line,
+        files: &files,
+        reference: MAIN.to_owned(),
+        parents: vec![main, end_id],
+        segment,
+        tree_of: Some(n),
+    };
+    draft.commit(CommitKind::Close, merge).map(|(_, id)| id)
+}

@@ -1,0 +1,390 @@
+//! What a turn leaves in its thread: INTENT and DECISION with its prompt, EXECUTION with its answer
+//! (DBL).
+
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use crate::continuity::declared::TurnContext;
+use crate::govern::sanitize::unnumbered;
+use crate::record::canon;
+use crate::record::context::block::block_again;
+use crate::record::context::event::{
+    Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
+    PolicyName, PolicyVerdict, Reason,
+};
+use crate::record::context::json::JsonFault;
+use crate::record::context::spec::{ResolvedContext, Transformation, left_out};
+use crate::record::context::turn::{CHAT_MESSAGE, ContextNamed, Counts, EventNamed, RefNamed};
+use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::NamedHash;
+use crate::record::ledger::commitment::{Role, Salt, commit};
+use crate::record::ledger::documents::Format;
+use crate::record::ledger::exchange::{ArtifactDoc, row_id};
+use crate::record::time::Seconds;
+use crate::store::{ContextRefRow, EventRow, ExchangeRow, SessionRow, ThreadRow, ThreadTurnRow};
+
+use crate::recorder::RecorderError;
+use crate::recorder::batch::transaction::{Draft, NewLine};
+
+/// The kind of the artifact that a named thread is begun with.
+pub const KIND: &str = "thread";
+/// Names the kernel in a DECISION.
+pub const POLICY: &str = "kernel";
+
+/// The id of a session's thread of this number; 0 is the one that every session has.
+pub fn thread_id(session: Hash32, number: u64) -> Uuid {
+    row_id("thread", session, number)
+}
+
+/// Why a digest can't be made.
+pub fn digesting(e: JsonFault) -> RecorderError {
+    RecorderError::Unrecordable {
+        what: "a context digest",
+        reason: e.to_string(),
+    }
+}
+
+fn printing(e: canon::CanonError) -> RecorderError {
+    RecorderError::Unrecordable {
+        what: "a turn's context",
+        reason: e.to_string(),
+    }
+}
+
+/// What was decided about a turn, and on what.
+pub struct TurnDecision<'a> {
+    /// What was declared, resolved.
+    pub context: &'a TurnContext,
+    /// What policy counted.
+    pub counts: Counts,
+    /// Why it was denied, by code; nothing when it was allowed.
+    pub reasons: &'a [String],
+    /// Whether the model may be called.
+    pub allowed: bool,
+    /// Of everything that is to be sent.
+    pub prompt_digest: Option<NamedHash>,
+}
+
+/// The normative fields of a turn's DECISION.
+fn normative(
+    decided: &TurnDecision<'_>,
+    kernel: Hash32,
+    context_digest: Option<NamedHash>,
+) -> NormativeFields {
+    NormativeFields {
+        boundary: Boundary {
+            context_config_digest: decided.context.config().digest(),
+        },
+        context_digest,
+        policy: PolicyName {
+            policy_id: POLICY.to_owned(),
+            policy_version: NamedHash(kernel),
+        },
+        reasons: decided
+            .reasons
+            .iter()
+            .map(|code| Reason { code: code.clone() })
+            .collect(),
+        result: if decided.allowed {
+            PolicyVerdict::Allow
+        } else {
+            PolicyVerdict::Deny
+        },
+    }
+}
+
+/// Writes the turn's context, its INTENT and its DECISION.
+///
+/// `text` is the stored one; none where texts are not kept: then no digest that is made from it is,
+/// either.
+pub fn asked(
+    draft: &mut Draft<'_>,
+    session: &SessionRow,
+    row: &ExchangeRow,
+    text: Option<&str>,
+    decided: &TurnDecision<'_>,
+    line: NewLine,
+) -> Result<(), RecorderError> {
+    let context = decided.context;
+    let thread = context.thread();
+    begin_if_default(draft, session, thread, line.time)?;
+    draft.tx.put_context_config(
+        context.config().digest().0,
+        &context.config().document().to_string(),
+    )?;
+    let turn = row.exchange_id;
+    let context_digest = match text {
+        Some(text) => context.digest(turn, text).map_err(digesting)?,
+        None => None,
+    };
+    let declared: Vec<&str> = context
+        .declared()
+        .iter()
+        .map(|one| one.ref_id.as_str())
+        .collect();
+    draft.tx.put_thread_turn(&ThreadTurnRow {
+        turn,
+        thread,
+        parent: context.parent(),
+        intent_type: CHAT_MESSAGE.to_owned(),
+        config_digest: context.config().digest().0,
+        declared: canon::print(&declared).map_err(printing)?,
+        transformations: canon::print(&context.transformations()).map_err(printing)?,
+        inputs: canon::print(&decided.counts).map_err(printing)?,
+        reasons: canon::print(&decided.reasons).map_err(printing)?,
+        context_digest: context_digest.map(|digest| digest.0),
+        prompt_digest: decided
+            .prompt_digest
+            .filter(|_| text.is_some())
+            .map(|digest| digest.0),
+    })?;
+    let index = draft.tx.next_index(thread)?;
+    let place = |offset, event: Uuid| EventPosition {
+        index: index + offset,
+        id: event.to_string(),
+        turn_id: turn.to_string(),
+        thread_id: thread.to_string(),
+    };
+    let intent = text
+        .map(|text| IntentPayload::new(place(0, row.turn_user), text.to_owned()))
+        .transpose()
+        .map_err(digesting)?;
+    let id = row_id("decision", session.id, row.seq);
+    let normative = normative(decided, session.kernel_hash, context_digest);
+    let decision = text
+        .map(|_| DecisionPayload::new(place(1, id), &normative))
+        .transpose()
+        .map_err(digesting)?;
+    let bytes = text.and_then(|text| u64::try_from(unnumbered(text).len()).ok());
+    let event = |offset, event, kind, bytes, digest: Option<NamedHash>| EventRow {
+        event,
+        thread,
+        index: index + offset,
+        kind,
+        turn,
+        line: line.n,
+        created_at: line.time,
+        bytes,
+        digest: digest.map(|digest| digest.0),
+    };
+    draft.tx.put_events(&[
+        event(
+            0,
+            row.turn_user,
+            EventKind::Intent,
+            bytes,
+            intent.and_then(|i| i.digest()),
+        ),
+        event(
+            1,
+            id,
+            EventKind::Decision,
+            None,
+            decision.and_then(|d| d.digest()),
+        ),
+    ])?;
+    refer(draft, turn, context)
+}
+
+/// Writes what the declared references stand for.
+fn refer(draft: &mut Draft<'_>, turn: Uuid, context: &TurnContext) -> Result<(), RecorderError> {
+    for (reference, event) in context
+        .resolved()
+        .into_iter()
+        .flat_map(ResolvedContext::events)
+    {
+        let id =
+            event
+                .place()
+                .id
+                .parse()
+                .map_err(|e: uuid::Error| RecorderError::Unrecordable {
+                    what: "a reference",
+                    reason: format!("{}: {e}", event.place().id),
+                })?;
+        draft.tx.put_context_ref(&ContextRefRow {
+            turn,
+            event: id,
+            ref_id: reference.ref_id.clone(),
+            admitted_for: reference.admitted_for,
+            index: reference.event_index,
+            digest: reference.event_digest.map(|digest| digest.0),
+        })?;
+    }
+    Ok(())
+}
+
+/// A session's own thread begins with its first turn; any other must be there.
+fn begin_if_default(
+    draft: &mut Draft<'_>,
+    session: &SessionRow,
+    thread: Uuid,
+    now: Seconds,
+) -> Result<(), RecorderError> {
+    if draft.tx.thread(thread)?.is_some() {
+        return Ok(());
+    }
+    // Writing the row again would hide that it was taken away.
+    if draft.tx.next_index(thread)? > 0 {
+        let reason = format!(
+            "thread {thread} has events and no row in the database: gently audit verify says what is wrong"
+        );
+        return Err(RecorderError::NotAllowed { reason });
+    }
+    if thread != thread_id(session.id, 0) {
+        let reason =
+            format!("there is no thread {thread}; gently thread list shows those there are");
+        return Err(RecorderError::NotAllowed { reason });
+    }
+    let row = ThreadRow {
+        thread,
+        session: session.uuid,
+        number: 0,
+        name: None,
+        created_at: now,
+    };
+    Ok(draft.tx.put_thread(&row)?)
+}
+
+/// Begins a thread of its own in an open session, on record as an artifact with its id.
+pub fn begin(
+    draft: &mut Draft<'_>,
+    session: &SessionRow,
+    name: Option<&str>,
+    salt: Salt,
+    now: Seconds,
+) -> Result<ThreadRow, RecorderError> {
+    let number = draft.tx.thread_count(session.uuid)?.max(1);
+    let thread = thread_id(session.id, number);
+    let content =
+        serde_json::json!({"name": name, "number": number, "session": session.id.to_string()});
+    let doc = ArtifactDoc {
+        content,
+        format: Format,
+        id: thread.to_string(),
+        kind: KIND.to_owned(),
+    };
+    let height = session.anchor.block.height;
+    let line = draft.artifact(now, Some((session.id, height)), &doc, salt)?;
+    let name = name.map(str::to_owned);
+    let row = ThreadRow {
+        thread,
+        session: session.uuid,
+        number,
+        name,
+        created_at: line.time,
+    };
+    draft.tx.put_thread(&row)?;
+    Ok(row)
+}
+
+/// Writes the EXECUTION of a turn; nothing for a turn from before threads.
+pub fn answered(
+    draft: &mut Draft<'_>,
+    row: &ExchangeRow,
+    aurora: Uuid,
+    stored: Option<&str>,
+    time: Seconds,
+) -> Result<(), RecorderError> {
+    let Some(turn) = draft.tx.thread_turn(row.exchange_id)? else {
+        return Ok(());
+    };
+    let index = draft.tx.next_index(turn.thread)?;
+    let place = EventPosition {
+        index,
+        id: aurora.to_string(),
+        turn_id: turn.turn.to_string(),
+        thread_id: turn.thread.to_string(),
+    };
+    let execution = stored.map(|text| Execution::new(place, text.to_owned(), &row.model));
+    let digest = execution
+        .transpose()
+        .map_err(digesting)?
+        .and_then(|execution| execution.digest());
+    let event = EventRow {
+        event: aurora,
+        thread: turn.thread,
+        index,
+        kind: EventKind::Execution,
+        turn: turn.turn,
+        line: draft.head.lines,
+        created_at: time,
+        bytes: None,
+        digest: digest.map(|digest| digest.0),
+    };
+    Ok(draft.tx.put_events(&[event])?)
+}
+
+/// The part of the exchange document that tells of thread and context; none for a turn from before
+/// threads.
+pub fn named(
+    draft: &Draft<'_>,
+    exchange: Uuid,
+    salt: &Salt,
+) -> Result<Option<ContextNamed>, RecorderError> {
+    let Some(turn) = draft.tx.thread_turn(exchange)? else {
+        return Ok(None);
+    };
+    let scheme = draft.genesis.commitments;
+    let commit_to = |role, digest: Option<Hash32>| {
+        digest.map(|digest| commit(scheme, salt, role, format!("sha256:{digest}").as_bytes()))
+    };
+    let events = draft.tx.events_of(exchange)?.into_iter();
+    let refs = draft.tx.context_refs(exchange)?.into_iter();
+    Ok(Some(ContextNamed {
+        config_digest: NamedHash(turn.config_digest),
+        context_digest: commit_to(Role::ContextDigest, turn.context_digest),
+        declared: read(&turn.declared)?,
+        events: events
+            .map(|e| EventNamed {
+                event_id: e.event,
+                event_index: e.index,
+                kind: e.kind,
+            })
+            .collect(),
+        inputs: read(&turn.inputs)?,
+        intent_type: turn.intent_type,
+        parent_turn_id: turn.parent,
+        prompt_digest: commit_to(Role::PromptDigest, turn.prompt_digest),
+        reasons: read(&turn.reasons)?,
+        refs: refs
+            .map(|r| RefNamed {
+                admitted_for: r.admitted_for,
+                event_id: r.event,
+                event_index: r.index,
+                ref_id: r.ref_id,
+            })
+            .collect(),
+        thread_id: turn.thread,
+        transformations: read(&turn.transformations)?,
+    }))
+}
+
+fn read<T: serde::Serialize + DeserializeOwned>(text: &str) -> Result<T, RecorderError> {
+    canon::parse(text.as_bytes()).map_err(printing)
+}
+
+/// The context block of a stored turn; the outer none when a text in it is gone.
+pub fn block(draft: &Draft<'_>, exchange: Uuid) -> Result<Option<Option<String>>, RecorderError> {
+    let Some(turn) = draft.tx.thread_turn(exchange)? else {
+        return Ok(Some(None));
+    };
+    let made: Vec<Transformation> = read(&turn.transformations)?;
+    let kept = left_out(&made);
+    let mut texts = draft.tx.referred_texts(exchange)?;
+    texts.retain(|one| !kept.contains(one.reference.ref_id.as_str()));
+    if texts
+        .iter()
+        .any(|one| one.text.is_none() && one.kind != EventKind::Decision)
+    {
+        return Ok(None);
+    }
+    let parts = texts.iter();
+    Ok(Some(block_again(parts.map(|one| {
+        (
+            one.reference.ref_id.as_str(),
+            one.kind,
+            one.text.as_deref().unwrap_or_default(),
+        )
+    }))))
+}

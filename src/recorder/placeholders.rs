@@ -1,0 +1,107 @@
+//! The numbers of secrets within a session, between the sanitizer and the database.
+
+use uuid::Uuid;
+
+use crate::govern::sanitize::{NewPlaceholder, Placeholders, Redaction, redact_with};
+use crate::record::hash::Hash32;
+use crate::store::{PlaceholderRow, ReadStore};
+
+use super::batch::transaction::Draft;
+use super::entries::content_policy::WriterContext;
+use super::turn::JudgedReply;
+use super::{Recorder, RecorderError};
+
+impl Recorder {
+    /// What an open session has called its secrets so far; with a fresh key, if it had none.
+    ///
+    /// A text that is redacted with it is recorded together with it.
+    /// [`RecorderError::NumbersTaken`] then says that another turn was first: read it again, redact
+    /// again.
+    pub fn numbers<R: ReadStore + ?Sized>(
+        &self,
+        store: &R,
+        session: Uuid,
+    ) -> Result<Placeholders, RecorderError> {
+        known(store, session, &self.told)
+    }
+}
+
+/// The same inside the writer, where nobody can come between.
+pub(super) fn known<R: ReadStore + ?Sized>(
+    store: &R,
+    session: Uuid,
+    told: &WriterContext,
+) -> Result<Placeholders, RecorderError> {
+    let rows = store.placeholders(session)?;
+    let (tagged, bare): (Vec<_>, Vec<_>) =
+        rows.given.into_iter().partition(|row| row.tag.is_some());
+    let given = tagged
+        .into_iter()
+        .filter_map(|PlaceholderRow { kind, number, tag }| {
+            let tag = tag?;
+            Some(NewPlaceholder { kind, number, tag })
+        });
+    let key = rows.key.unwrap_or_else(|| told.placeholder_key(session));
+    let mut numbers = Placeholders::known(key, given);
+    for row in bare {
+        numbers.taken(&row.kind, row.number);
+    }
+    Ok(numbers)
+}
+
+/// Records what a text was given; false when another turn was first.
+pub(super) fn put(
+    draft: &mut Draft<'_>,
+    session: Uuid,
+    numbers: &mut Placeholders,
+) -> Result<bool, RecorderError> {
+    let row = |NewPlaceholder { kind, number, tag }| PlaceholderRow {
+        kind,
+        number,
+        tag: Some(tag),
+    };
+    let new: Vec<PlaceholderRow> = numbers.take_new().into_iter().map(row).collect();
+    Ok(draft.tx.put_placeholders(session, numbers.key(), &new)?)
+}
+
+/// The same, where it has to be.
+pub(super) fn must_put(
+    draft: &mut Draft<'_>,
+    session: Uuid,
+    numbers: &mut Placeholders,
+) -> Result<(), RecorderError> {
+    if put(draft, session, numbers)? {
+        Ok(())
+    } else {
+        Err(RecorderError::NumbersTaken)
+    }
+}
+
+/// Forgets which secrets have the numbers of an open session, as a text of it is erased.
+pub(super) fn forget_tags(
+    draft: &mut Draft<'_>,
+    session: Option<Hash32>,
+) -> Result<(), RecorderError> {
+    let row = session
+        .map(|id| draft.tx.session(id))
+        .transpose()?
+        .flatten();
+    match row.filter(|row| row.ended_at.is_none()) {
+        Some(row) => Ok(draft.tx.forget_tags(row.uuid)?),
+        None => Ok(()),
+    }
+}
+
+/// Gives the secrets of an answer their numbers; redacts it again when another turn was first.
+pub(super) fn number(
+    draft: &mut Draft<'_>,
+    session: Uuid,
+    judged: &JudgedReply,
+) -> Result<Option<Redaction>, RecorderError> {
+    if put(draft, session, &mut judged.numbers.clone())? {
+        return Ok(None);
+    }
+    let mut numbers = known(&*draft.tx, session, draft.told)?;
+    let again = redact_with(&judged.text, &mut numbers);
+    must_put(draft, session, &mut numbers).map(|()| Some(again))
+}

@@ -1,0 +1,5 @@
+//! The ways back: a lost log or ledger rebuilt, a published ledger adopted, a backup restored.
+
+pub(in crate::recorder) mod adopt;
+pub(in crate::recorder) mod rebuild;
+pub(in crate::recorder) mod restored;

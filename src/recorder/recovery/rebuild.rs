@@ -1,0 +1,298 @@
+//! Restoring a lost log or ledger from the database, where nothing contradicts it.
+//!
+//! The database holds every line, every commit with its signature and every file of one, so nothing
+//! here asks the signing key; the `recover` line is signed by the next writer. First everything is
+//! looked at: the database must hold together, and what is left of log and ledger must be a
+//! beginning or a part of what it says. Only then something is written, in the order of a normal
+//! batch: objects, refs, lines, the mark; and at last a `recover` line says how much it was.
+//!
+//! | found | done |
+//! |---|---|
+//! | no log, an empty one, one that ends early, with or without a part of its next line | the missing lines are appended |
+//! | no tree head beside the log, a torn one, one over fewer lines | the database's is put there |
+//! | a log that ends in bytes that are no line (zeros after a power loss) | it is set aside, and written anew |
+//! | an old line with other words, while the database's lines are under a tree head signed by the key in force | the log is set aside, and written anew |
+//! | no ledger, or a folder that is no repository any more | set aside, and made anew |
+//! | objects missing or torn; packs torn | packs are set aside, the objects written again |
+//! | a ref missing, torn, or at an older commit of its own history | moved to the newest |
+//! | anything else | refused: [`Contradiction`] |
+
+use std::path::{Path, PathBuf};
+
+use crate::ledger::aside_of;
+use crate::record::hash::Hash32;
+use crate::record::log::entry::{Event, Line};
+use crate::record::time::Seconds;
+use crate::record::tree::Frontier;
+use crate::store::sqlite::Sqlite;
+use crate::store::{LedgerHead, ReadStore as _, Store as _};
+
+use super::restored;
+use crate::recorder::batch::transaction;
+use crate::recorder::lock::{WAIT, WriterLock};
+use crate::recorder::{CHECKPOINT, Paths, RecorderError, apply, unwatched};
+
+mod commits;
+mod ledger;
+mod log;
+mod rows;
+
+/// The first place where database, log and ledger contradict each other; nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: gently.db says {database}; {holder} says {found}. Nothing was written. {next}")]
+pub struct Contradiction {
+    /// Which line, commit or ref, numbers from 1.
+    pub place: String,
+    /// What the database says.
+    pub database: String,
+    /// Who says otherwise: `audit.log`, `ledger.git`, or `gently.db` itself.
+    pub holder: &'static str,
+    /// What that one says.
+    pub found: String,
+    /// The next command.
+    pub next: String,
+}
+
+/// What is lost of log and ledger, or was restored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MissingParts {
+    /// Numbers of the first and last line that the log lacks, from 1.
+    pub lines: Option<(u64, u64)>,
+    /// The tree head beside the log is missing, torn, or over fewer lines.
+    pub checkpoint: bool,
+    /// Bytes of an unfinished last line in the log, which are cut.
+    pub torn_bytes: u64,
+    /// There was no repository.
+    pub repository: bool,
+    /// Its `HEAD` is missing or torn.
+    pub head: bool,
+    /// Commits of which an object is missing or torn.
+    pub commits: u64,
+    /// Refs that are missing, torn or behind.
+    pub refs: Vec<String>,
+    /// What is renamed, since nothing is deleted: files as they are before, after a rebuild their
+    /// new names.
+    pub aside: Vec<PathBuf>,
+}
+
+impl MissingParts {
+    /// Whether nothing is lost.
+    pub fn is_nothing(&self) -> bool {
+        *self == MissingParts::default()
+    }
+
+    /// How much it is, as a `recover` line counts: lines or commits, whichever is more.
+    pub fn count(&self) -> u64 {
+        let lines = self
+            .lines
+            .map_or(0, |(from, to)| to.saturating_sub(from).saturating_add(1));
+        let refs = u64::try_from(self.refs.len()).unwrap_or(u64::MAX);
+        lines.max(self.commits).max(refs)
+    }
+}
+
+/// What a rebuild did, and where the home stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// What was restored.
+    pub lost: MissingParts,
+    /// Number of the `recover` line, from 1; none when nothing was missing.
+    pub recover: Option<u64>,
+    /// Lines of the log.
+    pub lines: u64,
+    /// Commits of the ledger.
+    pub commits: u64,
+    /// HASH of the last line.
+    pub head: Hash32,
+}
+
+/// A home whose writers wait.
+struct LockedHome<'a> {
+    paths: &'a Paths,
+    store: Sqlite,
+    head: LedgerHead,
+    _lock: WriterLock,
+}
+
+impl<'a> LockedHome<'a> {
+    fn open(paths: &'a Paths) -> Result<Self, RecorderError> {
+        restored::refuse(paths)?;
+        let store = Sqlite::open(&paths.database())?;
+        let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
+        let head = store.head()?;
+        Ok(LockedHome {
+            paths,
+            store,
+            head,
+            _lock: lock,
+        })
+    }
+
+    /// Whether the tree head beside the log is not the database's; refuses when it is of another
+    /// history.
+    fn lost_checkpoint(&self) -> Result<bool, RecorderError> {
+        match apply::checkpoint_is_newest(&self.head, self.paths) {
+            Ok(is_newest) => Ok(!is_newest && self.head.checkpoint.is_some()),
+            Err(RecorderError::Disagree {
+                place,
+                expected,
+                actual,
+                ..
+            }) => {
+                let next = database_is_older();
+                Err(Contradiction {
+                    place,
+                    database: expected,
+                    holder: CHECKPOINT,
+                    found: actual,
+                    next,
+                }
+                .into())
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    fn look(&self) -> Result<(log::LogContent, ledger::LedgerContent), RecorderError> {
+        let here = ledger::open(&self.paths.ledger())?;
+        let log = log::look(&self.store, &self.head, &self.paths.log(), here.ledger())?;
+        let ledger = ledger::look(&self.store, &self.head, here)?;
+        Ok((log, ledger))
+    }
+}
+
+/// What of log and ledger is lost and [`rebuild`] would restore; changes neither.
+///
+/// Holds the writer's lock while it looks. The error is [`RecorderError::Differ`] where the sources
+/// contradict.
+pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
+    let home = LockedHome::open(paths)?;
+    let (log, ledger) = home.look()?;
+    let mut lost = MissingParts {
+        checkpoint: home.lost_checkpoint()?,
+        ..MissingParts::default()
+    };
+    log.count(&home.head, &home.paths.log(), &mut lost);
+    ledger.count(&home.paths.ledger(), &mut lost);
+    Ok(lost)
+}
+
+/// Restores what is lost of log and ledger, and logs `recover` when anything was missing.
+///
+/// `now` is the time of that line. Durable on return. The error is [`RecorderError::Differ`] where
+/// the sources contradict; then nothing was written. A rebuild that was interrupted is finished by
+/// the next one.
+pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
+    let mut home = LockedHome::open(paths)?;
+    let (log, ledger) = home.look()?;
+    let mut lost = MissingParts {
+        checkpoint: home.lost_checkpoint()?,
+        ..MissingParts::default()
+    };
+    ledger.restore(&home.store, &home.head, &paths.ledger(), &mut lost)?;
+    log.restore(&home.store, &home.head, &paths.log(), &mut lost)?;
+    if lost.checkpoint {
+        apply::put_checkpoint(&home.head, paths)?;
+    }
+    let applied = apply::all_applied(&home.head);
+    if home.head.applied != applied {
+        home.store.mark_applied(&applied)?;
+    }
+    let recover = if lost.count() > 0 {
+        Some(home.say_recovered(now, lost.count())?)
+    } else {
+        None
+    };
+    let LedgerHead {
+        lines,
+        commits,
+        hash,
+        ..
+    } = home.head;
+    Ok(Rebuilt {
+        lost,
+        recover,
+        lines,
+        commits,
+        head: hash,
+    })
+}
+
+impl LockedHome<'_> {
+    /// Appends the `recover` line, here and to the log; returns its number.
+    fn say_recovered(&mut self, now: Seconds, count: u64) -> Result<u64, RecorderError> {
+        let before = self.store.head()?;
+        let mut head = before.clone();
+        let mut frontier =
+            Frontier::from_bytes(&head.frontier).map_err(|e| RecorderError::Unrecordable {
+                what: "head.frontier",
+                reason: e.to_string(),
+            })?;
+        // A clock that is behind stops new records, and must not stop the mending of old ones.
+        let time = head.time.max(now);
+        let line = Line::new(
+            head.hash,
+            head.height,
+            time,
+            None,
+            Event::Recover { applied: count },
+        );
+        self.store.transact(&mut |tx| {
+            transaction::append(tx, &mut head, &mut frontier, &line, &line.text())?;
+            head.frontier = frontier.to_bytes();
+            tx.move_head(&before, &head)
+        })?;
+        let watch = unwatched();
+        apply::apply(
+            &self.store,
+            &head,
+            (self.paths, &watch),
+            apply::From::Anywhere,
+        )?
+        .sync(&watch)?;
+        self.store.mark_applied(&apply::all_applied(&head))?;
+        self.head = self.store.head()?;
+        Ok(self.head.lines)
+    }
+}
+
+/// Renames what can't be used, so that it is kept. Durable with the folder's next sync.
+fn set_aside(path: &Path) -> Result<PathBuf, RecorderError> {
+    let to = aside_of(path);
+    let failed = |e: std::io::Error| RecorderError::Unapplied {
+        what: "setting aside",
+        reason: e.to_string(),
+    };
+    std::fs::rename(path, &to).map_err(failed)?;
+    Ok(to)
+}
+
+/// What follows when the source of a rebuild is itself broken.
+fn database_is_wrong() -> String {
+    "The database was changed or damaged, and nothing is rebuilt from it: keep this home as it is, and bring back the \
+     newest backup in another place: `GENTLY_HOME=DIR gently restore FILE`. `gently audit verify` names all that does \
+     not hold"
+        .to_owned()
+}
+
+/// What is there was changed, and does not hold by itself: the person may put it away.
+fn changed(name: &str) -> String {
+    format!(
+        "`gently audit verify` shows what holds. If {name} was changed or damaged, keep it, in the home: \
+         `mv {name} {name}.changed`; then `gently audit rebuild` makes it anew from the database"
+    )
+}
+
+/// What is there goes on where the database ends.
+fn database_is_older() -> String {
+    "The database is the older one: bring the newest one back; if it is lost, `gently audit adopt --own` takes over \
+     what ledger.git and audit.log hold beyond it"
+        .to_owned()
+}
+
+/// What is there holds by itself, and is not what the database holds.
+fn two_histories() -> String {
+    "Both hold by themselves: these are two histories, and gently does not choose. Keep both, and bring together \
+     the gently.db, ledger.git and audit.log that belong to each other. `gently audit verify` names all that differs"
+        .to_owned()
+}

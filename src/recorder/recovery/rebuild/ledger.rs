@@ -1,0 +1,395 @@
+//! The database's commits among themselves and against `ledger.git`, and writing what the ledger
+//! lacks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::ledger::read::{RefTarget, Repository};
+use crate::ledger::write::Ledger;
+use crate::ledger::{LedgerError, Oid};
+use crate::record::ledger::commit::{NOTES_OTS, NOTES_WITNESS};
+use crate::store::sqlite::Sqlite;
+use crate::store::{Find as _, LedgerHead, ReadStore as _};
+
+use super::commits::Commits;
+use super::{Contradiction, MissingParts, RecorderError, changed, database_is_older, set_aside};
+use crate::recorder::apply::files_of;
+
+/// The file without which git sees no repository.
+const HEAD: &str = "HEAD";
+/// What it holds in a new ledger.
+const HEAD_TEXT: &str = "ref: refs/heads/main\n";
+/// How many commits are written as one pack.
+const WRITTEN: u64 = 2048;
+
+/// What is at the ledger's place.
+pub enum Here {
+    /// Nothing, or an empty folder.
+    Nothing,
+    /// A folder that is no repository.
+    Broken,
+    /// A repository.
+    Ledger(Box<Ledger>),
+}
+
+impl Here {
+    /// The repository, if it is one.
+    pub fn ledger(&self) -> Option<&Ledger> {
+        match self {
+            Here::Ledger(ledger) => Some(ledger),
+            _ => None,
+        }
+    }
+}
+
+fn unapplied(what: &'static str) -> impl Fn(LedgerError) -> RecorderError {
+    move |e| RecorderError::Unapplied {
+        what,
+        reason: e.to_string(),
+    }
+}
+
+/// Opens what is there; a folder that can't be read is an error, and not taken for a broken one.
+pub fn open(path: &Path) -> Result<Here, RecorderError> {
+    let failed = |e: std::io::Error| RecorderError::Unapplied {
+        what: "reading ledger.git",
+        reason: format!("{}: {e}", path.display()),
+    };
+    match std::fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Here::Nothing),
+        Err(e) => return Err(failed(e)),
+        Ok(true) => return Ok(Here::Nothing),
+        Ok(false) => {}
+    }
+    for part in ["HEAD", "config"] {
+        match std::fs::read(path.join(part)) {
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
+            _ => {}
+        }
+    }
+    match Ledger::open(path) {
+        Ok(ledger) => Ok(Here::Ledger(Box::new(ledger))),
+        Err(LedgerError::Git { .. }) => Ok(Here::Broken),
+        Err(e) => Err(unapplied("opening ledger.git")(e)),
+    }
+}
+
+/// What there is of the ledger.
+pub struct LedgerContent {
+    here: Here,
+    /// Refs that are not at their newest commit: where they are, and where they belong.
+    refs: BTreeMap<String, (RefState, Oid)>,
+    /// Files of torn packs.
+    packs: Vec<PathBuf>,
+    /// `HEAD` is missing or torn: gently needs it not, stock git finds no repository without.
+    no_head: bool,
+    /// Commits of which an object is missing or torn.
+    commits: u64,
+}
+
+/// Where a ref is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RefState {
+    Missing,
+    Torn,
+    At(Oid),
+}
+
+impl LedgerContent {
+    /// What of it is lost.
+    pub fn count(&self, path: &Path, lost: &mut MissingParts) {
+        lost.repository = !matches!(self.here, Here::Ledger(_));
+        lost.commits = self.commits;
+        lost.refs = self.refs.keys().cloned().collect();
+        lost.aside.extend(self.packs.iter().cloned());
+        lost.head = self.no_head;
+        if self.no_head && path.join(HEAD).exists() {
+            lost.aside.push(path.join(HEAD));
+        }
+        if matches!(self.here, Here::Broken) {
+            lost.aside.push(path.to_owned());
+        }
+    }
+
+    /// Writes objects, then moves refs. Durable on return.
+    pub fn restore(
+        self,
+        store: &Sqlite,
+        head: &LedgerHead,
+        path: &Path,
+        lost: &mut MissingParts,
+    ) -> Result<(), RecorderError> {
+        self.count(path, lost);
+        lost.aside.clear();
+        let mut ledger = match self.here {
+            Here::Ledger(mut ledger) => {
+                lost.aside = ledger
+                    .set_aside_torn_packs()
+                    .map_err(unapplied("setting aside torn packs"))?;
+                *ledger
+            }
+            Here::Broken => {
+                lost.aside.push(set_aside(path)?);
+                made(path)?
+            }
+            Here::Nothing => made(path)?,
+        };
+        if lost.repository || self.commits > 0 || !self.packs.is_empty() {
+            lost.commits = put_all(store, head, path, &mut ledger)?;
+        }
+        if self.no_head {
+            restore_head(path, lost)?;
+        }
+        for (name, (place, tip)) in &self.refs {
+            let moved = match place {
+                RefState::Torn => ledger.overwrite_torn_ref(name, *tip),
+                RefState::Missing => ledger.move_ref(name, None, *tip),
+                RefState::At(from) => ledger.move_ref(name, Some(*from), *tip),
+            };
+            moved.map_err(unapplied("moving a ref of ledger.git"))?;
+        }
+        ledger.sync().map_err(unapplied("syncing ledger.git"))
+    }
+}
+
+/// Makes `HEAD` as a new ledger has it. Durable on return.
+fn restore_head(path: &Path, lost: &mut MissingParts) -> Result<(), RecorderError> {
+    let file = path.join(HEAD);
+    if file.exists() {
+        lost.aside.push(set_aside(&file)?);
+    }
+    let written = std::fs::write(&file, HEAD_TEXT)
+        .and_then(|()| File::open(&file)?.sync_all())
+        .and_then(|()| File::open(path)?.sync_all());
+    written.map_err(|e| RecorderError::Unapplied {
+        what: "writing HEAD of ledger.git",
+        reason: e.to_string(),
+    })
+}
+
+/// Whether stock git would take the folder for no repository, for want of a `HEAD`.
+fn is_headless(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path.join(HEAD)).unwrap_or_default();
+    let text = text.trim_end();
+    !text.starts_with("ref: refs/") && text.parse::<Oid>().is_err()
+}
+
+fn made(path: &Path) -> Result<Ledger, RecorderError> {
+    let mut ledger = Ledger::create(path).map_err(unapplied("making ledger.git"))?;
+    ledger.sync().map_err(unapplied("syncing ledger.git"))?;
+    Ok(ledger)
+}
+
+/// Writes every commit of which something is missing; returns how many there were.
+fn put_all(
+    store: &Sqlite,
+    head: &LedgerHead,
+    path: &Path,
+    ledger: &mut Ledger,
+) -> Result<u64, RecorderError> {
+    let mut written = 0;
+    let mut from = 0;
+    while from < head.commits {
+        let to = from.saturating_add(WRITTEN).min(head.commits);
+        for row in store.commits(from, to)? {
+            let before = ledger.written();
+            ledger
+                .put(&row.raw, &files_of(store, &row)?)
+                .map_err(unapplied("writing objects to ledger.git"))?;
+            written += u64::from(ledger.written() != before);
+        }
+        ledger.sync().map_err(unapplied("syncing ledger.git"))?;
+        ledger.tidy().map_err(unapplied("merging packs"))?;
+        // This handle may still have mapped packs that were merged.
+        *ledger = Ledger::open(path).map_err(unapplied("opening ledger.git"))?;
+        from = to;
+    }
+    Ok(written)
+}
+
+/// Holds the database's commits against each other, the lines and the ledger; refuses at the first
+/// difference.
+pub fn look(store: &Sqlite, head: &LedgerHead, here: Here) -> Result<LedgerContent, RecorderError> {
+    let names: BTreeSet<String> = store.refs()?.into_iter().collect();
+    let mut places = BTreeMap::new();
+    let mut packs = Vec::new();
+    if let Some(ledger) = here.ledger() {
+        refuse_strange_refs(store, ledger, &names)?;
+        packs = ledger
+            .torn_packs()
+            .map_err(unapplied("reading the packs of ledger.git"))?;
+        for name in &names {
+            places.insert(name.clone(), place(ledger, name)?);
+        }
+    }
+    let mut behind = BTreeSet::new();
+    let (tips, commits) =
+        Commits::begin(store, here.ledger(), !packs.is_empty())?.look(head, &mut |row, id| {
+            if places.get(&row.reference) == Some(&RefState::At(id)) {
+                behind.insert(row.reference.clone());
+            }
+        })?;
+    let mut refs = BTreeMap::new();
+    for (name, tip) in tips {
+        let place = places.get(&name).copied().unwrap_or(RefState::Missing);
+        match (place, here.ledger()) {
+            (RefState::At(id), _) if id == tip => {}
+            (RefState::At(id), Some(ledger)) if !behind.contains(&name) => {
+                return Err(elsewhere(ledger, head, name, (id, tip)).into());
+            }
+            _ => {
+                refs.insert(name, (place, tip));
+            }
+        }
+    }
+    let no_head = here
+        .ledger()
+        .is_some_and(|ledger| is_headless(ledger.path()));
+    Ok(LedgerContent {
+        here,
+        refs,
+        packs,
+        no_head,
+        commits,
+    })
+}
+
+fn place(ledger: &Ledger, name: &str) -> Result<RefState, RecorderError> {
+    match ledger.tip(name) {
+        Ok(Some(id)) => Ok(RefState::At(id)),
+        Ok(None) => Ok(RefState::Missing),
+        Err(LedgerError::TornRef { .. }) => Ok(RefState::Torn),
+        Err(e) => Err(unapplied("reading a ref of ledger.git")(e)),
+    }
+}
+
+/// A ref that is at no commit which the database knows there.
+fn elsewhere(
+    ledger: &Ledger,
+    head: &LedgerHead,
+    name: String,
+    (at, tip): (Oid, Oid),
+) -> Contradiction {
+    let next = if goes_on(ledger, head, at, tip) {
+        database_is_older()
+    } else {
+        changed("ledger.git")
+    };
+    let database = format!("commit {tip}");
+    Contradiction {
+        place: name,
+        database,
+        holder: "ledger.git",
+        found: format!("commit {at}"),
+        next,
+    }
+}
+
+/// Whether a commit is reached from the database's tip by commits of this ledger, the first of them
+/// by the key that the database knows. What somebody else pushed on top is no newer history.
+fn goes_on(ledger: &Ledger, head: &LedgerHead, at: Oid, tip: Oid) -> bool {
+    let Ok(repository) = Repository::open(ledger.path()) else {
+        return false;
+    };
+    let mut next = at;
+    loop {
+        let Ok(commit) = repository.commit(&next) else {
+            return false;
+        };
+        match commit.parents.first() {
+            Some(parent) if *parent == tip => return commit.is_signed_by(&head.signer),
+            Some(parent) => next = *parent,
+            None => return false,
+        }
+    }
+}
+
+/// Every ref but the notes is the database's, and points at a commit.
+fn refuse_strange_refs(
+    store: &Sqlite,
+    ledger: &Ledger,
+    known: &BTreeSet<String>,
+) -> Result<(), RecorderError> {
+    let failed = |e: crate::ledger::read::OpenError| RecorderError::Unapplied {
+        what: "listing the refs of ledger.git",
+        reason: e.to_string(),
+    };
+    let all = Repository::open(ledger.path())
+        .and_then(|repository| repository.refs())
+        .map_err(failed)?;
+    let named = all
+        .into_iter()
+        .filter(|found| found.name.starts_with("refs/"));
+    for found in named.filter(|found| ![NOTES_OTS, NOTES_WITNESS].contains(&found.name.as_str())) {
+        let (is_known, name) = (known.contains(&found.name), found.name);
+        let said = match found.target {
+            // A torn one is made whole.
+            RefTarget::Direct(_) | RefTarget::Broken(_) if is_known => continue,
+            RefTarget::Direct(id) => format!("commit {id}"),
+            RefTarget::Symbolic(to) => format!("a pointer to {to}"),
+            RefTarget::Broken(what) => what,
+        };
+        let unknown = |id: &str| {
+            store
+                .commits_like(id, 1)
+                .is_ok_and(|found| found.is_empty())
+        };
+        let next = match said.strip_prefix("commit ") {
+            Some(id) if name.starts_with("refs/heads/branch-") && unknown(id) => {
+                database_is_older()
+            }
+            _ => format!(
+                "Look at what it is, then take it away: `git -C {} update-ref --no-deref -d {name}`, and \
+                 `gently audit rebuild` again",
+                ledger.path().display()
+            ),
+        };
+        let database = if is_known { "a commit" } else { "no such ref" }.to_owned();
+        return Err(Contradiction {
+            place: name,
+            database,
+            holder: "ledger.git",
+            found: said,
+            next,
+        }
+        .into());
+    }
+    Ok(())
+}
+
+/// The line `n`, from 0, as a segment on `main` has it; none when no segment that can be read holds
+/// it.
+pub fn line_in_segments(
+    store: &Sqlite,
+    head: &LedgerHead,
+    ledger: &Ledger,
+    n: u64,
+) -> Option<String> {
+    let repository = Repository::open(ledger.path()).ok()?;
+    let holds =
+        |segment: Option<(u64, u64)>| segment.is_some_and(|(from, to)| (from..to).contains(&n));
+    let mut from = 0;
+    while from < head.commits {
+        let to = from.saturating_add(WRITTEN);
+        if let Some(row) = store
+            .commits(from, to)
+            .ok()?
+            .into_iter()
+            .find(|row| holds(row.segment))
+        {
+            let commit = repository.commit(&row.id.parse().ok()?).ok()?;
+            let entry = repository
+                .tree(&commit.tree)
+                .ok()?
+                .into_iter()
+                .find(|entry| entry.name == "audit.log")?;
+            let text = String::from_utf8(repository.file(&entry).ok()?).ok()?;
+            let at = usize::try_from(n - row.segment?.0).ok()?;
+            return text.lines().nth(at).map(str::to_owned);
+        }
+        from = to;
+    }
+    None
+}

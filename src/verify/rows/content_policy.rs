@@ -1,0 +1,194 @@
+//! Texts that were never kept: what the ledger says of it, and what can be checked without them.
+//!
+//! ```text
+//! content_policy    {"content":"none"|"sanitized","openings":true|false}      from its line on; texts are kept before the first
+//! ```
+//! Without a text nothing holds it against its commitment: that is told as *not checked*, and is no
+//! fault.
+
+use std::collections::BTreeMap;
+
+use crate::record::canon;
+use crate::record::ledger::commitment::{Role, commit};
+use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::ledger::item::ItemKind;
+use crate::record::ledger::params::Params;
+use crate::store::{ArtifactRow, MissingCommitments, ReadStore};
+
+use super::database::DatabaseCounts;
+use super::exchange_rows::ExchangeRows;
+use crate::verify::VerifyError;
+use crate::verify::checker::Checker;
+use crate::verify::report::AuditQuestion;
+
+/// What was kept, by the line from which on it was so; true: openings.
+#[derive(Default)]
+pub(in crate::verify) struct ContentPolicies(BTreeMap<u64, Option<bool>>);
+
+impl ContentPolicies {
+    /// Whether texts were not kept at a line, and if so, whether salts were.
+    fn at(&self, line: u64) -> Option<bool> {
+        self.0
+            .range(..line)
+            .next_back()
+            .and_then(|(_, policy)| *policy)
+    }
+}
+
+impl Checker<'_> {
+    /// Reads every policy that opens its commitment.
+    pub(in crate::verify) fn read_policies(
+        &mut self,
+        store: &dyn ReadStore,
+    ) -> Result<(), VerifyError> {
+        let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
+            return Ok(());
+        };
+        for row in self
+            .rows(store.artifacts_of("content_policy"))?
+            .unwrap_or_default()
+        {
+            let (Some(text), Some(salt)) = (&row.document, &row.salt) else {
+                // It is lost with the database that held it: from here on nobody knows, and nothing
+                // is excused.
+                self.policies.0.insert(row.line, None);
+                continue;
+            };
+            if commit(scheme, salt, Role::Artifact, text.as_bytes()) != row.commitment {
+                continue;
+            }
+            let content = canon::parse::<ArtifactDoc>(text.as_bytes())
+                .map(|doc| doc.content)
+                .unwrap_or_default();
+            let none = content["content"] == "none";
+            self.policies.0.insert(
+                row.line,
+                none.then(|| content["openings"].as_bool().unwrap_or_default()),
+            );
+        }
+        Ok(())
+    }
+
+    /// An exchange whose texts were not kept: the ledger says that none were, and none are here.
+    pub(in crate::verify) fn check_unkept(
+        &mut self,
+        rows: &ExchangeRows<'_>,
+        unkept: MissingCommitments,
+        counts: &mut DatabaseCounts,
+    ) {
+        let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
+        let Some(openings) = self.policies.at(row.prompt_line) else {
+            let (place, expected) = (
+                format!("database, {place}"),
+                "its texts, or a policy on record that keeps none",
+            );
+            self.findings
+                .add(AuditQuestion::Consistent, id, place, expected, "neither");
+            return;
+        };
+        let text = |turn: &crate::store::TurnRow| turn.content.is_some();
+        let params = row.params.as_deref().map(Params::parse).transpose();
+        let told = params.map_or(true, |p| {
+            p.is_some_and(|p| p.system.is_some() || p.expect.is_some())
+        });
+        let here = [&rows.user, &rows.aurora].into_iter().flatten().any(text)
+            || row.bundle_json.is_some()
+            || told;
+        self.cell(
+            id,
+            &place,
+            "texts, which the policy keeps none of:",
+            "none",
+            if here { "some" } else { "none" },
+        );
+        self.cell(
+            id,
+            &place,
+            "compiled, by its commitments",
+            unkept.bundle.is_some(),
+            unkept.compiled_prompt.is_some(),
+        );
+        if self.tombstones.has(&row.exchange_id.to_string()) {
+            self.check_erased(rows, counts);
+            return;
+        }
+        self.cell(
+            id,
+            &place,
+            "salt and digests, as the policy keeps them",
+            openings,
+            row.salt.is_some(),
+        );
+        let digests = rows
+            .user
+            .as_ref()
+            .is_some_and(|turn| turn.content_hash.is_some());
+        self.cell(
+            id,
+            &place,
+            "content_hash, as the policy keeps it",
+            openings,
+            digests,
+        );
+        counts.unkept += 1;
+    }
+
+    /// An exchange whose texts are here, or erased: no policy forbade it.
+    pub(in crate::verify) fn check_policy(&mut self, rows: &ExchangeRows<'_>) {
+        let forbidden = self.policies.at(rows.exchange.prompt_line).is_some();
+        if forbidden && !self.tombstones.has(&rows.exchange.exchange_id.to_string()) {
+            let (place, expected) = (
+                format!("database, {}", rows.place()),
+                "no text, as the policy on record keeps none",
+            );
+            self.findings.add(
+                AuditQuestion::Consistent,
+                Some(rows.session.id),
+                place,
+                expected,
+                "a text",
+            );
+        }
+    }
+
+    /// Whether an artifact without a document was never kept, by the policy at its line; counts it.
+    pub(in crate::verify) fn is_unkept(
+        &self,
+        row: &ArtifactRow,
+        counts: &mut DatabaseCounts,
+    ) -> bool {
+        let policy = self
+            .policies
+            .at(row.line)
+            .filter(|_| row.kind.parse::<ItemKind>().is_ok());
+        let is =
+            policy.is_some_and(|openings| row.document.is_none() && row.salt.is_some() == openings);
+        if is {
+            counts.unkept += 1;
+        }
+        is
+    }
+
+    /// Compares the search indexes with what they are of. They are no evidence: what a search
+    /// selected is on record.
+    pub(in crate::verify) fn check_search(
+        &mut self,
+        store: &dyn ReadStore,
+        counts: &mut DatabaseCounts,
+    ) -> Result<(), VerifyError> {
+        counts.search = match store.search_faults(MOST_FAULTS) {
+            Ok(faults) => faults,
+            Err(
+                error @ (crate::store::StoreError::Busy { .. }
+                | crate::store::StoreError::Missing { .. }),
+            ) => {
+                return Err(error.into());
+            }
+            Err(error) => Some(vec![format!("the search indexes can't be read: {error}")]),
+        };
+        Ok(())
+    }
+}
+
+/// So many differences of the search indexes are named.
+const MOST_FAULTS: u32 = 20;

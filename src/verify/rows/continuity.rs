@@ -1,0 +1,184 @@
+//! What continuity put before a model, and what it selects from, against the artifacts on record.
+
+use std::collections::BTreeMap;
+
+use crate::continuity::prompt::PriorTurn;
+use crate::continuity::turns::{DEEP, TURN};
+use crate::record::canon;
+use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::{Bundle, OpenItem};
+use crate::record::ledger::item::{Item, ItemState};
+use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, SessionRow};
+
+use crate::verify::VerifyError;
+use crate::verify::checker::Checker;
+use crate::verify::report::AuditQuestion;
+
+/// What an exchange's references are held against.
+pub(in crate::verify) struct ReferenceFacts<'a> {
+    /// Its session.
+    pub session: &'a SessionRow,
+    /// It.
+    pub exchange: &'a ExchangeRow,
+    /// What it says was put before the model.
+    pub refs: &'a [ArtifactRefRow],
+    /// What a finding names.
+    pub place: String,
+}
+
+impl Checker<'_> {
+    /// The earlier turns that references name and that stand beside the context block; one that is
+    /// not here is a finding, one that is erased is none.
+    pub(in crate::verify) fn prior_turns(
+        &mut self,
+        store: &dyn ReadStore,
+        session: &SessionRow,
+        refs: &[ArtifactRefRow],
+        has_context: bool,
+    ) -> Result<Vec<Option<PriorTurn>>, VerifyError> {
+        let mut turns = Vec::new();
+        // Since there are threads, what was declared stands in the context block.
+        let apart = |row: &&ArtifactRefRow| !has_context || row.included_reason.starts_with(DEEP);
+        for row in refs
+            .iter()
+            .filter(|row| row.artifact_type == TURN)
+            .filter(apart)
+        {
+            let turn = match row.artifact_id.parse() {
+                Ok(id) => self.rows(store.turn(id))?.flatten(),
+                Err(_) => None,
+            };
+            match turn {
+                Some(turn) => {
+                    let text = turn.content.as_deref();
+                    turns.push(PriorTurn::new(
+                        turn.turn_id,
+                        turn.by_user,
+                        turn.created_at,
+                        text,
+                    ));
+                }
+                None => {
+                    let place = format!("database, context_artifact_ref {}", row.ref_id);
+                    let expected = "the id of a turn that is here";
+                    self.findings.add(
+                        AuditQuestion::Consistent,
+                        Some(session.id),
+                        place,
+                        expected,
+                        row.artifact_id.clone(),
+                    );
+                }
+            }
+        }
+        Ok(turns)
+    }
+
+    /// `artifact_hash` is that of the kernel, of the artifact as it stands in the bundle, or what
+    /// its line commits to.
+    pub(in crate::verify) fn check_injected(
+        &mut self,
+        store: &dyn ReadStore,
+        injected: &ReferenceFacts<'_>,
+    ) -> Result<(), VerifyError> {
+        let Some(Ok(bundle)) = injected.exchange.bundle_json.as_deref().map(Bundle::parse) else {
+            return Ok(());
+        };
+        for row in injected.refs {
+            let expected = match row.artifact_type.as_str() {
+                "kernel" => Some(injected.session.kernel_hash),
+                "driftwatch" => {
+                    let is_it = |item: &&OpenItem| item.id == row.artifact_id;
+                    bundle
+                        .open_items
+                        .iter()
+                        .find(is_it)
+                        .and_then(|item| canon::digest(item).ok())
+                }
+                "ledger_fact" | "note" | "decision" | "intent" => self
+                    .rows(store.item(&row.artifact_id))?
+                    .flatten()
+                    .map(|item| item.hash),
+                TURN => self.turn_hash(store, row)?,
+                tool => bundle
+                    .sight
+                    .get(tool)
+                    .and_then(|entry| canon::digest(entry).ok()),
+            };
+            let what = format!("context_artifact_ref.artifact_hash of {}", row.artifact_id);
+            self.cell_opt(
+                Some(injected.session.id),
+                &injected.place,
+                &what,
+                expected,
+                row.artifact_hash,
+            );
+        }
+        Ok(())
+    }
+
+    /// The ledger's commitment to a turn.
+    fn turn_hash(
+        &mut self,
+        store: &dyn ReadStore,
+        row: &ArtifactRefRow,
+    ) -> Result<Option<Hash32>, VerifyError> {
+        let Ok(turn) = row.artifact_id.parse() else {
+            return Ok(None);
+        };
+        let exchange = self.rows(store.exchange_of_turn(turn))?.flatten();
+        Ok(
+            exchange.and_then(|exchange| match exchange.turn_user == turn {
+                true => Some(exchange.prompt_commitment),
+                false => exchange
+                    .outcome
+                    .and_then(|outcome| outcome.response_commitment),
+            }),
+        )
+    }
+
+    /// Every item is what the artifacts give.
+    pub(in crate::verify) fn check_items(
+        &mut self,
+        store: &dyn ReadStore,
+        mut expected: BTreeMap<String, Item>,
+    ) -> Result<(), VerifyError> {
+        let mut found = Vec::new();
+        let read = store.each_item(&mut |item| {
+            found.push(item);
+            Ok(())
+        });
+        if self.rows(read)?.is_none() {
+            return Ok(());
+        }
+        for item in found {
+            let place = format!("continuity_item {}", item.id);
+            match expected.remove(&item.id) {
+                Some(known) if known == item => {}
+                known => {
+                    let known = known.map_or("none".to_owned(), |known| told(&known));
+                    self.cell(None, &place, "row", known, told(&item));
+                }
+            }
+        }
+        // An artifact whose document was lost before it came into this database has no row.
+        for item in expected
+            .into_values()
+            .filter(|item| item.state != ItemState::Erased)
+        {
+            self.cell(
+                None,
+                &format!("continuity_item {}", item.id),
+                "row",
+                told(&item),
+                "none".to_owned(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A row in one line; it holds no text but its subject.
+fn told(item: &Item) -> String {
+    format!("{item:?}")
+}

@@ -1,0 +1,387 @@
+//! Between which blocks a session, and the whole ledger, came to be (format, section 11).
+
+use crate::ledger::Oid;
+use crate::record::bitcoin::block::Network;
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+
+use super::proofs::{AttestedLine, BlockStanding};
+use crate::verify::checker::Checker;
+use crate::verify::report::{AuditQuestion, QuestionAnswer, QuestionVerdict, counted};
+
+/// One end of a session's bracket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionBound {
+    /// A block.
+    Block {
+        /// Its height.
+        height: u32,
+        /// What its header says.
+        time: Seconds,
+        /// Whether the height was checked in the kept chain of headers; else it is somebody's word.
+        proven: bool,
+    },
+    /// None, and why.
+    None(String),
+}
+
+/// How closely the ledger is tied to blocks outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bracket {
+    /// Heads of the log that a block attests.
+    pub proofs: u64,
+    /// Heads that only blocks attest whose headers are not at hand.
+    pub unchecked: u64,
+    /// Heads whose proof waits for a block.
+    pub pending: u64,
+    /// The oldest of them.
+    pub waits: Option<Waits>,
+    /// Lines after the last head that a block attests.
+    pub tail: u64,
+    /// The widest bracket around any line that has both ends.
+    pub longest: Option<TimeBounds>,
+    /// Lines that are attested and before which no block is named.
+    pub unbounded: u64,
+    /// Of the blocks that the ledger names, those at their height in the kept chain.
+    pub placed: u64,
+    /// Those beside it, on top of one that is in it.
+    pub orphaned: u64,
+    /// Those that it does not reach.
+    pub claimed: u64,
+}
+
+/// From this age on a pending proof is named: calendars need hours.
+const LATE: u64 = 48 * 60 * 60;
+
+/// A head whose proof waits for a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// The commit that the proof is on.
+    pub commit: Oid,
+    /// When the proof was put there, by the notes' own, unsigned, history.
+    pub since: Seconds,
+}
+
+impl Waits {
+    /// Whether it waits longer than calendars take.
+    pub fn is_late(&self, now: Seconds) -> bool {
+        now.since(self.since) > LATE
+    }
+}
+
+/// The blocks between which a line came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeBounds {
+    /// The first line with this bracket.
+    pub line: u64,
+    /// The highest block named up to it.
+    pub after: u32,
+    /// The lowest block that attests it.
+    pub before: u32,
+}
+
+impl TimeBounds {
+    /// How many blocks wide it is.
+    pub const fn blocks(&self) -> u32 {
+        self.before.saturating_sub(self.after)
+    }
+}
+
+impl Checker<'_> {
+    /// The lowest block that attests a line.
+    fn attested(&self, line: u64) -> Option<&AttestedLine> {
+        let covering = self
+            .proofs
+            .attested
+            .iter()
+            .filter(|proof| proof.line >= line);
+        covering.min_by_key(|proof| proof.height)
+    }
+
+    /// The bracket of the whole ledger.
+    pub(in crate::verify) fn bracket(&self) -> Bracket {
+        let count = |placed: BlockStanding| {
+            self.proofs
+                .placed
+                .values()
+                .filter(|of| **of == placed)
+                .count() as u64
+        };
+        let last = self.proofs.attested.last().map_or(0, |proof| proof.line);
+        let mut bracket = Bracket {
+            proofs: self.proofs.attested.len() as u64,
+            unchecked: self.proofs.unchecked.len() as u64,
+            pending: self.proofs.pending,
+            waits: self.proofs.waits,
+            tail: self
+                .lines
+                .state
+                .count()
+                .saturating_sub(last.max(self.witnessed_lines())),
+            placed: count(BlockStanding::There),
+            orphaned: count(BlockStanding::Orphaned),
+            claimed: count(BlockStanding::NotReached),
+            ..Bracket::default()
+        };
+        // Blocks that don't hold bound nothing.
+        if self.findings.count(AuditQuestion::NotBefore) == 0 {
+            self.longest(&mut bracket);
+        }
+        bracket
+    }
+
+    /// A bracket is widest at the first line behind a proof: later ones are after more blocks, and
+    /// before the same.
+    fn longest(&self, bracket: &mut Bracket) {
+        let mut from = 1;
+        for proof in &self.proofs.attested {
+            let first_named = self.lines.rises.first().map_or(u64::MAX, |(line, _)| *line);
+            bracket.unbounded += (proof.line + 1).min(first_named).saturating_sub(from);
+            let line = from.max(first_named);
+            let at = self.lines.rises.partition_point(|(of, _)| *of <= line);
+            let named = at.checked_sub(1).and_then(|at| self.lines.rises.get(at));
+            if let (Some((_, after)), Some(before)) =
+                (named, self.attested(line).filter(|_| line <= proof.line))
+            {
+                let span = TimeBounds {
+                    line,
+                    after: *after,
+                    before: before.height,
+                };
+                if bracket
+                    .longest
+                    .is_none_or(|longest| longest.blocks() < span.blocks())
+                {
+                    bracket.longest = Some(span);
+                }
+            }
+            from = proof.line + 1;
+        }
+    }
+
+    /// What the kept chain says of the blocks that the ledger names; nothing when none is kept.
+    pub(in crate::verify) fn placed_words(&self) -> String {
+        let bracket = self.bracket();
+        if bracket.placed + bracket.orphaned == 0 {
+            return self
+                .proofs
+                .fault
+                .as_ref()
+                .map(|fault| format!("; heights are claimed ({fault})"))
+                .unwrap_or_default();
+        }
+        let blocks = |n: u64| counted(n, "block");
+        let mut words = format!(
+            "; {} at the height that the kept headers prove",
+            blocks(bracket.placed)
+        );
+        if bracket.orphaned > 0 {
+            words.push_str(&format!(", {} orphaned later", blocks(bracket.orphaned)));
+        }
+        if bracket.claimed > 0 {
+            words.push_str(&format!(", {} beyond them", blocks(bracket.claimed)));
+        }
+        words
+    }
+
+    /// After which block a session began.
+    pub(in crate::verify) fn not_before_of(&self, id: Hash32) -> SessionBound {
+        let Some(document) = self
+            .sessions
+            .get(&id)
+            .and_then(|session| session.document.as_ref())
+        else {
+            return SessionBound::None("its start was not looked at".to_owned());
+        };
+        let block = &document.block;
+        if block.is_local() {
+            return SessionBound::None("it starts on no block".to_owned());
+        }
+        if self.proves_nothing() {
+            return SessionBound::None(format!(
+                "not checked: block {} of a test network",
+                block.height
+            ));
+        }
+        if self.findings.touching(id, AuditQuestion::NotBefore)
+            + self.findings.touching(id, AuditQuestion::Consistent)
+            > 0
+        {
+            return SessionBound::None("something is wrong with it".to_owned());
+        }
+        let placed = self.proofs.placed.get(&(block.height, block.hash));
+        let proven = matches!(placed, Some(BlockStanding::There | BlockStanding::Orphaned));
+        if !proven && self.proofs.kept && block.network == Network::Bitcoin {
+            return SessionBound::None(format!(
+                "not checked: the kept headers end below block {}",
+                block.height
+            ));
+        }
+        if !self.proofs.kept && self.lines.cheap.contains(&id) {
+            return SessionBound::None(format!(
+                "not checked: cheap work at block {}",
+                block.height
+            ));
+        }
+        SessionBound::Block {
+            height: block.height,
+            time: block.time,
+            proven,
+        }
+    }
+
+    /// Before which block a session had ended.
+    pub(in crate::verify) fn not_after_of(&self, id: Hash32) -> SessionBound {
+        let none = |words: &str| SessionBound::None(words.to_owned());
+        let Some(end) = self
+            .lines
+            .state
+            .session(id)
+            .and_then(|session| session.end.as_ref())
+        else {
+            return none("it is open");
+        };
+        if self.findings.count(AuditQuestion::NotAfter) > 0 {
+            return none("something is wrong with the proofs");
+        }
+        if self.proves_nothing() {
+            return none("not checked: a test network");
+        }
+        if let Some(proof) = self.attested(end.line) {
+            return SessionBound::Block {
+                height: proof.height,
+                time: proof.time,
+                proven: self.chained.contains(&proof.height),
+            };
+        }
+        if let Some((_, time)) = self.witnessed_by().filter(|(lines, _)| *lines >= end.line) {
+            return SessionBound::None(format!(
+                "no block attests it; witnesses had seen it by {time}"
+            ));
+        }
+        match self
+            .proofs
+            .unchecked
+            .range(end.line..)
+            .map(|(_, height)| *height)
+            .min()
+        {
+            Some(height) => SessionBound::None(format!(
+                "not checked: no header of block {height}, which attests it, is at hand"
+            )),
+            None if self.proofs.pending > 0 => none("not proven: proofs wait for a block"),
+            None if self.saved_base() => {
+                none("not checked: proofs on older commits are not looked at with --since")
+            }
+            None => none("not proven: no OpenTimestamps proof of the log after its end"),
+        }
+    }
+
+    /// The last line that a block, or witnesses, show to have been there.
+    pub(in crate::verify) fn not_after_line(&self) -> u64 {
+        let attested = self.proofs.attested.last().map_or(0, |proof| proof.line);
+        attested.max(self.witnessed_by().map_or(0, |(lines, _)| lines))
+    }
+
+    /// The answer to *not after*.
+    pub(in crate::verify) fn not_after(&self, bracket: &Bracket) -> QuestionVerdict {
+        if let Some(verdict) = self.on_test_network() {
+            return verdict;
+        }
+        let count = self.findings.count(AuditQuestion::NotAfter);
+        if count > 0 {
+            return QuestionVerdict::new(QuestionAnswer::No, counted(count, "finding"));
+        }
+        let not_checked = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
+        let pending = match self.proofs.pending {
+            0 => String::new(),
+            n => format!(
+                "; {} for a block",
+                if n == 1 {
+                    "1 proof waits".to_owned()
+                } else {
+                    format!("{n} proofs wait")
+                }
+            ),
+        };
+        let through = self.not_after_line();
+        if through > 0 {
+            let answer = if through >= self.lines.state.count() {
+                QuestionAnswer::Yes
+            } else {
+                QuestionAnswer::Partly
+            };
+            let mut reasons = Vec::new();
+            if let Some(last) = self.proofs.attested.last() {
+                let lowest = self.attested(last.line).unwrap_or(last);
+                let (proofs, line) = (counted(bracket.proofs, "proof"), last.line);
+                reasons.push(format!(
+                    "{proofs}; lines up to {line} were there before block {} ({})",
+                    lowest.height, lowest.time
+                ));
+            }
+            if let Some((lines, time)) = self.witnessed_by() {
+                reasons.push(format!(
+                    "witnesses had seen {} by {time}",
+                    counted(lines, "line")
+                ));
+            }
+            return QuestionVerdict::new(
+                answer,
+                format!("through line {through}: {}{pending}", reasons.join("; ")),
+            );
+        }
+        if self.proofs.cheap > 0 {
+            let proofs = counted(self.proofs.cheap, "proof");
+            return not_checked(format!(
+                "cheap work: {proofs} by a header that shows less than a sixteenth of what the built-in table ends with{pending}"
+            ));
+        }
+        if let Some(height) = self.proofs.unchecked.values().min() {
+            let why = self
+                .proofs
+                .fault
+                .as_ref()
+                .map(|fault| format!(" ({fault})"))
+                .unwrap_or_default();
+            let proofs = counted(bracket.unchecked, "proof");
+            return not_checked(format!(
+                "{proofs}, and no header of the blocks they name is at hand, the lowest {height}{why}: gently anchor \
+                 sync, or a block source{pending}"
+            ));
+        }
+        let (part, older) = match self.saved_base() {
+            true => (
+                "what is new",
+                "; proofs on older commits are not looked at with --since",
+            ),
+            false => ("the ledger", ""),
+        };
+        if self.proofs.pending > 0 {
+            let waiting = pending.trim_start_matches("; ");
+            return not_checked(format!("{waiting} yet{older}"));
+        }
+        let plain = if self.history.plain && self.history.notes.is_empty() {
+            "; a plain clone leaves out what its origin may have: git fetch origin '+refs/notes/*:refs/notes/*'"
+        } else {
+            ""
+        };
+        not_checked(format!(
+            "{part} carries no OpenTimestamps proof, and no tree head in it cosignatures that count for a \
+             time{older}{plain}"
+        ))
+    }
+
+    /// The words on lines that no proof covers.
+    pub(in crate::verify) fn tail_words(&self, bracket: &Bracket) -> String {
+        let lines = counted(bracket.tail, "line");
+        let last = self.proofs.attested.last().map_or(0, |proof| proof.line);
+        match self.witnessed_lines() {
+            0 if last == 0 => format!("unanchored tail: {lines}, as no outside proof was checked"),
+            covered if covered > last => {
+                format!("unanchored tail: {lines}, after the {covered} that witnesses cosigned")
+            }
+            _ => format!("unanchored tail: {lines} after line {last}"),
+        }
+    }
+}
