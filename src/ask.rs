@@ -75,12 +75,12 @@ impl Cancellation for NeverCancelled {
 
 /// What was waited for; none when whoever asked gave up first.
 async fn unless_given_up<T>(
-    patience: &impl Cancellation,
+    cancellation: &impl Cancellation,
     what: WaitReason,
     work: impl Future<Output = T>,
 ) -> Option<T> {
     // Giving up comes first: a signal that came before the call means that there is no call.
-    match select(pin!(patience.while_waiting(what)), pin!(work)).await {
+    match select(pin!(cancellation.while_waiting(what)), pin!(work)).await {
         Either::Left(((), _)) => None,
         Either::Right((done, _)) => Some(done),
     }
@@ -149,21 +149,21 @@ const ATTEMPTS: u32 = 16;
 /// Asks: resume, redact, refer, decide, recall, compile, render, record, call, judge, record.
 ///
 /// `gather` takes the turn's observations. The answer that comes back is durable in the database
-/// and written to git and log. An error means that nothing may be shown. When `patience` ends
+/// and written to git and log. An error means that nothing may be shown. When `cancellation` ends
 /// before the prompt is recorded, nothing of it is; when it ends while the model thinks, that is on
 /// record as the outcome.
 pub async fn ask(
-    house: &TurnEnvironment<'_>,
+    environment: &TurnEnvironment<'_>,
     auth_key_hash: Hash32,
     model: &Model,
     question: Question<'_>,
     gather: impl FnOnce() -> Observations,
-    patience: &impl Cancellation,
+    cancellation: &impl Cancellation,
 ) -> Result<TurnResult, AskError> {
     let resuming = unless_given_up(
-        patience,
+        cancellation,
         WaitReason::Block,
-        resume_or_open(house, auth_key_hash),
+        resume_or_open(environment, auth_key_hash),
     )
     .await;
     let resumed = resuming
@@ -172,9 +172,18 @@ pub async fn ask(
     let seen = gather();
     let mut attempt = 1;
     let (clean, begun) = loop {
-        let clean = RedactedQuestion::of(house, &resumed.session, model, question.text)
+        let clean = RedactedQuestion::of(environment, &resumed.session, model, question.text)
             .map_err(AskError::Prompt)?;
-        match record(house, &resumed, model, &question, &clean, seen.clone()).await {
+        match record(
+            environment,
+            &resumed,
+            model,
+            &question,
+            &clean,
+            seen.clone(),
+        )
+        .await
+        {
             // Another turn of this session named a secret between the look and the record: nothing
             // is on record.
             Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
@@ -206,7 +215,7 @@ pub async fn ask(
         }
     };
     let mut actions = prompt.actions().to_vec();
-    let turn = call(house, model, prompt, &mut actions, patience).await?;
+    let turn = call(environment, model, prompt, &mut actions, cancellation).await?;
     Ok(TurnResult {
         turn,
         resumed,
@@ -271,28 +280,28 @@ fn decided(
 
 /// Calls the model with what is on record, and records how that ends.
 async fn call(
-    house: &TurnEnvironment<'_>,
+    environment: &TurnEnvironment<'_>,
     model: &Model,
     prompt: RecordedPrompt,
     actions: &mut Vec<Action>,
-    patience: &impl Cancellation,
+    cancellation: &impl Cancellation,
 ) -> Result<TurnEnd, AskError> {
     Ok(
-        match unless_given_up(patience, WaitReason::Model, model.invoke(&prompt)).await {
+        match unless_given_up(cancellation, WaitReason::Model, model.invoke(&prompt)).await {
             None => {
                 let reason = INTERRUPTED.to_owned();
-                let failure = house
+                let failure = environment
                     .recorder
-                    .fail(prompt, reason, house.now())
+                    .fail(prompt, reason, environment.now())
                     .await
                     .map_err(AskError::Outcome)?;
                 TurnEnd::Interrupted(failure)
             }
             Some(Ok(reply)) => {
-                let judged = reply.judge(house.kernel, &prompt);
-                let answer = house
+                let judged = reply.judge(environment.kernel, &prompt);
+                let answer = environment
                     .recorder
-                    .answer(prompt, judged, house.now())
+                    .answer(prompt, judged, environment.now())
                     .await
                     .map_err(AskError::Outcome)?;
                 actions.extend(answer.actions.iter().cloned());
@@ -300,9 +309,9 @@ async fn call(
             }
             Some(Err(fault)) => {
                 let reason = fault.reason().into_owned();
-                let failure = house
+                let failure = environment
                     .recorder
-                    .fail(prompt, reason, house.now())
+                    .fail(prompt, reason, environment.now())
                     .await
                     .map_err(AskError::Outcome)?;
                 TurnEnd::Failed(failure, fault)
@@ -322,12 +331,14 @@ struct RedactedQuestion {
 
 impl RedactedQuestion {
     fn of(
-        house: &TurnEnvironment<'_>,
+        environment: &TurnEnvironment<'_>,
         session: &SessionRow,
         model: &Model,
         text: &str,
     ) -> Result<RedactedQuestion, RecorderError> {
-        let mut numbers = house.recorder.numbers(house.store, session.uuid)?;
+        let mut numbers = environment
+            .recorder
+            .numbers(environment.store, session.uuid)?;
         // What stays by the home's own list is said by the list's digest on record.
         let Redaction {
             clean: text,
@@ -364,29 +375,29 @@ struct PromptOnRecord {
 
 /// Refers, decides, recalls, compiles, and records what came of it.
 async fn record(
-    house: &TurnEnvironment<'_>,
+    environment: &TurnEnvironment<'_>,
     resumed: &ActiveSession,
     model: &Model,
     question: &Question<'_>,
     clean: &RedactedQuestion,
     seen: Observations,
 ) -> Result<PromptOnRecord, RecorderError> {
-    let (session, now, text) = (&resumed.session, house.now(), &clean.text);
+    let (session, now, text) = (&resumed.session, environment.now(), &clean.text);
     let Observations {
         sight,
         salt,
         action_salts,
     } = seen;
-    let rules = (house.kernel, house.context);
+    let rules = (environment.kernel, environment.context);
     let referred = refer(
-        house.store,
+        environment.store,
         rules,
         Some(session),
         question.standing,
         question.declared,
     )?;
     let (context, unfit) = (referred.context.clone(), referred.unfit);
-    let counts = count(house.store, house.kernel, &context, now)?;
+    let counts = count(environment.store, environment.kernel, &context, now)?;
     let refuse = async |refusal, authority_state, fault, salt, action_salts| {
         let refused = RefusedPrompt {
             session: session.id,
@@ -401,14 +412,14 @@ async fn record(
             anchor: resumed.seen.clone(),
             now,
         };
-        let on_record = Box::new(house.recorder.refuse(refused).await?);
+        let on_record = Box::new(environment.recorder.refuse(refused).await?);
         Ok(PromptOnRecord {
             outcome: Err((on_record, fault)),
             referred: context.clone(),
             unfit,
         })
     };
-    let authority_state = match decided(house.kernel, text, model.id(), &context, counts) {
+    let authority_state = match decided(environment.kernel, text, model.id(), &context, counts) {
         Ok(state) => state,
         Err(Denial {
             refusal,
@@ -418,8 +429,8 @@ async fn record(
         }
     };
     let recalled = recall(
-        house.store,
-        house.kernel,
+        environment.store,
+        environment.kernel,
         Some(session.uuid),
         text,
         &referred,
@@ -428,7 +439,7 @@ async fn record(
     let bundle = match compile(&Inputs {
         session_id: session.uuid,
         user_input: text,
-        kernel: house.kernel,
+        kernel: environment.kernel,
         host_role: &session.host_role,
         model_id: model.id(),
         now,
@@ -439,7 +450,7 @@ async fn record(
         Err(fault) => {
             // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
             let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
-            let judgement = silent.then(|| silent_tool(house.kernel));
+            let judgement = silent.then(|| silent_tool(environment.kernel));
             let refusal = Refusal::CompileFailed {
                 reason: fault.code().to_owned(),
                 judgement,
@@ -448,7 +459,7 @@ async fn record(
         }
     };
     let codes = broken_beside(
-        house.kernel,
+        environment.kernel,
         text,
         counts,
         &bundle.beside(clean.own.as_ref()),
@@ -458,7 +469,7 @@ async fn record(
         return refuse(refusal, AuthorityState::Blocked, None, salt, action_salts).await;
     }
     let injected = bundle.refs().to_vec();
-    let compiled = render(house.kernel, &bundle, clean.own.as_ref(), text);
+    let compiled = render(environment.kernel, &bundle, clean.own.as_ref(), text);
     let prompt = Prompt {
         session: session.id,
         text: text.clone(),
@@ -474,7 +485,7 @@ async fn record(
         anchor: resumed.seen.clone(),
         now,
     };
-    let prompt = Box::new(house.recorder.prompt(prompt).await?);
+    let prompt = Box::new(environment.recorder.prompt(prompt).await?);
     Ok(PromptOnRecord {
         outcome: Ok((prompt, injected)),
         referred: context,

@@ -106,33 +106,38 @@ pub struct ActiveSession {
 /// A block is looked for when a session is opened or closed, and when the one resumed has been
 /// quiet for `look_again`: questions in quick succession ask no explorer.
 pub async fn resume_or_open(
-    house: &TurnEnvironment<'_>,
+    environment: &TurnEnvironment<'_>,
     auth_key_hash: Hash32,
 ) -> Result<ActiveSession, RecorderError> {
-    let terms = house.terms(auth_key_hash);
-    let now = house.now();
-    let idle: Vec<SessionRow> = house
+    let terms = environment.terms(auth_key_hash);
+    let now = environment.now();
+    let idle: Vec<SessionRow> = environment
         .store
         .open_sessions()?
         .into_iter()
-        .filter(|session| is_idle(house, session, now))
+        .filter(|session| is_idle(environment, session, now))
         .collect();
-    let fits = resumable(house.store, &terms)?.filter(|session| !is_idle(house, session, now));
+    let fits =
+        resumable(environment.store, &terms)?.filter(|session| !is_idle(environment, session, now));
     let quiet = fits
         .as_ref()
-        .is_none_or(|session| now.since(session.last_at) >= house.look_again.as_secs());
+        .is_none_or(|session| now.since(session.last_at) >= environment.look_again.as_secs());
     let seen = if quiet || !idle.is_empty() {
-        Some(house.block().await)
+        Some(environment.block().await)
     } else {
         None
     };
     if let Some(anchor) = &seen {
-        close_idle(house, &idle, anchor).await?;
+        close_idle(environment, &idle, anchor).await?;
     }
     let anchor = match seen {
         Some(anchor) => anchor,
         // It may have been closed since it was looked at; then a new one needs a block.
-        None => match house.recorder.resume(terms.clone(), house.now()).await? {
+        None => match environment
+            .recorder
+            .resume(terms.clone(), environment.now())
+            .await?
+        {
             Some(session) => {
                 return Ok(ActiveSession {
                     session,
@@ -140,12 +145,12 @@ pub async fn resume_or_open(
                     seen: None,
                 });
             }
-            None => house.block().await,
+            None => environment.block().await,
         },
     };
-    let (session, opened) = house
+    let (session, opened) = environment
         .recorder
-        .resume_or_open(terms, anchor.clone(), house.now())
+        .resume_or_open(terms, anchor.clone(), environment.now())
         .await?;
     Ok(ActiveSession {
         session,
@@ -154,23 +159,23 @@ pub async fn resume_or_open(
     })
 }
 
-fn is_idle(house: &TurnEnvironment<'_>, session: &SessionRow, now: Seconds) -> bool {
-    now.since(session.last_at) >= house.idle.as_secs()
+fn is_idle(environment: &TurnEnvironment<'_>, session: &SessionRow, now: Seconds) -> bool {
+    now.since(session.last_at) >= environment.idle.as_secs()
 }
 
 /// Closes idle sessions; one whose prompt still waits for its model is not idle.
 async fn close_idle(
-    house: &TurnEnvironment<'_>,
+    environment: &TurnEnvironment<'_>,
     idle: &[SessionRow],
     anchor: &Anchor,
 ) -> Result<(), RecorderError> {
     for session in idle {
-        match house
+        match environment
             .recorder
-            .close_session(session.id, anchor.clone(), house.now())
+            .close_session(session.id, anchor.clone(), environment.now())
             .await
         {
-            Ok(closed) => (house.say)(&format!(
+            Ok(closed) => (environment.say)(&format!(
                 "closed the idle session {} ({} interactions)",
                 closed.session.id.short8(),
                 closed.session.interactions
@@ -185,13 +190,13 @@ async fn close_idle(
 
 /// Opens a session, whether or not one that fits is open.
 pub async fn open(
-    house: &TurnEnvironment<'_>,
+    environment: &TurnEnvironment<'_>,
     auth_key_hash: Hash32,
 ) -> Result<SessionRow, RecorderError> {
-    let anchor = house.block().await;
-    house
+    let anchor = environment.block().await;
+    environment
         .recorder
-        .open_session(house.terms(auth_key_hash), anchor, house.now())
+        .open_session(environment.terms(auth_key_hash), anchor, environment.now())
         .await
 }
 
@@ -201,25 +206,25 @@ pub async fn open(
 /// The wait ends when the answer is recorded or its process is gone; a model call has its own time
 /// limit.
 pub async fn close(
-    house: &TurnEnvironment<'_>,
+    environment: &TurnEnvironment<'_>,
     session: Hash32,
 ) -> Result<SessionClose, RecorderError> {
     let mut said = false;
     loop {
-        let anchor = house.block().await;
-        match house
+        let anchor = environment.block().await;
+        match environment
             .recorder
-            .close_session(session, anchor, house.now())
+            .close_session(session, anchor, environment.now())
             .await
         {
             Err(RecorderError::InFlight { seq, .. }) => {
                 if !said {
-                    (house.say)(&format!(
+                    (environment.say)(&format!(
                         "waiting for the model's answer to interaction-{seq}"
                     ));
                 }
                 said = true;
-                wait_for(house, session).await?;
+                wait_for(environment, session).await?;
             }
             other => return other,
         }
@@ -229,26 +234,26 @@ pub async fn close(
 /// Puts a kernel in force: closes every open session, as [`close`] does, and starts none; the next
 /// prompt does.
 pub async fn set_kernel(
-    house: &TurnEnvironment<'_>,
+    environment: &TurnEnvironment<'_>,
     kernel: &Kernel,
     salt: &Salt,
 ) -> Result<Vec<SessionClose>, RecorderError> {
     let mut said = false;
     loop {
-        let anchor = house.block().await;
-        match house
+        let anchor = environment.block().await;
+        match environment
             .recorder
-            .set_kernel(kernel.clone(), anchor, salt.clone(), house.now())
+            .set_kernel(kernel.clone(), anchor, salt.clone(), environment.now())
             .await
         {
             Err(RecorderError::InFlight { session, seq }) => {
                 if !said {
-                    (house.say)(&format!(
+                    (environment.say)(&format!(
                         "waiting for the model's answer to interaction-{seq}"
                     ));
                 }
                 said = true;
-                wait_for(house, session).await?;
+                wait_for(environment, session).await?;
             }
             other => return other,
         }
@@ -256,14 +261,14 @@ pub async fn set_kernel(
 }
 
 /// Waits until no process waits for an answer in a session.
-async fn wait_for(house: &TurnEnvironment<'_>, session: Hash32) -> Result<(), RecorderError> {
+async fn wait_for(environment: &TurnEnvironment<'_>, session: Hash32) -> Result<(), RecorderError> {
     loop {
         tokio::time::sleep(POLL).await;
-        let Some(row) = house.store.session(session)? else {
+        let Some(row) = environment.store.session(session)? else {
             return Err(RecorderError::NotOpen { session });
         };
-        let unanswered = house.store.in_flight(row.uuid)?;
-        let waited_for = house.recorder.waited_for()?;
+        let unanswered = environment.store.in_flight(row.uuid)?;
+        let waited_for = environment.recorder.waited_for()?;
         if !unanswered
             .iter()
             .any(|exchange| waited_for.contains(&exchange.exchange_id))

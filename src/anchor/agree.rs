@@ -136,7 +136,7 @@ pub async fn observe_beside(
     known: RecordedHeight<'_>,
 ) -> Observation {
     let start = Instant::now();
-    let ground = AnswerBasis {
+    let basis = AnswerBasis {
         network,
         now,
         known,
@@ -153,7 +153,7 @@ pub async fn observe_beside(
     let mut heard = join_all(
         sources
             .iter()
-            .map(|s| ask(&**s, s.tip(), ground, None, wait)),
+            .map(|s| ask(&**s, s.tip(), basis, None, wait)),
     )
     .await;
     let mut told = BlockClaims::default();
@@ -166,7 +166,7 @@ pub async fn observe_beside(
         Quorum::All if voices.is_empty() => Err(reasons(&heard)),
         Quorum::All => {
             let mut round = Round {
-                ground,
+                basis,
                 left,
                 told,
                 notes: &mut notes,
@@ -175,7 +175,7 @@ pub async fn observe_beside(
         }
         Quorum::Of(count) if count > 1 => {
             let mut round = Round {
-                ground,
+                basis,
                 left,
                 told,
                 notes: &mut notes,
@@ -203,7 +203,7 @@ pub async fn observe_beside(
 
 /// What is needed to compare sources.
 struct Round<'a> {
-    ground: AnswerBasis<'a>,
+    basis: AnswerBasis<'a>,
     /// The time that is left.
     left: Duration,
     told: BlockClaims,
@@ -254,13 +254,13 @@ impl<'a> SourceAnswer<'a> {
 async fn ask<'a>(
     source: &'a dyn BlockSource,
     question: BoxFuture<'a, Result<Anchor, SourceFault>>,
-    ground: AnswerBasis<'_>,
+    basis: AnswerBasis<'_>,
     height: Option<u32>,
     wait: Duration,
 ) -> SourceAnswer<'a> {
     let start = Instant::now();
     let outcome = match tokio::time::timeout(wait, question).await {
-        Ok(answer) => answer.and_then(|anchor| accept(source, anchor, ground, height)),
+        Ok(answer) => answer.and_then(|anchor| accept(source, anchor, basis, height)),
         Err(_) => Err(SourceFault::Timeout {
             at: source.name().to_owned(),
             after: wait,
@@ -277,10 +277,10 @@ async fn ask<'a>(
 fn accept(
     source: &dyn BlockSource,
     anchor: Anchor,
-    ground: AnswerBasis<'_>,
+    basis: AnswerBasis<'_>,
     height: Option<u32>,
 ) -> Result<Anchor, SourceFault> {
-    let network = ground.network;
+    let network = basis.network;
     let at = || source.name().to_owned();
     let block = &anchor.block;
     if let Some(expected) = height.filter(|expected| *expected != block.height) {
@@ -316,7 +316,7 @@ fn accept(
             bits,
         });
     }
-    if let Some(other) = (ground.known)(block.hash, block.height) {
+    if let Some(other) = (basis.known)(block.hash, block.height) {
         let (hash, height, who) = (block.hash, block.height, "this ledger has it".to_owned());
         return Err(SourceFault::TwoHeights {
             at: at(),
@@ -328,13 +328,13 @@ fn accept(
     }
     if network == Network::Bitcoin
         && source.kind() != Source::File
-        && ground.now.since(block.time) > MAX_BEHIND
+        && basis.now.since(block.time) > MAX_BEHIND
     {
         return Err(SourceFault::Old {
             at: at(),
             height: block.height,
             time: block.time,
-            now: ground.now,
+            now: basis.now,
         });
     }
     Ok(anchor)
@@ -419,7 +419,7 @@ async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Ancho
         let wait = round.left.saturating_sub(start.elapsed());
         let mut heard = join_all(
             left.iter()
-                .map(|voice| at_height(*voice, height, round.ground, wait)),
+                .map(|voice| at_height(*voice, height, round.basis, wait)),
         )
         .await;
         contradictions(&mut heard, &mut round.told);
@@ -488,7 +488,7 @@ async fn agreed(
         let wait = round.left.saturating_sub(start.elapsed());
         let mut heard = join_all(
             top.iter()
-                .map(|voice| at_height(*voice, height, round.ground, wait)),
+                .map(|voice| at_height(*voice, height, round.basis, wait)),
         )
         .await;
         contradictions(&mut heard, &mut round.told);
@@ -525,7 +525,7 @@ async fn agreed(
 async fn at_height<'a>(
     voice: Voice<'a>,
     height: u32,
-    ground: AnswerBasis<'_>,
+    basis: AnswerBasis<'_>,
     wait: Duration,
 ) -> SourceAnswer<'a> {
     if voice.tip.block.height == height {
@@ -538,7 +538,7 @@ async fn at_height<'a>(
     ask(
         voice.source,
         voice.source.at(height),
-        ground,
+        basis,
         Some(height),
         wait,
     )
@@ -678,12 +678,12 @@ mod tests {
     fn accepted(anchor: Anchor, height: Option<u32>) -> Result<Anchor, SourceFault> {
         let source = ScriptedSource(anchor);
         let wait = Duration::from_secs(60);
-        let ground = AnswerBasis {
+        let basis = AnswerBasis {
             network: Network::Bitcoin,
             now: Seconds::ZERO,
             known: &|_, _| None,
         };
-        ask(&source, source.tip(), ground, height, wait)
+        ask(&source, source.tip(), basis, height, wait)
             .now_or_never()
             .unwrap()
             .outcome
@@ -796,12 +796,12 @@ mod tests {
         ] {
             let now = Seconds::new(time.get() + behind).unwrap();
             let source = ScriptedSource(good.clone());
-            let ground = AnswerBasis {
+            let basis = AnswerBasis {
                 network: Network::Bitcoin,
                 now,
                 known,
             };
-            assert_eq!(accept(&source, good.clone(), ground, None).err(), expected);
+            assert_eq!(accept(&source, good.clone(), basis, None).err(), expected);
         }
         let naked = accepted(
             Anchor {

@@ -250,7 +250,7 @@ impl<'a> Turns<'a> {
             by_user: row.by_user,
             at: row.created_at,
             line,
-            unkept: exchange.unkept.is_some(),
+            not_kept: exchange.not_kept.is_some(),
             text: row.content,
             hash,
             withheld,

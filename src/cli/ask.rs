@@ -69,7 +69,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let standing = args.place.standing(&opened.store)?;
     let seen = opened.gather()?;
     let say_on = |line: &str| told.say(line);
-    let house = opened.house(model.id(), &say_on);
+    let environment = opened.environment(model.id(), &say_on);
     let person = Terminal::listen(model.id()).map_err(|e| OpenHomeError::Signals {
         reason: e.to_string(),
     })?;
@@ -79,7 +79,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         standing,
     };
     let before = heads::main_tip(&opened)?;
-    let outcome = ask(&house, key, &model, question, move || seen, &person).await;
+    let outcome = ask(&environment, key, &model, question, move || seen, &person).await;
     let signalled = person.exit_code().unwrap_or(COULD_NOT);
     // From here on a signal ends the process, whoever is slow to read what is printed.
     drop(person);

@@ -6,7 +6,7 @@
 //! includes that there is nothing to check. 0 without `--require` says nothing about time,
 //! uniqueness or whose key.
 
-mod bracket;
+mod bounds;
 mod check;
 mod copy;
 mod headers;

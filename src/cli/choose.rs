@@ -446,7 +446,7 @@ fn recorded(
         return Err(NoReplay::Withheld(row.exchange_id));
     }
     match recording(&store, &row)? {
-        None if row.unkept.is_some() => Err(NoReplay::NotKept(row.exchange_id)),
+        None if row.not_kept.is_some() => Err(NoReplay::NotKept(row.exchange_id)),
         found => Ok(found),
     }
 }

@@ -284,8 +284,8 @@ fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     };
     if !json {
         if bundle.is_none() {
-            say(match exchange.unkept {
-                Some(unkept) if unkept.bundle.is_some() => {
+            say(match exchange.not_kept {
+                Some(not_kept) if not_kept.bundle.is_some() => {
                     "its bundle was not kept (store.content was \"none\"): what it said is not here, what was in it is named"
                 }
                 _ => {
@@ -298,7 +298,7 @@ fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let mut facts = view.facts();
     facts["exchange"] = json!(exchange.exchange_id.to_string());
     facts["bundle_hash"] = json!(exchange.bundle_hash.map(|hash| hash.to_string()));
-    facts["kept"] = json!(exchange.unkept.is_none());
+    facts["kept"] = json!(exchange.not_kept.is_none());
     facts["bundle"] = json!(
         exchange
             .bundle_json
@@ -333,7 +333,7 @@ fn turn_text(
     if turn.content.is_none()
         && store
             .exchange_of_turn(id)?
-            .is_some_and(|exchange| exchange.unkept.is_some())
+            .is_some_and(|exchange| exchange.not_kept.is_some())
     {
         return Ok(Some(format!("{speaker}: (not kept)")));
     }

@@ -127,8 +127,12 @@ async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
     let told = Notices::default();
     let say_on = |line: &str| told.say(line);
     let before = heads::main_tip(&opened)?;
-    let closed =
-        session::set_kernel(&opened.house("", &say_on), &kernel, &wire::fresh_salt()?).await?;
+    let closed = session::set_kernel(
+        &opened.environment("", &say_on),
+        &kernel,
+        &wire::fresh_salt()?,
+    )
+    .await?;
     let outside = heads::after(&opened, before, &told).await;
     if json {
         let ids: Vec<String> = closed

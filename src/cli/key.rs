@@ -161,10 +161,10 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
         // the next.
         return Err(RecorderError::KeyNotNew { key }.into());
     }
-    let house = opened.house("", &say);
+    let environment = opened.environment("", &say);
     let before = heads::main_tip(&opened)?;
     for open in opened.store.open_sessions()? {
-        session::close(&house, open.id).await?;
+        session::close(&environment, open.id).await?;
     }
     let old = opened.store.head()?.signer;
     let new = match next {

@@ -41,8 +41,8 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
     .await?;
     chosen.notes.iter().for_each(|note| told.say(note));
     let say_on = |line: &str| told.say(line);
-    let house = opened.house(chosen.model.id(), &say_on);
-    let row = session::open(&house, key).await?;
+    let environment = opened.environment(chosen.model.id(), &say_on);
+    let row = session::open(&environment, key).await?;
     if json {
         return Ok(print(&format!("{}\n", facts(&row))));
     }
@@ -62,11 +62,11 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, OpenHomeError> 
     };
     let told = Notices::default();
     let say_once = |line: &str| told.say(line);
-    let house = opened.house("", &say_once);
+    let environment = opened.environment("", &say_once);
     let before = heads::main_tip(&opened)?;
     let mut closed = Vec::new();
     for row in chosen {
-        let done = session::close(&house, row.id).await?;
+        let done = session::close(&environment, row.id).await?;
         if json {
             let mut facts = facts(&done.session);
             facts["close_hash"] = json!(done.close_hash.to_string());

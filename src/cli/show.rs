@@ -200,7 +200,7 @@ impl ExchangeDetails {
 
     /// What stands in the place of a text that is not here.
     fn gone(&self) -> &'static str {
-        match (&self.erased, self.exchange.unkept) {
+        match (&self.erased, self.exchange.not_kept) {
             (None, Some(_)) => {
                 "not kept: only the commitment is on record (store.content was \"none\")"
             }
@@ -248,10 +248,10 @@ fn prior_turns(
             .map(|id| store.turn(id))
             .transpose()?
             .flatten();
-        let unkept = match row.artifact_id.parse() {
+        let not_kept = match row.artifact_id.parse() {
             Ok(id) => store
                 .exchange_of_turn(id)?
-                .is_some_and(|exchange| exchange.unkept.is_some()),
+                .is_some_and(|exchange| exchange.not_kept.is_some()),
             Err(_) => false,
         };
         let prior = turn.and_then(|turn| {
@@ -265,7 +265,11 @@ fn prior_turns(
         match prior {
             Some(prior) => turns.push(prior),
             None => {
-                let gone = if unkept { "was not kept" } else { "is erased" };
+                let gone = if not_kept {
+                    "was not kept"
+                } else {
+                    "is erased"
+                };
                 return Ok(Err(format!(
                     "the text of the earlier turn {} in it {gone}",
                     row.artifact_id

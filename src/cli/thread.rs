@@ -108,8 +108,8 @@ async fn new(name: Option<String>, model: Option<&str>, json: bool) -> Result<u8
     )
     .await?;
     let say_on = |line: &str| told.say(line);
-    let house = opened.house(chosen.model.id(), &say_on);
-    let session = resume_or_open(&house, key).await?.session;
+    let environment = opened.environment(chosen.model.id(), &say_on);
+    let session = resume_or_open(&environment, key).await?.session;
     let salt = wire::fresh_salt()?;
     let name = name.map(|name| redact(&name).clean);
     let row = opened

@@ -132,7 +132,7 @@ impl OpenHome {
         let recorder = Recorder::open_keeping(
             home.paths(),
             signer,
-            keeping(&config),
+            content_policy(&config),
             clock()?,
             unwatched(),
         )?;
@@ -155,7 +155,7 @@ impl OpenHome {
     }
 
     /// The rooms as sessions and turns see them.
-    pub fn house<'a>(&'a self, model: &'a str, say: &'a dyn Fn(&str)) -> TurnEnvironment<'a> {
+    pub fn environment<'a>(&'a self, model: &'a str, say: &'a dyn Fn(&str)) -> TurnEnvironment<'a> {
         TurnEnvironment {
             recorder: &self.recorder,
             store: &self.store,
@@ -223,7 +223,7 @@ impl OpenHome {
 }
 
 /// What is kept of texts, as configured.
-fn keeping(config: &Config) -> ContentPolicy {
+fn content_policy(config: &Config) -> ContentPolicy {
     match config.content {
         Content::Sanitized => ContentPolicy::Sanitized,
         Content::Nothing { openings } => ContentPolicy::Nothing { openings },

@@ -110,7 +110,7 @@ pub struct TurnCandidate {
     /// What was said, as it is stored; none once erased, or where it was never kept.
     pub text: Option<String>,
     /// Whether it was never kept.
-    pub unkept: bool,
+    pub not_kept: bool,
     /// The ledger's commitment to it.
     pub hash: Hash32,
     /// Whether policy denied it, or its kernel withheld it.

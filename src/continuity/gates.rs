@@ -85,7 +85,7 @@ pub fn gate_turn(
 ) -> Option<ExclusionReason> {
     let kept = gate_said(
         turn.text.as_deref(),
-        (turn.unkept, turn.withheld),
+        (turn.not_kept, turn.withheld),
         holds_secret,
     );
     kept.or_else(|| {
@@ -100,10 +100,10 @@ pub fn gate_turn(
 /// where the sanitizer was perhaps asked about it before.
 pub fn gate_said(
     text: Option<&str>,
-    (unkept, withheld): (bool, bool),
+    (not_kept, withheld): (bool, bool),
     is_sensitive: impl FnOnce(&str) -> bool,
 ) -> Option<ExclusionReason> {
-    let gone = if unkept {
+    let gone = if not_kept {
         ExclusionReason::NotKept
     } else {
         ExclusionReason::Erased
@@ -355,7 +355,7 @@ mod tests {
             by_user: true,
             at: Seconds::ZERO,
             line: 1,
-            unkept: false,
+            not_kept: false,
             text: Some("Hello?".into()),
             hash: Hash32::ZERO,
             withheld: false,
@@ -396,7 +396,7 @@ mod tests {
             (
                 TurnCandidate {
                     text: None,
-                    unkept: true,
+                    not_kept: true,
                     ..turn.clone()
                 },
                 Some("not_kept"),

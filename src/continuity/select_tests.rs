@@ -63,7 +63,7 @@ fn turn(line: u64, text: &str, declared: &str) -> TurnCandidate {
         by_user: line % 2 == 1,
         at: Seconds::new(line).unwrap(),
         line,
-        unkept: false,
+        not_kept: false,
         text: Some(text.to_owned()),
         hash: Hash32::digest(text.as_bytes()),
         withheld: false,

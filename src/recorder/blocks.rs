@@ -9,10 +9,14 @@ use crate::record::time::Seconds;
 use crate::store::{ReadStore, StoreError};
 
 use super::RecorderError;
-use super::batch::transaction::Draft;
+use super::batch::transaction::LedgerTransaction;
 
 /// Refuses a block that a line with this TIMESTAMP can't name.
-pub fn check(draft: &Draft<'_>, anchor: &Anchor, now: Seconds) -> Result<(), RecorderError> {
+pub fn check(
+    transaction: &LedgerTransaction<'_>,
+    anchor: &Anchor,
+    now: Seconds,
+) -> Result<(), RecorderError> {
     let (Some(header), block) = (&anchor.header, &anchor.block) else {
         return Ok(());
     };
@@ -24,7 +28,7 @@ pub fn check(draft: &Draft<'_>, anchor: &Anchor, now: Seconds) -> Result<(), Rec
             now,
         });
     }
-    match block_elsewhere(&*draft.tx, block.hash, block.height)? {
+    match block_elsewhere(&*transaction.tx, block.hash, block.height)? {
         None => Ok(()),
         Some(known) => Err(RecorderError::BlockElsewhere {
             hash: block.hash,

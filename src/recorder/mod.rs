@@ -68,9 +68,9 @@ pub use turn::{
     RefusedPrompt, Reply, TurnIds, Usage,
 };
 
-use batch::queue::Relay;
+use batch::queue::BatchQueue;
 use batch::request::WriterMessage;
-use batch::transaction::Draft;
+use batch::transaction::LedgerTransaction;
 use batch::writer::Writer;
 use entries::content_policy::WriterContext;
 use in_flight::Prompts;
@@ -84,7 +84,7 @@ pub struct Recorder {
     thread: Option<JoinHandle<()>>,
     paths: Paths,
     prompts: Prompts,
-    told: WriterContext,
+    writer_context: WriterContext,
     key: Arc<Signer>,
 }
 
@@ -118,12 +118,19 @@ impl Recorder {
     pub fn open_keeping(
         paths: Paths,
         key: impl Into<Signer>,
-        keeping: ContentPolicy,
+        content_policy: ContentPolicy,
         now: Seconds,
         watch: FailpointWatch,
     ) -> Result<Self, RecorderError> {
         recovery::restored::refuse(&paths)?;
-        Self::open_unchecked(paths, key.into(), now, watch, lock::WAIT, Some(keeping))
+        Self::open_unchecked(
+            paths,
+            key.into(),
+            now,
+            watch,
+            lock::WAIT,
+            Some(content_policy),
+        )
     }
 
     /// The same in a home that was restored; only for what lets it write again.
@@ -133,17 +140,23 @@ impl Recorder {
         now: Seconds,
         watch: FailpointWatch,
         wait: Duration,
-        keeping: Option<ContentPolicy>,
+        content_policy: Option<ContentPolicy>,
     ) -> Result<Self, RecorderError> {
-        let (key, told) = (Arc::new(key), WriterContext::new(keeping)?);
-        let mut writer = Writer::open(paths.clone(), key.clone(), told.clone(), watch, wait)?;
+        let (key, writer_context) = (Arc::new(key), WriterContext::new(content_policy)?);
+        let mut writer = Writer::open(
+            paths.clone(),
+            key.clone(),
+            writer_context.clone(),
+            watch,
+            wait,
+        )?;
         writer.heal(now)?;
         entries::erase::finish(&mut writer.store)?;
         let (jobs, inbox) = mpsc::channel();
-        let relay = Relay::new(writer, inbox, jobs.clone());
+        let forward = BatchQueue::new(writer, inbox, jobs.clone());
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
-            .spawn(move || relay.run())
+            .spawn(move || forward.run())
             .map_err(|e| RecorderError::Lock {
                 path: paths.lock(),
                 reason: format!("no thread: {e}"),
@@ -154,7 +167,7 @@ impl Recorder {
             thread: Some(thread),
             paths,
             prompts,
-            told,
+            writer_context,
             key,
         })
     }
@@ -176,11 +189,14 @@ impl Recorder {
         anchor: Anchor,
         now: Seconds,
     ) -> Result<(SessionRow, bool), RecorderError> {
-        self.record(now, move |draft| {
-            entries::auth::check(&*draft.tx, terms.auth_key_hash)?;
-            match resumable(&*draft.tx, &terms)? {
+        self.record(now, move |transaction| {
+            entries::auth::check(&*transaction.tx, terms.auth_key_hash)?;
+            match resumable(&*transaction.tx, &terms)? {
                 Some(session) => Ok((session, false)),
-                None => Ok((entries::sessions::open(draft, &terms, &anchor, now)?, true)),
+                None => Ok((
+                    entries::sessions::open(transaction, &terms, &anchor, now)?,
+                    true,
+                )),
             }
         })
         .await
@@ -192,7 +208,7 @@ impl Recorder {
         terms: SessionTerms,
         now: Seconds,
     ) -> Result<Option<SessionRow>, RecorderError> {
-        self.record(now, move |draft| resumable(&*draft.tx, &terms))
+        self.record(now, move |transaction| resumable(&*transaction.tx, &terms))
             .await
     }
 
@@ -203,9 +219,9 @@ impl Recorder {
         anchor: Anchor,
         now: Seconds,
     ) -> Result<SessionRow, RecorderError> {
-        self.record(now, move |draft| {
-            entries::auth::check(&*draft.tx, terms.auth_key_hash)?;
-            entries::sessions::open(draft, &terms, &anchor, now)
+        self.record(now, move |transaction| {
+            entries::auth::check(&*transaction.tx, terms.auth_key_hash)?;
+            entries::sessions::open(transaction, &terms, &anchor, now)
         })
         .await
     }
@@ -219,10 +235,10 @@ impl Recorder {
         salt: Salt,
         now: Seconds,
     ) -> Result<ThreadRow, RecorderError> {
-        self.record(now, move |draft| {
-            let row = draft.open_session(session)?;
+        self.record(now, move |transaction| {
+            let row = transaction.open_session(session)?;
             entries::threads::begin(
-                draft,
+                transaction,
                 &row,
                 name.as_ref().map(Clean::as_str),
                 salt.clone(),
@@ -239,10 +255,10 @@ impl Recorder {
         anchor: Anchor,
         now: Seconds,
     ) -> Result<bool, RecorderError> {
-        self.record(now, move |draft| {
-            let mut row = draft.open_session(session)?;
-            let taken = entries::sessions::take_anchor(draft, &mut row, &anchor, now)?;
-            draft.move_session(&row)?;
+        self.record(now, move |transaction| {
+            let mut row = transaction.open_session(session)?;
+            let taken = entries::sessions::take_anchor(transaction, &mut row, &anchor, now)?;
+            transaction.move_session(&row)?;
             Ok(taken)
         })
         .await
@@ -259,10 +275,10 @@ impl Recorder {
         now: Seconds,
     ) -> Result<SessionClose, RecorderError> {
         let prompts = self.prompts.clone();
-        let closing = self.record(now, move |draft| {
-            let mut row = draft.open_session(session)?;
-            entries::exchanges::abandon_all(draft, &prompts, &mut row, now)?;
-            entries::sessions::close(draft, row, &anchor, now)
+        let closing = self.record(now, move |transaction| {
+            let mut row = transaction.open_session(session)?;
+            entries::exchanges::abandon_all(transaction, &prompts, &mut row, now)?;
+            entries::sessions::close(transaction, row, &anchor, now)
         });
         let closed = closing.await?;
         self.forget(std::slice::from_ref(&closed));
@@ -285,9 +301,9 @@ impl Recorder {
         // Texts are looked through here: the thread that writes for everybody is the one that
         // others wait for.
         let acts = requested(prompt.text.as_str());
-        let recording = self.record_of(now, false, prompt, move |draft, prompt| {
-            entries::auth::check_session(draft, prompt.session)?;
-            entries::exchanges::prompt(draft, &prompts, prompt, &acts)
+        let recording = self.record_of(now, false, prompt, move |transaction, prompt| {
+            entries::auth::check_session(transaction, prompt.session)?;
+            entries::exchanges::prompt(transaction, &prompts, prompt, &acts)
         });
         recording.await.map(|(begun, prompt)| begun.of(prompt))
     }
@@ -295,8 +311,8 @@ impl Recorder {
     /// Records a prompt together with why no model gets it, in one step.
     pub async fn refuse(&self, refused: RefusedPrompt) -> Result<RecordedRefusal, RecorderError> {
         let (now, acts) = (refused.now, requested(refused.text.as_str()));
-        self.record(now, move |draft| {
-            entries::exchanges::refuse(draft, &refused, &acts)
+        self.record(now, move |transaction| {
+            entries::exchanges::refuse(transaction, &refused, &acts)
         })
         .await
     }
@@ -310,8 +326,8 @@ impl Recorder {
     ) -> Result<RecordedAnswer, RecorderError> {
         let acts = proposed(judged.stored.clean.as_str());
         // The prompt stays in the job, and its lock is held, until the batch is over.
-        let recording = self.record_of(now, true, judged, move |draft, judged| {
-            entries::exchanges::answer(draft, &prompt, judged, acts.clone(), now)
+        let recording = self.record_of(now, true, judged, move |transaction, judged| {
+            entries::exchanges::answer(transaction, &prompt, judged, acts.clone(), now)
         });
         recording
             .await
@@ -325,8 +341,8 @@ impl Recorder {
         reason: String,
         now: Seconds,
     ) -> Result<RecordedFailure, RecorderError> {
-        self.record_outcome(now, move |draft| {
-            entries::exchanges::fail(draft, &prompt, &reason, now)
+        self.record_outcome(now, move |transaction| {
+            entries::exchanges::fail(transaction, &prompt, &reason, now)
         })
         .await
     }
@@ -336,21 +352,23 @@ impl Recorder {
     /// The first of a minute gets its line at once; those after it are counted, and get one line
     /// with the first record after the minute.
     pub async fn auth_fail(&self, reason: String, now: Seconds) -> Result<(), RecorderError> {
-        self.record(now, move |draft| {
-            batch::writer::auth_fail(draft, &reason, now)
+        self.record(now, move |transaction| {
+            batch::writer::auth_fail(transaction, &reason, now)
         })
         .await
     }
 
     /// Sets the clock back on record, when the last line is more than an hour ahead of it.
     pub async fn clock_set(&self, now: Seconds) -> Result<(), RecorderError> {
-        self.record(now, move |draft| batch::writer::clock_set(draft, now))
-            .await
+        self.record(now, move |transaction| {
+            batch::writer::clock_set(transaction, now)
+        })
+        .await
     }
 
     /// Writes a checkpoint when any line is behind the newest commit of `main`; false when none is.
     pub async fn checkpoint(&self, now: Seconds) -> Result<bool, RecorderError> {
-        self.record(now, move |draft| draft.checkpoint_now(now))
+        self.record(now, move |transaction| transaction.checkpoint_now(now))
             .await
     }
 
@@ -358,7 +376,7 @@ impl Recorder {
     async fn record<T: Send + 'static>(
         &self,
         now: Seconds,
-        work: impl FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send + 'static,
+        work: impl FnMut(&mut LedgerTransaction<'_>) -> Result<T, RecorderError> + Send + 'static,
     ) -> Result<T, RecorderError> {
         self.enqueue(now, false, work).await
     }
@@ -367,7 +385,7 @@ impl Recorder {
     async fn record_outcome<T: Send + 'static>(
         &self,
         now: Seconds,
-        work: impl FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send + 'static,
+        work: impl FnMut(&mut LedgerTransaction<'_>) -> Result<T, RecorderError> + Send + 'static,
     ) -> Result<T, RecorderError> {
         self.enqueue(now, true, work).await
     }
@@ -376,7 +394,7 @@ impl Recorder {
         &self,
         now: Seconds,
         is_outcome: bool,
-        work: impl FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send + 'static,
+        work: impl FnMut(&mut LedgerTransaction<'_>) -> Result<T, RecorderError> + Send + 'static,
     ) -> Result<T, RecorderError> {
         let (reply, answer) = oneshot::channel();
         let job = batch::request::Task::new(now, is_outcome, work, reply);
@@ -392,12 +410,16 @@ impl Recorder {
         now: Seconds,
         is_outcome: bool,
         input: I,
-        mut work: impl FnMut(&mut Draft<'_>, &I) -> Result<T, RecorderError> + Send + 'static,
+        mut work: impl FnMut(&mut LedgerTransaction<'_>, &I) -> Result<T, RecorderError>
+        + Send
+        + 'static,
     ) -> Result<(T, I), RecorderError> {
         let input = Arc::new(input);
         let given = input.clone();
         let value = self
-            .enqueue(now, is_outcome, move |draft| work(draft, &given))
+            .enqueue(now, is_outcome, move |transaction| {
+                work(transaction, &given)
+            })
             .await?;
         // A job is dropped before its answer is sent.
         let input = Arc::into_inner(input).expect("the job was the only other holder");

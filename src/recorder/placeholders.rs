@@ -6,7 +6,7 @@ use crate::govern::sanitize::{NewPlaceholder, Placeholders, Redaction, redact_wi
 use crate::record::hash::Hash32;
 use crate::store::{PlaceholderRow, ReadStore};
 
-use super::batch::transaction::Draft;
+use super::batch::transaction::LedgerTransaction;
 use super::entries::content_policy::WriterContext;
 use super::turn::JudgedReply;
 use super::{Recorder, RecorderError};
@@ -22,7 +22,7 @@ impl Recorder {
         store: &R,
         session: Uuid,
     ) -> Result<Placeholders, RecorderError> {
-        known(store, session, &self.told)
+        known(store, session, &self.writer_context)
     }
 }
 
@@ -30,7 +30,7 @@ impl Recorder {
 pub(super) fn known<R: ReadStore + ?Sized>(
     store: &R,
     session: Uuid,
-    told: &WriterContext,
+    writer_context: &WriterContext,
 ) -> Result<Placeholders, RecorderError> {
     let rows = store.placeholders(session)?;
     let (tagged, bare): (Vec<_>, Vec<_>) =
@@ -41,7 +41,9 @@ pub(super) fn known<R: ReadStore + ?Sized>(
             let tag = tag?;
             Some(NewPlaceholder { kind, number, tag })
         });
-    let key = rows.key.unwrap_or_else(|| told.placeholder_key(session));
+    let key = rows
+        .key
+        .unwrap_or_else(|| writer_context.placeholder_key(session));
     let mut numbers = Placeholders::known(key, given);
     for row in bare {
         numbers.taken(&row.kind, row.number);
@@ -51,7 +53,7 @@ pub(super) fn known<R: ReadStore + ?Sized>(
 
 /// Records what a text was given; false when another turn was first.
 pub(super) fn put(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: Uuid,
     numbers: &mut Placeholders,
 ) -> Result<bool, RecorderError> {
@@ -61,16 +63,18 @@ pub(super) fn put(
         tag: Some(tag),
     };
     let new: Vec<PlaceholderRow> = numbers.take_new().into_iter().map(row).collect();
-    Ok(draft.tx.put_placeholders(session, numbers.key(), &new)?)
+    Ok(transaction
+        .tx
+        .put_placeholders(session, numbers.key(), &new)?)
 }
 
 /// The same, where it has to be.
 pub(super) fn must_put(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: Uuid,
     numbers: &mut Placeholders,
 ) -> Result<(), RecorderError> {
-    if put(draft, session, numbers)? {
+    if put(transaction, session, numbers)? {
         Ok(())
     } else {
         Err(RecorderError::NumbersTaken)
@@ -79,29 +83,29 @@ pub(super) fn must_put(
 
 /// Forgets which secrets have the numbers of an open session, as a text of it is erased.
 pub(super) fn forget_tags(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: Option<Hash32>,
 ) -> Result<(), RecorderError> {
     let row = session
-        .map(|id| draft.tx.session(id))
+        .map(|id| transaction.tx.session(id))
         .transpose()?
         .flatten();
     match row.filter(|row| row.ended_at.is_none()) {
-        Some(row) => Ok(draft.tx.forget_tags(row.uuid)?),
+        Some(row) => Ok(transaction.tx.forget_tags(row.uuid)?),
         None => Ok(()),
     }
 }
 
 /// Gives the secrets of an answer their numbers; redacts it again when another turn was first.
 pub(super) fn number(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: Uuid,
     judged: &JudgedReply,
 ) -> Result<Option<Redaction>, RecorderError> {
-    if put(draft, session, &mut judged.numbers.clone())? {
+    if put(transaction, session, &mut judged.numbers.clone())? {
         return Ok(None);
     }
-    let mut numbers = known(&*draft.tx, session, draft.told)?;
+    let mut numbers = known(&*transaction.tx, session, transaction.writer_context)?;
     let again = redact_with(&judged.text, &mut numbers);
-    must_put(draft, session, &mut numbers).map(|()| Some(again))
+    must_put(transaction, session, &mut numbers).map(|()| Some(again))
 }

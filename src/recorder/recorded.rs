@@ -25,7 +25,7 @@ pub struct PromptDetails {
     /// Salts that are left for those of the reply.
     pub action_salts: Vec<Salt>,
     /// What is kept of its texts.
-    pub keeping: ContentPolicy,
+    pub content_policy: ContentPolicy,
     /// The session's numbers for secrets, none of them new.
     pub numbers: Placeholders,
     /// Says that somebody waits for its answer.
@@ -45,7 +45,7 @@ impl PromptDetails {
             actions: self.actions,
             action_salts: self.action_salts,
             salt: prompt.salt,
-            keeping: self.keeping,
+            content_policy: self.content_policy,
             numbers: self.numbers,
             _in_flight: self.in_flight,
         }

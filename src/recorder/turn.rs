@@ -176,7 +176,7 @@ pub struct RecordedPrompt {
     pub(super) actions: Vec<Action>,
     pub(super) action_salts: Vec<Salt>,
     pub(super) salt: Salt,
-    pub(super) keeping: ContentPolicy,
+    pub(super) content_policy: ContentPolicy,
     pub(super) numbers: Placeholders,
     pub(super) _in_flight: InFlight,
 }

@@ -228,7 +228,7 @@ pub trait ReadStore: Threads {
     fn actions_of(&self, exchange: Uuid) -> Result<Vec<ArtifactRow>, StoreError>;
     /// How many artifacts of a kind are on record by their commitment only, as their text was never
     /// kept.
-    fn unkept(&self, kind: &str) -> Result<u64, StoreError>;
+    fn not_kept(&self, kind: &str) -> Result<u64, StoreError>;
     /// Differences between the search indexes and what they are of, in words, at most `most`; none
     /// in a database that has no such indexes yet.
     fn search_faults(&self, most: u32) -> Result<Option<Vec<String>>, StoreError>;

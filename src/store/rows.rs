@@ -207,7 +207,7 @@ pub struct ExchangeRow {
     /// Number of the prompt line.
     pub prompt_line: u64,
     /// What stands in the place of its texts, if they are not kept.
-    pub unkept: Option<MissingCommitments>,
+    pub not_kept: Option<MissingCommitments>,
     /// None while in flight.
     pub outcome: Option<OutcomeUpdate>,
 }

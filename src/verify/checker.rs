@@ -18,7 +18,7 @@ use super::ledger::commit_graph::half;
 use super::ledger::history::{CommitNode, History, PendingParents};
 use super::ledger::keys::InForce;
 use super::ledger::notes;
-use super::ledger::read_ahead::{Ahead, FetchedFiles, Taker};
+use super::ledger::read_ahead::{FetchedFiles, ReadAhead, Taker};
 use super::ledger::signatures::{CloseOnDrop, Queue};
 use super::log::file::LogFile;
 use super::log::line_index::RowComparison;
@@ -233,7 +233,7 @@ impl<'a> Checker<'a> {
             tombstones: Tombstones::default(),
             policies: ContentPolicies::default(),
             database: None,
-            scope: Scope::Whole { misfit: None },
+            scope: Scope::Whole { mismatch: None },
             key_commits: history
                 .on_main()
                 .next()
@@ -260,13 +260,13 @@ impl<'a> Checker<'a> {
         unread: &mut PendingParents,
     ) -> Result<(), VerifyError> {
         match start {
-            ResumeStart::Genesis(misfit) => {
+            ResumeStart::Genesis(mismatch) => {
                 self.scope = Scope::Whole {
-                    misfit: misfit.cloned(),
+                    mismatch: mismatch.cloned(),
                 };
-                self.note_rewritten(misfit);
+                self.note_rewritten(mismatch);
             }
-            ResumeStart::Commit(digits, misfit) => {
+            ResumeStart::Commit(digits, mismatch) => {
                 if !history.begin_behind(digits, unread) {
                     return Err(VerifyError::NotOnMain {
                         commit: digits.to_owned(),
@@ -281,9 +281,9 @@ impl<'a> Checker<'a> {
                     commit: commit.unwrap_or_default(),
                     line: 0,
                     saved: None,
-                    misfit: misfit.cloned(),
+                    mismatch: mismatch.cloned(),
                 };
-                self.note_rewritten(misfit);
+                self.note_rewritten(mismatch);
             }
             ResumeStart::Saved(position) => {
                 if history.base.is_none() {
@@ -298,15 +298,15 @@ impl<'a> Checker<'a> {
     }
 
     /// A position that `main` does not go through any more: there is another history.
-    fn note_rewritten(&mut self, misfit: Option<&PositionMismatch>) {
-        if let Some(misfit @ PositionMismatch::Rewritten { commit, .. }) = misfit {
+    fn note_rewritten(&mut self, mismatch: Option<&PositionMismatch>) {
+        if let Some(mismatch @ PositionMismatch::Rewritten { commit, .. }) = mismatch {
             let expected = format!("commit {commit} among the first parents");
             self.findings.add(
                 AuditQuestion::Unique,
                 None,
                 MAIN,
                 expected,
-                misfit.to_string(),
+                mismatch.to_string(),
             );
             self.findings
                 .contradicted("the position of an earlier check");
@@ -320,12 +320,12 @@ impl<'a> Checker<'a> {
             self.check_root(&root);
         }
         let segment_trees = std::mem::take(&mut self.segment_trees);
-        let ahead = Ahead::new(&history, &segment_trees);
+        let read_ahead = ReadAhead::new(&history, &segment_trees);
         let repository = self.repository;
         let (place, budget) = (repository.path(), repository.budget().clone());
         std::thread::scope(|scope| {
-            scope.spawn(|| ahead.run(place, &budget));
-            self.check_chains(&history, &mut ahead.taker(repository));
+            scope.spawn(|| read_ahead.run(place, &budget));
+            self.check_chains(&history, &mut read_ahead.taker(repository));
         });
         let newer = history.newer_on_main.iter().map(Oid::to_string);
         let on_main: HashSet<String> = history
@@ -356,7 +356,7 @@ impl<'a> Checker<'a> {
         let branches = history
             .branches
             .values()
-            .chain(&history.lost)
+            .chain(&history.unreachable)
             .map(Vec::len)
             .sum::<usize>();
         let commits = history.new_on_main().len() + branches;
@@ -380,7 +380,7 @@ impl<'a> Checker<'a> {
         for n in 1..=7 {
             self.check_branch(history, history.on_branch(n), files);
         }
-        for n in 0..history.lost.len() {
+        for n in 0..history.unreachable.len() {
             self.check_branch(history, history.on_lost(n), files);
         }
     }

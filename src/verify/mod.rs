@@ -44,7 +44,7 @@ pub use report::{
     Report, SessionBlock, SessionReport, TreeHead,
 };
 pub use rows::rebuilt::exchange_document;
-pub use time::bounds::{Bracket, SessionBound, TimeBounds, Waits};
+pub use time::bounds::{LedgerBounds, SessionBound, TimeBounds, Waits};
 pub use time::proofs::{FindHeaders, HeaderRequests, Headers};
 pub use time::witnesses::OutsideHead;
 
@@ -173,13 +173,13 @@ pub fn verify_as(evidence: &Evidence<'_>, terms: VerifyOptions<'_>) -> Result<Re
     };
     // Of lines before a beginning nothing is known, and a receipt may be about them.
     let since = terms.since.filter(|_| terms.receipts.is_empty());
-    let misfit = match since {
+    let mismatch = match since {
         None => return check(evidence, ResumeStart::Genesis(None), terms),
         Some(Since::Commit(digits, saved)) => return since_commit(&new, digits, saved, terms),
-        Some(Since::Position(Err(misfit))) => misfit.clone(),
+        Some(Since::Position(Err(mismatch))) => mismatch.clone(),
         Some(Since::Position(Ok(position))) => {
             match check(&new, ResumeStart::Saved(position), terms) {
-                Err(VerifyError::Position(misfit)) => misfit,
+                Err(VerifyError::Position(mismatch)) => mismatch,
                 Ok(report) if report.answers.consistent.answer == QuestionAnswer::No => {
                     found(&report)
                 }
@@ -187,7 +187,7 @@ pub fn verify_as(evidence: &Evidence<'_>, terms: VerifyOptions<'_>) -> Result<Re
             }
         }
     };
-    check(evidence, ResumeStart::Genesis(Some(&misfit)), terms)
+    check(evidence, ResumeStart::Genesis(Some(&mismatch)), terms)
 }
 
 /// Checks what is new since a commit that the caller names: from a saved position on that lies
@@ -198,25 +198,25 @@ fn since_commit(
     saved: Option<&Position>,
     terms: VerifyOptions<'_>,
 ) -> Result<Report, VerifyError> {
-    let lies = saved
-        .map(|position| position.lies(digits, &Repository::open(evidence.repository)?))
+    let relation_to = saved
+        .map(|position| position.relation_to(digits, &Repository::open(evidence.repository)?))
         .transpose()?;
-    let misfit = match (saved, lies) {
+    let mismatch = match (saved, relation_to) {
         (Some(position), Some(PositionRelation::Before)) => {
             match check(evidence, ResumeStart::Saved(position), terms) {
-                Err(VerifyError::Position(misfit)) => Some(misfit),
+                Err(VerifyError::Position(mismatch)) => Some(mismatch),
                 Ok(report) if report.answers.consistent.answer == QuestionAnswer::No => {
                     Some(found(&report))
                 }
                 checked => return checked,
             }
         }
-        (_, Some(PositionRelation::Missed(misfit))) => Some(misfit),
+        (_, Some(PositionRelation::Missed(mismatch))) => Some(mismatch),
         _ => None,
     };
     check(
         evidence,
-        ResumeStart::Commit(digits, misfit.as_ref()),
+        ResumeStart::Commit(digits, mismatch.as_ref()),
         terms,
     )
 }
@@ -253,7 +253,7 @@ fn check(
             .map_or(Ok(()), |refusal| Err(VerifyError::Refused(refusal.clone())))
     };
     within()?;
-    if checker.history.nodes.is_empty() {
+    if checker.history.graph.is_empty() {
         return Err(VerifyError::Nothing {
             place: evidence.repository.display().to_string(),
         });

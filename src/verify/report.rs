@@ -12,7 +12,7 @@ use crate::record::time::Seconds;
 
 use super::cursor::file::Position;
 use super::cursor::start::Scope;
-use super::time::bounds::{Bracket, SessionBound};
+use super::time::bounds::{LedgerBounds, SessionBound};
 
 pub use super::question::{
     AuditQuestion, Extents, QuestionAnswer, QuestionAnswers, QuestionVerdict,
@@ -284,12 +284,12 @@ pub struct Report {
     /// Tree heads checked, in order.
     pub tree_heads: Vec<TreeHead>,
     /// How closely it is tied to blocks outside.
-    pub bracket: Bracket,
+    pub bounds: LedgerBounds,
     /// What was checked of the database; none where none is at hand, or only what is new is
     /// checked.
     pub database: Option<String>,
     /// Exchanges and artifacts of the database whose texts are not kept, and were not checked.
-    pub unkept: u64,
+    pub not_kept: u64,
     /// Where the search indexes of the database are not what they are of, in words. No evidence,
     /// and part of no answer; none where they were not looked at.
     pub search: Option<Vec<String>>,

@@ -10,19 +10,19 @@ use super::report::{
     AuditQuestion, Extents, QuestionAnswer, QuestionAnswers, QuestionVerdict, Report, SessionBlock,
     SessionReport, counted,
 };
-use super::time::bounds::Bracket;
+use super::time::bounds::LedgerBounds;
 use super::time::proofs::BlockStanding;
 
 impl Checker<'_> {
     /// The report of everything that was found.
     pub fn into_report(mut self) -> Report {
-        let bracket = self.bracket();
+        let bounds = self.bounds();
         let answers = QuestionAnswers {
             consistent: self.limited(self.consistent()),
-            complete: self.limited(self.complete(&bracket)),
+            complete: self.limited(self.complete(&bounds)),
             unique: self.limited(self.unique()),
             not_before: self.limited(self.not_before()),
-            not_after: self.limited(self.not_after(&bracket)),
+            not_after: self.limited(self.not_after(&bounds)),
             signed_by: self.limited(self.signed_by()),
         };
         let position = self.position();
@@ -64,8 +64,8 @@ impl Checker<'_> {
             lines_in_segments: self.lines_in_segments,
             commits: self.commits,
             tree_heads: self.tree_heads,
-            bracket,
-            unkept: self.database.as_ref().map_or(0, |counts| counts.unkept),
+            bounds,
+            not_kept: self.database.as_ref().map_or(0, |counts| counts.not_kept),
             search: self
                 .database
                 .as_ref()
@@ -104,7 +104,7 @@ impl Checker<'_> {
         } else {
             "heads"
         };
-        match self.history.lost.len() {
+        match self.history.unreachable.len() {
             0 => String::new(),
             _ => format!(
                 "; no ref leads to some commits: if this is a clone of one branch, \
@@ -126,14 +126,18 @@ impl Checker<'_> {
         } else {
             format!(", {erased} erased")
         };
-        let unkept = match self.database.as_ref().map_or(0, |database| database.unkept) {
+        let not_kept = match self
+            .database
+            .as_ref()
+            .map_or(0, |database| database.not_kept)
+        {
             0 => String::new(),
             1 => ", the texts of 1 record are not kept and were not checked".to_owned(),
             n => format!(", the texts of {n} records are not kept and were not checked"),
         };
         QuestionVerdict::new(
             QuestionAnswer::Yes,
-            format!("{commits}, {lines}, {heads} hold together{erased}{unkept}"),
+            format!("{commits}, {lines}, {heads} hold together{erased}{not_kept}"),
         )
     }
 
@@ -147,7 +151,7 @@ impl Checker<'_> {
         format!("up to line {} of {time}", self.lines.state.count())
     }
 
-    fn complete(&self, bracket: &Bracket) -> QuestionVerdict {
+    fn complete(&self, bounds: &LedgerBounds) -> QuestionVerdict {
         let reached = self.reached();
         if let Some(broken) = self.broken(AuditQuestion::Complete) {
             return QuestionVerdict::new(broken.answer, format!("{}, {reached}", broken.reason));
@@ -158,7 +162,7 @@ impl Checker<'_> {
                 "no line of the log is at hand",
             );
         }
-        let tail = self.tail_words(bracket);
+        let tail = self.tail_words(bounds);
         let log = match (self.log_file, self.commits_apart) {
             (true, _) => String::new(),
             (false, 0) => {

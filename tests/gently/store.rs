@@ -135,7 +135,7 @@ fn exchange(n: u128, seq: u64) -> ExchangeRow {
         salt: Some(Salt::new([9; 32])),
         prompt_commitment: hash("prompt"),
         prompt_line: 1,
-        unkept: None,
+        not_kept: None,
         outcome: None,
     }
 }

@@ -11,7 +11,7 @@ use crate::verify::{
 };
 
 use super::super::screen::counted;
-use super::bracket;
+use super::bounds;
 
 /// How many sessions an error message lists.
 const LISTED: usize = 10;
@@ -52,9 +52,9 @@ pub(super) fn text(report: &Report) -> String {
     put(&mut out, format_args!(""));
     put_answers(&mut out, &report.answers);
     put_beside(&mut out, report);
-    let between = bracket::lines(report)
+    let between = bounds::lines(report)
         .into_iter()
-        .chain(bracket::sessions(report));
+        .chain(bounds::sessions(report));
     between.for_each(|line| put(&mut out, format_args!("{line}")));
     let database = match (&report.database, &report.scope) {
         (Some(counts), _) => counts.as_str(),
@@ -188,11 +188,11 @@ fn put_search(out: &mut String, faults: &[String]) {
 /// How much was checked, and whose word stands for the rest.
 fn checked(report: &Report) -> String {
     match &report.scope {
-        Scope::Whole { misfit: None } => "verified from scratch".to_owned(),
+        Scope::Whole { mismatch: None } => "verified from scratch".to_owned(),
         Scope::Whole {
-            misfit: Some(misfit),
+            mismatch: Some(mismatch),
         } => {
-            format!("verified from scratch; the saved position was not gone on from: {misfit}")
+            format!("verified from scratch; the saved position was not gone on from: {mismatch}")
         }
         Scope::Since {
             commit,
@@ -227,13 +227,13 @@ pub(super) fn cost(report: &Report) -> Option<String> {
         commit,
         line: line @ 1..,
         saved: None,
-        misfit,
+        mismatch,
     } = &report.scope
     else {
         return None;
     };
-    let why = match misfit {
-        Some(misfit) => format!("the saved position was not gone on from: {misfit}"),
+    let why = match mismatch {
+        Some(mismatch) => format!("the saved position was not gone on from: {mismatch}"),
         None => format!("no saved position lies at commit {commit} or before it"),
     };
     Some(format!(
@@ -257,14 +257,14 @@ pub(super) fn contradicted(report: &Report) -> Option<String> {
 
 fn scope_json(report: &Report) -> Value {
     match &report.scope {
-        Scope::Whole { misfit } => json!({
-            "from": "genesis", "position_not_used": misfit.as_ref().map(ToString::to_string),
+        Scope::Whole { mismatch } => json!({
+            "from": "genesis", "position_not_used": mismatch.as_ref().map(ToString::to_string),
         }),
         Scope::Since {
             commit,
             line,
             saved,
-            misfit,
+            mismatch,
         } => json!({
             "from": if saved.is_some() { "position" } else { "commit" },
             "commit": commit,
@@ -272,7 +272,7 @@ fn scope_json(report: &Report) -> Value {
             "saved_at": saved.map(|saved| saved.at),
             "verified_from_scratch_at": saved.map(|saved| saved.from_scratch_at),
             "replayed": report.replayed,
-            "position_not_used": misfit.as_ref().map(ToString::to_string),
+            "position_not_used": mismatch.as_ref().map(ToString::to_string),
         }),
     }
 }
@@ -341,11 +341,11 @@ pub(super) fn session_text(report: &Report, session: &SessionReport) -> String {
     );
     put(
         &mut out,
-        format_args!("Not before: {}", bracket::words(&session.not_before)),
+        format_args!("Not before: {}", bounds::words(&session.not_before)),
     );
     put(
         &mut out,
-        format_args!("Not after: {}", bracket::words(&session.not_after)),
+        format_args!("Not after: {}", bounds::words(&session.not_after)),
     );
     put_findings(&mut out, touching(report, session).into_iter(), 0);
     out
@@ -402,9 +402,9 @@ fn value(report: &Report, findings: &[Value]) -> Value {
         "lines_in_segments": report.lines_in_segments,
         "commits": report.commits.iter().map(|(kind, n)| (kind.name().to_owned(), (*n).into())).collect::<serde_json::Map<_, _>>(),
         "tree_heads": report.tree_heads.iter().map(|head| json!({"size": head.size, "root": head.root})).collect::<Vec<_>>(),
-        "bracket": bracket::facts(&report.bracket),
+        "bracket": bounds::facts(&report.bounds),
         "database": report.database,
-        "texts_not_kept": report.unkept,
+        "texts_not_kept": report.not_kept,
         "search": report.search,
         "receipts": report.receipts,
         "contradicted_by": report.contradicted_by,
@@ -419,7 +419,7 @@ fn print(value: &Value) -> String {
 pub(super) fn json(report: &Report, copy: Option<Value>) -> String {
     let findings: Vec<Value> = report.findings.iter().map(finding_json).collect();
     let mut all = value(report, &findings);
-    all["session_brackets"] = bracket::each(report);
+    all["session_brackets"] = bounds::each(report);
     if let Some(copy) = copy {
         all["copy"] = copy;
     }
@@ -437,8 +437,8 @@ pub(super) fn session_json(report: &Report, session: &SessionReport) -> String {
         "id": session.id,
         "start_btc": height(session.start),
         "end_btc": end(session),
-        "not_before": bracket::bound(&session.not_before),
-        "not_after": bracket::bound(&session.not_after),
+        "not_before": bounds::bound(&session.not_before),
+        "not_after": bounds::bound(&session.not_after),
         "interactions": session.interactions,
         "branch": session.branch,
         "chain_integrity": validity(session.chain_valid),

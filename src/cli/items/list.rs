@@ -24,7 +24,7 @@ pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError> {
     if more {
         say(&format!("only the newest {MOST} are listed"));
     }
-    let unkept = say_unkept(&store, kind)?;
+    let not_kept = say_unkept(&store, kind)?;
     if json {
         let list = rows
             .iter()
@@ -32,7 +32,7 @@ pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError> {
             .collect();
         return Ok(print(&format!("{}\n", Value::Array(list))));
     }
-    if rows.is_empty() && unkept == 0 {
+    if rows.is_empty() && not_kept == 0 {
         say(&format!("no {} is on record", kind.name()));
     }
     Ok(print(
@@ -46,8 +46,8 @@ pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError> {
 /// Says how many are on record whose text was never kept.
 fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, OpenHomeError> {
     let name = kind.name();
-    let unkept = store.unkept(name)?;
-    match unkept {
+    let not_kept = store.not_kept(name)?;
+    match not_kept {
         0 => {}
         1 => say(&format!(
             "1 {name} is on record by its commitment only: its text was not kept"
@@ -56,7 +56,7 @@ fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, OpenHomeError> {
             "{n} {name}s are on record by their commitments only: their texts were not kept"
         )),
     }
-    Ok(unkept)
+    Ok(not_kept)
 }
 
 /// `gently intent show`.

@@ -24,7 +24,7 @@ pub fn of(turn: &ExchangeDetails) -> Value {
         Value::Null,
         |(at, reason)| json!({"at": at, "reason": reason}),
     );
-    facts["kept"] = json!(exchange.unkept.is_none());
+    facts["kept"] = json!(exchange.not_kept.is_none());
     facts["compiled_prompt"] = match &turn.compiled {
         None => Value::Null,
         Some(Ok(text)) => json!({"canonical": text, "messages": parsed(text)}),

@@ -70,7 +70,7 @@ impl SessionDetails {
             let prompt = store
                 .turn(exchange.turn_user)?
                 .and_then(|turn| turn.content);
-            let gone = if exchange.unkept.is_some() {
+            let gone = if exchange.not_kept.is_some() {
                 "(not kept)"
             } else {
                 "(erased)"

@@ -112,8 +112,8 @@ fn not_compiled(turn: &ExchangeDetails) -> String {
     let was_compiled = turn.erased.is_some()
         || turn
             .exchange
-            .unkept
-            .is_some_and(|unkept| unkept.bundle.is_some());
+            .not_kept
+            .is_some_and(|not_kept| not_kept.bundle.is_some());
     if was_compiled {
         turn.gone()
     } else {

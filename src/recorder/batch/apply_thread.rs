@@ -55,13 +55,13 @@ impl Drop for DropNotice {
 }
 
 /// The handle of the applying thread.
-pub struct Applier {
+pub struct ApplyThread {
     loads: Option<mpsc::Sender<Load>>,
     thread: Option<JoinHandle<()>>,
     tell: mpsc::Sender<WriterMessage>,
 }
 
-impl Applier {
+impl ApplyThread {
     /// Starts the thread, with a connection of its own to the database, which it only reads.
     pub fn start(
         paths: &Paths,
@@ -84,7 +84,7 @@ impl Applier {
                 path: paths.lock(),
                 reason: format!("no thread: {e}"),
             })?;
-        Ok(Applier {
+        Ok(ApplyThread {
             loads: Some(loads),
             thread: Some(thread),
             tell,
@@ -131,7 +131,7 @@ impl Applier {
     }
 }
 
-impl Drop for Applier {
+impl Drop for ApplyThread {
     fn drop(&mut self) {
         self.loads = None;
         if let Some(thread) = self.thread.take() {

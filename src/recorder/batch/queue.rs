@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::record::time::Seconds;
 use crate::store::AppliedMark;
 
-use super::apply_thread::{Applier, BatchOutcome};
+use super::apply_thread::{ApplyThread, BatchOutcome};
 use super::failpoint::{Failpoint, pass};
 use super::request::{BatchFault, Job, WriterMessage, finish_all};
 use super::writer::Writer;
@@ -55,29 +55,29 @@ struct Hold {
 }
 
 /// The writer with what waits for it.
-pub struct Relay {
+pub struct BatchQueue {
     writer: Writer,
     inbox: Receiver<WriterMessage>,
     tell: Sender<WriterMessage>,
-    applier: Option<Applier>,
+    apply_thread: Option<ApplyThread>,
     hold: Option<Hold>,
     /// Jobs that came while something else was waited for.
     waiting: VecDeque<Box<dyn Job>>,
     is_closing: bool,
 }
 
-impl Relay {
+impl BatchQueue {
     /// `tell` is the other end of `inbox`.
     pub fn new(
         writer: Writer,
         inbox: Receiver<WriterMessage>,
         tell: Sender<WriterMessage>,
     ) -> Self {
-        Relay {
+        BatchQueue {
             writer,
             inbox,
             tell,
-            applier: None,
+            apply_thread: None,
             hold: None,
             waiting: VecDeque::new(),
             is_closing: false,
@@ -95,7 +95,7 @@ impl Relay {
                 // only.
                 self.shorten_wal(WAL_PAGES);
             } else {
-                self.relay(batch);
+                self.forward(batch);
             }
         }
         self.drain();
@@ -158,7 +158,7 @@ impl Relay {
     }
 
     /// A batch under company: committed here, applied by the other thread.
-    fn relay(&mut self, mut jobs: Jobs) {
+    fn forward(&mut self, mut jobs: Jobs) {
         let now = jobs
             .iter()
             .map(|job| job.now())
@@ -197,18 +197,18 @@ impl Relay {
                 .map(|()| head)
                 .map_err(|e| BatchFault::Unapplied(Arc::new(e)))
         });
-        let (Some(hold), Some(applier)) = (&mut self.hold, &self.applier) else {
+        let (Some(hold), Some(apply_thread)) = (&mut self.hold, &self.apply_thread) else {
             return;
         };
         match committed {
             Ok(head) => {
                 let through = apply::all_applied(&head);
                 hold.flying += 1;
-                let is_alive = applier.hand(jobs, head, hold.through, hold.is_first);
+                let is_alive = apply_thread.hand(jobs, head, hold.through, hold.is_first);
                 (hold.through, hold.is_first) = (through, false);
                 if !is_alive {
                     hold.is_sound = false;
-                    self.applier = None;
+                    self.apply_thread = None;
                 }
             }
             // It may stand all the same: the next batch begins by looking.
@@ -221,9 +221,10 @@ impl Relay {
 
     /// Takes the lock, and applies what is behind.
     fn take_hold(&mut self, now: Seconds) -> Result<Hold, RefusedHold> {
-        if self.applier.is_none() {
-            let started = Applier::start(&self.writer.paths, &self.writer.watch, self.tell.clone());
-            self.applier = Some(started.map_err(RefusedHold::Other)?);
+        if self.apply_thread.is_none() {
+            let started =
+                ApplyThread::start(&self.writer.paths, &self.writer.watch, self.tell.clone());
+            self.apply_thread = Some(started.map_err(RefusedHold::Other)?);
         }
         let (lock, through) = match self.writer.begin(now) {
             Ok(begun) => begun,

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use crate::record::time::Seconds;
 
 use super::apply_thread::BatchOutcome;
-use super::transaction::Draft;
+use super::transaction::LedgerTransaction;
 use crate::recorder::RecorderError;
 
 /// What arrives at the writer's thread.
@@ -31,7 +31,7 @@ pub trait Job: Send {
     fn is_outcome(&self) -> bool;
     /// Fills the draft; keeps its value until [`Job::finish`]. May be called again, with the draft
     /// of another try.
-    fn run(&mut self, draft: &mut Draft<'_>);
+    fn run(&mut self, transaction: &mut LedgerTransaction<'_>);
     /// Whether [`Job::run`] failed, so that the draft has to be restored.
     fn failed(&self) -> bool;
     /// Answers: with the value, or with why the batch failed.
@@ -83,7 +83,9 @@ impl<T, W> Task<T, W> {
     }
 }
 
-impl<T: Send, W: FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send> Job for Task<T, W> {
+impl<T: Send, W: FnMut(&mut LedgerTransaction<'_>) -> Result<T, RecorderError> + Send> Job
+    for Task<T, W>
+{
     fn now(&self) -> Seconds {
         self.now
     }
@@ -92,8 +94,8 @@ impl<T: Send, W: FnMut(&mut Draft<'_>) -> Result<T, RecorderError> + Send> Job f
         self.is_outcome
     }
 
-    fn run(&mut self, draft: &mut Draft<'_>) {
-        self.value = Some((self.work)(draft));
+    fn run(&mut self, transaction: &mut LedgerTransaction<'_>) {
+        self.value = Some((self.work)(transaction));
     }
 
     fn failed(&self) -> bool {

@@ -34,7 +34,7 @@ const AHEAD_LIMIT: u64 = 3600;
 pub type EntryFiles = BTreeMap<&'static str, Vec<u8>>;
 
 /// A transaction with the head as it will be.
-pub struct Draft<'a> {
+pub struct LedgerTransaction<'a> {
     /// The transaction.
     pub tx: &'a mut dyn Write,
     /// The head as it will be.
@@ -42,7 +42,7 @@ pub struct Draft<'a> {
     /// What the ledger is.
     pub genesis: &'a Genesis,
     /// What is kept of texts, as this writer was told.
-    pub told: &'a WriterContext,
+    pub writer_context: &'a WriterContext,
     key: &'a Signer,
     frontier: Frontier,
     /// The tree head that was signed last, with its size: a batch that ends in a commit on `main`
@@ -103,14 +103,14 @@ pub fn document<T: serde::Serialize>(
     Ok((bytes, hash))
 }
 
-impl<'a> Draft<'a> {
+impl<'a> LedgerTransaction<'a> {
     /// Starts from the head that the transaction sees.
     pub fn begin(
         tx: &'a mut dyn Write,
         head: LedgerHead,
         genesis: &'a Genesis,
         key: &'a Signer,
-        told: &'a WriterContext,
+        writer_context: &'a WriterContext,
     ) -> Result<Self, RecorderError> {
         let frontier =
             Frontier::from_bytes(&head.frontier).map_err(|e| RecorderError::Unrecordable {
@@ -118,12 +118,12 @@ impl<'a> Draft<'a> {
                 reason: e.to_string(),
             })?;
         let (begun, sessions) = (head.clone(), BTreeMap::new());
-        Ok(Draft {
+        Ok(LedgerTransaction {
             tx,
             begun,
             head,
             genesis,
-            told,
+            writer_context,
             key,
             frontier,
             signed: None,

@@ -13,7 +13,7 @@ use crate::store::{AppliedMark, LedgerHead, ReadStore, Store, StoreError};
 
 use super::failpoint::{Failpoint, FailpointWatch, pass};
 use super::request::{BatchFault, Job, finish_all};
-use super::transaction::{Draft, is_signed};
+use super::transaction::{LedgerTransaction, is_signed};
 use crate::recorder::RecorderError;
 use crate::recorder::apply;
 use crate::recorder::apply::{From, Paths, UnsyncedWrites};
@@ -32,7 +32,7 @@ pub struct Writer {
     pub(in crate::recorder) key: Arc<Signer>,
     pub(in crate::recorder) watch: FailpointWatch,
     /// What is kept of texts.
-    pub(in crate::recorder) told: WriterContext,
+    pub(in crate::recorder) writer_context: WriterContext,
     /// How long another writer is waited for.
     pub(in crate::recorder) wait: Duration,
 }
@@ -42,7 +42,7 @@ impl Writer {
     pub fn open(
         paths: Paths,
         key: Arc<Signer>,
-        told: WriterContext,
+        writer_context: WriterContext,
         watch: FailpointWatch,
         wait: Duration,
     ) -> Result<Self, RecorderError> {
@@ -59,7 +59,7 @@ impl Writer {
             genesis,
             key,
             watch,
-            told,
+            writer_context,
             wait,
         })
     }
@@ -172,16 +172,16 @@ impl Writer {
         &mut self,
         jobs: &mut [Box<dyn Job>],
         now: Seconds,
-        run: fn(&mut Draft<'_>, &mut dyn Job) -> Result<(), RecorderError>,
+        run: fn(&mut LedgerTransaction<'_>, &mut dyn Job) -> Result<(), RecorderError>,
     ) -> Result<LedgerHead, RecorderError> {
         let watch = self.watch.clone();
-        self.transact(|draft| {
+        self.transact(|transaction| {
             for job in jobs.iter_mut() {
-                run(draft, job.as_mut())?;
-                draft.checkpoint_if_long(now)?;
+                run(transaction, job.as_mut())?;
+                transaction.checkpoint_if_long(now)?;
             }
             if jobs.iter().any(|job| !job.failed()) {
-                draft.checkpoint_if_due(now)?;
+                transaction.checkpoint_if_due(now)?;
             }
             pass(&watch, Failpoint::BeforeCommit)
         })
@@ -190,16 +190,17 @@ impl Writer {
     /// Fills one transaction; returns the head after it.
     pub(in crate::recorder) fn transact(
         &mut self,
-        mut fill: impl FnMut(&mut Draft<'_>) -> Result<(), RecorderError>,
+        mut fill: impl FnMut(&mut LedgerTransaction<'_>) -> Result<(), RecorderError>,
     ) -> Result<LedgerHead, RecorderError> {
-        let (genesis, key, told) = (&self.genesis, &self.key, &self.told);
+        let (genesis, key, writer_context) = (&self.genesis, &self.key, &self.writer_context);
         let mut outcome = None;
         let committed = self.store.transact(&mut |tx| {
             let filled = tx.head().map_err(RecorderError::from).and_then(|head| {
                 check_signer(&head.signer, key)?;
-                let mut draft = Draft::begin(tx, head, genesis, key, told)?;
-                fill(&mut draft)?;
-                draft.finish()
+                let mut transaction =
+                    LedgerTransaction::begin(tx, head, genesis, key, writer_context)?;
+                fill(&mut transaction)?;
+                transaction.finish()
             });
             let failed = filled.is_err();
             outcome = Some(filled);
@@ -292,10 +293,10 @@ impl Writer {
             return Ok(apply::all_applied(&head));
         }
         let watch = self.watch.clone();
-        let head = self.transact(|draft| {
+        let head = self.transact(|transaction| {
             // A clock that is behind stops new records, and must not stop the mending of old ones.
-            let (time, height) = (draft.head.time.max(now), draft.head.height);
-            draft.line_at(time, height, None, Event::Recover { applied: missing })?;
+            let (time, height) = (transaction.head.time.max(now), transaction.head.height);
+            transaction.line_at(time, height, None, Event::Recover { applied: missing })?;
             pass(&watch, Failpoint::BeforeCommit)
         })?;
         self.finish(&head).map(|_| apply::all_applied(&head))
@@ -304,11 +305,14 @@ impl Writer {
 
 /// Runs a job that mostly succeeds, or fails before it has written anything: a mark for each job
 /// would have every page copied that the job then writes to.
-fn run_unmarked(draft: &mut Draft<'_>, job: &mut dyn Job) -> Result<(), RecorderError> {
-    let before = draft.tx.written()?;
-    flush_auth_failures(draft, job.now())?;
-    job.run(draft);
-    let after = draft.tx.written()?;
+fn run_unmarked(
+    transaction: &mut LedgerTransaction<'_>,
+    job: &mut dyn Job,
+) -> Result<(), RecorderError> {
+    let before = transaction.tx.written()?;
+    flush_auth_failures(transaction, job.now())?;
+    job.run(transaction);
+    let after = transaction.tx.written()?;
     if job.failed() && after != before {
         Err(RecorderError::Spoiled)
     } else {
@@ -317,15 +321,18 @@ fn run_unmarked(draft: &mut Draft<'_>, job: &mut dyn Job) -> Result<(), Recorder
 }
 
 /// Runs a job so that what it has written before it failed is undone, and nothing else.
-fn run_marked(draft: &mut Draft<'_>, job: &mut dyn Job) -> Result<(), RecorderError> {
-    draft.tx.mark()?;
-    let before = draft.snapshot();
-    flush_auth_failures(draft, job.now())?;
-    job.run(draft);
+fn run_marked(
+    transaction: &mut LedgerTransaction<'_>,
+    job: &mut dyn Job,
+) -> Result<(), RecorderError> {
+    transaction.tx.mark()?;
+    let before = transaction.snapshot();
+    flush_auth_failures(transaction, job.now())?;
+    job.run(transaction);
     if job.failed() {
-        draft.restore(before)?;
+        transaction.restore(before)?;
     }
-    Ok(draft.tx.take_mark()?)
+    Ok(transaction.tx.take_mark()?)
 }
 
 fn check_signer(in_force: &PublicKey, key: &Signer) -> Result<(), RecorderError> {
@@ -339,8 +346,12 @@ fn check_signer(in_force: &PublicKey, key: &Signer) -> Result<(), RecorderError>
 }
 
 /// Counts a failure; the first of its minute gets a line at once.
-pub fn auth_fail(draft: &mut Draft<'_>, reason: &str, now: Seconds) -> Result<(), RecorderError> {
-    let known = draft
+pub fn auth_fail(
+    transaction: &mut LedgerTransaction<'_>,
+    reason: &str,
+    now: Seconds,
+) -> Result<(), RecorderError> {
+    let known = transaction
         .tx
         .auth_failures()?
         .into_iter()
@@ -349,10 +360,12 @@ pub fn auth_fail(draft: &mut Draft<'_>, reason: &str, now: Seconds) -> Result<()
         && now.since(since) < GATHER_SECONDS
         && since <= now
     {
-        return Ok(draft.tx.set_auth_failure(reason, since, pending + 1)?);
+        return Ok(transaction
+            .tx
+            .set_auth_failure(reason, since, pending + 1)?);
     }
-    let height = draft.head.height;
-    draft.line(
+    let height = transaction.head.height;
+    transaction.line(
         now,
         height,
         None,
@@ -361,19 +374,22 @@ pub fn auth_fail(draft: &mut Draft<'_>, reason: &str, now: Seconds) -> Result<()
             count: 1,
         },
     )?;
-    Ok(draft.tx.set_auth_failure(reason, now, 0)?)
+    Ok(transaction.tx.set_auth_failure(reason, now, 0)?)
 }
 
 /// Gives the failures of a minute that is over their line.
-fn flush_auth_failures(draft: &mut Draft<'_>, now: Seconds) -> Result<(), RecorderError> {
-    if draft.line_time(now).is_err() || !draft.may_sign() {
+fn flush_auth_failures(
+    transaction: &mut LedgerTransaction<'_>,
+    now: Seconds,
+) -> Result<(), RecorderError> {
+    if transaction.line_time(now).is_err() || !transaction.may_sign() {
         return Ok(());
     }
-    for (reason, since, count) in draft.tx.auth_failures()? {
+    for (reason, since, count) in transaction.tx.auth_failures()? {
         // A clock that was set back ends the minute, too.
         if count > 0 && (since > now || now.since(since) >= GATHER_SECONDS) {
-            let height = draft.head.height;
-            draft.line(
+            let height = transaction.head.height;
+            transaction.line(
                 now,
                 height,
                 None,
@@ -382,23 +398,26 @@ fn flush_auth_failures(draft: &mut Draft<'_>, now: Seconds) -> Result<(), Record
                     count,
                 },
             )?;
-            draft.tx.set_auth_failure(&reason, now, 0)?;
+            transaction.tx.set_auth_failure(&reason, now, 0)?;
         }
     }
     Ok(())
 }
 
 /// Sets the clock back on record; only when the last line stops the writer.
-pub fn clock_set(draft: &mut Draft<'_>, now: Seconds) -> Result<(), RecorderError> {
-    if draft.line_time(now).is_ok() {
+pub fn clock_set(
+    transaction: &mut LedgerTransaction<'_>,
+    now: Seconds,
+) -> Result<(), RecorderError> {
+    if transaction.line_time(now).is_ok() {
         return Err(RecorderError::ClockFine {
-            last: draft.head.time,
+            last: transaction.head.time,
             now,
         });
     }
-    let height = draft.head.height;
-    draft.line_at(now, height, None, Event::ClockSet { to: now })?;
+    let height = transaction.head.height;
+    transaction.line_at(now, height, None, Event::ClockSet { to: now })?;
     // Else the next checkpoint would wait for the wrong clock's hour.
-    draft.head.segment_at = draft.head.segment_at.min(now);
+    transaction.head.segment_at = transaction.head.segment_at.min(now);
     Ok(())
 }

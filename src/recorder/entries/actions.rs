@@ -8,7 +8,7 @@ use crate::record::time::Seconds;
 
 use super::artifacts::{ArtifactField, ArtifactId, NewArtifact, put};
 use crate::recorder::RecorderError;
-use crate::recorder::batch::transaction::Draft;
+use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::turn::TurnIds;
 
 /// The kind of their artifacts.
@@ -37,7 +37,7 @@ pub struct Action {
 ///
 /// `salts` is fresh randomness, and gives up one for each.
 pub(in crate::recorder) fn record(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     ids: &TurnIds,
     source: &'static str,
     found: &Acts,
@@ -72,7 +72,7 @@ pub(in crate::recorder) fn record(
             now,
         };
         recorded.push(Action {
-            id: put(draft, new)?.document.id,
+            id: put(transaction, new)?.document.id,
             class: act.class,
             what: text,
             source,

@@ -16,7 +16,7 @@ use crate::record::time::Seconds;
 use crate::store::ReadStore;
 
 use super::content_policy::settle;
-use crate::recorder::batch::transaction::Draft;
+use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::placeholders::must_put;
 use crate::recorder::{Recorder, RecorderError};
 
@@ -115,11 +115,11 @@ impl Recorder {
         + Send
         + 'static,
     ) -> Result<RecordedArtifact, RecorderError> {
-        self.record(new.now, move |draft| {
-            if let Some(reason) = allowed(&*draft.tx)? {
+        self.record(new.now, move |transaction| {
+            if let Some(reason) = allowed(&*transaction.tx)? {
                 return Err(RecorderError::NotAllowed { reason });
             }
-            put(draft, new.clone())
+            put(transaction, new.clone())
         })
         .await
     }
@@ -134,9 +134,9 @@ impl Recorder {
         session: Uuid,
         numbers: Placeholders,
     ) -> Result<RecordedArtifact, RecorderError> {
-        self.record(new.now, move |draft| {
-            must_put(draft, session, &mut numbers.clone())?;
-            put(draft, new.clone())
+        self.record(new.now, move |transaction| {
+            must_put(transaction, session, &mut numbers.clone())?;
+            put(transaction, new.clone())
         })
         .await
     }
@@ -149,21 +149,24 @@ pub fn always(_: &dyn ReadStore) -> Result<Option<String>, RecorderError> {
 
 /// Records one artifact as part of a batch.
 pub(in crate::recorder) fn put(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     new: NewArtifact,
 ) -> Result<RecordedArtifact, RecorderError> {
     let session = match new.session {
         None => None,
-        Some(id) => Some((id, draft.open_session(id)?.anchor.block.height)),
+        Some(id) => Some((id, transaction.open_session(id)?.anchor.block.height)),
     };
     let id = match new.id {
         ArtifactId::Of(id) => id,
         ArtifactId::Next { prefix } => {
-            format!("{prefix}:{:06}", next_number(&*draft.tx, new.kind, prefix)?)
+            format!(
+                "{prefix}:{:06}",
+                next_number(&*transaction.tx, new.kind, prefix)?
+            )
         }
     };
-    let keeping = settle(draft, new.now)?;
-    let value = |field| keeping.field(new.kind, field).value();
+    let content_policy = settle(transaction, new.now)?;
+    let value = |field| content_policy.field(new.kind, field).value();
     let content: Map<String, Value> = new
         .content
         .into_iter()
@@ -175,10 +178,10 @@ pub(in crate::recorder) fn put(
         id,
         kind: new.kind.to_owned(),
     };
-    let is_kept = keeping.keeps_document(new.kind);
+    let is_kept = content_policy.keeps_document(new.kind);
     // The salt of a document that is kept is kept with it: it opens codes, and no text.
-    let kept = (is_kept, is_kept || keeping.keeps_openings());
-    let line = draft.artifact_kept(new.now, session, &document, new.salt, kept)?;
+    let kept = (is_kept, is_kept || content_policy.keeps_openings());
+    let line = transaction.artifact_kept(new.now, session, &document, new.salt, kept)?;
     Ok(RecordedArtifact {
         line: line.n,
         time: line.time,

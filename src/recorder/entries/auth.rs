@@ -9,7 +9,7 @@ use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::time::Seconds;
 use crate::store::{AuthKeyRow, ReadStore};
 
-use crate::recorder::batch::transaction::Draft;
+use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::{Recorder, RecorderError};
 
 /// The kind of their artifacts.
@@ -73,8 +73,10 @@ impl Recorder {
         salt: Salt,
         now: Seconds,
     ) -> Result<AuthKeyRow, RecorderError> {
-        self.record(now, move |draft| add(draft, &name, hash, salt.clone(), now))
-            .await
+        self.record(now, move |transaction| {
+            add(transaction, &name, hash, salt.clone(), now)
+        })
+        .await
     }
 
     /// Revokes an auth key; the last one that is not revoked only by force.
@@ -85,8 +87,8 @@ impl Recorder {
         salt: Salt,
         now: Seconds,
     ) -> Result<AuthKeyRow, RecorderError> {
-        self.record(now, move |draft| {
-            revoke(draft, &name, force, salt.clone(), now)
+        self.record(now, move |transaction| {
+            revoke(transaction, &name, force, salt.clone(), now)
         })
         .await
     }
@@ -105,13 +107,13 @@ fn names(keys: &[AuthKeyRow]) -> String {
 }
 
 fn add(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     name: &str,
     hash: Hash32,
     salt: Salt,
     now: Seconds,
 ) -> Result<AuthKeyRow, RecorderError> {
-    let keys = draft.tx.auth_keys()?;
+    let keys = transaction.tx.auth_keys()?;
     if keys.iter().any(|key| key.name == name) {
         return Err(AuthKeyFault::Taken {
             name: name.to_owned(),
@@ -122,22 +124,22 @@ fn add(
     let row = AuthKeyRow {
         hash,
         name: name.to_owned(),
-        added_at: draft.line_time(now)?,
+        added_at: transaction.line_time(now)?,
         revoked_at: None,
     };
-    draft.tx.put_auth_key(&row)?;
-    draft.artifact(now, None, &document(&row), salt)?;
+    transaction.tx.put_auth_key(&row)?;
+    transaction.artifact(now, None, &document(&row), salt)?;
     Ok(row)
 }
 
 fn revoke(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     name: &str,
     force: bool,
     salt: Salt,
     now: Seconds,
 ) -> Result<AuthKeyRow, RecorderError> {
-    let keys = draft.tx.auth_keys()?;
+    let keys = transaction.tx.auth_keys()?;
     let Some(key) = keys.iter().find(|key| key.name == name) else {
         return Err(AuthKeyFault::Unknown {
             name: name.to_owned(),
@@ -158,13 +160,13 @@ fn revoke(
         }
         .into());
     }
-    let at = draft.line_time(now)?;
+    let at = transaction.line_time(now)?;
     let row = AuthKeyRow {
         revoked_at: Some(at),
         ..key.clone()
     };
-    draft.tx.revoke_auth_key(row.hash, at)?;
-    draft.artifact(now, None, &document(&row), salt)?;
+    transaction.tx.revoke_auth_key(row.hash, at)?;
+    transaction.artifact(now, None, &document(&row), salt)?;
     Ok(row)
 }
 
@@ -194,10 +196,13 @@ pub fn check<R: ReadStore + ?Sized>(store: &R, hash: Hash32) -> Result<(), Recor
 }
 
 /// The same for the key of a session, also of one that is closed.
-pub fn check_session(draft: &mut Draft<'_>, session: Hash32) -> Result<(), RecorderError> {
-    let row = match draft.open_session(session) {
-        Err(RecorderError::NotOpen { .. }) => draft.tx.session(session)?,
+pub fn check_session(
+    transaction: &mut LedgerTransaction<'_>,
+    session: Hash32,
+) -> Result<(), RecorderError> {
+    let row = match transaction.open_session(session) {
+        Err(RecorderError::NotOpen { .. }) => transaction.tx.session(session)?,
         found => Some(found?),
     };
-    row.map_or(Ok(()), |row| check(&*draft.tx, row.auth_key_hash))
+    row.map_or(Ok(()), |row| check(&*transaction.tx, row.auth_key_hash))
 }

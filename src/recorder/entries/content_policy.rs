@@ -25,7 +25,7 @@ use crate::store::ReadStore;
 
 use super::artifacts::ArtifactField;
 use crate::recorder::RecorderError;
-use crate::recorder::batch::transaction::Draft;
+use crate::recorder::batch::transaction::LedgerTransaction;
 
 /// The kind of the artifact that says what is kept from its line on.
 pub const CONTENT_POLICY: &str = "content_policy";
@@ -155,40 +155,44 @@ fn in_force<R: ReadStore + ?Sized>(store: &R) -> Result<Option<ContentPolicy>, R
 /// What is kept of the texts that are recorded next; puts it on record, if it is not what is in
 /// force.
 pub(in crate::recorder) fn settle(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     now: Seconds,
 ) -> Result<ContentPolicy, RecorderError> {
-    let known = in_force(&*draft.tx)?;
+    let known = in_force(&*transaction.tx)?;
     // Nobody said what, and nobody knows: what is not kept can't be regretted.
-    let wanted = draft
-        .told
+    let wanted = transaction
+        .writer_context
         .wanted
         .or(known)
         .unwrap_or(ContentPolicy::Nothing { openings: true });
     if known != Some(wanted) {
-        let id = format!("{CONTENT_POLICY}-{}", draft.head.hash.short16());
+        let id = format!("{CONTENT_POLICY}-{}", transaction.head.hash.short16());
         let doc = ArtifactDoc {
             content: wanted.content(),
             format: Format,
             id,
             kind: CONTENT_POLICY.to_owned(),
         };
-        let salt = draft
-            .told
-            .salt("gently/1/content_policy/", &draft.head.lines.to_be_bytes());
-        draft.artifact(now, None, &doc, salt)?;
+        let salt = transaction.writer_context.salt(
+            "gently/1/content_policy/",
+            &transaction.head.lines.to_be_bytes(),
+        );
+        transaction.artifact(now, None, &doc, salt)?;
     }
-    settle_exemptions(draft, now)?;
+    settle_exemptions(transaction, now)?;
     Ok(wanted)
 }
 
 /// Puts on record what the sanitizer is told to leave, if it is not what is on record: how many
 /// entries the list has, and its digest. Without such an artifact there was no list. The entries
 /// themselves stay in the configuration.
-fn settle_exemptions(draft: &mut Draft<'_>, now: Seconds) -> Result<(), RecorderError> {
+fn settle_exemptions(
+    transaction: &mut LedgerTransaction<'_>,
+    now: Seconds,
+) -> Result<(), RecorderError> {
     let exempt = sanitize::in_force().exemptions();
     let content = exempt.content();
-    let newest = draft.tx.newest_artifact(sanitize::SANITIZE_POLICY)?;
+    let newest = transaction.tx.newest_artifact(sanitize::SANITIZE_POLICY)?;
     let known = match &newest {
         None => exempt.count == 0,
         Some(newest) => {
@@ -201,30 +205,33 @@ fn settle_exemptions(draft: &mut Draft<'_>, now: Seconds) -> Result<(), Recorder
     };
     if !known {
         let kind = sanitize::SANITIZE_POLICY.to_owned();
-        let id = format!("{kind}-{}", draft.head.hash.short16());
+        let id = format!("{kind}-{}", transaction.head.hash.short16());
         let doc = ArtifactDoc {
             content,
             format: Format,
             id,
             kind,
         };
-        let salt = draft
-            .told
-            .salt("gently/1/sanitize_policy/", &draft.head.lines.to_be_bytes());
-        draft.artifact(now, None, &doc, salt)?;
+        let salt = transaction.writer_context.salt(
+            "gently/1/sanitize_policy/",
+            &transaction.head.lines.to_be_bytes(),
+        );
+        transaction.artifact(now, None, &doc, salt)?;
     }
     Ok(())
 }
 
 /// The salt of a prompt whose process is gone, and with it the salt: nobody will open what it
 /// commits to.
-pub(in crate::recorder) fn lost_salt(draft: &Draft<'_>, exchange: Uuid) -> Salt {
-    draft.told.salt("gently/1/lost_salt/", exchange.as_bytes())
+pub(in crate::recorder) fn lost_salt(transaction: &LedgerTransaction<'_>, exchange: Uuid) -> Salt {
+    transaction
+        .writer_context
+        .salt("gently/1/lost_salt/", exchange.as_bytes())
 }
 
 /// SHA-256 of a text, where it may be kept.
-pub(in crate::recorder) fn digest(keeping: ContentPolicy, text: &str) -> Option<Hash32> {
-    keeping
+pub(in crate::recorder) fn digest(content_policy: ContentPolicy, text: &str) -> Option<Hash32> {
+    content_policy
         .keeps_openings()
         .then(|| Hash32::digest(text.as_bytes()))
 }

@@ -8,7 +8,7 @@ use crate::record::time::Seconds;
 use crate::store::{AssertionRow, DriftRow, ExchangeRow, SessionRow};
 
 use crate::recorder::RecorderError;
-use crate::recorder::batch::transaction::Draft;
+use crate::recorder::batch::transaction::LedgerTransaction;
 
 /// The events of a judgement, as rows.
 pub fn drift_rows(
@@ -55,19 +55,19 @@ pub fn assertion_rows(
 
 /// Puts what a judgement found on record, beside its exchange.
 pub fn put_judgement(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     drift: &[DriftRow],
     checks: &[AssertionRow],
 ) -> Result<(), RecorderError> {
     for event in drift {
-        draft.tx.put_drift(event)?;
+        transaction.tx.put_drift(event)?;
     }
-    Ok(draft.tx.put_assertions(checks)?)
+    Ok(transaction.tx.put_assertions(checks)?)
 }
 
 /// Appends a line for each; returns their ids.
 pub fn drift_lines(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: &SessionRow,
     drift: &[DriftRow],
     seq: u64,
@@ -86,7 +86,7 @@ pub fn drift_lines(
             seq,
             id: row.drift_id.clone(),
         };
-        draft.line_at(time, session.anchor.block.height, Some(session.id), event)?;
+        transaction.line_at(time, session.anchor.block.height, Some(session.id), event)?;
         ids.push(row.drift_id.clone());
     }
     Ok(ids)

@@ -28,7 +28,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeRow, Find, StoreError};
 
 use super::content_policy::{CONTENT_POLICY, settle};
-use crate::recorder::batch::transaction::Draft;
+use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::placeholders::forget_tags;
 use crate::recorder::{Recorder, RecorderError};
 
@@ -118,7 +118,9 @@ impl Recorder {
         now: Seconds,
     ) -> Result<ErasureResult, RecorderError> {
         let mut erased = self
-            .record(now, move |draft| erase(draft, &what, &salt, now))
+            .record(now, move |transaction| {
+                erase(transaction, &what, &salt, now)
+            })
             .await?;
         erased.scrubbed = finish(&mut Sqlite::open(&self.paths.database())?)?;
         Ok(erased)
@@ -130,7 +132,7 @@ fn refused(reason: String) -> RecorderError {
 }
 
 fn erase(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     what: &Erasure,
     salt: &Salt,
     now: Seconds,
@@ -138,7 +140,7 @@ fn erase(
     let mut erased = ErasureResult::default();
     let mut contexts = BTreeSet::new();
     for id in &what.exchanges {
-        let row = draft
+        let row = transaction
             .tx
             .exchange(*id)?
             .ok_or_else(|| refused(format!("there is no exchange {id}")))?;
@@ -147,17 +149,17 @@ fn erase(
                 "exchange {id} still waits for its answer; close its session, then erase it"
             )));
         }
-        if row.salt.is_none() && !has_text(draft, &row)? {
+        if row.salt.is_none() && !has_text(transaction, &row)? {
             continue;
         }
-        contexts.extend(erase_exchange(draft, &row)?);
-        let session = draft.tx.lines(row.prompt_line, row.prompt_line + 1)?;
-        forget_tags(draft, session_of(&session))?;
-        erased.artifacts.extend(erase_actions(draft, *id)?);
+        contexts.extend(erase_exchange(transaction, &row)?);
+        let session = transaction.tx.lines(row.prompt_line, row.prompt_line + 1)?;
+        forget_tags(transaction, session_of(&session))?;
+        erased.artifacts.extend(erase_actions(transaction, *id)?);
         erased.exchanges.push(*id);
     }
     for id in &what.artifacts {
-        let rows = draft.tx.artifacts_called(id)?;
+        let rows = transaction.tx.artifacts_called(id)?;
         let Some(first) = rows.first() else {
             return Err(refused(format!("there is no artifact '{id}'")));
         };
@@ -174,12 +176,12 @@ fn erase(
             continue;
         }
         for row in &rows {
-            draft.tx.erase_artifact(row.line)?;
-            let session = draft.tx.lines(row.line, row.line + 1)?;
-            forget_tags(draft, session_of(&session))?;
+            transaction.tx.erase_artifact(row.line)?;
+            let session = transaction.tx.lines(row.line, row.line + 1)?;
+            forget_tags(transaction, session_of(&session))?;
         }
-        for exchange in draft.tx.injected_into(id)? {
-            draft.tx.erase_context(exchange, true)?;
+        for exchange in transaction.tx.injected_into(id)? {
+            transaction.tx.erase_context(exchange, true)?;
             contexts.insert(exchange);
         }
         erased.artifacts.push(id.clone());
@@ -189,20 +191,23 @@ fn erase(
         .filter(|id| !erased.exchanges.contains(id))
         .collect();
     if !(erased.exchanges.is_empty() && erased.artifacts.is_empty()) {
-        put_tombstone(draft, &erased, &what.reason, salt, now)?;
+        put_tombstone(transaction, &erased, &what.reason, salt, now)?;
     }
     Ok(erased)
 }
 
-fn has_text(draft: &Draft<'_>, row: &ExchangeRow) -> Result<bool, RecorderError> {
-    Ok(draft
+fn has_text(transaction: &LedgerTransaction<'_>, row: &ExchangeRow) -> Result<bool, RecorderError> {
+    Ok(transaction
         .tx
         .turn(row.turn_user)?
         .is_some_and(|turn| turn.content.is_some()))
 }
 
 /// Destroys an exchange's texts; returns the exchanges that were shown one of its turns.
-fn erase_exchange(draft: &mut Draft<'_>, row: &ExchangeRow) -> Result<Vec<Uuid>, RecorderError> {
+fn erase_exchange(
+    transaction: &mut LedgerTransaction<'_>,
+    row: &ExchangeRow,
+) -> Result<Vec<Uuid>, RecorderError> {
     let unrecordable = |e: canon::CanonError| RecorderError::Unrecordable {
         what: "params",
         reason: e.to_string(),
@@ -224,23 +229,23 @@ fn erase_exchange(draft: &mut Draft<'_>, row: &ExchangeRow) -> Result<Vec<Uuid>,
         })
         .transpose()
         .map_err(unrecordable)?;
-    draft.tx.erase_exchange(row, params.as_deref())?;
+    transaction.tx.erase_exchange(row, params.as_deref())?;
     let aurora = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
     let mut shown = BTreeSet::new();
     for turn in [Some(row.turn_user), aurora].into_iter().flatten() {
-        shown.extend(draft.tx.injected_into(&turn.to_string())?);
-        shown.extend(draft.tx.referring_to(turn)?);
+        shown.extend(transaction.tx.injected_into(&turn.to_string())?);
+        shown.extend(transaction.tx.referring_to(turn)?);
     }
     let mut next: Vec<Uuid> = shown.iter().copied().chain([row.exchange_id]).collect();
     // A DECISION's digest covers its context: what refers to it goes with it.
     while let Some(turn) = next.pop() {
-        let decision = draft
+        let decision = transaction
             .tx
             .events_of(turn)?
             .into_iter()
             .find(|event| event.kind == EventKind::Decision);
         for other in decision
-            .map(|event| draft.tx.referring_to(event.event))
+            .map(|event| transaction.tx.referring_to(event.event))
             .transpose()?
             .unwrap_or_default()
         {
@@ -250,7 +255,7 @@ fn erase_exchange(draft: &mut Draft<'_>, row: &ExchangeRow) -> Result<Vec<Uuid>,
         }
     }
     for exchange in &shown {
-        draft.tx.erase_context(*exchange, false)?;
+        transaction.tx.erase_context(*exchange, false)?;
     }
     Ok(shown.into_iter().collect())
 }
@@ -261,23 +266,26 @@ fn session_of(lines: &[String]) -> Option<Hash32> {
 }
 
 /// Intents quote the text that they were found in.
-fn erase_actions(draft: &mut Draft<'_>, exchange: Uuid) -> Result<Vec<String>, RecorderError> {
+fn erase_actions(
+    transaction: &mut LedgerTransaction<'_>,
+    exchange: Uuid,
+) -> Result<Vec<String>, RecorderError> {
     let mut ids = Vec::new();
-    for row in draft.tx.actions_of(exchange)? {
-        draft.tx.erase_artifact(row.line)?;
+    for row in transaction.tx.actions_of(exchange)? {
+        transaction.tx.erase_artifact(row.line)?;
         ids.push(row.id);
     }
     Ok(ids)
 }
 
 fn put_tombstone(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     erased: &ErasureResult,
     reason: &Clean,
     salt: &Salt,
     now: Seconds,
 ) -> Result<(), RecorderError> {
-    let reason = if settle(draft, now)?.keeps_text() {
+    let reason = if settle(transaction, now)?.keeps_text() {
         reason.as_str()
     } else {
         UNKEPT_REASON
@@ -292,12 +300,14 @@ fn put_tombstone(
         what: "a tombstone",
         reason: e.to_string(),
     })?;
-    let id = format!("{TOMBSTONE}-{}", draft.head.hash.short16());
+    let id = format!("{TOMBSTONE}-{}", transaction.head.hash.short16());
     let doc = ArtifactDoc {
         content,
         format: Format,
         id,
         kind: TOMBSTONE.to_owned(),
     };
-    draft.artifact(now, None, &doc, salt.clone()).map(|_| ())
+    transaction
+        .artifact(now, None, &doc, salt.clone())
+        .map(|_| ())
 }

@@ -14,7 +14,7 @@ use crate::store::{DriftRow, ExchangeRow, OutcomeUpdate, SessionRow};
 
 use super::threads;
 use crate::recorder::RecorderError;
-use crate::recorder::batch::transaction::Draft;
+use crate::recorder::batch::transaction::LedgerTransaction;
 
 fn unrecordable(what: &'static str) -> impl Fn(CanonError) -> RecorderError {
     move |e| RecorderError::Unrecordable {
@@ -33,16 +33,16 @@ pub struct ExchangeTexts<'a> {
 
 /// The commitment to the exchange document that the rows give.
 pub fn exchange_hash(
-    draft: &Draft<'_>,
+    transaction: &LedgerTransaction<'_>,
     session: &SessionRow,
     (row, salt): (&ExchangeRow, &Salt),
     update: &OutcomeUpdate,
     texts: Option<&ExchangeTexts<'_>>,
     drift: &[DriftRow],
 ) -> Result<Hash32, RecorderError> {
-    let scheme = draft.genesis.commitments;
+    let scheme = transaction.genesis.commitments;
     let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
-    let user = draft
+    let user = transaction
         .tx
         .turn(row.turn_user)?
         .and_then(|turn| turn.content)
@@ -57,7 +57,7 @@ pub fn exchange_hash(
         .as_deref()
         .map(serde_json::from_str)
         .transpose();
-    let artifacts = draft
+    let artifacts = transaction
         .tx
         .artifact_refs(row.exchange_id)?
         .into_iter()
@@ -81,19 +81,19 @@ pub fn exchange_hash(
         asked_at: row.created_at,
         aurora_text: texts.map(|t| commit_to(Role::AuroraText, t.aurora)),
         authority_state: row.authority_state,
-        bundle: match row.unkept {
-            Some(unkept) => unkept.bundle,
+        bundle: match row.not_kept {
+            Some(not_kept) => not_kept.bundle,
             None => row
                 .bundle_json
                 .as_deref()
                 .map(|json| commit_to(Role::Bundle, json)),
         },
-        compiled_prompt: match row.unkept {
-            Some(unkept) => unkept.compiled_prompt,
-            None => compiled_commitment(draft, session, row, texts, &commit_to)?,
+        compiled_prompt: match row.not_kept {
+            Some(not_kept) => not_kept.compiled_prompt,
+            None => compiled_commitment(transaction, session, row, texts, &commit_to)?,
         },
         completion_tokens: update.completion_tokens,
-        context: threads::named(draft, row.exchange_id, salt)?,
+        context: threads::named(transaction, row.exchange_id, salt)?,
         cost: update.cost.clone(),
         decision: row.decision.clone(),
         drift: drift.collect(),
@@ -109,9 +109,9 @@ pub fn exchange_hash(
         refusal: update.refusal,
         seq: row.seq,
         session_id: session.id,
-        user_text: row.unkept.map_or_else(
+        user_text: row.not_kept.map_or_else(
             || commit_to(Role::UserText, &user),
-            |unkept| unkept.user_text,
+            |not_kept| not_kept.user_text,
         ),
         validator: validator.map_err(|e: serde_json::Error| RecorderError::Unrecordable {
             what: "validator",
@@ -125,7 +125,7 @@ pub fn exchange_hash(
 /// The compiled prompt's commitment: from the text at hand, or rendered again for a call that
 /// failed.
 fn compiled_commitment(
-    draft: &Draft<'_>,
+    transaction: &LedgerTransaction<'_>,
     session: &SessionRow,
     row: &ExchangeRow,
     texts: Option<&ExchangeTexts<'_>>,
@@ -141,22 +141,22 @@ fn compiled_commitment(
         what: "the compiled prompt",
         reason,
     };
-    let json = draft
+    let json = transaction
         .tx
         .kernel(session.kernel_hash)?
         .ok_or_else(|| wrong("its kernel is gone".into()))?;
     let kernel = Kernel::from_canonical(&json).map_err(|e| wrong(e.to_string()))?;
-    let user = draft
+    let user = transaction
         .tx
         .turn(row.turn_user)?
         .and_then(|turn| turn.content)
         .unwrap_or_default();
     let system = stored_params(row)?.and_then(|p| p.system);
-    let has_context = draft.tx.thread_turn(row.exchange_id)?.is_some();
-    let Some(turns) = prior_turns(draft, row, has_context)? else {
+    let has_context = transaction.tx.thread_turn(row.exchange_id)?.is_some();
+    let Some(turns) = prior_turns(transaction, row, has_context)? else {
         return Ok(None);
     };
-    let Some(block) = threads::block(draft, row.exchange_id)? else {
+    let Some(block) = threads::block(transaction, row.exchange_id)? else {
         return Ok(None);
     };
     let earlier = match has_context {
@@ -175,7 +175,7 @@ fn compiled_commitment(
 /// when one was erased while the prompt waited for its answer: what nobody can render again is not
 /// committed to, and the session can be closed.
 fn prior_turns(
-    draft: &Draft<'_>,
+    transaction: &LedgerTransaction<'_>,
     row: &ExchangeRow,
     has_context: bool,
 ) -> Result<Option<Vec<PriorTurn>>, RecorderError> {
@@ -184,7 +184,7 @@ fn prior_turns(
         reason,
     };
     let mut turns = Vec::new();
-    let refs = draft
+    let refs = transaction
         .tx
         .artifact_refs(row.exchange_id)?
         .into_iter()
@@ -194,7 +194,7 @@ fn prior_turns(
             .artifact_id
             .parse()
             .map_err(|e: uuid::Error| wrong(e.to_string()))?;
-        let turn = draft
+        let turn = transaction
             .tx
             .turn(id)?
             .ok_or_else(|| wrong(format!("{id} is not here")))?;

@@ -28,7 +28,7 @@ use super::sessions::take_anchor;
 use super::threads;
 use super::threads::TurnDecision;
 use crate::recorder::RecorderError;
-use crate::recorder::batch::transaction::{Draft, NewLine};
+use crate::recorder::batch::transaction::{LedgerTransaction, NewLine};
 use crate::recorder::in_flight::Prompts;
 use crate::recorder::placeholders::{must_put, number};
 use crate::recorder::recorded::{AnswerDetails, PromptDetails};
@@ -55,16 +55,16 @@ struct PromptEntry<'a> {
     salt: &'a Salt,
     compiled: Option<(&'a ContextBundle, &'a CompiledPrompt)>,
     params: Option<&'a Params>,
-    keeping: ContentPolicy,
+    content_policy: ContentPolicy,
     decided: TurnDecision<'a>,
     now: Seconds,
 }
 
 impl PromptEntry<'_> {
     /// What stands in the place of the texts, if they are not kept.
-    fn unkept(&self, scheme: Scheme) -> Option<MissingCommitments> {
+    fn not_kept(&self, scheme: Scheme) -> Option<MissingCommitments> {
         let to = |role, text: &str| commit(scheme, self.salt, role, text.as_bytes());
-        (!self.keeping.keeps_text()).then(|| MissingCommitments {
+        (!self.content_policy.keeps_text()).then(|| MissingCommitments {
             user_text: to(Role::UserText, self.text),
             bundle: self
                 .compiled
@@ -78,19 +78,19 @@ impl PromptEntry<'_> {
 
 /// Writes the prompt line, the user's turn, the exchange and what was injected.
 fn ask(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: &mut SessionRow,
     asked: &PromptEntry<'_>,
 ) -> Result<(TurnIds, ExchangeRow), RecorderError> {
-    let (seq, keeping) = (session.prompts + 1, asked.keeping);
+    let (seq, content_policy) = (session.prompts + 1, asked.content_policy);
     let prompt_hash = commit(
-        draft.genesis.commitments,
+        transaction.genesis.commitments,
         asked.salt,
         Role::Prompt,
         asked.text.as_bytes(),
     );
     let height = session.anchor.block.height;
-    let line = draft.line(
+    let line = transaction.line(
         asked.now,
         height,
         Some(session.id),
@@ -100,14 +100,14 @@ fn ask(
         },
     )?;
     let turn_user = row_id("turn_user", session.id, seq);
-    draft.tx.put_turn(&TurnRow {
+    transaction.tx.put_turn(&TurnRow {
         turn_id: turn_user,
         line: line.n,
         session: session.uuid,
         created_at: line.time,
         by_user: true,
-        content: keeping.keeps_text().then(|| asked.text.to_owned()),
-        content_hash: digest(keeping, asked.text),
+        content: content_policy.keeps_text().then(|| asked.text.to_owned()),
+        content_hash: digest(content_policy, asked.text),
         refusal: false,
         authority_state: asked.authority_state,
         driftwatch_id: None,
@@ -121,14 +121,14 @@ fn ask(
         turn_user,
         bundle_hash: asked
             .compiled
-            .and_then(|(bundle, _)| digest(keeping, bundle.json())),
+            .and_then(|(bundle, _)| digest(content_policy, bundle.json())),
         bundle_json: asked
             .compiled
-            .filter(|_| keeping.keeps_text())
+            .filter(|_| content_policy.keeps_text())
             .map(|(bundle, _)| bundle.json().to_owned()),
         prompt_hash: asked
             .compiled
-            .and_then(|(_, compiled)| digest(keeping, compiled.canonical())),
+            .and_then(|(_, compiled)| digest(content_policy, compiled.canonical())),
         created_at: line.time,
         seq,
         model: session.model.clone(),
@@ -137,23 +137,23 @@ fn ask(
         exclusions: canon::print(&exclusions).map_err(unrecordable("exclusions"))?,
         params: asked
             .params
-            .map(|params| keeping.params(params).canonical())
+            .map(|params| content_policy.params(params).canonical())
             .transpose()
             .map_err(unrecordable("params"))?,
-        salt: keeping.keeps_openings().then(|| asked.salt.clone()),
+        salt: content_policy.keeps_openings().then(|| asked.salt.clone()),
         prompt_commitment: prompt_hash,
         prompt_line: line.n,
-        unkept: asked.unkept(draft.genesis.commitments),
+        not_kept: asked.not_kept(transaction.genesis.commitments),
         outcome: None,
     };
-    draft.tx.put_exchange(&row)?;
+    transaction.tx.put_exchange(&row)?;
     let refs = asked
         .compiled
         .map_or(&[][..], |(bundle, _)| bundle.refs())
         .iter()
         .enumerate();
     let refs = refs.map(|(i, reference)| ref_row(reference, session.id, row.exchange_id, seq, i));
-    draft
+    transaction
         .tx
         .put_artifact_refs(&refs.collect::<Result<Vec<_>, _>>()?)?;
     let sent = asked.compiled.map(|(_, compiled)| compiled.canonical());
@@ -170,10 +170,10 @@ fn ask(
         ..asked.decided
     };
     threads::asked(
-        draft,
+        transaction,
         session,
         &row,
-        keeping.keeps_text().then_some(asked.text),
+        content_policy.keeps_text().then_some(asked.text),
         &decided,
         line,
     )?;
@@ -194,17 +194,17 @@ fn ask(
 ///
 /// `acts` are what the text asks to be done.
 pub fn prompt(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     prompts: &Prompts,
     prompt: &Prompt,
     acts: &Acts,
 ) -> Result<PromptDetails, RecorderError> {
-    let mut session = draft.open_session(prompt.session)?;
+    let mut session = transaction.open_session(prompt.session)?;
     if let Some(anchor) = &prompt.anchor {
-        take_anchor(draft, &mut session, anchor, prompt.now)?;
+        take_anchor(transaction, &mut session, anchor, prompt.now)?;
     }
-    let (keeping, mut numbers) = (settle(draft, prompt.now)?, prompt.numbers.clone());
-    must_put(draft, session.uuid, &mut numbers)?;
+    let (content_policy, mut numbers) = (settle(transaction, prompt.now)?, prompt.numbers.clone());
+    must_put(transaction, session.uuid, &mut numbers)?;
     let asked = PromptEntry {
         text: prompt.text.as_str(),
         decision: "allow",
@@ -212,7 +212,7 @@ pub fn prompt(
         salt: &prompt.salt,
         compiled: Some((&prompt.bundle, &prompt.compiled)),
         params: Some(&prompt.params),
-        keeping,
+        content_policy,
         decided: TurnDecision {
             context: &prompt.context,
             counts: prompt.counts,
@@ -222,10 +222,17 @@ pub fn prompt(
         },
         now: prompt.now,
     };
-    let (ids, _) = ask(draft, &mut session, &asked)?;
-    draft.move_session(&session)?;
+    let (ids, _) = ask(transaction, &mut session, &asked)?;
+    transaction.move_session(&session)?;
     let mut action_salts = prompt.action_salts.clone();
-    let actions = actions::record(draft, &ids, "prompt", acts, &mut action_salts, prompt.now)?;
+    let actions = actions::record(
+        transaction,
+        &ids,
+        "prompt",
+        acts,
+        &mut action_salts,
+        prompt.now,
+    )?;
     // Before the transaction commits, so that nobody ever sees the prompt as one that nobody waits
     // for.
     let in_flight = prompts.begin(ids.exchange)?;
@@ -234,7 +241,7 @@ pub fn prompt(
         model: session.model,
         actions,
         action_salts,
-        keeping,
+        content_policy,
         numbers,
         in_flight,
     })
@@ -244,16 +251,17 @@ pub fn prompt(
 ///
 /// `acts` are what the text asks to be done.
 pub fn refuse(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     refused: &RefusedPrompt,
     acts: &Acts,
 ) -> Result<RecordedRefusal, RecorderError> {
-    let mut session = draft.open_session(refused.session)?;
+    let mut session = transaction.open_session(refused.session)?;
     if let Some(anchor) = &refused.anchor {
-        take_anchor(draft, &mut session, anchor, refused.now)?;
+        take_anchor(transaction, &mut session, anchor, refused.now)?;
     }
-    let (keeping, mut numbers) = (settle(draft, refused.now)?, refused.numbers.clone());
-    must_put(draft, session.uuid, &mut numbers)?;
+    let (content_policy, mut numbers) =
+        (settle(transaction, refused.now)?, refused.numbers.clone());
+    must_put(transaction, session.uuid, &mut numbers)?;
     let (decision, reason, outcome, judgement, reasons) = match &refused.refusal {
         Refusal::Denied { reason, codes } => (
             "deny",
@@ -277,7 +285,7 @@ pub fn refuse(
         salt: &refused.salt,
         compiled: None,
         params: None,
-        keeping,
+        content_policy,
         decided: TurnDecision {
             context: &refused.context,
             counts: refused.counts,
@@ -287,22 +295,22 @@ pub fn refuse(
         },
         now: refused.now,
     };
-    let (ids, row) = ask(draft, &mut session, &asked)?;
+    let (ids, row) = ask(transaction, &mut session, &asked)?;
     let ending = PromptEnding {
         outcome,
         reason: &reason,
         judgement,
     };
     let (exchange_hash, line) = no_answer(
-        draft,
+        transaction,
         &mut session,
         (&row, &refused.salt),
         &ending,
         refused.now,
     )?;
-    draft.move_session(&session)?;
+    transaction.move_session(&session)?;
     let mut salts = refused.action_salts.clone();
-    let actions = actions::record(draft, &ids, "prompt", acts, &mut salts, refused.now)?;
+    let actions = actions::record(transaction, &ids, "prompt", acts, &mut salts, refused.now)?;
     Ok(RecordedRefusal {
         ids,
         session,
@@ -315,27 +323,27 @@ pub fn refuse(
 
 /// Records that a prompt got no answer; for the model's faults and for abandoned prompts.
 pub fn fail(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     prompt: &RecordedPrompt,
     reason: &str,
     now: Seconds,
 ) -> Result<RecordedFailure, RecorderError> {
     let ids = prompt.ids();
-    let mut session = draft.open_session(ids.session)?;
-    let row = draft
+    let mut session = transaction.open_session(ids.session)?;
+    let row = transaction
         .tx
         .exchange(ids.exchange)?
         .ok_or(RecorderError::NotOpen {
             session: ids.session,
         })?;
     let (exchange_hash, line) = no_answer(
-        draft,
+        transaction,
         &mut session,
         (&row, &prompt.salt),
         &PromptEnding::failed(reason),
         now,
     )?;
-    draft.move_session(&session)?;
+    transaction.move_session(&session)?;
     Ok(RecordedFailure {
         ids: ids.clone(),
         session,
@@ -347,12 +355,12 @@ pub fn fail(
 
 /// Closes every prompt of a session that no process waits for; one that is waited for stops it.
 pub fn abandon_all(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     prompts: &Prompts,
     session: &mut SessionRow,
     now: Seconds,
 ) -> Result<(), RecorderError> {
-    let unanswered = draft.tx.in_flight(session.uuid)?;
+    let unanswered = transaction.tx.in_flight(session.uuid)?;
     if unanswered.is_empty() {
         return Ok(());
     }
@@ -370,9 +378,9 @@ pub fn abandon_all(
         let salt = row
             .salt
             .clone()
-            .unwrap_or_else(|| lost_salt(draft, row.exchange_id));
+            .unwrap_or_else(|| lost_salt(transaction, row.exchange_id));
         no_answer(
-            draft,
+            transaction,
             session,
             (row, &salt),
             &PromptEnding::failed(ABANDONED),
@@ -384,7 +392,7 @@ pub fn abandon_all(
 }
 
 fn no_answer(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: &mut SessionRow,
     (row, salt): (&ExchangeRow, &Salt),
     ending: &PromptEnding<'_>,
@@ -395,7 +403,7 @@ fn no_answer(
         reason,
         judgement,
     } = *ending;
-    let answered_at = draft.line_time(now)?;
+    let answered_at = transaction.line_time(now)?;
     // There is no answer to commit to, and no line: a `drift` line names an answered prompt
     // (format, section 3).
     let drift = judgement
@@ -419,9 +427,9 @@ fn no_answer(
         exchange_commitment: Hash32::ZERO,
         chain_entry: None,
         aurora_text: None,
-        outcome_line: draft.head.lines,
+        outcome_line: transaction.head.lines,
     };
-    let exchange = exchange_hash(draft, session, (row, salt), &update, None, &drift)?;
+    let exchange = exchange_hash(transaction, session, (row, salt), &update, None, &drift)?;
     update.exchange_commitment = exchange;
     let (seq, reason) = (row.seq, reason.to_owned());
     let event = match outcome {
@@ -437,14 +445,14 @@ fn no_answer(
             exchange,
         },
     };
-    let line = draft.line_at(
+    let line = transaction.line_at(
         answered_at,
         session.anchor.block.height,
         Some(session.id),
         event,
     )?;
-    draft.tx.put_outcome(row.exchange_id, &update)?;
-    put_judgement(draft, &drift, &checks)?;
+    transaction.tx.put_outcome(row.exchange_id, &update)?;
+    put_judgement(transaction, &drift, &checks)?;
     session.last_at = line.time;
     Ok((exchange, line))
 }
@@ -452,22 +460,26 @@ fn no_answer(
 /// Records an answer: turn, outcome, `response` line, drift lines, interaction commit, and the acts
 /// it proposes.
 pub fn answer(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     prompt: &RecordedPrompt,
     judged: &JudgedReply,
     mut acts: Acts,
     now: Seconds,
 ) -> Result<AnswerDetails, RecorderError> {
-    let mut session = draft.open_session(prompt.ids.session)?;
-    let row = draft
+    let mut session = transaction.open_session(prompt.ids.session)?;
+    let row = transaction
         .tx
         .exchange(prompt.ids.exchange)?
         .ok_or(RecorderError::NotOpen {
             session: session.id,
         })?;
-    let (salt, keeping, scheme) = (&prompt.salt, prompt.keeping, draft.genesis.commitments);
-    let time = draft.line_time(now)?;
-    let again = number(draft, session.uuid, judged)?;
+    let (salt, content_policy, scheme) = (
+        &prompt.salt,
+        prompt.content_policy,
+        transaction.genesis.commitments,
+    );
+    let time = transaction.line_time(now)?;
+    let again = number(transaction, session.uuid, judged)?;
     if let Some(again) = &again {
         acts = proposed(again.clean.as_str());
     }
@@ -487,7 +499,7 @@ pub fn answer(
         outcome: ExchangeOutcome::Answered,
         reason: None,
         turn_aurora: Some(turn_aurora),
-        response_hash: digest(keeping, stored),
+        response_hash: digest(content_policy, stored),
         validator_summary: Some(judged.judgement.summary_json()),
         refusal: Some(judged.judgement.refusal()),
         answered_at: time,
@@ -498,9 +510,9 @@ pub fn answer(
         exchange_commitment: Hash32::ZERO,
         chain_entry: Some(chain_entry),
         aurora_text: row
-            .unkept
+            .not_kept
             .map(|_| commit(scheme, salt, Role::AuroraText, stored.as_bytes())),
-        outcome_line: draft.head.lines,
+        outcome_line: transaction.head.lines,
     };
     let compiled = prompt.compiled.canonical();
     let texts = ExchangeTexts {
@@ -508,35 +520,48 @@ pub fn answer(
         compiled,
     };
     threads::answered(
-        draft,
+        transaction,
         &row,
         turn_aurora,
-        keeping.keeps_text().then_some(stored),
+        content_policy.keeps_text().then_some(stored),
         time,
     )?;
-    update.exchange_commitment =
-        exchange_hash(draft, &session, (&row, salt), &update, Some(&texts), &drift)?;
+    update.exchange_commitment = exchange_hash(
+        transaction,
+        &session,
+        (&row, salt),
+        &update,
+        Some(&texts),
+        &drift,
+    )?;
     let turn = TurnRow {
         turn_id: turn_aurora,
         line: row.prompt_line,
         session: session.uuid,
         created_at: time,
         by_user: false,
-        content: keeping.keeps_text().then(|| stored.to_owned()),
-        content_hash: digest(keeping, stored),
+        content: content_policy.keeps_text().then(|| stored.to_owned()),
+        content_hash: digest(content_policy, stored),
         refusal: judged.judgement.refusal(),
         authority_state: row.authority_state,
         driftwatch_id: drift.first().map(|d| d.drift_id.clone()),
     };
-    draft.tx.put_turn(&turn)?;
-    let commit_id = interaction(draft, &mut session, &row, &update, judged, chain_entry)?;
-    draft.tx.put_outcome(row.exchange_id, &update)?;
-    put_judgement(draft, &drift, &checks)?;
+    transaction.tx.put_turn(&turn)?;
+    let commit_id = interaction(
+        transaction,
+        &mut session,
+        &row,
+        &update,
+        judged,
+        chain_entry,
+    )?;
+    transaction.tx.put_outcome(row.exchange_id, &update)?;
+    put_judgement(transaction, &drift, &checks)?;
     let (line, commit) = commit_id;
-    let drift_ids = drift_lines(draft, &session, &drift, row.seq, time)?;
-    draft.move_session(&session)?;
+    let drift_ids = drift_lines(transaction, &session, &drift, row.seq, time)?;
+    transaction.move_session(&session)?;
     let mut salts = prompt.action_salts.clone();
-    let actions = actions::record(draft, &prompt.ids, "reply", &acts, &mut salts, now)?;
+    let actions = actions::record(transaction, &prompt.ids, "reply", &acts, &mut salts, now)?;
     Ok(AnswerDetails {
         ids: prompt.ids.clone(),
         response_hash,

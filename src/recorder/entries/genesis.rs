@@ -16,7 +16,7 @@ use super::content_policy::WriterContext;
 use super::kernel;
 use crate::recorder::RecorderError;
 use crate::recorder::apply::Paths;
-use crate::recorder::batch::transaction::{Draft, EntryFiles, NewCommit, document};
+use crate::recorder::batch::transaction::{EntryFiles, LedgerTransaction, NewCommit, document};
 use crate::recorder::batch::writer::Writer;
 use crate::recorder::lock::WAIT;
 
@@ -49,21 +49,21 @@ pub fn create(
         reason: e.to_string(),
     })?;
     let watch = crate::recorder::unwatched();
-    let told = WriterContext::new(None)?;
+    let writer_context = WriterContext::new(None)?;
     let mut writer = Writer {
         paths: paths.clone(),
         store,
         genesis: first.genesis.clone(),
         key: std::sync::Arc::new(key.into()),
         watch,
-        told,
+        writer_context,
         wait: WAIT,
     };
     let empty = empty_head(&first.genesis);
     writer
         .store
         .transact(&mut |tx| tx.create_head(&empty, &text))?;
-    let head = writer.transact(|draft| first_records(draft, first, &text, record))?;
+    let head = writer.transact(|transaction| first_records(transaction, first, &text, record))?;
     writer.finish(&head)?;
     writer.store.checkpoint()?;
     Ok(head)
@@ -89,13 +89,13 @@ fn empty_head(genesis: &Genesis) -> LedgerHead {
 }
 
 fn first_records(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     first: &FirstRecords,
     text: &str,
     record: Hash32,
 ) -> Result<(), RecorderError> {
     let now = first.genesis.created_at;
-    let line = draft.line_at(now, 0, None, Event::Genesis { record })?;
+    let line = transaction.line_at(now, 0, None, Event::Genesis { record })?;
     let signers = first.genesis.signer.allowed_signers_line().into_bytes();
     let files = EntryFiles::from([
         ("allowed_signers", signers),
@@ -111,14 +111,14 @@ fn first_records(
         segment: None,
         tree_of: None,
     };
-    draft.commit(CommitKind::Genesis, new)?;
+    transaction.commit(CommitKind::Genesis, new)?;
     let (hash, canonical) = &first.kernel;
     let (auth, name) = &first.auth_key;
-    draft.tx.put_auth_key(&AuthKeyRow {
+    transaction.tx.put_auth_key(&AuthKeyRow {
         hash: *auth,
         name: name.clone(),
         added_at: now,
         revoked_at: None,
     })?;
-    kernel::put(draft, (*hash, canonical), first.salt.clone(), now)
+    kernel::put(transaction, (*hash, canonical), first.salt.clone(), now)
 }

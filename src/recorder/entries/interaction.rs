@@ -8,12 +8,14 @@ use crate::record::log::entry::Event;
 use crate::store::{ExchangeRow, OutcomeUpdate, SessionRow};
 
 use crate::recorder::RecorderError;
-use crate::recorder::batch::transaction::{Draft, EntryFiles, NewCommit, NewLine, document, oid};
+use crate::recorder::batch::transaction::{
+    EntryFiles, LedgerTransaction, NewCommit, NewLine, document, oid,
+};
 use crate::recorder::turn::JudgedReply;
 
 /// The `response` line and the interaction's commit; moves the session's chain.
 pub(in crate::recorder) fn interaction(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: &mut SessionRow,
     row: &ExchangeRow,
     update: &OutcomeUpdate,
@@ -46,7 +48,7 @@ pub(in crate::recorder) fn interaction(
         chain,
         record,
     };
-    let line = draft.line_at(
+    let line = transaction.line_at(
         update.answered_at,
         session.anchor.block.height,
         Some(session.id),
@@ -60,7 +62,7 @@ pub(in crate::recorder) fn interaction(
         ("session", hash_file(session.id)),
     ]);
     let reference = branch_ref(&session.branch);
-    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen {
+    let tip = transaction.tip(&reference)?.ok_or(RecorderError::NotOpen {
         session: session.id,
     })?;
     let new = NewCommit {
@@ -77,7 +79,7 @@ pub(in crate::recorder) fn interaction(
         segment: None,
         tree_of: None,
     };
-    let (_, id) = draft.commit(CommitKind::Interaction, new)?;
+    let (_, id) = transaction.commit(CommitKind::Interaction, new)?;
     session.chain_head = chain;
     session.interactions += 1;
     session.last_at = line.time;

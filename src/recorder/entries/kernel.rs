@@ -11,7 +11,7 @@ use crate::store::ReadStore;
 
 use super::sessions::SessionClose;
 use super::{exchanges, sessions};
-use crate::recorder::batch::transaction::Draft;
+use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::{Recorder, RecorderError};
 
 /// The kind of its artifacts.
@@ -53,8 +53,8 @@ impl Recorder {
         now: Seconds,
     ) -> Result<Vec<SessionClose>, RecorderError> {
         let prompts = self.prompts.clone();
-        let setting = self.record(now, move |draft| {
-            let is_in_force = draft
+        let setting = self.record(now, move |transaction| {
+            let is_in_force = transaction
                 .tx
                 .newest_artifact(KIND)?
                 .is_some_and(|row| row.id == artifact_id(kernel.hash()) && row.document.is_some());
@@ -64,12 +64,12 @@ impl Recorder {
                 });
             }
             let mut closed = Vec::new();
-            for mut session in draft.tx.open_sessions()? {
-                exchanges::abandon_all(draft, &prompts, &mut session, now)?;
-                closed.push(sessions::close(draft, session, &anchor, now)?);
+            for mut session in transaction.tx.open_sessions()? {
+                exchanges::abandon_all(transaction, &prompts, &mut session, now)?;
+                closed.push(sessions::close(transaction, session, &anchor, now)?);
             }
             put(
-                draft,
+                transaction,
                 (kernel.hash(), kernel.canonical_json()),
                 salt.clone(),
                 now,
@@ -84,7 +84,7 @@ impl Recorder {
 
 /// Records a kernel, given by its hash and canonical JSON, and its snapshot.
 pub(in crate::recorder) fn put(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     (hash, canonical): (Hash32, &str),
     salt: Salt,
     now: Seconds,
@@ -99,6 +99,6 @@ pub(in crate::recorder) fn put(
         id: artifact_id(hash),
         kind: KIND.to_owned(),
     };
-    draft.tx.put_kernel(hash, canonical)?;
-    draft.artifact(now, None, &doc, salt).map(|_| ())
+    transaction.tx.put_kernel(hash, canonical)?;
+    transaction.artifact(now, None, &doc, salt).map(|_| ())
 }

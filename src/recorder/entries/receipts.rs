@@ -80,15 +80,15 @@ impl Recorder {
                 reason,
             });
         };
-        self.record(now, move |draft| {
-            if let Some(reason) = allowed(&*draft.tx)? {
+        self.record(now, move |transaction| {
+            if let Some(reason) = allowed(&*transaction.tx)? {
                 return Err(RecorderError::NotAllowed { reason });
             }
             let recorded = new
                 .iter()
-                .map(|new| put(draft, new.clone()))
+                .map(|new| put(transaction, new.clone()))
                 .collect::<Result<_, _>>()?;
-            Ok((recorded, draft.tree_head()?))
+            Ok((recorded, transaction.tree_head()?))
         })
         .await
     }

@@ -7,7 +7,9 @@ use crate::record::log::entry::Event;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use crate::recorder::batch::transaction::{Draft, EntryFiles, NewCommit, document, oid};
+use crate::recorder::batch::transaction::{
+    EntryFiles, LedgerTransaction, NewCommit, document, oid,
+};
 use crate::recorder::{Recorder, RecorderError};
 
 impl Recorder {
@@ -16,16 +18,21 @@ impl Recorder {
     /// Every session must be closed. This recorder signs with the old key and takes nothing more:
     /// drop it, and open another with the new key.
     pub async fn rotate(&self, new: PublicKey, now: Seconds) -> Result<(), RecorderError> {
-        self.record(now, move |draft| rotate(draft, new, now)).await
+        self.record(now, move |transaction| rotate(transaction, new, now))
+            .await
     }
 }
 
-fn rotate(draft: &mut Draft<'_>, new: PublicKey, now: Seconds) -> Result<(), RecorderError> {
-    let open = draft.tx.open_sessions()?.len();
+fn rotate(
+    transaction: &mut LedgerTransaction<'_>,
+    new: PublicKey,
+    now: Seconds,
+) -> Result<(), RecorderError> {
+    let open = transaction.tx.open_sessions()?.len();
     if open > 0 {
         return Err(RecorderError::SessionsOpen { open });
     }
-    let mut signers = signers_so_far(draft)?;
+    let mut signers = signers_so_far(transaction)?;
     let new_line = new.allowed_signers_line();
     if signers
         .split_inclusive(|byte| *byte == b'\n')
@@ -33,21 +40,21 @@ fn rotate(draft: &mut Draft<'_>, new: PublicKey, now: Seconds) -> Result<(), Rec
     {
         return Err(RecorderError::KeyNotNew { key: new });
     }
-    let time = draft.line_time(now)?;
+    let time = transaction.line_time(now)?;
     let doc = Rotate {
         created_at: time,
         format: Format,
         new_signer: new,
-        old_signer: draft.head.signer,
+        old_signer: transaction.head.signer,
     };
     let (bytes, record) = document("rotate.json", &doc)?;
     signers.extend_from_slice(new_line.as_bytes());
-    let height = draft.head.height;
-    let line = draft.line_at(time, height, None, Event::KeyRotate { record })?;
-    let segment = Some(draft.take_segment());
+    let height = transaction.head.height;
+    let line = transaction.line_at(time, height, None, Event::KeyRotate { record })?;
+    let segment = Some(transaction.take_segment());
     let files = EntryFiles::from([
         ("allowed_signers", signers),
-        ("checkpoint", draft.tree_head()?.into_bytes()),
+        ("checkpoint", transaction.tree_head()?.into_bytes()),
         ("rotate.json", bytes),
     ]);
     let new_commit = NewCommit {
@@ -58,27 +65,27 @@ fn rotate(draft: &mut Draft<'_>, new: PublicKey, now: Seconds) -> Result<(), Rec
         line,
         files: &files,
         reference: MAIN.to_owned(),
-        parents: vec![oid(&draft.main_tip()?)?],
+        parents: vec![oid(&transaction.main_tip()?)?],
         segment,
         tree_of: None,
     };
-    draft.commit(CommitKind::KeyRotate, new_commit)?;
-    draft.head.signer = new;
+    transaction.commit(CommitKind::KeyRotate, new_commit)?;
+    transaction.head.signer = new;
     Ok(())
 }
 
 /// The keys up to now, as the newest commit that carries them has them.
-fn signers_so_far(draft: &Draft<'_>) -> Result<Vec<u8>, RecorderError> {
-    let rotated = draft.tx.last_of_kind(MAIN, CommitKind::KeyRotate)?;
+fn signers_so_far(transaction: &LedgerTransaction<'_>) -> Result<Vec<u8>, RecorderError> {
+    let rotated = transaction.tx.last_of_kind(MAIN, CommitKind::KeyRotate)?;
     let carrier = match rotated {
         Some(n) => Some(n),
-        None => draft.tx.last_of_kind(MAIN, CommitKind::Genesis)?,
+        None => transaction.tx.last_of_kind(MAIN, CommitKind::Genesis)?,
     };
     let missing = || RecorderError::Unrecordable {
         what: "allowed_signers",
         reason: "no commit carries it".to_owned(),
     };
-    draft
+    transaction
         .tx
         .files(carrier.ok_or_else(missing)?)?
         .remove("allowed_signers")

@@ -12,7 +12,9 @@ use crate::record::time::Seconds;
 use crate::store::{ReadStore, SessionRow};
 
 use super::kernel;
-use crate::recorder::batch::transaction::{Draft, EntryFiles, NewCommit, NewLine, document, oid};
+use crate::recorder::batch::transaction::{
+    EntryFiles, LedgerTransaction, NewCommit, NewLine, document, oid,
+};
 use crate::recorder::{RecorderError, blocks};
 
 /// What a session is opened under; a session is resumed only under the same.
@@ -68,15 +70,15 @@ pub fn open_session<R: ReadStore + ?Sized>(
 
 /// Writes session start: its lines, its commit, its row.
 pub fn open(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     terms: &SessionTerms,
     anchor: &Anchor,
     now: Seconds,
 ) -> Result<SessionRow, RecorderError> {
-    kernel::check_in_force(&*draft.tx, terms.kernel_hash)?;
-    let time = draft.line_time(now)?;
-    blocks::check(draft, anchor, time)?;
-    let (prev_log, block) = (draft.head.hash, &anchor.block);
+    kernel::check_in_force(&*transaction.tx, terms.kernel_hash)?;
+    let time = transaction.line_time(now)?;
+    blocks::check(transaction, anchor, time)?;
+    let (prev_log, block) = (transaction.head.hash, &anchor.block);
     let (height, branch) = (block.height, block.branch());
     let id = chain::session_id(terms.auth_key_hash, &block.hash.to_string(), prev_log);
     let doc = SessionDoc {
@@ -95,8 +97,8 @@ pub fn open(
     };
     let (bytes, record) = document("session.json", &doc)?;
     let reference = branch_ref(&branch);
-    let tip = draft.tip(&reference)?;
-    let parents = start_parents(draft, tip.as_ref().map(|row| row.n), &reference)?;
+    let tip = transaction.tip(&reference)?;
+    let parents = start_parents(transaction, tip.as_ref().map(|row| row.n), &reference)?;
     let start = Event::SessionStart {
         btc: height,
         branch: branch.clone(),
@@ -104,9 +106,9 @@ pub fn open(
         auth: terms.auth_key_hash,
         record,
     };
-    let line = draft.line_at(time, height, Some(id), start)?;
-    branch_line(draft, (time, height, id), &branch, tip.is_some())?;
-    let last = draft.line_at(
+    let line = transaction.line_at(time, height, Some(id), start)?;
+    branch_line(transaction, (time, height, id), &branch, tip.is_some())?;
+    let last = transaction.line_at(
         time,
         height,
         Some(id),
@@ -132,8 +134,8 @@ pub fn open(
         segment: None,
         tree_of: None,
     };
-    draft.commit(CommitKind::SessionStart, new)?;
-    draft.head.last_branch = Some(branch.clone());
+    transaction.commit(CommitKind::SessionStart, new)?;
+    transaction.head.last_branch = Some(branch.clone());
     let row = SessionRow {
         uuid: row_id("session", id, 0),
         id,
@@ -152,9 +154,11 @@ pub fn open(
         chain_head: id,
         last_at: last.time,
     };
-    draft.tx.put_kernel(terms.kernel_hash, &terms.kernel_json)?;
-    draft.tx.put_block(anchor)?;
-    draft.tx.put_session(&row)?;
+    transaction
+        .tx
+        .put_kernel(terms.kernel_hash, &terms.kernel_json)?;
+    transaction.tx.put_block(anchor)?;
+    transaction.tx.put_session(&row)?;
     Ok(row)
 }
 
@@ -165,20 +169,20 @@ pub fn open(
 /// session start on the branch: each start takes in all of `main` there was, and nothing else
 /// brings it there.
 fn start_parents(
-    draft: &Draft<'_>,
+    transaction: &LedgerTransaction<'_>,
     tip: Option<u64>,
     reference: &str,
 ) -> Result<Vec<Oid>, RecorderError> {
-    let main = draft.main_tip()?;
+    let main = transaction.main_tip()?;
     let main_id = oid(&main)?;
     if tip.is_none() {
         return Ok(vec![main_id]);
     }
-    let Some(tip) = draft.tip(reference)? else {
+    let Some(tip) = transaction.tip(reference)? else {
         return Ok(vec![main_id]);
     };
     let tip_id = oid(&tip)?;
-    let last_start = last_start(draft, reference)?;
+    let last_start = last_start(transaction, reference)?;
     if last_start.is_some_and(|n| main.n < n) {
         Ok(vec![tip_id])
     } else {
@@ -187,18 +191,23 @@ fn start_parents(
 }
 
 /// Number of the newest session start on a ref.
-fn last_start(draft: &Draft<'_>, reference: &str) -> Result<Option<u64>, RecorderError> {
-    Ok(draft.tx.last_of_kind(reference, CommitKind::SessionStart)?)
+fn last_start(
+    transaction: &LedgerTransaction<'_>,
+    reference: &str,
+) -> Result<Option<u64>, RecorderError> {
+    Ok(transaction
+        .tx
+        .last_of_kind(reference, CommitKind::SessionStart)?)
 }
 
 /// `branch_create` or `branch_switch`, right after `session_start`.
 fn branch_line(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     (time, height, id): (Seconds, u32, Hash32),
     branch: &str,
     exists: bool,
 ) -> Result<(), RecorderError> {
-    let event = match draft.head.last_branch.clone() {
+    let event = match transaction.head.last_branch.clone() {
         _ if !exists => Event::BranchCreate {
             branch: branch.to_owned(),
         },
@@ -208,13 +217,15 @@ fn branch_line(
         },
         _ => return Ok(()),
     };
-    draft.line_at(time, height, Some(id), event).map(|_| ())
+    transaction
+        .line_at(time, height, Some(id), event)
+        .map(|_| ())
 }
 
 /// Logs `btc_anchor` when the block is higher than the session's last; the row is changed, not yet
 /// written back.
 pub fn take_anchor(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: &mut SessionRow,
     anchor: &Anchor,
     now: Seconds,
@@ -226,14 +237,14 @@ pub fn take_anchor(
     if btc <= session.anchor.block.height {
         return Ok(false);
     }
-    blocks::check(draft, anchor, draft.line_time(now)?)?;
-    let line = draft.line(
+    blocks::check(transaction, anchor, transaction.line_time(now)?)?;
+    let line = transaction.line(
         now,
         btc,
         Some(session.id),
         Event::BtcAnchor { btc, block, header },
     )?;
-    draft.tx.put_block(anchor)?;
+    transaction.tx.put_block(anchor)?;
     session.anchor = anchor.clone();
     session.last_at = line.time;
     Ok(true)
@@ -257,7 +268,7 @@ pub struct SessionClose {
 /// The block is the one given, unless the session has seen a higher one: a lagging source does not
 /// take a session back.
 pub fn close(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     mut session: SessionRow,
     anchor: &Anchor,
     now: Seconds,
@@ -267,8 +278,8 @@ pub fn close(
     } else {
         anchor.clone()
     };
-    let time = draft.line_time(now)?;
-    blocks::check(draft, &anchor, time)?;
+    let time = transaction.line_time(now)?;
+    blocks::check(transaction, &anchor, time)?;
     let block = &anchor.block;
     let last = (session.interactions > 0).then_some(session.chain_head);
     let close_hash = chain::session_close_hash(session.id, &block.hash.to_string(), last);
@@ -290,14 +301,21 @@ pub fn close(
         close: close_hash,
         record,
     };
-    let line = draft.line_at(time, btc, Some(session.id), event)?;
-    let commit = end_commits(draft, &session, &anchor, (bytes, record), close_hash, line)?;
-    draft.tx.put_block(&anchor)?;
+    let line = transaction.line_at(time, btc, Some(session.id), event)?;
+    let commit = end_commits(
+        transaction,
+        &session,
+        &anchor,
+        (bytes, record),
+        close_hash,
+        line,
+    )?;
+    transaction.tx.put_block(&anchor)?;
     session.anchor = anchor;
     session.ended_at = Some(time);
     session.last_at = time;
-    draft.move_session(&session)?;
-    let forgot = draft.tx.forget_placeholders(session.uuid)?;
+    transaction.move_session(&session)?;
+    let forgot = transaction.tx.forget_placeholders(session.uuid)?;
     Ok(SessionClose {
         session,
         close_hash,
@@ -308,23 +326,23 @@ pub fn close(
 
 /// The session end on its branch, and the close on `main` with the same tree.
 fn end_commits(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: &SessionRow,
     anchor: &Anchor,
     (bytes, record): (Vec<u8>, Hash32),
     close: Hash32,
     line: NewLine,
 ) -> Result<Oid, RecorderError> {
-    let segment = Some(draft.take_segment());
+    let segment = Some(transaction.take_segment());
     let mut files = EntryFiles::from([
-        ("checkpoint", draft.tree_head()?.into_bytes()),
+        ("checkpoint", transaction.tree_head()?.into_bytes()),
         ("close.json", bytes),
     ]);
     if let Some(header) = anchor.header {
         files.insert("btc_header", format!("{header}\n").into_bytes());
     }
     let reference = branch_ref(&session.branch);
-    let tip = draft.tip(&reference)?.ok_or(RecorderError::NotOpen {
+    let tip = transaction.tip(&reference)?.ok_or(RecorderError::NotOpen {
         session: session.id,
     })?;
     let id = session.id;
@@ -342,8 +360,8 @@ fn end_commits(
         segment,
         tree_of: None,
     };
-    let (n, end_id) = draft.commit(CommitKind::SessionEnd, end)?;
-    let main = oid(&draft.main_tip()?)?;
+    let (n, end_id) = transaction.commit(CommitKind::SessionEnd, end)?;
+    let main = oid(&transaction.main_tip()?)?;
     let merge = NewCommit {
         subject: Subject::Close { session: id, close },
         record,
@@ -354,5 +372,7 @@ fn end_commits(
         segment,
         tree_of: Some(n),
     };
-    draft.commit(CommitKind::Close, merge).map(|(_, id)| id)
+    transaction
+        .commit(CommitKind::Close, merge)
+        .map(|(_, id)| id)
 }

@@ -24,7 +24,7 @@ use crate::record::time::Seconds;
 use crate::store::{ContextRefRow, EventRow, ExchangeRow, SessionRow, ThreadRow, ThreadTurnRow};
 
 use crate::recorder::RecorderError;
-use crate::recorder::batch::transaction::{Draft, NewLine};
+use crate::recorder::batch::transaction::{LedgerTransaction, NewLine};
 
 /// The kind of the artifact that a named thread is begun with.
 pub const KIND: &str = "thread";
@@ -98,7 +98,7 @@ fn normative(
 /// `text` is the stored one; none where texts are not kept: then no digest that is made from it is,
 /// either.
 pub fn asked(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: &SessionRow,
     row: &ExchangeRow,
     text: Option<&str>,
@@ -107,8 +107,8 @@ pub fn asked(
 ) -> Result<(), RecorderError> {
     let context = decided.context;
     let thread = context.thread();
-    begin_if_default(draft, session, thread, line.time)?;
-    draft.tx.put_context_config(
+    begin_if_default(transaction, session, thread, line.time)?;
+    transaction.tx.put_context_config(
         context.config().digest().0,
         &context.config().document().to_string(),
     )?;
@@ -122,7 +122,7 @@ pub fn asked(
         .iter()
         .map(|one| one.ref_id.as_str())
         .collect();
-    draft.tx.put_thread_turn(&ThreadTurnRow {
+    transaction.tx.put_thread_turn(&ThreadTurnRow {
         turn,
         thread,
         parent: context.parent(),
@@ -138,7 +138,7 @@ pub fn asked(
             .filter(|_| text.is_some())
             .map(|digest| digest.0),
     })?;
-    let index = draft.tx.next_index(thread)?;
+    let index = transaction.tx.next_index(thread)?;
     let place = |offset, event: Uuid| EventPosition {
         index: index + offset,
         id: event.to_string(),
@@ -167,7 +167,7 @@ pub fn asked(
         bytes,
         digest: digest.map(|digest| digest.0),
     };
-    draft.tx.put_events(&[
+    transaction.tx.put_events(&[
         event(
             0,
             row.turn_user,
@@ -183,11 +183,15 @@ pub fn asked(
             decision.and_then(|d| d.digest()),
         ),
     ])?;
-    refer(draft, turn, context)
+    refer(transaction, turn, context)
 }
 
 /// Writes what the declared references stand for.
-fn refer(draft: &mut Draft<'_>, turn: Uuid, context: &TurnContext) -> Result<(), RecorderError> {
+fn refer(
+    transaction: &mut LedgerTransaction<'_>,
+    turn: Uuid,
+    context: &TurnContext,
+) -> Result<(), RecorderError> {
     for (reference, event) in context
         .resolved()
         .into_iter()
@@ -202,7 +206,7 @@ fn refer(draft: &mut Draft<'_>, turn: Uuid, context: &TurnContext) -> Result<(),
                     what: "a reference",
                     reason: format!("{}: {e}", event.place().id),
                 })?;
-        draft.tx.put_context_ref(&ContextRefRow {
+        transaction.tx.put_context_ref(&ContextRefRow {
             turn,
             event: id,
             ref_id: reference.ref_id.clone(),
@@ -216,16 +220,16 @@ fn refer(draft: &mut Draft<'_>, turn: Uuid, context: &TurnContext) -> Result<(),
 
 /// A session's own thread begins with its first turn; any other must be there.
 fn begin_if_default(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: &SessionRow,
     thread: Uuid,
     now: Seconds,
 ) -> Result<(), RecorderError> {
-    if draft.tx.thread(thread)?.is_some() {
+    if transaction.tx.thread(thread)?.is_some() {
         return Ok(());
     }
     // Writing the row again would hide that it was taken away.
-    if draft.tx.next_index(thread)? > 0 {
+    if transaction.tx.next_index(thread)? > 0 {
         let reason = format!(
             "thread {thread} has events and no row in the database: gently audit verify says what is wrong"
         );
@@ -243,18 +247,18 @@ fn begin_if_default(
         name: None,
         created_at: now,
     };
-    Ok(draft.tx.put_thread(&row)?)
+    Ok(transaction.tx.put_thread(&row)?)
 }
 
 /// Begins a thread of its own in an open session, on record as an artifact with its id.
 pub fn begin(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     session: &SessionRow,
     name: Option<&str>,
     salt: Salt,
     now: Seconds,
 ) -> Result<ThreadRow, RecorderError> {
-    let number = draft.tx.thread_count(session.uuid)?.max(1);
+    let number = transaction.tx.thread_count(session.uuid)?.max(1);
     let thread = thread_id(session.id, number);
     let content =
         serde_json::json!({"name": name, "number": number, "session": session.id.to_string()});
@@ -265,7 +269,7 @@ pub fn begin(
         kind: KIND.to_owned(),
     };
     let height = session.anchor.block.height;
-    let line = draft.artifact(now, Some((session.id, height)), &doc, salt)?;
+    let line = transaction.artifact(now, Some((session.id, height)), &doc, salt)?;
     let name = name.map(str::to_owned);
     let row = ThreadRow {
         thread,
@@ -274,22 +278,22 @@ pub fn begin(
         name,
         created_at: line.time,
     };
-    draft.tx.put_thread(&row)?;
+    transaction.tx.put_thread(&row)?;
     Ok(row)
 }
 
 /// Writes the EXECUTION of a turn; nothing for a turn from before threads.
 pub fn answered(
-    draft: &mut Draft<'_>,
+    transaction: &mut LedgerTransaction<'_>,
     row: &ExchangeRow,
     aurora: Uuid,
     stored: Option<&str>,
     time: Seconds,
 ) -> Result<(), RecorderError> {
-    let Some(turn) = draft.tx.thread_turn(row.exchange_id)? else {
+    let Some(turn) = transaction.tx.thread_turn(row.exchange_id)? else {
         return Ok(());
     };
-    let index = draft.tx.next_index(turn.thread)?;
+    let index = transaction.tx.next_index(turn.thread)?;
     let place = EventPosition {
         index,
         id: aurora.to_string(),
@@ -307,30 +311,30 @@ pub fn answered(
         index,
         kind: EventKind::Execution,
         turn: turn.turn,
-        line: draft.head.lines,
+        line: transaction.head.lines,
         created_at: time,
         bytes: None,
         digest: digest.map(|digest| digest.0),
     };
-    Ok(draft.tx.put_events(&[event])?)
+    Ok(transaction.tx.put_events(&[event])?)
 }
 
 /// The part of the exchange document that tells of thread and context; none for a turn from before
 /// threads.
 pub fn named(
-    draft: &Draft<'_>,
+    transaction: &LedgerTransaction<'_>,
     exchange: Uuid,
     salt: &Salt,
 ) -> Result<Option<ContextNamed>, RecorderError> {
-    let Some(turn) = draft.tx.thread_turn(exchange)? else {
+    let Some(turn) = transaction.tx.thread_turn(exchange)? else {
         return Ok(None);
     };
-    let scheme = draft.genesis.commitments;
+    let scheme = transaction.genesis.commitments;
     let commit_to = |role, digest: Option<Hash32>| {
         digest.map(|digest| commit(scheme, salt, role, format!("sha256:{digest}").as_bytes()))
     };
-    let events = draft.tx.events_of(exchange)?.into_iter();
-    let refs = draft.tx.context_refs(exchange)?.into_iter();
+    let events = transaction.tx.events_of(exchange)?.into_iter();
+    let refs = transaction.tx.context_refs(exchange)?.into_iter();
     Ok(Some(ContextNamed {
         config_digest: NamedHash(turn.config_digest),
         context_digest: commit_to(Role::ContextDigest, turn.context_digest),
@@ -365,13 +369,16 @@ fn read<T: serde::Serialize + DeserializeOwned>(text: &str) -> Result<T, Recorde
 }
 
 /// The context block of a stored turn; the outer none when a text in it is gone.
-pub fn block(draft: &Draft<'_>, exchange: Uuid) -> Result<Option<Option<String>>, RecorderError> {
-    let Some(turn) = draft.tx.thread_turn(exchange)? else {
+pub fn block(
+    transaction: &LedgerTransaction<'_>,
+    exchange: Uuid,
+) -> Result<Option<Option<String>>, RecorderError> {
+    let Some(turn) = transaction.tx.thread_turn(exchange)? else {
         return Ok(Some(None));
     };
     let made: Vec<Transformation> = read(&turn.transformations)?;
     let kept = left_out(&made);
-    let mut texts = draft.tx.referred_texts(exchange)?;
+    let mut texts = transaction.tx.referred_texts(exchange)?;
     texts.retain(|one| !kept.contains(one.reference.ref_id.as_str()));
     if texts
         .iter()

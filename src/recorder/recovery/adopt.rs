@@ -23,7 +23,7 @@ use crate::record::time::Seconds;
 use crate::store::sqlite::Sqlite;
 use crate::store::{CommitRow, LedgerHead, ReadStore, Store, StoreError, Write};
 
-use crate::recorder::batch::transaction::Draft;
+use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::entries::content_policy::WriterContext;
 use crate::recorder::lock::{WAIT, WriterLock};
 use crate::recorder::{Paths, RecorderError};
@@ -178,17 +178,18 @@ pub(in crate::recorder) fn take_over(
             reason: e.to_string(),
         })?;
     let plan = AdoptionPlan::make(&store, newer)?;
-    let told = WriterContext::new(None)?;
+    let writer_context = WriterContext::new(None)?;
     let mut outcome = None;
     let committed = store.transact(&mut |tx| {
         let filled = plan
             .fill(tx, key.public(), salts)
             .and_then(|(taken, head, lost)| {
-                let mut draft = Draft::begin(tx, head, &genesis, key, &told)?;
-                for doc in documents(&taken, lost, draft.head.hash) {
-                    draft.artifact(now, None, &doc, salts()?)?;
+                let mut transaction =
+                    LedgerTransaction::begin(tx, head, &genesis, key, &writer_context)?;
+                for doc in documents(&taken, lost, transaction.head.hash) {
+                    transaction.artifact(now, None, &doc, salts()?)?;
                 }
-                draft.finish()?;
+                transaction.finish()?;
                 Ok(taken)
             });
         let failed = filled.is_err();

@@ -95,8 +95,8 @@ pub async fn nothing_newer(
         None,
     )?;
     recorder
-        .record(now, move |draft| {
-            let head = draft.head.hash;
+        .record(now, move |transaction| {
+            let head = transaction.head.hash;
             let content = json!({ "claim": "nothing_newer", "head": head.to_string() });
             let id = format!("adopt-{}", head.short16());
             let doc = ArtifactDoc {
@@ -105,7 +105,9 @@ pub async fn nothing_newer(
                 id,
                 kind: "adopt".to_owned(),
             };
-            draft.artifact(now, None, &doc, salt.clone()).map(|_| ())
+            transaction
+                .artifact(now, None, &doc, salt.clone())
+                .map(|_| ())
         })
         .await?;
     drop(recorder);

@@ -513,7 +513,7 @@ impl<C: Deref<Target = Connection>> ReadStore for Handle<C> {
         )
     }
 
-    fn unkept(&self, kind: &str) -> Result<u64, StoreError> {
+    fn not_kept(&self, kind: &str) -> Result<u64, StoreError> {
         self.unkept_artifacts(kind)
     }
 

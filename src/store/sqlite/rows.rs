@@ -151,12 +151,12 @@ pub(super) fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
         salt: c.salt_opt("llm_exchange.salt")?,
         prompt_commitment: c.hash("llm_exchange.prompt_commitment")?,
         prompt_line: c.count("llm_exchange.prompt_line")?,
-        unkept: unkept(c)?,
+        not_kept: not_kept(c)?,
         outcome: outcome(c)?,
     })
 }
 
-fn unkept(c: &Columns<'_, '_>) -> Result<Option<MissingCommitments>, StoreError> {
+fn not_kept(c: &Columns<'_, '_>) -> Result<Option<MissingCommitments>, StoreError> {
     let bundle = c.hash_if_there("llm_exchange.bundle_commitment")?;
     let compiled_prompt = c.hash_if_there("llm_exchange.compiled_prompt_commitment")?;
     let others = [

@@ -351,9 +351,9 @@ impl Write for Tx<'_> {
                 e.prompt_commitment.to_string(),
                 int(e.prompt_line),
                 e.params,
-                opt_hash(e.unkept.map(|unkept| unkept.user_text)),
-                opt_hash(e.unkept.and_then(|unkept| unkept.bundle)),
-                opt_hash(e.unkept.and_then(|unkept| unkept.compiled_prompt)),
+                opt_hash(e.not_kept.map(|not_kept| not_kept.user_text)),
+                opt_hash(e.not_kept.and_then(|not_kept| not_kept.bundle)),
+                opt_hash(e.not_kept.and_then(|not_kept| not_kept.compiled_prompt)),
             ],
         )?;
         match &e.outcome {

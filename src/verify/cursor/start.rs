@@ -42,7 +42,7 @@ pub enum Scope {
     /// All of it, from genesis on.
     Whole {
         /// Why the saved position was not gone on from, when one was given.
-        misfit: Option<PositionMismatch>,
+        mismatch: Option<PositionMismatch>,
     },
     /// What is new since a commit of `main`.
     Since {
@@ -55,7 +55,7 @@ pub enum Scope {
         saved: Option<PositionSummary>,
         /// Why a saved position was not gone on from, when one was given that lies at or before
         /// that commit.
-        misfit: Option<PositionMismatch>,
+        mismatch: Option<PositionMismatch>,
     },
 }
 
@@ -80,7 +80,7 @@ pub(in crate::verify) enum PositionRelation {
 
 impl Position {
     /// Where it lies. Reads the commits of `main` that are newer than it, and no others.
-    pub(in crate::verify) fn lies(
+    pub(in crate::verify) fn relation_to(
         &self,
         digits: &str,
         repository: &Repository,
@@ -143,7 +143,7 @@ impl SegmentEnd {
 
 impl Checker<'_> {
     /// Begins where the position is.
-    pub fn stand_on(&mut self, ground: ResumePoint, position: &Position) {
+    pub fn stand_on(&mut self, resume_point: ResumePoint, position: &Position) {
         let body = &position.0;
         // Whatever follows has them all among its ancestors.
         let in_force = |(after, key)| InForce {
@@ -151,16 +151,16 @@ impl Checker<'_> {
             from: Some(0),
             key,
         };
-        self.keys = ground.keys.into_iter().map(in_force).collect();
+        self.keys = resume_point.keys.into_iter().map(in_force).collect();
         self.key_commits = body.keys.iter().map(|at| at.commit).collect();
-        self.lines = Lines::new(Some(ground.genesis.network));
-        self.genesis = Some(ground.genesis);
-        self.lines.state = ground.state;
-        self.lines.tree = ground.tree;
+        self.lines = Lines::new(Some(resume_point.genesis.network));
+        self.genesis = Some(resume_point.genesis);
+        self.lines.state = resume_point.state;
+        self.lines.tree = resume_point.tree;
         self.lines.bytes = body.bytes;
         self.lines.until = body.lines;
         self.lines.blocks.insert(body.highest, body.blocks.clone());
-        self.replayed = ground.replayed;
+        self.replayed = resume_point.replayed;
         self.saved_tips = body.tips.clone();
         let (at, from_scratch_at) = (position.at(), position.from_scratch_at());
         self.scope = Scope::Since {
@@ -170,7 +170,7 @@ impl Checker<'_> {
                 at,
                 from_scratch_at,
             }),
-            misfit: None,
+            mismatch: None,
         };
         self.carry();
     }
@@ -329,7 +329,7 @@ impl Checker<'_> {
         let newest = chain
             .iter()
             .rev()
-            .filter_map(|at| self.history.nodes.get(*at as usize))
+            .filter_map(|at| self.history.graph.get(*at as usize))
             .find(|node| {
                 node.log
                     .and_then(|log| self.lines.records.number(&log))

@@ -46,7 +46,7 @@ struct PackedCommit {
 
 /// All commits by number, and their numbers by id.
 #[derive(Default)]
-pub(in crate::verify) struct Nodes {
+pub(in crate::verify) struct CommitGraph {
     portions: Vec<Vec<PackedCommit>>,
     count: usize,
     index: HashIndex,
@@ -57,7 +57,7 @@ pub(in crate::verify) struct Nodes {
     keys: Vec<PublicKey>,
 }
 
-impl Nodes {
+impl CommitGraph {
     pub fn len(&self) -> usize {
         self.count
     }
@@ -74,7 +74,7 @@ impl Nodes {
         self.portions.get_mut(at / PORTION)?.get_mut(at % PORTION)
     }
 
-    /// Takes a commit whose signature is taken for good until [`Nodes::unsign`].
+    /// Takes a commit whose signature is taken for good until [`CommitGraph::unsign`].
     pub fn push(&mut self, id: Oid, commit: &Commit) -> usize {
         let packed = self.pack(id, commit.tree, &commit.message);
         let (time, signer) = (commit.time, self.key_number(commit.key));

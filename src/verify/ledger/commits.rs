@@ -211,7 +211,7 @@ impl Checker<'_> {
         let node = history
             .main
             .get(position)
-            .and_then(|at| history.nodes.get(*at as usize))?;
+            .and_then(|at| history.graph.get(*at as usize))?;
         Some((u32::try_from(position).ok()?, node.id))
     }
 

@@ -18,8 +18,8 @@ use crate::record::ledger::commit::{CommitKind, MAIN, branch_ref};
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use super::commit_graph::{Half, Nodes, half, number};
-use super::refs::Tips;
+use super::commit_graph::{CommitGraph, Half, half, number};
+use super::refs::BranchTips;
 use super::signatures::{Outbox, Queue, SignatureClaim};
 use crate::verify::progress::Progress;
 use crate::verify::report::{AuditQuestion, Findings};
@@ -81,13 +81,13 @@ impl CommitNode {
 /// All commits, and the chains they stand on.
 #[derive(Default)]
 pub(in crate::verify) struct History {
-    pub nodes: Nodes,
+    pub graph: CommitGraph,
     /// From genesis to the tip.
     pub main: Vec<u32>,
     /// From the first commit after `main` to the tip, by number.
     pub branches: BTreeMap<u8, Vec<u32>>,
     /// Commits that only other paths reach, from the oldest of each chain.
-    pub lost: Vec<Vec<u32>>,
+    pub unreachable: Vec<Vec<u32>>,
     /// Tips of the notes refs that are there.
     pub notes: Vec<(String, Oid)>,
     /// Place on `main` of the commit that the check begins behind; none when it begins with
@@ -129,7 +129,7 @@ impl History {
         queue: &Queue,
         findings: &mut Findings,
     ) -> Result<(Self, PendingParents), OpenError> {
-        let mut tips = Tips::read(repository, findings)?;
+        let mut tips = BranchTips::read(repository, findings)?;
         let mut history = History {
             notes: std::mem::take(&mut tips.notes),
             foreign_refs: tips.foreign,
@@ -148,7 +148,7 @@ impl History {
             let mut next = Some((tip, None));
             while let Some((id, asked_by)) = next
                 .take()
-                .filter(|(id, _)| history.nodes.find(id).is_none())
+                .filter(|(id, _)| history.graph.find(id).is_none())
             {
                 let Some((at, parents)) =
                     history.take_commit(repository, MAIN, id, asked_by, &mut out, findings)
@@ -172,7 +172,7 @@ impl History {
 
     /// The place on `main` of a commit.
     fn position(&self, id: &Oid) -> Option<usize> {
-        let at = self.nodes.find(id)?;
+        let at = self.graph.find(id)?;
         self.main.iter().position(|main| *main as usize == at)
     }
 
@@ -227,8 +227,8 @@ impl History {
             );
         }
         // A parent that another path had reached before.
-        for at in 0..self.nodes.len() {
-            self.nodes.settle(at);
+        for at in 0..self.graph.len() {
+            self.graph.settle(at);
         }
         out.send();
         queue.close();
@@ -243,20 +243,20 @@ impl History {
     /// Takes in whose signatures are bad.
     pub fn unsign(&mut self, bad: Vec<u32>) {
         for at in bad {
-            self.nodes.unsign(at as usize);
+            self.graph.unsign(at as usize);
         }
     }
 
     /// A commit by its id, if it could be read.
     pub fn node(&self, id: &Oid) -> Option<CommitNode> {
-        self.nodes.get(self.nodes.find(id)?)
+        self.graph.get(self.graph.find(id)?)
     }
 
     /// Whether the check begins behind a commit on this branch.
     pub fn is_old_on(&self, id: &Oid, n: u8) -> bool {
-        self.nodes.find(id).is_some_and(|at| {
+        self.graph.find(id).is_some_and(|at| {
             self.old.contains(&number(at))
-                && matches!(self.nodes.chain(at), Some(CommitChain::Branch(on, _)) if on == n)
+                && matches!(self.graph.chain(at), Some(CommitChain::Branch(on, _)) if on == n)
         })
     }
 
@@ -271,7 +271,7 @@ impl History {
     pub fn on_main(&self) -> impl DoubleEndedIterator<Item = CommitNode> {
         self.main
             .iter()
-            .filter_map(|at| self.nodes.get(*at as usize))
+            .filter_map(|at| self.graph.get(*at as usize))
     }
 
     /// The commits of one branch, oldest first.
@@ -280,7 +280,7 @@ impl History {
             .get(&n)
             .into_iter()
             .flatten()
-            .filter_map(|at| self.nodes.get(*at as usize))
+            .filter_map(|at| self.graph.get(*at as usize))
     }
 
     /// Reads everything that some commits reach.
@@ -294,7 +294,7 @@ impl History {
         findings: &mut Findings,
     ) {
         while let Some((id, asked_by)) = open.pop() {
-            if self.nodes.find(&id).is_some() {
+            if self.graph.find(&id).is_some() {
                 continue;
             }
             let Some((at, parents)) =
@@ -302,7 +302,7 @@ impl History {
             else {
                 continue;
             };
-            if old.holds(&id, self.nodes.log(at)) {
+            if old.holds(&id, self.graph.log(at)) {
                 self.old.insert(number(at));
             } else {
                 open.extend(parents.into_iter().map(|parent| (parent, Some(at))));
@@ -323,8 +323,8 @@ impl History {
     ) -> Option<(usize, Vec<Oid>)> {
         match repository.commit(&id) {
             Ok(commit) => {
-                let at = self.nodes.push(id, &commit);
-                if self.nodes.kind(at) != Some(CommitKind::Interaction) {
+                let at = self.graph.push(id, &commit);
+                if self.graph.kind(at) != Some(CommitKind::Interaction) {
                     repository.budget().keep(|| format!("commit {id}"), COMMIT);
                 }
                 let (key, signature) = (commit.key, commit.signature);
@@ -335,12 +335,12 @@ impl History {
                     payload: commit.payload,
                 });
                 if let Some(child) = asked_by {
-                    self.nodes.settle(child);
+                    self.graph.settle(child);
                 }
                 Some((at, commit.parents))
             }
             Err(fault) => {
-                let asked_by = asked_by.and_then(|at| self.nodes.get(at));
+                let asked_by = asked_by.and_then(|at| self.graph.get(at));
                 let asked_by = asked_by.map_or_else(|| name.to_owned(), |node| node.place());
                 let place = format!("commit {id} (asked for by {asked_by})");
                 findings.object(None, place, &fault);
@@ -351,14 +351,14 @@ impl History {
 
     fn place_main(&mut self, tip: Oid) {
         let mut chain = Vec::new();
-        let mut next = self.nodes.find(&tip);
+        let mut next = self.graph.find(&tip);
         while let Some(at) = next {
             chain.push(number(at));
-            next = self.nodes.first_parent(at);
+            next = self.graph.first_parent(at);
         }
         chain.reverse();
         for (position, at) in (0..).zip(&chain) {
-            self.nodes
+            self.graph
                 .set_chain(*at as usize, CommitChain::Main(position));
         }
         self.main = chain;
@@ -366,17 +366,17 @@ impl History {
 
     fn place_branch(&mut self, n: u8, tip: Oid, findings: &mut Findings) {
         let mut chain = Vec::new();
-        let mut next = self.nodes.find(&tip);
-        while let Some(at) = next.filter(|at| self.nodes.chain(*at).is_none()) {
+        let mut next = self.graph.find(&tip);
+        while let Some(at) = next.filter(|at| self.graph.chain(*at).is_none()) {
             if self.old.contains(&number(at)) {
                 break;
             }
             chain.push(number(at));
-            next = self.nodes.first_parent(at);
+            next = self.graph.first_parent(at);
         }
         let old = next.filter(|at| self.old.contains(&number(*at)));
         if let Some(old) = old {
-            self.nodes.set_chain(old, CommitChain::Branch(n, 0));
+            self.graph.set_chain(old, CommitChain::Branch(n, 0));
         } else if chain.is_empty() {
             let expected = "a session's commit that is on no other branch";
             findings.add(
@@ -389,7 +389,7 @@ impl History {
         }
         chain.reverse();
         for (position, at) in (0..).zip(&chain) {
-            self.nodes
+            self.graph
                 .set_chain(*at as usize, CommitChain::Branch(n, position));
         }
         self.branches.insert(n, chain);
@@ -397,13 +397,13 @@ impl History {
 
     /// Computes `main_reached` of every commit, parents first.
     fn reach_main(&mut self) {
-        let mut done = vec![false; self.nodes.len()];
+        let mut done = vec![false; self.graph.len()];
         let mut open = Vec::new();
-        for start in (0..self.nodes.len()).rev() {
+        for start in (0..self.graph.len()).rev() {
             open.push(start);
             while let Some(&at) = open.last() {
-                let ids = self.nodes.parents(at);
-                let parents: Vec<usize> = ids.iter().filter_map(|id| self.nodes.find(id)).collect();
+                let ids = self.graph.parents(at);
+                let parents: Vec<usize> = ids.iter().filter_map(|id| self.graph.find(id)).collect();
                 let before = open.len();
                 open.extend(
                     parents
@@ -415,15 +415,15 @@ impl History {
                     continue;
                 }
                 open.pop();
-                let own = match self.nodes.chain(at) {
+                let own = match self.graph.chain(at) {
                     Some(CommitChain::Main(position)) => Some(position),
                     _ => None,
                 };
                 let above = parents
                     .iter()
-                    .filter_map(|p| self.nodes.main_reached(*p))
+                    .filter_map(|p| self.graph.main_reached(*p))
                     .max();
-                self.nodes.set_main_reached(at, own.max(above));
+                self.graph.set_main_reached(at, own.max(above));
                 if let Some(done) = done.get_mut(at) {
                     *done = true;
                 }
@@ -433,8 +433,8 @@ impl History {
 
     /// A commit on no chain is one that a ref was moved back from, or that a foreign path leads to.
     fn check_placed(&self, tips: &BTreeMap<u8, Oid>, findings: &mut Findings) {
-        let unplaced = (0..self.nodes.len()).filter(|at| self.nodes.chain(*at).is_none());
-        for node in unplaced.filter_map(|at| self.nodes.get(at)) {
+        let unplaced = (0..self.graph.len()).filter(|at| self.graph.chain(*at).is_none());
+        for node in unplaced.filter_map(|at| self.graph.get(at)) {
             let first = node.parents.first();
             match tips.iter().find(|(_, tip)| Some(*tip) == first) {
                 Some((n, tip)) => findings.add(
@@ -461,7 +461,7 @@ type Asked = (Oid, Option<usize>);
 
 /// What is left to be read when the first parents of `main` are.
 pub(in crate::verify) struct PendingParents {
-    pub(in crate::verify) tips: Tips,
+    pub(in crate::verify) tips: BranchTips,
     open: Vec<Asked>,
 }
 

@@ -63,7 +63,7 @@ impl Checker<'_> {
         if late.is_empty() {
             return;
         }
-        for node in (0..history.nodes.len()).filter_map(|at| history.nodes.get(at)) {
+        for node in (0..history.graph.len()).filter_map(|at| history.graph.get(at)) {
             if let Some(log) = node.log.filter(|log| late.contains(log))
                 && let Some(key) = self.rotated_to(&node)
             {

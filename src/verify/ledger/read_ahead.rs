@@ -117,7 +117,7 @@ struct PipelineState {
 }
 
 /// The plan of what is read.
-pub(in crate::verify) struct Ahead<'a> {
+pub(in crate::verify) struct ReadAhead<'a> {
     history: &'a History,
     checked: &'a HashSet<Oid>,
     portions: Vec<&'a [u32]>,
@@ -125,18 +125,18 @@ pub(in crate::verify) struct Ahead<'a> {
     changed: Condvar,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> ReadAhead<'a> {
     /// All commits of `main`, of the branches and of what no ref leads to, in the order of the
     /// checks.
     pub fn new(history: &'a History, checked: &'a HashSet<Oid>) -> Self {
         let others = history
             .branches
             .values()
-            .chain(&history.lost)
+            .chain(&history.unreachable)
             .map(Vec::as_slice);
         let chains = std::iter::once(history.new_on_main()).chain(others);
         let portions = chains.flat_map(|chain| chain.chunks(PORTION)).collect();
-        Ahead {
+        ReadAhead {
             history,
             checked,
             portions,
@@ -159,8 +159,8 @@ impl<'a> Ahead<'a> {
     }
 
     fn read_one(&self, eyes: &mut Eyes<'_>, at: usize) -> Option<TreeContent> {
-        let tree = self.history.nodes.tree(at)?;
-        let claimed = self.history.nodes.answer(at);
+        let tree = self.history.graph.tree(at)?;
+        let claimed = self.history.graph.answer(at);
         let answer = claimed.and_then(|(log, message)| eyes.answers.read(&tree, log, message));
         Some(match answer {
             Some(answer) => TreeContent::Answer(Box::new(answer)),
@@ -243,7 +243,7 @@ impl<'a> Ahead<'a> {
     /// Hands out one commit's files after the other.
     pub fn taker<'b>(&'b self, repository: &'b Repository) -> Taker<'a, 'b> {
         Taker {
-            ahead: self,
+            read_ahead: self,
             eyes: Eyes::of(repository),
             current: VecDeque::new(),
             _end: WakeOnDrop(self),
@@ -267,7 +267,7 @@ impl<'a> Eyes<'a> {
 }
 
 /// Wakes the other thread when one ends, however it ends.
-struct WakeOnDrop<'a, 'b>(&'b Ahead<'a>);
+struct WakeOnDrop<'a, 'b>(&'b ReadAhead<'a>);
 
 impl Drop for WakeOnDrop<'_, '_> {
     fn drop(&mut self) {
@@ -278,7 +278,7 @@ impl Drop for WakeOnDrop<'_, '_> {
 
 /// The checking thread's end.
 pub(in crate::verify) struct Taker<'a, 'b> {
-    ahead: &'b Ahead<'a>,
+    read_ahead: &'b ReadAhead<'a>,
     eyes: Eyes<'b>,
     current: VecDeque<TreeContent>,
     _end: WakeOnDrop<'a, 'b>,
@@ -288,7 +288,7 @@ impl Taker<'_, '_> {
     /// The files of the next commit.
     pub fn next(&mut self) -> Option<TreeContent> {
         if self.current.is_empty() {
-            self.current = self.ahead.take(&mut self.eyes);
+            self.current = self.read_ahead.take(&mut self.eyes);
         }
         self.current.pop_front()
     }

@@ -13,7 +13,7 @@ use crate::verify::report::{AuditQuestion, Findings};
 const ORIGIN: &str = "refs/remotes/origin/";
 
 /// Where the refs of a ledger point.
-pub(in crate::verify) struct Tips {
+pub(in crate::verify) struct BranchTips {
     pub main: Option<Oid>,
     pub branches: BTreeMap<u8, Oid>,
     pub notes: Vec<(String, Oid)>,
@@ -64,12 +64,12 @@ pub(in crate::verify) fn main_tip(repository: &Repository) -> Result<Option<Oid>
     }))
 }
 
-impl Tips {
+impl BranchTips {
     /// The refs of section 1, none of them symbolic; others are counted and not followed.
     pub fn read(repository: &Repository, findings: &mut Findings) -> Result<Self, OpenError> {
         let refs = repository.refs()?;
         let plain = is_plain(repository, &refs);
-        let mut tips = Tips {
+        let mut tips = BranchTips {
             main: None,
             branches: BTreeMap::new(),
             notes: Vec::new(),

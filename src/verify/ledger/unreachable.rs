@@ -42,7 +42,7 @@ impl History {
                 "no gpgsig header",
             );
         }
-        let at = self.nodes.push_misspelt(id, &commit);
+        let at = self.graph.push_misspelt(id, &commit);
         repository.budget().keep(|| format!("commit {id}"), COMMIT);
         Some((at, commit.parents))
     }
@@ -50,44 +50,44 @@ impl History {
     /// Gives every commit that is on no chain a chain of its own kind, so that it is checked like
     /// the others.
     pub fn place_lost(&mut self) {
-        let unplaced: Vec<usize> = (0..self.nodes.len())
+        let unplaced: Vec<usize> = (0..self.graph.len())
             .filter(|at| self.is_unplaced(*at))
             .collect();
         let parents: HashSet<usize> = unplaced
             .iter()
-            .filter_map(|at| self.nodes.first_parent(*at))
+            .filter_map(|at| self.graph.first_parent(*at))
             .collect();
         for tip in unplaced.iter().filter(|at| !parents.contains(at)) {
-            let Ok(n) = u16::try_from(self.lost.len()) else {
+            let Ok(n) = u16::try_from(self.unreachable.len()) else {
                 return;
             };
             let mut chain = Vec::new();
             let mut next = Some(*tip);
             while let Some(at) = next.filter(|at| self.is_unplaced(*at)) {
                 chain.push(number(at));
-                self.nodes.set_chain(at, CommitChain::Lost(n, 0));
-                next = self.nodes.first_parent(at);
+                self.graph.set_chain(at, CommitChain::Lost(n, 0));
+                next = self.graph.first_parent(at);
             }
             chain.reverse();
             for (position, at) in (0..).zip(&chain) {
-                self.nodes
+                self.graph
                     .set_chain(*at as usize, CommitChain::Lost(n, position));
             }
-            self.lost.push(chain);
+            self.unreachable.push(chain);
         }
     }
 
     /// Whether a commit is on no chain, and not one that the check begins behind.
     fn is_unplaced(&self, at: usize) -> bool {
-        self.nodes.chain(at).is_none() && !self.old.contains(&number(at))
+        self.graph.chain(at).is_none() && !self.old.contains(&number(at))
     }
 
     /// The commits of one chain that no ref leads to, oldest first.
     pub fn on_lost(&self, n: usize) -> impl Iterator<Item = CommitNode> {
-        self.lost
+        self.unreachable
             .get(n)
             .into_iter()
             .flatten()
-            .filter_map(|at| self.nodes.get(*at as usize))
+            .filter_map(|at| self.graph.get(*at as usize))
     }
 }

@@ -14,7 +14,7 @@ pub(in crate::verify) const PORTION: u64 = 8 * EVERY;
 /// HASH of every 64th line, of the last, and of those that stand in no segment yet: half a byte a
 /// line.
 #[derive(Clone, Default)]
-pub(in crate::verify) struct Marks {
+pub(in crate::verify) struct LineIndex {
     every: Vec<Hash32>,
     /// Of lines behind the segments, from number `tail_from` on, counted from 0.
     tail: Vec<Hash32>,
@@ -23,7 +23,7 @@ pub(in crate::verify) struct Marks {
     last: Option<Hash32>,
 }
 
-impl Marks {
+impl LineIndex {
     /// Takes HASH of the next line.
     pub fn keep(&mut self, hash: Hash32, in_segment: bool) {
         self.count += 1;
@@ -120,7 +120,7 @@ impl RowComparison {
     pub fn take(
         &mut self,
         (from, rows): (u64, &[String]),
-        marks: &Marks,
+        line_index: &LineIndex,
         records: &Records,
         repository: &Repository,
     ) -> Vec<(u64, Option<Hash32>)> {
@@ -128,9 +128,9 @@ impl RowComparison {
         let mut at = from;
         for rows in rows.chunks(usize::try_from(EVERY).unwrap_or(1)) {
             let end = at + u64::try_from(rows.len()).unwrap_or(u64::MAX);
-            let ends = (marks.after(at), marks.after(end));
+            let ends = (line_index.after(at), line_index.after(end));
             if !matches!(ends, (Some(begin), Some(end)) if chained(begin, rows) == Some(end)) {
-                self.one_by_one((at, rows), marks, records, repository, &mut wrong);
+                self.one_by_one((at, rows), line_index, records, repository, &mut wrong);
             }
             at = end;
         }
@@ -146,12 +146,12 @@ impl RowComparison {
     fn one_by_one(
         &mut self,
         (from, rows): (u64, &[String]),
-        marks: &Marks,
+        line_index: &LineIndex,
         records: &Records,
         repository: &Repository,
         wrong: &mut Vec<(u64, Option<Hash32>)>,
     ) {
-        let mut hash_of = |n| marks.of(n, records, repository, &mut self.read);
+        let mut hash_of = |n| line_index.of(n, records, repository, &mut self.read);
         let mut prev = if from == 0 {
             Some(Hash32::GENESIS)
         } else {

@@ -13,7 +13,7 @@ use crate::record::log::rules::{LogRule, LogState, OpenPrompt, Violation};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
 
-use super::line_index::Marks;
+use super::line_index::LineIndex;
 use super::receipts::Receipts;
 use super::records::{RecordLine, Records};
 use crate::verify::ledger::commit_graph::{Half, half};
@@ -67,7 +67,7 @@ pub(in crate::verify) struct Lines {
     /// Lines from which on a higher block is named than before, with its height.
     pub rises: Vec<(u64, u32)>,
     /// HASH of every line, as it stands there, for a database to be held against.
-    pub marks: Marks,
+    pub line_index: LineIndex,
     /// Length of all lines with their newlines.
     pub bytes: u64,
     /// Number of `artifact` lines.
@@ -115,7 +115,7 @@ impl Lines {
             last_record: None,
             answered_apart: HashSet::new(),
             rises: Vec::new(),
-            marks: Marks::default(),
+            line_index: LineIndex::default(),
             bytes: 0,
             artifacts: 0,
             until: 0,
@@ -153,10 +153,10 @@ impl Lines {
                 self.keep_size();
                 self.receipts
                     .take(self.state.count(), None, self.state.head(), &self.tree);
-                return self.marks.keep(self.state.head(), in_segment);
+                return self.line_index.keep(self.state.head(), in_segment);
             }
         };
-        self.marks.keep(line.hash, in_segment);
+        self.line_index.keep(line.hash, in_segment);
         if matches!(line.event, Event::Artifact { .. }) {
             self.artifacts += 1;
         }

@@ -102,7 +102,7 @@ impl Checker<'_> {
         let known = |log: &Hash32| {
             self.lines.records.number(log).is_some() || self.lines.old.contains(&half(*log))
         };
-        let mut named: HashSet<Hash32> = history.nodes.logs().filter(|log| !known(log)).collect();
+        let mut named: HashSet<Hash32> = history.graph.logs().filter(|log| !known(log)).collect();
         // Nobody signed them yet, so they are only counted, and looked at for the HASHes that
         // commits name.
         let (start, mut last, mut covered) = (file.place(), here, here);

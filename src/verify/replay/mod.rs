@@ -348,7 +348,7 @@ impl<'a> Replay<'a> {
     fn absent(&self, exchange: &ExchangeRow) -> Result<AssertionOutcome, ReplayError> {
         let id = exchange.exchange_id.to_string();
         Ok(
-            match exchange.unkept.is_some() || self.erased()?.contains(&id) {
+            match exchange.not_kept.is_some() || self.erased()?.contains(&id) {
                 true => AssertionOutcome::NotChecked(ABSENT.to_owned()),
                 false => AssertionOutcome::Fails(format!(
                     "a text of exchange {id} is not here, and no tombstone names it"

@@ -240,7 +240,7 @@ pub(super) fn record(
     let Some(salt) = &rows.exchange.salt else {
         return absent.clone();
     };
-    if rows.exchange.unkept.is_none() && rows.has_gone() {
+    if rows.exchange.not_kept.is_none() && rows.has_gone() {
         return absent.clone();
     }
     let document = rows.document_with(replay.scheme, salt, compiled);

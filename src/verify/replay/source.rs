@@ -47,7 +47,7 @@ pub(super) enum Unmade {
 /// What continuity's gate asks of an event, beside its text.
 #[derive(Clone, Copy)]
 struct GateSubject {
-    unkept: bool,
+    not_kept: bool,
     withheld: bool,
     denied: bool,
     /// The sanitizer was asked about the text, and found nothing.
@@ -89,11 +89,11 @@ impl CurrentEvent {
         *self.kept.get_or_init(|| match self.standing {
             None => Some(ExclusionReason::Erased),
             Some(GateSubject {
-                unkept,
+                not_kept,
                 withheld,
                 is_clean,
                 ..
-            }) => gate_said(self.text(), (unkept, withheld), |text| {
+            }) => gate_said(self.text(), (not_kept, withheld), |text| {
                 !is_clean && holds_secret(text)
             }),
         })
@@ -308,16 +308,16 @@ impl Replay<'_> {
         if let (Some(turn), Some((exchange, drift))) = (turn, exchange) {
             let denied = exchange.decision == "deny";
             let withheld = denied || (!turn.by_user && self.is_withheld(exchange, drift)?);
-            let unkept = exchange.unkept.is_some();
+            let not_kept = exchange.not_kept.is_some();
             standing = Some(GateSubject {
-                unkept,
+                not_kept,
                 withheld,
                 denied,
                 is_clean,
             });
             if event.is_err() {
                 // Its text, if it is here, is no event's.
-                let found = gate_said(turn.content.as_deref(), (unkept, withheld), holds_secret);
+                let found = gate_said(turn.content.as_deref(), (not_kept, withheld), holds_secret);
                 kept.get_or_init(|| found);
             }
         }

@@ -73,7 +73,7 @@ impl Checker<'_> {
     pub(in crate::verify) fn check_unkept(
         &mut self,
         rows: &ExchangeRows<'_>,
-        unkept: MissingCommitments,
+        not_kept: MissingCommitments,
         counts: &mut DatabaseCounts,
     ) {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
@@ -105,8 +105,8 @@ impl Checker<'_> {
             id,
             &place,
             "compiled, by its commitments",
-            unkept.bundle.is_some(),
-            unkept.compiled_prompt.is_some(),
+            not_kept.bundle.is_some(),
+            not_kept.compiled_prompt.is_some(),
         );
         if self.tombstones.has(&row.exchange_id.to_string()) {
             self.check_erased(rows, counts);
@@ -130,7 +130,7 @@ impl Checker<'_> {
             openings,
             digests,
         );
-        counts.unkept += 1;
+        counts.not_kept += 1;
     }
 
     /// An exchange whose texts are here, or erased: no policy forbade it.
@@ -164,7 +164,7 @@ impl Checker<'_> {
         let is =
             policy.is_some_and(|openings| row.document.is_none() && row.salt.is_some() == openings);
         if is {
-            counts.unkept += 1;
+            counts.not_kept += 1;
         }
         is
     }

@@ -318,10 +318,10 @@ fn was_gone(
     let said = |one: &Transformation| {
         one.ref_id == reference.ref_id && one.rule == ExclusionReason::Erased.code()
     };
-    let unkept = store
+    let not_kept = store
         .exchange(turn)?
-        .is_some_and(|exchange| exchange.unkept.is_some());
-    Ok(reference.digest.is_none() && (unkept || made.iter().any(said)))
+        .is_some_and(|exchange| exchange.not_kept.is_some());
+    Ok(reference.digest.is_none() && (not_kept || made.iter().any(said)))
 }
 
 fn resolved_ref(reference: &ContextRefRow, event: &ThreadEvent) -> ResolvedRef {

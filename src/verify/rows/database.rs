@@ -42,7 +42,7 @@ pub(in crate::verify) struct DatabaseCounts {
     pub redacted: u64,
     /// Exchanges and artifacts whose texts were never kept, by a policy on record: they were not
     /// checked.
-    pub unkept: u64,
+    pub not_kept: u64,
     /// Where the search indexes are not what they are of; none: there are none.
     pub search: Option<Vec<String>>,
 }
@@ -55,7 +55,7 @@ impl std::fmt::Display for DatabaseCounts {
             erased,
             contexts,
             redacted,
-            unkept,
+            not_kept,
             search: _,
         } = self;
         let (exchanges, artifacts) = (
@@ -66,10 +66,10 @@ impl std::fmt::Display for DatabaseCounts {
             f,
             "{exchanges} and {artifacts} checked, {erased} of them erased, "
         )?;
-        if *unkept > 0 {
+        if *not_kept > 0 {
             write!(
                 f,
-                "the texts of {unkept} of them not kept, and so not checked, "
+                "the texts of {not_kept} of them not kept, and so not checked, "
             )?;
         }
         if *contexts > 0 {
@@ -292,7 +292,7 @@ impl Checker<'_> {
             self.keys.last().map(|known| known.key),
             Some(head.signer),
         );
-        let commits = u64::try_from(self.history.nodes.len()).unwrap_or(u64::MAX);
+        let commits = u64::try_from(self.history.graph.len()).unwrap_or(u64::MAX);
         self.cell(None, "head", "commits", commits, head.commits);
         let tip = self.history.on_main().last().map(|node| node.time);
         self.cell_opt(None, "head", "segment_at", tip, Some(head.segment_at));
@@ -383,10 +383,10 @@ impl Checker<'_> {
                     rows.len(),
                 );
             }
-            let (marks, records) = (&self.lines.marks, &self.lines.records);
-            for (n, hash) in self
-                .stored_lines
-                .take((from, &rows), marks, records, self.repository)
+            let (line_index, records) = (&self.lines.line_index, &self.lines.records);
+            for (n, hash) in
+                self.stored_lines
+                    .take((from, &rows), line_index, records, self.repository)
             {
                 let row = usize::try_from(n - from).ok().and_then(|at| rows.get(at));
                 let place = format!("database, log_line {n} (line {} of the log)", n + 1);

@@ -210,7 +210,7 @@ impl<'a> ExchangeRows<'a> {
         commit_to: &dyn Fn(Role, &str) -> Hash32,
         compiled: Option<&str>,
     ) -> Result<TextCommitments, String> {
-        if let Some(asked) = self.exchange.unkept {
+        if let Some(asked) = self.exchange.not_kept {
             let aurora_text = self
                 .exchange
                 .outcome

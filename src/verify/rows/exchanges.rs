@@ -247,7 +247,7 @@ impl Checker<'_> {
         };
         for turn in [Some(user), rows.aurora.as_ref()].into_iter().flatten() {
             let place = turn_place(turn);
-            if rows.exchange.unkept.is_none() {
+            if rows.exchange.not_kept.is_none() {
                 let digest = turn
                     .content
                     .as_ref()
@@ -285,8 +285,8 @@ impl Checker<'_> {
                 turn.driftwatch_id.clone(),
             );
         }
-        if let Some(unkept) = row.unkept {
-            self.check_unkept(rows, unkept, counts);
+        if let Some(not_kept) = row.not_kept {
+            self.check_unkept(rows, not_kept, counts);
             return Ok(());
         }
         self.check_policy(rows);
@@ -440,7 +440,7 @@ impl Checker<'_> {
         if let Event::Response { record, .. } = &line.event {
             self.check_record(store, rows, outcome.outcome_line, *record)?;
         }
-        if row.unkept.is_some() {
+        if row.not_kept.is_some() {
             // An answer that was lost with a backup is in a tombstone, and what committed to it is
             // lost with it.
             if outcome.turn_aurora.is_none() || outcome.aurora_text.is_some() {

@@ -27,7 +27,7 @@ pub enum SessionBound {
 
 /// How closely the ledger is tied to blocks outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bracket {
+pub struct LedgerBounds {
     /// Heads of the log that a block attests.
     pub proofs: u64,
     /// Heads that only blocks attest whose headers are not at hand.
@@ -99,7 +99,7 @@ impl Checker<'_> {
     }
 
     /// The bracket of the whole ledger.
-    pub(in crate::verify) fn bracket(&self) -> Bracket {
+    pub(in crate::verify) fn bounds(&self) -> LedgerBounds {
         let count = |placed: BlockStanding| {
             self.proofs
                 .placed
@@ -108,7 +108,7 @@ impl Checker<'_> {
                 .count() as u64
         };
         let last = self.proofs.attested.last().map_or(0, |proof| proof.line);
-        let mut bracket = Bracket {
+        let mut bounds = LedgerBounds {
             proofs: self.proofs.attested.len() as u64,
             unchecked: self.proofs.unchecked.len() as u64,
             pending: self.proofs.pending,
@@ -121,22 +121,22 @@ impl Checker<'_> {
             placed: count(BlockStanding::There),
             orphaned: count(BlockStanding::Orphaned),
             claimed: count(BlockStanding::NotReached),
-            ..Bracket::default()
+            ..LedgerBounds::default()
         };
         // Blocks that don't hold bound nothing.
         if self.findings.count(AuditQuestion::NotBefore) == 0 {
-            self.longest(&mut bracket);
+            self.longest(&mut bounds);
         }
-        bracket
+        bounds
     }
 
     /// A bracket is widest at the first line behind a proof: later ones are after more blocks, and
     /// before the same.
-    fn longest(&self, bracket: &mut Bracket) {
+    fn longest(&self, bounds: &mut LedgerBounds) {
         let mut from = 1;
         for proof in &self.proofs.attested {
             let first_named = self.lines.rises.first().map_or(u64::MAX, |(line, _)| *line);
-            bracket.unbounded += (proof.line + 1).min(first_named).saturating_sub(from);
+            bounds.unbounded += (proof.line + 1).min(first_named).saturating_sub(from);
             let line = from.max(first_named);
             let at = self.lines.rises.partition_point(|(of, _)| *of <= line);
             let named = at.checked_sub(1).and_then(|at| self.lines.rises.get(at));
@@ -148,11 +148,11 @@ impl Checker<'_> {
                     after: *after,
                     before: before.height,
                 };
-                if bracket
+                if bounds
                     .longest
                     .is_none_or(|longest| longest.blocks() < span.blocks())
                 {
-                    bracket.longest = Some(span);
+                    bounds.longest = Some(span);
                 }
             }
             from = proof.line + 1;
@@ -161,8 +161,8 @@ impl Checker<'_> {
 
     /// What the kept chain says of the blocks that the ledger names; nothing when none is kept.
     pub(in crate::verify) fn placed_words(&self) -> String {
-        let bracket = self.bracket();
-        if bracket.placed + bracket.orphaned == 0 {
+        let bounds = self.bounds();
+        if bounds.placed + bounds.orphaned == 0 {
             return self
                 .proofs
                 .fault
@@ -173,13 +173,13 @@ impl Checker<'_> {
         let blocks = |n: u64| counted(n, "block");
         let mut words = format!(
             "; {} at the height that the kept headers prove",
-            blocks(bracket.placed)
+            blocks(bounds.placed)
         );
-        if bracket.orphaned > 0 {
-            words.push_str(&format!(", {} orphaned later", blocks(bracket.orphaned)));
+        if bounds.orphaned > 0 {
+            words.push_str(&format!(", {} orphaned later", blocks(bounds.orphaned)));
         }
-        if bracket.claimed > 0 {
-            words.push_str(&format!(", {} beyond them", blocks(bracket.claimed)));
+        if bounds.claimed > 0 {
+            words.push_str(&format!(", {} beyond them", blocks(bounds.claimed)));
         }
         words
     }
@@ -284,7 +284,7 @@ impl Checker<'_> {
     }
 
     /// The answer to *not after*.
-    pub(in crate::verify) fn not_after(&self, bracket: &Bracket) -> QuestionVerdict {
+    pub(in crate::verify) fn not_after(&self, bounds: &LedgerBounds) -> QuestionVerdict {
         if let Some(verdict) = self.on_test_network() {
             return verdict;
         }
@@ -314,7 +314,7 @@ impl Checker<'_> {
             let mut reasons = Vec::new();
             if let Some(last) = self.proofs.attested.last() {
                 let lowest = self.attested(last.line).unwrap_or(last);
-                let (proofs, line) = (counted(bracket.proofs, "proof"), last.line);
+                let (proofs, line) = (counted(bounds.proofs, "proof"), last.line);
                 reasons.push(format!(
                     "{proofs}; lines up to {line} were there before block {} ({})",
                     lowest.height, lowest.time
@@ -344,7 +344,7 @@ impl Checker<'_> {
                 .as_ref()
                 .map(|fault| format!(" ({fault})"))
                 .unwrap_or_default();
-            let proofs = counted(bracket.unchecked, "proof");
+            let proofs = counted(bounds.unchecked, "proof");
             return not_checked(format!(
                 "{proofs}, and no header of the blocks they name is at hand, the lowest {height}{why}: gently anchor \
                  sync, or a block source{pending}"
@@ -373,8 +373,8 @@ impl Checker<'_> {
     }
 
     /// The words on lines that no proof covers.
-    pub(in crate::verify) fn tail_words(&self, bracket: &Bracket) -> String {
-        let lines = counted(bracket.tail, "line");
+    pub(in crate::verify) fn tail_words(&self, bounds: &LedgerBounds) -> String {
+        let lines = counted(bounds.tail, "line");
         let last = self.proofs.attested.last().map_or(0, |proof| proof.line);
         match self.witnessed_lines() {
             0 if last == 0 => format!("unanchored tail: {lines}, as no outside proof was checked"),

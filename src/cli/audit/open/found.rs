@@ -174,7 +174,7 @@ fn place(row: &ExchangeRow, asked: TurnRole, seq: u64) -> Result<(Role, Hash32, 
 fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, Stop> {
     let id = row.exchange_id.to_string();
     let Some((line, stone)) = tombstone_of(store, &id)? else {
-        if row.unkept.is_some() {
+        if row.not_kept.is_some() {
             return Ok(
                 "its text was not kept (store.content was \"none\"): what is on record is a commitment to it, and \
                        nothing here opens that"

@@ -21,7 +21,7 @@ struct OffsetPair {
 /// What is looked at in place of a text.
 pub(in crate::govern::sanitize) struct TextView<'a> {
     pub(in crate::govern::sanitize) text: Cow<'a, str>,
-    marks: Vec<OffsetPair>,
+    offsets: Vec<OffsetPair>,
 }
 
 impl<'a> TextView<'a> {
@@ -30,21 +30,21 @@ impl<'a> TextView<'a> {
         if edits.is_empty() {
             return TextView {
                 text: Cow::Borrowed(text),
-                marks: Vec::new(),
+                offsets: Vec::new(),
             };
         }
         let mut out = String::with_capacity(text.len());
-        let mut marks = Vec::with_capacity(2 * edits.len());
+        let mut offsets = Vec::with_capacity(2 * edits.len());
         let mut done = 0;
         for edit in edits {
             out.push_str(text.get(done..edit.start).unwrap_or_default());
-            marks.push(OffsetPair {
+            offsets.push(OffsetPair {
                 view: out.len(),
                 original: edit.start,
                 replaced: true,
             });
             out.extend(edit.with);
-            marks.push(OffsetPair {
+            offsets.push(OffsetPair {
                 view: out.len(),
                 original: edit.end,
                 replaced: false,
@@ -54,7 +54,7 @@ impl<'a> TextView<'a> {
         out.push_str(text.get(done..).unwrap_or_default());
         TextView {
             text: Cow::Owned(out),
-            marks,
+            offsets,
         }
     }
 
@@ -62,12 +62,12 @@ impl<'a> TextView<'a> {
     /// is included.
     pub(in crate::govern::sanitize) fn original(&self, start: usize, end: usize) -> (usize, usize) {
         let from = match self
-            .marks
+            .offsets
             .partition_point(|mark| mark.view <= start)
             .checked_sub(1)
         {
             None => start,
-            Some(at) => match &self.marks[at] {
+            Some(at) => match &self.offsets[at] {
                 OffsetPair {
                     original,
                     replaced: true,
@@ -77,14 +77,14 @@ impl<'a> TextView<'a> {
             },
         };
         let to = match self
-            .marks
+            .offsets
             .partition_point(|mark| mark.view < end)
             .checked_sub(1)
         {
             None => end,
-            Some(at) => match &self.marks[at] {
+            Some(at) => match &self.offsets[at] {
                 OffsetPair { replaced: true, .. } => {
-                    self.marks.get(at + 1).map_or(end, |mark| mark.original)
+                    self.offsets.get(at + 1).map_or(end, |mark| mark.original)
                 }
                 OffsetPair { view, original, .. } => original + (end - view),
             },

@@ -397,7 +397,7 @@ impl<'a> Adoption<'a> {
             salt,
             prompt_commitment: asked.hash,
             prompt_line: asked.n,
-            unkept: None,
+            not_kept: None,
             outcome: None,
         };
         self.tx.put_exchange(&row)?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::verify::{Bracket, Report, Scope, SessionBound, SessionReport, Waits};
+use crate::verify::{LedgerBounds, Report, Scope, SessionBound, SessionReport, Waits};
 
 use super::super::screen::counted;
 use super::super::wire;
@@ -12,7 +12,7 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
     if !matches!(report.scope, Scope::Whole { .. }) {
         return Vec::new();
     }
-    let bracket = &report.bracket;
+    let bounds = &report.bounds;
     let of_lines = |n: u64| {
         if n == 1 {
             "1 line".to_owned()
@@ -22,10 +22,10 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
     };
     let tail = format!(
         "tail:        {} of {} unanchored",
-        of_lines(bracket.tail),
+        of_lines(bounds.tail),
         report.entries
     );
-    let span = match (&bracket.longest, bracket.proofs) {
+    let span = match (&bounds.longest, bounds.proofs) {
         (Some(span), _) => {
             let blocks = span.blocks();
             let blocks = if blocks == 1 {
@@ -41,12 +41,12 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
         (None, 0) => "no line is between two blocks".to_owned(),
         (None, _) => "no line that is attested is after a block".to_owned(),
     };
-    let unbounded = match bracket.unbounded {
+    let unbounded = match bounds.unbounded {
         0 => String::new(),
         n => format!("; {} attested, after no block", of_lines(n)),
     };
     let mut lines = vec![tail, format!("span:        {span}{unbounded}")];
-    lines.extend(bracket.waits.filter(|waits| waits.is_late(wire::clock_or_epoch())).map(|Waits { commit, since }| {
+    lines.extend(bounds.waits.filter(|waits| waits.is_late(wire::clock_or_epoch())).map(|Waits { commit, since }| {
         format!(
             "pending:     for more than 48 hours, since {since}: the proof on commit {commit}; gently audit upgrade (a \
              later proof covers the same lines)"
@@ -137,17 +137,17 @@ pub(super) fn bound(bound: &SessionBound) -> Value {
 }
 
 /// The bracket of the ledger as JSON.
-pub(super) fn facts(bracket: &Bracket) -> Value {
-    let span = bracket.longest.map(|span| {
+pub(super) fn facts(bounds: &LedgerBounds) -> Value {
+    let span = bounds.longest.map(|span| {
         json!({"blocks": span.blocks(), "line": span.line, "after_block": span.after, "before_block": span.before})
     });
-    let waits = bracket.waits.map(
+    let waits = bounds.waits.map(
         |Waits { commit, since }| json!({"commit": commit.to_string(), "since": since.to_string()}),
     );
     json!({
         "oldest_pending": waits,
-        "proofs": bracket.proofs, "proofs_without_header": bracket.unchecked, "proofs_pending": bracket.pending,
-        "unanchored_tail": bracket.tail, "longest_span": span, "attested_after_no_block": bracket.unbounded,
-        "blocks_proven": bracket.placed, "blocks_orphaned": bracket.orphaned, "blocks_claimed": bracket.claimed,
+        "proofs": bounds.proofs, "proofs_without_header": bounds.unchecked, "proofs_pending": bounds.pending,
+        "unanchored_tail": bounds.tail, "longest_span": span, "attested_after_no_block": bounds.unbounded,
+        "blocks_proven": bounds.placed, "blocks_orphaned": bounds.orphaned, "blocks_claimed": bounds.claimed,
     })
 }
