@@ -1,4 +1,4 @@
-//! The drill of `docs/operate.md`, step by step with the real program: backup, loss, restore,
+//! The drill of `docs/guide/backup.md`, step by step with the real program: backup, loss, restore,
 //! verify, adopt.
 #![cfg(unix)]
 

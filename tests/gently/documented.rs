@@ -1,11 +1,13 @@
-//! `docs/schema.md` names tests and functions beside each statement of its documents; each of them
-//! exists.
+//! The pages: their links lead somewhere, the guide is short and whole, and what
+//! `docs/coverage.tsv` names beside each statement of the source documents exists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use regex::Regex;
+
+use crate::person::Person;
 
 fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
@@ -44,67 +46,311 @@ fn sources_of(file: &str) -> Vec<String> {
     found
 }
 
-#[test]
-fn every_test_that_the_schema_names_exists() {
-    let schema = read("docs/schema.md");
-    let named = Regex::new(r"`([a-z_]+)::([a-z0-9_]*)(…?)`").unwrap();
-    let modules = read("tests/gently/main.rs");
-    let mut count = 0;
-    for found in named.captures_iter(&schema) {
-        let (file, name, cut) = (&found[1], &found[2], &found[3]);
-        if matches!(file, "log" | "ledger" | "store" | "gates" | "crate") && !name.is_empty() {
-            continue;
-        }
-        if !modules.contains(&format!("mod {file};")) {
-            let sources = sources_of(file);
-            let is_there = sources
-                .iter()
-                .any(|source| source.contains(&format!("fn {name}")));
-            assert!(
-                is_there,
-                "{}: neither a test nor a function of a source file {file}.rs",
-                &found[0]
-            );
-            continue;
-        }
-        let tests = tests_of(file);
-        let fits = |test: &String| {
-            if cut.is_empty() && !name.is_empty() {
-                test == name
-            } else {
-                test.starts_with(name)
-            }
-        };
-        assert!(
-            tests.iter().any(fits),
-            "{}: no test of that name in {file}.rs: {tests:?}",
-            &found[0]
-        );
-        count += 1;
-    }
-    assert!(count > 40, "{count}");
+/// One statement of a source document.
+struct Statement {
+    document: String,
+    statement: String,
+    place: String,
+    tests: String,
+    state: String,
+    row: String,
 }
 
-/// Each row of the AEGIS tables ends with whether it is here, or what has to come first.
-#[test]
-fn every_statement_of_the_document_has_its_state() {
-    let schema = read("docs/schema.md");
-    let (_, rest) = schema.split_once("## AEGIS Continuity Engine\n").unwrap();
-    let (aegis, _) = rest.split_once("\n## ").unwrap();
-    let mut rows = 0;
-    for row in aegis.lines().filter(|line| line.starts_with("| ")) {
-        let header = row.ends_with("| state |");
-        let state = row
-            .trim_end_matches('|')
-            .rsplit(" | ")
-            .next()
-            .unwrap()
-            .trim();
+/// The rows of `docs/coverage.tsv`, each of six cells.
+fn coverage() -> Vec<Statement> {
+    let table = read("docs/coverage.tsv");
+    let mut rows = table.lines();
+    assert_eq!(
+        rows.next(),
+        Some("document\tsection\tstatement\twhere\ttest\tstate")
+    );
+    let statement = |row: &str| {
+        let cells: Vec<&str> = row.split('\t').collect();
+        let [document, section, statement, place, tests, state] = cells[..] else {
+            panic!("{row}: not six cells")
+        };
         assert!(
-            header || state.starts_with("[x] ") || state.starts_with("[ ] later: "),
-            "{row}"
+            cells.iter().all(|cell| *cell == cell.trim()),
+            "{row}: blanks around a cell"
         );
-        rows += usize::from(!header);
+        assert!(
+            !section.is_empty() && !statement.is_empty(),
+            "{row}: no section, or no statement"
+        );
+        let [document, statement, place, tests, state] =
+            [document, statement, place, tests, state].map(str::to_owned);
+        Statement {
+            document,
+            statement,
+            place,
+            tests,
+            state,
+            row: row.to_owned(),
+        }
+    };
+    rows.map(statement).collect()
+}
+
+/// Whether a source file of that name, or the file of tests beside it, has this in it.
+fn has(file: &str, text: &str) -> bool {
+    let sources = [sources_of(file), sources_of(&format!("{file}_tests"))].concat();
+    sources.iter().any(|source| source.contains(text))
+}
+
+/// What is wrong with one entry of the column of tests.
+///
+/// An entry is `file::test` of `tests/gently`, `file::` for all of them, `file.rs` for the tests of a
+/// source file itself, `compile_fail:file.rs` for its examples that must not compile, or a path.
+fn fault(named: &str) -> Option<String> {
+    if let Some((file, name)) = named.split_once("::") {
+        let modules = read("tests/gently/main.rs");
+        if !modules.contains(&format!("mod {file};")) {
+            return Some(format!("no file {file}.rs of tests"));
+        }
+        let tests = tests_of(file);
+        let is_there = if name.is_empty() {
+            !tests.is_empty()
+        } else {
+            tests.contains(name)
+        };
+        return (!is_there).then(|| format!("no such test in {file}.rs: {tests:?}"));
     }
-    assert!(rows > 90, "{rows}");
+    if let Some(file) = named.strip_prefix("compile_fail:") {
+        let is_there = file
+            .strip_suffix(".rs")
+            .is_some_and(|file| has(file, "```compile_fail"));
+        return (!is_there)
+            .then(|| "no example that must not compile in a source file of that name".to_owned());
+    }
+    if let Some(file) = named.strip_suffix(".rs") {
+        return (!has(file, "#[test]")).then(|| "no test in a source file of that name".to_owned());
+    }
+    let path = named.split(' ').next().unwrap_or_default();
+    let is_there = path.contains('/') && Path::new(env!("CARGO_MANIFEST_DIR")).join(path).exists();
+    (!is_there).then(|| "neither a test nor a file".to_owned())
+}
+
+#[test]
+fn every_test_that_the_coverage_names_exists() {
+    let mut count = 0;
+    for row in coverage() {
+        for named in row.tests.split("; ").filter(|named| !named.is_empty()) {
+            assert_eq!(fault(named), None, "{named}, for '{}'", row.statement);
+            count += 1;
+        }
+    }
+    assert!(count > 150, "{count}");
+}
+
+/// Each statement is built and says where, or says what has to come first; none stands twice.
+#[test]
+fn every_statement_of_the_documents_has_its_state() {
+    let mut known = BTreeSet::new();
+    let mut counts = BTreeMap::new();
+    for row in coverage() {
+        let built = row.state == "here" && !row.place.is_empty();
+        let later = row
+            .state
+            .strip_prefix("later: ")
+            .is_some_and(|what| !what.is_empty());
+        assert!(built || later, "{}", row.row);
+        *counts.entry(row.document).or_insert(0) += 1;
+        assert!(known.insert(row.row.clone()), "{} stands twice", row.row);
+    }
+    assert!(counts.keys().eq(["AEGIS", "DBL", "GentlyOS"]), "{counts:?}");
+    assert!(
+        counts["AEGIS"] > 105 && counts["DBL"] > 70 && counts["GentlyOS"] > 95,
+        "{counts:?}"
+    );
+}
+
+/// Every table and view of a new home is named on the page.
+#[test]
+fn the_schema_names_every_table() {
+    let person = Person::new();
+    person.gently(&["init"]).exits(0);
+    let database = person.database();
+    let mut names = database
+        .prepare(
+            "SELECT name FROM pragma_table_list \
+             WHERE schema = 'main' AND type <> 'shadow' AND name NOT LIKE 'sqlite%'",
+        )
+        .unwrap();
+    let names: Vec<String> = names
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert!(names.len() > 20, "{names:?}");
+    let page = read("docs/schema.md");
+    let missing: Vec<&String> = names
+        .iter()
+        .filter(|name| !page.contains(&format!("`{name}`")))
+        .collect();
+    assert!(missing.is_empty(), "not on the page: {missing:?}");
+}
+
+/// Our own pages, by their path from the root of the repository.
+fn pages() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let listed = ["docs", "docs/guide"].into_iter().flat_map(|folder| {
+        let entries = fs::read_dir(root.join(folder)).unwrap();
+        entries.map(move |entry| {
+            format!(
+                "{folder}/{}",
+                entry.unwrap().file_name().into_string().unwrap()
+            )
+        })
+    });
+    std::iter::once("README.md".to_owned())
+        .chain(listed.filter(|path| path.ends_with(".md")))
+        .collect()
+}
+
+/// A page without its code, in which brackets are no links.
+fn prose(page: &str) -> String {
+    let mut fenced = false;
+    let lines = page.lines().filter(|line| {
+        fenced ^= line.starts_with("```");
+        !fenced && !line.starts_with("    ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The places of a page that a link may name, as GitHub names them after headings.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let link = Regex::new(r"\[([^\]]*)\]\([^)]*\)").unwrap();
+    let headings = prose(page);
+    let headings = headings.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|heading| {
+            let heading = link
+                .replace_all(heading.trim_start_matches('#').trim(), "$1")
+                .to_lowercase();
+            let kept = heading
+                .chars()
+                .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+            kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn every_link_of_a_page_leads_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
+    let code = Regex::new(r"`[^`\n]*`").unwrap();
+    let (mut count, mut wrong) = (0, Vec::new());
+    for path in pages() {
+        let page = read(&path);
+        for found in link.captures_iter(&code.replace_all(&prose(&page), "``")) {
+            let target = &found[1];
+            if target.contains("://") {
+                continue;
+            }
+            count += 1;
+            let (file, place) = target.split_once('#').unwrap_or((target, ""));
+            let there = if file.is_empty() {
+                root.join(&path)
+            } else {
+                root.join(&path).parent().unwrap().join(file)
+            };
+            let is_there = match fs::read_to_string(&there) {
+                Ok(text) => place.is_empty() || anchors(&text).contains(place),
+                Err(_) => there.is_dir() && place.is_empty(),
+            };
+            if !is_there {
+                wrong.push(format!("{path}: {target}"));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "links that lead nowhere:\n{}",
+        wrong.join("\n")
+    );
+    assert!(count > 150, "{count}");
+}
+
+/// A page of the guide is on one topic and read in one go; its index names every one of them once.
+#[test]
+fn the_guide_is_short_and_whole() {
+    let index = read("docs/guide/README.md");
+    for path in pages()
+        .into_iter()
+        .filter(|path| path.starts_with("docs/guide/"))
+    {
+        let page = read(&path);
+        let (lines, words) = (page.lines().count(), page.split_whitespace().count());
+        assert!(
+            lines <= 100 && words <= 900,
+            "{path}: {lines} lines, {words} words"
+        );
+        let name = path.trim_start_matches("docs/guide/");
+        assert_eq!(
+            index.matches(&format!("]({name})")).count(),
+            usize::from(name != "README.md"),
+            "{path}"
+        );
+    }
+}
+
+/// All names of files below a folder, and with them what the small text files among them say.
+fn haystack(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        text.push_str(&format!("{}\n", path.file_name().unwrap().display()));
+        if path.is_dir() {
+            haystack(&path, text);
+        } else if path
+            .extension()
+            .is_some_and(|kind| ["rs", "py", "snap"].iter().any(|known| kind == *known))
+        {
+            text.push_str(&fs::read_to_string(path).unwrap_or_default());
+        }
+    }
+}
+
+/// The rulings of the format are cited by their numbers: each stands once, and the tests and
+/// vectors that it names are there.
+#[test]
+fn every_ruling_keeps_its_number_and_what_shows_it() {
+    const RULINGS: u32 = 123;
+    let page = read("docs/format.md");
+    let (_, appendix) = page.split_once("\n## Format questions\n").unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut known = String::new();
+    haystack(&root.join("tests"), &mut known);
+    let name = Regex::new(r"`([^`]+)`").unwrap();
+    let mut numbers = Vec::new();
+    for row in appendix
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| # "))
+    {
+        let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+        let [number, _, _, shown] = cells[..] else {
+            panic!("{row}: not four cells")
+        };
+        numbers.push(number.parse::<u32>().unwrap());
+        for found in name.captures_iter(shown) {
+            let named = &found[1];
+            let is_path = ["src/", "tests/", "scripts/"]
+                .iter()
+                .any(|start| named.starts_with(start));
+            let is_word = named.len() > 10
+                && named
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
+            assert!(
+                !is_path || root.join(named).exists(),
+                "{named} of ruling {number} is not there"
+            );
+            assert!(
+                !is_word || known.contains(named),
+                "{named} of ruling {number} is not among the tests"
+            );
+        }
+    }
+    numbers.sort_unstable();
+    assert!(numbers.iter().copied().eq(1..=RULINGS), "{numbers:?}");
 }

@@ -1,15 +1,33 @@
-//! The README, done as it says: its commands run, and its session is what the program prints.
+//! The README and the pages it leads to, done as they say: their commands run, and their sessions
+//! are what the program prints.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::json;
+
+use crate::calendar_server::CalendarServer;
+use crate::model_server::{Behaviour, ModelServer};
 use crate::person::{Person, Ran, run};
 
 const README: &str = include_str!("../../README.md");
+const ASKING: &str = include_str!("../../docs/guide/asking.md");
+const COMMANDS: &str = include_str!("../../docs/guide/commands.md");
+const WITH_GIT: &str = include_str!("../../docs/guide/check-with-git.md");
 
-/// The indented blocks below a heading, without their indentation, joined.
-fn blocks(heading: &str) -> String {
-    let section = README
+/// What the model answers in the README's session.
+const ANSWER: &str = "Sunlight scatters off air molecules, and blue light, with its shorter \
+                      wavelength, scatters far more than red.";
+const CALENDARS: [&str; 4] = [
+    "a.pool.opentimestamps.org",
+    "b.pool.opentimestamps.org",
+    "a.pool.eternitywall.com",
+    "ots.btc.catallaxy.com",
+];
+
+/// The indented blocks below a heading of a page, without their indentation, joined.
+fn blocks(page: &str, heading: &str) -> String {
+    let section = page
         .split(&format!("\n## {heading}\n"))
         .nth(1)
         .unwrap_or_else(|| panic!("no section '{heading}'"));
@@ -21,6 +39,15 @@ fn blocks(heading: &str) -> String {
         .map(|line| line.strip_prefix("    ").unwrap_or(line))
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+/// The words of a README that a newcomer reads to the end.
+const README_WORDS: usize = 900;
+
+#[test]
+fn the_readme_is_short() {
+    let words = README.split_whitespace().count();
+    assert!(words <= README_WORDS, "{words} words");
 }
 
 /// Somebody whose home is where the README says, with `gently` in the `PATH`.
@@ -73,7 +100,7 @@ impl Reader {
 
 #[test]
 fn the_recipe_verifies_and_finds_what_was_changed() {
-    let recipe = blocks("Verify it yourself");
+    let recipe = blocks(WITH_GIT, "Verify it yourself");
     for tool in [
         "fsck --strict",
         "verify-commit",
@@ -158,37 +185,138 @@ fn the_recipe_verifies_and_finds_what_was_changed() {
     );
 }
 
-#[test]
-fn the_session_is_what_is_printed() {
-    let shown = blocks("A session");
-    let reader = Reader::new();
+/// A session as a reader does it: each command with what it prints, both streams in one as on a
+/// terminal.
+fn session(reader: &Reader, shown: &str) -> String {
     let mut printed = String::new();
     for command in shown.lines().filter_map(|line| line.strip_prefix("$ ")) {
-        // Both streams into one, as on a terminal.
         let told = reader
             .bash(reader.person.dir.path(), &format!("{{ {command}; }} 2>&1"))
             .exits(0);
         printed.push_str(&format!("$ {command}\n{}\n", told.out));
     }
-    let printed = printed
+    printed
         .replace("one.invalid", "blockstream.info")
         .replace("two.invalid", "mempool.space")
-        .replace("a.invalid", "a.pool.opentimestamps.org")
-        .replace("b.invalid", "b.pool.opentimestamps.org")
-        .replace("c.invalid", "a.pool.eternitywall.com")
-        .replace("d.invalid", "ots.btc.catallaxy.com")
         // A slow machine takes a second between looking and answering.
         .replace("1 second old:", "just now:")
         .replace(
             &reader.home().display().to_string(),
             "/srv/desk/.local/share/gently",
-        );
-    assert!(printed.matches('$').count() >= 3, "{printed}");
+        )
+}
+
+#[track_caller]
+fn is_shown(printed: &str, shown: &str) {
     assert_eq!(
         masked(printed.trim()),
         masked(shown.trim()),
-        "the README shows another session than is printed:\n{printed}"
+        "the page shows another session than is printed:\n{printed}"
     );
+}
+
+#[test]
+fn the_session_without_a_model_is_what_is_printed() {
+    let shown = blocks(ASKING, "Without a model");
+    let reader = Reader::new();
+    let mut printed = session(&reader, &shown);
+    for (name, calendar) in ["a.invalid", "b.invalid", "c.invalid", "d.invalid"]
+        .into_iter()
+        .zip(CALENDARS)
+    {
+        printed = printed.replace(name, calendar);
+    }
+    assert_eq!(printed.matches('$').count(), 2, "{printed}");
+    is_shown(&printed, &shown);
+}
+
+/// The README's own session: a model's server, calendars that accept, and a real block.
+#[test]
+fn the_session_is_what_is_printed() {
+    let shown = blocks(README, "What it looks like");
+    let message = json!({"role": "assistant", "content": ANSWER});
+    let answer = json!({
+        "model": "llama3.1:8b", "message": message, "done": true, "done_reason": "stop",
+        "prompt_eval_count": 500, "eval_count": 20,
+    });
+    let model = ModelServer::start(Behaviour::Json(answer.to_string()));
+    let calendars: Vec<CalendarServer> = (1..=4).map(CalendarServer::start).collect();
+    let mut reader = Reader::new();
+    let headers = reader.person.headers(878_976..=878_976);
+    let urls = json!(
+        calendars
+            .iter()
+            .map(CalendarServer::url)
+            .collect::<Vec<_>>()
+    )
+    .to_string();
+    let ollama = model.root_url();
+    let set: [(&str, &str); 4] = [
+        ("GENTLY_MODEL_DEFAULT", "auto"),
+        ("OLLAMA_HOST", &ollama),
+        ("GENTLY_ANCHOR_HEADERS", headers.to_str().unwrap()),
+        ("GENTLY_OTS_CALENDARS", &urls),
+    ];
+    for (name, value) in set {
+        reader.person.set(name, value);
+    }
+
+    let mut printed = session(&reader, &shown)
+        .replace(&ollama, "http://127.0.0.1:11434")
+        // The first of those that this server lists.
+        .replace("ollama/other:2b", "ollama/llama3.1:8b");
+    for (server, calendar) in calendars.iter().zip(CALENDARS) {
+        printed = printed.replace(server.url(), &format!("https://{calendar}"));
+        printed = printed.replace(server.url().strip_prefix("http://").unwrap(), calendar);
+    }
+    assert!(
+        printed.matches('$').count() >= 3 && printed.contains(ANSWER),
+        "{printed}"
+    );
+    is_shown(&printed, &shown);
+}
+
+/// What the README tells somebody else to run, on what it says to hand over.
+#[test]
+fn somebody_else_checks_with_the_readmes_commands() {
+    let reader = Reader::new();
+    reader
+        .bash(
+            reader.person.dir.path(),
+            "gently ask one; gently session close",
+        )
+        .exits(0);
+    let folder = reader.folder("elsewhere");
+    reader
+        .bash(
+            &folder,
+            r#"home=~/.local/share/gently
+            git clone -q --mirror "$home/ledger.git"
+            cp "$home/audit.log" "$home/audit.checkpoint" "$home/keys/allowed_signers" ."#,
+        )
+        .exits(0);
+    std::os::unix::fs::symlink(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts"),
+        folder.join("scripts"),
+    )
+    .unwrap();
+    let commands = blocks(README, "How somebody else checks");
+    let told = reader.bash(&folder, &commands).exits(0);
+    assert_eq!(
+        told.out.matches("Chain integrity: VALID").count(),
+        2,
+        "{told:#?}"
+    );
+    assert_eq!(told.out.matches("signed by:   yes").count(), 2, "{told:#?}");
+    // A single answer, as the line below the commands has it.
+    assert!(README.contains("`gently audit open last 1 --out answer.json`"));
+    let told = reader
+        .bash(
+            &folder,
+            "gently audit open last 1 --out answer.json; gently audit check answer.json",
+        )
+        .exits(0);
+    assert!(told.out.contains("commitment:  yes"), "{told:#?}");
 }
 
 /// Without what differs from run to run and machine to machine.
@@ -209,7 +337,7 @@ fn masked(text: &str) -> String {
         line.split(' ').map(word).collect::<Vec<_>>().join(" ")
     };
     let lines: Vec<String> = text.lines().map(line).collect();
-    // Blank lines between commands are the README's own; how many disks there are is the machine's.
+    // Blank lines between commands are the page's own; how many disks there are is the machine's.
     lines
         .into_iter()
         .filter(|line| !line.is_empty() && !line.contains(" % used ("))
@@ -235,26 +363,38 @@ fn word(word: &str) -> String {
 #[test]
 fn the_table_of_commands_is_true() {
     let person = Person::new();
-    let rows: Vec<&str> = README
+    let rows: Vec<&str> = COMMANDS
         .lines()
         .filter_map(|line| line.strip_prefix("| `gently "))
         .collect();
-    assert!(rows.len() >= 7, "{rows:?}");
+    assert!(rows.len() >= 40, "{rows:?}");
     for row in rows {
-        let command = row.split('`').next().unwrap();
-        let verbs: Vec<&str> = command
-            .split([' ', ','])
-            .take_while(|w| w.chars().all(|c| c.is_lowercase() || c == '-'))
-            .collect();
-        let verbs: Vec<&str> = verbs
-            .into_iter()
-            .filter(|verb| !verb.is_empty())
-            .take(2)
-            .collect();
-        let told = person.gently(&[&verbs[..], &["--help"]].concat());
-        assert!(
-            told.code == 0 && told.out.contains(&format!("gently {}", verbs.join(" "))),
-            "{command}: {told:?}"
-        );
+        let (cell, _) = row.split_once(" |").unwrap();
+        let mut codes = cell.split('`');
+        let command = codes.next().unwrap();
+        let words = command
+            .split(' ')
+            .take_while(|w| w.chars().all(|c| c.is_lowercase() || c == '-'));
+        let verbs: Vec<&str> = words.take(2).collect();
+        let help = |verbs: &[&str]| {
+            let told = person.gently(&[verbs, &["--help"]].concat());
+            assert!(
+                told.code == 0 && told.out.contains(&format!("gently {}", verbs.join(" "))),
+                "{cell}: {told:?}"
+            );
+            told.out
+        };
+        let shown = help(&verbs);
+        // `close` behind `gently session open`, and options.
+        for other in codes
+            .filter_map(|code| code.split(' ').next())
+            .filter(|code| !matches!(*code, "" | ","))
+        {
+            if other.starts_with("--") {
+                assert!(shown.contains(other), "{cell}: {shown}");
+            } else {
+                help(&[verbs[0], other]);
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Writers on one home, threads and processes, killed at random with SIGKILL: nothing acknowledged
 //! is lost.
 //!
-//! `GENTLY_STORM_SECONDS` says how long; a few seconds in the gate, 60 by hand (`docs/operate.md`).
+//! `GENTLY_STORM_SECONDS` says how long; a few seconds in the gate, 60 by hand (`docs/guide/durability.md`).
 
 #![cfg(unix)]
 #![allow(
