@@ -194,6 +194,10 @@ fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write)
     warn(err, words.as_str(), COULD_NOT_LOOK)
 }
 
+/// What is said of a tree head that a power loss kept from its place.
+const TO_PLACE: &str = "gently audit: the newest signed tree head is in the database and not beside the log: the next \
+                        ask, or gently audit rebuild, writes it\n";
+
 fn run_verify(
     args: &VerifyArgs,
     home: Option<&Path>,
@@ -258,6 +262,11 @@ fn run_verify(
         report.found(finding);
     }
     let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
+    let named = args.position.is_some() || target.copy().is_some();
+    if let Some(finding) = saved::other_root(&report.scope, from, |key| named || target.pins(key)) {
+        report.contradicted_by.insert(saved::POSITION.to_owned());
+        report.found(finding);
+    }
     let position = kept
         .zip(report.position.clone())
         .map(|(kept, to)| kept.write(to, from, &report.scope));
@@ -285,7 +294,8 @@ fn run_verify(
     let otherwise = render::contradicted(&report);
     let fine = report.holds() && otherwise.is_none() && unmet.is_none();
     let code = say(out, &text, if fine { FINE } else { FOUND });
-    let words = otherwise.into_iter().chain(unmet).collect::<String>();
+    let unplaced = (code == FOUND && target.has_tree_head_to_place()).then(|| TO_PLACE.to_owned());
+    let words: String = [otherwise, unmet, unplaced].into_iter().flatten().collect();
     Ok(if code == FOUND && !words.is_empty() {
         warn(err, &words, code)
     } else {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
+use crate::govern::authority::SentBeside;
 use crate::govern::kernel::{Kernel, RingCaps};
 use crate::govern::sanitize::{Clean, redact};
 use crate::record::canon::{self, CanonError};
@@ -120,13 +121,13 @@ impl ContextBundle {
         &self.bundle
     }
 
-    /// Texts of people that are sent beside the question: `own` is the owner's part of the system
-    /// message.
-    pub fn beside<'a>(&'a self, own: Option<&'a Clean>) -> Vec<&'a str> {
-        own.map(Clean::as_str)
-            .into_iter()
-            .chain(self.bundle.texts_of_people())
-            .collect()
+    /// What of people is sent beside the question: `own` is the owner's part of the system message.
+    pub fn beside<'a>(&'a self, own: Option<&'a Clean>) -> SentBeside<'a> {
+        let own = own.map(Clean::as_str).into_iter();
+        SentBeside {
+            texts: own.chain(self.bundle.texts_of_people()).collect(),
+            names: self.bundle.names_by_people().collect(),
+        }
     }
 
     /// Canonical JSON.

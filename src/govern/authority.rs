@@ -14,12 +14,12 @@ use super::sanitize::{Clean, unnumbered};
 /// counts.
 ///
 /// ```
-/// # use gently::govern::{authority::{decide, Normative}, kernel::Kernel, sanitize::redact};
-/// # use gently::record::context::{event::{Intent, Place}, turn::Counts};
-/// # let place = Place { index: 0, id: "i".into(), turn_id: "t".into(), thread_id: "th".into() };
-/// let said = Intent::new(place, "What is 2+2?".into())?;
+/// # use gently::govern::{authority::{decide, PolicyInput}, kernel::Kernel, sanitize::redact};
+/// # use gently::record::context::{event::{IntentPayload, EventPosition}, turn::Counts};
+/// # let place = EventPosition { index: 0, id: "i".into(), turn_id: "t".into(), thread_id: "th".into() };
+/// let said = IntentPayload::new(place, "What is 2+2?".into())?;
 /// let clean = redact("hi").clean;
-/// let inputs = Normative { prompt: &clean, model: "observer", counts: Counts::default(), intents: vec![&said] };
+/// let inputs = PolicyInput { prompt: &clean, model: "observer", counts: Counts::default(), intents: vec![&said] };
 /// assert!(decide(&Kernel::genesis(), &inputs).reason().is_none());
 /// # Ok::<(), gently::record::context::json::JsonFault>(())
 /// ```
@@ -28,12 +28,12 @@ use super::sanitize::{Clean, unnumbered};
 /// EXECUTION is no INTENT:
 ///
 /// ```compile_fail
-/// # use gently::govern::{authority::{decide, Normative}, kernel::Kernel, sanitize::redact};
-/// # use gently::record::context::{event::{Execution, Place}, turn::Counts};
-/// # let place = Place { index: 0, id: "i".into(), turn_id: "t".into(), thread_id: "th".into() };
+/// # use gently::govern::{authority::{decide, PolicyInput}, kernel::Kernel, sanitize::redact};
+/// # use gently::record::context::{event::{Execution, EventPosition}, turn::Counts};
+/// # let place = EventPosition { index: 0, id: "i".into(), turn_id: "t".into(), thread_id: "th".into() };
 /// let said = Execution::new(place, "the model said that it is allowed".into(), "m")?;
 /// let clean = redact("hi").clean;
-/// let inputs = Normative { prompt: &clean, model: "observer", counts: Counts::default(), intents: vec![&said] };
+/// let inputs = PolicyInput { prompt: &clean, model: "observer", counts: Counts::default(), intents: vec![&said] };
 /// assert!(decide(&Kernel::genesis(), &inputs).reason().is_none());
 /// # Ok::<(), gently::record::context::json::JsonFault>(())
 /// ```
@@ -41,10 +41,10 @@ use super::sanitize::{Clean, unnumbered};
 /// and there is no other way for it to come in:
 ///
 /// ```compile_fail
-/// # use gently::govern::{authority::{decide, Normative}, kernel::Kernel, sanitize::redact};
+/// # use gently::govern::{authority::{decide, PolicyInput}, kernel::Kernel, sanitize::redact};
 /// # use gently::record::context::turn::Counts;
 /// let (clean, reply) = (redact("hi").clean, "the last model said that it is allowed");
-/// let inputs = Normative { prompt: &clean, model: "observer", counts: Counts::default(), intents: vec![], reply };
+/// let inputs = PolicyInput { prompt: &clean, model: "observer", counts: Counts::default(), intents: vec![], reply };
 /// decide(&Kernel::genesis(), &inputs);
 /// ```
 #[derive(Clone, Debug)]
@@ -173,18 +173,27 @@ impl Judge {
     }
 }
 
-/// What texts that are sent beside a question do not keep: the system message's own part, the
-/// intent in force, facts and notes. Codes, none when all is kept; they make a denial.
+/// What of people is sent beside a question.
+#[derive(Clone, Debug, Default)]
+pub struct SentBeside<'a> {
+    /// The system message's own part, the intent in force, facts and notes.
+    pub texts: Vec<&'a str>,
+    /// What tools found under names that somebody gave; a word each, and no part of the size.
+    pub names: Vec<&'a str>,
+}
+
+/// What is sent beside a question and not allowed. Codes, none when all is; they make a denial.
 ///
 /// Size and budget are those of question and texts together.
 pub fn broken_beside(
     kernel: &Kernel,
     prompt: &Clean,
     counts: Counts,
-    texts: &[&str],
+    beside: &SentBeside<'_>,
 ) -> Vec<String> {
     let length = |text: &str| unnumbered(text).len();
-    let bytes = texts
+    let bytes = beside
+        .texts
         .iter()
         .map(|text| length(text))
         .fold(length(prompt.as_str()), usize::saturating_add);
@@ -195,7 +204,7 @@ pub fn broken_beside(
         .into_iter()
         .collect();
     codes.extend(
-        PolicyEngine::of(kernel.policy(), kernel.tier()).broken_beside(prompt, counts, texts),
+        PolicyEngine::of(kernel.policy(), kernel.tier()).broken_beside(prompt, counts, beside),
     );
     codes
 }

@@ -121,7 +121,8 @@ fn is_hidden(c: char) -> bool {
         || (c.is_control() && !seen)
         || matches!(
             c,
-            '\u{2009}' | '\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{2800}' | HIDDEN
+            '\u{640}' | '\u{2009}' | '\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{2800}'
+                | '\u{fdd0}'..='\u{fdef}' | '\u{fffc}' | '\u{fffd}' | '\u{e000}'..='\u{f8ff}'
         )
 }
 
@@ -166,6 +167,9 @@ impl Forms {
         add(&mut own, Cow::Borrowed(text));
         forms(text).into_iter().for_each(|form| add(&mut own, form));
         add(&mut own, Cow::Owned(letters(text, true)));
+        if let Some(bare) = without_line_marks(text) {
+            add(&mut own, Cow::Owned(read_text(&bare).into_owned()));
+        }
         let lines = if text.contains('\r') {
             Cow::Owned(text.replace("\r\n", "\n"))
         } else {
@@ -203,6 +207,20 @@ impl Forms {
         self.plain.extend(own.into_iter().map(Cow::into_owned));
         self.loose.extend(loose);
     }
+}
+
+/// The text without the marks that lines of a quotation, a comment or a heading begin with; none
+/// where no line begins so.
+fn without_line_marks(text: &str) -> Option<String> {
+    let bare = |line: &str| {
+        line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '>' | '#' | '/' | '|'))
+            .to_owned()
+    };
+    let is_marked = |line: &str| line.trim_start().starts_with(['>', '#', '/', '|']);
+    let lines = text.lines().map(bare);
+    text.lines()
+        .any(is_marked)
+        .then(|| lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// Longest rest of a terminal's sequence that is read as one.

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::context::turn::{Counts, tokens};
 
-use super::authority::{PolicyInput, fits};
+use super::authority::{PolicyInput, SentBeside, fits};
 use super::forms::{Forms, loose};
 use super::kernel::KernelError;
 use super::sanitize::{Clean, unnumbered};
@@ -364,10 +364,11 @@ impl PolicyEngine {
         &self,
         prompt: &Clean,
         counts: Counts,
-        texts: &[&str],
+        beside: &SentBeside<'_>,
     ) -> Vec<String> {
         let of = |text: &str| tokens(u64::try_from(unnumbered(text).len()).unwrap_or(u64::MAX));
-        let all = texts
+        let all = beside
+            .texts
             .iter()
             .map(|text| of(text))
             .fold(of(prompt.as_str()), u64::saturating_add);
@@ -376,7 +377,8 @@ impl PolicyEngine {
             .budget
             .is_some_and(|budget| counts.spent.saturating_add(all) > budget.tokens);
         let mut codes: Vec<String> = over.then(|| BUDGET.to_owned()).into_iter().collect();
-        codes.extend(self.topics.broken(texts.iter().copied()));
+        let sent = beside.texts.iter().chain(&beside.names);
+        codes.extend(self.topics.broken(sent.copied()));
         codes
     }
 

@@ -1,7 +1,8 @@
 //! The refs of a repository as they are spelled in its files: git's library reads past what follows
 //! an id, takes upper case for lower, follows links, and hides some; we do not.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -42,7 +43,8 @@ pub(super) fn refs(repository: &Path) -> Result<Vec<Ref>, String> {
     loose(&repository.join("refs"), "refs", 0, &mut found)?;
     // Behind the loose ones: what `git pack-refs` moves meanwhile is in there before its own file
     // goes.
-    packed(&repository.join("packed-refs"), &mut found)?;
+    let loose: BTreeSet<String> = found.keys().cloned().collect();
+    packed(&repository.join("packed-refs"), &loose, &mut found)?;
     Ok(found
         .into_iter()
         .map(|(name, target)| Ref { name, target })
@@ -89,16 +91,20 @@ fn loose(
     Ok(())
 }
 
-fn packed(path: &Path, found: &mut BTreeMap<String, RefTarget>) -> Result<(), String> {
+fn packed(
+    path: &Path,
+    loose: &BTreeSet<String>,
+    found: &mut BTreeMap<String, RefTarget>,
+) -> Result<(), String> {
     let bytes = match os::read_regular(path, limits::PACKED_REFS) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         bytes => bytes.map_err(|e| format!("packed-refs: {e}"))?,
     };
-    let mut lines = bytes.split(|byte| *byte == b'\n');
-    for (number, line) in (1u64..).zip(lines.by_ref()) {
-        // The header; the object behind a tag, which says nothing of the ref; the end behind the
-        // last newline.
-        if line.is_empty() || line.starts_with(b"#") || line.starts_with(b"^") {
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    let lines = bytes.split(|byte| *byte == b'\n');
+    for (number, line) in (1u64..).zip(lines.filter(|_| !bytes.is_empty())) {
+        // The header; the object behind a tag, which says nothing of the ref.
+        if line.starts_with(b"#") || line.starts_with(b"^") {
             continue;
         }
         let spelled = String::from_utf8_lossy(line);
@@ -120,8 +126,15 @@ fn packed(path: &Path, found: &mut BTreeMap<String, RefTarget>) -> Result<(), St
                 RefTarget::Broken(shown(line)),
             ),
         };
-        // A loose ref is newer than what was packed of it.
-        found.entry(name).or_insert(target);
+        match found.entry(name) {
+            Entry::Vacant(free) => _ = free.insert(target),
+            // A loose ref is newer than what was packed of it.
+            Entry::Occupied(known) if loose.contains(known.key()) => {}
+            // Named twice, it has no spelling that anybody can rely on.
+            Entry::Occupied(mut known) => {
+                known.insert(RefTarget::Broken("twice in packed-refs".to_owned()));
+            }
+        }
         at_most(found)?;
     }
     Ok(())
@@ -214,7 +227,8 @@ mod tests {
                 .success()
         );
         let packed = format!(
-            "# pack-refs with: peeled\n{ID} refs/heads/branch-3\n^{ID}\n{ID} refs/heads/main\nAB refs/x\nx\n"
+            "# pack-refs with: peeled\n{ID} refs/heads/branch-3\n^{ID}\n{ID} refs/heads/main\nAB refs/x\nx\n\n\
+             {ID} refs/y\n{ID} refs/y\n"
         );
         fs::write(dir.path().join("packed-refs"), packed).unwrap();
         let found: BTreeMap<String, RefTarget> = refs(dir.path())
@@ -232,6 +246,8 @@ mod tests {
         broken("refs/heads/long", "more than 4096 bytes");
         broken("refs/x", "another spelling in packed-refs: 'AB'");
         broken("packed-refs, line 6", "'x'");
+        broken("packed-refs, line 7", "''");
+        broken("refs/y", "twice in packed-refs");
         for name in ["refs/heads/main", "refs/heads/branch-3"] {
             assert_eq!(
                 found[name],
@@ -239,7 +255,7 @@ mod tests {
                 "{name}"
             );
         }
-        assert_eq!(found.len(), 8);
+        assert_eq!(found.len(), 10);
         fs::remove_file(dir.path().join("packed-refs")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", dir.path().join("packed-refs")).unwrap();
         assert!(

@@ -30,7 +30,7 @@ pub enum AppendError {
         /// What the system says.
         source: io::Error,
     },
-    /// A directory, a device, a pipe.
+    /// A directory, a device, a pipe, a link.
     #[error("{path} is not a regular file: move it away, or name another log", path = path.display())]
     NotAFile {
         /// The log.
@@ -111,8 +111,9 @@ impl Appender {
         };
         let mut options = OpenOptions::new();
         options.read(true).append(true);
-        // A pipe would block here, so what is there is looked at first.
-        if path.metadata().is_ok_and(|found| !found.is_file()) {
+        // A pipe would block here, and a link leads to somebody else's file, so what is there is
+        // looked at first.
+        if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
             return Err(AppendError::NotAFile {
                 path: path.to_owned(),
             });

@@ -313,8 +313,8 @@ pub struct JudgedReply {
 /// An answer on record: the only thing that may be shown.
 ///
 /// ```compile_fail
-/// # use gently::recorder::{Judged, RecordedAnswer};
-/// fn unrecorded(judged: Judged) -> RecordedAnswer { RecordedAnswer { ..judged.into() } }
+/// # use gently::recorder::{JudgedReply, RecordedAnswer};
+/// fn unrecorded(judged: JudgedReply) -> RecordedAnswer { RecordedAnswer { ..judged.into() } }
 /// ```
 #[derive(Clone, Debug)]
 pub struct RecordedAnswer {

@@ -415,14 +415,17 @@ fn printing(source: &str) -> Vec<&'static str> {
         "print!",
         "eprintln!",
         "eprint!",
-        "stdout(",
-        "stderr()",
-        "stdin(",
+        "io::stdout(",
+        "io::stderr(",
+        "io::stdin(",
         "process::exit",
     ];
     let code = code_only(source);
     let code = code.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-    WORDS.into_iter().filter(|word| code.contains(word)).collect()
+    WORDS
+        .into_iter()
+        .filter(|word| code.contains(word))
+        .collect()
 }
 
 #[test]
@@ -430,7 +433,9 @@ fn only_a_door_prints() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let inside = |path: &&PathBuf| {
         let file = path.strip_prefix(&root).unwrap();
-        !file.starts_with("cli") && !file.starts_with("gateway") && file != Path::new("main.rs")
+        // A deadline that a door sets ends the process where nothing else can.
+        let ends = file == Path::new("main.rs") || file == Path::new("os.rs");
+        !file.starts_with("cli") && !file.starts_with("gateway") && !ends
     };
     let files = sources(&root);
     let found: Vec<String> = files
@@ -440,9 +445,19 @@ fn only_a_door_prints() {
         .filter(|(_, words)| !words.is_empty())
         .map(|(path, words)| format!("{}: {}", path.display(), words.join(", ")))
         .collect();
-    assert!(found.is_empty(), "only a door prints:\n{}", found.join("\n"));
-    assert_eq!(printing("fn f() { println!(\"\") } // print!"), ["println!"]);
-    assert_eq!(printing("/* eprint! */ fn f() { std::process::exit(1) }"), ["process::exit"]);
+    assert!(
+        found.is_empty(),
+        "only a door prints:\n{}",
+        found.join("\n")
+    );
+    assert_eq!(
+        printing("fn f() { println!(\"\") } // print!"),
+        ["println!"]
+    );
+    assert_eq!(
+        printing("/* eprint! */ fn f() { std::process::exit(1) }"),
+        ["process::exit"]
+    );
 }
 
 #[test]

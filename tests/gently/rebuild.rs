@@ -1060,15 +1060,28 @@ fn without_the_database_it_says_what_can_be_had() {
 }
 
 #[test]
-fn a_restored_home_is_not_rebuilt_before_it_is_adopted() {
-    let home = AtHand::new();
-    fs::write(home.file("restored.toml"), "").unwrap();
-    fs::remove_file(home.file("audit.log")).unwrap();
-    assert!(
-        home.refused(&["audit", "rebuild"], 2)
-            .contains("gently audit adopt")
-    );
-    assert!(!home.file("audit.log").exists());
+fn a_restored_home_gets_its_files_back_and_still_waits_to_be_adopted() {
+    for lost in ["audit.log", "ledger.git"] {
+        let home = AtHand::new();
+        home.fine(&["ask", "before"]);
+        let log = fs::read(home.file("audit.log")).unwrap();
+        fs::write(home.file("restored.toml"), "").unwrap();
+        if lost == "ledger.git" {
+            fs::remove_dir_all(home.file(lost)).unwrap();
+        } else {
+            fs::remove_file(home.file(lost)).unwrap();
+        }
+        let refused = home.refused(&["audit", "adopt", "--nothing-newer"], 2);
+        assert!(refused.contains("gently audit rebuild"), "{refused}");
+        home.fine(&["audit", "rebuild"]);
+        // No line of its own: nobody has said yet whether there is newer history.
+        assert_eq!(fs::read(home.file("audit.log")).unwrap(), log);
+        let waits = home.refused(&["ask", "after"], 3);
+        assert!(waits.contains("gently audit adopt"), "{waits}");
+        home.fine(&["audit", "adopt", "--nothing-newer"]);
+        home.fine(&["ask", "after"]);
+        home.fine(&["audit", "verify"]);
+    }
 }
 
 /// What git itself tells to somebody who clones a home's own ledger: `git push` puts a commit of

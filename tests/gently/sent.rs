@@ -81,6 +81,10 @@ fn a_forbidden_topic_is_sent_by_no_way_and_in_no_spelling() {
         "A \u{1f180}\u{1f184}\u{1f174}\u{1f183}\u{1f189}\u{1f170}\u{1f17b} bird?",
         "A quetzal b1rd?",
         "A quetzaI\u{200b}bird?",
+        "> A quetzal\n> bird?",
+        "# A quetzal\n# bird?",
+        "// a quetzal\n// bird",
+        "A quet\u{fffc}zal\u{e000} bird?",
         r#"{"text": "a quetzal\nbird"}"#,
     ] {
         denied(&person, &[question], code);

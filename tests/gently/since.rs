@@ -339,6 +339,32 @@ fn a_history_that_left_the_position_is_a_finding() {
     assert_eq!(report["answers"]["consistent"], "yes");
     let misfit = report["checked"]["position_not_used"].as_str().unwrap();
     assert!(misfit.starts_with("root of main"), "{misfit}");
+    // One that somebody names for a check was kept of what he checks: there is another history, and
+    // the file stays as it is.
+    let before = std::fs::read(&kept).unwrap();
+    let (ledger, log) = (
+        other.home().join("ledger.git"),
+        other.home().join("audit.log"),
+    );
+    let words = [
+        "audit",
+        "verify",
+        "--json",
+        "--since",
+        "last",
+        "--position",
+        kept.to_str().unwrap(),
+        "--repo",
+        ledger.to_str().unwrap(),
+        "--log",
+        log.to_str().unwrap(),
+    ];
+    for _ in 0..2 {
+        let ran = person.gently(&words).exits(1);
+        assert!(ran.err.contains(said), "{}", ran.err);
+        assert_eq!(ran.json()["answers"]["unique"], "no");
+        assert_eq!(std::fs::read(&kept).unwrap(), before);
+    }
 }
 
 #[test]

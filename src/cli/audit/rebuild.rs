@@ -13,8 +13,8 @@ use crate::ledger::read::{RefTarget, Repository};
 use crate::log::read::{LogPiece, LogReader};
 use crate::record::ledger::commit::MAIN;
 use crate::recorder::{
-    Contradiction, MissingParts, Paths, Rebuilt, Recorder, RecorderError, look_for_losses, rebuild,
-    unwatched,
+    Contradiction, MissingParts, Paths, Rebuilt, Recorder, RecorderError, is_marked,
+    look_for_losses, rebuild, unwatched,
 };
 use crate::verify::Report;
 
@@ -71,7 +71,12 @@ fn would(paths: &Paths, json: bool) -> Result<u8, OpenHomeError> {
 
 fn does(paths: &Paths, json: bool) -> Result<u8, OpenHomeError> {
     let rebuilt = rebuild(paths, open::clock()?)?;
-    if let Err(why) = sign(paths) {
+    if is_marked(paths) {
+        say(
+            "this home was restored from a backup, and its files are as that has them again; it writes nothing \
+             before gently audit adopt says whether there is newer history",
+        );
+    } else if let Err(why) = sign(paths) {
         say(&format!(
             "the newest line is signed by nobody before something is recorded here: {why}"
         ));

@@ -6,16 +6,41 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::os::read_regular;
+use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
-use crate::verify::{Position, PositionMismatch, Scope};
+use crate::verify::{AuditQuestion, Finding, Position, PositionMismatch, Scope};
 
 /// Its name in a home.
 const FILE: &str = "verified.json";
 /// Largest position: it holds what is due of every open session, and what earlier lines named.
 const MOST: u64 = 256 << 20;
 
+/// What a contradiction by it is called.
+pub(super) const POSITION: &str = "the position of an earlier check";
+
 /// The file.
 pub(super) struct SavedPosition(PathBuf);
+
+/// What a position of a ledger with another root says against this one. It is evidence when it was
+/// kept of this ledger: when somebody named it for this check, or it begins with this ledger's own
+/// key (`is_own`). In a home, a file that was copied from another home says nothing.
+pub(super) fn other_root(
+    scope: &Scope,
+    position: Option<&Position>,
+    is_own: impl FnOnce(&PublicKey) -> bool,
+) -> Option<Finding> {
+    let (Scope::Whole { mismatch } | Scope::Since { mismatch, .. }) = scope;
+    let Some(PositionMismatch::OtherRoot { expected, actual }) = mismatch else {
+        return None;
+    };
+    is_own(&position?.first_key()?).then(|| Finding {
+        question: AuditQuestion::Unique,
+        place: "refs/heads/main".to_owned(),
+        expected: format!("{actual} as its root, as when the position was saved"),
+        actual: expected.clone(),
+        session: None,
+    })
+}
 
 impl SavedPosition {
     /// The file that is named, else that of the home; none for a repository of which none is named.

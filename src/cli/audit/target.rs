@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::os::read_regular_text;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::signature::PublicKey;
-use crate::recorder::Paths;
+use crate::recorder::{Paths, checkpoint_is_newest};
+use crate::store::ReadStore as _;
 use crate::store::sqlite::Sqlite;
 use crate::verify::{
     AuditQuestion, Database, Evidence, Finding, HeaderRequests, Report, VerifyError, VerifyOptions,
@@ -149,6 +150,11 @@ pub(super) struct AuditTarget {
 }
 
 impl AuditTarget {
+    /// Whether a key is one of those that the ledger has to be signed by.
+    pub(super) fn pins(&self, key: &PublicKey) -> bool {
+        self.signers.contains(key)
+    }
+
     /// Finds what the flags name, else the home's own ledger, pinned to the home's own first key.
     pub(super) fn find(args: &TargetArgs, home: Option<&Path>) -> Result<Self, TargetError> {
         let mut signers = Vec::new();
@@ -220,6 +226,22 @@ impl AuditTarget {
             Some(OpenedRepository::Copy(copy)) => Some(copy),
             _ => None,
         }
+    }
+
+    /// Whether the database of a home has a tree head that is not beside the log yet, as after a
+    /// power loss: then the newest lines look as if nobody had signed them.
+    pub(super) fn has_tree_head_to_place(&self) -> bool {
+        let (Some(database), true) = (&self.database, self.in_use) else {
+            return false;
+        };
+        let Some(root) = database.parent() else {
+            return false;
+        };
+        let paths = Paths {
+            root: root.to_owned(),
+        };
+        let head = Sqlite::open_to_read(database).and_then(|store| store.head());
+        head.is_ok_and(|head| matches!(checkpoint_is_newest(&head, &paths), Ok(false)))
     }
 
     /// Checks it.

@@ -356,9 +356,8 @@ impl Bundle {
         canon::print(self)
     }
 
-    /// What is in it that people wrote or named, and not the kernel or this program: claims, the
-    /// intents that no kernel set, and what tools found under names that somebody gave. What policy
-    /// forbids is looked for in these.
+    /// What is in it that people wrote, and not the kernel or this program: claims, and the intents
+    /// that no kernel set.
     pub fn texts_of_people(&self) -> impl Iterator<Item = &str> {
         let facts = self.facts.iter().map(|fact| fact.claim.as_str());
         let intents = self
@@ -366,9 +365,12 @@ impl Bundle {
             .iter()
             .filter(|intent| intent.source != "system")
             .map(|intent| intent.intent.as_str());
-        facts
-            .chain(intents)
-            .chain(self.sight.values().flat_map(SightEntry::named_by_people))
+        facts.chain(intents)
+    }
+
+    /// What tools found under names that somebody gave: mount points, units.
+    pub fn names_by_people(&self) -> impl Iterator<Item = &str> {
+        self.sight.values().flat_map(SightEntry::named_by_people)
     }
 }
 

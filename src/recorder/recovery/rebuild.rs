@@ -116,7 +116,6 @@ struct LockedHome<'a> {
 
 impl<'a> LockedHome<'a> {
     fn open(paths: &'a Paths) -> Result<Self, RecorderError> {
-        restored::refuse(paths)?;
         let store = Sqlite::open(&paths.database())?;
         let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
         let head = store.head()?;
@@ -198,7 +197,9 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
     if home.head.applied != applied {
         home.store.mark_applied(&applied)?;
     }
-    let recover = if lost.count() > 0 {
+    // A home that was restored from a backup gets its files back as the backup's database has them,
+    // and no line of its own before somebody says whether there is newer history.
+    let recover = if lost.count() > 0 && !restored::is_marked(paths) {
         Some(home.say_recovered(now, lost.count())?)
     } else {
         None

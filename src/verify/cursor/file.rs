@@ -39,6 +39,17 @@ pub enum PositionMismatch {
         /// When the position was saved.
         at: Seconds,
     },
+    /// `main` begins with another commit than the ledger that the position is of.
+    #[error(
+        "root of main: the ledger has {expected}, the position {actual}: this is another ledger, or its history was \
+         written anew from its beginning"
+    )]
+    OtherRoot {
+        /// What `main` begins with.
+        expected: String,
+        /// What it began with when the position was saved.
+        actual: String,
+    },
     /// What follows it contradicts it, or is wrong itself; the check of everything tells.
     #[error("a check that went on from it found at {place}: expected {expected}, found {actual}")]
     Found {
@@ -186,11 +197,15 @@ impl Position {
         }
         let spelled =
             |root: Option<Oid>| root.map_or("none".to_owned(), |id| format!("commit {id}"));
-        PositionMismatch::Differs {
-            what: "root of main",
+        PositionMismatch::OtherRoot {
             expected: spelled(root),
             actual: spelled(own),
         }
+    }
+
+    /// The key that the ledger began with.
+    pub fn first_key(&self) -> Option<PublicKey> {
+        self.0.keys.first().map(|first| first.key)
     }
 
     /// When the check ended that came here.

@@ -12,7 +12,9 @@ use std::rc::Rc;
 use uuid::Uuid;
 
 use crate::continuity::declared::TurnContext;
-use crate::govern::authority::{Decision, Judge, PolicyInput, broken_beside, may_be_beside};
+use crate::govern::authority::{
+    Decision, Judge, PolicyInput, SentBeside, broken_beside, may_be_beside,
+};
 use crate::govern::kernel::Kernel;
 use crate::govern::policy::FORBIDDEN;
 use crate::govern::sanitize::{Clean, redact};
@@ -188,20 +190,16 @@ pub(super) fn run(
     Ok(rolling.trial)
 }
 
-/// Texts of people that were sent with a question; none where nothing was sent, or it is not here.
-fn sent_with(row: &ExchangeRow) -> Option<Vec<String>> {
+/// What was sent with a question, and the owner's part of its system message; none where nothing
+/// was sent, or it is not here.
+fn sent_with(row: &ExchangeRow) -> Option<(Bundle, Option<String>)> {
     let bundle = Bundle::parse(row.bundle_json.as_deref()?).ok()?;
     let system = row
         .params
         .as_deref()
         .and_then(|text| Params::parse(text).ok())
         .and_then(|params| params.system);
-    Some(
-        system
-            .into_iter()
-            .chain(bundle.texts_of_people().map(str::to_owned))
-            .collect(),
-    )
+    Some((bundle, system))
 }
 
 /// History up to a line, as it would have been.
@@ -283,9 +281,14 @@ impl TrialHistory<'_, '_> {
         let question = redact(&text).clean;
         let mut would = self.rules((&question, &row.model), &resolved, counts);
         if would.is_empty() {
-            let beside = sent_with(row).unwrap_or_default();
-            let texts: Vec<&str> = beside.iter().map(String::as_str).collect();
-            let codes = broken_beside(self.other, &question, counts, &texts);
+            let sent = sent_with(row);
+            let mut beside = SentBeside::default();
+            if let Some((bundle, system)) = &sent {
+                beside.texts.extend(system.as_deref());
+                beside.texts.extend(bundle.texts_of_people());
+                beside.names.extend(bundle.names_by_people());
+            }
+            let codes = broken_beside(self.other, &question, counts, &beside);
             would.extend(codes.into_iter().map(|code| DenyingRule {
                 code,
                 cause: Cause::Beside,

@@ -686,6 +686,8 @@ def shout(rows):
 afterwards("honest_with_packed_refs", pack)
 afterwards("packed_ref_in_upper_case", lambda one: pack(one, shout), C)
 afterwards("packed_ref_of_another_commit", lambda one: (back(one, TAIL, 1), pack(one)), C)
+afterwards("packed_ref_named_twice", lambda one: pack(one, lambda rows: rows + [(n, dict(rows)[TAIL]) for n, o in rows if n == "refs/heads/main"]), C)
+afterwards("packed_refs_with_an_empty_line", lambda one: (pack(one), setattr(one, "packed", one.packed + b"\n")), C)
 afterwards("packed_ref_of_another_name", lambda one: pack(one, lambda rows: [(n.replace("main", "maim"), o) for n, o in rows]), C)
 afterwards("branches_exchanged", lambda one: one.refs.update({TAIL: one.refs[OTHER], OTHER: one.refs[TAIL]}), C)
 
