@@ -323,6 +323,25 @@ fn a_rebuild_puts_it_back_and_signs_what_it_adds() {
     rig.assert_signed("the line that says so");
 }
 
+/// What a power loss can leave where a new name was not on the disk yet: the tree head before.
+#[test]
+fn an_older_one_is_named_with_the_way_out_and_replaced_at_the_next_start() {
+    let home = AtHand::new();
+    home.fine(&["ask", "one"]);
+    let older = fs::read(home.file("audit.checkpoint")).unwrap();
+    home.refused(&["ask", ""], 2);
+    home.refused(&["ask", " "], 1);
+    assert_ne!(fs::read(home.file("audit.checkpoint")).unwrap(), older);
+    fs::write(home.file("audit.checkpoint"), &older).unwrap();
+    let said = home.refused(&["audit", "verify"], 1);
+    assert!(
+        said.contains("the next ask, or gently audit rebuild, writes it"),
+        "{said}"
+    );
+    home.fine(&["ask", "two"]);
+    home.fine(&["audit", "verify"]);
+}
+
 #[test]
 fn what_is_handed_over_comes_with_it() {
     let home = AtHand::new();
