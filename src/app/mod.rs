@@ -9,6 +9,7 @@ pub mod model_choice;
 pub mod model_list;
 pub mod open;
 pub mod open_error;
+pub mod opening;
 pub mod overlay;
 pub mod provider_key;
 pub mod redacted;

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::govern::drift::{DriftClass, DriftEffect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::hash::Hash32;
+use crate::recorder::REPLY;
 use crate::store::{DriftRow, ExchangeRow, ReadStore, StoreError};
 
 /// What stands in the place of a withheld answer.
@@ -55,6 +56,15 @@ impl<'a> Withheld<'a> {
         Ok(drift
             .iter()
             .any(|event| kernel.is_none_or(|kernel| blocks(kernel, event))))
+    }
+
+    /// Whether the document of an actuation intent quotes an answer that is withheld.
+    pub fn is_quoted_in(&self, content: &serde_json::Value) -> Result<bool, StoreError> {
+        let exchange = content["exchange"].as_str().and_then(|id| id.parse().ok());
+        match exchange.filter(|_| content["source"] == REPLY) {
+            Some(exchange) => self.answer_called(exchange),
+            None => Ok(false),
+        }
     }
 
     /// Whether a turn's text is a withheld answer: false for what a person asked.

@@ -65,9 +65,9 @@ impl ActionIntent {
             .document
             .as_ref()
             .and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
-        let covered = document.as_ref().map_or(Ok(false), |document| {
-            quotes_withheld(gate, &document.content)
-        })?;
+        let covered = document
+            .as_ref()
+            .map_or(Ok(false), |document| gate.is_quoted_in(&document.content))?;
         Ok(ActionIntent {
             covered,
             id: row.id.clone(),
@@ -169,15 +169,6 @@ fn show(intent: &ActionIntent, json: bool) -> Result<u8, OpenHomeError> {
         .map(|(name, value)| format!("    {name:10}{value}\n"))
         .collect();
     Ok(print(&format!("{}\n{text}", intent.id)))
-}
-
-/// Whether an intent's document quotes an answer that is withheld.
-pub fn quotes_withheld(gate: &Withheld<'_>, content: &Value) -> Result<bool, StoreError> {
-    let exchange = content["exchange"].as_str().and_then(|id| id.parse().ok());
-    match exchange.filter(|_| content["source"] == REPLY) {
-        Some(exchange) => gate.answer_called(exchange),
-        None => Ok(false),
-    }
 }
 
 /// What a person is told when an intent was recorded with a turn; `withheld` when its answer is.

@@ -21,9 +21,10 @@ use crate::store::{CommitRow, Find, ReadStore, SessionRow};
 use crate::verify::{Trust, check_opening};
 
 use super::found::OpeningContent;
-use super::head::{self, HeadRequirements, TrustedWitnesses, file};
+use super::head;
+use super::head::{HeadRequirements, TrustedWitnesses, file};
 use super::stamp;
-use super::{Stop, because, broken};
+use super::{OpeningFault, because, broken};
 
 /// Lines that are read at a time.
 const PORTION: u64 = 4096;
@@ -53,7 +54,7 @@ pub(super) fn assemble(
     ledger: &LedgerSources<'_>,
     found: &OpeningContent,
     newest: String,
-) -> Result<(OpeningFile, Vec<String>), Stop> {
+) -> Result<(OpeningFile, Vec<String>), OpeningFault> {
     let store = ledger.store;
     let mut wanted = BTreeMap::new();
     let genesis = Some(Document::Genesis(ledger.genesis.clone()));
@@ -142,7 +143,7 @@ fn settle(
     mut file: OpeningFile,
     mut head: CosignedNote,
     mut left_out: Vec<String>,
-) -> Result<(OpeningFile, Vec<String>), Stop> {
+) -> Result<(OpeningFile, Vec<String>), OpeningFault> {
     let fits = |file: &OpeningFile| {
         file.around()
             .map(|around| around <= file.most_around())
@@ -200,7 +201,7 @@ fn entries(
     wanted: BTreeMap<u64, LineEvidence>,
     head: &CosignedNote,
     stamped: Option<u64>,
-) -> Result<(Vec<Entry>, Vec<Document>), Stop> {
+) -> Result<(Vec<Entry>, Vec<Document>), OpeningFault> {
     let size = head.head.size;
     let mut asked: Vec<(u64, u64)> = Vec::new();
     for (line, wanted) in &wanted {
@@ -236,7 +237,7 @@ fn entries(
 fn prove(
     store: &dyn ReadStore,
     asked: &[(u64, u64)],
-) -> Result<Vec<Vec<crate::record::hash::Hash32>>, Stop> {
+) -> Result<Vec<Vec<crate::record::hash::Hash32>>, OpeningFault> {
     let mut proofs = Inclusions::of(asked).map_err(broken)?;
     let (mut from, size) = (0, proofs.size());
     while from < size {
@@ -256,7 +257,7 @@ fn session_lines(
     session: &SessionRow,
     opened: u64,
     wanted: &mut BTreeMap<u64, LineEvidence>,
-) -> Result<Vec<HeaderAt>, Stop> {
+) -> Result<Vec<HeaderAt>, OpeningFault> {
     let missing = |what: &str| {
         because::<CommitRow>(format!(
             "the session's {what} is not in the database; look with: gently audit verify"
@@ -300,7 +301,7 @@ fn header(
     store: &dyn ReadStore,
     commit: &CommitRow,
     height: u32,
-) -> Result<Option<HeaderAt>, Stop> {
+) -> Result<Option<HeaderAt>, OpeningFault> {
     let bytes = store
         .files(commit.tree_of.unwrap_or(commit.n))?
         .remove("btc_header");
@@ -313,7 +314,7 @@ fn header(
 }
 
 /// A line of the log.
-fn line(store: &dyn ReadStore, n: u64) -> Result<String, Stop> {
+fn line(store: &dyn ReadStore, n: u64) -> Result<String, OpeningFault> {
     let line = store.lines(n, n + 1)?.pop();
     line.map_or_else(
         || because(format!("log line {} is not in the database", n + 1)),
@@ -322,7 +323,7 @@ fn line(store: &dyn ReadStore, n: u64) -> Result<String, Stop> {
 }
 
 /// `record.json` of an answer's line; none for other lines.
-fn record(store: &dyn ReadStore, line: u64) -> Result<Option<Document>, Stop> {
+fn record(store: &dyn ReadStore, line: u64) -> Result<Option<Document>, OpeningFault> {
     let bytes = store.record_of_line(line)?;
     let record: Option<Record> = bytes
         .map(|bytes| canon::parse(&bytes))
@@ -335,6 +336,6 @@ fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
     store: &dyn ReadStore,
     row: &CommitRow,
     name: &str,
-) -> Result<T, Stop> {
+) -> Result<T, OpeningFault> {
     canon::parse(file(store, row, name)?.as_bytes()).map_err(broken)
 }

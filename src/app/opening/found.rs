@@ -8,7 +8,6 @@ use uuid::Uuid;
 use crate::app::find;
 use crate::app::open::OpenHome;
 use crate::ask::withheld::{WITHHELD, Withheld};
-use crate::cli::action::quotes_withheld;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, TextOpening, commit, opening_key};
@@ -20,7 +19,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRow, ExchangeOutcome, ExchangeRow, Find, ReadStore, SessionRow};
 use crate::verify::exchange_document;
 
-use super::{OpenArgs, Stop, TurnRole, because, broken};
+use super::{OpeningFault, OpeningRequest, TurnText, because, broken};
 
 /// One text that is opened, and where its lines are.
 pub(super) struct OpenedText {
@@ -39,14 +38,17 @@ pub(super) struct OpeningContent {
 }
 
 /// The turns of a session, each number and each role once.
-pub(super) fn find_turns(opened: &OpenHome, args: &OpenArgs) -> Result<OpeningContent, Stop> {
-    let Some(session) = &args.session else {
+pub(super) fn find_turns(
+    opened: &OpenHome,
+    request: &OpeningRequest,
+) -> Result<OpeningContent, OpeningFault> {
+    let Some(session) = &request.session else {
         return because("name a session and a number");
     };
-    let numbers: BTreeSet<u64> = args.seq.iter().copied().collect();
-    let mut roles: BTreeSet<TurnRole> = args.role.iter().copied().collect();
+    let numbers: BTreeSet<u64> = request.seq.iter().copied().collect();
+    let mut roles: BTreeSet<TurnText> = request.texts.iter().copied().collect();
     if roles.is_empty() {
-        roles.insert(TurnRole::Response);
+        roles.insert(TurnText::Response);
     }
     let mut found = OpeningContent {
         pieces: Vec::new(),
@@ -64,7 +66,7 @@ pub(super) fn find_turns(opened: &OpenHome, args: &OpenArgs) -> Result<OpeningCo
         for role in &roles {
             found
                 .pieces
-                .push(find_turn(opened, &around, &row, (*role, args.withheld))?);
+                .push(find_turn(opened, &around, &row, (*role, request.withheld))?);
         }
         found.session = Some(around);
     }
@@ -77,8 +79,8 @@ fn find_turn(
     opened: &OpenHome,
     around: &SessionRow,
     row: &ExchangeRow,
-    (asked, withheld): (TurnRole, bool),
-) -> Result<OpenedText, Stop> {
+    (asked, withheld): (TurnText, bool),
+) -> Result<OpenedText, OpeningFault> {
     let (store, seq) = (&opened.store, row.seq);
     let (role, commitment, line) = place(row, asked, seq)?;
     if role == Role::Response && !withheld && Withheld::of(store).answer_of(row)? {
@@ -91,15 +93,15 @@ fn find_turn(
     };
     let scheme = opened.genesis.commitments;
     let text = match asked {
-        TurnRole::Prompt => store.turn(row.turn_user)?.and_then(|turn| turn.content),
-        TurnRole::Response => {
+        TurnText::Prompt => store.turn(row.turn_user)?.and_then(|turn| turn.content),
+        TurnText::Response => {
             let turn = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
             turn.map(|id| store.turn(id))
                 .transpose()?
                 .flatten()
                 .and_then(|turn| turn.content)
         }
-        TurnRole::Exchange => match exchange_document(store, scheme, around, row)? {
+        TurnText::Exchange => match exchange_document(store, scheme, around, row)? {
             Ok(document) => Some(document),
             Err(why) => {
                 return because(format!(
@@ -120,15 +122,15 @@ fn find_turn(
         (Some(seq), around.id.to_string()),
     ) else {
         return because(match asked {
-            TurnRole::Response => {
+            TurnText::Response => {
                 "the answer was stored without its secrets, and the commitment is over the answer as it came: nothing \
                  here opens it. --role prompt and --role exchange can be opened"
             }
-            TurnRole::Exchange => {
+            TurnText::Exchange => {
                 "the exchange document does not give its commitment: something that stood before the model is erased, \
                  or a row was changed (gently audit verify)"
             }
-            TurnRole::Prompt => {
+            TurnText::Prompt => {
                 "the stored prompt does not give its commitment: it was changed (gently audit verify)"
             }
         });
@@ -143,21 +145,25 @@ fn find_turn(
 }
 
 /// Commitment and line of a role; answered turns have all roles in one line.
-fn place(row: &ExchangeRow, asked: TurnRole, seq: u64) -> Result<(Role, Hash32, u64), Stop> {
+fn place(
+    row: &ExchangeRow,
+    asked: TurnText,
+    seq: u64,
+) -> Result<(Role, Hash32, u64), OpeningFault> {
     let outcome = row.outcome.as_ref();
     let answered = outcome.filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
     match (asked, outcome) {
-        (TurnRole::Prompt, _) => Ok((
+        (TurnText::Prompt, _) => Ok((
             Role::Prompt,
             row.prompt_commitment,
             answered.map_or(row.prompt_line, |outcome| outcome.outcome_line),
         )),
-        (TurnRole::Exchange, Some(outcome)) => Ok((
+        (TurnText::Exchange, Some(outcome)) => Ok((
             Role::Exchange,
             outcome.exchange_commitment,
             outcome.outcome_line,
         )),
-        (TurnRole::Response, Some(outcome)) => match outcome.response_commitment {
+        (TurnText::Response, Some(outcome)) => match outcome.response_commitment {
             Some(commitment) => Ok((Role::Response, commitment, outcome.outcome_line)),
             None => because(format!(
                 "prompt {seq} has no answer: it is {} ({}). Open --role prompt or --role exchange",
@@ -171,7 +177,7 @@ fn place(row: &ExchangeRow, asked: TurnRole, seq: u64) -> Result<(Role, Hash32, 
     }
 }
 
-fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, Stop> {
+fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, OpeningFault> {
     let id = row.exchange_id.to_string();
     let Some((line, stone)) = tombstone_of(store, &id)? else {
         if row.not_kept.is_some() {
@@ -198,13 +204,16 @@ fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, Stop> {
 }
 
 /// Artifacts of one session, or all of none.
-pub(super) fn find_artifacts(opened: &OpenHome, args: &OpenArgs) -> Result<OpeningContent, Stop> {
-    if args.line.is_some() && args.artifact.len() > 1 {
+pub(super) fn find_artifacts(
+    opened: &OpenHome,
+    request: &OpeningRequest,
+) -> Result<OpeningContent, OpeningFault> {
+    if request.line.is_some() && request.artifacts.len() > 1 {
         return because("--line says which line of one artifact is meant; open this one alone");
     }
     let mut pieces = Vec::new();
-    for id in &args.artifact {
-        pieces.push(find_artifact(opened, id, args)?);
+    for id in &request.artifacts {
+        pieces.push(find_artifact(opened, id, request)?);
     }
     pieces.sort_by_key(|piece| piece.line);
     pieces.dedup_by_key(|piece| piece.line);
@@ -224,8 +233,12 @@ pub(super) fn find_artifacts(opened: &OpenHome, args: &OpenArgs) -> Result<Openi
     Ok(OpeningContent { pieces, session })
 }
 
-fn find_artifact(opened: &OpenHome, id: &str, args: &OpenArgs) -> Result<OpenedText, Stop> {
-    let line = args.line;
+fn find_artifact(
+    opened: &OpenHome,
+    id: &str,
+    request: &OpeningRequest,
+) -> Result<OpenedText, OpeningFault> {
+    let line = request.line;
     let rows = opened.store.artifacts_called(id)?;
     let rows: Vec<ArtifactRow> = rows
         .into_iter()
@@ -258,8 +271,8 @@ fn find_artifact(opened: &OpenHome, id: &str, args: &OpenArgs) -> Result<OpenedT
         return because(format!("'{id}' was erased: nobody can open it any more"));
     };
     let quoted = canon::parse::<ArtifactDoc>(document.as_bytes()).ok();
-    if let Some(quoted) = quoted.filter(|_| row.kind == ACTION && !args.withheld)
-        && quotes_withheld(&Withheld::of(&opened.store), &quoted.content)?
+    if let Some(quoted) = quoted.filter(|_| row.kind == ACTION && !request.withheld)
+        && Withheld::of(&opened.store).is_quoted_in(&quoted.content)?
     {
         return because(format!(
             "'{id}' quotes an answer that is {WITHHELD}; --withheld opens it all the same"

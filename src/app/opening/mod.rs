@@ -1,0 +1,197 @@
+//! Opening texts to somebody who has no ledger: the file with all that is needed to check them, and
+//! the lines on record that say so.
+
+mod evidence;
+mod found;
+mod head;
+mod notes;
+mod stamp;
+
+use crate::ledger::read::Repository;
+use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::{Scheme, TextOpening};
+use crate::record::ledger::opening::OpeningFile;
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
+use crate::store::ReadStore;
+
+use super::open::{self, OpenHome, OpenHomeError, fresh_salt};
+use found::{OpenedText, OpeningContent, find_artifacts, find_turns};
+
+/// The kind of the artifact that says what was opened.
+pub const KIND: &str = "opening";
+
+/// Which text of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TurnText {
+    /// What was asked, as it was sent.
+    Prompt,
+    /// The answer.
+    Response,
+    /// The exchange document: how the turn came about, without its texts.
+    Exchange,
+}
+
+/// What is to be opened: texts of turns of one session, or artifacts.
+#[derive(Clone, Debug, Default)]
+pub struct OpeningRequest {
+    /// The session: `last`, or the first digits of its id.
+    pub session: Option<String>,
+    /// Numbers of prompts in it.
+    pub seq: Vec<u64>,
+    /// Which texts of each turn; none means the answer.
+    pub texts: Vec<TurnText>,
+    /// Ids of artifacts, instead of a session.
+    pub artifacts: Vec<String>,
+    /// Which line of an artifact, from 1, when it has several.
+    pub line: Option<u64>,
+    /// Also an answer that is withheld, or what quotes one.
+    pub withheld: bool,
+}
+
+/// A file that opens texts; that they are opened is on record.
+pub struct NewOpening {
+    /// The file.
+    pub file: OpeningFile,
+    /// The same as text, as it is written.
+    pub text: String,
+    /// What was put on record, one entry for each text.
+    pub recorded: Vec<RecordedArtifact>,
+    /// Sentences on what could not be put in.
+    pub left_out: Vec<String>,
+    /// Whether with the file somebody can try what neighbouring turns said: the ledger commits with
+    /// plain SHA-256.
+    pub neighbours_can_be_guessed: bool,
+}
+
+/// Why nothing was opened.
+pub enum OpeningFault {
+    /// A sentence for a person.
+    Because(String),
+    /// Something is broken.
+    Broken(OpenHomeError),
+}
+
+impl<E> From<E> for OpeningFault
+where
+    OpenHomeError: From<E>,
+{
+    fn from(error: E) -> Self {
+        OpeningFault::Broken(error.into())
+    }
+}
+
+fn because<T>(why: impl Into<String>) -> Result<T, OpeningFault> {
+    Err(OpeningFault::Because(why.into()))
+}
+
+fn broken(error: impl std::fmt::Display) -> OpeningFault {
+    OpeningFault::Because(format!("{error}; look with: gently audit verify"))
+}
+
+/// Opens what is asked for, in the name of an auth key. That it is opened is durably on record
+/// before this returns.
+pub async fn open_texts(
+    home: &OpenHome,
+    key: Hash32,
+    request: &OpeningRequest,
+) -> Result<NewOpening, OpeningFault> {
+    let found = if request.artifacts.is_empty() {
+        find_turns(home, request)?
+    } else {
+        find_artifacts(home, request)?
+    };
+    let repository = Repository::open(&home.home.paths().ledger()).map_err(broken)?;
+    let (recorded, newest) = record(home, &found, key).await?;
+    let witnesses = &home.config.witness;
+    let keys = witnesses
+        .named
+        .values()
+        .map(|witness| witness.key.clone())
+        .collect();
+    let ledger = evidence::LedgerSources {
+        store: &home.store,
+        repository: &repository,
+        headers: &home.home.root().join("headers"),
+        genesis: &home.genesis,
+        believed: &head::TrustedWitnesses {
+            keys,
+            quorum: witnesses.quorum,
+        },
+    };
+    let (file, left_out) = evidence::assemble(&ledger, &found, newest)?;
+    let text = file
+        .print()
+        .map_err(|e| OpeningFault::Because(e.to_string()))?;
+    Ok(NewOpening {
+        file,
+        text,
+        recorded,
+        left_out,
+        neighbours_can_be_guessed: home.genesis.commitments == Scheme::Sha256,
+    })
+}
+
+/// Puts on record what is opened, unless it was erased meanwhile; gives the signed tree head over
+/// all lines then.
+async fn record(
+    home: &OpenHome,
+    found: &OpeningContent,
+    key: Hash32,
+) -> Result<(Vec<RecordedArtifact>, String), OpeningFault> {
+    let now = open::clock()?;
+    let one = |piece: &OpenedText| -> Result<NewArtifact, OpeningFault> {
+        let TextOpening {
+            commitment,
+            role,
+            seq,
+            session_id,
+            ..
+        } = &piece.opening;
+        let content = vec![
+            ("by", ArtifactField::Hash(key)),
+            ("commitment", ArtifactField::Hash(*commitment)),
+            ("line", ArtifactField::Number(piece.line + 1)),
+            ("role", ArtifactField::Word(role.name().to_owned())),
+            (
+                "seq",
+                seq.map_or(ArtifactField::Null, ArtifactField::Number),
+            ),
+            ("session_id", ArtifactField::Word(session_id.clone())),
+        ];
+        let id = ArtifactId::Next { prefix: KIND };
+        Ok(NewArtifact {
+            kind: KIND,
+            id,
+            content,
+            session: None,
+            salt: fresh_salt()?,
+            now,
+        })
+    };
+    let new = found
+        .pieces
+        .iter()
+        .map(one)
+        .collect::<Result<Vec<_>, _>>()?;
+    let places: Vec<_> = found
+        .pieces
+        .iter()
+        .map(|piece| (piece.exchange, piece.line))
+        .collect();
+    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
+        for (exchange, line) in &places {
+            let here = match exchange {
+                Some(id) => store.exchange(*id)?.is_some_and(|row| row.salt.is_some()),
+                None => store
+                    .artifacts()?
+                    .iter()
+                    .any(|row| row.line == *line && row.salt.is_some()),
+            };
+            if !here {
+                return Ok(Some("it was erased just now; nothing is opened".to_owned()));
+            }
+        }
+        Ok(None)
+    };
+    Ok(home.recorder.artifacts_with_head(new, allowed).await?)
+}

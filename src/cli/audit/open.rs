@@ -1,0 +1,177 @@
+//! `gently audit open`: texts of one session with all that somebody without the ledger needs to
+//! check them, in one file.
+//!
+//! That they were opened is on record before the file is written: an `artifact` line of kind
+//! `opening` for each. Exit codes: 0 written; 2 there is nothing to open, or it can't be opened any
+//! more; 3 not recorded, so nothing was written.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use crate::app::open::{self, OpenHome, OpenHomeError};
+use crate::app::opening::{NewOpening, OpeningFault, OpeningRequest, TurnText, open_texts};
+use crate::record::hash::Hash32;
+use crate::recorder::RecordedArtifact;
+
+use super::super::{FINE, could_not, print, program, say};
+
+/// `gently audit open`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("opened").required(true).args(["session", "artifact"])))]
+pub struct OpenArgs {
+    /// The session: `last`, or the first digits of its id
+    #[arg(requires = "seq")]
+    pub session: Option<String>,
+    /// The prompt's number in it; several are opened in one file
+    pub seq: Vec<u64>,
+    /// Which text of the turn; given again, several of them [default: response]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub role: Vec<TurnRole>,
+    /// An artifact instead of a turn: its id, such as ledger:000183
+    #[arg(long, value_name = "ID", conflicts_with_all = ["session", "seq", "role"])]
+    pub artifact: Vec<String>,
+    /// Which of the artifact's lines, as `gently log` numbers them, when it has several
+    #[arg(long, value_name = "N", requires = "artifact")]
+    pub line: Option<u64>,
+    /// Open it even if it is an answer that is withheld, or quotes one
+    #[arg(long)]
+    pub withheld: bool,
+    /// A new file to write; standard output when not given
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// `--role`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum TurnRole {
+    /// What was asked, as it was sent
+    Prompt,
+    /// The answer
+    Response,
+    /// The exchange document: how the turn came about, without its texts
+    Exchange,
+}
+
+impl From<TurnRole> for TurnText {
+    fn from(role: TurnRole) -> TurnText {
+        match role {
+            TurnRole::Prompt => TurnText::Prompt,
+            TurnRole::Response => TurnText::Response,
+            TurnRole::Exchange => TurnText::Exchange,
+        }
+    }
+}
+
+/// Opens one text.
+pub async fn run(args: OpenArgs, json: bool) -> Result<u8, OpenHomeError> {
+    match open(&args, json).await {
+        Ok(code) => Ok(code),
+        Err(OpeningFault::Because(why)) => Ok(could_not(&why, json)),
+        Err(OpeningFault::Broken(error)) => Err(error),
+    }
+}
+
+async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpeningFault> {
+    let home = OpenHome::open(open::existing_home()?)?;
+    if let Some(out) = args.out.as_deref().filter(|out| out.exists()) {
+        return Err(OpeningFault::Because(format!(
+            "{} exists, and is not written over; name a new file",
+            out.display()
+        )));
+    }
+    let key = home.authorize().await?;
+    let request = OpeningRequest {
+        session: args.session.clone(),
+        seq: args.seq.clone(),
+        texts: args.role.iter().copied().map(TurnText::from).collect(),
+        artifacts: args.artifact.clone(),
+        line: args.line,
+        withheld: args.withheld,
+    };
+    let opening = open_texts(&home, key, &request).await?;
+    let code = match &args.out {
+        None => print(&opening.text),
+        Some(out) => write(out, &opening.text).map_err(OpeningFault::Because)?,
+    };
+    tell(&opening);
+    let Some(out) = args.out.as_deref().filter(|_| json) else {
+        let recorded = opening.recorded.iter().map(on_record);
+        recorded.for_each(|line| say(&line));
+        let Some(out) = &args.out else {
+            return Ok(code);
+        };
+        let checked = format!("{} audit check {}", program(), out.display());
+        return Ok(code.max(print(&format!(
+            "{}: {} bytes; check it with: {checked}\n",
+            out.display(),
+            opening.text.len()
+        ))));
+    };
+    let facts = facts(out, &opening);
+    Ok(code.max(print(&format!("{facts}\n"))))
+}
+
+fn on_record(recorded: &RecordedArtifact) -> String {
+    format!(
+        "on record: {} (log line {})",
+        recorded.document.id,
+        recorded.line + 1
+    )
+}
+
+fn facts(out: &Path, opening: &NewOpening) -> serde_json::Value {
+    let NewOpening { file, text, .. } = opening;
+    let openings: Vec<serde_json::Value> = file
+        .openings
+        .iter()
+        .zip(&opening.recorded)
+        .map(|(opened, recorded)| {
+            json!({
+                "opening": recorded.document.id, "log_line": recorded.line + 1, "session": opened.session_id,
+                "seq": opened.seq, "role": opened.role.name(),
+            })
+        })
+        .collect();
+    json!({
+        "file": out.display().to_string(), "bytes": text.len(), "bytes_without_text": file.around().ok(),
+        "sha256": Hash32::digest(text.as_bytes()).to_string(), "openings": openings, "left_out": opening.left_out,
+    })
+}
+
+/// What whoever hands the file on should know of it.
+fn tell(opening: &NewOpening) {
+    for note in &opening.left_out {
+        say(&format!("left out: {note}"));
+    }
+    if opening.neighbours_can_be_guessed {
+        say(
+            "this ledger commits with plain SHA-256: with the file somebody can try what the turns beside this one said",
+        );
+    }
+}
+
+fn write(out: &Path, text: &str) -> Result<u8, String> {
+    let failed = |e: std::io::Error| {
+        format!(
+            "{}: {e}; the opening is on record, and no file was written",
+            out.display()
+        )
+    };
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(out).map_err(failed)?;
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.sync_all());
+    written.map_err(|e| {
+        // Half a file opens nothing.
+        let _ = std::fs::remove_file(out);
+        failed(e)
+    })?;
+    Ok(FINE)
+}
