@@ -24,7 +24,7 @@ use super::found::OpeningContent;
 use super::head;
 use super::head::{HeadRequirements, TrustedWitnesses, file};
 use super::stamp;
-use super::{OpeningFault, because, broken};
+use super::{OpenTextsError, because, broken};
 
 /// Lines that are read at a time.
 const PORTION: u64 = 4096;
@@ -54,7 +54,7 @@ pub(super) fn assemble(
     ledger: &LedgerSources<'_>,
     found: &OpeningContent,
     newest: String,
-) -> Result<(OpeningFile, Vec<String>), OpeningFault> {
+) -> Result<(OpeningFile, Vec<String>), OpenTextsError> {
     let store = ledger.store;
     let mut wanted = BTreeMap::new();
     let genesis = Some(Document::Genesis(ledger.genesis.clone()));
@@ -143,7 +143,7 @@ fn settle(
     mut file: OpeningFile,
     mut head: CosignedNote,
     mut left_out: Vec<String>,
-) -> Result<(OpeningFile, Vec<String>), OpeningFault> {
+) -> Result<(OpeningFile, Vec<String>), OpenTextsError> {
     let fits = |file: &OpeningFile| {
         file.around()
             .map(|around| around <= file.most_around())
@@ -201,7 +201,7 @@ fn entries(
     wanted: BTreeMap<u64, LineEvidence>,
     head: &CosignedNote,
     stamped: Option<u64>,
-) -> Result<(Vec<Entry>, Vec<Document>), OpeningFault> {
+) -> Result<(Vec<Entry>, Vec<Document>), OpenTextsError> {
     let size = head.head.size;
     let mut asked: Vec<(u64, u64)> = Vec::new();
     for (line, wanted) in &wanted {
@@ -237,7 +237,7 @@ fn entries(
 fn prove(
     store: &dyn ReadStore,
     asked: &[(u64, u64)],
-) -> Result<Vec<Vec<crate::record::hash::Hash32>>, OpeningFault> {
+) -> Result<Vec<Vec<crate::record::hash::Hash32>>, OpenTextsError> {
     let mut proofs = Inclusions::of(asked).map_err(broken)?;
     let (mut from, size) = (0, proofs.size());
     while from < size {
@@ -257,7 +257,7 @@ fn session_lines(
     session: &SessionRow,
     opened: u64,
     wanted: &mut BTreeMap<u64, LineEvidence>,
-) -> Result<Vec<HeaderAt>, OpeningFault> {
+) -> Result<Vec<HeaderAt>, OpenTextsError> {
     let missing = |what: &str| {
         because::<CommitRow>(format!(
             "the session's {what} is not in the database; look with: gently audit verify"
@@ -301,7 +301,7 @@ fn header(
     store: &dyn ReadStore,
     commit: &CommitRow,
     height: u32,
-) -> Result<Option<HeaderAt>, OpeningFault> {
+) -> Result<Option<HeaderAt>, OpenTextsError> {
     let bytes = store
         .files(commit.tree_of.unwrap_or(commit.n))?
         .remove("btc_header");
@@ -314,7 +314,7 @@ fn header(
 }
 
 /// A line of the log.
-fn line(store: &dyn ReadStore, n: u64) -> Result<String, OpeningFault> {
+fn line(store: &dyn ReadStore, n: u64) -> Result<String, OpenTextsError> {
     let line = store.lines(n, n + 1)?.pop();
     line.map_or_else(
         || because(format!("log line {} is not in the database", n + 1)),
@@ -323,7 +323,7 @@ fn line(store: &dyn ReadStore, n: u64) -> Result<String, OpeningFault> {
 }
 
 /// `record.json` of an answer's line; none for other lines.
-fn record(store: &dyn ReadStore, line: u64) -> Result<Option<Document>, OpeningFault> {
+fn record(store: &dyn ReadStore, line: u64) -> Result<Option<Document>, OpenTextsError> {
     let bytes = store.record_of_line(line)?;
     let record: Option<Record> = bytes
         .map(|bytes| canon::parse(&bytes))
@@ -336,6 +336,6 @@ fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
     store: &dyn ReadStore,
     row: &CommitRow,
     name: &str,
-) -> Result<T, OpeningFault> {
+) -> Result<T, OpenTextsError> {
     canon::parse(file(store, row, name)?.as_bytes()).map_err(broken)
 }

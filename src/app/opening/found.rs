@@ -19,7 +19,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ArtifactRow, ExchangeOutcome, ExchangeRow, Find, ReadStore, SessionRow};
 use crate::verify::exchange_document;
 
-use super::{OpeningFault, OpeningRequest, TurnText, because, broken};
+use super::{OpenTextsError, OpeningRequest, TurnText, because, broken};
 
 /// One text that is opened, and where its lines are.
 pub(super) struct OpenedText {
@@ -41,7 +41,7 @@ pub(super) struct OpeningContent {
 pub(super) fn find_turns(
     opened: &OpenHome,
     request: &OpeningRequest,
-) -> Result<OpeningContent, OpeningFault> {
+) -> Result<OpeningContent, OpenTextsError> {
     let Some(session) = &request.session else {
         return because("name a session and a number");
     };
@@ -80,7 +80,7 @@ fn find_turn(
     around: &SessionRow,
     row: &ExchangeRow,
     (asked, withheld): (TurnText, bool),
-) -> Result<OpenedText, OpeningFault> {
+) -> Result<OpenedText, OpenTextsError> {
     let (store, seq) = (&opened.store, row.seq);
     let (role, commitment, line) = place(row, asked, seq)?;
     if role == Role::Response && !withheld && Withheld::of(store).answer_of(row)? {
@@ -149,7 +149,7 @@ fn place(
     row: &ExchangeRow,
     asked: TurnText,
     seq: u64,
-) -> Result<(Role, Hash32, u64), OpeningFault> {
+) -> Result<(Role, Hash32, u64), OpenTextsError> {
     let outcome = row.outcome.as_ref();
     let answered = outcome.filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
     match (asked, outcome) {
@@ -177,7 +177,7 @@ fn place(
     }
 }
 
-fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, OpeningFault> {
+fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, OpenTextsError> {
     let id = row.exchange_id.to_string();
     let Some((line, stone)) = tombstone_of(store, &id)? else {
         if row.not_kept.is_some() {
@@ -207,7 +207,7 @@ fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, OpeningFault> {
 pub(super) fn find_artifacts(
     opened: &OpenHome,
     request: &OpeningRequest,
-) -> Result<OpeningContent, OpeningFault> {
+) -> Result<OpeningContent, OpenTextsError> {
     if request.line.is_some() && request.artifacts.len() > 1 {
         return because("--line says which line of one artifact is meant; open this one alone");
     }
@@ -237,7 +237,7 @@ fn find_artifact(
     opened: &OpenHome,
     id: &str,
     request: &OpeningRequest,
-) -> Result<OpenedText, OpeningFault> {
+) -> Result<OpenedText, OpenTextsError> {
     let line = request.line;
     let rows = opened.store.artifacts_called(id)?;
     let rows: Vec<ArtifactRow> = rows

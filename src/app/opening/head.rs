@@ -12,7 +12,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{CommitRow, ReadStore};
 
 use super::notes::noted;
-use super::{OpeningFault, because, broken};
+use super::{OpenTextsError, because, broken};
 
 /// Bytes of an Ed25519 cosignature: a time and a signature. Lines of other kinds count for nobody
 /// yet.
@@ -42,7 +42,7 @@ pub(super) fn choose(
     needed: &HeadRequirements,
     believed: &TrustedWitnesses,
     newest: String,
-) -> Result<(CosignedNote, Vec<String>), OpeningFault> {
+) -> Result<(CosignedNote, Vec<String>), OpenTextsError> {
     let newest = CosignedNote::parse(&newest).map_err(broken)?;
     let all = match noted(store, repository, NOTES_WITNESS)? {
         Ok(all) => all,
@@ -109,7 +109,7 @@ pub(super) fn file(
     store: &dyn ReadStore,
     commit: &CommitRow,
     name: &str,
-) -> Result<String, OpeningFault> {
+) -> Result<String, OpenTextsError> {
     let bytes = store
         .files(commit.tree_of.unwrap_or(commit.n))?
         .remove(name);

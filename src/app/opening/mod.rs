@@ -64,28 +64,28 @@ pub struct NewOpening {
 }
 
 /// Why nothing was opened.
-pub enum OpeningFault {
+pub enum OpenTextsError {
     /// A sentence for a person.
     Because(String),
     /// Something is broken.
     Broken(OpenHomeError),
 }
 
-impl<E> From<E> for OpeningFault
+impl<E> From<E> for OpenTextsError
 where
     OpenHomeError: From<E>,
 {
     fn from(error: E) -> Self {
-        OpeningFault::Broken(error.into())
+        OpenTextsError::Broken(error.into())
     }
 }
 
-fn because<T>(why: impl Into<String>) -> Result<T, OpeningFault> {
-    Err(OpeningFault::Because(why.into()))
+fn because<T>(why: impl Into<String>) -> Result<T, OpenTextsError> {
+    Err(OpenTextsError::Because(why.into()))
 }
 
-fn broken(error: impl std::fmt::Display) -> OpeningFault {
-    OpeningFault::Because(format!("{error}; look with: gently audit verify"))
+fn broken(error: impl std::fmt::Display) -> OpenTextsError {
+    OpenTextsError::Because(format!("{error}; look with: gently audit verify"))
 }
 
 /// Opens what is asked for, in the name of an auth key. That it is opened is durably on record
@@ -94,7 +94,7 @@ pub async fn open_texts(
     home: &OpenHome,
     key: Hash32,
     request: &OpeningRequest,
-) -> Result<NewOpening, OpeningFault> {
+) -> Result<NewOpening, OpenTextsError> {
     let found = if request.artifacts.is_empty() {
         find_turns(home, request)?
     } else {
@@ -121,7 +121,7 @@ pub async fn open_texts(
     let (file, left_out) = evidence::assemble(&ledger, &found, newest)?;
     let text = file
         .print()
-        .map_err(|e| OpeningFault::Because(e.to_string()))?;
+        .map_err(|e| OpenTextsError::Because(e.to_string()))?;
     Ok(NewOpening {
         file,
         text,
@@ -137,9 +137,9 @@ async fn record(
     home: &OpenHome,
     found: &OpeningContent,
     key: Hash32,
-) -> Result<(Vec<RecordedArtifact>, String), OpeningFault> {
+) -> Result<(Vec<RecordedArtifact>, String), OpenTextsError> {
     let now = open::clock()?;
-    let one = |piece: &OpenedText| -> Result<NewArtifact, OpeningFault> {
+    let one = |piece: &OpenedText| -> Result<NewArtifact, OpenTextsError> {
         let TextOpening {
             commitment,
             role,

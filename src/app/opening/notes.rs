@@ -8,7 +8,7 @@ use crate::store::CommitRow;
 use crate::store::Find;
 use crate::store::sqlite::Sqlite;
 
-use super::{OpeningFault, broken};
+use super::{OpenTextsError, broken};
 
 /// A commit of `main` that has a note.
 pub(super) struct CommitNote {
@@ -31,7 +31,7 @@ pub(super) fn noted(
     store: &Sqlite,
     repository: &Repository,
     reference: &str,
-) -> Result<Result<Vec<CommitNote>, String>, OpeningFault> {
+) -> Result<Result<Vec<CommitNote>, String>, OpenTextsError> {
     let refs = repository.refs().map_err(broken)?;
     let tip = refs
         .into_iter()

@@ -16,7 +16,7 @@ use crate::store::sqlite::Sqlite;
 
 use super::head::file;
 use super::notes::noted;
-use super::{OpeningFault, broken};
+use super::{OpenTextsError, broken};
 
 /// Where proofs and headers are, and what has to be under the stamped tree head.
 pub(super) struct StampSources<'a> {
@@ -32,7 +32,7 @@ pub(super) struct StampSources<'a> {
 type FoundStamp = Option<(Stamp, u64)>;
 
 /// The stamp, if there is one; and in words which can't be taken along.
-pub(super) fn find(place: &StampSources<'_>) -> Result<(FoundStamp, Vec<String>), OpeningFault> {
+pub(super) fn find(place: &StampSources<'_>) -> Result<(FoundStamp, Vec<String>), OpenTextsError> {
     let all = match noted(place.store, place.repository, NOTES_OTS)? {
         Ok(all) => all,
         Err(why) => return Ok((None, vec![format!("the OpenTimestamps proof: {why}")])),
@@ -73,7 +73,10 @@ pub(super) fn find(place: &StampSources<'_>) -> Result<(FoundStamp, Vec<String>)
 }
 
 /// The attested block's header, if this home has it.
-fn header(place: &StampSources<'_>, block: &AttestedBlock) -> Result<Option<Header>, OpeningFault> {
+fn header(
+    place: &StampSources<'_>,
+    block: &AttestedBlock,
+) -> Result<Option<Header>, OpenTextsError> {
     let kept = HeadersStore::open(place.headers, place.network, &[block.height]).map_err(broken)?;
     let kept = kept.and_then(|kept| kept.header(block.height));
     let known = place

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::app::open::{self, OpenHome, OpenHomeError};
-use crate::app::opening::{NewOpening, OpeningFault, OpeningRequest, TurnText, open_texts};
+use crate::app::opening::{NewOpening, OpenTextsError, OpeningRequest, TurnText, open_texts};
 use crate::record::hash::Hash32;
 use crate::recorder::RecordedArtifact;
 
@@ -69,15 +69,15 @@ impl From<TurnRole> for TurnText {
 pub async fn run(args: OpenArgs, json: bool) -> Result<u8, OpenHomeError> {
     match open(&args, json).await {
         Ok(code) => Ok(code),
-        Err(OpeningFault::Because(why)) => Ok(could_not(&why, json)),
-        Err(OpeningFault::Broken(error)) => Err(error),
+        Err(OpenTextsError::Because(why)) => Ok(could_not(&why, json)),
+        Err(OpenTextsError::Broken(error)) => Err(error),
     }
 }
 
-async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpeningFault> {
+async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpenTextsError> {
     let home = OpenHome::open(open::existing_home()?)?;
     if let Some(out) = args.out.as_deref().filter(|out| out.exists()) {
-        return Err(OpeningFault::Because(format!(
+        return Err(OpenTextsError::Because(format!(
             "{} exists, and is not written over; name a new file",
             out.display()
         )));
@@ -94,7 +94,7 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpeningFault> {
     let opening = open_texts(&home, key, &request).await?;
     let code = match &args.out {
         None => print(&opening.text),
-        Some(out) => write(out, &opening.text).map_err(OpeningFault::Because)?,
+        Some(out) => write(out, &opening.text).map_err(OpenTextsError::Because)?,
     };
     tell(&opening);
     let Some(out) = args.out.as_deref().filter(|_| json) else {
