@@ -9,7 +9,7 @@ use crate::config::SignedBy;
 use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{ALLOWED_SIGNERS, AuthKey, Signer, allowed_signers, os_random};
 use crate::record::signature::PublicKey;
-use crate::recorder::RecorderError;
+use crate::recorder::{AuthKeyChange, RecorderError};
 use crate::session;
 use crate::store::{AuthKeyRow, ReadStore};
 
@@ -50,9 +50,13 @@ async fn add(name: String, json: bool) -> Result<u8, OpenHomeError> {
     let opened = OpenHome::open(open::existing_home()?)?;
     opened.authorize().await?;
     let key = AuthKey::generate(&mut os_random)?;
+    let change = AuthKeyChange::Add {
+        name,
+        hash: key.hash(),
+    };
     let row = opened
         .recorder
-        .add_auth_key(name, key.hash(), open::fresh_salt()?, open::clock()?)
+        .change_auth_key(change, open::fresh_salt()?, open::clock()?)
         .await?;
     let shown = key.reveal();
     if json {
@@ -89,9 +93,10 @@ fn list(json: bool) -> Result<u8, OpenHomeError> {
 async fn revoke(name: String, force: bool, json: bool) -> Result<u8, OpenHomeError> {
     let opened = OpenHome::open(open::existing_home()?)?;
     opened.authorize().await?;
+    let change = AuthKeyChange::Revoke { name, force };
     let row = opened
         .recorder
-        .revoke_auth_key(name, force, open::fresh_salt()?, open::clock()?)
+        .change_auth_key(change, open::fresh_salt()?, open::clock()?)
         .await?;
     let open = opened
         .store
