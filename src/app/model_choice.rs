@@ -128,7 +128,7 @@ pub async fn choose(
             reason,
         });
     }
-    let settings = call.over(&config.model.params)?;
+    let settings = call.over(&config.model.params())?;
     if let Some(shape) = &settings.expect {
         no_secret("--expect", shape)?;
     }

@@ -62,7 +62,7 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
         return report(&all, json);
     }
     let days = if args.due {
-        opened.config.content_days
+        opened.config.retention.content_days
     } else {
         args.older_than
     };
@@ -101,7 +101,7 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
 
 /// Erases some of what the retention is over for; what fails is tried again after the next turn.
 pub async fn some_that_is_due(opened: &OpenHome) {
-    let Some(days) = opened.config.content_days else {
+    let Some(days) = opened.config.retention.content_days else {
         return;
     };
     let found = before(days).and_then(|limit| Ok(opened.store.kept_before(limit, AFTER_A_TURN)?));

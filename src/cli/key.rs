@@ -138,7 +138,7 @@ fn facts(row: &AuthKeyRow) -> Value {
 /// Puts the next signing key in force: a new file, or the agent's key of a public key file.
 async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
     let opened = OpenHome::open(open::existing_home()?)?;
-    let agent = match opened.config.signer {
+    let agent = match opened.config.keys.signer() {
         SignedBy::Agent { wait } => Some(wait),
         SignedBy::File => None,
     };
