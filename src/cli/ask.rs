@@ -80,7 +80,15 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         standing,
     };
     let before = heads::main_tip(&opened)?;
-    let outcome = ask(&environment, key, &model, question, move || seen, &person).await;
+    let turn = ask(
+        &environment,
+        key,
+        &model,
+        question,
+        move || seen,
+        &person.control,
+    );
+    let outcome = person.attend(turn).await;
     let signalled = person.exit_code().unwrap_or(COULD_NOT);
     // From here on a signal ends the process, whoever is slow to read what is printed.
     drop(person);
