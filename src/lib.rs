@@ -33,5 +33,6 @@ pub mod verify;
 pub mod witness;
 
 pub mod app;
+pub mod view;
 
 pub mod cli;

@@ -70,6 +70,7 @@ pub struct NewOpening {
 }
 
 /// Why nothing was opened.
+#[derive(Debug)]
 pub enum OpenTextsError {
     /// A sentence for a person.
     Because(String),
