@@ -10,7 +10,7 @@ use crate::home::Home;
 use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{ALLOWED_SIGNERS, AuthKey, Signer, allowed_signers, os_random};
 use crate::record::signature::PublicKey;
-use crate::recorder::RecorderError;
+use crate::recorder::{AuthKeyChange, RecorderError};
 use crate::session;
 use crate::store::sqlite::Sqlite;
 use crate::store::{AuthKeyRow, ReadStore};
@@ -49,10 +49,11 @@ pub async fn add(opened: &OpenHome, name: &str) -> Result<NewAuthKey, OpenHomeEr
     opened.authorize().await?;
     let key = AuthKey::generate(&mut os_random)?;
     let (salt, now) = (open::fresh_salt()?, open::clock()?);
-    let row = opened
-        .recorder
-        .add_auth_key(name.to_owned(), key.hash(), salt, now)
-        .await?;
+    let change = AuthKeyChange::Add {
+        name: name.to_owned(),
+        hash: key.hash(),
+    };
+    let row = opened.recorder.change_auth_key(change, salt, now).await?;
     Ok(NewAuthKey {
         row,
         key: key.reveal(),
@@ -80,10 +81,11 @@ pub async fn revoke(
 ) -> Result<KeyRevocation, OpenHomeError> {
     opened.authorize().await?;
     let (salt, now) = (open::fresh_salt()?, open::clock()?);
-    let row = opened
-        .recorder
-        .revoke_auth_key(name.to_owned(), force, salt, now)
-        .await?;
+    let change = AuthKeyChange::Revoke {
+        name: name.to_owned(),
+        force,
+    };
+    let row = opened.recorder.change_auth_key(change, salt, now).await?;
     let sessions = opened.store.open_sessions()?;
     let of_this_key = sessions
         .iter()
@@ -115,7 +117,7 @@ pub async fn rotate(
     to: Option<&Path>,
     notice: &dyn Fn(&str),
 ) -> Result<KeyRotation, OpenHomeError> {
-    let agent = match opened.config.signer {
+    let agent = match opened.config.keys.signer() {
         SignedBy::Agent { wait } => Some(wait),
         SignedBy::File => None,
     };

@@ -79,7 +79,7 @@ pub fn run() -> ExitCode {
     };
     // There are texts and keys in this process's memory.
     crate::os::no_core_dump();
-    crate::anchor::install_tls_provider();
+    crate::net::install_tls_provider();
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
