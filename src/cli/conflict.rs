@@ -55,7 +55,7 @@ fn on(store: &dyn Recall, subject: &str) -> Result<Option<Vec<(Item, String)>>, 
 }
 
 fn list(json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
+    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut found = Vec::new();
     for subject in store.shared_subjects(MOST)? {

@@ -255,7 +255,7 @@ pub fn refs_of(rows: &[ArtifactRefRow]) -> Vec<ArtifactRef> {
 }
 
 fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
+    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let exchange = find::exchange(&store, id)?;
     let refs = refs_of(&store.artifact_refs(exchange.exchange_id)?);
@@ -346,7 +346,7 @@ async fn preview(args: &PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
     let config = Config::load(home.root(), &env)?;
     let database = home.paths().database();
-    let store = Sqlite::open_to_read(&database)?;
+    let store = Sqlite::open_read_only(&database)?;
     let kernel = Home::kernel(&store)?;
     let config = config.on_host(kernel.host_role());
     let context = home.context()?;

@@ -151,7 +151,7 @@ impl DriftDetails {
 
 fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let before = before
         .map(|id| find::drift(&store, id))
@@ -218,7 +218,7 @@ fn age(seconds: u64) -> String {
 
 fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let placed = DriftDetails::of(&store, find::drift(&store, id)?)?;
     let steps = [(ACK, placed.state.acked), (CLOSE, placed.state.closed)];

@@ -33,7 +33,7 @@ use crate::app::open::OpenHomeError;
 /// Shows one exchange.
 pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     store.begin_read()?;
     let mut turn = ExchangeDetails::of(&store, &genesis, find::exchange(&store, id)?)?;

@@ -36,7 +36,7 @@ fn heading(item: &Item) -> Option<usize> {
 
 /// Prints it.
 pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
+    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let session = find::session(&store, id)?;
     let mut items = store.items_in(session.id)?;

@@ -57,7 +57,7 @@ pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, OpenHomeError
 }
 
 fn list(json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
+    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut threads = store.newest_threads(MOST)?;
     threads.reverse();
@@ -143,7 +143,7 @@ fn unfit(name: &str) -> Option<String> {
 }
 
 fn show(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
+    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let thread = match id {
         Some(id) => find::thread(&store, id)?,

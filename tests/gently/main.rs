@@ -96,7 +96,6 @@ mod threads;
 mod times;
 mod twins;
 mod unkept;
-mod upgrade;
 mod vectors;
 mod verify;
 mod wires;

@@ -15,7 +15,7 @@ const MOST: u32 = 1000;
 
 /// `gently fact list` and its like.
 pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
+    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
     let open = |state: &ItemState| all || state.in_force() || *state == ItemState::Proposed;
     let states: Vec<ItemState> = ItemState::ALL.into_iter().filter(open).collect();
     let mut rows = store.items_of(&[kind], &states, MOST + 1)?;
@@ -62,7 +62,7 @@ fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, OpenHomeError> {
 
 /// `gently intent show`.
 pub fn intent(json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
+    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
     let Some((item, text)) = store
         .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
         .pop()

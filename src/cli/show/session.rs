@@ -33,7 +33,7 @@ struct SessionDetails {
 /// Shows one session.
 pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let account = SessionDetails::of(&store, find::session(&store, id)?)?;
     Ok(print(&if json {
