@@ -32,5 +32,6 @@ pub mod verify;
 pub mod witness;
 
 pub mod app;
+pub mod view;
 
 pub mod cli;

@@ -80,13 +80,18 @@ pub fn existing_home() -> Result<Home, OpenHomeError> {
 
 /// The home, made with defaults when it does not exist; and whether it was made.
 pub fn home_or_new() -> Result<(Home, bool), OpenHomeError> {
-    let path = home_path()?;
-    match Home::open(&path)? {
+    home_at(&home_path()?)
+}
+
+/// The same in a place that the caller names.
+pub fn home_at(path: &Path) -> Result<(Home, bool), OpenHomeError> {
+    match Home::open(path)? {
         Some(home) => Ok((home, false)),
-        None => Ok((
-            Home::init(&path, &InitOptions::default(), &mut os_random, clock()?)?,
-            true,
-        )),
+        None => {
+            let options = InitOptions::default();
+            let home = Home::init(path, &options, &mut os_random, clock()?)?;
+            Ok((home, true))
+        }
     }
 }
 

@@ -184,9 +184,3 @@ pub fn line_of(action: &Action, withheld: bool) -> String {
         quiet(what)
     )
 }
-
-/// The same as JSON.
-pub fn facts_of(action: &Action, withheld: bool) -> Value {
-    let what = (!(withheld && action.source == REPLY)).then_some(&action.what);
-    json!({"id": action.id, "class": action.class.name(), "what": what, "state": AWAITING})
-}

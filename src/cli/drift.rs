@@ -130,7 +130,7 @@ impl DriftDetails {
         let turn = self
             .exchange
             .as_ref()
-            .map(super::session::turn_name)
+            .map(ExchangeRow::name)
             .unwrap_or_default();
         self.session.as_ref().map_or(turn.clone(), |session| {
             format!("{}/{turn}", session.id.short8())

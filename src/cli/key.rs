@@ -18,6 +18,7 @@ use super::{FINE, Notices, could_not, heads, print, say};
 use crate::app::open;
 use crate::app::open::{OpenHome, OpenHomeError};
 use crate::app::secrets::{auth_key, new_passphrase, passphrase, work_factor};
+use crate::app::{tree_heads, witnesses};
 
 /// The longest name of a key; it stands in the public log.
 const MAX_NAME: usize = 64;
@@ -163,7 +164,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
         return Err(RecorderError::KeyNotNew { key }.into());
     }
     let environment = opened.environment("", &say);
-    let before = heads::main_tip(&opened)?;
+    let before = tree_heads::main_tip(&opened)?;
     for open in opened.store.open_sessions()? {
         session::close(&environment, open.id).await?;
     }
@@ -181,7 +182,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
     // The recorder signs with the old key: it ends before the new one takes its place.
     drop(opened);
     open::finish_rotation(&home)?;
-    let log = super::witness::hand_over(&home, &config)?;
+    let log = witnesses::log_key_for_operators(&home, &config)?;
     if json {
         let facts = json!({
             "old_signer": old.to_string(), "new_signer": new.to_string(), "witnesses": outside.witnesses, "ots": outside.ots,

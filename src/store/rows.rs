@@ -212,6 +212,16 @@ pub struct ExchangeRow {
     pub outcome: Option<OutcomeUpdate>,
 }
 
+impl ExchangeRow {
+    /// How people call it: `interaction-3` when it was answered, else `prompt-3`.
+    pub fn name(&self) -> String {
+        let outcome = self.outcome.as_ref();
+        let answered = outcome.is_some_and(|found| found.outcome == ExchangeOutcome::Answered);
+        let word = if answered { "interaction" } else { "prompt" };
+        format!("{word}-{}", self.seq)
+    }
+}
+
 /// Commitments of the exchange document to texts of a prompt that are not kept (`[store] content =
 /// "none"`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,6 +26,7 @@ mod concurrency;
 mod contexts;
 mod continuity;
 mod copies;
+mod desk;
 mod doctor;
 mod documented;
 mod drift;

@@ -64,6 +64,7 @@ pub struct NewOpening {
 }
 
 /// Why nothing was opened.
+#[derive(Debug)]
 pub enum OpenTextsError {
     /// A sentence for a person.
     Because(String),

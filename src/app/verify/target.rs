@@ -13,7 +13,7 @@ use crate::verify::{
     WithDatabase, verify_as, verify_in_use,
 };
 
-use super::TargetArgs;
+use super::TargetRequest;
 use super::copy::{self, Copy};
 use super::headers::{self, HeaderSources};
 
@@ -24,7 +24,7 @@ const MAX_KEYS: u64 = 1 << 20;
 
 /// Why nothing could be looked at.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::cli) enum TargetError {
+pub enum TargetError {
     /// Neither a home nor `--repo`.
     #[error("no home to look at; run `gently init`, or name a ledger with --repo PATH-OR-BUNDLE")]
     NoHome,
@@ -102,7 +102,7 @@ pub(in crate::cli) enum TargetError {
 }
 
 /// A repository that was named: a folder, a bundle that was unpacked, or a copy that was fetched.
-pub(super) enum OpenedRepository {
+pub enum OpenedRepository {
     /// As it is.
     Folder(PathBuf),
     /// Removed when the check is over.
@@ -113,7 +113,7 @@ pub(super) enum OpenedRepository {
 
 impl OpenedRepository {
     /// Finds what a path or an address names.
-    pub(super) fn find(named: &Path) -> Result<Self, TargetError> {
+    pub fn find(named: &Path) -> Result<Self, TargetError> {
         let text = named.to_string_lossy();
         if !named.exists() && copy::is_address(&text) {
             return Ok(OpenedRepository::Copy(Box::new(Copy::fetch(&text)?)));
@@ -126,7 +126,7 @@ impl OpenedRepository {
     }
 
     /// Where it is.
-    pub(super) fn repository(&self) -> PathBuf {
+    pub fn repository(&self) -> PathBuf {
         match self {
             OpenedRepository::Folder(path) => path.clone(),
             OpenedRepository::Bundle(unpacked) => unpacked.repository(),
@@ -136,7 +136,7 @@ impl OpenedRepository {
 }
 
 /// A ledger to look at.
-pub(super) struct AuditTarget {
+pub struct AuditTarget {
     repository: PathBuf,
     log: Option<PathBuf>,
     checkpoint: Option<PathBuf>,
@@ -151,31 +151,39 @@ pub(super) struct AuditTarget {
 
 impl AuditTarget {
     /// Whether a key is one of those that the ledger has to be signed by.
-    pub(super) fn pins(&self, key: &PublicKey) -> bool {
+    pub fn pins(&self, key: &PublicKey) -> bool {
         self.signers.contains(key)
     }
 
     /// Finds what the flags name, else the home's own ledger, pinned to the home's own first key.
-    pub(super) fn find(args: &TargetArgs, home: Option<&Path>) -> Result<Self, TargetError> {
+    pub fn find(request: &TargetRequest, home: Option<&Path>) -> Result<Self, TargetError> {
         let mut signers = Vec::new();
-        for named in &args.signer {
+        for named in &request.signers {
             signers.extend(read_signers(named)?);
         }
-        args.headers.as_deref().map(headers::folder).transpose()?;
+        request
+            .headers
+            .as_deref()
+            .map(headers::folder)
+            .transpose()?;
         let beside = |log: &PathBuf| log.with_file_name(CHECKPOINT);
-        if let Some(repository) = &args.repo {
+        if let Some(repository) = &request.repo {
             let opened = OpenedRepository::find(repository)?;
             return Ok(AuditTarget {
                 repository: opened.repository(),
-                checkpoint: args
+                checkpoint: request
                     .checkpoint
                     .clone()
-                    .or_else(|| args.log.as_ref().map(beside)),
-                log: args.log.clone(),
+                    .or_else(|| request.log.as_ref().map(beside)),
+                log: request.log.clone(),
                 signers,
                 database: None,
                 in_use: false,
-                places: HeaderSources::new(args.headers.clone(), None, args.headers.is_some()),
+                places: HeaderSources::new(
+                    request.headers.clone(),
+                    None,
+                    request.headers.is_some(),
+                ),
                 opened: Some(opened),
                 lost: None,
             });
@@ -195,14 +203,17 @@ impl AuditTarget {
         if signers.is_empty() {
             signers = own_signers(home)?;
         }
-        let folder = args.headers.clone().unwrap_or_else(|| {
+        let folder = request.headers.clone().unwrap_or_else(|| {
             Paths {
                 root: home.to_owned(),
             }
             .headers()
         });
-        let places =
-            HeaderSources::new(Some(folder), Some(home.to_owned()), args.headers.is_some());
+        let places = HeaderSources::new(
+            Some(folder),
+            Some(home.to_owned()),
+            request.headers.is_some(),
+        );
         // What has keys is a home, and no copy of a ledger's public part.
         let lost =
             (database.is_none() && home.join("keys").is_dir()).then(|| home.join("gently.db"));
@@ -221,7 +232,7 @@ impl AuditTarget {
     }
 
     /// The copy in the cache, when an address was named.
-    pub(super) fn copy(&self) -> Option<&Copy> {
+    pub fn copy(&self) -> Option<&Copy> {
         match &self.opened {
             Some(OpenedRepository::Copy(copy)) => Some(copy),
             _ => None,
@@ -230,7 +241,7 @@ impl AuditTarget {
 
     /// Whether the database of a home has a tree head that is not beside the log yet, as after a
     /// power loss: then the newest lines look as if nobody had signed them.
-    pub(super) fn has_tree_head_to_place(&self) -> bool {
+    pub fn has_tree_head_to_place(&self) -> bool {
         let (Some(database), true) = (&self.database, self.in_use) else {
             return false;
         };
@@ -245,7 +256,7 @@ impl AuditTarget {
     }
 
     /// Checks it.
-    pub(super) fn report(&self, terms: VerifyOptions<'_>) -> Result<Report, TargetError> {
+    pub fn report(&self, terms: VerifyOptions<'_>) -> Result<Report, TargetError> {
         let database = |look: &mut WithDatabase<'_>| -> Result<(), VerifyError> {
             let Some(path) = &self.database else {
                 return Ok(());
@@ -298,7 +309,7 @@ impl AuditTarget {
 }
 
 /// The keys of the home, in the order in which they came into force.
-pub(in crate::cli) fn own_signers(home: &Path) -> Result<Vec<PublicKey>, TargetError> {
+pub fn own_signers(home: &Path) -> Result<Vec<PublicKey>, TargetError> {
     let keys = home.join("keys");
     let files = [keys.join("allowed_signers"), keys.join("signing.key.pub")];
     let file = files.iter().find(|file| file.is_file());
@@ -307,7 +318,8 @@ pub(in crate::cli) fn own_signers(home: &Path) -> Result<Vec<PublicKey>, TargetE
     })
 }
 
-pub(in crate::cli) fn read_signer(text: &str) -> Result<PublicKey, TargetError> {
+/// One key as it is typed, or the first one of a file.
+pub fn read_signer(text: &str) -> Result<PublicKey, TargetError> {
     if text.starts_with("ssh-ed25519 ") {
         key_in(text, text)
     } else {
@@ -316,7 +328,7 @@ pub(in crate::cli) fn read_signer(text: &str) -> Result<PublicKey, TargetError> 
 }
 
 /// One key, or every key of a file: an `allowed_signers` has one a line.
-pub(super) fn read_signers(text: &str) -> Result<Vec<PublicKey>, TargetError> {
+pub fn read_signers(text: &str) -> Result<Vec<PublicKey>, TargetError> {
     if text.starts_with("ssh-ed25519 ") {
         return key_in(text, text).map(|key| vec![key]);
     }
@@ -376,7 +388,7 @@ fn key_in(text: &str, place: &str) -> Result<PublicKey, TargetError> {
 }
 
 /// A bundle, unpacked by the user's own git into a folder that goes away again.
-pub(super) struct UnpackedBundle {
+pub struct UnpackedBundle {
     folder: PathBuf,
 }
 

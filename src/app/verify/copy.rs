@@ -27,13 +27,14 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::verify::{AuditQuestion, Finding, Report};
 
+use super::FetchedCopy;
 use super::target::TargetError;
 
 /// Where each ref was, in the cache.
 const SEEN: &str = "seen.json";
 
 /// Whether a text names a place that git has to fetch from, and no path.
-pub(super) fn is_address(text: &str) -> bool {
+pub fn is_address(text: &str) -> bool {
     text.contains("://") || text.contains("::") || is_scp(text)
 }
 
@@ -44,7 +45,7 @@ fn is_scp(text: &str) -> bool {
 }
 
 /// An address as it may be shown: without a name or password in it.
-pub(super) fn shown(address: &Path) -> String {
+pub fn shown(address: &Path) -> String {
     without_user(&address.to_string_lossy())
 }
 
@@ -102,7 +103,7 @@ fn refused(text: &str) -> Option<String> {
 }
 
 /// A copy in the cache, fetched just now, and held until it is dropped.
-pub(super) struct Copy {
+pub struct Copy {
     folder: PathBuf,
     address: String,
     _lock: File,
@@ -110,7 +111,7 @@ pub(super) struct Copy {
 
 impl Copy {
     /// Clones or fetches; the user's own git settings say how a place is reached.
-    pub(super) fn fetch(address: &str) -> Result<Self, TargetError> {
+    pub fn fetch(address: &str) -> Result<Self, TargetError> {
         let failed = |reason: String| TargetError::Copy {
             address: without_user(address),
             reason,
@@ -135,20 +136,21 @@ impl Copy {
     }
 
     /// The repository.
-    pub(super) fn repository(&self) -> PathBuf {
+    pub fn repository(&self) -> PathBuf {
         self.folder.join("ledger.git")
     }
 
     /// Where the position of its checks is kept.
-    pub(super) fn position(&self) -> PathBuf {
+    pub fn position(&self) -> PathBuf {
         self.folder.join("verified.json")
     }
 
-    /// What it is, for `--json`.
-    pub(super) fn facts(&self) -> serde_json::Value {
-        serde_json::json!({
-            "address": without_user(&self.address), "repository": self.repository().display().to_string(),
-        })
+    /// What people may know of it.
+    pub fn facts(&self) -> FetchedCopy {
+        FetchedCopy {
+            address: without_user(&self.address),
+            repository: self.repository(),
+        }
     }
 
     fn bring(&self) -> Result<(), String> {
@@ -209,7 +211,7 @@ impl Copy {
     }
 
     /// What of the refs that an earlier check saw is gone, or was written anew.
-    pub(super) fn moved_back(&self) -> Result<Vec<Finding>, TargetError> {
+    pub fn moved_back(&self) -> Result<Vec<Finding>, TargetError> {
         let failed = |reason: String| TargetError::Copy {
             address: without_user(&self.address),
             reason,
@@ -263,7 +265,7 @@ impl Copy {
     }
 
     /// Remembers where the refs are, after a check that found nothing wrong.
-    pub(super) fn remember(&self, report: &Report) -> Result<(), String> {
+    pub fn remember(&self, report: &Report) -> Result<(), String> {
         if report.position.is_none() {
             return Ok(());
         }

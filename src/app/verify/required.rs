@@ -4,13 +4,13 @@ use crate::verify::{AuditQuestion, QuestionAnswer, Report};
 
 /// An answer that has to be *yes*: of all lines, or of those up to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RequiredAnswer {
+pub struct RequiredAnswer {
     question: AuditQuestion,
     line: Option<u64>,
 }
 
 /// Reads `not-before`, `signed`, `not-after:120`.
-pub(super) fn read_required(text: &str) -> Result<RequiredAnswer, String> {
+pub fn read_required(text: &str) -> Result<RequiredAnswer, String> {
     let (name, line) = text
         .split_once(':')
         .map_or((text, None), |(name, line)| (name, Some(line)));
@@ -64,7 +64,7 @@ impl RequiredAnswer {
 }
 
 /// Says which required answers are not *yes*; none when all are.
-pub(super) fn unmet(required: &[RequiredAnswer], report: &Report) -> Option<String> {
+pub fn unmet(required: &[RequiredAnswer], report: &Report) -> Option<String> {
     let unmet = required.iter().filter(|required| !required.is_met(report));
     let words: Vec<String> = unmet
         .map(|required| {
@@ -72,7 +72,7 @@ pub(super) fn unmet(required: &[RequiredAnswer], report: &Report) -> Option<Stri
             format!("{} is {}", required.name(), verdict.answer.word())
         })
         .collect();
-    (!words.is_empty()).then(|| format!("gently audit: required to be yes: {}\n", words.join(", ")))
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 #[cfg(test)]

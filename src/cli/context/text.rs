@@ -1,56 +1,24 @@
-//! A context as people and programs read it.
-
-use serde_json::{Map, Value, json};
+//! A context as people read it.
 
 use crate::cli::screen::{beginning, quiet};
 use crate::continuity::score::ScoreParts;
-use crate::continuity::turns::{DECLARED, TURN, disclosure};
-use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
+use crate::continuity::turns::{DECLARED, TURN};
+use crate::record::ledger::bundle::{ArtifactRef, Exclusion};
+use crate::view::context::disclosed;
 
 /// How much of a text stands in a line.
 const EXCERPT: usize = 70;
 
 /// What was put before a model, and what was kept out.
-pub struct ContextView<'a> {
+pub struct ContextText<'a> {
     /// What it is the context of.
     pub title: String,
     /// What was put.
     pub refs: &'a [ArtifactRef],
     /// What each of them says, where it says anything.
-    pub texts: Vec<Option<String>>,
+    pub texts: &'a [Option<String>],
     /// What was kept out.
     pub exclusions: &'a [Exclusion],
-}
-
-/// What an artifact says in a bundle.
-pub fn said_in(bundle: &Bundle, id: &str) -> Option<String> {
-    let fact = bundle
-        .facts
-        .iter()
-        .find(|fact| fact.id == id)
-        .map(|fact| &fact.claim);
-    let item = bundle
-        .open_items
-        .iter()
-        .find(|item| item.id == id)
-        .map(|item| &item.issue);
-    // A person has one intent in force, and the bundle does not name it.
-    let intent = bundle
-        .intent
-        .iter()
-        .filter(|_| id.starts_with("intent:"))
-        .find(|intent| intent.source == "user");
-    fact.or(item)
-        .or(intent.map(|intent| &intent.intent))
-        .cloned()
-}
-
-/// The disclosure of a list of references, if deep history is among them.
-pub fn disclosed(refs: &[ArtifactRef]) -> Option<String> {
-    disclosure(
-        refs.iter()
-            .map(|one| (one.artifact_id.as_str(), one.included_reason.as_str())),
-    )
 }
 
 /// Which ring a reference belongs to, or how it was declared.
@@ -65,9 +33,9 @@ fn group(reference: &ArtifactRef) -> String {
     }
 }
 
-impl ContextView<'_> {
+impl ContextText<'_> {
     /// Each artifact in a line, under its ring; scores in columns.
-    pub fn text(&self) -> String {
+    pub fn print(&self) -> String {
         let mut out = format!("{}\n", self.title);
         let mut last = String::new();
         let width = self
@@ -76,7 +44,7 @@ impl ContextView<'_> {
             .map(|one| one.artifact_id.len())
             .max()
             .unwrap_or(0);
-        for (one, said) in self.refs.iter().zip(&self.texts) {
+        for (one, said) in self.refs.iter().zip(self.texts) {
             let group = group(one);
             if group != last {
                 out.push_str(&format!("\n{group}\n"));
@@ -97,33 +65,6 @@ impl ContextView<'_> {
         }
         out
     }
-
-    /// The same as JSON.
-    pub fn facts(&self) -> Value {
-        let put = self.refs.iter().zip(&self.texts).map(|(one, said)| {
-            json!({
-                "artifact_type": one.artifact_type, "artifact_id": one.artifact_id,
-                "artifact_hash": one.artifact_hash.map(|hash| hash.to_string()),
-                "included_reason": one.included_reason, "score": score(one), "freshness_s": one.freshness_s,
-                "observed_at": one.observed_at.map(|at| at.to_string()), "risk_flags": one.risk_flags, "text": said,
-            })
-        });
-        let put: Vec<Value> = put.collect();
-        json!({"injected": put, "exclusions": self.exclusions, "disclosure": disclosed(self.refs)})
-    }
-}
-
-fn score(reference: &ArtifactRef) -> Value {
-    let Some((_, parts)) = ScoreParts::read(&reference.included_reason) else {
-        return Value::Null;
-    };
-    let mut score: Map<String, Value> = parts
-        .named()
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), json!(value)))
-        .collect();
-    score.insert("total".to_owned(), json!(parts.total()));
-    Value::Object(score)
 }
 
 fn line(one: &ArtifactRef, said: Option<&str>, width: usize) -> String {

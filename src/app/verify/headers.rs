@@ -17,7 +17,7 @@ use crate::verify::{HeaderRequests, Headers};
 use super::target::TargetError;
 
 /// The folder of kept headers, and the home whose sources may be asked.
-pub(super) struct HeaderSources {
+pub struct HeaderSources {
     folder: Option<PathBuf>,
     home: Option<PathBuf>,
     /// Whether somebody named the folder: a fault of it is then no answer of a check.
@@ -27,7 +27,7 @@ pub(super) struct HeaderSources {
 
 /// What `--headers` names must be a folder: else a check would be one without headers, and nobody
 /// told.
-pub(super) fn folder(named: &Path) -> Result<(), TargetError> {
+pub fn folder(named: &Path) -> Result<(), TargetError> {
     let failed = |why: &str| TargetError::Headers {
         reason: format!("{}: {why}", named.display()),
     };

@@ -1,14 +1,15 @@
 //! What a checker brings along: a witness policy, and tree heads from elsewhere.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::app::history::first_parents;
 use crate::ledger::read::Repository;
 use crate::os::read_regular_text;
 use crate::record::ledger::commit::MAIN;
+use crate::record::ledger::receipt::{MAX_RECEIPT, Receipt};
 use crate::record::tree::note::CosignedNote;
 use crate::record::tree::witness_policy::{MAX_POLICY, WitnessPolicy};
-use crate::verify::{OutsideHead, Report};
+use crate::verify::{KeptReceipt, OutsideHead, Report};
 
 use super::target::{OpenedRepository, TargetError};
 
@@ -16,7 +17,7 @@ use super::target::{OpenedRepository, TargetError};
 const MAX_HEAD: u64 = 1 << 20;
 
 /// Reads a policy file (c2sp tlog-policy).
-pub(super) fn read_policy(path: &Path) -> Result<WitnessPolicy, TargetError> {
+pub fn read_policy(path: &Path) -> Result<WitnessPolicy, TargetError> {
     let failed = |reason: String| TargetError::Policy {
         path: path.to_owned(),
         reason,
@@ -26,7 +27,7 @@ pub(super) fn read_policy(path: &Path) -> Result<WitnessPolicy, TargetError> {
 }
 
 /// Reads a tree head that somebody kept: a `checkpoint` file, a note, what a witness gave.
-pub(super) fn read_head(path: &Path) -> Result<OutsideHead, TargetError> {
+pub fn read_head(path: &Path) -> Result<OutsideHead, TargetError> {
     let failed = |reason: String| TargetError::Head {
         place: path.display().to_string(),
         reason,
@@ -40,7 +41,7 @@ pub(super) fn read_head(path: &Path) -> Result<OutsideHead, TargetError> {
 }
 
 /// The tree heads on `main` of another copy: a repository, a bundle, or an address.
-pub(super) fn read_copy(copy: &Path) -> Result<Vec<OutsideHead>, TargetError> {
+pub fn read_copy(copy: &Path) -> Result<Vec<OutsideHead>, TargetError> {
     let name = super::copy::shown(copy);
     let failed = |reason: String| TargetError::Head {
         place: name.clone(),
@@ -79,7 +80,7 @@ pub(super) fn read_copy(copy: &Path) -> Result<Vec<OutsideHead>, TargetError> {
 }
 
 /// Tree heads of another log say nothing of this one.
-pub(super) fn same_log(report: &Report, heads: &[OutsideHead]) -> Result<(), TargetError> {
+pub fn same_log(report: &Report, heads: &[OutsideHead]) -> Result<(), TargetError> {
     let Some(origin) = &report.origin else {
         return Ok(());
     };
@@ -96,4 +97,17 @@ pub(super) fn same_log(report: &Report, heads: &[OutsideHead]) -> Result<(), Tar
             })
         }
     }
+}
+
+/// Reads receipts that somebody kept; each signature holds, whoever made it.
+pub fn read_receipts(files: &[PathBuf]) -> Result<Vec<KeptReceipt>, String> {
+    let one = |path: &PathBuf| {
+        let name = path.display().to_string();
+        let failed = |why: String| format!("receipt {name}: {why}");
+        let bytes =
+            crate::os::read_regular(path, MAX_RECEIPT as u64).map_err(|e| failed(e.to_string()))?;
+        let receipt = Receipt::parse(&bytes).map_err(|e| failed(e.to_string()))?;
+        Ok(KeptReceipt { name, receipt })
+    };
+    files.iter().map(one).collect()
 }

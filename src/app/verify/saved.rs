@@ -16,15 +16,15 @@ const FILE: &str = "verified.json";
 const MOST: u64 = 256 << 20;
 
 /// What a contradiction by it is called.
-pub(super) const POSITION: &str = "the position of an earlier check";
+pub const POSITION: &str = "the position of an earlier check";
 
 /// The file.
-pub(super) struct SavedPosition(PathBuf);
+pub struct SavedPosition(PathBuf);
 
 /// What a position of a ledger with another root says against this one. It is evidence when it was
 /// kept of this ledger: when somebody named it for this check, or it begins with this ledger's own
 /// key (`is_own`). In a home, a file that was copied from another home says nothing.
-pub(super) fn other_root(
+pub fn other_root(
     scope: &Scope,
     position: Option<&Position>,
     is_own: impl FnOnce(&PublicKey) -> bool,
@@ -44,7 +44,7 @@ pub(super) fn other_root(
 
 impl SavedPosition {
     /// The file that is named, else that of the home; none for a repository of which none is named.
-    pub(super) fn find(named: Option<&Path>, home: Option<&Path>) -> Option<Self> {
+    pub fn find(named: Option<&Path>, home: Option<&Path>) -> Option<Self> {
         named
             .map(Path::to_owned)
             .or_else(|| home.map(|home| home.join(FILE)))
@@ -52,12 +52,12 @@ impl SavedPosition {
     }
 
     /// Whether an earlier check has written it.
-    pub(super) fn is_there(&self) -> bool {
+    pub fn is_there(&self) -> bool {
         self.0.exists()
     }
 
     /// What it says, or why that can't be gone on from.
-    pub(super) fn read(&self) -> Result<Position, PositionMismatch> {
+    pub fn read(&self) -> Result<Position, PositionMismatch> {
         let place = self.0.display();
         let bytes = read_regular(&self.0, MOST).map_err(|e| PositionMismatch::Form {
             reason: format!("can't read {place}: {e}"),
@@ -66,7 +66,7 @@ impl SavedPosition {
     }
 
     /// Puts a new position in its place, whole or not at all; for this user's eyes only.
-    pub(super) fn write(
+    pub fn write(
         &self,
         to: Position,
         from: Option<&Position>,

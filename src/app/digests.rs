@@ -10,18 +10,20 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ExchangeRow, ReadStore};
 use crate::verify::rows::contexts::{Context, ContextFault};
 
-/// What is hashed of one turn, beside the digests on record; null for an exchange from before
-/// threads.
+/// What is hashed of one turn, beside the digests on record; none for an exchange without a thread.
 ///
 /// Every digest is SHA-256 of the canonical text of the `hashed` beside it: keys sorted by code
 /// point, no spaces, everything outside printable ASCII escaped.
-pub fn of(
+pub struct TurnDigests(pub Value);
+
+/// The digests of an exchange and what they are over.
+pub fn digests(
     store: &Sqlite,
     exchange: &ExchangeRow,
     compiled: Option<&str>,
-) -> Result<Value, ContextFault> {
+) -> Result<Option<TurnDigests>, ContextFault> {
     let Some(context) = Context::read(store, exchange.exchange_id)? else {
-        return Ok(Value::Null);
+        return Ok(None);
     };
     let config = context.config(store)?;
     let row = &context.row;
@@ -58,7 +60,7 @@ pub fn of(
         let document = prompt_document(compiled, &exchange.model, exchange.params.as_deref());
         facts["prompt"]["hashed"] = document.map_err(|e| ContextFault::Wrong(e.to_string()))?;
     }
-    Ok(facts)
+    Ok(Some(TurnDigests(facts)))
 }
 
 /// What needs every text of the context.
