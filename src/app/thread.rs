@@ -35,7 +35,7 @@ pub struct ListedThread {
 
 /// The threads of a home, newest last.
 pub fn list(home: &Home) -> Result<Vec<ListedThread>, OpenHomeError> {
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let mut threads = store.newest_threads(MOST)?;
     threads.reverse();
@@ -145,7 +145,7 @@ impl ThreadEvent {
 
 /// The events of the thread that `id` means, or of the newest one.
 pub fn show(home: &Home, id: Option<&str>) -> Result<(ThreadRow, Vec<ThreadEvent>), OpenHomeError> {
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let thread = match id {
         Some(id) => find::thread(&store, id)?,

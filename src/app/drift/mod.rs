@@ -94,7 +94,7 @@ pub struct DriftList {
 
 /// Lists drift events.
 pub fn list(home: &Home, filter: &DriftFilter) -> Result<DriftList, OpenHomeError> {
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let before = match &filter.before {
         Some(id) => Some(find::drift(&store, id)?.number),
@@ -121,7 +121,7 @@ pub struct DriftStep {
 
 /// The drift event that `id` means, and who looked at it.
 pub fn show(home: &Home, id: &str) -> Result<(DriftDetails, Vec<DriftStep>), OpenHomeError> {
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let details = DriftDetails::of(&store, find::drift(&store, id)?)?;
     let lines = [(ACK, details.state.acked), (CLOSE, details.state.closed)];

@@ -27,7 +27,7 @@ pub struct Conflict {
 
 /// All conflicts of a home.
 pub fn list(home: &Home) -> Result<Vec<Conflict>, OpenHomeError> {
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let mut found = Vec::new();
     for subject in store.shared_subjects(MOST)? {

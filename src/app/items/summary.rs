@@ -40,7 +40,7 @@ fn heading(item: &Item) -> Option<usize> {
 
 /// The summary of the session that `id` means.
 pub fn summary(home: &Home, id: &str) -> Result<SessionSummary, OpenHomeError> {
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let session = find::session(&store, id)?;
     let mut items = store.items_in(session.id)?;
