@@ -80,6 +80,14 @@ fn log(store: &Sqlite, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, 
     let (torn, end) = (back.torn(), back.end());
     let applied =
         usize::try_from(head.lines.saturating_sub(head.applied.lines)).unwrap_or(usize::MAX);
+    if torn == 0 && end > head.bytes {
+        let found = format!(
+            "audit.log has {} bytes more than the database knows, behind line {}",
+            end - head.bytes,
+            head.lines
+        );
+        return Ok(DoctorCheck::fail("log", found, VERIFY));
+    }
     let mut missing = 0;
     let mut wanted = lines.iter().rev().zip((from..head.lines).rev()).peekable();
     for line in back {
@@ -262,6 +270,13 @@ fn is_strange(found: &Ref, known: &BTreeSet<String>) -> bool {
 
 /// The words with which the next writer would refuse, if it would.
 fn writer(store: &Sqlite, head: &LedgerHead, paths: &Paths) -> DoctorCheck {
+    if recorder::is_marked(paths) {
+        return DoctorCheck::fail(
+            "writer",
+            "would refuse: this home was restored, and nobody has said what was published after its backup",
+            "gently audit adopt --help",
+        );
+    }
     match recorder::check(store, head, paths) {
         Ok(()) => DoctorCheck::ok("writer", "would go on from here"),
         // What a rebuild can't restore it names, with what to do.
