@@ -1,7 +1,7 @@
 //! Values that a name calls secret: assignments, JSON, YAML, TOML, XML, headers, exports, flags,
 //! calls.
 
-use super::cue_words::{CueClass, CueWord, Lexicon, is_a_kind_of_name};
+use super::cue_words::{CueClass, CueWord, is_a_kind_of_name};
 use super::public::{is_algorithm, is_colour, is_licence, is_public_token};
 use super::rules::window::boundary;
 use super::separator::{AssignedValue, Ends, Separator, link, value};
@@ -10,14 +10,10 @@ use super::value::{
     has_odd_signs, is_code, is_dated, is_escaped, is_hex, is_interleaved, is_mixed_case, is_name,
     is_path, is_random, is_uuid, makeup, may_have_blanks, stands_in, wordiness,
 };
+use super::vocabulary::vocabulary;
 
 /// Most bytes of a name on either side of its word.
 const MAX_NAME: usize = 48;
-/// Shortest password, and shortest token.
-pub(super) const MIN_PASSWORD: usize = 4;
-const MIN_TOKEN: usize = 8;
-/// From this length a value without an equals sign before it may be a token.
-const MIN_LOOSE_TOKEN: usize = 13;
 
 fn is_name_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$')
@@ -153,20 +149,9 @@ fn rest_of_name(
     if goes_on.is_some_and(small) && !rest.starts_with("value") && !rest.starts_with("string") {
         return None;
     }
-    (!parts(rest).any(is_a_kind_of_name) && !parts(text.get(name..start)?).any(is_public))
-        .then_some(end + length)
-}
-
-/// Parts before a word that make it the name of something else, in lower case.
-#[rustfmt::skip]
-const OTHERS: &[&str] = &[
-    "cache", "checksum", "csrf", "digest", "fingerprint", "foreign", "forgot", "hash", "host", "idempotency", "max",
-    "min", "next", "no", "num", "partition", "primary", "pub", "public", "publish", "publishable", "reset", "sort",
-];
-
-fn is_public(part: &str) -> bool {
-    static LIST: Lexicon = Lexicon::new(OTHERS);
-    LIST.has(part)
+    (!parts(rest).any(is_a_kind_of_name)
+        && !parts(text.get(name..start)?).any(|part| vocabulary().names.public.has(part)))
+    .then_some(end + length)
 }
 
 /// The words of a name: cut at signs and where a capital follows a small letter.
@@ -212,12 +197,12 @@ pub(super) fn accepts(
     let accepted = match class {
         CueClass::Password | CueClass::ShortPassword => is_password(name, link, value),
         CueClass::Token => {
-            is_token(link, value, MIN_TOKEN)
+            is_token(link, value, vocabulary().lengths.token)
                 || is_chosen(name, link, value)
                 || is_short_token(link, value)
         }
         CueClass::Weak => {
-            (is_token(link, value, MIN_LOOSE_TOKEN)
+            (is_token(link, value, vocabulary().lengths.loose_token)
                 && makeup(text).digits > 0
                 && !text.contains(' '))
                 || (is_auth_variable(name, link)
@@ -241,7 +226,7 @@ fn is_password(name: &str, link: Separator, value: &AssignedValue<'_>) -> bool {
     let text = value.text;
     let made = makeup(text);
     let length = text.chars().count();
-    if length < MIN_PASSWORD || is_name(text) || is_sentence(text) {
+    if length < vocabulary().lengths.password || is_name(text) || is_sentence(text) {
         return false;
     }
     let mixed = made.kinds() >= 2 && (made.digits > 0 || (made.others > 0 && !text.contains(' ')));
@@ -279,13 +264,9 @@ fn is_password(name: &str, link: Separator, value: &AssignedValue<'_>) -> bool {
 
 /// Whether a name is a call that takes a password: `setPassword`, `withPassword`.
 fn sets(name: &str) -> bool {
-    ["set", "with", "Set", "With", "add", "login"]
-        .iter()
-        .any(|verb| {
-            name.rsplit('.')
-                .next()
-                .is_some_and(|last| last.starts_with(verb))
-        })
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let setters = &vocabulary().names.setters;
+    setters.iter().any(|verb| last.starts_with(verb.as_str()))
 }
 
 /// `re_syntax`, `first-name`: words that a sign joins, without a digit or a capital.
@@ -386,7 +367,7 @@ fn is_token(link: Separator, value: &AssignedValue<'_>, least: usize) -> bool {
         }
         Separator::Argument => value.quoted && shaped && (made.digits > 0 || made.upper > 0),
         Separator::Blank => {
-            text.len() >= MIN_LOOSE_TOKEN
+            text.len() >= vocabulary().lengths.loose_token
                 && made.digits > 0
                 && (is_random(text) || is_uuid(text))
                 && !is_prose_sign(text)
@@ -402,7 +383,7 @@ fn is_chosen(name: &str, link: Separator, value: &AssignedValue<'_>) -> bool {
     link == (Separator::Assigned { spaced: false })
         && is_shouted(name)
         && (name.contains("SECRET") || name.contains("PEPPER"))
-        && text.len() >= MIN_TOKEN
+        && text.len() >= vocabulary().lengths.token
         && plain
 }
 
@@ -417,11 +398,11 @@ fn is_short_token(link: Separator, value: &AssignedValue<'_>) -> bool {
     let made = makeup(text);
     let letters = made.letters() == text.len() && (made.lower == 0 || made.upper == 0);
     let unsaid = letters
-        && text.len() >= MIN_TOKEN
+        && text.len() >= vocabulary().lengths.token
         && wordiness(text) == 0
         && consonants(text) * 4 >= text.len() * 3;
     // `secret: 'bpz880'`: no word, and a number that counts nothing.
-    let mixed = (6..MIN_LOOSE_TOKEN).contains(&text.len())
+    let mixed = (6..vocabulary().lengths.loose_token).contains(&text.len())
         && made.digits >= 2
         && made.letters() >= 3
         && made.letters() + made.digits == text.len()
@@ -460,7 +441,8 @@ fn is_key(link: Separator, value: &AssignedValue<'_>) -> bool {
     let text = value.text;
     let made = makeup(text);
     let long = text.len() >= 16
-        || (text.len() >= MIN_LOOSE_TOKEN && matches!(link, Separator::Assigned { spaced: _ }));
+        || (text.len() >= vocabulary().lengths.loose_token
+            && matches!(link, Separator::Assigned { spaced: _ }));
     let hex_digest =
         is_hex(text) && matches!(text.len(), 32 | 40 | 64) && matches!(link, Separator::Blank);
     long && made.digits > 0

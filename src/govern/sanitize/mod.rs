@@ -15,6 +15,7 @@ mod separator;
 mod tables;
 mod text;
 mod value;
+mod vocabulary;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,10 +1,10 @@
 //! What a value looks like: random, a word, a stand-in, code.
 
-use super::cue_words::Lexicon;
 use super::text::statistics::{
     ARROW, COLON, DOT, EQUALS, OF_CODE, OF_STAND_INS, ROUND, SLASH, SQUARE, Signs,
 };
 pub(super) use super::text::statistics::{entropy, makeup};
+use super::vocabulary::vocabulary;
 
 /// Longest run of letters that may be one word.
 const MAX_WORD: usize = 14;
@@ -106,11 +106,11 @@ pub(super) fn wordiness(text: &str) -> usize {
 /// Whether a text is random rather than named: few of its letters form words.
 pub(super) fn is_random(text: &str) -> bool {
     let made = makeup(text);
-    let wordy = wordiness(text);
+    let (wordy, named) = (wordiness(text), &vocabulary().wordiness);
     match () {
-        () if made.digits > 0 && made.letters() > 0 => wordy < 60,
+        () if made.digits > 0 && made.letters() > 0 => wordy < named.mixed,
         () if made.letters() == 0 => text.len() >= 16,
-        () => wordy < 40,
+        () => wordy < named.letters,
     }
 }
 
@@ -200,27 +200,9 @@ pub(super) fn is_hex(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// Values that stand where a secret will be, in lower case and without signs.
-#[rustfmt::skip]
-const STAND_INS: &[&str] = &[
-    "abc", "admin", "any", "apikey", "auth", "base64", "basic", "bearer", "bool", "boolean", "bytes", "changeit",
-    "changeme", "char", "credentials", "default", "disabled", "empty", "enabled", "encrypted", "env", "example",
-    "false", "file", "foo", "foobar", "header", "hidden", "input", "int", "integer", "key", "login", "missing",
-    "mypassword", "mysecret", "n/a", "nil", "no", "none", "notset", "null", "number", "object", "off", "omitted",
-    "on", "optional", "pass", "passphrase", "passwd", "password", "placeholder", "private", "prompt", "public", "pw",
-    "pwd", "random", "redacted", "removed", "required", "secret", "self", "str", "string", "test", "text", "this",
-    "token", "true", "undefined", "unset", "user", "value", "yes",
-];
-
-/// How the text of a stand-in begins, in lower case.
-const STAND_IN_STARTS: &[&str] = &[
-    "your", "my-", "my_", "<", "${", "$(", "{{", "{%", "%(", "#{", "insert", "replace", "changeme",
-    "enter_",
-];
-
 /// Whether a value only stands for a secret: `<your-key>`, `xxxx`, `${VAR}`, `changeme`, `null`.
 pub(super) fn stands_in(value: &str) -> bool {
-    static LIST: Lexicon = Lexicon::new(STAND_INS);
+    let known = &vocabulary().values;
     let Some(first) = value.bytes().next() else {
         return true;
     };
@@ -229,8 +211,8 @@ pub(super) fn stands_in(value: &str) -> bool {
     bare.is_empty()
         || zero()
         || value.bytes().all(|b| b.eq_ignore_ascii_case(&first))
-        || LIST.has(bare)
-        || (may_stand_in(first) && STAND_IN_STARTS.iter().any(|start| begins(value, start)))
+        || known.stand_ins.has(bare)
+        || (may_stand_in(first) && known.stand_in_starts.starts(value))
         || has_stand_in_part(value, Signs::of(value))
         || is_variable(value)
         || is_flag(value)
@@ -242,12 +224,6 @@ const fn may_stand_in(first: u8) -> bool {
         first.to_ascii_lowercase(),
         b'y' | b'm' | b'<' | b'$' | b'{' | b'%' | b'#' | b'i' | b'r' | b'c' | b'e'
     )
-}
-
-fn begins(value: &str, start: &str) -> bool {
-    value
-        .get(..start.len())
-        .is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
 /// Whether there is in a value what is in no secret, but in what stands for one.
@@ -383,20 +359,8 @@ pub(super) fn is_name(value: &str) -> bool {
         && value
             .bytes()
             .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
-    let lower = value.to_ascii_lowercase();
-    let called = [
-        "password",
-        "passwd",
-        "secret",
-        "token",
-        "apikey",
-        "api_key",
-        "api-key",
-        "credential",
-        "passphrase",
-    ]
-    .iter()
-    .any(|word| lower.ends_with(word) || lower.starts_with(word));
+    let secret = &vocabulary().names.secret;
+    let called = secret.starts(value) || secret.ends(value.as_bytes());
     // With a digit it is what people take for a password: hunter2-is-secret.
     let called = called && !value.bytes().any(|b| b.is_ascii_digit());
     signs && wordiness(value) >= 60 && (shouted || called)
@@ -407,13 +371,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stand_ins_are_sorted() {
-        assert!(STAND_INS.is_sorted());
-        assert!(
-            STAND_IN_STARTS
-                .iter()
-                .all(|start| may_stand_in(start.as_bytes()[0]))
-        );
+    fn every_start_of_a_stand_in_is_looked_for() {
+        let mut starts = vocabulary().values.stand_in_starts.iter();
+        assert!(starts.all(|start| may_stand_in(start.as_bytes()[0])));
     }
 
     #[test]

@@ -11,15 +11,12 @@ use crate::govern::sanitize::public::{is_algorithm, is_file};
 use crate::govern::sanitize::text::passes::OPAQUE;
 use crate::govern::sanitize::text::work;
 use crate::govern::sanitize::value::{is_dated, is_hex, is_mixed_case, is_uuid, makeup, stands_in};
+use crate::govern::sanitize::vocabulary::vocabulary;
 
 /// How much of a line behind a word must have been read before for it not to be read again.
 const AHEAD: usize = 40;
 /// Most words between the word for a password and the password.
 const FAR: usize = 9;
-/// Shortest and longest password in a sentence.
-const LENGTH: std::ops::RangeInclusive<usize> = 4..=64;
-/// Shortest and longest phrase, in words.
-const PHRASES: std::ops::RangeInclusive<usize> = 3..=8;
 /// Signs that people put into passwords, and seldom into other words.
 const SIGNS: &[char] = &['!', '@', '#', '$', '%', '^', '&', '*', '+', '?'];
 /// Signs that join the parts of names, too.
@@ -90,15 +87,10 @@ impl Chat {
         }
         // Where a password is named, that word is read; without "USER and …" nobody says here what
         // to log in with.
-        let joins = || {
-            [
-                " and ", " und ", " et ", " y ", " i ", " e ", " / ", " mit ", " with ", " avec ",
-                " con ", " z ",
-            ]
-        };
+        let joins = &vocabulary().sentences.joins;
         let line = text.get(from..to).unwrap_or_default();
         if topic == SentenceTopic::Login
-            && (line.contains("passw") || !joins().iter().any(|both| line.contains(both)))
+            && (line.contains("passw") || !joins.iter().any(|both| line.contains(both)))
         {
             return Vec::new();
         }
@@ -171,48 +163,14 @@ fn ends_sentence(text: &str, token: &Token<'_>) -> bool {
 
 /// Whether a word is one for a password, in any of the languages and cases.
 pub(in crate::govern::sanitize) fn names_password(word: &str) -> bool {
-    const WHOLE: [&str; 14] = [
-        "mdp",
-        "pw",
-        "pwd",
-        "pass",
-        "passe",
-        "clave",
-        "claves",
-        "passphrase",
-        "passcode",
-        "parola",
-        "psw",
-        "fraza",
-        "frase",
-        "phrase",
-    ];
-    const STEMS: [&str; 7] = [
-        "passw", "kennw", "contrase", "hasl", "hasel", "senha", "wachtw",
-    ];
     if word.len() < 2 || word.len() > 40 {
         return false;
     }
     let word = word.strip_suffix("'s").unwrap_or(word);
-    let ascii = |known: &str, part: Option<&[u8]>| {
-        part.is_some_and(|part| part.eq_ignore_ascii_case(known.as_bytes()))
-    };
-    let bytes = word.as_bytes();
-    let starts = |stem: &&str| ascii(stem, bytes.get(..stem.len()));
-    let ends = |stem: &&str| {
-        ascii(
-            stem,
-            bytes
-                .len()
-                .checked_sub(stem.len())
-                .and_then(|at| bytes.get(at..)),
-        )
-    };
-    STEMS.iter().any(starts)
-        || ["password", "passwort", "passworts", "kennwort"]
-            .iter()
-            .any(ends)
-        || WHOLE.iter().any(|whole| word.eq_ignore_ascii_case(whole))
+    let words = &vocabulary().sentences;
+    words.password_stems.starts(word)
+        || words.password_endings.ends(word.as_bytes())
+        || words.password_words.has(word)
         || !word.is_ascii() && word.to_lowercase().starts_with("has")
 }
 
@@ -325,7 +283,9 @@ fn phrase(sentence: &[Token<'_>]) -> Option<(usize, usize)> {
         count = ends + 1;
     }
     let last = rest.get(count.checked_sub(1)?)?;
-    PHRASES
+    let lengths = &vocabulary().lengths;
+    lengths
+        .phrase
         .contains(&count)
         .then(|| (rest[0].start, last.start + last.text.len()))
 }
@@ -347,7 +307,8 @@ fn is_shouted(text: &str) -> bool {
 /// date, or number.
 fn is_odd(text: &str) -> bool {
     let known = |c: char| c.is_alphanumeric() || SIGNS.contains(&c) || JOINTS.contains(&c);
-    if !LENGTH.contains(&text.len()) || !text.chars().all(known) {
+    let lengths = &vocabulary().lengths;
+    if !lengths.sentence_password.contains(&text.len()) || !text.chars().all(known) {
         return false;
     }
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();

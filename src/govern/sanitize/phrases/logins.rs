@@ -8,18 +8,14 @@ use crate::govern::sanitize::value::{
     is_code, is_dated, is_hex, is_mixed_case, is_name, is_path, is_uuid, makeup, stands_in,
     wordiness,
 };
+use crate::govern::sanitize::vocabulary::vocabulary;
 
-/// Shortest of them.
-const MIN_CHOSEN: usize = 8;
 /// Most words between "log in" and "with".
 const MAX_BETWEEN: usize = 6;
-/// Shortest and longest number of a lock.
-const PIN: std::ops::RangeInclusive<usize> = 4..=12;
-
 /// Whether a word is none that a sentence would say, and no name of a method or version (`OAuth2`,
 /// `Ed25519`): letters after its digits, and few of them in words.
 pub(in crate::govern::sanitize) fn is_chosen(text: &str) -> bool {
-    if text.len() < MIN_CHOSEN || !text.bytes().any(|b| b.is_ascii_digit()) {
+    if text.len() < vocabulary().lengths.chosen || !text.bytes().any(|b| b.is_ascii_digit()) {
         return false;
     }
     let made = makeup(text);
@@ -30,7 +26,7 @@ pub(in crate::govern::sanitize) fn is_chosen(text: &str) -> bool {
     let long = text.len() >= 10 && made.others == 0 && made.upper != 1;
     made.letters() >= 2
         && ((inside && made.digits >= 2) || (signs && made.digits > 0) || long)
-        && wordiness(text) <= 40
+        && wordiness(text) <= vocabulary().wordiness.chosen
         && !is_other(text)
 }
 
@@ -53,20 +49,14 @@ pub(in crate::govern::sanitize) fn is_mixed(text: &str) -> bool {
 /// Whether a word that stands where a password would is none of the methods that have numbers in
 /// their names.
 pub(in crate::govern::sanitize) fn is_listed(text: &str) -> bool {
-    if text.len() < MIN_CHOSEN || !text.bytes().any(|b| b.is_ascii_digit()) {
+    if text.len() < vocabulary().lengths.chosen || !text.bytes().any(|b| b.is_ascii_digit()) {
         return is_mixed_case(text);
     }
-    const METHODS: [&str; 9] = [
-        "argon", "base", "sha", "md5", "pbkdf", "bcrypt", "scrypt", "aes", "utf",
-    ];
     let made = makeup(text);
     let inside = text
         .find(|c: char| c.is_ascii_digit())
         .is_some_and(|at| text[at..].contains(|c: char| c.is_ascii_alphabetic()));
-    let method = METHODS.iter().any(|name| {
-        text.get(..name.len())
-            .is_some_and(|head| head.eq_ignore_ascii_case(name))
-    });
+    let method = vocabulary().values.method_starts.starts(text);
     made.letters() >= 2 && inside && !method && !is_other(text)
 }
 
@@ -105,7 +95,7 @@ pub(in crate::govern::sanitize) fn login(text: &str, end: usize) -> Option<(usiz
                 pair(text, after).filter(|(from, to)| text.get(*from..*to).is_some_and(is_strong))
             });
         }
-        if word.is(&["with", "using", "via"]) {
+        if word.is(&vocabulary().sentences.with) {
             with = Some(word.start + word.text.len());
         }
         let ends = text
@@ -128,19 +118,8 @@ pub(in crate::govern::sanitize) fn before_purpose(
     let [.., told, said] = all.as_slice() else {
         return None;
     };
-    (told.is(&[
-        "use", "using", "used", "enter", "type", "try", "with", "gave", "put",
-    ]) && is_given(said.text))
-    .then(|| said.place())
+    (told.is(&vocabulary().sentences.used_before) && is_given(said.text)).then(|| said.place())
 }
-
-/// What a code opens or proves, where it may be a number: "door code", "verification code".
-#[rustfmt::skip]
-const OPENED: &[&str] = &[
-    "2fa", "access", "activation", "alarm", "auth", "authentication", "backup", "card", "confirmation", "door", "entry",
-    "garage", "gate", "keypad", "lock", "login", "mfa", "one-time", "otp", "pairing", "pass", "pin", "puk", "safe",
-    "secret", "security", "sim", "sms", "unlock", "vault", "verification", "voicemail",
-];
 
 /// "the code is X", "my pin is 4821": after the verb of the words `start..end`.
 ///
@@ -158,8 +137,9 @@ pub(in crate::govern::sanitize) fn code(
         .trim_end()
         .rsplit(|c: char| !c.is_alphanumeric() && c != '-')
         .next()?;
-    let opened = OPENED.iter().any(|name| before.eq_ignore_ascii_case(name));
-    let digits = PIN.contains(&word.text.len()) && word.text.bytes().all(|b| b.is_ascii_digit());
+    let opened = vocabulary().sentences.opens.has(before);
+    let digits = vocabulary().lengths.pin.contains(&word.text.len())
+        && word.text.bytes().all(|b| b.is_ascii_digit());
     ((digits && (number || opened))
         || ((opened || !told) && is_given(word.text))
         || (opened && is_mixed(word.text)))

@@ -9,30 +9,16 @@ use crate::govern::sanitize::public::{is_algorithm, is_colour};
 use crate::govern::sanitize::text::passes::OPAQUE;
 use crate::govern::sanitize::text::work;
 use crate::govern::sanitize::value::{makeup, wordiness};
+use crate::govern::sanitize::vocabulary::vocabulary;
 
 /// Signs that people put into passwords, and seldom into other words.
 const SIGNS: &[char] = &['!', '@', '#', '$', '%', '^', '&', '?'];
 /// What else is in them.
 const OTHERS: &[char] = &['_', '-', '~', '*', '.'];
-/// Shortest and longest of them.
-const LENGTH: std::ops::RangeInclusive<usize> = 7..=64;
-/// Shortest that has no sign.
-const MIN_PLAIN: usize = 8;
 /// How far behind a word about logging in one is looked for.
 const BEHIND: usize = 80;
 /// What stands around a word and is no part of it.
 const EDGES: &[char] = &['*', '_', '.', ':'];
-/// What comes before something that only shows how a password looks.
-const EXAMPLES: &[&str] = &[
-    "like", "e.g", "eg", "example", "examples", "as", "such as", "or", "than", "i.e",
-];
-/// Methods that have numbers in their names.
-const METHODS: &[&str] = &[
-    "aes", "argon", "base", "bcrypt", "blake", "chacha", "curve", "ed", "hmac", "hs", "http",
-    "ipv", "iso", "md", "mp", "oauth", "pbkdf", "pkcs", "ps", "python", "rs", "rsa", "saml",
-    "scrypt", "sha", "ssh", "tls", "utf", "win", "windows", "x",
-];
-
 /// Whether a word is none that a sentence says, no name and no number: letters, digits and signs in
 /// a mixture that somebody made up. `signed` asks for one of the signs inside.
 pub(in crate::govern::sanitize) fn is_made_up(text: &str, signed: bool) -> bool {
@@ -41,7 +27,8 @@ pub(in crate::govern::sanitize) fn is_made_up(text: &str, signed: bool) -> bool 
 
 fn is_mixture(text: &str, signed: bool) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || SIGNS.contains(&c) || OTHERS.contains(&c);
-    if !LENGTH.contains(&text.len())
+    let lengths = &vocabulary().lengths;
+    if !lengths.made_up.contains(&text.len())
         || !text.bytes().any(|b| b.is_ascii_digit())
         || !text.chars().all(known)
     {
@@ -65,7 +52,7 @@ fn is_mixture(text: &str, signed: bool) -> bool {
     }
     !signed
         && made.others == 0
-        && text.len() >= MIN_PLAIN
+        && text.len() >= lengths.made_up_plain
         && turns(text) >= 2
         && (is_two_words(text) || is_mixed(text))
 }
@@ -98,10 +85,10 @@ fn is_two_words(text: &str) -> bool {
 
 /// Letters and digits by turns, and hardly a word among them.
 fn is_mixed(text: &str) -> bool {
-    let (made, wordy) = (makeup(text), wordiness(text));
+    let (made, wordy, most) = (makeup(text), wordiness(text), &vocabulary().wordiness);
     let cases = made.upper >= 2 && made.lower >= 2 && (made.digits >= 2 || text.len() >= 10);
     let turned = made.letters() >= 4 && made.digits >= 2 && text.len() >= 9 && turns(text) >= 3;
-    (cases && wordy <= 40) || (turned && wordy <= 25)
+    (cases && wordy <= most.chosen) || (turned && wordy <= most.turned)
 }
 
 /// Whether a word is such a method and its number, and nothing more: `SHA256`, `TLS1.3`, `UTF-8`.
@@ -118,9 +105,7 @@ fn is_method(text: &str) -> bool {
         .find(|c: char| !c.is_ascii_alphabetic())
         .and_then(|at| text.get(..at))
         .unwrap_or_default();
-    METHODS
-        .iter()
-        .any(|method| name.eq_ignore_ascii_case(method))
+    vocabulary().values.methods.has(name)
 }
 
 /// `root@db01`: a user and a host.
@@ -195,7 +180,7 @@ impl<'a> CueScan<'a> {
             // one of them.
             let rest = new
                 .rfind(is_apart)
-                .or((new.len() < LENGTH.end() + EDGES.len()).then_some(0));
+                .or((new.len() < vocabulary().lengths.made_up.end() + EDGES.len()).then_some(0));
             to = self.seen + rest.unwrap_or(new.len());
         }
         self.read(text, to, &mut found);
@@ -341,9 +326,7 @@ fn among<'a>(
                 .trim_start_matches(EDGES)
                 .len();
         at += raw.len() + 1;
-        let shows = EXAMPLES
-            .iter()
-            .any(|example| last.eq_ignore_ascii_case(example));
+        let shows = vocabulary().sentences.examples.has(last);
         // `$2b$12$…`: a digest of a password.
         let other = shows || word.starts_with('$') || (signed && is_tag(word));
         if !other && is_made_up(word, signed) {
