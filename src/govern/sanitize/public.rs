@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
-use super::value::{is_hex, stands_in, wordiness};
+use super::token::shape::{TokenShape, wordiness};
 use super::vocabulary::vocabulary;
 
 /// Whether a word is the name of a method, or made of such names and words: `ChaCha20_Poly1305`,
@@ -48,7 +48,7 @@ pub(super) fn is_algorithm(text: &str) -> bool {
 /// `#d8dee9`: a colour.
 pub(super) fn is_colour(text: &str) -> bool {
     text.strip_prefix('#')
-        .is_some_and(|rest| matches!(rest.len(), 3 | 4 | 6 | 8) && is_hex(rest))
+        .is_some_and(|rest| matches!(rest.len(), 3 | 4 | 6 | 8) && TokenShape::of(rest).is_hex())
 }
 
 /// Tokens that their makers give to everybody: they name an account and open nothing.
@@ -141,7 +141,7 @@ pub(super) fn is_archive(word: &str) -> bool {
 /// Whether what our own rule matches only shows how such a secret looks: `sk-xxxxxxxx`,
 /// `pk_live_publishable`.
 pub(super) fn is_example(secret: &str) -> bool {
-    stands_in(secret)
+    TokenShape::of(secret).stands_in()
         || is_public_token(secret)
         || (secret.matches('_').count() >= 3
             && secret.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))

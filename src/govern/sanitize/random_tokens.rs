@@ -4,10 +4,9 @@
 use super::address::decoded;
 use super::cue_words::CueClass;
 use super::public::{is_algorithm, is_archive, is_called_public, is_member, is_public_token};
+use super::text::statistics::entropy;
 use super::text::work;
-use super::value::{
-    entropy, is_dated, is_hex, is_interleaved, is_random, is_uuid, makeup, wordiness,
-};
+use super::token::shape::{TokenShape, wordiness};
 use super::vocabulary::vocabulary;
 
 /// How far a word about secrets reaches.
@@ -168,15 +167,16 @@ fn is_in_disorder(word: &str) -> bool {
             .filter(|sign| word.as_bytes().contains(sign))
             .count()
     };
-    let made = makeup(word);
+    let (shape, many) = (TokenShape::of(word), has(SIGNS) >= MANY_SIGNS);
+    let made = shape.made();
     made.upper >= 2
         && made.lower >= 2
         && made.digits > 0
         && word.is_ascii()
         && has(SIGNS) >= 3
         && has(ODD) >= 2
-        && (has(SIGNS) >= MANY_SIGNS || wordiness(word) < 40)
-        && (has(SIGNS) >= MANY_SIGNS
+        && (many || shape.wordiness() < vocabulary().wordiness.letters)
+        && (many
             || !["](", "</", "::", "()", "=="]
                 .iter()
                 .any(|code| word.contains(code)))
@@ -324,7 +324,8 @@ struct WordContext {
 }
 
 fn is_secret(word: &str, cued: WordContext) -> bool {
-    let made = makeup(word);
+    let shape = TokenShape::of(word);
+    let made = shape.made();
     let (lengths, information) = (&vocabulary().lengths, &vocabulary().entropy);
     let least = if cued.any {
         lengths.cued
@@ -332,7 +333,7 @@ fn is_secret(word: &str, cued: WordContext) -> bool {
         *lengths.bare.start()
     };
     if !(least..=*lengths.bare.end()).contains(&word.len())
-        || !(is_random(word) || (cued.any && is_interleaved(word)))
+        || !(shape.is_random() || (cued.any && shape.is_interleaved()))
     {
         return false;
     }
@@ -342,8 +343,8 @@ fn is_secret(word: &str, cued: WordContext) -> bool {
     if made.digits == 0 {
         return cued.strong && made.lower >= 4 && made.upper >= 4 && made.others * 8 <= word.len();
     }
-    if is_uuid(word) || is_hex(word) || is_dated(word) {
-        return cued.strong && (is_uuid(word) || (is_hex(word) && made.letters() >= 3));
+    if shape.is_uuid() || shape.is_hex() || shape.is_dated() {
+        return cued.strong && (shape.is_uuid() || (shape.is_hex() && made.letters() >= 3));
     }
     if made.lower > 0 && made.upper > 0 {
         let spread = cued.any || made.digits >= 2 || word.len() >= 32;
@@ -359,7 +360,7 @@ fn is_secret(word: &str, cued: WordContext) -> bool {
         .map(str::len)
         .max()
         .unwrap_or(0);
-    (cued.strong && is_interleaved(word))
+    (cued.strong && shape.is_interleaved())
         || cued.any
             && made.digits >= 3
             && made.letters() >= 5
@@ -370,22 +371,20 @@ fn is_secret(word: &str, cued: WordContext) -> bool {
 /// A short token where one is spoken of: letters and digits, or capitals among small letters, and
 /// few words.
 fn is_told(word: &str) -> bool {
-    let made = makeup(word);
+    let shape = TokenShape::of(word);
+    let made = shape.made();
     let odd = (made.digits >= 2 && made.letters() >= 2) || (made.upper >= 3 && made.lower >= 3);
     let lengths = &vocabulary().lengths;
     (lengths.told..=*lengths.bare.end()).contains(&word.len())
         && odd
         && made.others == 0
-        && wordiness(word) < vocabulary().wordiness.mixed
-        && !is_hex_word(word)
-}
-
-/// Hexadecimal that says what it is by its length: a short commit, an address of memory.
-fn is_hex_word(word: &str) -> bool {
-    is_hex(word) && word.len() < vocabulary().lengths.cued
+        && shape.wordiness() < vocabulary().wordiness.mixed
+        // Hexadecimal says what it is by its length: a short commit, an address of memory.
+        && !(shape.is_hex() && word.len() < lengths.cued)
 }
 
 fn is_public(word: &str) -> bool {
+    let is_hex = |text: &str| TokenShape::of(text).is_hex();
     let base58 = |text: &str| {
         text.bytes()
             .all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'))

@@ -2,15 +2,14 @@
 //! of words.
 
 use super::lexicon::{
-    AS, BOTH, CHANGE, DONE, JUDGE, KEY, NUMBERED, PHRASE, STRONG, USER, WEAK, WordSenses, says,
+    AS, BOTH, CHANGE, DONE, JUDGE, KEY, PHRASE, STRONG, USER, WEAK, WordSenses, says,
 };
-use super::strong_cues::{is_account, is_numbered_method};
 use super::words::{reach_after, reach_before};
 use crate::govern::sanitize::cue_words::is_common;
 use crate::govern::sanitize::public::{is_algorithm, is_file};
 use crate::govern::sanitize::text::passes::OPAQUE;
 use crate::govern::sanitize::text::work;
-use crate::govern::sanitize::value::{is_dated, is_hex, is_mixed_case, is_uuid, makeup, stands_in};
+use crate::govern::sanitize::token::shape::TokenShape;
 use crate::govern::sanitize::vocabulary::vocabulary;
 
 /// How much of a line behind a word must have been read before for it not to be read again.
@@ -190,7 +189,8 @@ fn read(sentence: &[Token<'_>], topic: SentenceTopic, found: &mut Vec<(usize, us
         let Some(surely) = is_placed(sentence, at, topic, named, &password) else {
             continue;
         };
-        let fits = is_odd(token.text) && (surely || changes || !is_product(token.text));
+        let shape = TokenShape::of(token.text);
+        let fits = is_odd(&shape) && (surely || changes || !is_product(&shape));
         if fits && (surely || !is_shouted(token.text)) {
             found.push((token.start, token.start + token.text.len()));
         }
@@ -305,7 +305,8 @@ fn is_shouted(text: &str) -> bool {
 
 /// Whether a word is none that a sentence says: letters with digits or signs, and no name, file,
 /// date, or number.
-fn is_odd(text: &str) -> bool {
+fn is_odd(shape: &TokenShape<'_>) -> bool {
+    let text = shape.text;
     let known = |c: char| c.is_alphanumeric() || SIGNS.contains(&c) || JOINTS.contains(&c);
     let lengths = &vocabulary().lengths;
     if !lengths.sentence_password.contains(&text.len()) || !text.chars().all(known) {
@@ -315,27 +316,24 @@ fn is_odd(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let inner = text.trim_matches(SIGNS);
     let signed = inner.contains(SIGNS) && letters >= 5 && inner.len() >= 7;
-    if letters < 2 || !(digits > 0 || signed || is_mixed_case(text)) {
+    if letters < 2 || !(digits > 0 || signed || shape.is_mixed_case()) {
         return false;
     }
-    let mail = text
-        .split_once('@')
-        .is_some_and(|(_, host)| host.contains('.'));
     let hash = text.starts_with(['$', '#']) && digits == 0;
-    !(mail
+    !(shape.is_mail()
         || hash
-        || is_account(text)
+        || shape.is_account()
         || is_version(text)
         || is_counted(text)
-        || is_dated(text)
-        || is_uuid(text)
-        || (is_hex(text) && text.len() >= 8)
-        || stands_in(text)
-        || is_numbered_method(text)
+        || shape.is_dated()
+        || shape.is_uuid()
+        || (shape.is_hex() && text.len() >= 8)
+        || shape.stands_in()
+        || shape.is_numbered_method()
         || is_algorithm(text)
         || is_file(text)
         || names_password(text)
-        || is_named(text))
+        || shape.is_numbered_name())
 }
 
 /// `v2.1`, `V3b`.
@@ -362,18 +360,10 @@ fn is_counted(text: &str) -> bool {
             <= 1
 }
 
-/// `Windows11`, `Firefox131`, `May2019`: the name of something with its number.
-pub(in crate::govern::sanitize) fn is_named(text: &str) -> bool {
-    let name = text
-        .trim_end_matches(['!', '?', '.'])
-        .trim_end_matches(|c: char| c.is_ascii_digit() || ".-_".contains(c));
-    name.len() < text.len() && says(name).any(NUMBERED)
-}
-
 /// Whether a word may as well be the name of a product, of a machine or of a document: letters and
 /// then digits.
-fn is_product(text: &str) -> bool {
-    let made = makeup(text);
+fn is_product(shape: &TokenShape<'_>) -> bool {
+    let (text, made) = (shape.text, shape.made());
     let longest = text
         .split(|c: char| !c.is_alphabetic())
         .map(|part| part.chars().count())
@@ -382,7 +372,7 @@ fn is_product(text: &str) -> bool {
     let head = text.trim_end_matches(|c: char| c.is_ascii_digit());
     let numbered = head.len() < text.len() && head.chars().all(char::is_alphabetic);
     let signed = text.trim_end_matches(['!', '?']).contains(SIGNS)
-        || text.ends_with('!') && made.digits >= 2 && !is_named(text);
+        || text.ends_with('!') && made.digits >= 2 && !shape.is_numbered_name();
     let bytes = text.as_bytes();
     let humped = bytes
         .windows(2)
@@ -391,6 +381,6 @@ fn is_product(text: &str) -> bool {
         || !(signed
             || humped
             || longest >= 4
-            || is_mixed_case(text)
+            || shape.is_mixed_case()
             || (made.digits >= 2 && made.upper >= 2 && made.lower >= 2))
 }

@@ -1,18 +1,14 @@
 //! Passwords said in sentences: "the wifi password is …", "use … as the password", "log in with … /
 //! …".
 
-use super::logins::{is_chosen, is_given, is_listed, is_mixed};
-use super::strong_cues::{is_made_up, is_numbered_method};
 use super::words::{
     QUOTES, SentenceWord, has_hump, is_english, last_words, reach_after, reach_before, words,
 };
-use crate::govern::sanitize::assignments::{is_prose_sign, is_strong};
 use crate::govern::sanitize::cue_words::{CueClass, CueWord, is_a_kind_of_name, is_common};
 use crate::govern::sanitize::public::{is_algorithm, is_public_token};
 use crate::govern::sanitize::rules::window::boundary;
-use crate::govern::sanitize::value::{
-    is_code, is_interleaved, is_mixed_case, is_path, is_random, is_uuid, makeup, stands_in,
-};
+use crate::govern::sanitize::token::password::ContextStrength;
+use crate::govern::sanitize::token::shape::TokenShape;
 use crate::govern::sanitize::vocabulary::vocabulary;
 use crate::govern::word_list::WordList;
 
@@ -75,13 +71,14 @@ fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
         return None;
     }
     let word = words(rest, end).next()?;
-    let mixed = || is_listed(word.text) || (is_mixed(word.text) && !is_numbered_method(word.text));
-    let listed = || apart && mixed() && names_a_user(before);
+    let shape = word.shape();
+    let assigned = || shape.is_password(ContextStrength::Assigned) && !shape.is_numbered_method();
+    let listed = || apart && (shape.is_listed() || assigned()) && names_a_user(before);
     if !(called || listed()) {
         return None;
     }
-    let made = makeup(word.text);
-    let odd = made.digits > 0 || made.others > 0 || is_mixed_case(word.text);
+    let made = shape.made();
+    let odd = made.digits > 0 || made.others > 0 || shape.is_mixed_case();
     let fits = made.letters() > 0 && odd && word.may_be_password(|| false);
     fits.then(|| word.place())
 }
@@ -124,7 +121,7 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
     }
     let (mut verb, mut sets, mut weak) = (false, false, false);
     for (nth, word) in words(rest, rest_start).take(MAX_BETWEEN + 5).enumerate() {
-        if weak && is_given(word.text) {
+        if weak && word.shape().is_password(ContextStrength::Said) {
             return Some(word.place());
         }
         if verb {
@@ -228,10 +225,10 @@ fn leads_back(before: &str, ends: bool) -> bool {
     }
     let Some(link) = link else { return false };
     if !said.links.has(link) {
-        return ends && is_given(link);
+        return ends && TokenShape::of(link).is_password(ContextStrength::Said);
     }
     last.next().map_or(is_cut, |value| {
-        value.contains(QUOTES) || !(is_common(value) || stands_in(value))
+        value.contains(QUOTES) || !(is_common(value) || TokenShape::of(value).stands_in())
     })
 }
 
@@ -240,9 +237,11 @@ fn asked(all: &[SentenceWord<'_>], at: usize) -> Option<(usize, usize)> {
     let [.., verb, said] = all.get(..at)? else {
         return None;
     };
+    let shape = said.shape();
     (at < all.len()
         && verb.is(&vocabulary().sentences.judged)
-        && (is_given(said.text) || is_mixed(said.text)))
+        && (shape.is_password(ContextStrength::Said)
+            || shape.is_password(ContextStrength::Assigned)))
     .then(|| said.place())
 }
 
@@ -274,10 +273,11 @@ fn backward(text: &str, (from, before): (usize, &str), end: usize) -> Option<(us
         .and_then(|at| all.get(at))
         .is_some_and(|word| word.is(&words.given));
     let is_link = |word: &str| link.text.eq_ignore_ascii_case(word);
-    let made = makeup(value.text);
+    let shape = value.shape();
+    let made = shape.made();
     let mixed = ends && (is_link("is") || is_link("was")) && made.digits > 0 && made.letters() > 0;
     (value.may_be_password(|| told && is_link("as"))
-        && (value.quoted || told || mixed || is_strong(value.text)))
+        && (value.quoted || told || mixed || shape.is_strong()))
     .then(|| value.place())
 }
 
@@ -315,13 +315,14 @@ pub(in crate::govern::sanitize) fn pair(text: &str, end: usize) -> Option<(usize
         .get(..start)
         .is_some_and(|before| before.trim_end().ends_with('/'))
         && second.len() >= lengths.password;
+    let shape = TokenShape::of(second);
     // "creds: a b", "creds a:b": the two are said to be a pair.
-    let told = (in_one.is_some() || rest.starts_with(':')) && is_mixed(second);
-    let chosen = told
-        || (slashed && !is_common(second) && !is_code(second))
-        || is_chosen(second)
-        || is_listed(second);
-    if !user || stands_in(second) || !(chosen || is_strong(second)) {
+    let told =
+        (in_one.is_some() || rest.starts_with(':')) && shape.is_password(ContextStrength::Assigned);
+    let password = told
+        || (slashed && !is_common(second) && !shape.is_code())
+        || shape.is_password(ContextStrength::Named);
+    if !user || shape.stands_in() || !password {
         return None;
     }
     Some((start, start + second.len()))
@@ -352,8 +353,9 @@ pub(in crate::govern::sanitize) fn token(
     let mut verb = false;
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 3).enumerate() {
         if verb && !word.is(&said.fillers) {
-            let id = class == CueClass::Key && is_uuid(word.text);
-            return (!id && (is_said_token(word.text) || is_made_up(word.text, true)))
+            let shape = word.shape();
+            let id = class == CueClass::Key && shape.is_uuid();
+            return (!id && (is_said_token(&shape) || shape.is_password(ContextStrength::Bare)))
                 .then(|| word.place());
         }
         if !verb && word.start + word.text.len() > next {
@@ -367,16 +369,16 @@ pub(in crate::govern::sanitize) fn token(
     None
 }
 
-fn is_said_token(text: &str) -> bool {
-    let made = makeup(text);
+fn is_said_token(shape: &TokenShape<'_>) -> bool {
+    let (text, made) = (shape.text, shape.made());
     let cases = made.lower >= 4 && made.upper >= 4;
     text.len() >= vocabulary().lengths.said_token
         && (made.digits > 0 || cases)
-        && (is_random(text) || is_interleaved(text))
+        && (shape.is_random() || shape.is_interleaved())
         && !is_algorithm(text)
         && !is_public_token(text)
-        && !stands_in(text)
-        && !is_prose_sign(text)
-        && !is_code(text)
-        && !is_path(text)
+        && !shape.stands_in()
+        && !shape.is_prose_sign()
+        && !shape.is_code()
+        && !shape.is_path()
 }

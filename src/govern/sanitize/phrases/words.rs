@@ -1,12 +1,8 @@
 //! Sentences as words: where each stands, what is around it, and whether it may be a password.
 
-use super::strong_cues::is_numbered_method;
-use crate::govern::sanitize::assignments::is_prose_sign;
 use crate::govern::sanitize::cue_words::is_common;
 use crate::govern::sanitize::text::work;
-use crate::govern::sanitize::value::{
-    is_code, is_dated, is_escaped, is_mixed_case, is_name, is_path, makeup, stands_in,
-};
+use crate::govern::sanitize::token::shape::{TokenShape, is_escaped};
 use crate::govern::sanitize::vocabulary::vocabulary;
 use crate::govern::word_list::WordList;
 
@@ -169,6 +165,11 @@ impl SentenceWord<'_> {
         (self.start, self.start + self.text.len())
     }
 
+    /// What can be told of it without its sentence.
+    pub(in crate::govern::sanitize) fn shape(&self) -> TokenShape<'_> {
+        TokenShape::of(self.text)
+    }
+
     /// Whether it is one of those, in capitals or small letters.
     pub(in crate::govern::sanitize) fn is(&self, words: &WordList) -> bool {
         if self.text.is_ascii() {
@@ -185,17 +186,18 @@ impl SentenceWord<'_> {
         plain_words_too: impl FnOnce() -> bool,
     ) -> bool {
         let text = self.text;
+        let shape = self.shape();
         let length = text.chars().count();
         let lengths = &vocabulary().lengths;
         if !(lengths.password..=lengths.said).contains(&length)
             || self.calls
             || is_common(text)
-            || stands_in(text)
-            || is_path(text)
-            || is_dated(text)
+            || shape.stands_in()
+            || shape.is_path()
+            || shape.is_dated()
             || is_escaped(text)
-            || is_name(text)
-            || is_numbered_method(text)
+            || shape.is_name()
+            || shape.is_numbered_method()
         {
             return false;
         }
@@ -211,12 +213,12 @@ impl SentenceWord<'_> {
                 }
             };
         }
-        let made = makeup(text);
-        let plain = made.digits == 0 && (made.others == 0 || is_prose_sign(text));
+        let made = shape.made();
+        let plain = made.digits == 0 && (made.others == 0 || shape.is_prose_sign());
         if plain {
-            made.others == 0 && (is_mixed_case(text) || plain_words_too())
+            made.others == 0 && (shape.is_mixed_case() || plain_words_too())
         } else {
-            !is_prose_sign(text) && !is_code(text) && made.letters() > 0
+            !shape.is_prose_sign() && !shape.is_code() && made.letters() > 0
                 || (made.digits >= 4 && made.letters() == 0 && made.others == 0)
         }
     }
