@@ -80,13 +80,18 @@ pub fn existing_home() -> Result<Home, OpenHomeError> {
 
 /// The home, made with defaults when it does not exist; and whether it was made.
 pub fn home_or_new() -> Result<(Home, bool), OpenHomeError> {
-    let path = home_path()?;
-    match Home::open(&path)? {
+    home_at(&home_path()?)
+}
+
+/// The same in a place that the caller names.
+pub fn home_at(path: &Path) -> Result<(Home, bool), OpenHomeError> {
+    match Home::open(path)? {
         Some(home) => Ok((home, false)),
-        None => Ok((
-            Home::init(&path, &InitOptions::default(), &mut os_random, clock()?)?,
-            true,
-        )),
+        None => {
+            let options = InitOptions::default();
+            let home = Home::init(path, &options, &mut os_random, clock()?)?;
+            Ok((home, true))
+        }
     }
 }
 
@@ -226,7 +231,7 @@ impl OpenHome {
 
 /// What is kept of texts, as configured.
 fn content_policy(config: &Config) -> ContentPolicy {
-    match config.content {
+    match config.store.content() {
         Content::Sanitized => ContentPolicy::Sanitized,
         Content::Nothing { openings } => ContentPolicy::Nothing { openings },
     }
@@ -248,7 +253,7 @@ pub fn tools(home: &Home, config: &Config) -> Vec<Arc<dyn Tool>> {
             home: home.root().to_owned(),
         }),
         Arc::new(DiskUsage),
-        Arc::new(ServiceStatus::new(config.units.clone())),
+        Arc::new(ServiceStatus::new(config.sight.units.clone())),
         Arc::new(IndexStatus {
             count: Arc::new(move || counting.counted().map_err(|e| e.to_string())),
             database: paths.database(),
@@ -277,7 +282,7 @@ pub fn note_files() {
 /// What signs, as configured.
 pub fn signer(home: &Home, config: &Config) -> Result<Signer, OpenHomeError> {
     let socket = env(SOCKET_ENV).map(PathBuf::from);
-    Ok(home.signer(config.signer, socket.as_deref())?)
+    Ok(home.signer(config.keys.signer(), socket.as_deref())?)
 }
 
 /// What each observational tool shows now.

@@ -116,4 +116,7 @@ pub enum OpenHomeError {
     /// The clock shows a time that the format can't hold.
     #[error("the system clock is set before 1970 or after 9999: set it right and ask again")]
     Clock,
+    /// What was asked for can't be done in this home as it is; the words say why, and what helps.
+    #[error("{0}")]
+    Refused(String),
 }

@@ -8,39 +8,30 @@
 
 mod bounds;
 mod check;
-mod copy;
-mod headers;
 pub(super) mod open;
-mod outside;
 mod progress;
 pub(super) mod rebuild;
 mod render;
 pub(super) mod replay;
-mod required;
-mod saved;
-mod target;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 
+use crate::app::verify::copy;
+use crate::app::verify::required::{RequiredAnswer, read_required};
+use crate::app::verify::target::TargetError;
+use crate::app::verify::{TargetRequest, VerifyRequest, verify, verify_session};
 use crate::govern::sanitize::redact;
 use crate::record::bitcoin::block::Network;
-use crate::record::tree::witness_policy::WitnessPolicy;
-use crate::store::sqlite::Sqlite;
-use crate::verify::{OutsideHead, Report, Since, VerifyOptions};
+use crate::verify::Report;
+use crate::view::report::{FetchedCopyView, ReportView};
+use crate::view::unrecorded::ErrorView;
 
-use super::receipt;
-use crate::app::find;
+use super::json_line;
 
-use copy::Copy;
 use progress::watched;
-use required::{RequiredAnswer, read_required};
-use saved::SavedPosition;
-use target::{AuditTarget, TargetError};
-pub(super) use target::{own_signers, read_signer};
 
 /// Fine: consistent and complete.
 const FINE: u8 = 0;
@@ -146,25 +137,8 @@ pub fn run(
     let checked = match &command {
         AuditCommand::Check(args) => return check::run(args, out, err),
         AuditCommand::Verify(args) => run_verify(args, home, out, err),
-        AuditCommand::Session(args) => AuditTarget::find(&args.target, home).and_then(|target| {
-            let report = target.report(VerifyOptions {
-                network: args.target.network,
-                ..VerifyOptions::default()
-            })?;
-            let known = !report.sessions_of(&args.prefix).is_empty() || args.target.repo.is_some();
-            let named = if known {
-                None
-            } else {
-                home.and_then(|home| session_around(home, &args.prefix))
-            };
-            Ok(run_session(
-                &report,
-                named.as_deref().unwrap_or(&args.prefix),
-                args.target.json,
-                out,
-                err,
-            ))
-        }),
+        AuditCommand::Session(args) => verify_session(&args.target.request(), home, &args.prefix)
+            .map(|(report, prefix)| run_session(&report, &prefix, args.target.json, out, err)),
     };
     let json = match &command {
         AuditCommand::Check(args) => args.json,
@@ -182,14 +156,11 @@ fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write)
             .as_str()
             .trim_start_matches("gently audit: ")
             .trim_start_matches("gently audit check: ");
-        say(
-            out,
-            &format!(
-                "{}\n",
-                json!({"error": why.trim_end(), "exit": COULD_NOT_LOOK})
-            ),
-            COULD_NOT_LOOK,
-        );
+        let view = ErrorView {
+            error: why.trim_end().to_owned(),
+            exit: COULD_NOT_LOOK,
+        };
+        say(out, &json_line(&view), COULD_NOT_LOOK);
     }
     warn(err, words.as_str(), COULD_NOT_LOOK)
 }
@@ -205,102 +176,70 @@ fn run_verify(
     err: &mut dyn Write,
 ) -> Result<u8, TargetError> {
     announce(args, err);
-    let (policy, heads) = outside(args, home, err)?;
-    let target = AuditTarget::find(&args.target, home)?;
-    let of_copy = target.copy().map(Copy::position);
-    let kept = SavedPosition::find(
-        args.position.as_deref().or(of_copy.as_deref()),
-        home.filter(|_| args.target.repo.is_none()),
-    );
-    // Of a copy that was checked before, what is new is what is asked for. A log is no part of the
-    // copy: the position says nothing of the bytes of this one.
-    let again = target.copy().is_some()
-        && !args.from_scratch
-        && args.target.log.is_none()
-        && kept.as_ref().is_some_and(SavedPosition::is_there);
-    let wanted = args.since.as_deref().or(again.then_some("last"));
-    let saved = kept
-        .as_ref()
-        .filter(|_| wanted.is_some())
-        .map(SavedPosition::read);
-    let since = match (wanted, &saved) {
-        (None, _) => None,
-        (Some("last"), Some(saved)) => Some(Since::Position(saved.as_ref())),
-        (Some("last"), None) => return Err(TargetError::NoPosition),
-        (Some(commit), _) => Some(Since::Commit(
-            commit,
-            saved.as_ref().and_then(|saved| saved.as_ref().ok()),
-        )),
-    };
-    let shown = !args.quiet && !args.target.json;
-    let receipts = receipt::read(&args.receipt).map_err(TargetError::Receipt)?;
-    let (policy_of, network) = (policy.as_ref(), args.target.network);
-    let terms = VerifyOptions {
-        since,
-        policy: policy_of,
-        heads: &heads,
-        receipts: &receipts,
-        network,
-        ..VerifyOptions::default()
-    };
-    let mut report = watched(shown, |progress| {
-        target.report(VerifyOptions {
-            progress: Some(progress),
-            ..terms
-        })
-    })?;
-    outside::same_log(&report, &heads)?;
-    for finding in target
-        .copy()
-        .map(Copy::moved_back)
-        .transpose()?
-        .unwrap_or_default()
-    {
-        report
-            .contradicted_by
-            .insert(format!("{} as an earlier check saw it", finding.place));
-        report.found(finding);
+    let (json, request) = (args.target.json, args.request());
+    let shown = !args.quiet && !json;
+    let checked = watched(shown, |progress| verify(&request, home, Some(progress)))?;
+    let report = &checked.report;
+    for notice in &checked.notices {
+        warn(err, &format!("gently audit: {notice}\n"), FINE);
     }
-    let from = saved.as_ref().and_then(|saved| saved.as_ref().ok());
-    let named = args.position.is_some() || target.copy().is_some();
-    if let Some(finding) = saved::other_root(&report.scope, from, |key| named || target.pins(key)) {
-        report.contradicted_by.insert(saved::POSITION.to_owned());
-        report.found(finding);
-    }
-    let position = kept
-        .zip(report.position.clone())
-        .map(|(kept, to)| kept.write(to, from, &report.scope));
-    let refs = target.copy().map(|copy| copy.remember(&report));
-    for (what, done) in [
-        ("the position of this check", position),
-        ("where the copy's refs are", refs),
-    ] {
-        if let Some(Err(words)) = done {
-            warn(
-                err,
-                &format!("gently audit: {what} is not kept: {words}\n"),
-                FINE,
-            );
-        }
-    }
-    if let Some(words) = render::cost(&report) {
+    if let Some(words) = render::cost(report) {
         warn(err, &words, FINE);
     }
-    let text = match args.target.json {
-        true => render::json(&report, target.copy().map(Copy::facts)),
-        false => render::text(&report),
+    let text = match json {
+        true => {
+            let copy = checked.copy.as_ref().map(FetchedCopyView::of);
+            json_line(&ReportView::of_ledger(report, copy))
+        }
+        false => render::text(report),
     };
-    let unmet = required::unmet(&args.require, &report);
-    let otherwise = render::contradicted(&report);
-    let fine = report.holds() && otherwise.is_none() && unmet.is_none();
+    let otherwise = render::contradicted(report);
+    let fine = report.holds() && otherwise.is_none() && checked.unmet.is_none();
     let code = say(out, &text, if fine { FINE } else { FOUND });
-    let unplaced = (code == FOUND && target.has_tree_head_to_place()).then(|| TO_PLACE.to_owned());
+    if code != FOUND {
+        return Ok(code);
+    }
+    let unplaced = checked.has_tree_head_to_place.then(|| TO_PLACE.to_owned());
+    let unmet = checked
+        .unmet
+        .map(|words| format!("gently audit: required to be yes: {words}\n"));
     let words: String = [otherwise, unmet, unplaced].into_iter().flatten().collect();
-    Ok(if code == FOUND && !words.is_empty() {
-        warn(err, &words, code)
-    } else {
+    Ok(if words.is_empty() {
         code
+    } else {
+        warn(err, &words, code)
     })
+}
+
+impl TargetArgs {
+    /// The same as the desk takes it.
+    fn request(&self) -> TargetRequest {
+        TargetRequest {
+            repo: self.repo.clone(),
+            log: self.log.clone(),
+            checkpoint: self.checkpoint.clone(),
+            headers: self.headers.clone(),
+            signers: self.signer.clone(),
+            network: self.network,
+        }
+    }
+}
+
+impl VerifyArgs {
+    /// The same as the desk takes it.
+    fn request(&self) -> VerifyRequest {
+        VerifyRequest {
+            target: self.target.request(),
+            require: self.require.clone(),
+            since: self.since.clone(),
+            from_scratch: self.from_scratch,
+            position: self.position.clone(),
+            policy: self.policy.clone(),
+            heads: self.head.clone(),
+            compare: self.compare.clone(),
+            receipts: self.receipt.clone(),
+        }
+    }
 }
 
 /// Says what is fetched, before it takes its time.
@@ -319,45 +258,6 @@ fn announce(args: &VerifyArgs, err: &mut dyn Write) {
     }
 }
 
-/// What is held against the log beside itself: a policy (in a home its own witnesses'), and tree
-/// heads.
-fn outside(
-    args: &VerifyArgs,
-    home: Option<&Path>,
-    err: &mut dyn Write,
-) -> Result<(Option<WitnessPolicy>, Vec<OutsideHead>), TargetError> {
-    let policy = match (&args.policy, home.filter(|_| args.target.repo.is_none())) {
-        (Some(file), _) => Some(outside::read_policy(file)?),
-        (None, Some(home)) => super::witness::own_policy(home).unwrap_or_else(|fault| {
-            // The evidence is looked at all the same; `unique` is then not checked.
-            warn(
-                err,
-                &format!("gently audit: which witnesses this home has is not known: {fault}\n"),
-                FINE,
-            );
-            None
-        }),
-        (None, None) => None,
-    };
-    let mut heads = args
-        .head
-        .iter()
-        .map(|file| outside::read_head(file))
-        .collect::<Result<Vec<_>, _>>()?;
-    for copy in &args.compare {
-        heads.extend(outside::read_copy(copy)?);
-    }
-    Ok((policy, heads))
-}
-
-/// The session that another id of this home means: `last`, an exchange, a commit.
-fn session_around(home: &Path, text: &str) -> Option<String> {
-    let store = Sqlite::open_read_only(&home.join("gently.db")).ok()?;
-    find::session(&store, text)
-        .ok()
-        .map(|row| row.id.to_string())
-}
-
 fn run_session(
     report: &Report,
     prefix: &str,
@@ -371,7 +271,7 @@ fn run_session(
         several => return not_looked(&render::ambiguous_session(prefix, several), json, out, err),
     };
     let text = if json {
-        render::session_json(report, session)
+        json_line(&ReportView::of_session(report, session))
     } else {
         render::session_text(report, session)
     };

@@ -18,14 +18,14 @@ use crate::verify::{
 };
 
 use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
-use super::audit::own_signers;
-use super::key::is_known;
 use super::screen::counted;
 use super::stranger::bounded;
 use super::{FINE, NEGATIVE, could_not, print, say};
+use crate::app::keys::is_known;
 use crate::app::open;
 use crate::app::open::{OpenHomeError, env};
 use crate::app::secrets::{new_passphrase, passphrase, work_factor};
+use crate::app::verify::target::own_signers;
 
 /// Findings shown before one is sent to `gently audit verify`.
 const SHOWN_FINDINGS: usize = 5;

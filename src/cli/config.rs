@@ -1,16 +1,15 @@
 //! `gently config`: shows and edits `gently.toml`.
 
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Subcommand;
 use serde_json::{Map, Value as Json, json};
-use toml_edit::{DocumentMut, Item, Table};
+use toml_edit::{Item, Table};
 
+use crate::app::settings::{edit, set};
 use crate::config::table::{KEYS, Key, Value};
-use crate::config::{ConfigError, Environment, FILE, GENESIS, Settings, ValueSource, file_text};
+use crate::config::{ConfigError, Environment, FILE, Settings, ValueSource, file_text};
 
 /// What `gently config` is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
@@ -70,34 +69,6 @@ pub fn run_in(
             Ok(confirmed(key, &value, json, environment))
         }
     }
-}
-
-/// Whether a key guards what is recorded, kept or believed: then `gently config set` asks for the
-/// auth key.
-///
-/// The others choose a model's voice or what a person sees; what is asked with them is on record
-/// each time.
-pub fn guards(key: &str) -> bool {
-    const SECTIONS: [&str; 8] = [
-        "anchor",
-        "keys",
-        "ots",
-        "policy",
-        "retention",
-        "sanitize",
-        "store",
-        "witness",
-    ];
-    const KEYS: [&str; 7] = [
-        "model.anthropic_url",
-        "model.base_url",
-        "model.key_cmd",
-        "model.key_file",
-        "model.ollama_url",
-        "session.host_role",
-        "sight.units",
-    ];
-    KEYS.contains(&key) || SECTIONS.contains(&key.split('.').next().unwrap_or_default())
 }
 
 /// The alias that `model.alias.NAME` is about.
@@ -233,121 +204,12 @@ fn settings(path: &Path, environment: Environment<'_>) -> Result<Settings, Confi
     )
 }
 
-/// Edits one value.
-fn set(key: &Key, typed: &str, home: &Path) -> Result<Value, ConfigError> {
-    if !home.is_dir() {
-        return Err(ConfigError::NoHome {
-            path: home.to_owned(),
-        });
-    }
-    let value = key.accept_typed(typed, "gently config set")?;
-    edit(home, &|document| put(document, key, &value))?;
-    Ok(value)
-}
-
-/// Changes the file of a home: read, change, read again as the parser would, replace atomically.
-///
-/// Comments and order stay. Whatever is wrong, before or after the change, leaves the file as it
-/// was.
-pub fn edit(home: &Path, change: &dyn Fn(&mut DocumentMut)) -> Result<(), ConfigError> {
-    if !home.is_dir() {
-        return Err(ConfigError::NoHome {
-            path: home.to_owned(),
-        });
-    }
-    let path = real_path(&home.join(FILE));
-    let place = path.display().to_string();
-    let before = file_text(&path)?.unwrap_or_else(|| GENESIS.to_owned());
-    // A file that is already wrong is not edited: the edit might hide what is wrong with it.
-    Settings::read(&before, &place, &|_| None)?;
-    let after = edited(&before, change, &place)?;
-    Settings::read(&after, &place, &|_| None)?;
-    replace(&path, after.as_bytes())
-}
-
-/// The text as a change leaves it.
-fn edited(
-    text: &str,
-    change: &dyn Fn(&mut DocumentMut),
-    place: &str,
-) -> Result<String, ConfigError> {
-    let syntax = |e: toml_edit::TomlError| ConfigError::Syntax {
-        place: place.to_owned(),
-        reason: e.message().to_owned(),
-    };
-    let mut document: DocumentMut = text.parse().map_err(syntax)?;
-    change(&mut document);
-    let after = document.to_string();
-    // toml_edit prints bare newlines; a file with a carriage return before each keeps them.
-    Ok(if text.contains("\r\n") {
-        after.replace('\n', "\r\n")
-    } else {
-        after
-    })
-}
-
-/// Changes or adds one value; the document must have passed [`Settings::read`].
-fn put(document: &mut DocumentMut, key: &Key, value: &Value) {
-    let (section, name) = key.parts();
-    let section = document
-        .entry(section)
-        .or_insert_with(|| Item::Table(Table::new()));
-    let table = section
-        .as_table_like_mut()
-        .expect("a known section that is no table was refused when it was read");
-    let mut new = value.to_toml();
-    match table.get_mut(name).and_then(Item::as_value_mut) {
-        Some(old) => {
-            // The white space and the comment behind a value are the person's.
-            *new.decor_mut() = old.decor().clone();
-            *old = new;
-        }
-        None => {
-            table.insert(name, Item::Value(new));
-        }
-    }
-}
-
-/// Where the file really is: a link to it is kept, and what it points at is replaced.
-fn real_path(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// Writes a new file beside the old one, syncs it, renames it over, and syncs the directory.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
-    let failed = |doing, path: &Path, source| ConfigError::Io {
-        doing,
-        path: path.to_owned(),
-        source,
-    };
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let new = dir.join(format!(".{FILE}.{}", std::process::id()));
-    let written = write_new(&new, path, bytes).and_then(|()| fs::rename(&new, path));
-    if let Err(source) = written {
-        // The old file is untouched; what is left of the new one is of no use.
-        let _ = fs::remove_file(&new);
-        return Err(failed("write", path, source));
-    }
-    if cfg!(unix) {
-        File::open(dir)
-            .and_then(|d| d.sync_all())
-            .map_err(|e| failed("sync", dir, e))?;
-    }
-    Ok(())
-}
-
-fn write_new(new: &Path, old: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(new)?;
-    if let Ok(found) = fs::metadata(old) {
-        file.set_permissions(found.permissions())?;
-    }
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::config::GENESIS;
 
     fn set_command(key: &str, value: &str) -> ConfigCommand {
         ConfigCommand::Set {

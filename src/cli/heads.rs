@@ -1,67 +1,57 @@
-//! What becomes of new heads of the log: calendars stamp them and witnesses cosign them, both at
-//! once.
+//! What calendars and witnesses said of new tree heads, in lines.
 
-use futures_util::future::join;
-use serde_json::Value;
-
-use crate::record::ledger::commit::MAIN;
-use crate::store::ReadStore as _;
+use crate::app::open::OpenHome;
+use crate::app::stamping::StampingReport;
+use crate::app::tree_heads::{self, ThirdPartyReport};
+use crate::view::tree_head::ThirdPartyView;
 
 use super::{Notices, stamp, witness};
-use crate::app::open::{OpenHome, OpenHomeError};
 
-/// What came of asking: lines for a person, and the same as JSON.
-#[derive(Default)]
-pub struct HeadReport {
-    /// In the order in which they are said.
-    pub lines: Vec<String>,
-    /// Null when nobody was asked.
-    pub facts: Value,
+/// Asks about what is new on `main` since `before`, says what came of it, and gives the view.
+pub async fn after(opened: &OpenHome, before: Option<u64>, told: &Notices) -> ThirdPartyView {
+    let report = tree_heads::after(opened, before).await;
+    say(&report, told);
+    ThirdPartyView::of(&report)
 }
 
-impl HeadReport {
-    /// Only that it could not be done.
-    pub fn failed(line: String, error: &str) -> Self {
-        HeadReport {
-            lines: vec![line],
-            facts: serde_json::json!({"error": error}),
-        }
+/// Says what calendars and witnesses said.
+pub fn say(report: &ThirdPartyReport, told: &Notices) {
+    for line in stamping(report).into_iter().chain(witnesses(report)) {
+        told.say(&line);
     }
 }
 
-/// Where `main` is: a command that moves it has closed something, or made a checkpoint.
-pub fn main_tip(opened: &OpenHome) -> Result<Option<u64>, OpenHomeError> {
-    Ok(opened.store.tip(MAIN, u64::MAX)?.map(|row| row.n))
+fn stamping(report: &ThirdPartyReport) -> Vec<String> {
+    let not_stamped = |why: &dyn std::fmt::Display| vec![format!("not stamped: {why}")];
+    let StampingReport { results, not_kept } = match &report.stamping {
+        Ok(None) => return Vec::new(),
+        Ok(Some(report)) => report,
+        Err(error) => return not_stamped(error),
+    };
+    // Who takes no new head is named there, once for everything.
+    let is_told = results
+        .stamping
+        .as_ref()
+        .is_ok_and(|done| done.stamped.is_empty() && done.left > 0);
+    let mut lines = match &results.stamping {
+        Ok(done) => stamp::stamping_words(done).into_iter().collect(),
+        Err(error) => not_stamped(error),
+    };
+    lines.extend(not_kept.clone());
+    match &results.upgrading {
+        Ok(done) => {
+            lines.extend(stamp::upgrading_words(done));
+            lines.extend(stamp::unreached_words(done).filter(|_| !is_told));
+        }
+        Err(error) => lines.extend(not_stamped(error)),
+    }
+    lines
 }
 
-/// What calendars and witnesses said, as JSON.
-pub struct ThirdPartyReport {
-    /// `null` when no calendar was asked.
-    pub ots: Value,
-    /// `null` when no witness was asked.
-    pub witnesses: Value,
-}
-
-/// Asks about what is new on `main` since `before`, after a command that may have closed something;
-/// says what came of it.
-///
-/// One wait for all: calendars have two seconds, witnesses `witness.deadline_ms`. Names that don't
-/// resolve and addresses that refuse are no wait at all. Whatever goes wrong costs lines: what was
-/// closed is on record, and everything is asked again with the next head.
-pub async fn after(opened: &OpenHome, before: Option<u64>, told: &Notices) -> ThirdPartyReport {
-    // Witnesses first: what they are asked is the longer in the making, and clocks start when a
-    // question is sent.
-    let (witnesses, ots) = join(
-        witness::after(&opened.home, &opened.config),
-        stamp::after_close(opened, before),
-    )
-    .await;
-    ots.lines
-        .iter()
-        .chain(&witnesses.lines)
-        .for_each(|line| told.say(line));
-    ThirdPartyReport {
-        ots: ots.facts,
-        witnesses: witnesses.facts,
+fn witnesses(report: &ThirdPartyReport) -> Vec<String> {
+    match &report.witnesses {
+        Ok(None) => Vec::new(),
+        Ok(Some(round)) => witness::round_words(round),
+        Err(error) => vec![format!("witnesses could not be asked: {error}")],
     }
 }

@@ -225,7 +225,7 @@ fn is_only_packed(git_dir: &Path, name: &str, id: &Oid) -> bool {
 
 /// Checks the repository as it would be after the push; the pushed objects are still in quarantine.
 fn pre_receive(signer: &str) -> Result<u8, String> {
-    let pinned = super::audit::read_signer(signer).map_err(|e| e.to_string())?;
+    let pinned = crate::app::verify::target::read_signer(signer).map_err(|e| e.to_string())?;
     let updates = updates()?;
     let git_dir = std::path::absolute(git_dir()).map_err(|e| e.to_string())?;
     let known =
@@ -434,7 +434,7 @@ fn install(path: &Path, signer: Option<&str>) -> Result<u8, String> {
         REFERENCE_TRANSACTION,
     )?];
     if let Some(signer) = signer {
-        let key = super::audit::read_signer(signer).map_err(|e| e.to_string())?;
+        let key = crate::app::verify::target::read_signer(signer).map_err(|e| e.to_string())?;
         let file = path.join(SIGNER_FILE);
         os::replace_file(&file, format!("{key}\n").as_bytes(), 0o644)
             .map_err(|e| format!("write {}: {e}", file.display()))?;

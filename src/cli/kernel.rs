@@ -16,6 +16,7 @@ use super::screen::{counted, quiet};
 use super::{FINE, NEGATIVE, Notices, could_not, heads, print, say};
 use crate::app::open;
 use crate::app::open::{OpenHome, OpenHomeError};
+use crate::app::tree_heads;
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
@@ -127,7 +128,7 @@ async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
         .unwrap_or_default();
     let told = Notices::default();
     let say_on = |line: &str| told.say(line);
-    let before = heads::main_tip(&opened)?;
+    let before = tree_heads::main_tip(&opened)?;
     let closed = session::set_kernel(
         &opened.environment("", &say_on),
         &kernel,

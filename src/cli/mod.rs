@@ -42,11 +42,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
-use serde_json::json;
-
 use crate::govern::sanitize::{Clean, redact};
 use crate::recorder::RecorderError;
+use crate::view::unrecorded::{ErrorView, UnrecordedView};
+use clap::Parser;
 
 use crate::app::redacted::{clean, no_secret};
 use screen::Gate;
@@ -80,7 +79,7 @@ pub fn run() -> ExitCode {
     };
     // There are texts and keys in this process's memory.
     crate::os::no_core_dump();
-    crate::anchor::install_tls_provider();
+    crate::net::install_tls_provider();
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -180,11 +179,11 @@ async fn dispatch(cli: Cli) -> u8 {
 /// What guards a home is changed by who may ask in it: whoever has the machine for a minute has no
 /// auth key.
 fn config_key(command: &config::ConfigCommand, root: &Path) -> Result<(), OpenHomeError> {
-    let guards = matches!(command, config::ConfigCommand::Set { key, .. } if config::guards(key));
+    let guards = matches!(command, config::ConfigCommand::Set { key, .. } if crate::app::settings::guards(key));
     match crate::home::Home::open(root) {
         Ok(Some(home)) if guards => {
             let config = crate::config::Config::load(home.root(), &crate::app::open::env)?;
-            key::is_known(&home, &config)
+            crate::app::keys::is_known(&home, &config)
         }
         _ => Ok(()),
     }
@@ -235,36 +234,27 @@ fn stopped(error: &OpenHomeError, json: bool) -> u8 {
 
 /// Says why something could not be done; what others wrote into it has passed the sanitizer.
 fn could_not(why: &str, json: bool) -> u8 {
-    let why = redact(why).clean;
-    let why = why.as_str();
+    let error = redact(why).clean;
+    let error = error.as_str().to_owned();
+    say(&format!("error: {error}"));
     if json {
-        print(&format!("{}\n", json!({"error": why, "exit": COULD_NOT})));
+        let exit = COULD_NOT;
+        print_view(&ErrorView { error, exit });
     }
-    say(&format!("error: {why}"));
     COULD_NOT
 }
 
 /// Says that nothing may be shown; one of three sentences says what is on record.
 fn withheld(cause: &RecorderError, json: bool, what: &str) -> u8 {
     let (recorded, sentence) = match (cause.is_recorded(), cause.is_unknown()) {
-        (true, _) => (
-            json!(true),
-            "recorded, withheld, finished at the next start",
-        ),
+        (true, _) => (Some(true), "recorded, withheld, finished at the next start"),
         (false, true) => (
-            serde_json::Value::Null,
+            None,
             "withheld; the next start shows whether it was recorded",
         ),
-        (false, false) => (json!(false), "not recorded"),
+        (false, false) => (Some(false), "not recorded"),
     };
-    if json {
-        let facts = json!({
-            "answer": null, "withheld": true, "recorded": recorded, "sentence": sentence,
-            "error": redact(&cause.to_string()).clean.as_str(), "exit": WITHHELD,
-        });
-        print(&format!("{facts}\n"));
-    }
-    say(&format!("error: {}", redact(&cause.to_string()).clean));
+    say_withheld(&cause.to_string(), recorded, sentence, json);
     say(&if what.is_empty() {
         sentence.to_owned()
     } else {
@@ -275,16 +265,19 @@ fn withheld(cause: &RecorderError, json: bool, what: &str) -> u8 {
 
 /// Says that nothing can be recorded, so that nothing was begun.
 fn not_recorded(error: &OpenHomeError, json: bool) -> u8 {
-    if json {
-        let facts = json!({
-            "answer": null, "withheld": true, "recorded": false, "sentence": "not recorded",
-            "error": redact(&error.to_string()).clean.as_str(), "exit": WITHHELD,
-        });
-        print(&format!("{facts}\n"));
-    }
-    say(&format!("error: {}", redact(&error.to_string()).clean));
-    say("not recorded");
+    let sentence = "not recorded";
+    say_withheld(&error.to_string(), Some(false), sentence, json);
+    say(sentence);
     WITHHELD
+}
+
+fn say_withheld(error: &str, recorded: Option<bool>, sentence: &'static str, json: bool) {
+    let error = redact(error).clean.as_str().to_owned();
+    say(&format!("error: {error}"));
+    if json {
+        let view = UnrecordedView::withheld(recorded, sentence, error, WITHHELD);
+        print_view(&view);
+    }
 }
 
 /// Lines that a person was told on the way, so that `--json` can hold them too.
@@ -329,6 +322,17 @@ fn print(text: &str) -> u8 {
         }
         _ => FINE,
     }
+}
+
+/// Writes what a view says, as one line of JSON on stdout.
+fn print_view(view: &impl serde::Serialize) -> u8 {
+    print(&json_line(view))
+}
+
+/// What a view says, as one line of JSON; its keys are sorted.
+fn json_line(view: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(view).expect("a view has no key that is not a string");
+    format!("{value}\n")
 }
 
 /// Says a line on stderr; whatever a person, a vendor or the system wrote into it has passed the

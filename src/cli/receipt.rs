@@ -1,4 +1,4 @@
-//! Receipts: what `gently ask` gives to be kept, and what `gently audit verify --receipt` is given.
+//! The receipt that `gently ask` gives to be kept.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::ask::TurnEnd;
-use crate::record::ledger::receipt::{MAX_RECEIPT, Receipt};
-use crate::recorder::TurnIds;
-use crate::verify::KeptReceipt;
+use crate::app::ask::AskResult;
 
 use super::{COULD_NOT, FINE, say};
 use crate::app::open::OpenHome;
@@ -75,7 +72,7 @@ impl TurnReceipt {
     /// JSON.
     pub fn of(
         opened: &OpenHome,
-        turn: &TurnEnd,
+        asked: &AskResult,
         place: Option<ReceiptFile>,
         json: bool,
     ) -> TurnReceipt {
@@ -85,10 +82,7 @@ impl TurnReceipt {
                 told: None,
             };
         }
-        let receipt = opened
-            .recorder
-            .receipt(&opened.store, ids(turn))
-            .map_err(|e| e.to_string());
+        let receipt = asked.receipt(opened);
         let value = receipt
             .as_ref()
             .ok()
@@ -129,25 +123,4 @@ impl TurnReceipt {
             }
         }
     }
-}
-
-fn ids(turn: &TurnEnd) -> &TurnIds {
-    match turn {
-        TurnEnd::Answered(answer) => &answer.ids,
-        TurnEnd::Refused(refusal, _) => &refusal.ids,
-        TurnEnd::Failed(failure, _) | TurnEnd::Interrupted(failure) => &failure.ids,
-    }
-}
-
-/// Reads receipts that somebody kept; each signature holds, whoever made it.
-pub fn read(files: &[PathBuf]) -> Result<Vec<KeptReceipt>, String> {
-    let one = |path: &PathBuf| {
-        let name = path.display().to_string();
-        let failed = |why: String| format!("receipt {name}: {why}");
-        let bytes =
-            crate::os::read_regular(path, MAX_RECEIPT as u64).map_err(|e| failed(e.to_string()))?;
-        let receipt = Receipt::parse(&bytes).map_err(|e| failed(e.to_string()))?;
-        Ok(KeptReceipt { name, receipt })
-    };
-    files.iter().map(one).collect()
 }

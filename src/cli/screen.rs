@@ -7,6 +7,7 @@
 
 use std::io::{IsTerminal as _, Stderr, StdoutLock, Write};
 
+pub use crate::app::excerpt::beginning;
 use crate::record::unseen::{spelled, spelled_on_a_line};
 
 /// Where text leaves the program.
@@ -71,17 +72,6 @@ pub fn block(text: &str, indent: &str) -> String {
         .collect()
 }
 
-/// The beginning of a text, on one line.
-pub fn beginning(text: &str, most: usize) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let cut: String = words.chars().take(most).collect();
-    if cut.len() < words.len() {
-        format!("{}…", quiet(&cut))
-    } else {
-        quiet(&cut)
-    }
-}
-
 /// `1 line`, `2 lines`.
 pub fn counted(n: impl TryInto<u64>, one: &str) -> String {
     match n.try_into().unwrap_or(u64::MAX) {
@@ -104,8 +94,6 @@ mod tests {
             block("one\n\ttwo\u{7}\n\nthree\n", "  "),
             "  one\n  \ttwo\\u0007\n\n  three\n"
         );
-        assert_eq!(beginning(" a \n b\tc", 3), "a b…");
-        assert_eq!(beginning("abc", 3), "abc");
     }
 
     #[test]

@@ -1,19 +1,15 @@
 //! `gently session`: open, close, list; and `gently audit clock-set`.
 
-use serde_json::{Value, json};
-
+use crate::app::open::{self, OpenHome, OpenHomeError};
+use crate::app::session::{self, ListedSession};
 use crate::record::bitcoin::block::Block;
-use crate::session;
-use crate::store::sqlite::Sqlite;
-use crate::store::{ExchangeOutcome, ExchangeRow, Find, ReadStore, SessionRow};
+use crate::recorder::SessionClose;
+use crate::store::SessionRow;
+use crate::view::session::{ClosedSessionView, ListedSessionView, SessionView};
+use crate::view::tree_head::ThirdPartyView;
 
 use super::args::SessionCommand;
-use super::{FINE, Notices, could_not, heads, init, print, say};
-use crate::app::find;
-use crate::app::model_choice;
-use crate::app::model_choice::CallOptions;
-use crate::app::open;
-use crate::app::open::{OpenHome, OpenHomeError};
+use super::{FINE, Notices, heads, init, print, print_view, say};
 
 /// Runs one of the verbs.
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, OpenHomeError> {
@@ -33,147 +29,55 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
     if made {
         init::welcome(&opened.home, &opened.config, &told);
     }
-    let key = opened.authorize().await?;
-    let none = CallOptions::default();
-    let chosen = model_choice::choose(
-        model.as_deref(),
-        &none,
-        &opened.config,
-        &opened.home.paths().database(),
-    )
-    .await?;
-    chosen.notes.iter().for_each(|note| told.say(note));
-    let say_on = |line: &str| told.say(line);
-    let environment = opened.environment(chosen.model.id(), &say_on);
-    let row = session::open(&environment, key).await?;
+    let row = session::open(&opened, model.as_deref(), &|line| told.say(line)).await?;
     if json {
-        return Ok(print(&format!("{}\n", facts(&row))));
+        return Ok(print_view(&SessionView::of(&row)));
     }
     Ok(print(&format!("{}\n", line(&row))))
 }
 
 async fn close(prefix: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
     let opened = OpenHome::open(open::existing_home()?)?;
-    opened.authorize().await?;
-    let chosen = match choose(
-        &opened.store,
-        opened.store.open_sessions()?,
-        prefix.as_deref(),
-    ) {
-        Ok(chosen) => chosen,
-        Err(why) => return Ok(could_not(&why, json)),
-    };
     let told = Notices::default();
-    let say_once = |line: &str| told.say(line);
-    let environment = opened.environment("", &say_once);
-    let before = heads::main_tip(&opened)?;
-    let mut closed = Vec::new();
-    for row in chosen {
-        let done = session::close(&environment, row.id).await?;
-        if json {
-            let mut facts = facts(&done.session);
-            facts["close_hash"] = json!(done.close_hash.to_string());
-            facts["commit"] = json!(done.commit.to_string());
-            closed.push(facts);
-        } else {
-            print(&format!("{}\n", line(&done.session)));
-        }
-    }
-    let outside = heads::after(&opened, before, &told).await;
-    if let Some(last) = closed.last_mut() {
-        if !outside.ots.is_null() {
-            last["ots"] = outside.ots;
-        }
-        // One tree head for all that were closed: the newest.
-        last["witnesses"] = outside.witnesses;
-    }
-    Ok(if json {
-        print(&format!("{}\n", Value::Array(closed)))
-    } else {
-        FINE
-    })
-}
-
-/// The open sessions that an id means; all of them without one.
-///
-/// Open ones go first: a prefix that is theirs alone is theirs, whatever closed ones begin with it.
-fn choose(
-    store: &dyn Find,
-    open: Vec<SessionRow>,
-    prefix: Option<&str>,
-) -> Result<Vec<SessionRow>, String> {
-    let Some(prefix) = prefix else {
-        return if open.is_empty() {
-            Err("no session is open".to_owned())
-        } else {
-            Ok(open)
-        };
-    };
-    let names = |rows: &[SessionRow]| {
-        rows.iter()
-            .map(|s| s.id.short16())
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let fits: Vec<SessionRow> = open
-        .iter()
-        .filter(|s| s.id.to_string().starts_with(prefix))
-        .cloned()
-        .collect();
-    match fits.len() {
-        1 => Ok(fits),
-        0 if open.is_empty() => Err("no session is open".to_owned()),
-        0 => match find::session(store, prefix) {
-            Ok(row) if row.ended_at.is_none() => Ok(vec![row]),
-            Ok(row) => Err(format!(
-                "session {} is closed; open are: {}",
-                row.id.short16(),
-                names(&open)
-            )),
-            Err(error) => Err(format!("{error}; open are: {}", names(&open))),
+    let mut closed: Vec<SessionClose> = Vec::new();
+    let outside = session::close(
+        &opened,
+        prefix.as_deref(),
+        &|line| told.say(line),
+        &mut |done| {
+            if !json {
+                print(&format!("{}\n", line(&done.session)));
+            }
+            closed.push(done);
         },
-        _ => Err(format!(
-            "'{prefix}' could be any of: {}; give more digits",
-            names(&fits)
-        )),
+    )
+    .await?;
+    heads::say(&outside, &told);
+    if json {
+        let outside = ThirdPartyView::of(&outside);
+        return Ok(print_view(&ClosedSessionView::of_all(&closed, outside)));
     }
+    Ok(FINE)
 }
 
 fn list(only_open: bool, json: bool) -> Result<u8, OpenHomeError> {
-    let home = open::existing_home()?;
-    let store = Sqlite::open_read_only(&home.paths().database())?;
-    let mut rows = Vec::new();
-    store.each_session(&mut |row| {
-        if !only_open || row.ended_at.is_none() {
-            rows.push(row);
-        }
-        Ok(())
-    })?;
-    let mut starts = Vec::new();
-    for row in &rows {
-        starts.push(super::show::session::start_block(&store, row)?);
-    }
-    let listed = rows.iter().zip(&starts);
+    let sessions = session::list(&open::existing_home()?, only_open)?;
     if json {
-        let with_start = |(row, start): (&SessionRow, &Option<Block>)| {
-            let mut facts = facts(row);
-            facts["start_block"] = json!(start);
-            facts
-        };
-        return Ok(print(&format!(
-            "{}\n",
-            Value::Array(listed.map(with_start).collect())
-        )));
+        let views: Vec<ListedSessionView> = sessions.iter().map(ListedSessionView::of).collect();
+        return Ok(print_view(&views));
     }
-    if rows.is_empty() {
+    if sessions.is_empty() {
         say(if only_open {
             "no session is open"
         } else {
             "no sessions"
         });
     }
-    let text = listed.map(|(row, start)| format!("{}\n", line_from(row, start.as_ref())));
-    Ok(print(&text.collect::<String>()))
+    let text = |listed: &ListedSession| {
+        let line = line_from(&listed.row, listed.start_block.as_ref());
+        format!("{line}\n")
+    };
+    Ok(print(&sessions.iter().map(text).collect::<String>()))
 }
 
 fn line(row: &SessionRow) -> String {
@@ -204,19 +108,6 @@ fn line_from(row: &SessionRow, start: Option<&Block>) -> String {
     }
 }
 
-/// `interaction-3` of an answered prompt, else `prompt-3`.
-pub fn turn_name(exchange: &ExchangeRow) -> String {
-    let answered = exchange
-        .outcome
-        .as_ref()
-        .is_some_and(|outcome| outcome.outcome == ExchangeOutcome::Answered);
-    format!(
-        "{}-{}",
-        if answered { "interaction" } else { "prompt" },
-        exchange.seq
-    )
-}
-
 /// `block 930226`, or `block local` when there is no anchor.
 pub fn block_name(row: &SessionRow) -> String {
     named(&row.anchor.block)
@@ -232,18 +123,6 @@ fn number(block: &Block) -> String {
     } else {
         block.height.to_string()
     }
-}
-
-/// A session as JSON.
-pub fn facts(row: &SessionRow) -> Value {
-    json!({
-        "session": row.id.to_string(), "session_uuid": row.uuid.to_string(),
-        "status": if row.ended_at.is_some() { "closed" } else { "open" },
-        "started_at": row.started_at.to_string(), "ended_at": row.ended_at.map(|t| t.to_string()),
-        "branch": row.branch, "block": row.anchor.block, "model": row.model, "host_role": row.host_role,
-        "phase": row.phase, "tier": row.tier, "kernel_hash": row.kernel_hash.to_string(),
-        "prompts": row.prompts, "interactions": row.interactions, "chain_head": row.chain_head.to_string(),
-    })
 }
 
 /// `gently audit clock-set`.

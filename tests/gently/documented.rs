@@ -191,6 +191,64 @@ fn the_schema_names_every_table() {
 }
 
 /// Our own pages, by their path from the root of the repository.
+/// The lines of a table in a section of docs/architecture.md, below its two heading lines.
+fn table_of(section: &str) -> Vec<Vec<String>> {
+    let page = read("docs/architecture.md");
+    let (_, after) = page.split_once(&format!("\n## {section}\n")).unwrap();
+    let section = after.split("\n## ").next().unwrap();
+    let cells = |line: &str| {
+        let cells = line.trim_matches('|').split(" | ");
+        cells.map(|cell| cell.trim().to_owned()).collect()
+    };
+    let rows = section.lines().filter(|line| line.starts_with('|')).skip(2);
+    rows.map(cells).collect()
+}
+
+#[test]
+fn the_way_of_a_prompt_is_true() {
+    let steps = table_of("One prompt, from the terminal to the screen");
+    assert!(steps.len() > 20, "{}", steps.len());
+    for step in steps {
+        let [_, file, function] = step.as_slice() else {
+            panic!("a step has three cells: {step:?}");
+        };
+        let (file, function) = (file.trim_matches('`'), function.trim_matches('`'));
+        let declared = Regex::new(&format!(r"\bfn {function}\b")).unwrap();
+        assert!(declared.is_match(&read(file)), "{file} has no {function}");
+    }
+}
+
+#[test]
+fn the_words_of_our_own_are_few() {
+    let words = table_of("Words");
+    assert!((20..=40).contains(&words.len()), "{}", words.len());
+    for word in words {
+        assert_eq!(word.len(), 2, "{word:?}");
+    }
+}
+
+#[test]
+fn every_room_is_in_the_table_of_rooms() {
+    let rooms: Vec<String> = table_of("Rooms")
+        .into_iter()
+        .map(|row| row[0].clone())
+        .collect();
+    let named = |name: &str| {
+        rooms
+            .iter()
+            .any(|cell| cell.contains(&format!("src/{name}")))
+    };
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let is_root = ["lib", "main"].contains(&name.as_str());
+        assert!(
+            is_root || named(&name),
+            "{name} has no line in the table of rooms"
+        );
+    }
+}
+
 fn pages() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let listed = ["docs", "docs/guide"].into_iter().flat_map(|folder| {

@@ -1,8 +1,6 @@
-//! Between which blocks: the words and the JSON.
+//! Between which blocks, in words.
 
-use serde_json::{Value, json};
-
-use crate::verify::{LedgerBounds, Report, Scope, SessionBound, SessionReport, Waits};
+use crate::verify::{Report, Scope, SessionBound, Waits};
 
 use super::super::screen::counted;
 use crate::app::open;
@@ -90,19 +88,6 @@ pub(super) fn sessions(report: &Report) -> Vec<String> {
         .collect()
 }
 
-/// The brackets of all sessions as JSON, in the order in which they began; none with `--since`.
-pub(super) fn each(report: &Report) -> Value {
-    if !matches!(report.scope, Scope::Whole { .. }) {
-        return Value::Null;
-    }
-    let one = |session: &SessionReport| {
-        json!({
-            "session": session.id, "not_before": bound(&session.not_before), "not_after": bound(&session.not_after),
-        })
-    };
-    report.sessions.iter().map(one).collect::<Vec<_>>().into()
-}
-
 /// One end of a session's bracket.
 pub(super) fn words(bound: &SessionBound) -> String {
     match bound {
@@ -118,36 +103,4 @@ pub(super) fn words(bound: &SessionBound) -> String {
         }
         SessionBound::None(why) => why.clone(),
     }
-}
-
-/// One end as JSON.
-pub(super) fn bound(bound: &SessionBound) -> Value {
-    match bound {
-        SessionBound::Block {
-            height,
-            time,
-            proven,
-        } => {
-            json!({"block": height, "time": time.to_string(), "height_proven": proven, "reason": null})
-        }
-        SessionBound::None(why) => {
-            json!({"block": null, "time": null, "height_proven": false, "reason": why})
-        }
-    }
-}
-
-/// The bracket of the ledger as JSON.
-pub(super) fn facts(bounds: &LedgerBounds) -> Value {
-    let span = bounds.longest.map(|span| {
-        json!({"blocks": span.blocks(), "line": span.line, "after_block": span.after, "before_block": span.before})
-    });
-    let waits = bounds.waits.map(
-        |Waits { commit, since }| json!({"commit": commit.to_string(), "since": since.to_string()}),
-    );
-    json!({
-        "oldest_pending": waits,
-        "proofs": bounds.proofs, "proofs_without_header": bounds.unchecked, "proofs_pending": bounds.pending,
-        "unanchored_tail": bounds.tail, "longest_span": span, "attested_after_no_block": bounds.unbounded,
-        "blocks_proven": bounds.placed, "blocks_orphaned": bounds.orphaned, "blocks_claimed": bounds.claimed,
-    })
 }

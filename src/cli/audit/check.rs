@@ -3,27 +3,19 @@
 //! Exit codes: 0 *consistent*, *commitment* and *tree head* are *yes*, with keys given *signed by*
 //! too, and so is what is required; 1 one of them is not; 2 it could not be looked at.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::anchor::headers_store::HeadersStore;
-use crate::record::bitcoin::block::{Header, Network};
-use crate::record::ledger::commitment::{Role, TextOpening};
-use crate::record::ledger::opening::{MAX_FILE, OpeningFile};
+use crate::app::verify::opening::{CheckRequest, check, opened};
+use crate::record::bitcoin::block::Network;
+use crate::record::ledger::commitment::TextOpening;
+use crate::record::ledger::opening::OpeningFile;
 use crate::record::log::entry::{Event, Line};
-use crate::record::signature::PublicKey;
-use crate::record::tree::witness_policy::WitnessPolicy;
-use crate::verify::{
-    About, HeaderRequests, OpeningReport, QuestionAnswer, Trust, check_opening, wanted_headers,
-};
+use crate::verify::{About, OpeningReport, QuestionAnswer};
 
-use super::headers;
-use super::outside::read_policy;
-use super::target::{TargetError, read_signers};
 use super::{FINE, FOUND, not_looked, say, warn};
 
 /// Flags of `gently audit check`.
@@ -71,46 +63,33 @@ pub(super) fn run(
     out: &mut dyn std::io::Write,
     err: &mut dyn std::io::Write,
 ) -> u8 {
-    let CheckInput {
-        file,
-        pinned,
-        policy,
-        chain,
-    } = match read(args) {
-        Ok(read) => read,
+    let request = CheckRequest {
+        file: args.file.clone(),
+        signers: args.signer.clone(),
+        policy: args.policy.clone(),
+        headers: args.headers.clone(),
+        network: args.network,
+        require: args.require.clone(),
+    };
+    let checked = match check(&request) {
+        Ok(checked) => checked,
         Err(why) => {
             return not_looked(&format!("gently audit check: {why}\n"), args.json, out, err);
         }
     };
-    let trust = Trust {
-        pinned: pinned.as_deref(),
-        policy: policy.as_ref(),
-        chain: chain.as_ref(),
-        network: args.network,
-    };
-    let report = check_opening(&file, trust);
-    let signed = pinned.is_none() || report.to(About::SignedBy).answer == QuestionAnswer::Yes;
-    let missing: Vec<String> = args
-        .require
-        .iter()
-        .map(|about| (about, report.to(*about).answer))
-        .filter(|(_, answer)| *answer != QuestionAnswer::Yes)
-        .map(|(about, answer)| format!("{} is {}", about.name().replace('_', " "), answer.word()))
-        .collect();
-    let code = if report.opens() && signed && missing.is_empty() {
-        FINE
-    } else {
-        FOUND
-    };
     let text = if args.json {
-        format!("{}\n", facts(&file, &report))
+        format!("{}\n", facts(&checked.file, &checked.report))
     } else {
-        words(&file, &report)
+        words(&checked.file, &checked.report)
     };
-    let code = say(out, &text, code);
-    if missing.is_empty() {
+    let code = say(out, &text, if checked.holds { FINE } else { FOUND });
+    if checked.missing.is_empty() {
         return code;
     }
+    let words = |(about, answer): &(About, QuestionAnswer)| {
+        format!("{} is {}", about.name().replace('_', " "), answer.word())
+    };
+    let missing: Vec<String> = checked.missing.iter().map(words).collect();
     warn(
         err,
         &format!(
@@ -119,69 +98,6 @@ pub(super) fn run(
         ),
         code,
     )
-}
-
-/// The file, and what the checker brings along.
-struct CheckInput {
-    file: OpeningFile,
-    pinned: Option<Vec<PublicKey>>,
-    policy: Option<WitnessPolicy>,
-    chain: Option<BTreeMap<u32, Header>>,
-}
-
-fn read(args: &CheckArgs) -> Result<CheckInput, String> {
-    let place = args.file.display();
-    let bytes = crate::os::read_regular(&args.file, MAX_FILE as u64);
-    let file =
-        OpeningFile::parse(&bytes.map_err(|e| format!("{place}: {e}; an opening file is wanted"))?);
-    let file = file.map_err(|e| format!("{place} is no opening file: {e}"))?;
-    let told = |e: TargetError| e.to_string();
-    let pinned = args
-        .signer
-        .iter()
-        .map(|text| read_signers(text))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(told)?;
-    let pinned = Some(pinned.concat()).filter(|keys| !keys.is_empty());
-    let policy = args
-        .policy
-        .as_deref()
-        .map(read_policy)
-        .transpose()
-        .map_err(told)?;
-    args.headers
-        .as_deref()
-        .map(headers::folder)
-        .transpose()
-        .map_err(told)?;
-    let chain = args.headers.as_deref().zip(wanted_headers(&file));
-    let chain = chain
-        .map(|(folder, wanted)| kept(folder, &wanted))
-        .transpose()?;
-    Ok(CheckInput {
-        file,
-        pinned,
-        policy,
-        chain,
-    })
-}
-
-/// The headers at some heights, of a folder of kept ones whose whole chain is checked.
-fn kept(folder: &Path, wanted: &HeaderRequests) -> Result<BTreeMap<u32, Header>, String> {
-    let heights: Vec<u32> = wanted.attested.union(&wanted.named).copied().collect();
-    let store =
-        HeadersStore::open(folder, wanted.network, &heights).map_err(|fault| fault.to_string())?;
-    let store = store.ok_or_else(|| {
-        format!(
-            "{} holds no headers of {}; fill one with: gently anchor sync",
-            folder.display(),
-            wanted.network.name()
-        )
-    })?;
-    Ok(heights
-        .iter()
-        .filter_map(|height| Some((*height, store.header(*height)?)))
-        .collect())
 }
 
 fn words(file: &OpeningFile, report: &OpeningReport) -> String {
@@ -273,36 +189,6 @@ fn name_of(opening: &TextOpening) -> String {
         format!("of session {}", opening.session_id)
     };
     format!("{}{seq} {around}", opening.role.name())
-}
-
-/// Each opening with its line: the outcome's, where the file has it.
-fn opened(file: &OpeningFile) -> impl Iterator<Item = (&TextOpening, Option<Line>)> {
-    let lines: Vec<Line> = file
-        .lines
-        .iter()
-        .filter_map(|entry| Line::parse(entry.text.as_bytes()).ok())
-        .collect();
-    let mut artifacts = 0;
-    file.openings.iter().map(move |opening| {
-        let carries = |line: &&Line| match (&line.event, opening.role) {
-            (Event::Response { .. }, Role::Prompt | Role::Response | Role::Exchange)
-            | (Event::Prompt { .. }, Role::Prompt)
-            | (Event::ResponseFail { .. } | Event::Denied { .. }, Role::Exchange) => {
-                line.event.seq() == opening.seq
-            }
-            _ => false,
-        };
-        let line = if opening.role == Role::Artifact {
-            artifacts += 1;
-            lines
-                .iter()
-                .filter(|line| matches!(line.event, Event::Artifact { .. }))
-                .nth(artifacts - 1)
-        } else {
-            lines.iter().find(carries)
-        };
-        (opening, line.cloned())
-    })
 }
 
 fn put(out: &mut String, line: &str) {

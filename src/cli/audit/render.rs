@@ -1,14 +1,13 @@
-//! A report as text and as JSON.
+//! A report as text.
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
 use crate::record::bitcoin::block::Network;
 use crate::verify::{
-    AuditQuestion, Finding, PositionSummary, QuestionAnswer, QuestionAnswers, Report, Scope,
-    SessionBlock, SessionReport,
+    AuditQuestion, Finding, PositionSummary, QuestionAnswers, Report, Scope, SessionReport,
 };
+
+use crate::view::report::{end, height, integrity, touching, validity};
 
 use super::super::screen::counted;
 use super::bounds;
@@ -255,65 +254,6 @@ pub(super) fn contradicted(report: &Report) -> Option<String> {
     })
 }
 
-fn scope_json(report: &Report) -> Value {
-    match &report.scope {
-        Scope::Whole { mismatch } => json!({
-            "from": "genesis", "position_not_used": mismatch.as_ref().map(ToString::to_string),
-        }),
-        Scope::Since {
-            commit,
-            line,
-            saved,
-            mismatch,
-        } => json!({
-            "from": if saved.is_some() { "position" } else { "commit" },
-            "commit": commit,
-            "line": line,
-            "saved_at": saved.map(|saved| saved.at),
-            "verified_from_scratch_at": saved.map(|saved| saved.from_scratch_at),
-            "replayed": report.replayed,
-            "position_not_used": mismatch.as_ref().map(ToString::to_string),
-        }),
-    }
-}
-
-/// The word on the chain; of a part only, with where it begins.
-fn integrity(report: &Report) -> String {
-    match &report.scope {
-        Scope::Since { line, .. }
-            if report.answers.consistent.answer == QuestionAnswer::YesSince =>
-        {
-            format!("VALID SINCE LINE {line}, not checked before")
-        }
-        _ => validity(report.chain_valid).to_owned(),
-    }
-}
-
-const fn validity(valid: bool) -> &'static str {
-    if valid { "VALID" } else { "BROKEN" }
-}
-
-fn height(block: SessionBlock) -> String {
-    match block {
-        SessionBlock::Height(height) => height.to_string(),
-        SessionBlock::Local => "local".to_owned(),
-    }
-}
-
-fn end(session: &SessionReport) -> String {
-    session.end.map_or("open".to_owned(), height)
-}
-
-/// Findings that touch a session, or the ledger as a whole.
-fn touching<'a>(report: &'a Report, session: &SessionReport) -> Vec<&'a Finding> {
-    let id = session.id;
-    report
-        .findings
-        .iter()
-        .filter(|finding| finding.session.is_none_or(|of| of == id))
-        .collect()
-}
-
 /// One session as a person reads it.
 pub(super) fn session_text(report: &Report, session: &SessionReport) -> String {
     let mut out = String::new();
@@ -349,102 +289,6 @@ pub(super) fn session_text(report: &Report, session: &SessionReport) -> String {
     );
     put_findings(&mut out, touching(report, session).into_iter(), 0);
     out
-}
-
-fn finding_json(finding: &Finding) -> Value {
-    json!({
-        "question": finding.question.name(),
-        "place": finding.place,
-        "expected": finding.expected,
-        "actual": finding.actual,
-    })
-}
-
-fn value(report: &Report, findings: &[Value]) -> Value {
-    let per_question = |what: &dyn Fn(AuditQuestion) -> Value| -> Value {
-        AuditQuestion::ALL
-            .iter()
-            .map(|question| (question.name().to_owned(), what(*question)))
-            .collect::<serde_json::Map<_, _>>()
-            .into()
-    };
-    json!({
-        "genesis": report.genesis,
-        "network": report.network.map(Network::name),
-        "proves_nothing": report.proves_nothing,
-        "entries": report.entries,
-        "extents": {
-            "complete": report.extents.complete, "unique": report.extents.unique,
-            "not_after": report.extents.not_after, "signed_by": report.extents.signed_by,
-        },
-        "last_time": report.last_time.map(|time| time.to_string()),
-        "signed_through": report.extents.signed_by,
-        "lines_unsigned": report.unsigned,
-        "lines_newer": report.newer,
-        "commits_without_line": report.commits_without_line,
-        "clock_sets": report.clock_sets.iter().map(|set| json!({
-            "line": set.line, "before": set.before.to_string(), "to": set.to.to_string(),
-        })).collect::<Vec<_>>(),
-        "foreign_refs": report.foreign_refs,
-        "plain_clone": report.plain_clone,
-        "pinned": report.root_pinned,
-        "sessions": report.sessions.len(),
-        "btc_anchors": report.btc_anchors,
-        "chain_integrity": integrity(report),
-        "checked": scope_json(report),
-        "answers": per_question(&|question| report.answers.to(question).answer.word().into()),
-        "reasons": per_question(&|question| report.answers.to(question).reason.clone().into()),
-        "findings": findings,
-        "more_findings": report.more_findings,
-        "origin": report.origin,
-        "signers": report.signers,
-        "log_head": report.log_head,
-        "lines_in_segments": report.lines_in_segments,
-        "commits": report.commits.iter().map(|(kind, n)| (kind.name().to_owned(), (*n).into())).collect::<serde_json::Map<_, _>>(),
-        "tree_heads": report.tree_heads.iter().map(|head| json!({"size": head.size, "root": head.root})).collect::<Vec<_>>(),
-        "bracket": bounds::facts(&report.bounds),
-        "database": report.database,
-        "texts_not_kept": report.not_kept,
-        "search": report.search,
-        "receipts": report.receipts,
-        "contradicted_by": report.contradicted_by,
-    })
-}
-
-fn print(value: &Value) -> String {
-    format!("{value}\n")
-}
-
-/// The report as one JSON object; `copy` says where a fetched one is.
-pub(super) fn json(report: &Report, copy: Option<Value>) -> String {
-    let findings: Vec<Value> = report.findings.iter().map(finding_json).collect();
-    let mut all = value(report, &findings);
-    all["session_brackets"] = bounds::each(report);
-    if let Some(copy) = copy {
-        all["copy"] = copy;
-    }
-    print(&all)
-}
-
-/// One session as a JSON object: the report's keys with the findings that touch it, and `session`.
-pub(super) fn session_json(report: &Report, session: &SessionReport) -> String {
-    let findings: Vec<Value> = touching(report, session)
-        .into_iter()
-        .map(finding_json)
-        .collect();
-    let mut all = value(report, &findings);
-    all["session"] = json!({
-        "id": session.id,
-        "start_btc": height(session.start),
-        "end_btc": end(session),
-        "not_before": bounds::bound(&session.not_before),
-        "not_after": bounds::bound(&session.not_after),
-        "interactions": session.interactions,
-        "branch": session.branch,
-        "chain_integrity": validity(session.chain_valid),
-        "all_hashes_verified": session.all_verified,
-    });
-    print(&all)
 }
 
 /// Says that no session begins so, and which there are.

@@ -6,7 +6,7 @@ use crate::cli::screen::{block, quiet};
 use crate::cli::session::block_name;
 use crate::record::time::Seconds;
 
-use super::ExchangeDetails;
+use crate::app::show::ExchangeDetails;
 
 /// How far a part's text stands in.
 const INDENT: &str = "    ";

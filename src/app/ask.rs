@@ -1,0 +1,204 @@
+//! Asking once: what a door gives, and what came of it.
+
+use uuid::Uuid;
+
+use crate::ask::recall::DeclaredContext;
+use crate::ask::refer::ThreadPosition;
+use crate::ask::{AskError, Observations, Question, TurnControl, TurnEnd, TurnResult};
+use crate::govern::drift::ReplyVerdict;
+use crate::govern::sanitize::redact;
+use crate::models::Model;
+use crate::record::hash::Hash32;
+use crate::record::ledger::receipt::Receipt;
+use crate::recorder::TurnIds;
+
+use super::denial::refusal_words;
+use super::erase;
+use super::model_choice::{CallOptions, choose};
+use super::open::{OpenHome, OpenHomeError};
+use super::references::{ContextRequest, ThreadRequest};
+use super::tree_heads::{self, ThirdPartyReport};
+
+/// What is asked, and how.
+#[derive(Clone, Debug, Default)]
+pub struct AskRequest {
+    /// The question.
+    pub text: String,
+    /// A model's id or alias; the configured one without it.
+    pub model: Option<String>,
+    /// What the call is made with.
+    pub call: CallOptions,
+    /// What is declared as its context.
+    pub context: ContextRequest,
+    /// Where it stands.
+    pub thread: ThreadRequest,
+}
+
+/// A question for which everything is at hand, and nothing is on record.
+pub struct AskSetup<'a> {
+    opened: &'a OpenHome,
+    text: &'a str,
+    key: Hash32,
+    model: Model,
+    declared: DeclaredContext,
+    standing: ThreadPosition,
+    observations: Observations,
+    /// Where `main` was.
+    main_before: Option<u64>,
+}
+
+/// A turn on record, with what a door tells of it.
+pub struct AskResult {
+    /// The turn.
+    pub turn: TurnResult,
+    /// What was declared as its context.
+    pub declared: DeclaredContext,
+    /// Where the answer is from, if it is a replay.
+    pub replayed: Option<String>,
+}
+
+/// Checks the auth key, chooses the model and looks up what the request names.
+///
+/// Nothing is recorded but a wrong or missing key. `notice` is told what people should know.
+pub async fn prepare<'a>(
+    opened: &'a OpenHome,
+    request: &'a AskRequest,
+    notice: &dyn Fn(&str),
+) -> Result<AskSetup<'a>, OpenHomeError> {
+    let key = opened.authorize().await?;
+    let database = opened.home.paths().database();
+    let choice = choose(
+        request.model.as_deref(),
+        &request.call,
+        &opened.config,
+        &database,
+    )
+    .await?;
+    choice.notes.iter().for_each(|note| notice(note));
+    let (context, store) = (&request.context, &opened.store);
+    Ok(AskSetup {
+        opened,
+        text: &request.text,
+        key,
+        model: choice.model,
+        declared: context.declared(&opened.config, opened.context.rules(), store)?,
+        standing: request.thread.standing(store)?,
+        observations: opened.gather()?,
+        main_before: tree_heads::main_tip(opened)?,
+    })
+}
+
+impl AskSetup<'_> {
+    /// The model that is asked.
+    pub fn model_id(&self) -> &str {
+        self.model.id()
+    }
+
+    /// Where `main` is, for [`settle`].
+    pub fn main_before(&self) -> Option<u64> {
+        self.main_before
+    }
+
+    /// Asks. What comes back is on record; an answer that drift blocks is to be withheld.
+    pub async fn ask(
+        self,
+        control: &TurnControl,
+        notice: &dyn Fn(&str),
+    ) -> Result<AskResult, AskError> {
+        let environment = self.opened.environment(self.model.id(), notice);
+        let question = Question {
+            text: self.text,
+            declared: &self.declared,
+            standing: self.standing,
+        };
+        let observations = self.observations;
+        let gather = move || observations;
+        let asked = crate::ask::ask(
+            &environment,
+            self.key,
+            &self.model,
+            question,
+            gather,
+            control,
+        );
+        let turn = asked.await?;
+        let replayed = self.model.note();
+        Ok(AskResult {
+            turn,
+            declared: self.declared,
+            replayed,
+        })
+    }
+}
+
+impl AskResult {
+    /// Names of the turn.
+    pub fn ids(&self) -> &TurnIds {
+        match &self.turn.turn {
+            TurnEnd::Answered(answer) => &answer.ids,
+            TurnEnd::Refused(refusal, _) => &refusal.ids,
+            TurnEnd::Failed(failure, _) | TurnEnd::Interrupted(failure) => &failure.ids,
+        }
+    }
+
+    /// The exchange's id, by which it is shown, opened and erased.
+    pub fn exchange(&self) -> Uuid {
+        self.ids().exchange
+    }
+
+    /// The answer, if there is one and it may be shown.
+    pub fn answer(&self) -> Option<&str> {
+        match &self.turn.turn {
+            TurnEnd::Answered(answer) if !self.is_withheld() => Some(&answer.text),
+            _ => None,
+        }
+    }
+
+    /// Whether there is an answer and the kernel blocks its drift.
+    pub fn is_withheld(&self) -> bool {
+        match &self.turn.turn {
+            TurnEnd::Answered(answer) => {
+                matches!(answer.judgement.verdict(), ReplyVerdict::Block(_))
+            }
+            _ => false,
+        }
+    }
+
+    /// Why there is no answer, in words; none when there is one.
+    pub fn why_unanswered(&self) -> Option<String> {
+        match &self.turn.turn {
+            TurnEnd::Answered(_) => None,
+            TurnEnd::Refused(_, Some(fault)) => Some(fault.to_string()),
+            TurnEnd::Refused(refusal, None) => Some(refusal_words(&self.turn, &refusal.refusal)),
+            TurnEnd::Failed(_, fault) => Some(redact(&fault.to_string()).clean.as_str().to_owned()),
+            TurnEnd::Interrupted(failure) => Some(format!(
+                "interrupted while {} was thinking",
+                failure.session.model
+            )),
+        }
+    }
+
+    /// What somebody can keep, to hold the ledger to later.
+    pub fn receipt(&self, opened: &OpenHome) -> Result<Receipt, String> {
+        opened
+            .recorder
+            .receipt(&opened.store, self.ids())
+            .map_err(|e| e.to_string())
+    }
+}
+
+/// What was done after the person had the answer.
+pub struct SettleReport {
+    /// What the retention erased, or why it could not.
+    pub erased: Option<String>,
+    /// What calendars and witnesses said of a tree head that the turn made.
+    pub outside: ThirdPartyReport,
+}
+
+/// Does what need not keep a person waiting: erases a little of what is due, and asks calendars and
+/// witnesses about a tree head that a checkpoint or the close of an idle session may have made.
+pub async fn settle(opened: &OpenHome, main_before: Option<u64>) -> SettleReport {
+    let erased = erase::some_that_is_due(opened).await;
+    let outside = tree_heads::after(opened, main_before).await;
+    SettleReport { erased, outside }
+}

@@ -1,0 +1,305 @@
+//! What was, or would be, put before a model, why, and what was kept out.
+
+use uuid::Uuid;
+
+use crate::ask::recall::{DeclaredContext, recall};
+use crate::ask::refer::{ResolvedRefs, count, refer};
+use crate::ask::withheld::{WITHHELD, Withheld};
+use crate::config::Config;
+use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
+use crate::continuity::turns::TURN;
+use crate::govern::authority::{PolicyInput, broken_beside, decide};
+use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::{Clean, redact};
+use crate::home::Home;
+use crate::record::canon;
+use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
+use crate::record::time::Seconds;
+use crate::store::sqlite::Sqlite;
+use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, StoreError};
+use crate::verify::rows::contexts::ContextFault;
+
+use super::digests::{TurnDigests, digests};
+use super::find;
+use super::model_choice::{CallOptions, choose};
+use super::open::{self, OpenHomeError, env};
+use super::references::{ContextRequest, ThreadRequest};
+use super::show;
+
+/// What was put before the model in an exchange.
+pub struct ContextDetails {
+    /// The exchange.
+    pub exchange: ExchangeRow,
+    /// What was put.
+    pub refs: Vec<ArtifactRef>,
+    /// What each of them says, where it says anything.
+    pub texts: Vec<Option<String>>,
+    /// What was kept out.
+    pub exclusions: Vec<Exclusion>,
+    /// What was compiled; none when nothing was, or it is not here.
+    pub bundle: Option<Bundle>,
+    /// The documents that its digests are over; none for an exchange without a thread.
+    pub digests: Option<TurnDigests>,
+}
+
+/// What was put before the model in the exchange that `id` means.
+pub fn show(home: &Home, id: &str) -> Result<ContextDetails, OpenHomeError> {
+    let store = Sqlite::open_read_only(&home.paths().database())?;
+    store.begin_read()?;
+    let exchange = find::exchange(&store, id)?;
+    let refs = refs_of(&store.artifact_refs(exchange.exchange_id)?);
+    let bundle = exchange
+        .bundle_json
+        .as_deref()
+        .and_then(|text| Bundle::parse(text).ok());
+    let gate = Withheld::of(&store);
+    let said = |reference: &ArtifactRef| match (reference.artifact_type.as_str(), &bundle) {
+        (TURN, _) => turn_text(&store, &gate, &reference.artifact_id),
+        (_, bundle) => Ok(bundle
+            .as_ref()
+            .and_then(|bundle| said_in(bundle, &reference.artifact_id))),
+    };
+    let texts = refs.iter().map(said).collect::<Result<Vec<_>, _>>()?;
+    let compiled = show::compiled(&store, &exchange)?;
+    let digests = digests(&store, &exchange, compiled.as_deref()).map_err(|fault| match fault {
+        ContextFault::Store(error) => OpenHomeError::Store(error),
+        other => OpenHomeError::Setting {
+            flag: "context",
+            reason: other.to_string(),
+        },
+    })?;
+    Ok(ContextDetails {
+        exclusions: canon::parse(exchange.exclusions.as_bytes()).unwrap_or_default(),
+        exchange,
+        refs,
+        texts,
+        bundle,
+        digests,
+    })
+}
+
+/// References as they stand on record.
+fn refs_of(rows: &[ArtifactRefRow]) -> Vec<ArtifactRef> {
+    let flags = |row: &ArtifactRefRow| {
+        row.risk_flags
+            .as_deref()
+            .and_then(|text| serde_json::from_str(text).ok())
+    };
+    rows.iter()
+        .map(|row| ArtifactRef {
+            artifact_type: row.artifact_type.clone(),
+            artifact_id: row.artifact_id.clone(),
+            artifact_hash: row.artifact_hash,
+            included_reason: row.included_reason.clone(),
+            observed_at: row.observed_at,
+            freshness_s: row.freshness_s,
+            risk_flags: flags(row).unwrap_or_default(),
+        })
+        .collect()
+}
+
+/// What an artifact says in a bundle.
+fn said_in(bundle: &Bundle, id: &str) -> Option<String> {
+    let fact = bundle
+        .facts
+        .iter()
+        .find(|fact| fact.id == id)
+        .map(|fact| &fact.claim);
+    let item = bundle
+        .open_items
+        .iter()
+        .find(|item| item.id == id)
+        .map(|item| &item.issue);
+    // A person has one intent in force, and the bundle does not name it.
+    let intent = bundle
+        .intent
+        .iter()
+        .filter(|_| id.starts_with("intent:"))
+        .find(|intent| intent.source == "user");
+    fact.or(item)
+        .or(intent.map(|intent| &intent.intent))
+        .cloned()
+}
+
+fn turn_text(
+    store: &dyn ReadStore,
+    gate: &Withheld<'_>,
+    id: &str,
+) -> Result<Option<String>, StoreError> {
+    let Ok(id) = id.parse() else { return Ok(None) };
+    let Some(turn) = store.turn(id)? else {
+        return Ok(None);
+    };
+    let speaker = if turn.by_user { "user" } else { "aurora" };
+    if gate.turn(id)? {
+        return Ok(Some(format!("{speaker}: ({WITHHELD})")));
+    }
+    if turn.content.is_none()
+        && store
+            .exchange_of_turn(id)?
+            .is_some_and(|exchange| exchange.not_kept.is_some())
+    {
+        return Ok(Some(format!("{speaker}: (not kept)")));
+    }
+    Ok(turn.content.map(|text| format!("{speaker}: {text}")))
+}
+
+/// A question whose context is to be compiled, without asking it.
+#[derive(Clone, Debug, Default)]
+pub struct PreviewRequest {
+    /// The question.
+    pub text: String,
+    /// For which model.
+    pub model: Option<String>,
+    /// What is declared as its context.
+    pub context: ContextRequest,
+    /// Where it stands.
+    pub thread: ThreadRequest,
+}
+
+/// What a question would come to.
+pub struct ContextPreview {
+    /// The session that it would be asked in; none when one would be opened.
+    pub session: Option<Uuid>,
+    /// What was declared.
+    pub declared: DeclaredContext,
+    /// How that was resolved.
+    pub referred: ResolvedRefs,
+    /// What would become of it.
+    pub outcome: PreviewOutcome,
+}
+
+/// What would become of a question.
+pub enum PreviewOutcome {
+    /// This would be put before the model.
+    Compiled(Box<ContextBundle>),
+    /// Nothing can be compiled.
+    Fault(CompileFault),
+    /// Policy would deny it.
+    Denied {
+        /// The codes.
+        codes: Vec<String>,
+        /// Why, in words.
+        why: String,
+    },
+}
+
+impl PreviewOutcome {
+    fn denied(codes: Vec<String>) -> PreviewOutcome {
+        let why = format!(
+            "policy would deny it ({}): nothing would be sent",
+            codes.join(", ")
+        );
+        PreviewOutcome::Denied { codes, why }
+    }
+}
+
+/// Compiles the context of a question; calls no model, records nothing, and needs no auth key.
+pub async fn preview(
+    home: &Home,
+    request: &PreviewRequest,
+) -> Result<ContextPreview, OpenHomeError> {
+    let config = Config::load(home.root(), &env)?;
+    let database = home.paths().database();
+    let store = Sqlite::open_read_only(&database)?;
+    let kernel = Home::kernel(&store)?;
+    let config = config.on_host(kernel.host_role());
+    let context = home.context()?;
+    let declared = request.context.declared(&config, context.rules(), &store)?;
+    let call = CallOptions::default();
+    let model = choose(request.model.as_deref(), &call, &config, &database)
+        .await?
+        .model;
+    let text = redact(&request.text).clean;
+    let host_role = &config.session.host_role;
+    // Whose session it would be is not asked: no key is needed for a look.
+    let row = store.open_sessions()?.into_iter().rev().find(|session| {
+        session.kernel_hash == kernel.hash()
+            && session.model == model.id()
+            && session.host_role == *host_role
+    });
+    let session = row.as_ref().map(|session| session.uuid);
+    let now = open::clock()?;
+    let standing = request.thread.standing(&store)?;
+    let referred = refer(
+        &store,
+        (&kernel, &context),
+        row.as_ref(),
+        standing,
+        &declared,
+    )?;
+    let preview = |outcome, referred| ContextPreview {
+        session,
+        declared: declared.clone(),
+        referred,
+        outcome,
+    };
+    if let Some(denied) = denied(&store, &kernel, (&text, model.id()), &referred, now)? {
+        return Ok(preview(denied, referred));
+    }
+    let sight = open::sight(home, &config, &kernel)?;
+    let recalled = recall(&store, &kernel, session, &text, &referred, declared.deep)?;
+    let compiled = compile(&Inputs {
+        session_id: session.unwrap_or_default(),
+        user_input: &text,
+        kernel: &kernel,
+        host_role,
+        model_id: model.id(),
+        now,
+        sight,
+        recalled: &recalled,
+    });
+    let outcome = match compiled {
+        Ok(bundle) => {
+            let counts = count(&store, &kernel, &referred.context, now)?;
+            let codes = broken_beside(&kernel, &text, counts, &bundle.beside(None));
+            if codes.is_empty() {
+                PreviewOutcome::Compiled(Box::new(bundle))
+            } else {
+                PreviewOutcome::denied(codes)
+            }
+        }
+        Err(fault) => PreviewOutcome::Fault(fault),
+    };
+    Ok(preview(outcome, referred))
+}
+
+/// That policy would deny it, if it would.
+fn denied(
+    store: &Sqlite,
+    kernel: &Kernel,
+    (text, model): (&Clean, &str),
+    referred: &ResolvedRefs,
+    now: Seconds,
+) -> Result<Option<PreviewOutcome>, OpenHomeError> {
+    let context = &referred.context;
+    if let Err(fault) = context.resolved() {
+        return Ok(Some(PreviewOutcome::Denied {
+            codes: vec![fault.code().to_owned()],
+            why: fault.to_string(),
+        }));
+    }
+    let counts = count(store, kernel, context, now)?;
+    let input = PolicyInput {
+        prompt: text,
+        model,
+        counts,
+        intents: context.intents(),
+    };
+    let codes = decide(kernel, &input).reasons().to_vec();
+    Ok((!codes.is_empty()).then(|| PreviewOutcome::denied(codes)))
+}
+
+/// What each reference of a preview says, where it says anything.
+pub fn preview_texts(bundle: &ContextBundle) -> Vec<Option<String>> {
+    let said = |reference: &ArtifactRef| {
+        let turn = bundle
+            .declared()
+            .iter()
+            .chain(bundle.turns())
+            .find(|turn| turn.turn.to_string() == reference.artifact_id);
+        let turn = turn.map(|turn| format!("{}: {}", turn.speaker, turn.text));
+        turn.or_else(|| said_in(bundle.bundle(), &reference.artifact_id))
+    };
+    bundle.refs().iter().map(said).collect()
+}

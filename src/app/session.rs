@@ -1,0 +1,245 @@
+//! Sessions: opening and closing them, listing them, and all that is on record around one.
+
+use crate::record::bitcoin::block::Block;
+use crate::record::canon;
+use crate::record::ledger::documents::{Close, SessionDoc};
+use crate::recorder::SessionClose;
+use crate::session;
+use crate::store::sqlite::Sqlite;
+use crate::store::{CommitRow, ExchangeRow, Find, ReadStore, SessionRow, StoreError};
+
+use super::excerpt::beginning;
+use super::find;
+use super::model_choice::{self, CallOptions};
+use super::open::{OpenHome, OpenHomeError};
+use super::tree_heads::{self, ThirdPartyReport};
+use crate::home::Home;
+
+/// How much of a prompt stands in the list of a session's exchanges.
+const EXCERPT: usize = 60;
+
+/// Opens a session for a model; `notice` is told what people should know on the way.
+pub async fn open(
+    opened: &OpenHome,
+    model: Option<&str>,
+    notice: &dyn Fn(&str),
+) -> Result<SessionRow, OpenHomeError> {
+    let key = opened.authorize().await?;
+    let database = opened.home.paths().database();
+    let choice =
+        model_choice::choose(model, &CallOptions::default(), &opened.config, &database).await?;
+    choice.notes.iter().for_each(|note| notice(note));
+    let environment = opened.environment(choice.model.id(), notice);
+    Ok(session::open(&environment, key).await?)
+}
+
+/// Closes the open session that `prefix` means, or all open ones without it, and has calendars and
+/// witnesses asked about the new tree head.
+///
+/// `each` is given a session as soon as its close is on record: those outside may take seconds.
+pub async fn close(
+    opened: &OpenHome,
+    prefix: Option<&str>,
+    notice: &dyn Fn(&str),
+    each: &mut dyn FnMut(SessionClose),
+) -> Result<ThirdPartyReport, OpenHomeError> {
+    opened.authorize().await?;
+    let chosen = choose(&opened.store, prefix)?;
+    let environment = opened.environment("", notice);
+    let before = tree_heads::main_tip(opened)?;
+    for row in chosen {
+        each(session::close(&environment, row.id).await?);
+    }
+    Ok(tree_heads::after(opened, before).await)
+}
+
+/// The open sessions that an id means; all of them without one.
+///
+/// Open ones go first: a prefix that is theirs alone is theirs, whatever closed ones begin with it.
+fn choose(store: &Sqlite, prefix: Option<&str>) -> Result<Vec<SessionRow>, OpenHomeError> {
+    let open = store.open_sessions()?;
+    let none = |why: String| Err(OpenHomeError::Refused(why));
+    if open.is_empty() {
+        return none("no session is open".to_owned());
+    }
+    let Some(prefix) = prefix else {
+        return Ok(open);
+    };
+    let names = |rows: &[SessionRow]| {
+        let names: Vec<String> = rows.iter().map(|row| row.id.short16()).collect();
+        names.join(", ")
+    };
+    let fits: Vec<SessionRow> = open
+        .iter()
+        .filter(|row| row.id.to_string().starts_with(prefix))
+        .cloned()
+        .collect();
+    match fits.len() {
+        1 => Ok(fits),
+        0 => match find::session(store, prefix) {
+            Ok(row) if row.ended_at.is_none() => Ok(vec![row]),
+            Ok(row) => none(format!(
+                "session {} is closed; open are: {}",
+                row.id.short16(),
+                names(&open)
+            )),
+            Err(error) => none(format!("{error}; open are: {}", names(&open))),
+        },
+        _ => none(format!(
+            "'{prefix}' could be any of: {}; give more digits",
+            names(&fits)
+        )),
+    }
+}
+
+/// A session with the block that it started under; none when its start can't be found.
+pub struct ListedSession {
+    /// The session.
+    pub row: SessionRow,
+    /// Its first block.
+    pub start_block: Option<Block>,
+}
+
+/// All sessions of a home, oldest first, or the open ones alone.
+pub fn list(home: &Home, only_open: bool) -> Result<Vec<ListedSession>, OpenHomeError> {
+    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let mut rows = Vec::new();
+    store.each_session(&mut |row| {
+        if !only_open || row.ended_at.is_none() {
+            rows.push(row);
+        }
+        Ok(())
+    })?;
+    let listed = |row: SessionRow| {
+        let start_block = start_block(&store, &row)?;
+        Ok(ListedSession { row, start_block })
+    };
+    rows.into_iter().map(listed).collect()
+}
+
+fn start_block(store: &dyn Find, row: &SessionRow) -> Result<Option<Block>, StoreError> {
+    let first = store
+        .exchange_at(row.uuid, 1)?
+        .map(|first| first.prompt_line);
+    let from = first.map_or_else(|| store.head().map(|head| head.lines), Ok)?;
+    let Some(start) = store.start_commit(row, from)? else {
+        return Ok(None);
+    };
+    let document: Option<SessionDoc> =
+        file(store, &start, "session.json")?.and_then(|bytes| canon::parse(&bytes).ok());
+    Ok(document.map(|document| document.block))
+}
+
+/// All that is on record around a session.
+pub struct SessionDetails {
+    /// The session.
+    pub row: SessionRow,
+    /// The commit that started it.
+    pub start: Option<CommitRow>,
+    /// What that commit says.
+    pub opened: Option<SessionDoc>,
+    /// The commit that ended it.
+    pub end: Option<CommitRow>,
+    /// What that commit says.
+    pub closed: Option<Close>,
+    /// The close on `main`.
+    pub merge: Option<CommitRow>,
+    /// Its exchanges, oldest first.
+    pub exchanges: Vec<ListedExchange>,
+}
+
+/// An exchange as a line of its session.
+pub struct ListedExchange {
+    /// The exchange.
+    pub row: ExchangeRow,
+    /// The beginning of its prompt, or that it is not here any more.
+    pub prompt_begins: String,
+    /// The commit of its interaction.
+    pub commit: Option<String>,
+}
+
+/// All that is on record around the session that `id` means.
+pub fn show(home: &Home, id: &str) -> Result<SessionDetails, OpenHomeError> {
+    let store = Sqlite::open_read_only(&home.paths().database())?;
+    store.begin_read()?;
+    Ok(details(&store, find::session(&store, id)?)?)
+}
+
+fn details(store: &dyn Find, row: SessionRow) -> Result<SessionDetails, StoreError> {
+    let mut rows = Vec::new();
+    store.each_exchange(Some(row.uuid), &mut |exchange| {
+        rows.push(exchange);
+        Ok(())
+    })?;
+    let from = rows
+        .first()
+        .map_or(store.head()?.lines, |first| first.prompt_line);
+    let exchanges = rows
+        .into_iter()
+        .map(|row| listed_exchange(store, row))
+        .collect::<Result<_, _>>()?;
+    let start = store.start_commit(&row, from)?;
+    let end = match (&start, row.ended_at) {
+        (Some(start), Some(_)) => store.end_commit(&row, start.n)?,
+        _ => None,
+    };
+    let merge = match &end {
+        Some(end) => store
+            .commits_of_line(end.line)?
+            .into_iter()
+            .find(|commit| commit != end),
+        None => None,
+    };
+    let opened = document(store, start.as_ref(), "session.json")?;
+    let closed = document(store, end.as_ref(), "close.json")?;
+    Ok(SessionDetails {
+        row,
+        start,
+        opened,
+        end,
+        closed,
+        merge,
+        exchanges,
+    })
+}
+
+fn listed_exchange(store: &dyn Find, row: ExchangeRow) -> Result<ListedExchange, StoreError> {
+    let prompt = store.turn(row.turn_user)?.and_then(|turn| turn.content);
+    let gone = if row.not_kept.is_some() {
+        "(not kept)"
+    } else {
+        "(erased)"
+    };
+    let prompt_begins = prompt.map_or_else(|| gone.to_owned(), |text| beginning(&text, EXCERPT));
+    let line = row
+        .outcome
+        .as_ref()
+        .filter(|outcome| outcome.chain_entry.is_some())
+        .map(|outcome| outcome.outcome_line);
+    let commit = match line {
+        Some(line) => store.commits_of_line(line)?.into_iter().next(),
+        None => None,
+    };
+    Ok(ListedExchange {
+        row,
+        prompt_begins,
+        commit: commit.map(|commit| commit.id),
+    })
+}
+
+/// A document in the tree of a commit; none without the commit, or when it can't be read.
+fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
+    store: &dyn Find,
+    commit: Option<&CommitRow>,
+    name: &str,
+) -> Result<Option<T>, StoreError> {
+    let Some(commit) = commit else {
+        return Ok(None);
+    };
+    Ok(file(store, commit, name)?.and_then(|bytes| canon::parse(&bytes).ok()))
+}
+
+fn file(store: &dyn Find, commit: &CommitRow, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let tree = commit.tree_of.unwrap_or(commit.n);
+    Ok(store.files(tree)?.remove(name))
+}

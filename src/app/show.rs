@@ -1,0 +1,345 @@
+//! All that is on record of one turn, and whether it still is what was recorded.
+
+use crate::ask::withheld::Withheld;
+use crate::continuity::prompt::{Earlier, PriorTurn, render_again};
+use crate::continuity::turns::{DEEP, TURN};
+use crate::govern::kernel::Kernel;
+use crate::home::Home;
+use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::{Role, commit};
+use crate::record::ledger::documents::Genesis;
+use crate::record::ledger::params::Params;
+use crate::record::log::entry::Line;
+use crate::recorder::tombstone_of;
+use crate::store::sqlite::Sqlite;
+use crate::store::{
+    ArtifactRefRow, CommitRow, DriftRow, ExchangeOutcome, ExchangeRow, Find, SessionRow,
+    StoreError, TurnRow,
+};
+use crate::verify::rows::contexts::Context;
+
+use super::find;
+use super::open::OpenHomeError;
+
+/// All that is on record of one exchange of a home; `uncover` also shows an answer that is withheld.
+pub fn exchange(home: &Home, id: &str, uncover: bool) -> Result<ExchangeDetails, OpenHomeError> {
+    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let genesis = Home::genesis(&store)?;
+    store.begin_read()?;
+    let mut turn = ExchangeDetails::of(&store, &genesis, find::exchange(&store, id)?)?;
+    turn.uncovered = turn.withheld && uncover;
+    Ok(turn)
+}
+
+/// The compiled prompt of an exchange, rendered again; none when there is none, or something in it
+/// is gone.
+pub fn compiled(store: &Sqlite, exchange: &ExchangeRow) -> Result<Option<String>, OpenHomeError> {
+    let genesis = Home::genesis(store)?;
+    let account = ExchangeDetails::of(store, &genesis, exchange.clone())?;
+    Ok(account.compiled.and_then(Result::ok))
+}
+
+/// One thing that was recorded with a hash.
+pub struct HashCheck {
+    /// What: `prompt commitment`.
+    pub what: &'static str,
+    /// The hash on record.
+    pub recorded: Hash32,
+    /// Whether what is here has it; none when it is erased, or was never kept as it came.
+    pub holds: Option<bool>,
+}
+
+/// All that is on record of one exchange.
+pub struct ExchangeDetails {
+    /// Its session.
+    pub session: SessionRow,
+    /// Its row.
+    pub exchange: ExchangeRow,
+    /// What was asked.
+    pub prompt: Option<TurnRow>,
+    /// What was answered.
+    pub answer: Option<TurnRow>,
+    /// Rendered again from kernel, bundle and text; or why it can't be.
+    pub compiled: Option<Result<String, String>>,
+    /// What is stored, held against the hashes that were recorded with it.
+    pub checks: Vec<HashCheck>,
+    /// What was injected, and why.
+    pub refs: Vec<ArtifactRefRow>,
+    /// What the validator found.
+    pub drift: Vec<DriftRow>,
+    /// The interaction's commit.
+    pub commits: Vec<CommitRow>,
+    /// When and why its text was erased, if a tombstone says so.
+    pub erased: Option<(String, String)>,
+    /// The kernel blocks a drift of this answer, so it is not shown unasked.
+    pub withheld: bool,
+    /// It is shown all the same: somebody asked for it by name.
+    pub uncovered: bool,
+}
+
+impl ExchangeDetails {
+    fn of(
+        store: &dyn Find,
+        genesis: &Genesis,
+        exchange: ExchangeRow,
+    ) -> Result<ExchangeDetails, StoreError> {
+        let lost = || StoreError::Corrupt {
+            place: "llm_exchange.session_id",
+            expected: "a session",
+            actual: exchange.session.to_string(),
+        };
+        let session = store
+            .sessions_like(&exchange.session.to_string(), 1)?
+            .pop()
+            .ok_or_else(lost)?;
+        let kernel = store
+            .kernel(session.kernel_hash)?
+            .map(|json| Kernel::from_canonical(&json));
+        let prompt = store.turn(exchange.turn_user)?;
+        let outcome = exchange.outcome.as_ref();
+        let answer = outcome
+            .and_then(|o| o.turn_aurora)
+            .map(|id| store.turn(id))
+            .transpose()?
+            .flatten();
+        let drift = store.drift(exchange.exchange_id)?;
+        let commits = match outcome.filter(|o| o.outcome == ExchangeOutcome::Answered) {
+            Some(outcome) => store.commits_of_line(outcome.outcome_line)?,
+            None => Vec::new(),
+        };
+        let kernel = match &kernel {
+            Some(Ok(kernel)) => Ok(kernel),
+            Some(Err(e)) => Err(e.to_string()),
+            None => Err("its kernel is not here".to_owned()),
+        };
+        let text = prompt.as_ref().and_then(|turn| turn.content.as_deref());
+        let refs = store.artifact_refs(exchange.exchange_id)?;
+        let context = Context::read(store, exchange.exchange_id)?;
+        let turns = prior_turns(store, &refs, context.is_some())?;
+        let block = context
+            .as_ref()
+            .map(|context| context.block().map_err(|e| e.to_string()))
+            .transpose();
+        let compiled = exchange.bundle_json.as_deref().map(|bundle| {
+            let (kernel, text) = (
+                kernel.clone()?,
+                text.ok_or("the prompt's text is not here")?,
+            );
+            let params = exchange
+                .params
+                .as_deref()
+                .map(Params::parse)
+                .transpose()
+                .map_err(|e| e.to_string())?;
+            let system = params.and_then(|params| params.system);
+            let (turns, block) = (turns.clone()?, block.clone()?);
+            let earlier = match &block {
+                Some(block) => Earlier::Context {
+                    deep: &turns,
+                    block: block.as_deref(),
+                },
+                None => Earlier::Turns(&turns),
+            };
+            render_again(kernel, bundle, system.as_deref(), earlier, text)
+                .map_err(|e| e.to_string())
+        });
+        let withheld = Withheld::of(store).answer_of(&exchange)?;
+        let checks = checks(
+            genesis,
+            &exchange,
+            prompt.as_ref(),
+            answer.as_ref(),
+            compiled.as_ref(),
+        );
+        let erased = if text.is_none() {
+            erased(store, &exchange)?
+        } else {
+            None
+        };
+        Ok(ExchangeDetails {
+            session,
+            exchange,
+            prompt,
+            answer,
+            compiled,
+            checks,
+            refs,
+            drift,
+            commits,
+            erased,
+            withheld,
+            uncovered: false,
+        })
+    }
+
+    /// What was asked; none when it is not here any more.
+    pub fn prompt_text(&self) -> Option<&str> {
+        self.prompt.as_ref()?.content.as_deref()
+    }
+
+    /// What was answered; none when there is no answer, or it is not here any more.
+    pub fn answer_text(&self) -> Option<&str> {
+        self.answer.as_ref()?.content.as_deref()
+    }
+
+    /// What stands in the place of a text that is not here.
+    pub fn gone(&self) -> &'static str {
+        match (&self.erased, self.exchange.not_kept) {
+            (None, Some(_)) => {
+                "not kept: only the commitment is on record (store.content was \"none\")"
+            }
+            _ => "erased",
+        }
+    }
+
+    /// Whether the answer stays covered.
+    pub fn is_covered(&self) -> bool {
+        self.withheld && !self.uncovered
+    }
+
+    /// `answered`, `failed`, `denied`, or `in flight`.
+    pub fn outcome(&self) -> &'static str {
+        self.exchange
+            .outcome
+            .as_ref()
+            .map_or("in flight", |outcome| outcome.outcome.name())
+    }
+
+    /// `interaction-3` of an answered prompt, else `prompt-3`.
+    pub fn name(&self) -> String {
+        self.exchange.name()
+    }
+}
+
+/// The earlier turns that references name and that stand beside a context block, or which of them
+/// is gone.
+fn prior_turns(
+    store: &dyn Find,
+    refs: &[ArtifactRefRow],
+    has_context: bool,
+) -> Result<Result<Vec<PriorTurn>, String>, StoreError> {
+    let mut turns = Vec::new();
+    let apart = |row: &&ArtifactRefRow| !has_context || row.included_reason.starts_with(DEEP);
+    for row in refs
+        .iter()
+        .filter(|row| row.artifact_type == TURN)
+        .filter(apart)
+    {
+        let turn = row
+            .artifact_id
+            .parse()
+            .ok()
+            .map(|id| store.turn(id))
+            .transpose()?
+            .flatten();
+        let not_kept = match row.artifact_id.parse() {
+            Ok(id) => store
+                .exchange_of_turn(id)?
+                .is_some_and(|exchange| exchange.not_kept.is_some()),
+            Err(_) => false,
+        };
+        let prior = turn.and_then(|turn| {
+            PriorTurn::new(
+                turn.turn_id,
+                turn.by_user,
+                turn.created_at,
+                turn.content.as_deref(),
+            )
+        });
+        match prior {
+            Some(prior) => turns.push(prior),
+            None => {
+                let gone = if not_kept {
+                    "was not kept"
+                } else {
+                    "is erased"
+                };
+                return Ok(Err(format!(
+                    "the text of the earlier turn {} in it {gone}",
+                    row.artifact_id
+                )));
+            }
+        }
+    }
+    Ok(Ok(turns))
+}
+
+/// Time and reason of the tombstone that names an exchange.
+fn erased(
+    store: &dyn Find,
+    exchange: &ExchangeRow,
+) -> Result<Option<(String, String)>, StoreError> {
+    let id = exchange.exchange_id.to_string();
+    let Some((line, tombstone)) = tombstone_of(store, &id)? else {
+        return Ok(None);
+    };
+    let line = store
+        .lines(line, line + 1)?
+        .first()
+        .and_then(|line| Line::parse(line.as_bytes()).ok());
+    let at = line.map_or_else(
+        || "at an unknown time".to_owned(),
+        |line| line.time.to_string(),
+    );
+    Ok(Some((at, tombstone.reason)))
+}
+
+/// Holds what is stored against the hashes that were recorded with it.
+fn checks(
+    genesis: &Genesis,
+    exchange: &ExchangeRow,
+    prompt: Option<&TurnRow>,
+    answer: Option<&TurnRow>,
+    compiled: Option<&Result<String, String>>,
+) -> Vec<HashCheck> {
+    let digest = |text: &str| Hash32::digest(text.as_bytes());
+    let mut checks = Vec::new();
+    let mut add = |what, recorded: Option<Hash32>, found: Option<Hash32>| {
+        if let Some(recorded) = recorded {
+            checks.push(HashCheck {
+                what,
+                recorded,
+                holds: found.map(|found| found == recorded),
+            });
+        }
+    };
+    let text = prompt.and_then(|turn| turn.content.as_deref());
+    let opened = exchange.salt.as_ref().zip(text);
+    let opened =
+        opened.map(|(salt, text)| commit(genesis.commitments, salt, Role::Prompt, text.as_bytes()));
+    add(
+        "prompt commitment",
+        Some(exchange.prompt_commitment),
+        opened,
+    );
+    add(
+        "context bundle",
+        exchange.bundle_hash,
+        exchange.bundle_json.as_deref().map(digest),
+    );
+    let rendered = compiled.and_then(|compiled| compiled.as_ref().ok());
+    add(
+        "compiled prompt",
+        exchange.prompt_hash,
+        rendered.map(|text| digest(text)),
+    );
+    let outcome = exchange.outcome.as_ref();
+    let stored = answer.and_then(|turn| turn.content.as_deref());
+    add(
+        "stored answer",
+        outcome.and_then(|o| o.response_hash),
+        stored.map(digest),
+    );
+    // It is over the answer as it came; the stored one may have lost secrets, and then opens
+    // nothing.
+    let opened = exchange.salt.as_ref().zip(stored);
+    let opened = opened
+        .map(|(salt, text)| commit(genesis.commitments, salt, Role::Response, text.as_bytes()));
+    let recorded = outcome.and_then(|o| o.response_commitment);
+    add(
+        "answer commitment",
+        recorded,
+        opened.filter(|found| Some(*found) == recorded),
+    );
+    checks
+}

@@ -1,0 +1,19 @@
+//! What people see of each thing, as plain values: what `--json` prints, and what other doors send.
+//!
+//! A view says nothing that is not in what it is made of, decides nothing, and asks nobody.
+
+pub mod action;
+pub mod context;
+pub mod drift;
+pub mod erasure;
+pub mod exchange;
+pub mod item;
+pub mod key;
+pub mod log_line;
+pub mod report;
+pub mod session;
+pub mod thread;
+pub mod tree_head;
+pub mod turn;
+pub mod unrecorded;
+pub mod witness;

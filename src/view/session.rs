@@ -1,0 +1,225 @@
+//! A session.
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::app::session::{ListedExchange, ListedSession, SessionDetails};
+use crate::record::bitcoin::block::Block;
+use crate::record::hash::Hash32;
+use crate::recorder::SessionClose;
+use crate::store::{CommitRow, ExchangeRow, SessionRow};
+
+use super::tree_head::{AttemptView, StampingView, ThirdPartyView, WitnessRoundView};
+
+/// A session as it is on record.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionView {
+    /// Its id, 64 digits.
+    pub session: Hash32,
+    /// Its id in the database.
+    pub session_uuid: Uuid,
+    /// `open` or `closed`.
+    pub status: &'static str,
+    /// When it began.
+    pub started_at: String,
+    /// When it ended.
+    pub ended_at: Option<String>,
+    /// The branch of its commits.
+    pub branch: String,
+    /// The newest block that it is anchored to.
+    pub block: Block,
+    /// The model of its newest turn.
+    pub model: String,
+    /// What the host is for.
+    pub host_role: String,
+    /// Phase of its kernel.
+    pub phase: String,
+    /// Tier of its kernel.
+    pub tier: u8,
+    /// Its kernel.
+    pub kernel_hash: Hash32,
+    /// Questions.
+    pub prompts: u64,
+    /// Answers.
+    pub interactions: u64,
+    /// The last entry of its chain.
+    pub chain_head: Hash32,
+}
+
+impl SessionView {
+    /// Of a row.
+    pub fn of(row: &SessionRow) -> SessionView {
+        SessionView {
+            session: row.id,
+            session_uuid: row.uuid,
+            status: if row.ended_at.is_some() {
+                "closed"
+            } else {
+                "open"
+            },
+            started_at: row.started_at.to_string(),
+            ended_at: row.ended_at.map(|at| at.to_string()),
+            branch: row.branch.clone(),
+            block: row.anchor.block.clone(),
+            model: row.model.clone(),
+            host_role: row.host_role.clone(),
+            phase: row.phase.clone(),
+            tier: row.tier,
+            kernel_hash: row.kernel_hash,
+            prompts: row.prompts,
+            interactions: row.interactions,
+            chain_head: row.chain_head,
+        }
+    }
+}
+
+/// A session in a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListedSessionView {
+    /// The session.
+    #[serde(flatten)]
+    pub session: SessionView,
+    /// The block that it started under; null when its start can't be found.
+    pub start_block: Option<Block>,
+}
+
+impl ListedSessionView {
+    /// Of a session in a list.
+    pub fn of(listed: &ListedSession) -> ListedSessionView {
+        ListedSessionView {
+            session: SessionView::of(&listed.row),
+            start_block: listed.start_block.clone(),
+        }
+    }
+}
+
+/// A session that was closed.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClosedSessionView {
+    /// The session.
+    #[serde(flatten)]
+    pub session: SessionView,
+    /// What its close commits to.
+    pub close_hash: Hash32,
+    /// The commit that ended it.
+    pub commit: String,
+    /// What calendars said, on the last of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ots: Option<AttemptView<StampingView>>,
+    /// What witnesses said, on the last of several; null there when none was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub witnesses: Option<Option<AttemptView<WitnessRoundView>>>,
+}
+
+impl ClosedSessionView {
+    /// Of what was closed; the last carries what was said outside, once for all.
+    pub fn of_all(closed: &[SessionClose], outside: ThirdPartyView) -> Vec<ClosedSessionView> {
+        let view = |close: &SessionClose| ClosedSessionView {
+            session: SessionView::of(&close.session),
+            close_hash: close.close_hash,
+            commit: close.commit.to_string(),
+            ots: None,
+            witnesses: None,
+        };
+        let mut views: Vec<ClosedSessionView> = closed.iter().map(view).collect();
+        if let Some(last) = views.last_mut() {
+            last.ots = outside.ots;
+            last.witnesses = Some(outside.witnesses);
+        }
+        views
+    }
+}
+
+/// The commits of a session.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionCommitsView {
+    /// The one that started it.
+    pub start: Option<String>,
+    /// The one that ended it.
+    pub end: Option<String>,
+    /// Its close on `main`.
+    pub close: Option<String>,
+}
+
+/// An exchange as a line of its session.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListedExchangeView {
+    /// Its id.
+    pub exchange: Uuid,
+    /// `interaction-3`, or `prompt-3` without an answer.
+    pub name: String,
+    /// Its number in the session.
+    pub seq: u64,
+    /// When it was asked.
+    pub asked_at: String,
+    /// `answered`, `failed`, `denied`, or `in flight`.
+    pub outcome: &'static str,
+    /// Why it has no answer.
+    pub reason: Option<String>,
+    /// The beginning of its prompt.
+    pub prompt_begins: String,
+    /// The commit of its interaction.
+    pub commit: Option<String>,
+}
+
+impl ListedExchangeView {
+    fn of(listed: &ListedExchange) -> ListedExchangeView {
+        let row: &ExchangeRow = &listed.row;
+        let outcome = row.outcome.as_ref();
+        ListedExchangeView {
+            exchange: row.exchange_id,
+            name: row.name(),
+            seq: row.seq,
+            asked_at: row.created_at.to_string(),
+            outcome: outcome.map_or("in flight", |outcome| outcome.outcome.name()),
+            reason: outcome.and_then(|outcome| outcome.reason.clone()),
+            prompt_begins: listed.prompt_begins.clone(),
+            commit: listed.commit.clone(),
+        }
+    }
+}
+
+/// All that is on record around a session.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionDetailsView {
+    /// The session.
+    #[serde(flatten)]
+    pub session: SessionView,
+    /// The auth key that it was opened with, as a hash.
+    pub auth_key_hash: Hash32,
+    /// The block that it started under.
+    pub start_block: Option<Block>,
+    /// The block that it was closed under.
+    pub end_block: Option<Block>,
+    /// What its close commits to.
+    pub close_hash: Option<Hash32>,
+    /// Its commits.
+    pub commits: SessionCommitsView,
+    /// Its exchanges, oldest first.
+    pub exchanges: Vec<ListedExchangeView>,
+}
+
+impl SessionDetailsView {
+    /// Of all that is on record.
+    pub fn of(details: &SessionDetails) -> SessionDetailsView {
+        let id = |commit: &Option<CommitRow>| commit.as_ref().map(|commit| commit.id.clone());
+        let closed = details.closed.as_ref();
+        SessionDetailsView {
+            session: SessionView::of(&details.row),
+            auth_key_hash: details.row.auth_key_hash,
+            start_block: details.opened.as_ref().map(|opened| opened.block.clone()),
+            end_block: closed.map(|closed| closed.block.clone()),
+            close_hash: closed.map(|closed| closed.session_close_hash),
+            commits: SessionCommitsView {
+                start: id(&details.start),
+                end: id(&details.end),
+                close: id(&details.merge),
+            },
+            exchanges: details
+                .exchanges
+                .iter()
+                .map(ListedExchangeView::of)
+                .collect(),
+        }
+    }
+}

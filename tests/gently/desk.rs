@@ -1,0 +1,73 @@
+//! The door to come: a program that asks, shows, verifies and opens a turn through the desk alone,
+//! without a terminal and without the program `gently`.
+
+use gently::app::ask::{AskRequest, prepare, settle};
+use gently::app::open::{OpenHome, home_at};
+use gently::app::opening::{OpeningRequest, TurnText, open_texts};
+use gently::app::verify::opening::{CheckRequest, check};
+use gently::app::verify::{VerifyRequest, verify};
+use gently::app::{settings, show};
+use gently::ask::TurnControl;
+use gently::config::table::Key;
+use gently::view::exchange::ExchangeView;
+use gently::view::turn::{TurnNotes, TurnView};
+
+#[tokio::test]
+async fn a_turn_is_asked_shown_verified_and_opened_without_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("home");
+    let (home, made) = home_at(&place).unwrap();
+    assert!(made);
+    let key = Key::find("anchor.mode", "a test").unwrap();
+    settings::set(key, "off", &place).unwrap();
+
+    // Ask.
+    let opened = OpenHome::open(home.clone()).unwrap();
+    let request = AskRequest {
+        text: "What do you see?".to_owned(),
+        model: Some("observer".to_owned()),
+        ..AskRequest::default()
+    };
+    let setup = prepare(&opened, &request, &|_| {}).await.unwrap();
+    let main_before = setup.main_before();
+    let asked = setup.ask(&TurnControl::default(), &|_| {}).await.unwrap();
+    let answer = asked.answer().unwrap().to_owned();
+    let beside = TurnNotes {
+        notes: Vec::new(),
+        receipt: asked.receipt(&opened).unwrap().value().unwrap(),
+    };
+    let told = serde_json::to_value(TurnView::of(&asked, beside)).unwrap();
+    assert_eq!(told["answer"], answer.as_str());
+    assert_eq!(told["outcome"], "answered");
+    settle(&opened, main_before).await;
+
+    // Show.
+    let exchange = asked.exchange().to_string();
+    let details = show::exchange(&home, &exchange, false).unwrap();
+    assert_eq!(details.prompt_text(), Some("What do you see?"));
+    let told = serde_json::to_value(ExchangeView::of(&details)).unwrap();
+    assert_eq!(told["answer"], answer.as_str());
+
+    // Verify.
+    let verified = verify(&VerifyRequest::default(), Some(&place), None).unwrap();
+    assert!(verified.report.holds(), "{:?}", verified.report.findings);
+
+    // Open, and check what was opened as somebody without the home would.
+    let auth = opened.authorize().await.unwrap();
+    let request = OpeningRequest {
+        session: Some("last".to_owned()),
+        seq: vec![1],
+        texts: vec![TurnText::Response],
+        ..OpeningRequest::default()
+    };
+    let opening = open_texts(&opened, auth, &request).await.unwrap();
+    let file = folder.path().join("opening.json");
+    std::fs::write(&file, &opening.text).unwrap();
+    let request = CheckRequest {
+        file,
+        ..CheckRequest::default()
+    };
+    let checked = check(&request).unwrap();
+    assert!(checked.holds);
+    assert_eq!(checked.file.openings[0].text, answer);
+}
