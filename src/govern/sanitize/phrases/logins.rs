@@ -9,6 +9,7 @@ use crate::govern::sanitize::vocabulary::vocabulary;
 
 /// Most words between "log in" and "with".
 const MAX_BETWEEN: usize = 6;
+
 /// "log in … with X", "authenticate as bob using X", "ssh to it with bob / X": after the verb that
 /// ends at `end`.
 pub(in crate::govern::sanitize) fn login(text: &str, end: usize) -> Option<(usize, usize)> {

@@ -12,6 +12,7 @@ use crate::govern::sanitize::vocabulary::vocabulary;
 const BEHIND: usize = 80;
 /// What stands around a word and is no part of it.
 const EDGES: &[char] = &['*', '_', '.', ':'];
+
 /// `Maple#8670`: how some services tell users of one name apart.
 fn is_tag(text: &str) -> bool {
     let parts = text.split_once('#');
