@@ -7,8 +7,7 @@ use crate::continuity::conflict::disagreeing;
 use crate::govern::sanitize::redact;
 use crate::record::ledger::item::{CONFLICT_RESOLVED, Item};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore, Recall, StoreError};
+use crate::store::{ReadStore, Store, StoreError};
 
 use super::items::{facts, line, session};
 
@@ -45,7 +44,7 @@ pub async fn run(command: ConflictCommand, json: bool) -> Result<u8, OpenHomeErr
 }
 
 /// What is in force on a subject, if it disagrees.
-fn on(store: &dyn Recall, subject: &str) -> Result<Option<Vec<(Item, String)>>, StoreError> {
+fn on(store: &ReadStore, subject: &str) -> Result<Option<Vec<(Item, String)>>, StoreError> {
     let items = store.items_on(subject, MOST_ON_ONE)?;
     let texts: Vec<(&str, &str)> = items
         .iter()
@@ -55,7 +54,7 @@ fn on(store: &dyn Recall, subject: &str) -> Result<Option<Vec<(Item, String)>>, 
 }
 
 fn list(json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
+    let store = Store::open_read_only(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut found = Vec::new();
     for subject in store.shared_subjects(MOST)? {
@@ -103,7 +102,7 @@ async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, 
         .chain(&others)
         .map(|item| item.id.clone())
         .collect();
-    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         for id in &all {
             if !store.item(id)?.is_some_and(|item| item.state.in_force()) {
                 return Ok(Some(format!(
@@ -171,7 +170,7 @@ async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, 
 }
 
 /// The one that is to hold, and the others on its subject; or why there is nothing to resolve.
-fn sides(store: &dyn Recall, holds: &str) -> Result<Result<(Item, Vec<Item>), String>, StoreError> {
+fn sides(store: &ReadStore, holds: &str) -> Result<Result<(Item, Vec<Item>), String>, StoreError> {
     let Some(item) = store.item(holds)? else {
         return Ok(Err(format!(
             "no {holds} is on record: gently conflict list names what disagrees"

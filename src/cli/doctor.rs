@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::home::{Home, HomeError};
 use crate::recorder::Paths;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::screen::quiet;
 use super::{FINE, NEGATIVE, clean, print};
@@ -233,7 +233,7 @@ fn configuration(root: &Path, checks: &mut Vec<DoctorCheck>) -> Option<Config> {
 /// What is compared with the database.
 fn stored(
     root: &Path,
-    store: Option<&Sqlite>,
+    store: Option<&Store>,
     config: Option<&Config>,
     checks: &mut Vec<DoctorCheck>,
 ) {
@@ -282,11 +282,7 @@ fn stored(
     }
 }
 
-async fn outside_of(
-    config: Option<&Config>,
-    store: Option<&Sqlite>,
-    checks: &mut Vec<DoctorCheck>,
-) {
+async fn outside_of(config: Option<&Config>, store: Option<&Store>, checks: &mut Vec<DoctorCheck>) {
     match (config, store.and_then(|store| Home::genesis(store).ok())) {
         (Some(config), Some(genesis)) => {
             checks.push(outside::sources(config, genesis.network).await)

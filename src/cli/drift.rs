@@ -14,8 +14,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::Salt;
 use crate::record::time::Seconds;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
-use crate::store::sqlite::Sqlite;
-use crate::store::{DriftState, ExchangeRow, Find, ReadStore, SessionRow};
+use crate::store::{DriftState, ExchangeRow, ReadStore, SessionRow, Store};
 
 use super::screen::quiet;
 use super::{print, say};
@@ -112,7 +111,7 @@ struct DriftDetails {
 }
 
 impl DriftDetails {
-    fn of(store: &dyn Find, state: DriftState) -> Result<DriftDetails, OpenHomeError> {
+    fn of(store: &ReadStore, state: DriftState) -> Result<DriftDetails, OpenHomeError> {
         let exchange = store.exchange(state.event.exchange)?;
         let session = exchange
             .as_ref()
@@ -151,7 +150,7 @@ impl DriftDetails {
 
 fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let before = before
         .map(|id| find::drift(&store, id))
@@ -218,7 +217,7 @@ fn age(seconds: u64) -> String {
 
 fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let placed = DriftDetails::of(&store, find::drift(&store, id)?)?;
     let steps = [(ACK, placed.state.acked), (CLOSE, placed.state.closed)];
@@ -287,7 +286,7 @@ async fn step(
     for state in states {
         let new = artifact(&state, step, key, stated.reason.as_deref(), &opened.store)?;
         let (id, name, kind) = (state.event.drift_id.clone(), state.id(), step.kind);
-        let allowed = move |store: &dyn ReadStore| {
+        let allowed = move |store: &ReadStore| {
             let known = |kind: &str| store.has_artifact(kind, &id);
             // What is closed is not looked at again; a state is told once.
             let closed = known(CLOSE.kind)?;
@@ -318,7 +317,7 @@ fn artifact(
     step: DriftTransition,
     key: Hash32,
     reason: Option<&str>,
-    store: &dyn ReadStore,
+    store: &ReadStore,
 ) -> Result<NewArtifact, OpenHomeError> {
     let mut salt = [0; 32];
     os_random(&mut salt)?;

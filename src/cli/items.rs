@@ -16,7 +16,7 @@ use crate::govern::sanitize::redact;
 use crate::record::hash::Hash32;
 use crate::record::ledger::item::{FACT_RATIFIED, Item, ItemKind, ItemState};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::{ReadStore, Recall, SessionRow};
+use crate::store::{ReadStore, SessionRow};
 
 use super::screen::quiet;
 use super::{could_not, print};
@@ -297,7 +297,7 @@ async fn ratify(id: String, json: bool) -> Result<u8, OpenHomeError> {
     let key = opened.authorize().await?;
     let text = text_of(&opened, &id)?;
     let named = id.clone();
-    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, ItemKind::Fact, &named)? {
             Err(fault) => Some(fault),
             Ok(item) if item.state == ItemState::Proposed => None,
@@ -335,7 +335,7 @@ async fn end_in(
     let key = opened.authorize().await?;
     let text = text_of(opened, &args.id)?;
     let named = args.id.clone();
-    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, kind, &named)? {
             Err(fault) => Some(fault),
             Ok(item) if item.state.in_force() || item.state == ItemState::Proposed => None,
@@ -375,7 +375,7 @@ fn text_of(opened: &OpenHome, id: &str) -> Result<String, OpenHomeError> {
 
 /// An item of a kind by its id, or why there is none such.
 pub fn known(
-    store: &dyn ReadStore,
+    store: &ReadStore,
     kind: ItemKind,
     id: &str,
 ) -> Result<Result<Item, String>, RecorderError> {

@@ -11,7 +11,7 @@ use crate::keys::{ALLOWED_SIGNERS, AuthKey, Signer, allowed_signers, os_random};
 use crate::record::signature::PublicKey;
 use crate::recorder::RecorderError;
 use crate::session;
-use crate::store::{AuthKeyRow, ReadStore};
+use crate::store::AuthKeyRow;
 
 use super::args::KeyCommand;
 use super::{FINE, Notices, could_not, heads, print, say};
@@ -70,7 +70,7 @@ async fn add(name: String, json: bool) -> Result<u8, OpenHomeError> {
 
 fn list(json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    let store = crate::store::sqlite::Sqlite::open_read_only(&home.paths().database())?;
+    let store = crate::store::Store::open_read_only(&home.paths().database())?;
     let rows = store.auth_keys()?;
     if json {
         return Ok(print(&format!(
@@ -262,7 +262,7 @@ pub fn is_known(
     config: &crate::config::Config,
 ) -> Result<(), OpenHomeError> {
     let key = auth_key(home, config)?;
-    let store = crate::store::sqlite::Sqlite::open_read_only(&home.paths().database())?;
+    let store = crate::store::Store::open_read_only(&home.paths().database())?;
     let usable: Vec<_> = store
         .auth_keys()?
         .into_iter()

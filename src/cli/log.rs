@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::args::LogArgs;
 use super::screen::quiet;
@@ -38,7 +38,7 @@ pub fn run(args: &LogArgs, json: bool) -> Result<u8, OpenHomeError> {
             return Ok(COULD_NOT);
         }
     };
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     let session = args
         .session
         .as_deref()

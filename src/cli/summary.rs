@@ -7,8 +7,7 @@
 use serde_json::json;
 
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore, Recall, StoreError};
+use crate::store::{ReadStore, Store, StoreError};
 
 use super::items::{facts, line};
 use super::print;
@@ -36,7 +35,7 @@ fn heading(item: &Item) -> Option<usize> {
 
 /// Prints it.
 pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
+    let store = Store::open_read_only(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let session = find::session(&store, id)?;
     let mut items = store.items_in(session.id)?;
@@ -104,10 +103,7 @@ pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
 }
 
 /// Ids of the facts and decisions that were put before a model in a session.
-fn put_before_a_model(
-    store: &dyn ReadStore,
-    session: uuid::Uuid,
-) -> Result<Vec<String>, StoreError> {
+fn put_before_a_model(store: &ReadStore, session: uuid::Uuid) -> Result<Vec<String>, StoreError> {
     let mut exchanges = Vec::new();
     store.each_exchange(Some(session), &mut |exchange| {
         exchanges.push(exchange.exchange_id);

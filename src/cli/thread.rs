@@ -9,8 +9,7 @@ use crate::govern::sanitize::redact;
 use crate::record::context::event::EventKind;
 use crate::record::unseen::is_plain_name;
 use crate::session::resume_or_open;
-use crate::store::sqlite::Sqlite;
-use crate::store::{EventRow, ReadStore, StoreError, ThreadRow, Threads};
+use crate::store::{EventRow, Store, StoreError, ThreadRow};
 
 use super::screen::{beginning, counted, quiet};
 use super::{Notices, could_not, print, program, say};
@@ -57,7 +56,7 @@ pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, OpenHomeError
 }
 
 fn list(json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
+    let store = Store::open_read_only(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let mut threads = store.newest_threads(MOST)?;
     threads.reverse();
@@ -143,7 +142,7 @@ fn unfit(name: &str) -> Option<String> {
 }
 
 fn show(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
+    let store = Store::open_read_only(&open::existing_home()?.paths().database())?;
     store.begin_read()?;
     let thread = match id {
         Some(id) => find::thread(&store, id)?,
@@ -214,7 +213,7 @@ struct EventView<'a> {
 }
 
 impl<'a> EventView<'a> {
-    fn of(store: &Sqlite, gate: &Withheld<'_>, row: &'a EventRow) -> Result<Self, StoreError> {
+    fn of(store: &Store, gate: &Withheld<'_>, row: &'a EventRow) -> Result<Self, StoreError> {
         let turn = store.thread_turn(row.turn)?;
         let said = match row.kind {
             EventKind::Decision => {

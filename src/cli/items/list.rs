@@ -7,15 +7,14 @@ use crate::app::open::OpenHomeError;
 use crate::cli::screen::quiet;
 use crate::cli::{could_not, print, say};
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore as _, Recall};
+use crate::store::Store;
 
 /// No screen holds more.
 const MOST: u32 = 1000;
 
 /// `gently fact list` and its like.
 pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
+    let store = Store::open_read_only(&open::existing_home()?.paths().database())?;
     let open = |state: &ItemState| all || state.in_force() || *state == ItemState::Proposed;
     let states: Vec<ItemState> = ItemState::ALL.into_iter().filter(open).collect();
     let mut rows = store.items_of(&[kind], &states, MOST + 1)?;
@@ -45,7 +44,7 @@ pub fn run(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError> {
 }
 
 /// Says how many are on record whose text was never kept.
-fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, OpenHomeError> {
+fn say_unkept(store: &Store, kind: ItemKind) -> Result<u64, OpenHomeError> {
     let name = kind.name();
     let not_kept = store.not_kept(name)?;
     match not_kept {
@@ -62,7 +61,7 @@ fn say_unkept(store: &Sqlite, kind: ItemKind) -> Result<u64, OpenHomeError> {
 
 /// `gently intent show`.
 pub fn intent(json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
+    let store = Store::open_read_only(&open::existing_home()?.paths().database())?;
     let Some((item, text)) = store
         .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
         .pop()
