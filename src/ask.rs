@@ -5,9 +5,9 @@ pub mod refer;
 pub mod withheld;
 
 use std::collections::BTreeMap;
-use std::pin::pin;
 
-use futures_util::future::{Either, select};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::continuity::compile::{CompileFault, Inputs, compile};
 use crate::continuity::declared::TurnContext;
@@ -49,41 +49,14 @@ pub enum TurnEnd {
 /// The reason on record of a turn that was given up.
 pub const INTERRUPTED: &str = "interrupted";
 
-/// What a turn waits for, outside of this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WaitReason {
-    /// A block source; nothing is on record.
-    Block,
-    /// The model; the prompt is on record.
-    Model,
-}
-
-/// Whoever asked, while a turn waits.
-pub trait Cancellation {
-    /// Ends when they give up; polled only while the turn waits, dropped when it goes on.
-    fn while_waiting(&self, what: WaitReason) -> impl Future<Output = ()>;
-}
-
-/// Never gives up.
-pub struct NeverCancelled;
-
-impl Cancellation for NeverCancelled {
-    async fn while_waiting(&self, _what: WaitReason) {
-        std::future::pending().await
-    }
-}
-
-/// What was waited for; none when whoever asked gave up first.
-async fn unless_given_up<T>(
-    cancellation: &impl Cancellation,
-    what: WaitReason,
-    work: impl Future<Output = T>,
-) -> Option<T> {
-    // Giving up comes first: a signal that came before the call means that there is no call.
-    match select(pin!(cancellation.while_waiting(what)), pin!(work)).await {
-        Either::Left(((), _)) => None,
-        Either::Right((done, _)) => Some(done),
-    }
+/// Whoever asks, while their turn goes on.
+#[derive(Clone, Debug, Default)]
+pub struct TurnControl {
+    /// Cancelled when they give up: what is waited for outside of this machine is waited for no
+    /// longer.
+    pub cancelled: CancellationToken,
+    /// True while the model thinks.
+    pub thinking: watch::Sender<bool>,
 }
 
 /// A turn with what a person is told beside it.
@@ -149,8 +122,8 @@ const ATTEMPTS: u32 = 16;
 /// Asks: resume, redact, refer, decide, recall, compile, render, record, call, judge, record.
 ///
 /// `gather` takes the turn's observations. The answer that comes back is durable in the database
-/// and written to git and log. An error means that nothing may be shown. When `cancellation` ends
-/// before the prompt is recorded, nothing of it is; when it ends while the model thinks, that is on
+/// and written to git and log. An error means that nothing may be shown. When it is cancelled before
+/// the prompt is recorded, nothing of it is; when that happens while the model thinks, it is on
 /// record as the outcome.
 pub async fn ask(
     environment: &TurnEnvironment<'_>,
@@ -158,15 +131,13 @@ pub async fn ask(
     model: &Model,
     question: Question<'_>,
     gather: impl FnOnce() -> Observations,
-    cancellation: &impl Cancellation,
+    control: &TurnControl,
 ) -> Result<TurnResult, AskError> {
-    let resuming = unless_given_up(
-        cancellation,
-        WaitReason::Block,
-        resume_or_open(environment, auth_key_hash),
-    )
-    .await;
-    let resumed = resuming
+    let resuming = resume_or_open(environment, auth_key_hash);
+    let resumed = control
+        .cancelled
+        .run_until_cancelled(resuming)
+        .await
         .ok_or(AskError::Interrupted)?
         .map_err(AskError::Prompt)?;
     let seen = gather();
@@ -215,7 +186,7 @@ pub async fn ask(
         }
     };
     let mut actions = prompt.actions().to_vec();
-    let turn = call(environment, model, prompt, &mut actions, cancellation).await?;
+    let turn = call(environment, model, prompt, &mut actions, control).await?;
     Ok(TurnResult {
         turn,
         resumed,
@@ -284,40 +255,42 @@ async fn call(
     model: &Model,
     prompt: RecordedPrompt,
     actions: &mut Vec<Action>,
-    cancellation: &impl Cancellation,
+    control: &TurnControl,
 ) -> Result<TurnEnd, AskError> {
-    Ok(
-        match unless_given_up(cancellation, WaitReason::Model, model.invoke(&prompt)).await {
-            None => {
-                let reason = INTERRUPTED.to_owned();
-                let failure = environment
-                    .recorder
-                    .fail(prompt, reason, environment.now())
-                    .await
-                    .map_err(AskError::Outcome)?;
-                TurnEnd::Interrupted(failure)
-            }
-            Some(Ok(reply)) => {
-                let judged = reply.judge(environment.kernel, &prompt);
-                let answer = environment
-                    .recorder
-                    .answer(prompt, judged, environment.now())
-                    .await
-                    .map_err(AskError::Outcome)?;
-                actions.extend(answer.actions.iter().cloned());
-                TurnEnd::Answered(Box::new(answer))
-            }
-            Some(Err(fault)) => {
-                let reason = fault.reason().into_owned();
-                let failure = environment
-                    .recorder
-                    .fail(prompt, reason, environment.now())
-                    .await
-                    .map_err(AskError::Outcome)?;
-                TurnEnd::Failed(failure, fault)
-            }
-        },
-    )
+    control.thinking.send_replace(true);
+    let thinking = model.invoke(&prompt);
+    let reply = control.cancelled.run_until_cancelled(thinking).await;
+    control.thinking.send_replace(false);
+    Ok(match reply {
+        None => {
+            let reason = INTERRUPTED.to_owned();
+            let failure = environment
+                .recorder
+                .fail(prompt, reason, environment.now())
+                .await
+                .map_err(AskError::Outcome)?;
+            TurnEnd::Interrupted(failure)
+        }
+        Some(Ok(reply)) => {
+            let judged = reply.judge(environment.kernel, &prompt);
+            let answer = environment
+                .recorder
+                .answer(prompt, judged, environment.now())
+                .await
+                .map_err(AskError::Outcome)?;
+            actions.extend(answer.actions.iter().cloned());
+            TurnEnd::Answered(Box::new(answer))
+        }
+        Some(Err(fault)) => {
+            let reason = fault.reason().into_owned();
+            let failure = environment
+                .recorder
+                .fail(prompt, reason, environment.now())
+                .await
+                .map_err(AskError::Outcome)?;
+            TurnEnd::Failed(failure, fault)
+        }
+    })
 }
 
 /// What goes to the model and on record, without its secrets, under the session's numbers.

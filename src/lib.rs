@@ -1,10 +1,11 @@
 //! gently: every exchange with a model is governed, and leaves evidence that outsiders verify.
 //!
 //! The floors, in order; a module imports only from floors below it (`docs/architecture.md`): 0
-//! [`record`], [`os`] · 1 [`govern`], [`continuity`] · 2 [`anchor`], [`sight`], [`keys`], [`log`],
-//! [`ledger`], [`store`] · 3 [`recorder`] · 4 [`models`] · 5 [`session`], [`ask`], [`witness`],
+//! [`record`], [`os`], [`net`] · 1 [`govern`], [`continuity`] · 2 [`anchor`], [`sight`], [`keys`],
+//! [`log`], [`ledger`], [`store`] · 3 [`recorder`] · 4 [`models`] · 5 [`session`], [`ask`], [`witness`],
 //! [`verify`] · 6 [`cli`].
 
+pub mod net;
 pub mod os;
 pub mod record;
 

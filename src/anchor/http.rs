@@ -1,30 +1,20 @@
-//! The little HTTP that block sources need: one bounded question, one bounded answer.
+//! What block sources, calendars and witnesses are asked with: one bounded question, one bounded
+//! answer.
 
-use std::error::Error as _;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, redirect};
+use reqwest::{Client, RequestBuilder, StatusCode, Url};
 
 use super::{SourceFault, shown};
+use crate::net;
+use crate::net::{AddressFault, BodyFault, Repetition};
 
 /// A connection that takes longer is none; the caller's deadline is usually shorter.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The most that one question may take when the caller sets no deadline.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Explorers redirect to another path; more hops are a loop.
-const MAX_REDIRECTS: usize = 3;
-
-/// Installs ring as the process's TLS provider; without one the first `https` client would panic.
-///
-/// May be called any number of times: an earlier provider, whoever installed it, stays.
-pub fn install_tls_provider() {
-    // The error says "already installed", which is what is wanted.
-    let _already_installed = rustls::crypto::ring::default_provider().install_default();
-}
 
 /// Checks a configured address: `https`, or `http` on loopback, and nothing in it but a path.
 pub(super) fn parse_base(address: &str, key: &'static str) -> Result<Url, SourceFault> {
@@ -33,29 +23,18 @@ pub(super) fn parse_base(address: &str, key: &'static str) -> Result<Url, Source
         reason,
         key,
     };
-    let mut url =
-        Url::parse(address).map_err(|_| fault("it is not a URL like https://example.org/api"))?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(fault("a name or password in it would show in messages"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
+    let mut url = net::parse_address(address).map_err(|found| {
+        fault(match found {
+            AddressFault::NotUrl(_) => "it is not a URL like https://example.org/api",
+            AddressFault::Credentials => "a name or password in it would show in messages",
+            AddressFault::Query => "it has a '?' or '#' part, and paths are appended to it",
+            AddressFault::Scheme => "it must begin with https:// (or http:// on loopback)",
+        })
+    })?;
+    if url.scheme() == "http" && !net::is_loopback(&url) {
         return Err(fault(
-            "it has a '?' or '#' part, and paths are appended to it",
+            "plain http is for loopback only, elsewhere it must be https",
         ));
-    }
-    match url.scheme() {
-        "https" => {}
-        "http" if is_loopback(&url) => {}
-        "http" => {
-            return Err(fault(
-                "plain http is for loopback only, elsewhere it must be https",
-            ));
-        }
-        _ => {
-            return Err(fault(
-                "it must begin with https:// (or http:// on loopback)",
-            ));
-        }
     }
     // A base ends with '/', so that joining appends to its path whichever way it was written.
     if !url.path().ends_with('/') {
@@ -76,58 +55,12 @@ fn without_credentials(address: &str) -> String {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
-    url.host_str().is_some_and(|host| {
-        let address = host.trim_start_matches('[').trim_end_matches(']');
-        host == "localhost" || address.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-    })
-}
-
-/// Builds the client of one base address.
-///
-/// Loopback: never through a proxy, and without a CA store, since only `http` may be spoken there.
-/// `https`: `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment are honoured, as on hosts
-/// that reach the world no other way; TLS runs through the proxy to the explorer, and a header
-/// proves itself, so a proxy can withhold a block but not forge one. Redirects never leave scheme,
-/// host and port.
+/// Builds the client of one base address. A proxy may stand between: a header proves itself, so it
+/// can be withheld but not forged.
 pub(super) fn client(base: &Url) -> Result<Client, SourceFault> {
-    install_tls_provider();
-    let mut builder = Client::builder()
-        .user_agent(concat!("gently/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(REQUEST_TIMEOUT)
-        .referer(false)
-        .redirect(redirects());
-    if base.scheme() == "http" {
-        builder = builder.no_proxy().tls_certs_only([]);
-    }
-    builder.build().map_err(|error| SourceFault::Certificates {
-        reason: reason(&error),
-    })
-}
-
-fn redirects() -> redirect::Policy {
-    redirect::Policy::custom(|attempt| {
-        let Some(first) = attempt.previous().first() else {
-            return attempt.stop();
-        };
-        let (next, hops) = (attempt.url(), attempt.previous().len());
-        if next.scheme() != first.scheme() {
-            return attempt.error("redirected to another scheme");
-        }
-        // Only places that the configuration names are asked: an explorer does not choose whom this
-        // machine talks to.
-        if (next.host_str(), next.port_or_known_default())
-            != (first.host_str(), first.port_or_known_default())
-        {
-            return attempt.error(
-                "redirected to another host; name that one in the configuration, if it is meant",
-            );
-        }
-        if hops > MAX_REDIRECTS {
-            attempt.error("redirected too often")
-        } else {
-            attempt.follow()
+    net::client(base, CONNECT_TIMEOUT, Repetition::Harmless).map_err(|error| {
+        SourceFault::Certificates {
+            reason: reason(&error),
         }
     })
 }
@@ -145,6 +78,7 @@ pub(super) async fn fetch(
     at: &str,
     limit: usize,
 ) -> Result<HttpAnswer, SourceFault> {
+    let request = request.timeout(REQUEST_TIMEOUT);
     let mut response = request.send().await.map_err(|error| classify(at, &error))?;
     let status = response.status();
     let kind = response
@@ -152,34 +86,20 @@ pub(super) async fn fetch(
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
         .map(str::to_owned);
-    let bytes = read_bounded(&mut response, at, limit).await?;
+    let bytes = net::body(&mut response, limit)
+        .await
+        .map_err(|fault| match fault {
+            BodyFault::TooLong => SourceFault::TooLong {
+                at: at.to_owned(),
+                limit,
+            },
+            BodyFault::Broken { error, .. } => classify(at, &error),
+        })?;
     Ok(HttpAnswer {
         status,
         kind,
         bytes,
     })
-}
-
-async fn read_bounded(
-    response: &mut Response,
-    at: &str,
-    limit: usize,
-) -> Result<Vec<u8>, SourceFault> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response
-        .chunk()
-        .await
-        .map_err(|error| classify(at, &error))?
-    {
-        if bytes.len().saturating_add(chunk.len()) > limit {
-            return Err(SourceFault::TooLong {
-                at: at.to_owned(),
-                limit,
-            });
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
 }
 
 fn classify(at: &str, error: &reqwest::Error) -> SourceFault {
@@ -195,14 +115,8 @@ fn classify(at: &str, error: &reqwest::Error) -> SourceFault {
     }
 }
 
-/// The library's words from the second on: the first only repeats that the request failed.
 fn reason(error: &reqwest::Error) -> String {
-    let mut words = Vec::new();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        words.push(inner.to_string());
-        cause = inner.source();
-    }
+    let words = net::causes(error);
     if words.is_empty() {
         "the request failed".to_owned()
     } else {

@@ -21,8 +21,6 @@ use futures_util::future::BoxFuture;
 use crate::record::bitcoin::block::{Anchor, HeaderFault, Network, Source};
 use crate::record::hash::Hash32;
 
-pub use http::install_tls_provider;
-
 /// Somebody who can be asked which Bitcoin block there is.
 ///
 /// The contract:

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
-use crate::ask::{AskError, Cancellation, Observations, Question, TurnEnd, TurnResult};
+use crate::ask::{AskError, Observations, Question, TurnControl, TurnEnd, TurnResult};
 use crate::govern::drift::ReplyVerdict;
 use crate::govern::sanitize::redact;
 use crate::models::Model;
@@ -102,7 +102,7 @@ impl AskSetup<'_> {
     /// Asks. What comes back is on record; an answer that drift blocks is to be withheld.
     pub async fn ask(
         self,
-        cancellation: &impl Cancellation,
+        control: &TurnControl,
         notice: &dyn Fn(&str),
     ) -> Result<AskResult, AskError> {
         let environment = self.opened.environment(self.model.id(), notice);
@@ -119,7 +119,7 @@ impl AskSetup<'_> {
             &self.model,
             question,
             gather,
-            cancellation,
+            control,
         );
         let turn = asked.await?;
         let replayed = self.model.note();

@@ -43,7 +43,7 @@ pub async fn erase(
         EraseTarget::One(id) => one(opened, id, reason, notice).await,
         EraseTarget::OlderThan(days) => older_than(opened, *days, reason).await,
         EraseTarget::Due => {
-            let days = opened.config.content_days.ok_or_else(|| {
+            let days = opened.config.retention.content_days.ok_or_else(|| {
                 OpenHomeError::Refused(
                     "retention.content_days is not set: gently config set retention.content_days DAYS"
                         .to_owned(),
@@ -108,7 +108,7 @@ async fn older_than(
 /// Erases some of what the retention is over for, and says what came of it; what fails is tried
 /// again after the next turn.
 pub async fn some_that_is_due(opened: &OpenHome) -> Option<String> {
-    let days = opened.config.content_days?;
+    let days = opened.config.retention.content_days?;
     let found = before(days).and_then(|limit| Ok(opened.store.kept_before(limit, AFTER_A_TURN)?));
     let exchanges: Vec<Uuid> = found.unwrap_or_default();
     if exchanges.is_empty() {

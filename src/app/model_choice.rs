@@ -15,6 +15,7 @@ use crate::models::remote::{self, Remote};
 use crate::models::replay::{ReplayModel, StoredAnswer};
 use crate::models::wire::Wire;
 use crate::models::{Model, ModelFault, listing, observer};
+use crate::net;
 use crate::record::hash::Hash32;
 use crate::record::ledger::params::Params;
 use crate::record::unseen::is_plain_name;
@@ -127,7 +128,7 @@ pub async fn choose(
             reason,
         });
     }
-    let settings = call.over(&config.model.params)?;
+    let settings = call.over(&config.model.params())?;
     if let Some(shape) = &settings.expect {
         no_secret("--expect", shape)?;
     }
@@ -193,23 +194,16 @@ async fn first_of_ollama(config: &Config) -> Option<String> {
 /// Whether nobody listens at an address of this machine: the HTTP client would try again a while
 /// later.
 async fn is_shut(url: &str) -> bool {
-    let Ok(url) = reqwest::Url::parse(url) else {
+    let Some(url) = net::parse_address(url).ok().filter(net::is_loopback) else {
         return false;
     };
-    let host = url
-        .host_str()
-        .unwrap_or_default()
-        .trim_start_matches('[')
-        .trim_end_matches(']');
-    let here = host == "localhost"
-        || host
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|ip| ip.is_loopback());
-    let Some(port) = url.port_or_known_default().filter(|_| here) else {
-        return false;
-    };
+    let host = url.host_str().unwrap_or_default();
+    let place = (
+        host.trim_matches(['[', ']']),
+        url.port_or_known_default().unwrap_or_default(),
+    );
     let refused = |e: std::io::Error| e.kind() == std::io::ErrorKind::ConnectionRefused;
-    match tokio::time::timeout(PROBE, tokio::net::TcpStream::connect((host, port))).await {
+    match tokio::time::timeout(PROBE, tokio::net::TcpStream::connect(place)).await {
         Ok(connected) => connected.is_err_and(refused),
         Err(_) => true,
     }

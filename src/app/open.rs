@@ -230,7 +230,7 @@ impl OpenHome {
 
 /// What is kept of texts, as configured.
 fn content_policy(config: &Config) -> ContentPolicy {
-    match config.content {
+    match config.store.content() {
         Content::Sanitized => ContentPolicy::Sanitized,
         Content::Nothing { openings } => ContentPolicy::Nothing { openings },
     }
@@ -252,7 +252,7 @@ pub fn tools(home: &Home, config: &Config) -> Vec<Arc<dyn Tool>> {
             home: home.root().to_owned(),
         }),
         Arc::new(DiskUsage),
-        Arc::new(ServiceStatus::new(config.units.clone())),
+        Arc::new(ServiceStatus::new(config.sight.units.clone())),
         Arc::new(IndexStatus {
             count: Arc::new(move || counting.counted().map_err(|e| e.to_string())),
             database: paths.database(),
@@ -281,7 +281,7 @@ pub fn note_files() {
 /// What signs, as configured.
 pub fn signer(home: &Home, config: &Config) -> Result<Signer, OpenHomeError> {
     let socket = env(SOCKET_ENV).map(PathBuf::from);
-    Ok(home.signer(config.signer, socket.as_deref())?)
+    Ok(home.signer(config.keys.signer(), socket.as_deref())?)
 }
 
 /// What each observational tool shows now.

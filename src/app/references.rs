@@ -44,7 +44,7 @@ impl ContextRequest {
         store: &ReadStore,
     ) -> Result<DeclaredContext, OpenHomeError> {
         let typed = |text: &str| reference(store, text);
-        let refs = match (config.refs.as_deref(), rules.empty_refs_policy) {
+        let refs = match (config.context.refs.as_deref(), rules.empty_refs_policy) {
             _ if self.no_refs => Vec::new(),
             _ if !self.refs.is_empty() => self
                 .refs

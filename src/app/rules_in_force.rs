@@ -9,7 +9,10 @@ use crate::record::hash::Hash32;
 /// Puts the rules of a configuration in force; a file that can't be used is an error, before
 /// anything else is done.
 pub fn put_in_force(config: &Config) -> Result<(), RuleFault> {
-    if config.rules.is_empty() && config.allow.is_empty() && config.optional.is_empty() {
+    if config.sanitize.rules.is_empty()
+        && config.sanitize.allow.is_empty()
+        && config.sanitize.optional.is_empty()
+    {
         return Ok(());
     }
     // A second call in one process is for the same home.
@@ -20,14 +23,15 @@ pub fn put_in_force(config: &Config) -> Result<(), RuleFault> {
 /// The rules of a configuration, ready to be used.
 fn engine(config: &Config) -> Result<Engine, RuleFault> {
     let files = config
+        .sanitize
         .rules
         .iter()
         .map(|path| Ok((path.display().to_string(), text_of(path)?)));
     let chosen = OPTIONAL
         .iter()
-        .filter(|(name, ..)| config.optional.iter().any(|chosen| chosen == name));
+        .filter(|(name, ..)| config.sanitize.optional.iter().any(|chosen| chosen == name));
     let choice = HomeRules {
-        allow: config.allow.clone(),
+        allow: config.sanitize.allow.clone(),
         optional: chosen.map(|(.., kind)| *kind).collect(),
     };
     Engine::with(&files.collect::<Result<Vec<_>, RuleFault>>()?, &choice)
@@ -41,10 +45,10 @@ pub fn described(config: &Config) -> Result<String, RuleFault> {
     if exempt.count > 0 {
         words.push_str(&format!("; {} exempted by [sanitize] allow", exempt.count));
     }
-    for name in &config.optional {
+    for name in &config.sanitize.optional {
         words.push_str(&format!("; {name} looked for"));
     }
-    for path in &config.rules {
+    for path in &config.sanitize.rules {
         words.push_str(&format!(
             "; {} sha256 {}",
             path.display(),

@@ -120,6 +120,7 @@ fn given(config: &Config) -> Result<Option<Zeroizing<String>>, KeyError> {
         };
     }
     config
+        .keys
         .passphrase_cmd
         .as_deref()
         .map(|command| from_command(command, "[keys] passphrase_cmd"))

@@ -93,7 +93,9 @@ impl Door<'_> {
         let person = Terminal::listen(setup.model_id()).map_err(|e| OpenHomeError::Signals {
             reason: e.to_string(),
         })?;
-        let outcome = setup.ask(&person, &|line| self.told.say(line)).await;
+        let notice = |line: &str| self.told.say(line);
+        let turn = setup.ask(&person.control, &notice);
+        let outcome = person.attend(turn).await;
         let signalled = person.exit_code().unwrap_or(COULD_NOT);
         // From here on a signal ends the process, whoever is slow to read what is printed.
         drop(person);

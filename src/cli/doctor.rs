@@ -259,7 +259,7 @@ fn stored(
         },
     ));
     checks.push(match config {
-        Some(config) => secrets::signing(root, store, config.signer),
+        Some(config) => secrets::signing(root, store, config.keys.signer()),
         None => DoctorCheck::skipped(
             "signing key",
             "the configuration says who signs, and can't be read",

@@ -1,15 +1,15 @@
 //! What happens on the terminal while a turn waits: a spinner, and the signals that end the wait.
 
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
-use crate::ask::{Cancellation, WaitReason};
+use crate::ask::TurnControl;
 
 use super::screen::quiet;
 
@@ -33,7 +33,10 @@ const FRAME: Duration = Duration::from_millis(120);
 /// next start. Signals are taken by a thread of their own, so that nothing that blocks can hold
 /// them up.
 pub struct Terminal {
-    given_up: watch::Receiver<Option<u8>>,
+    /// What the first signal cancels.
+    pub control: TurnControl,
+    /// The exit code of the first signal.
+    signalled: Arc<OnceLock<u8>>,
     turn_is_over: Arc<AtomicBool>,
     model: String,
 }
@@ -41,40 +44,51 @@ pub struct Terminal {
 impl Terminal {
     /// Begins to listen to signals; until the process ends, they do nothing else any more.
     pub fn listen(model: &str) -> std::io::Result<Self> {
-        let (tell, given_up) = watch::channel(None);
-        let turn_is_over = Arc::new(AtomicBool::new(false));
-        let over = Arc::clone(&turn_is_over);
+        let terminal = Terminal {
+            control: TurnControl::default(),
+            signalled: Arc::default(),
+            turn_is_over: Arc::default(),
+            model: model.to_owned(),
+        };
+        let signals = Signals {
+            cancelled: terminal.control.cancelled.clone(),
+            signalled: Arc::clone(&terminal.signalled),
+            turn_is_over: Arc::clone(&terminal.turn_is_over),
+        };
         let (ready, listens) = std::sync::mpsc::channel();
         std::thread::Builder::new()
             .name("signals".to_owned())
-            .spawn(move || attend(&tell, &over, &ready))?;
+            .spawn(move || signals.attend(&ready))?;
         listens
             .recv()
             .unwrap_or_else(|_| Err(std::io::Error::other("the thread for signals ended")))?;
-        Ok(Terminal {
-            given_up,
-            turn_is_over,
-            model: model.to_owned(),
-        })
+        Ok(terminal)
     }
 
-    /// Ends when a signal has come, at once if that was before.
-    async fn signal(&self) {
-        if self
-            .given_up
-            .clone()
-            .wait_for(Option::is_some)
-            .await
-            .is_err()
-        {
-            // The listening thread is gone: nobody can give up any more.
-            std::future::pending::<()>().await;
+    /// Does the work of a turn, and shows a spinner whenever its model thinks.
+    pub async fn attend<T>(&self, turn: impl Future<Output = T>) -> T {
+        let mut thinking = self.control.thinking.subscribe();
+        let spinning = async {
+            // The sender is ours: a wait can't fail.
+            while thinking.wait_for(|thinks| *thinks).await.is_ok() {
+                let quick = thinking.wait_for(|thinks| !thinks);
+                if tokio::time::timeout(QUICK, quick).await.is_err() {
+                    let _spinner = Spinner::start(&self.model);
+                    let _ = thinking.wait_for(|thinks| !thinks).await;
+                }
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            biased;
+            done = turn => done,
+            never = spinning => never,
         }
     }
 
     /// The exit code of the signal that came, if one came.
     pub fn exit_code(&self) -> Option<u8> {
-        *self.given_up.borrow()
+        self.signalled.get().copied()
     }
 }
 
@@ -85,60 +99,55 @@ impl Drop for Terminal {
     }
 }
 
-impl Cancellation for Terminal {
-    async fn while_waiting(&self, what: WaitReason) {
-        match what {
-            WaitReason::Block => self.signal().await,
-            WaitReason::Model => {
-                if tokio::time::timeout(QUICK, self.signal()).await.is_err() {
-                    let _spinner = Spinner::start(&self.model);
-                    self.signal().await;
-                }
-            }
-        }
-    }
-}
-
 type Ready = std::sync::mpsc::Sender<std::io::Result<()>>;
 
-/// The thread's whole life.
-fn attend(tell: &watch::Sender<Option<u8>>, over: &AtomicBool, ready: &Ready) {
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()
-    {
-        Ok(runtime) => runtime,
-        Err(e) => return drop(ready.send(Err(e))),
-    };
-    runtime.block_on(async {
-        let ignored = ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
-        let heard = SIGNALS
-            .into_iter()
-            .filter(|(number, _)| ignored & (1 << (number - 1)) == 0);
-        let streams: std::io::Result<Vec<_>> = heard
-            .map(|(number, kind)| Ok((number, signal(kind)?)))
-            .collect();
-        let mut streams = match streams {
-            Ok(streams) => streams,
+/// The thread that waits for signals.
+struct Signals {
+    cancelled: CancellationToken,
+    signalled: Arc<OnceLock<u8>>,
+    turn_is_over: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// The thread's whole life.
+    fn attend(self, ready: &Ready) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build();
+        let runtime = match runtime {
+            Ok(runtime) => runtime,
             Err(e) => return drop(ready.send(Err(e))),
         };
-        drop(ready.send(Ok(())));
-        let mut again = false;
-        while !streams.is_empty() {
-            let each = streams.iter_mut().map(|(number, stream)| {
-                Box::pin(async move {
-                    stream.recv().await;
-                    *number
-                })
-            });
-            let (number, ..) = futures_util::future::select_all(each).await;
-            if again || over.load(Ordering::SeqCst) {
-                std::process::exit(i32::from(SIGNALLED + number));
+        runtime.block_on(async {
+            let ignored =
+                ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
+            let heard = SIGNALS
+                .into_iter()
+                .filter(|(number, _)| ignored & (1 << (number - 1)) == 0);
+            let streams: std::io::Result<Vec<_>> = heard
+                .map(|(number, kind)| Ok((number, signal(kind)?)))
+                .collect();
+            let mut streams = match streams {
+                Ok(streams) => streams,
+                Err(e) => return drop(ready.send(Err(e))),
+            };
+            drop(ready.send(Ok(())));
+            while !streams.is_empty() {
+                let each = streams.iter_mut().map(|(number, stream)| {
+                    Box::pin(async move {
+                        stream.recv().await;
+                        *number
+                    })
+                });
+                let (number, ..) = futures_util::future::select_all(each).await;
+                let is_first = self.signalled.set(SIGNALLED + number).is_ok();
+                if !is_first || self.turn_is_over.load(Ordering::SeqCst) {
+                    std::process::exit(i32::from(SIGNALLED + number));
+                }
+                self.cancelled.cancel();
             }
-            again = true;
-            let _nobody_waits = tell.send(Some(SIGNALLED + number));
-        }
-    });
+        });
+    }
 }
 
 /// The signals that whoever started us has switched off, bit N-1 for signal N: `nohup` does so with

@@ -19,9 +19,8 @@ mod value;
 pub mod witnesses;
 mod words;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 use std::{fs, io};
 
@@ -30,6 +29,10 @@ use crate::record::bitcoin::block::Network;
 pub use error::ConfigError;
 pub use named::{NamedTables, is_alias};
 pub use settings::{Settings, ValueSource};
+pub use table::{
+    AnchorSettings, Config, ContextSettings, KeySettings, ModelSettings, Ots, RetentionSettings,
+    SanitizeSettings, SessionSettings, SightSettings, StoreSettings, Witnesses,
+};
 pub use witnesses::ConfiguredWitness;
 
 use crate::record::ledger::params::Params;
@@ -82,74 +85,6 @@ pub fn genesis_file(network: Network) -> String {
 /// How environment variables are looked up: `&|name| std::env::var_os(name)`, or a test's own.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// All configuration as plain values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// Where blocks are from.
-    pub anchor: AnchorSettings,
-    /// Who is sent heads of the log.
-    pub ots: Ots,
-    /// Who answers.
-    pub model: ModelSettings,
-    /// How sessions are kept.
-    pub session: SessionSettings,
-    /// `[context] refs`: `none`, or `last:N`; unset, `context.json` decides whether there is
-    /// anything to expand.
-    pub refs: Option<String>,
-    /// `[sight] units`: systemd units that may be looked at.
-    pub units: Vec<String>,
-    /// `[retention] content_days`: texts older than so many days are erased.
-    pub content_days: Option<u64>,
-    /// What is kept of texts.
-    pub content: Content,
-    /// Rule files for the sanitizer beside our own, absolute if the home's path is.
-    pub rules: Vec<PathBuf>,
-    /// What looks like a secret and is none: exact texts, and expressions between slashes.
-    pub allow: Vec<String>,
-    /// Names of kinds that are looked for only where they are asked for.
-    pub optional: Vec<String>,
-    /// Who cosigns tree heads.
-    pub witness: Witnesses,
-    /// `[keys] signer`: what signs the ledger.
-    pub signer: SignedBy,
-    /// `[keys] passphrase_cmd`: prints the passphrase.
-    pub passphrase_cmd: Option<String>,
-}
-
-/// `[anchor]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AnchorSettings {
-    /// Whether sources are asked at all.
-    pub mode: AnchorMode,
-    /// Addresses of explorers, without a slash at the end.
-    pub esplora: Vec<String>,
-    /// A headers file, absolute if the home's path is.
-    pub headers: Option<PathBuf>,
-    /// Addresses of Bitcoin nodes, without a slash at the end.
-    pub bitcoind: Vec<String>,
-    /// Their cookie file, absolute if the home's path is.
-    pub bitcoind_cookie: Option<PathBuf>,
-    /// Their user.
-    pub bitcoind_user: Option<String>,
-    /// Name of the variable that holds the user's password.
-    pub bitcoind_password_env: String,
-    /// How many sources must name the same block; none: all that answer.
-    pub quorum: Option<usize>,
-    /// A session quiet for so long looks for a newer block before its next prompt.
-    pub look_again: Duration,
-    /// For all sources together.
-    pub deadline: Duration,
-}
-
-/// `[ots]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ots {
-    /// Addresses of calendars, without a slash at the end.
-    pub calendars: Vec<String>,
-    /// How many of them must accept a head.
-    pub quorum: usize,
-}
-
 /// Whether block sources are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnchorMode {
@@ -157,55 +92,6 @@ pub enum AnchorMode {
     Auto,
     /// Nobody is contacted, no file is read.
     Off,
-}
-
-/// `[model]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelSettings {
-    /// `auto`, a full id such as `ollama/NAME`, or an alias.
-    pub default: String,
-    /// Where an `openai/` model's server is, without a slash at the end.
-    pub base_url: String,
-    /// For one answer.
-    pub timeout: Duration,
-    /// Until a connection stands.
-    pub connect_timeout: Duration,
-    /// Name of the variable that holds the key of an `openai/` model's server.
-    pub api_key_env: String,
-    /// A command that prints the server's key.
-    pub key_cmd: Option<String>,
-    /// A private file that holds it, absolute if the home's path is.
-    pub key_file: Option<PathBuf>,
-    /// Where an Ollama is, if the file says so.
-    pub ollama_url: Option<String>,
-    /// Where an `anthropic/` model's server is.
-    pub anthropic_url: String,
-    /// Name of the variable that holds its key.
-    pub anthropic_key_env: String,
-    /// What is sent beside the question.
-    pub params: Params,
-    /// Aliases and prices.
-    pub named: NamedTables,
-}
-
-/// `[session]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionSettings {
-    /// A session idle for longer is closed before the next prompt.
-    pub idle: Duration,
-    /// Public in the ledger; empty when the kernel's word holds.
-    pub host_role: String,
-}
-
-/// `[witness]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Witnesses {
-    /// How many must cosign.
-    pub quorum: usize,
-    /// For all of them together.
-    pub deadline: Duration,
-    /// By their names.
-    pub named: BTreeMap<String, ConfiguredWitness>,
 }
 
 /// `[store] content`
@@ -260,120 +146,41 @@ impl Config {
         )?;
         Ok(Self::from_settings(&settings, home))
     }
+}
 
-    /// The plain values of some settings; relative paths start at the home.
-    pub fn from_settings(settings: &Settings, home: &Path) -> Self {
-        let text = |name| {
-            settings
-                .text(name)
-                .expect("the table gives this key a text")
-                .to_owned()
-        };
-        let number = |name| {
-            settings
-                .number(name)
-                .expect("the table gives this key a number")
-        };
-        let address = |url: &str| url.trim_end_matches('/').to_owned();
-        Config {
-            anchor: AnchorSettings {
-                mode: if text("anchor.mode") == "off" {
-                    AnchorMode::Off
-                } else {
-                    AnchorMode::Auto
-                },
-                esplora: settings
-                    .list("anchor.esplora")
-                    .iter()
-                    .map(|url| address(url))
-                    .collect(),
-                headers: settings.text("anchor.headers").map(|path| home.join(path)),
-                bitcoind: settings
-                    .list("anchor.bitcoind")
-                    .iter()
-                    .map(|url| address(url))
-                    .collect(),
-                bitcoind_cookie: settings
-                    .text("anchor.bitcoind_cookie")
-                    .map(|path| home.join(path)),
-                bitcoind_user: settings.text("anchor.bitcoind_user").map(str::to_owned),
-                bitcoind_password_env: text("anchor.bitcoind_password_env"),
-                quorum: settings
-                    .number("anchor.quorum")
-                    .and_then(|count| usize::try_from(count).ok()),
-                look_again: Duration::from_secs(number("anchor.look_again_s")),
-                deadline: Duration::from_millis(number("anchor.deadline_ms")),
+impl ModelSettings {
+    /// What is sent beside the question.
+    pub fn params(&self) -> Params {
+        Params {
+            expect: None,
+            max_tokens: self.max_tokens,
+            seed: self.seed,
+            system: self.system.clone(),
+            temperature: self.temperature,
+        }
+    }
+}
+
+impl StoreSettings {
+    /// What is kept of texts.
+    pub fn content(&self) -> Content {
+        match self.content.as_str() {
+            "none" => Content::Nothing {
+                openings: self.openings,
             },
-            ots: Ots {
-                calendars: settings
-                    .list("ots.calendars")
-                    .iter()
-                    .map(|url| address(url))
-                    .collect(),
-                quorum: usize::try_from(number("ots.quorum"))
-                    .expect("the table's range fits usize"),
+            _ => Content::Sanitized,
+        }
+    }
+}
+
+impl KeySettings {
+    /// What signs the ledger.
+    pub fn signer(&self) -> SignedBy {
+        match self.signer.as_str() {
+            "agent" => SignedBy::Agent {
+                wait: self.agent_wait,
             },
-            model: ModelSettings {
-                default: text("model.default"),
-                base_url: address(&text("model.base_url")),
-                timeout: Duration::from_secs(number("model.timeout_s")),
-                connect_timeout: Duration::from_secs(number("model.connect_timeout_s")),
-                api_key_env: text("model.api_key_env"),
-                key_cmd: settings.text("model.key_cmd").map(str::to_owned),
-                key_file: settings.text("model.key_file").map(|path| home.join(path)),
-                ollama_url: settings.text("model.ollama_url").map(address),
-                anthropic_url: address(&text("model.anthropic_url")),
-                anthropic_key_env: text("model.anthropic_key_env"),
-                params: Params {
-                    expect: None,
-                    max_tokens: settings.number("model.max_tokens"),
-                    seed: settings.number("model.seed"),
-                    system: settings
-                        .text("model.system")
-                        .filter(|t| !t.trim().is_empty())
-                        .map(str::to_owned),
-                    temperature: settings
-                        .text("model.temperature")
-                        .and_then(|t| t.parse().ok()),
-                },
-                named: settings.named().clone(),
-            },
-            session: SessionSettings {
-                idle: Duration::from_secs(60 * number("session.idle_minutes")),
-                host_role: settings
-                    .text("session.host_role")
-                    .unwrap_or_default()
-                    .to_owned(),
-            },
-            refs: settings.text("context.refs").map(str::to_owned),
-            units: settings.list("sight.units").to_vec(),
-            content_days: settings.number("retention.content_days"),
-            content: match settings.text("store.content") {
-                Some("none") => Content::Nothing {
-                    openings: settings.flag("store.openings").unwrap_or(true),
-                },
-                _ => Content::Sanitized,
-            },
-            rules: settings
-                .list("sanitize.rules")
-                .iter()
-                .map(|path| home.join(path))
-                .collect(),
-            allow: settings.list("sanitize.allow").to_vec(),
-            optional: settings.list("sanitize.optional").to_vec(),
-            witness: Witnesses {
-                quorum: usize::try_from(number("witness.quorum"))
-                    .expect("the table's range fits usize"),
-                deadline: Duration::from_millis(number("witness.deadline_ms")),
-                named: settings.named().witnesses.clone(),
-            },
-            signer: match settings.text("keys.signer") {
-                Some("agent") => SignedBy::Agent {
-                    wait: Duration::from_secs(number("keys.agent_wait_s")),
-                },
-                _ => SignedBy::File,
-            },
-            passphrase_cmd: settings.text("keys.passphrase_cmd").map(str::to_owned),
+            _ => SignedBy::File,
         }
     }
 }
@@ -394,6 +201,7 @@ pub(crate) fn file_text(path: &Path) -> Result<Option<String>, ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     fn none(_: &str) -> Option<OsString> {
         None
@@ -488,7 +296,7 @@ mod tests {
         );
         assert_eq!(config.model.anthropic_key_env, "ANTHROPIC_API_KEY");
         assert_eq!(
-            (&config.model.ollama_url, &config.model.params),
+            (&config.model.ollama_url, &config.model.params()),
             (&None, &Params::default())
         );
         assert_eq!(
@@ -499,7 +307,7 @@ mod tests {
             (1800, "")
         );
         assert_eq!(
-            (config.content, config.refs.as_deref()),
+            (config.store.content(), config.context.refs.as_deref()),
             (Content::Sanitized, None)
         );
     }

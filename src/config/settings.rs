@@ -79,34 +79,6 @@ impl Settings {
     pub fn named(&self) -> &NamedTables {
         &self.named
     }
-
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
-        match self.values.get(name) {
-            Some((Value::Text(text), _)) => Some(text),
-            _ => None,
-        }
-    }
-
-    pub(super) fn list(&self, name: &str) -> &[String] {
-        match self.values.get(name) {
-            Some((Value::List(list), _)) => list,
-            _ => &[],
-        }
-    }
-
-    pub(super) fn flag(&self, name: &str) -> Option<bool> {
-        match self.values.get(name) {
-            Some((Value::Flag(flag), _)) => Some(*flag),
-            _ => None,
-        }
-    }
-
-    pub(super) fn number(&self, name: &str) -> Option<u64> {
-        match self.values.get(name) {
-            Some((Value::Number(number), _)) => Some(*number),
-            _ => None,
-        }
-    }
 }
 
 /// The keys that a file sets; everything else in it is refused.

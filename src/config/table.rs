@@ -1,11 +1,18 @@
-//! The one table of configuration keys; it drives parsing, `get`, `set` and every error message.
+//! The one table of configuration keys; it drives parsing, `get`, `set`, every error message, and
+//! the plain values that the program reads.
 
-use super::ConfigError;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use super::rules::{
     COMMAND, DECIMAL, EXEMPT, MODEL, OPTIONAL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE,
 };
 pub use super::value::Value;
+use super::value::ValueInForce;
 use super::words::nearest;
+use super::{AnchorMode, ConfigError, ConfiguredWitness, NamedTables, Settings};
+use crate::record::ledger::params::Temperature;
 
 /// One key of `gently.toml`.
 #[derive(Debug)]
@@ -74,260 +81,203 @@ const MAX_PROSE: usize = 16 * 1024;
 /// What every server's signed 32 bits hold.
 pub const MAX_SEED: u64 = 2_147_483_647;
 
-/// Every key, in the order of the file.
-pub static KEYS: &[Key] = &[
-    Key {
-        name: "anchor.mode",
-        kind: ValueKind::Choice(&["auto", "off"]),
-        default: Default::Text("auto"),
-        doc: "whether block sources are asked; off contacts nobody",
-    },
-    Key {
-        name: "anchor.esplora",
-        kind: ValueKind::List(SOURCE),
-        default: Default::List(&["https://blockstream.info/api", "https://mempool.space/api"]),
-        doc: "block explorers with the Esplora interface, all asked at once",
-    },
-    Key {
-        name: "anchor.headers",
-        kind: ValueKind::Text(PATH),
-        default: Default::Unset,
-        doc: "a file of height,hash,header lines for hosts without network; relative to the home",
-    },
-    Key {
-        name: "anchor.bitcoind",
-        kind: ValueKind::List(SOURCE),
-        default: Default::List(&[]),
-        doc: "your own Bitcoin nodes (JSON-RPC), asked together with the explorers",
-    },
-    Key {
-        name: "anchor.bitcoind_cookie",
-        kind: ValueKind::Text(PATH),
-        default: Default::Unset,
-        doc: "the node's .cookie file; relative to the home",
-    },
-    Key {
-        name: "anchor.bitcoind_user",
-        kind: ValueKind::Text(USER),
-        default: Default::Unset,
-        doc: "the node's rpcuser, where there is no cookie file",
-    },
-    Key {
-        name: "anchor.bitcoind_password_env",
-        kind: ValueKind::Text(VARIABLE),
-        default: Default::Text("BITCOIND_PASSWORD"),
-        doc: "the environment variable that holds that user's password",
-    },
-    Key {
-        name: "anchor.quorum",
-        kind: ValueKind::WordOrNumber("auto", 1, MOST_QUORUM),
-        default: Default::Text("auto"),
-        doc: "how many sources must name the same block; auto: all that answer",
-    },
-    Key {
-        name: "anchor.look_again_s",
-        kind: ValueKind::Number(0, 86_400),
-        default: Default::Number(60),
-        doc: "a session quiet for this many seconds looks for a newer block before its next prompt; 0: always",
-    },
-    Key {
-        name: "anchor.deadline_ms",
-        kind: ValueKind::Number(100, 60_000),
-        default: Default::Number(3000),
-        doc: "how long all block sources together may take, in milliseconds",
-    },
-    Key {
-        name: "ots.calendars",
-        kind: ValueKind::List(SOURCE),
-        default: Default::List(&[
-            "https://a.pool.opentimestamps.org",
-            "https://b.pool.opentimestamps.org",
-            "https://a.pool.eternitywall.com",
-            "https://ots.btc.catallaxy.com",
-        ]),
-        doc: "OpenTimestamps calendars that are sent the log's head when a session closes; anchor.mode off asks none",
-    },
-    Key {
-        name: "ots.quorum",
-        kind: ValueKind::Number(1, MAX_LIST as u64),
-        default: Default::Number(2),
-        doc: "how many of them must accept a head",
-    },
-    Key {
-        name: "model.default",
-        kind: ValueKind::Text(MODEL),
-        default: Default::Text("auto"),
-        doc: "who answers: auto (the first that is there), observer (built in, no language model), PROVIDER/NAME or an alias",
-    },
-    Key {
-        name: "model.base_url",
-        kind: ValueKind::Text(URL),
-        default: Default::Text("https://api.openai.com/v1"),
-        doc: "where the server of an openai/ model is",
-    },
-    Key {
-        name: "model.timeout_s",
-        kind: ValueKind::Number(1, 3600),
-        default: Default::Number(120),
-        doc: "how long one answer may take, in seconds",
-    },
-    Key {
-        name: "model.connect_timeout_s",
-        kind: ValueKind::Number(1, 600),
-        default: Default::Number(10),
-        doc: "how long a connection may take to stand, in seconds",
-    },
-    Key {
-        name: "model.api_key_env",
-        kind: ValueKind::Text(VARIABLE),
-        default: Default::Text("OPENAI_API_KEY"),
-        doc: "the environment variable that holds the key of an openai/ model's server",
-    },
-    Key {
-        name: "model.ollama_url",
-        kind: ValueKind::Text(URL),
-        default: Default::Unset,
-        doc: "where an Ollama is; unset: $OLLAMA_HOST, else http://127.0.0.1:11434",
-    },
-    Key {
-        name: "model.anthropic_url",
-        kind: ValueKind::Text(URL),
-        default: Default::Text("https://api.anthropic.com"),
-        doc: "where the server of an anthropic/ model is, without /v1",
-    },
-    Key {
-        name: "model.anthropic_key_env",
-        kind: ValueKind::Text(VARIABLE),
-        default: Default::Text("ANTHROPIC_API_KEY"),
-        doc: "the environment variable that holds the key of an anthropic/ model's server",
-    },
-    Key {
-        name: "model.system",
-        kind: ValueKind::Prose(MAX_PROSE),
-        default: Default::Unset,
-        doc: "your own part of the system message, after the kernel's",
-    },
-    Key {
-        name: "model.temperature",
-        kind: ValueKind::Text(DECIMAL),
-        default: Default::Unset,
-        doc: "how freely words are chosen, as a decimal in quotes; unset: the server's choice",
-    },
-    Key {
-        name: "model.max_tokens",
-        kind: ValueKind::Number(1, 1_000_000),
-        default: Default::Unset,
-        doc: "the most tokens of an answer; unset: the server's choice, and 4096 for anthropic/",
-    },
-    Key {
-        name: "model.seed",
-        kind: ValueKind::Number(0, MAX_SEED),
-        default: Default::Unset,
-        doc: "where sampling starts, for servers that take a seed; unset: the server's choice",
-    },
-    Key {
-        name: "model.key_cmd",
-        kind: ValueKind::Text(COMMAND),
-        default: Default::Unset,
-        doc: "a shell command whose first line is the server's key",
-    },
-    Key {
-        name: "model.key_file",
-        kind: ValueKind::Text(PATH),
-        default: Default::Unset,
-        doc: "a file of mode 0600 whose first line is the server's key; relative to the home",
-    },
-    Key {
-        name: "session.idle_minutes",
-        kind: ValueKind::Number(1, 10_080),
-        default: Default::Number(30),
-        doc: "after how many idle minutes a session is closed before the next prompt",
-    },
-    Key {
-        name: "session.host_role",
-        kind: ValueKind::Text(ROLE),
-        default: Default::Unset,
-        doc: "what this machine is, in place of what the kernel says; public in the ledger",
-    },
-    Key {
-        name: "context.refs",
-        kind: ValueKind::Text(REFS),
-        default: Default::Unset,
-        doc: "which earlier turns of the thread gently ask declares as context, unless --ref or --no-ref says so: none, or last:N; unset: last:6, or what context.json says where it expands",
-    },
-    Key {
-        name: "sight.units",
-        kind: ValueKind::List(UNIT),
-        default: Default::List(&[]),
-        doc: "systemd units whose state service_status shows; read only",
-    },
-    Key {
-        name: "retention.content_days",
-        kind: ValueKind::Number(1, 36_500),
-        default: Default::Unset,
-        doc: "texts of exchanges older than so many days are erased after a turn; unset: kept",
-    },
-    Key {
-        name: "store.content",
-        kind: ValueKind::Choice(&["sanitized", "none"]),
-        default: Default::Text("sanitized"),
-        doc: "what the database keeps of texts from now on: all, secrets removed; or none, hashes and commitments only",
-    },
-    Key {
-        name: "store.openings",
-        kind: ValueKind::Flag,
-        default: Default::Flag(true),
-        doc: "with store.content none: whether salts are kept, so that who has a text can show that it is on record",
-    },
-    Key {
-        name: "sanitize.rules",
-        kind: ValueKind::List(PATH),
-        default: Default::List(&[]),
-        doc: "rule files in the format of gitleaks that are in force beside our own; relative to the home",
-    },
-    Key {
-        name: "sanitize.allow",
-        kind: ValueKind::List(EXEMPT),
-        default: Default::List(&[]),
-        doc: "what is no secret although it looks like one: exact texts, and expressions between slashes; on record",
-    },
-    Key {
-        name: "sanitize.optional",
-        kind: ValueKind::List(OPTIONAL),
-        default: Default::List(&[]),
-        doc: "kinds that are taken out only where they are named here: card, iban, email, phone",
-    },
-    Key {
-        name: "witness.quorum",
-        kind: ValueKind::Number(1, MOST_WITNESSES),
-        default: Default::Number(1),
-        doc: "how many of the witnesses must cosign a tree head",
-    },
-    Key {
-        name: "witness.deadline_ms",
-        kind: ValueKind::Number(100, 60_000),
-        default: Default::Number(2000),
-        doc: "how long all witnesses together may take, in milliseconds",
-    },
-    Key {
-        name: "keys.signer",
-        kind: ValueKind::Choice(&["file", "agent"]),
-        default: Default::Text("file"),
-        doc: "what signs the ledger: keys/signing.key, or an SSH agent at $SSH_AUTH_SOCK",
-    },
-    Key {
-        name: "keys.agent_wait_s",
-        kind: ValueKind::Number(1, 3600),
-        default: Default::Number(60),
-        doc: "seconds that an SSH agent has for one signature; it may ask somebody (ssh-add -c)",
-    },
-    Key {
-        name: "keys.passphrase_cmd",
-        kind: ValueKind::Text(COMMAND),
-        default: Default::Unset,
-        doc: "a shell command whose first line is the passphrase of keys/auth.key and of backups",
-    },
-];
+/// Makes [`KEYS`] and [`Config`] from the table of keys: the only place where a key is named.
+///
+/// A row has the field that holds the key's value, the field's type and the method of
+/// [`ValueInForce`] that gives it; the key's name in its section, what the key may hold, its
+/// default, and one sentence for a person. Behind `+` stands what is taken from the tables that
+/// people give names in.
+macro_rules! key_table {
+    ($(
+        $(#[$about:meta])*
+        $section:ident: $Settings:ident {
+            $(
+                $field:ident: $type:ty = $read:ident, $name:literal,
+                $kind:ident $(($($of:tt)*))?, $default:ident $(($($value:tt)*))?,
+                $doc:literal;
+            )+
+        } $(+ {
+            $(#[$named_about:meta])*
+            $named:ident: $named_type:ty = $named_read:expr;
+        })?
+    )+) => {
+        /// Every key, in the order of the file.
+        pub static KEYS: &[Key] = &[$($(
+            Key {
+                name: concat!(stringify!($section), ".", $name),
+                kind: ValueKind::$kind $(($($of)*))?,
+                default: Default::$default $(($($value)*))?,
+                doc: $doc,
+            },
+        )+)+];
+
+        /// All configuration as plain values.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Config {
+            $($(#[$about])* pub $section: $Settings,)+
+        }
+
+        $(
+            $(#[$about])*
+            #[derive(Clone, Debug, PartialEq, Eq)]
+            pub struct $Settings {
+                $(#[doc = $doc] pub $field: $type,)+
+                $($(#[$named_about])* pub $named: $named_type,)?
+            }
+        )+
+
+        impl Config {
+            /// The plain values of some settings; relative paths start at the home.
+            pub fn from_settings(settings: &Settings, home: &Path) -> Self {
+                let in_force = |name| ValueInForce {
+                    value: settings.get(name).map(|(value, _)| value),
+                    home,
+                };
+                Config {
+                    $($section: $Settings {
+                        $($field: in_force(concat!(stringify!($section), ".", $name)).$read(),)+
+                        $($named: ($named_read)(settings.named()),)?
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+key_table! {
+    /// Where blocks are from.
+    anchor: AnchorSettings {
+        mode: AnchorMode = anchor_mode, "mode", Choice(&["auto", "off"]), Text("auto"),
+            "whether block sources are asked; off contacts nobody";
+        esplora: Vec<String> = addresses, "esplora", List(SOURCE),
+            List(&["https://blockstream.info/api", "https://mempool.space/api"]),
+            "block explorers with the Esplora interface, all asked at once";
+        headers: Option<PathBuf> = path, "headers", Text(PATH), Unset,
+            "a file of height,hash,header lines for hosts without network; relative to the home";
+        bitcoind: Vec<String> = addresses, "bitcoind", List(SOURCE), List(&[]),
+            "your own Bitcoin nodes (JSON-RPC), asked together with the explorers";
+        bitcoind_cookie: Option<PathBuf> = path, "bitcoind_cookie", Text(PATH), Unset,
+            "the node's .cookie file; relative to the home";
+        bitcoind_user: Option<String> = some_text, "bitcoind_user", Text(USER), Unset,
+            "the node's rpcuser, where there is no cookie file";
+        bitcoind_password_env: String = text, "bitcoind_password_env", Text(VARIABLE),
+            Text("BITCOIND_PASSWORD"),
+            "the environment variable that holds that user's password";
+        quorum: Option<usize> = some_count, "quorum", WordOrNumber("auto", 1, MOST_QUORUM),
+            Text("auto"),
+            "how many sources must name the same block; auto: all that answer";
+        look_again: Duration = seconds, "look_again_s", Number(0, 86_400), Number(60),
+            "a session quiet for this many seconds looks for a newer block before its next prompt; 0: always";
+        deadline: Duration = millis, "deadline_ms", Number(100, 60_000), Number(3000),
+            "how long all block sources together may take, in milliseconds";
+    }
+    /// Who is sent heads of the log.
+    ots: Ots {
+        calendars: Vec<String> = addresses, "calendars", List(SOURCE),
+            List(&[
+                "https://a.pool.opentimestamps.org",
+                "https://b.pool.opentimestamps.org",
+                "https://a.pool.eternitywall.com",
+                "https://ots.btc.catallaxy.com",
+            ]),
+            "OpenTimestamps calendars that are sent the log's head when a session closes; anchor.mode off asks none";
+        quorum: usize = count, "quorum", Number(1, MAX_LIST as u64), Number(2),
+            "how many of them must accept a head";
+    }
+    /// Who answers.
+    model: ModelSettings {
+        default: String = text, "default", Text(MODEL), Text("auto"),
+            "who answers: auto (the first that is there), observer (built in, no language model), PROVIDER/NAME or an alias";
+        base_url: String = address, "base_url", Text(URL), Text("https://api.openai.com/v1"),
+            "where the server of an openai/ model is";
+        timeout: Duration = seconds, "timeout_s", Number(1, 3600), Number(120),
+            "how long one answer may take, in seconds";
+        connect_timeout: Duration = seconds, "connect_timeout_s", Number(1, 600), Number(10),
+            "how long a connection may take to stand, in seconds";
+        api_key_env: String = text, "api_key_env", Text(VARIABLE), Text("OPENAI_API_KEY"),
+            "the environment variable that holds the key of an openai/ model's server";
+        ollama_url: Option<String> = some_address, "ollama_url", Text(URL), Unset,
+            "where an Ollama is; unset: $OLLAMA_HOST, else http://127.0.0.1:11434";
+        anthropic_url: String = address, "anthropic_url", Text(URL),
+            Text("https://api.anthropic.com"),
+            "where the server of an anthropic/ model is, without /v1";
+        anthropic_key_env: String = text, "anthropic_key_env", Text(VARIABLE),
+            Text("ANTHROPIC_API_KEY"),
+            "the environment variable that holds the key of an anthropic/ model's server";
+        system: Option<String> = prose, "system", Prose(MAX_PROSE), Unset,
+            "your own part of the system message, after the kernel's";
+        temperature: Option<Temperature> = temperature, "temperature", Text(DECIMAL), Unset,
+            "how freely words are chosen, as a decimal in quotes; unset: the server's choice";
+        max_tokens: Option<u64> = some_number, "max_tokens", Number(1, 1_000_000), Unset,
+            "the most tokens of an answer; unset: the server's choice, and 4096 for anthropic/";
+        seed: Option<u64> = some_number, "seed", Number(0, MAX_SEED), Unset,
+            "where sampling starts, for servers that take a seed; unset: the server's choice";
+        key_cmd: Option<String> = some_text, "key_cmd", Text(COMMAND), Unset,
+            "a shell command whose first line is the server's key";
+        key_file: Option<PathBuf> = path, "key_file", Text(PATH), Unset,
+            "a file of mode 0600 whose first line is the server's key; relative to the home";
+    } + {
+        /// Aliases and prices.
+        named: NamedTables = NamedTables::clone;
+    }
+    /// How sessions are kept.
+    session: SessionSettings {
+        idle: Duration = minutes, "idle_minutes", Number(1, 10_080), Number(30),
+            "after how many idle minutes a session is closed before the next prompt";
+        host_role: String = text, "host_role", Text(ROLE), Unset,
+            "what this machine is, in place of what the kernel says; public in the ledger";
+    }
+    /// What a turn declares.
+    context: ContextSettings {
+        refs: Option<String> = some_text, "refs", Text(REFS), Unset,
+            "which earlier turns of the thread gently ask declares as context, unless --ref or --no-ref says so: none, or last:N; unset: last:6, or what context.json says where it expands";
+    }
+    /// What may be looked at.
+    sight: SightSettings {
+        units: Vec<String> = texts, "units", List(UNIT), List(&[]),
+            "systemd units whose state service_status shows; read only";
+    }
+    /// How long texts are kept.
+    retention: RetentionSettings {
+        content_days: Option<u64> = some_number, "content_days", Number(1, 36_500), Unset,
+            "texts of exchanges older than so many days are erased after a turn; unset: kept";
+    }
+    /// What is kept of texts.
+    store: StoreSettings {
+        content: String = text, "content", Choice(&["sanitized", "none"]), Text("sanitized"),
+            "what the database keeps of texts from now on: all, secrets removed; or none, hashes and commitments only";
+        openings: bool = flag, "openings", Flag, Flag(true),
+            "with store.content none: whether salts are kept, so that who has a text can show that it is on record";
+    }
+    /// What is taken out of texts.
+    sanitize: SanitizeSettings {
+        rules: Vec<PathBuf> = paths, "rules", List(PATH), List(&[]),
+            "rule files in the format of gitleaks that are in force beside our own; relative to the home";
+        allow: Vec<String> = texts, "allow", List(EXEMPT), List(&[]),
+            "what is no secret although it looks like one: exact texts, and expressions between slashes; on record";
+        optional: Vec<String> = texts, "optional", List(OPTIONAL), List(&[]),
+            "kinds that are taken out only where they are named here: card, iban, email, phone";
+    }
+    /// Who cosigns tree heads.
+    witness: Witnesses {
+        quorum: usize = count, "quorum", Number(1, MOST_WITNESSES), Number(1),
+            "how many of the witnesses must cosign a tree head";
+        deadline: Duration = millis, "deadline_ms", Number(100, 60_000), Number(2000),
+            "how long all witnesses together may take, in milliseconds";
+    } + {
+        /// By their names.
+        named: BTreeMap<String, ConfiguredWitness> = |named: &NamedTables| named.witnesses.clone();
+    }
+    /// Where keys are from.
+    keys: KeySettings {
+        signer: String = text, "signer", Choice(&["file", "agent"]), Text("file"),
+            "what signs the ledger: keys/signing.key, or an SSH agent at $SSH_AUTH_SOCK";
+        agent_wait: Duration = seconds, "agent_wait_s", Number(1, 3600), Number(60),
+            "seconds that an SSH agent has for one signature; it may ask somebody (ssh-add -c)";
+        passphrase_cmd: Option<String> = some_text, "passphrase_cmd", Text(COMMAND), Unset,
+            "a shell command whose first line is the passphrase of keys/auth.key and of backups";
+    }
+}
 
 /// What people write who look for a place for the node's password.
 const PASSWORDS: &[&str] = &[

@@ -2,19 +2,15 @@
 //!
 //! The client is ours over reqwest because the record keeps the exact bytes. What it does on the
 //! wire:
-//! - one connection a call, HTTP/1.1, never reused: a reused connection may make the HTTP library
-//!   send twice;
+//! - one connection a call, HTTP/1.1, never reused ([`Repetition::Never`]);
 //! - one more try after [`RETRY_PAUSE`] when no connection came about, never after a byte of the
 //!   prompt was sent;
 //! - no redirect is followed: the prompt goes to the configured address or nowhere;
 //! - `https` anywhere; `http` to this machine (`localhost`, `127.0.0.0/8`, `::1`) with or without a
-//!   key; `http` to other machines only without a key, with [`Endpoint::warning`];
-//! - this machine is never asked through a proxy; others are as the environment (`HTTPS_PROXY` …)
-//!   says.
+//!   key; `http` to other machines only without a key, with [`Endpoint::warning`].
 
 use std::error::Error as _;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use reqwest::header::{
@@ -27,6 +23,8 @@ use zeroize::Zeroizing;
 use super::quote::quote;
 use super::wire::{self, Wire, WireError};
 use super::{CallStage, ModelFault};
+use crate::net;
+use crate::net::{AddressFault, BodyFault, Repetition, is_loopback};
 
 /// Bytes of a response: a thousand times a long answer, and still no danger to memory.
 pub const MAX_RESPONSE: usize = 32 * 1024 * 1024;
@@ -91,7 +89,12 @@ impl Endpoint {
         }
         Ok(Endpoint {
             wire: place.wire,
-            client: client(&endpoint, place.connect_timeout)?,
+            client: net::client(&endpoint, place.connect_timeout, Repetition::Never).map_err(
+                |error| ModelFault::NoClient {
+                    url: endpoint.to_string(),
+                    detail: causes(&error),
+                },
+            )?,
             endpoint,
             key,
             connect_timeout: place.connect_timeout,
@@ -262,38 +265,18 @@ impl Endpoint {
     }
 
     async fn body(&self, mut response: Response, deadline: Instant) -> Result<Vec<u8>, ModelFault> {
-        let too_large = || ModelFault::TooLarge {
-            url: self.shown(),
-            limit: MAX_RESPONSE,
-        };
-        if response
-            .content_length()
-            .is_some_and(|n| usize::try_from(n).map_or(true, |n| n > MAX_RESPONSE))
-        {
-            return Err(too_large());
-        }
-        let mut bytes = Vec::new();
-        loop {
-            match timeout_at(deadline, response.chunk()).await {
-                Err(_) => return Err(self.timeout(CallStage::Body)),
-                Ok(Ok(None)) => return Ok(bytes),
-                Ok(Ok(Some(chunk))) if bytes.len() + chunk.len() > MAX_RESPONSE => {
-                    return Err(too_large());
-                }
-                Ok(Ok(Some(chunk))) => bytes.extend_from_slice(&chunk),
-                Ok(Err(error)) => {
-                    let detail = format!(
-                        "{} bytes came ({})",
-                        bytes.len(),
-                        self.quote(&causes(&error))
-                    );
-                    return Err(ModelFault::Cut {
-                        url: self.shown(),
-                        detail,
-                    });
-                }
-            }
-        }
+        let read = timeout_at(deadline, net::body(&mut response, MAX_RESPONSE)).await;
+        let read = read.map_err(|_| self.timeout(CallStage::Body))?;
+        read.map_err(|fault| match fault {
+            BodyFault::TooLong => ModelFault::TooLarge {
+                url: self.shown(),
+                limit: MAX_RESPONSE,
+            },
+            BodyFault::Broken { received, error } => ModelFault::Cut {
+                url: self.shown(),
+                detail: format!("{received} bytes came ({})", self.quote(&causes(&error))),
+            },
+        })
     }
 
     async fn status_fault(&self, mut response: Response, deadline: Instant) -> ModelFault {
@@ -361,18 +344,14 @@ fn endpoint(wire: Wire, base_url: &str, path: &[&str]) -> Result<Url, ModelFault
         wire,
         detail: detail.to_owned(),
     };
-    let mut url = Url::parse(base_url.trim()).map_err(|error| bad(&error.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(bad("neither http nor https"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(bad(
-            "a user name or password is in it; an API key belongs into the environment",
-        ));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(bad("a `?` or `#` is in it"));
-    }
+    let mut url = net::parse_address(base_url.trim()).map_err(|fault| match fault {
+        AddressFault::NotUrl(detail) => bad(&detail),
+        AddressFault::Scheme => bad("neither http nor https"),
+        AddressFault::Credentials => {
+            bad("a user name or password is in it; an API key belongs into the environment")
+        }
+        AddressFault::Query => bad("a `?` or `#` is in it"),
+    })?;
     url.path_segments_mut()
         .map_err(|()| bad("it has no path"))?
         .pop_if_empty()
@@ -403,46 +382,6 @@ fn check_key(key: &str, endpoint: &Url, variable: &str) -> Result<(), ModelFault
     Ok(())
 }
 
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|ip| ip.is_loopback())
-}
-
-fn client(endpoint: &Url, connect_timeout: Duration) -> Result<reqwest::Client, ModelFault> {
-    // The first one in the process wins; ring is the only provider built in, so it does not matter
-    // whose.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = reqwest::Client::builder()
-        .user_agent(concat!("gently/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(connect_timeout)
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .pool_max_idle_per_host(0);
-    if is_loopback(endpoint) {
-        // `localhost` is this machine whatever a hosts file or resolver says.
-        let here = [
-            IpAddr::V4(Ipv4Addr::LOCALHOST),
-            IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ];
-        builder = builder
-            .no_proxy()
-            .resolve_to_addrs("localhost", &here.map(|ip| SocketAddr::new(ip, 0)));
-    }
-    if endpoint.scheme() == "http" {
-        // Without TLS no certificates are wanted: a machine that has none can still ask a local
-        // model.
-        builder = builder.tls_certs_only([]);
-    }
-    builder.build().map_err(|error| ModelFault::NoClient {
-        url: endpoint.to_string(),
-        detail: causes(&error),
-    })
-}
-
 fn secret(text: &str) -> HeaderValue {
     let mut value = HeaderValue::from_str(text).expect("check_key lets only graphic ASCII through");
     value.set_sensitive(true);
@@ -453,19 +392,16 @@ fn header_text(value: &HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
-/// The error and what caused it, without addresses.
+/// What caused an error, each thing once.
 fn causes(error: &reqwest::Error) -> String {
     let mut words: Vec<String> = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let text = cause.to_string();
+    for text in net::causes(error) {
         // The HTTP library's own layer says nothing that its cause does not say better; others
         // repeat each other.
         if !text.starts_with("client error") && !words.iter().any(|earlier| earlier.contains(&text))
         {
             words.push(text);
         }
-        next = cause.source();
     }
     if words.is_empty() {
         "no cause given".to_owned()

@@ -131,6 +131,13 @@ impl std::io::Write for Remaining<'_> {
     }
 }
 
+impl std::fmt::Write for Remaining<'_> {
+    fn write_str(&mut self, printed: &str) -> std::fmt::Result {
+        let compared = std::io::Write::write_all(self, printed.as_bytes());
+        compared.map_err(|_| std::fmt::Error)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,10 @@
 //! A prompt is in flight when a locked file names it. Nothing is made or deleted for a prompt: it
 //! takes a place in its recorder's file before its transaction commits, and gives it back. Files
 //! are made and removed under the writer's lock, and the lock of a file ends with its process.
+//!
+//! A file for each prompt would be simpler. It was measured: to make, lock and delete one takes
+//! ext4 70 to 115 µs under load, a place takes 4 to 6, and a recorder of many askers has some 650
+//! µs for a whole exchange.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};

@@ -48,7 +48,7 @@ pub use batch::failpoint::{Failpoint, FailpointWatch, unwatched};
 pub use blocks::block_elsewhere;
 pub use entries::actions::{AWAITING, Action, KIND as ACTION, REPLY};
 pub use entries::artifacts::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
-pub use entries::auth::AuthKeyFault;
+pub use entries::auth::{AuthKeyChange, AuthKeyFault};
 pub use entries::content_policy::{CONTENT_POLICY, ContentPolicy};
 pub use entries::erase::{Erasure, ErasureResult, TOMBSTONE, Tombstone, tombstone_of};
 pub use entries::exchanges::ABANDONED;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use gently::anchor::agree::AgreementPolicy;
 use gently::ask::recall::DeclaredContext;
 use gently::ask::refer::ThreadPosition;
-use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
+use gently::ask::{Observations, Question, TurnControl, TurnEnd, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::bitcoin::block::Network;
@@ -237,9 +237,16 @@ async fn silent_turn(person: &Person) {
         declared: &DeclaredContext::default(),
         standing: ThreadPosition::default(),
     };
-    let asked = ask(&house, key, &model, question, gather, &NeverCancelled)
-        .await
-        .unwrap();
+    let asked = ask(
+        &house,
+        key,
+        &model,
+        question,
+        gather,
+        &TurnControl::default(),
+    )
+    .await
+    .unwrap();
     assert!(
         matches!(asked.turn, TurnEnd::Refused(_, Some(_))),
         "{:?}",

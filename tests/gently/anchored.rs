@@ -9,7 +9,7 @@ use gently::anchor::agree::AgreementPolicy;
 use gently::anchor::esplora::Esplora;
 use gently::ask::recall::DeclaredContext;
 use gently::ask::refer::ThreadPosition;
-use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
+use gently::ask::{Observations, Question, TurnControl, TurnEnd, ask};
 use gently::home::Home;
 use gently::models::Model;
 use gently::record::bitcoin::block::Network;
@@ -248,9 +248,16 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             declared: &DeclaredContext::default(),
             standing: ThreadPosition::default(),
         };
-        let asked = ask(&house, key, &model, question, gather, &NeverCancelled)
-            .await
-            .unwrap();
+        let asked = ask(
+            &house,
+            key,
+            &model,
+            question,
+            gather,
+            &TurnControl::default(),
+        )
+        .await
+        .unwrap();
         let TurnEnd::Answered(answer) = asked.turn else {
             panic!("{:?}", asked.turn)
         };

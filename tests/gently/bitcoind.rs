@@ -247,7 +247,7 @@ async fn a_lying_node_is_dropped_like_any_other() {
 #[tokio::test]
 async fn a_real_node_in_regtest_is_a_source() {
     let Some(node) = Node::start() else { return };
-    gently::anchor::install_tls_provider();
+    gently::net::install_tls_provider();
     let source =
         Bitcoind::new(&node.url, Network::Regtest, Auth::CookieFile(node.cookie())).unwrap();
     let mined = node.mine(5).await;

@@ -7,7 +7,7 @@ use gently::app::opening::{OpeningRequest, TurnText, open_texts};
 use gently::app::verify::opening::{CheckRequest, check};
 use gently::app::verify::{VerifyRequest, verify};
 use gently::app::{settings, show};
-use gently::ask::NeverCancelled;
+use gently::ask::TurnControl;
 use gently::config::table::Key;
 use gently::view::exchange::ExchangeView;
 use gently::view::turn::{TurnNotes, TurnView};
@@ -30,7 +30,7 @@ async fn a_turn_is_asked_shown_verified_and_opened_without_a_terminal() {
     };
     let setup = prepare(&opened, &request, &|_| {}).await.unwrap();
     let main_before = setup.main_before();
-    let asked = setup.ask(&NeverCancelled, &|_| {}).await.unwrap();
+    let asked = setup.ask(&TurnControl::default(), &|_| {}).await.unwrap();
     let answer = asked.answer().unwrap().to_owned();
     let beside = TurnNotes {
         notes: Vec::new(),

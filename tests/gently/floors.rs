@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 fn allowed(module: &str) -> Option<&'static [&'static str]> {
     const BELOW_5: &[&str] = &[
         "os",
+        "net",
         "record",
         "govern",
         "continuity",
@@ -64,12 +65,13 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
     ];
     Some(match module {
         // Floor 0.
-        "os" | "record" => &[],
+        "os" | "net" | "record" => &[],
         // Floor 1.
         "govern" => &["record"],
         "continuity" => &["record", "govern"],
         // Floor 2: not each other.
-        "anchor" | "sight" | "keys" | "log" | "ledger" | "store" | "config" => &["os", "record"],
+        "anchor" => &["os", "net", "record"],
+        "sight" | "keys" | "log" | "ledger" | "store" | "config" => &["os", "record"],
         // Floor 3. The types of the turn are its door: it takes a compiled prompt and a judgement.
         "recorder" => &[
             "os",
@@ -82,7 +84,7 @@ fn allowed(module: &str) -> Option<&'static [&'static str]> {
             "store",
         ],
         // Floor 4.
-        "models" => &["record", "recorder"],
+        "models" => &["net", "record", "recorder"],
         // Floor 5: all below, and one another; never the verifier.
         "session" | "ask" | "home" | "backup" | "stamp" | "witness" => BELOW_5,
         // Floor 5, apart: reading halves only, nothing that writes.

@@ -149,7 +149,7 @@ impl Node {
     }
 
     async fn try_call(&self, method: &str, params: Value) -> Result<Value, String> {
-        gently::anchor::install_tls_provider();
+        gently::net::install_tls_provider();
         let cookie = std::fs::read_to_string(self.cookie()).map_err(|e| e.to_string())?;
         let (user, password) = cookie.split_once(':').ok_or("half a cookie")?;
         let client = reqwest::Client::builder()

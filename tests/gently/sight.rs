@@ -6,7 +6,7 @@ use std::time::Duration;
 use gently::anchor::agree::AgreementPolicy;
 use gently::ask::recall::DeclaredContext;
 use gently::ask::refer::ThreadPosition;
-use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
+use gently::ask::{Observations, Question, TurnControl, TurnEnd, ask};
 use gently::govern::kernel::Kernel;
 use gently::models::Model;
 use gently::record::bitcoin::block::Network;
@@ -273,7 +273,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
             &model,
             question,
             gather,
-            &NeverCancelled,
+            &TurnControl::default(),
         ))
         .unwrap();
         let TurnEnd::Refused(_, Some(fault)) = asked.turn else {

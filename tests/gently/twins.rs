@@ -18,7 +18,7 @@ use std::time::Duration;
 use gently::anchor::agree::AgreementPolicy;
 use gently::ask::recall::{DeclaredContext, Reference};
 use gently::ask::refer::ThreadPosition;
-use gently::ask::{NeverCancelled, Observations, Question, TurnEnd, ask};
+use gently::ask::{Observations, Question, TurnControl, TurnEnd, ask};
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::{redact, unnumbered};
 use gently::keys::AuthKey;
@@ -361,7 +361,7 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
             &model,
             question,
             move || seen,
-            &NeverCancelled,
+            &TurnControl::default(),
         ))
         .unwrap();
         let (codes, ids) = match &asked.turn {

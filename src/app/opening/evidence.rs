@@ -134,30 +134,15 @@ pub(super) fn assemble(
             .collect(),
         stamp: stamped.map(|(stamp, _)| stamp),
     };
-    settle(file, head, left_out)
+    settle(file, left_out)
 }
 
-/// What does not fit is left out; what does not hold is not given away.
+/// What does not hold is not given away.
 fn settle(
     mut file: OpeningFile,
-    mut head: CosignedNote,
     mut left_out: Vec<String>,
 ) -> Result<(OpeningFile, Vec<String>), OpenTextsError> {
-    let fits = |file: &OpeningFile| {
-        file.around()
-            .map(|around| around <= file.most_around())
-            .map_err(broken)
-    };
-    if !fits(&file)? && !head.others.is_empty() {
-        left_out.push("cosignatures, with which the file would be too large".to_owned());
-        head.others.clear();
-        file.head = head.print();
-    }
-    if !fits(&file)? && file.stamp.is_some() {
-        left_out.push("the OpenTimestamps proof: with it the file would be too large".to_owned());
-        without_stamp(&mut file);
-    }
-    if !fits(&file)? {
+    if file.around().map_err(broken)? > file.most_around() {
         return because(
             "names in these lines are so long that no file of an opening may hold them",
         );

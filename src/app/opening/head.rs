@@ -11,7 +11,7 @@ use crate::record::tree::parse_note;
 use crate::store::{CommitRow, ReadStore, Store};
 
 use super::notes::noted;
-use super::{OpenTextsError, because, broken};
+use super::{MAX_EVIDENCE, OpenTextsError, because, broken};
 
 /// Bytes of an Ed25519 cosignature: a time and a signature. Lines of other kinds count for nobody
 /// yet.
@@ -47,7 +47,7 @@ pub(super) fn choose(
         Ok(all) => all,
         Err(why) => return Ok((newest, vec![format!("cosignatures: {why}")])),
     };
-    let mut best: Option<CosignedNote> = None;
+    let (mut best, mut left_out) = (None, Vec::new());
     for noted in all.iter().rev() {
         let (from, size) = (
             noted.commit.line,
@@ -63,6 +63,17 @@ pub(super) fn choose(
             .text(repository)
             .ok()
             .and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some(bytes) = text
+            .as_ref()
+            .map(String::len)
+            .filter(|len| *len > MAX_EVIDENCE)
+        {
+            let commit = &noted.commit.id;
+            left_out.push(format!(
+                "cosignatures on commit {commit}: {bytes} bytes are too many for an opening"
+            ));
+            continue;
+        }
         let Some(note) = text.and_then(|text| CosignedNote::parse(&text).ok()) else {
             continue;
         };
@@ -94,13 +105,13 @@ pub(super) fn choose(
         .map(|line| line.name.clone())
         .collect();
     note.others.retain(read);
-    let left = (!unread.is_empty()).then(|| {
-        format!(
+    if !unread.is_empty() {
+        left_out.push(format!(
             "signature lines that nobody here reads: of {}",
             unread.join(", ")
-        )
-    });
-    Ok((note, left.into_iter().collect()))
+        ));
+    }
+    Ok((note, left_out))
 }
 
 /// A file of a commit, or of the one whose files it shares.

@@ -17,6 +17,12 @@ use crate::store::{ArtifactFilter, ReadStore};
 use super::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use found::{OpenedText, OpeningContent, find_artifacts, find_turns};
 
+/// Most bytes of a cosigned tree head, and of a timestamp's proof, that an opening takes along.
+/// Real ones have a few hundred; two of this size leave half of [`MAX_AROUND`] for the rest.
+///
+/// [`MAX_AROUND`]: crate::record::ledger::opening::MAX_AROUND
+const MAX_EVIDENCE: usize = 12 * 1024;
+
 /// The kind of the artifact that says what was opened.
 pub const KIND: &str = "opening";
 

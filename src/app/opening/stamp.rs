@@ -15,7 +15,7 @@ use crate::store::Store;
 
 use super::head::file;
 use super::notes::noted;
-use super::{OpenTextsError, broken};
+use super::{MAX_EVIDENCE, OpenTextsError, broken};
 
 /// Where proofs and headers are, and what has to be under the stamped tree head.
 pub(super) struct StampSources<'a> {
@@ -54,6 +54,12 @@ pub(super) fn find(place: &StampSources<'_>) -> Result<(FoundStamp, Vec<String>)
             Err(why) => unusable.push(of(why)),
             // Pending still.
             Ok(None) => {}
+            Ok(Some((ots, _))) if ots.len() > MAX_EVIDENCE => {
+                unusable.push(of(format!(
+                    "{} bytes are too many for an opening",
+                    ots.len()
+                )));
+            }
             Ok(Some((ots, block))) => {
                 let stamp = Stamp {
                     header: header(place, &block)?,

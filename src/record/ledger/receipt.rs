@@ -56,7 +56,6 @@ pub enum ReceiptFault {
 
 /// What a receipt says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Statement {
     /// The turn's chain entry; none when it has no answer.
     pub chain_entry: Option<Hash32>,
@@ -75,16 +74,10 @@ pub struct Statement {
 }
 
 /// A signed statement, as a file holds it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Serialize, Deserialize)]
 struct SignedStatement {
-    chain_entry: Option<Hash32>,
-    checkpoint: String,
-    format: Format,
-    line: Hash32,
-    log_head: Hash32,
-    seq: u64,
-    session_id: Hash32,
+    #[serde(flatten)]
+    statement: Statement,
     signature: String,
 }
 
@@ -127,25 +120,9 @@ impl Statement {
 
 impl Receipt {
     fn signed(&self) -> SignedStatement {
-        let Statement {
-            chain_entry,
-            checkpoint,
-            format,
-            line,
-            log_head,
-            seq,
-            session_id,
-        } = self.statement.clone();
-        let signature = armor(&self.key, &self.signature) + "\n";
         SignedStatement {
-            chain_entry,
-            checkpoint,
-            format,
-            line,
-            log_head,
-            seq,
-            session_id,
-            signature,
+            statement: self.statement.clone(),
+            signature: armor(&self.key, &self.signature) + "\n",
         }
     }
 
@@ -170,30 +147,12 @@ impl Receipt {
         }
         let signed: SignedStatement =
             canon::parse(bytes.strip_suffix(b"\n").ok_or(ReceiptFault::Newline)?)?;
-        let SignedStatement {
-            chain_entry,
-            checkpoint,
-            format,
-            line,
-            log_head,
-            seq,
-            session_id,
-            signature,
-        } = signed;
-        let armored = signature
+        let armored = signed
+            .signature
             .strip_suffix('\n')
             .ok_or(ReceiptFault::Signature)?;
         let (key, signature) = parse_armor(armored)?;
-        Statement {
-            chain_entry,
-            checkpoint,
-            format,
-            line,
-            log_head,
-            seq,
-            session_id,
-        }
-        .signed(key, signature)
+        signed.statement.signed(key, signature)
     }
 }
 

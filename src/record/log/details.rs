@@ -9,6 +9,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt;
+use std::fmt::Write as _;
 
 use super::entry::{EntryError, excerpt};
 use super::event::DriftClass;
@@ -24,50 +26,43 @@ fn is_plain(byte: u8) -> bool {
     matches!(byte, 0x20..=0x7e) && !matches!(byte, b'%' | b'|' | b',')
 }
 
-/// Appends `value` percent-encoded.
-fn escape(value: &str, out: &mut String) {
-    const DIGITS: [char; 16] = [
-        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F',
-    ];
-    if value.bytes().all(is_plain) {
-        return out.push_str(value);
-    }
-    for byte in value.bytes() {
-        if is_plain(byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            out.push(DIGITS[usize::from(byte >> 4)]);
-            out.push(DIGITS[usize::from(byte & 15)]);
+/// Percent-encodes what is written through it.
+struct PercentEncoder<'a, W>(&'a mut W);
+
+impl<W: fmt::Write> fmt::Write for PercentEncoder<'_, W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if text.bytes().all(is_plain) {
+            return self.0.write_str(text);
         }
+        for byte in text.bytes() {
+            if is_plain(byte) {
+                self.0.write_char(char::from(byte))?;
+            } else {
+                write!(self.0, "%{byte:02X}")?;
+            }
+        }
+        Ok(())
     }
 }
 
-/// Prints pairs of key and plain value as DETAILS.
-pub(crate) fn print<K: AsRef<str>, V: AsRef<str>>(pairs: &[(K, V)]) -> String {
+/// Writes pairs of key and plain value as DETAILS.
+pub(crate) fn write(pairs: &[(&str, &dyn fmt::Display)], out: &mut impl fmt::Write) -> fmt::Result {
     if pairs.is_empty() {
-        return NONE.to_owned();
+        return out.write_str(NONE);
     }
-    let mut out = String::new();
-    for (key, value) in pairs {
-        if !out.is_empty() {
-            out.push(',');
-        }
-        out.push_str(key.as_ref());
-        out.push(':');
-        escape(value.as_ref(), &mut out);
+    for (n, (key, value)) in pairs.iter().enumerate() {
+        let comma = if n == 0 { "" } else { "," };
+        write!(out, "{comma}{key}:")?;
+        write!(PercentEncoder(out), "{value}")?;
     }
-    out
+    Ok(())
 }
 
-/// A value of a text, as DETAILS spell it.
-pub(crate) fn spelled(value: &str) -> Cow<'_, str> {
-    if value.bytes().all(is_plain) {
-        return Cow::Borrowed(value);
-    }
+/// The same as a text of its own.
+pub(crate) fn print(pairs: &[(&str, &dyn fmt::Display)]) -> String {
     let mut out = String::new();
-    escape(value, &mut out);
-    Cow::Owned(out)
+    write(pairs, &mut out).expect("writing to a String does not fail");
+    out
 }
 
 /// A key and its decoded value, which mostly stands in the line as it is.
@@ -175,6 +170,14 @@ pub(crate) struct DetailFields<'a> {
 }
 
 impl<'a> DetailFields<'a> {
+    /// Keys and values as they stand, of an event that no table has.
+    pub(crate) fn owned(self) -> Vec<(String, String)> {
+        let pairs = self.pairs.into_iter();
+        pairs
+            .map(|(key, value)| (key.to_owned(), value.into_owned()))
+            .collect()
+    }
+
     /// Hands out the values when the keys are exactly `keys` in this order.
     pub(crate) fn take<const N: usize>(
         self,
@@ -311,20 +314,12 @@ mod tests {
             ("\u{0}\n\u{7f}~ ", "%00%0A%7F~ "),
             ("-", "-"),
         ] {
-            let pairs = vec![
-                ("k_x".to_owned(), value.to_owned()),
-                ("z".to_owned(), "1".to_owned()),
-            ];
-            let text = print(&pairs);
+            let text = print(&[("k_x", &value), ("z", &1)]);
             assert_eq!(text, format!("k_x:{spelled},z:1"));
-            let read = parse(&text)
-                .unwrap()
-                .into_iter()
-                .map(|(key, value)| (key.to_owned(), value.into_owned()));
-            assert_eq!(read.collect::<Vec<_>>(), pairs);
-            assert_eq!(super::spelled(value), spelled);
+            let read = parse(&text).unwrap();
+            assert_eq!(read, [("k_x", Cow::from(value)), ("z", Cow::from("1"))]);
         }
-        assert_eq!(print::<&str, &str>(&[]), "-");
+        assert_eq!(print(&[]), "-");
         assert_eq!(parse("-"), Ok(Vec::new()));
     }
 

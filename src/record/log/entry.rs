@@ -8,7 +8,7 @@
 //! A line is accepted only when it is, byte for byte, what [`Line::text`] prints for it. What
 //! several lines must be to each other is in [`super::rules`].
 
-use std::io::Write as _;
+use std::fmt::Write as _;
 
 use super::chain::line_hash;
 use super::details;
@@ -371,9 +371,9 @@ mod tests {
         for text in VALID.lines() {
             let line = Line::parse(text.as_bytes()).unwrap();
             assert_eq!(line.text(), text);
-            let mut details = Vec::new();
+            let mut details = String::new();
             line.event.write_details(&mut details).unwrap();
-            assert_eq!(details, line.event.details().as_bytes());
+            assert_eq!(details, line.event.details());
             assert!(line.follows(prev), "{text}");
             assert_eq!(line.check(), Ok(()));
             let again = Line::new(

@@ -64,31 +64,40 @@ pub enum AuthKeyFault {
     },
 }
 
-impl Recorder {
-    /// Adds an auth key by its hash; its artifact is on record.
-    pub async fn add_auth_key(
-        &self,
+/// What becomes of an auth key.
+#[derive(Clone, Debug)]
+pub enum AuthKeyChange {
+    /// It is added, by its hash.
+    Add {
+        /// Never used before.
         name: String,
+        /// Of the key.
         hash: Hash32,
-        salt: Salt,
-        now: Seconds,
-    ) -> Result<AuthKeyRow, RecorderError> {
-        self.record(now, move |transaction| {
-            add(transaction, &name, hash, salt.clone(), now)
-        })
-        .await
-    }
-
-    /// Revokes an auth key; the last one that is not revoked only by force.
-    pub async fn revoke_auth_key(
-        &self,
+    },
+    /// It is revoked.
+    Revoke {
+        /// Whose it is.
         name: String,
+        /// Also the last one that is not revoked.
         force: bool,
+    },
+}
+
+impl Recorder {
+    /// Adds or revokes an auth key; its artifact is on record.
+    pub async fn change_auth_key(
+        &self,
+        change: AuthKeyChange,
         salt: Salt,
         now: Seconds,
     ) -> Result<AuthKeyRow, RecorderError> {
         self.record(now, move |transaction| {
-            revoke(transaction, &name, force, salt.clone(), now)
+            let row = match &change {
+                AuthKeyChange::Add { name, hash } => add(transaction, name, *hash, now)?,
+                AuthKeyChange::Revoke { name, force } => revoke(transaction, name, *force, now)?,
+            };
+            transaction.artifact(now, None, &document(&row), salt.clone())?;
+            Ok(row)
         })
         .await
     }
@@ -110,7 +119,6 @@ fn add(
     transaction: &mut LedgerTransaction<'_>,
     name: &str,
     hash: Hash32,
-    salt: Salt,
     now: Seconds,
 ) -> Result<AuthKeyRow, RecorderError> {
     let keys = transaction.tx.auth_keys()?;
@@ -128,7 +136,6 @@ fn add(
         revoked_at: None,
     };
     transaction.tx.put(&row)?;
-    transaction.artifact(now, None, &document(&row), salt)?;
     Ok(row)
 }
 
@@ -136,7 +143,6 @@ fn revoke(
     transaction: &mut LedgerTransaction<'_>,
     name: &str,
     force: bool,
-    salt: Salt,
     now: Seconds,
 ) -> Result<AuthKeyRow, RecorderError> {
     let keys = transaction.tx.auth_keys()?;
@@ -166,7 +172,6 @@ fn revoke(
         ..key.clone()
     };
     transaction.tx.revoke_auth_key(row.hash, at)?;
-    transaction.artifact(now, None, &document(&row), salt)?;
     Ok(row)
 }
 

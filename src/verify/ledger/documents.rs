@@ -1,6 +1,8 @@
 //! The document and small files of each commit, against the line that it belongs to (format,
 //! sections 5 and 6).
 
+use std::fmt::Display;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -12,6 +14,7 @@ use crate::record::ledger::documents::{CheckpointDoc, Close, Genesis, Record, Ro
 use crate::record::log::chain::chain_entry;
 use crate::record::log::entry::Event;
 use crate::record::signature::PublicKey;
+use crate::record::time::Seconds;
 
 use super::history::CommitNode;
 use super::interaction::InteractionCommit;
@@ -89,9 +92,9 @@ impl Checker<'_> {
         );
     }
 
-    /// Reports every pair of unequal texts: what, as the line says it, as the document says it.
-    fn agree(&mut self, node: &CommitNode, kind: CommitKind, pairs: &[(&str, String, String)]) {
-        for (what, expected, actual) in pairs {
+    /// Reports every row whose two texts are not equal.
+    fn agree(&mut self, node: &CommitNode, kind: CommitKind, rows: &[Row]) {
+        for (what, expected, actual) in rows {
             self.findings.same(
                 node.session,
                 || node.file(kind.document()),
@@ -115,11 +118,7 @@ impl Checker<'_> {
             self.agree(
                 node,
                 kind,
-                &[(
-                    "created_at",
-                    line.line.time.to_string(),
-                    document.created_at.to_string(),
-                )],
+                &[row("created_at", &line.line.time, &document.created_at)],
             );
         }
         self.check_signers(node, files, &[document.signer]);
@@ -136,51 +135,14 @@ impl Checker<'_> {
         let kind = CommitKind::SessionStart;
         let document: SessionDoc = self.parse(node, kind, bytes)?;
         if let Some(line) = line
-            && let Event::SessionStart {
-                btc,
-                branch,
-                block,
-                auth,
-                ..
-            } = &line.line.event
+            && let Event::SessionStart { branch, auth, .. } = &line.line.event
         {
-            self.agree(
-                node,
-                kind,
-                &[
-                    (
-                        "session_id",
-                        named(line.line.session),
-                        document.session_id.to_string(),
-                    ),
-                    (
-                        "opened_at",
-                        line.line.time.to_string(),
-                        document.opened_at.to_string(),
-                    ),
-                    (
-                        "prev_log",
-                        line.prev.to_string(),
-                        document.prev_log.to_string(),
-                    ),
-                    (
-                        "block.height",
-                        btc.to_string(),
-                        document.block.height.to_string(),
-                    ),
-                    (
-                        "block.hash",
-                        block.to_string(),
-                        document.block.hash.to_string(),
-                    ),
-                    ("branch", branch.clone(), document.branch.clone()),
-                    (
-                        "auth_key_hash",
-                        auth.to_string(),
-                        document.auth_key_hash.to_string(),
-                    ),
-                ],
-            );
+            let opened = ("opened_at", document.opened_at);
+            let mut rows = session_rows(line, document.session_id, opened, &document.block);
+            rows.push(row("prev_log", &line.prev, &document.prev_log));
+            rows.push(row("branch", branch, &document.branch));
+            rows.push(row("auth_key_hash", auth, &document.auth_key_hash));
+            self.agree(node, kind, &rows);
         }
         self.check_block(node, document.session_id, &document.block, files);
         self.start_session(node, &document);
@@ -319,41 +281,21 @@ impl Checker<'_> {
                 node,
                 kind,
                 &[
-                    (
+                    row(
                         "session_id",
-                        named(line.line.session),
-                        document.session_id.to_string(),
+                        &named(line.line.session),
+                        &document.session_id,
                     ),
-                    (
-                        "timestamp",
-                        line.line.time.to_string(),
-                        document.timestamp.to_string(),
-                    ),
-                    (
-                        "response_hash",
-                        hash.to_string(),
-                        document.response_hash.to_string(),
-                    ),
-                    ("seq", seq.to_string(), document.seq.to_string()),
-                    ("model", model.clone(), document.model.clone()),
-                    (
-                        "chain_entry",
-                        chain.to_string(),
-                        document.chain_entry.to_string(),
-                    ),
+                    row("timestamp", &line.line.time, &document.timestamp),
+                    row("response_hash", hash, &document.response_hash),
+                    row("seq", seq, &document.seq),
+                    row("model", model, &document.model),
+                    row("chain_entry", chain, &document.chain_entry),
                 ],
             );
             if let Some(asked) = &line.asked {
-                let asked_at = (
-                    "asked_at",
-                    asked.time.to_string(),
-                    document.asked_at.to_string(),
-                );
-                let prompt = (
-                    "prompt_hash",
-                    asked.hash.to_string(),
-                    document.prompt_hash.to_string(),
-                );
+                let asked_at = row("asked_at", &asked.time, &document.asked_at);
+                let prompt = row("prompt_hash", &asked.hash, &document.prompt_hash);
                 self.agree(node, kind, &[asked_at, prompt]);
             }
         }
@@ -370,49 +312,20 @@ impl Checker<'_> {
         let document: Close = self.parse(node, kind, bytes)?;
         if let Some(line) = line
             && let Event::SessionEnd {
-                btc,
                 interactions,
-                block,
                 close,
                 ..
             } = &line.line.event
         {
-            self.agree(
-                node,
-                kind,
-                &[
-                    (
-                        "session_id",
-                        named(line.line.session),
-                        document.session_id.to_string(),
-                    ),
-                    (
-                        "closed_at",
-                        line.line.time.to_string(),
-                        document.closed_at.to_string(),
-                    ),
-                    (
-                        "block.height",
-                        btc.to_string(),
-                        document.block.height.to_string(),
-                    ),
-                    (
-                        "block.hash",
-                        block.to_string(),
-                        document.block.hash.to_string(),
-                    ),
-                    (
-                        "interactions",
-                        interactions.to_string(),
-                        document.interactions.to_string(),
-                    ),
-                    (
-                        "session_close_hash",
-                        close.to_string(),
-                        document.session_close_hash.to_string(),
-                    ),
-                ],
-            );
+            let closed = ("closed_at", document.closed_at);
+            let mut rows = session_rows(line, document.session_id, closed, &document.block);
+            rows.push(row("interactions", interactions, &document.interactions));
+            rows.push(row(
+                "session_close_hash",
+                close,
+                &document.session_close_hash,
+            ));
+            self.agree(node, kind, &rows);
         }
         self.check_block(node, document.session_id, &document.block, files);
         self.end_session(node, &document);
@@ -448,26 +361,10 @@ impl Checker<'_> {
                 node,
                 kind,
                 &[
-                    (
-                        "created_at",
-                        line.line.time.to_string(),
-                        document.created_at.to_string(),
-                    ),
-                    (
-                        "log_head",
-                        line.prev.to_string(),
-                        document.log_head.to_string(),
-                    ),
-                    (
-                        "block.height",
-                        line.line.height.to_string(),
-                        document.block.height.to_string(),
-                    ),
-                    (
-                        "sessions_open",
-                        line.open.to_string(),
-                        document.sessions_open.to_string(),
-                    ),
+                    row("created_at", &line.line.time, &document.created_at),
+                    row("log_head", &line.prev, &document.log_head),
+                    row("block.height", &line.line.height, &document.block.height),
+                    row("sessions_open", &line.open, &document.sessions_open),
                 ],
             );
         }
@@ -522,22 +419,10 @@ impl Checker<'_> {
             self.agree(
                 node,
                 kind,
-                &[(
-                    "created_at",
-                    line.line.time.to_string(),
-                    document.created_at.to_string(),
-                )],
+                &[row("created_at", &line.line.time, &document.created_at)],
             );
             if let Some(key) = self.key_at(Some(line.number), node) {
-                self.agree(
-                    node,
-                    kind,
-                    &[(
-                        "old_signer",
-                        key.to_string(),
-                        document.old_signer.to_string(),
-                    )],
-                );
+                self.agree(node, kind, &[row("old_signer", &key, &document.old_signer)]);
             }
             let so_far = self
                 .keys
@@ -597,6 +482,37 @@ impl Checker<'_> {
             );
         }
     }
+}
+
+/// What it is, as the line says it, and as the document says it.
+type Row = (&'static str, String, String);
+
+fn row(what: &'static str, expected: &dyn Display, actual: &dyn Display) -> Row {
+    (what, expected.to_string(), actual.to_string())
+}
+
+/// What the lines of a session's start and of its end both say.
+fn session_rows(
+    line: &RecordLine,
+    session: Hash32,
+    (what, time): (&'static str, Seconds),
+    block: &Block,
+) -> Vec<Row> {
+    let mut rows = vec![
+        row("session_id", &named(line.line.session), &session),
+        row(what, &line.line.time, &time),
+    ];
+    if let Event::SessionStart {
+        btc, block: hash, ..
+    }
+    | Event::SessionEnd {
+        btc, block: hash, ..
+    } = &line.line.event
+    {
+        rows.push(row("block.height", btc, &block.height));
+        rows.push(row("block.hash", hash, &block.hash));
+    }
+    rows
 }
 
 fn named(session: Option<Hash32>) -> String {
