@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::config::table::KEYS;
 use crate::home::{Home, HomeError};
 use crate::recorder::Paths;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::screen::quiet;
 use super::{FINE, NEGATIVE, clean, print};
@@ -260,7 +260,7 @@ fn configuration(root: &Path, checks: &mut Vec<DoctorCheck>) -> Option<Config> {
 /// What is compared with the database.
 fn stored(
     root: &Path,
-    store: Option<&Sqlite>,
+    store: Option<&Store>,
     config: Option<&Config>,
     checks: &mut Vec<DoctorCheck>,
 ) {
@@ -309,11 +309,7 @@ fn stored(
     }
 }
 
-async fn outside_of(
-    config: Option<&Config>,
-    store: Option<&Sqlite>,
-    checks: &mut Vec<DoctorCheck>,
-) {
+async fn outside_of(config: Option<&Config>, store: Option<&Store>, checks: &mut Vec<DoctorCheck>) {
     match (config, store.and_then(|store| Home::genesis(store).ok())) {
         (Some(config), Some(genesis)) => {
             checks.push(outside::sources(config, genesis.network).await)

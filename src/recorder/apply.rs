@@ -78,7 +78,7 @@ struct PendingWrites {
 }
 
 impl PendingWrites {
-    fn of<R: ReadStore + ?Sized>(store: &R, head: &LedgerHead) -> Result<Self, RecorderError> {
+    fn of(store: &ReadStore, head: &LedgerHead) -> Result<Self, RecorderError> {
         Ok(PendingWrites {
             commits: store.commits(head.applied.commits, head.commits)?,
             lines: store.lines(head.applied.lines, head.lines)?,
@@ -148,8 +148,8 @@ pub enum From {
 /// Refuses when either holds what the database does not know, or lacks what the mark says it has.
 ///
 /// `from` says what is known of git before: after a crash each pending object is looked for first.
-pub fn apply<R: ReadStore + ?Sized>(
-    store: &R,
+pub fn apply(
+    store: &ReadStore,
     head: &LedgerHead,
     (paths, watch): (&Paths, &FailpointWatch),
     from: From,
@@ -180,8 +180,8 @@ pub fn apply<R: ReadStore + ?Sized>(
 /// False when a ref file is torn although nothing is pending, or the tree head beside the log is
 /// not the newest: no history is lost by that, and [`apply`] sets the ref to the tip that the
 /// database knows, and writes the tree head.
-pub fn is_in_place<R: ReadStore + ?Sized>(
-    store: &R,
+pub fn is_in_place(
+    store: &ReadStore,
     head: &LedgerHead,
     paths: &Paths,
 ) -> Result<bool, RecorderError> {
@@ -198,11 +198,7 @@ pub fn is_in_place<R: ReadStore + ?Sized>(
 }
 
 /// The same for who only looks: what `apply` would refuse.
-pub fn check<R: ReadStore + ?Sized>(
-    store: &R,
-    head: &LedgerHead,
-    paths: &Paths,
-) -> Result<(), RecorderError> {
+pub fn check(store: &ReadStore, head: &LedgerHead, paths: &Paths) -> Result<(), RecorderError> {
     is_in_place(store, head, paths).map(|_| ())
 }
 

@@ -289,7 +289,7 @@ impl Recorder {
     /// holds up, or fails here, the next start finishes.
     fn forget(&self, closed: &[SessionClose]) {
         if closed.iter().any(|closed| closed.forgot)
-            && let Ok(mut store) = crate::store::sqlite::Sqlite::open(&self.paths.database())
+            && let Ok(mut store) = crate::store::Store::open(&self.paths.database())
         {
             let _ = entries::erase::finish(&mut store);
         }

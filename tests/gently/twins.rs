@@ -33,7 +33,6 @@ use gently::record::ledger::bundle::{NoSight, SightEntry};
 use gently::record::ledger::commitment::Salt;
 use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Refusal, always, thread_id};
 use gently::session::{TurnEnvironment, set_kernel};
-use gently::store::{ReadStore, Threads as _};
 use gently::verify::replay::{AssertionOutcome, Replay as Replayed};
 use uuid::Uuid;
 

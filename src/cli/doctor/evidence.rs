@@ -10,8 +10,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::record::log::entry::Line;
 use crate::recorder::{self, Paths, RecorderError};
-use crate::store::sqlite::Sqlite;
-use crate::store::{LedgerHead, ReadStore, StoreError};
+use crate::store::{LedgerHead, Store, StoreError};
 
 use super::super::screen::counted;
 use super::{CheckState, DoctorCheck};
@@ -25,7 +24,7 @@ const VERIFY: &str = "gently audit verify";
 const REBUILD: &str = "gently audit rebuild";
 
 /// Three checks of one moment.
-pub fn all(store: &Sqlite, paths: &Paths) -> Vec<DoctorCheck> {
+pub fn all(store: &Store, paths: &Paths) -> Vec<DoctorCheck> {
     let mut found = Vec::new();
     for _ in 0..TRIES {
         let before = match store.begin_read().and_then(|()| store.head()) {
@@ -63,7 +62,7 @@ fn broken(name: &'static str, error: &StoreError) -> DoctorCheck {
 }
 
 /// The newest lines: chained in the database up to its head, and the same in the file.
-fn log(store: &Sqlite, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, StoreError> {
+fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, StoreError> {
     let from = head.lines.saturating_sub(LINES);
     let lines = store.lines(from, head.lines)?;
     if let Some(place) = first_break(&lines, from, head) {
@@ -184,7 +183,7 @@ fn first_break(lines: &[String], from: u64, head: &LedgerHead) -> Option<u64> {
 }
 
 /// Every ref where the database has it, its newest commit readable, and none that it does not know.
-fn ledger(store: &Sqlite, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, StoreError> {
+fn ledger(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, StoreError> {
     let opened = Repository::open(&paths.ledger())
         .and_then(|repository| Ok((repository.refs()?, repository)));
     let (refs, repository) = match opened {
@@ -269,7 +268,7 @@ fn is_strange(found: &Ref, known: &BTreeSet<String>) -> bool {
 }
 
 /// The words with which the next writer would refuse, if it would.
-fn writer(store: &Sqlite, head: &LedgerHead, paths: &Paths) -> DoctorCheck {
+fn writer(store: &Store, head: &LedgerHead, paths: &Paths) -> DoctorCheck {
     if recorder::is_marked(paths) {
         return DoctorCheck::fail(
             "writer",

@@ -61,8 +61,8 @@ pub(super) fn open_ledger(paths: &Paths) -> Result<Ledger, RecorderError> {
     Ledger::open(&paths.ledger()).map_err(unapplied("opening ledger.git"))
 }
 
-pub(super) fn moves<R: ReadStore + ?Sized>(
-    store: &R,
+pub(super) fn moves(
+    store: &ReadStore,
     head: &LedgerHead,
     pending: &PendingWrites,
 ) -> Result<AllMoves, RecorderError> {
@@ -108,8 +108,8 @@ pub(super) fn places(
 
 /// Writes pending objects, then moves refs; returns what waits for its sync, and how much was
 /// missing.
-pub(super) fn apply_commits<R: ReadStore + ?Sized>(
-    store: &R,
+pub(super) fn apply_commits(
+    store: &ReadStore,
     head: &LedgerHead,
     (paths, watch): (&Paths, &FailpointWatch),
     pending: &PendingWrites,
@@ -159,8 +159,8 @@ pub(super) fn apply_commits<R: ReadStore + ?Sized>(
 
 /// Writes the objects of pending commits; returns for how many any was missing or torn. With tips,
 /// which are those of all refs, none of the objects is looked for.
-fn put_all<R: ReadStore + ?Sized>(
-    store: &R,
+fn put_all(
+    store: &ReadStore,
     ledger: &mut Ledger,
     pending: &PendingWrites,
     (watch, tips): (&FailpointWatch, Option<&[Oid]>),
@@ -207,8 +207,8 @@ fn refuse_unknown_refs(ledger: &Ledger, known: &AllMoves) -> Result<(), Recorder
 }
 
 /// The tree of a stored commit: its stored files, and the lines of its segment.
-pub(in crate::recorder) fn files_of<R: ReadStore + ?Sized>(
-    store: &R,
+pub(in crate::recorder) fn files_of(
+    store: &ReadStore,
     row: &CommitRow,
 ) -> Result<EntryFiles, RecorderError> {
     let stored = store.files(row.tree_of.unwrap_or(row.n))?;

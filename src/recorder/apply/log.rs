@@ -24,8 +24,8 @@ pub(super) struct LogPosition {
 ///
 /// A crash leaves a prefix of the pending lines, or as many bytes of which some are torn. Whatever
 /// is longer than that, or holds a line of another history, is somebody's, and nothing is touched.
-pub(super) fn look_at_log<R: ReadStore + ?Sized>(
-    store: &R,
+pub(super) fn look_at_log(
+    store: &ReadStore,
     head: &LedgerHead,
     path: &Path,
     pending: &PendingWrites,

@@ -24,8 +24,7 @@ use crate::record::hash::Hash32;
 use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
-use crate::store::sqlite::Sqlite;
-use crate::store::{LedgerHead, ReadStore as _, Store as _};
+use crate::store::{LedgerHead, Store};
 
 use super::restored;
 use crate::recorder::batch::transaction;
@@ -109,14 +108,14 @@ pub struct Rebuilt {
 /// A home whose writers wait.
 struct LockedHome<'a> {
     paths: &'a Paths,
-    store: Sqlite,
+    store: Store,
     head: LedgerHead,
     _lock: WriterLock,
 }
 
 impl<'a> LockedHome<'a> {
     fn open(paths: &'a Paths) -> Result<Self, RecorderError> {
-        let store = Sqlite::open(&paths.database())?;
+        let store = Store::open(&paths.database())?;
         let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
         let head = store.head()?;
         Ok(LockedHome {

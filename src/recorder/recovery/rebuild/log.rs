@@ -11,8 +11,7 @@ use crate::log::read::{LogPiece, LogReader, ReadError};
 use crate::record::hash::Hash32;
 use crate::record::log::entry::Line;
 use crate::record::tree::{Frontier, parse_note};
-use crate::store::sqlite::Sqlite;
-use crate::store::{LedgerHead, ReadStore as _};
+use crate::store::{LedgerHead, Store};
 
 use crate::recorder::apply::CHECKPOINT;
 
@@ -54,7 +53,7 @@ impl LogContent {
     /// Brings the file up to the head. Durable on return.
     pub fn restore(
         &self,
-        store: &Sqlite,
+        store: &Store,
         head: &LedgerHead,
         path: &Path,
         lost: &mut MissingParts,
@@ -89,7 +88,7 @@ impl LogContent {
 /// Holds the database's lines against each other, the head and the log; refuses at the first
 /// difference.
 pub fn look(
-    store: &Sqlite,
+    store: &Store,
     head: &LedgerHead,
     path: &Path,
     ledger: Option<&Ledger>,
