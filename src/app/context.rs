@@ -44,7 +44,7 @@ pub struct ContextDetails {
 
 /// What was put before the model in the exchange that `id` means.
 pub fn show(home: &Home, id: &str) -> Result<ContextDetails, OpenHomeError> {
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let exchange = find::exchange(&store, id)?;
     let refs = refs_of(&store.artifact_refs(exchange.exchange_id)?);
@@ -201,7 +201,7 @@ pub async fn preview(
 ) -> Result<ContextPreview, OpenHomeError> {
     let config = Config::load(home.root(), &env)?;
     let database = home.paths().database();
-    let store = Sqlite::open_to_read(&database)?;
+    let store = Sqlite::open_read_only(&database)?;
     let kernel = Home::kernel(&store)?;
     let config = config.on_host(kernel.host_role());
     let context = home.context()?;

@@ -30,7 +30,7 @@ pub struct LineFilter {
 }
 
 /// One line to be shown.
-pub struct LineView {
+pub struct CheckedLine {
     /// From 1.
     pub number: u64,
     /// In the file.
@@ -43,7 +43,7 @@ pub struct LineView {
     chain: Result<(), String>,
 }
 
-impl LineView {
+impl CheckedLine {
     /// Why it does not hold, if it does not.
     pub fn fault(&self) -> Option<String> {
         match (&self.line, &self.chain) {
@@ -57,7 +57,7 @@ impl LineView {
 /// What was found.
 pub struct LineMatches {
     /// Oldest first.
-    pub shown: Vec<LineView>,
+    pub shown: Vec<CheckedLine>,
     /// Bytes of a last line without newline.
     pub torn: u64,
 }
@@ -101,7 +101,7 @@ fn look(
     number: u64,
     older: Option<&LineBack>,
     wanted: &LineFilter,
-) -> (Option<LineView>, bool) {
+) -> (Option<CheckedLine>, bool) {
     let parsed = Line::parse(&line.bytes);
     let (keep, go_on) = match &parsed {
         Ok(parsed) => {
@@ -115,7 +115,7 @@ fn look(
         // Nobody can say whose it was; with a session asked for it would be noise.
         Err(_) => (wanted.session.is_none(), true),
     };
-    let shown = keep.then(|| LineView {
+    let shown = keep.then(|| CheckedLine {
         number,
         offset: line.offset,
         bytes: line.bytes.clone(),

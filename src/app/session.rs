@@ -160,7 +160,7 @@ pub struct ListedExchange {
 
 /// All that is on record around the session that `id` means.
 pub fn show(home: &Home, id: &str) -> Result<SessionDetails, OpenHomeError> {
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     Ok(details(&store, find::session(&store, id)?)?)
 }

@@ -23,7 +23,7 @@ use super::open::OpenHomeError;
 
 /// All that is on record of one exchange of a home; `uncover` also shows an answer that is withheld.
 pub fn exchange(home: &Home, id: &str, uncover: bool) -> Result<ExchangeDetails, OpenHomeError> {
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     store.begin_read()?;
     let mut turn = ExchangeDetails::of(&store, &genesis, find::exchange(&store, id)?)?;

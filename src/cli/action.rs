@@ -22,7 +22,7 @@ const EXCERPT: usize = 80;
 
 /// Runs one of the verbs.
 pub fn run(command: &ActionCommand, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
+    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
     let rows = store.artifacts_of(ACTION)?;
     match command {
         ActionCommand::List => list(&store, &rows, json),

@@ -264,9 +264,6 @@ pub struct InitArgs {
     /// The ledger's name, for ever; derived from its first key when not given
     #[arg(long, value_name = "NAME")]
     pub origin: Option<String>,
-    /// Make nothing: bring the database of the home that is there up to this version
-    #[arg(long, conflicts_with_all = ["network", "commitments", "origin"])]
-    pub upgrade: bool,
 }
 
 /// `gently session`.

@@ -29,6 +29,8 @@ use crate::verify::Report;
 use crate::view::report::{FetchedCopyView, ReportView};
 use crate::view::unrecorded::ErrorView;
 
+use super::json_line;
+
 use progress::watched;
 
 /// Fine: consistent and complete.
@@ -158,7 +160,7 @@ fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write)
             error: why.trim_end().to_owned(),
             exit: COULD_NOT_LOOK,
         };
-        say(out, &render::print(&view), COULD_NOT_LOOK);
+        say(out, &json_line(&view), COULD_NOT_LOOK);
     }
     warn(err, words.as_str(), COULD_NOT_LOOK)
 }
@@ -187,7 +189,7 @@ fn run_verify(
     let text = match json {
         true => {
             let copy = checked.copy.as_ref().map(FetchedCopyView::of);
-            render::print(&ReportView::of_ledger(report, copy))
+            json_line(&ReportView::of_ledger(report, copy))
         }
         false => render::text(report),
     };
@@ -269,7 +271,7 @@ fn run_session(
         several => return not_looked(&render::ambiguous_session(prefix, several), json, out, err),
     };
     let text = if json {
-        render::print(&ReportView::of_session(report, session))
+        json_line(&ReportView::of_session(report, session))
     } else {
         render::session_text(report, session)
     };

@@ -18,10 +18,10 @@ use crate::verify::{
 };
 
 use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
-use super::key::is_known;
 use super::screen::counted;
 use super::stranger::bounded;
 use super::{FINE, NEGATIVE, could_not, print, say};
+use crate::app::keys::is_known;
 use crate::app::open;
 use crate::app::open::{OpenHomeError, env};
 use crate::app::secrets::{new_passphrase, passphrase, work_factor};

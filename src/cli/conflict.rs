@@ -1,25 +1,14 @@
 //! `gently conflict`: what disagrees, and a person's word on which of it holds (AEGIS 6.4, 12.2).
 
 use clap::Subcommand;
-use serde_json::{Value, json};
 
-use crate::continuity::conflict::disagreeing;
-use crate::govern::sanitize::redact;
-use crate::record::ledger::item::{CONFLICT_RESOLVED, Item};
-use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore, Recall, StoreError};
+use crate::app::items::conflict::{list, resolve};
+use crate::app::open::{self, OpenHome, OpenHomeError};
+use crate::view::item::{ConflictView, ResolvedConflictView};
 
-use super::items::{facts, line, session};
-
-use super::{could_not, print, program, say};
-use crate::app::open;
-use crate::app::open::{OpenHome, OpenHomeError, fresh_salt};
-
-/// So many subjects are listed.
-const MOST: u32 = 1000;
-/// So many items in force on one subject are looked at.
-const MOST_ON_ONE: u32 = 100;
+use super::items::line;
+use super::screen::quiet;
+use super::{print, print_view, program, say};
 
 /// What `gently conflict` is asked to do.
 #[derive(Debug, Subcommand)]
@@ -39,45 +28,26 @@ pub enum ConflictCommand {
 /// Does it.
 pub async fn run(command: ConflictCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
-        ConflictCommand::List => list(json),
-        ConflictCommand::Resolve { holds, reason } => resolve(&holds, reason, json).await,
+        ConflictCommand::List => print_list(json),
+        ConflictCommand::Resolve { holds, reason } => {
+            put_in_force(&holds, reason.as_deref(), json).await
+        }
     }
 }
 
-/// What is in force on a subject, if it disagrees.
-fn on(store: &dyn Recall, subject: &str) -> Result<Option<Vec<(Item, String)>>, StoreError> {
-    let items = store.items_on(subject, MOST_ON_ONE)?;
-    let texts: Vec<(&str, &str)> = items
-        .iter()
-        .map(|(item, text)| (item.id.as_str(), text.as_str()))
-        .collect();
-    Ok((!disagreeing(&texts).is_empty()).then_some(items))
-}
-
-fn list(json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_to_read(&open::existing_home()?.paths().database())?;
-    store.begin_read()?;
-    let mut found = Vec::new();
-    for subject in store.shared_subjects(MOST)? {
-        found.extend(on(&store, &subject)?.map(|items| (subject, items)));
-    }
+fn print_list(json: bool) -> Result<u8, OpenHomeError> {
+    let found = list(&open::existing_home()?)?;
     if json {
-        let list = found.iter().map(|(subject, items)| {
-            let items: Vec<Value> = items
-                .iter()
-                .map(|(item, text)| facts(item, Some(text)))
-                .collect();
-            json!({"subject": subject, "items": items})
-        });
-        return Ok(print(&format!("{}\n", list.collect::<Value>())));
+        let views: Vec<ConflictView> = found.iter().map(ConflictView::of).collect();
+        return Ok(print_view(&views));
     }
     if found.is_empty() {
         say("nothing in force disagrees");
     }
     let mut out = String::new();
-    for (subject, items) in &found {
-        out.push_str(&format!("{}\n", super::screen::quiet(subject)));
-        for (item, text) in items {
+    for conflict in &found {
+        out.push_str(&format!("{}\n", quiet(&conflict.subject)));
+        for (item, text) in &conflict.items {
             out.push_str(&format!("    {}\n", line(item, Some(text))));
         }
     }
@@ -91,114 +61,16 @@ fn list(json: bool) -> Result<u8, OpenHomeError> {
     Ok(printed)
 }
 
-async fn resolve(holds: &str, reason: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
+async fn put_in_force(holds: &str, reason: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let opened = OpenHome::open(open::existing_home()?)?;
-    let key = opened.authorize().await?;
-    let (item, others) = match sides(&opened.store, holds)? {
-        Ok(sides) => sides,
-        Err(why) => return Ok(could_not(&why, json)),
-    };
-    let session = session(&opened, key)?;
-    let all: Vec<String> = std::iter::once(&item)
-        .chain(&others)
-        .map(|item| item.id.clone())
-        .collect();
-    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
-        for id in &all {
-            if !store.item(id)?.is_some_and(|item| item.state.in_force()) {
-                return Ok(Some(format!(
-                    "{id} is not in force any more: look again with gently conflict list"
-                )));
-            }
-        }
-        Ok(None)
-    };
-    let superseded: Vec<&str> = others.iter().map(|item| item.id.as_str()).collect();
-    let content = vec![
-        ("by", ArtifactField::Hash(key)),
-        ("holds", ArtifactField::Word(item.id.clone())),
-        (
-            "reason",
-            reason.map_or(ArtifactField::Null, |reason| {
-                ArtifactField::Text(redact(reason.trim()).clean)
-            }),
-        ),
-        (
-            "subject",
-            item.subject
-                .as_deref()
-                .map_or(ArtifactField::Null, |subject| {
-                    ArtifactField::Text(redact(subject).clean)
-                }),
-        ),
-        (
-            "superseded",
-            ArtifactField::List(
-                superseded
-                    .iter()
-                    .map(|id| ArtifactField::Word((*id).to_owned()))
-                    .collect(),
-            ),
-        ),
-    ];
-    let (id, salt, now) = (
-        ArtifactId::Next { prefix: "conflict" },
-        fresh_salt()?,
-        open::clock()?,
-    );
-    let new = NewArtifact {
-        kind: CONFLICT_RESOLVED,
-        id,
-        content,
-        session,
-        salt,
-        now,
-    };
-    let recorded = opened.recorder.artifact(new, allowed).await?;
+    let resolved = resolve(&opened, holds, reason).await?;
     if json {
-        let facts = json!({
-            "id": recorded.document.id, "holds": item.id, "superseded": superseded, "subject": item.subject,
-            "recorded_at": recorded.time.to_string(), "log_line": recorded.line + 1,
-        });
-        return Ok(print(&format!("{facts}\n")));
+        return Ok(print_view(&ResolvedConflictView::of(&resolved)));
     }
     Ok(print(&format!(
         "{}  {} holds; superseded: {}\n",
-        recorded.document.id,
-        item.id,
-        superseded.join(", ")
+        resolved.recorded.document.id,
+        resolved.holds.id,
+        resolved.superseded.join(", ")
     )))
-}
-
-/// The one that is to hold, and the others on its subject; or why there is nothing to resolve.
-fn sides(store: &dyn Recall, holds: &str) -> Result<Result<(Item, Vec<Item>), String>, StoreError> {
-    let Some(item) = store.item(holds)? else {
-        return Ok(Err(format!(
-            "no {holds} is on record: gently conflict list names what disagrees"
-        )));
-    };
-    if !item.state.in_force() {
-        return Ok(Err(format!(
-            "{holds} is {}: only what is in force can hold",
-            item.state
-        )));
-    }
-    let Some(subject) = item.subject.as_deref() else {
-        return Ok(Err(format!(
-            "{holds} names no subject, so that nothing disagrees with it"
-        )));
-    };
-    Ok(match on(store, subject)? {
-        None => Err(format!(
-            "nothing in force disagrees with {holds} on '{subject}'"
-        )),
-        Some(all) => {
-            let others = all
-                .into_iter()
-                .map(|(other, _)| other)
-                .filter(|other| other.id != item.id)
-                .collect();
-            Ok((item, others))
-        }
-    })
 }

@@ -1,27 +1,23 @@
 //! `gently drift`: what the validator found, what became of it, and a kernel tried on replies.
 
-mod bundle;
-mod trial;
-
-use std::path::PathBuf;
+use std::io::BufRead as _;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 
-use crate::govern::sanitize::redact;
-use crate::keys::os_random;
-use crate::record::hash::Hash32;
-use crate::record::ledger::commitment::Salt;
+use crate::app::drift::trial::{judge_line, kernel};
+use crate::app::drift::{
+    ACK, CLOSE, DriftDetails, DriftFilter, DriftTransition, list, show, state,
+};
+use crate::app::open::{self, OpenHome, OpenHomeError};
 use crate::record::time::Seconds;
-use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
-use crate::store::sqlite::Sqlite;
-use crate::store::{DriftState, ExchangeRow, Find, ReadStore, SessionRow};
+use crate::store::DriftState;
+use crate::view::drift::{
+    DriftDetailsView, DriftEntryView, DriftListView, DriftTransitionView, TrialVerdictView,
+};
 
 use super::screen::quiet;
-use super::{print, say};
-use crate::app::find;
-use crate::app::open;
-use crate::app::open::{OpenHome, OpenHomeError};
+use super::{FINE, could_not, print, print_view, program, say};
 
 /// Events of one list, unless another number is asked for.
 const USUAL: u32 = 1000;
@@ -73,22 +69,6 @@ pub struct DriftStatement {
     pub reason: Option<String>,
 }
 
-/// A later state of a drift event: the kind of its artifact, and its word.
-#[derive(Clone, Copy)]
-struct DriftTransition {
-    kind: &'static str,
-    word: &'static str,
-}
-
-const ACK: DriftTransition = DriftTransition {
-    kind: "drift_ack",
-    word: "acked",
-};
-const CLOSE: DriftTransition = DriftTransition {
-    kind: "drift_close",
-    word: "closed",
-};
-
 /// Runs the command.
 pub async fn run(command: DriftCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
@@ -96,103 +76,45 @@ pub async fn run(command: DriftCommand, json: bool) -> Result<u8, OpenHomeError>
             all,
             number,
             before,
-        } => list(all, number, before.as_deref(), json),
-        DriftCommand::Show { event } => show(&event, json),
-        DriftCommand::Ack(stated) => step(&stated, ACK, json).await,
-        DriftCommand::Close(stated) => step(&stated, CLOSE, json).await,
-        DriftCommand::Test { jsonl: _, kernel } => Ok(trial::run(kernel.as_deref(), json)),
+        } => {
+            let filter = DriftFilter {
+                all,
+                number,
+                before,
+            };
+            print_list(&filter, json)
+        }
+        DriftCommand::Show { event } => print_event(&event, json),
+        DriftCommand::Ack(stated) => put(&stated, ACK, json).await,
+        DriftCommand::Close(stated) => put(&stated, CLOSE, json).await,
+        DriftCommand::Test { jsonl: _, kernel } => Ok(try_kernel(kernel.as_deref(), json)),
     }
 }
 
-/// An event with the exchange and session that it belongs to.
-struct DriftDetails {
-    state: DriftState,
-    exchange: Option<ExchangeRow>,
-    session: Option<SessionRow>,
-}
-
-impl DriftDetails {
-    fn of(store: &dyn Find, state: DriftState) -> Result<DriftDetails, OpenHomeError> {
-        let exchange = store.exchange(state.event.exchange)?;
-        let session = exchange
-            .as_ref()
-            .map(|row| store.sessions_like(&row.session.to_string(), 1))
-            .transpose()?;
-        Ok(DriftDetails {
-            state,
-            exchange,
-            session: session.and_then(|mut found| found.pop()),
-        })
-    }
-
-    /// `8923fa34/interaction-3`, as every command takes it.
-    fn place(&self) -> String {
-        let turn = self
-            .exchange
-            .as_ref()
-            .map(ExchangeRow::name)
-            .unwrap_or_default();
-        self.session.as_ref().map_or(turn.clone(), |session| {
-            format!("{}/{turn}", session.id.short8())
-        })
-    }
-
-    fn facts(&self, now: Seconds) -> Value {
-        let event = &self.state.event;
-        json!({
-            "id": self.state.id(), "drift_id": event.drift_id, "kind": "DRIFTWATCH", "state": self.state.state(),
-            "class": event.class, "severity": event.severity, "level": self.state.level, "summary": event.summary,
-            "exchange": event.exchange.to_string(), "place": self.place(),
-            "prompt_hash": event.prompt_hash.to_string(), "response_hash": event.response_hash.to_string(),
-            "created_at": event.created_at.to_string(), "age_s": now.since(event.created_at),
-        })
-    }
-}
-
-fn list(all: bool, number: u32, before: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
-    let home = open::existing_home()?;
-    let store = Sqlite::open_to_read(&home.paths().database())?;
-    store.begin_read()?;
-    let before = before
-        .map(|id| find::drift(&store, id))
-        .transpose()?
-        .map(|state| state.number);
-    let (mut states, older) = store.drift_states(!all, before, number)?;
-    states.reverse();
-    let placed = states
-        .into_iter()
-        .map(|state| DriftDetails::of(&store, state))
-        .collect::<Result<Vec<_>, _>>()?;
+fn print_list(filter: &DriftFilter, json: bool) -> Result<u8, OpenHomeError> {
+    let found = list(&open::existing_home()?, filter)?;
     let now = open::clock()?;
-    if let Some(first) = placed.first().filter(|_| older > 0) {
-        let flags = if all { " --all" } else { "" };
+    if let Some(first) = found.events.first().filter(|_| found.older > 0) {
+        let flags = if filter.all { " --all" } else { "" };
         let next = format!(
             "{} drift list{flags} --before {}",
-            super::program(),
+            program(),
             first.state.id()
         );
-        say(&format!("{older} older not listed: {next}"));
+        say(&format!("{} older not listed: {next}", found.older));
     }
     if json {
-        let facts: Vec<Value> = placed.iter().map(|event| event.facts(now)).collect();
-        return Ok(print(&format!(
-            "{}\n",
-            json!({ "drift": facts, "older_not_listed": older })
-        )));
+        return Ok(print_view(&DriftListView::of(&found, now)));
     }
-    if placed.is_empty() {
-        say(if all {
+    if found.events.is_empty() {
+        say(if filter.all {
             "no drift on record"
         } else {
             "no open drift; closed ones: gently drift list --all"
         });
     }
-    Ok(print(
-        &placed
-            .iter()
-            .map(|event| line(event, now))
-            .collect::<String>(),
-    ))
+    let lines = found.events.iter().map(|event| line(event, now));
+    Ok(print(&lines.collect::<String>()))
 }
 
 fn line(event: &DriftDetails, now: Seconds) -> String {
@@ -216,144 +138,100 @@ fn age(seconds: u64) -> String {
     }
 }
 
-fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
-    let home = open::existing_home()?;
-    let store = Sqlite::open_to_read(&home.paths().database())?;
-    store.begin_read()?;
-    let placed = DriftDetails::of(&store, find::drift(&store, id)?)?;
-    let steps = [(ACK, placed.state.acked), (CLOSE, placed.state.closed)];
-    let steps: Vec<(DriftTransition, u64)> = steps
-        .into_iter()
-        .filter_map(|(step, line)| Some((step, line?)))
-        .collect();
-    let mut said = Vec::new();
-    for (step, line) in steps {
-        let document = store.artifact_of_line(line)?.and_then(|row| row.document);
-        let document: Value = document
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .unwrap_or_default();
-        said.push((step.word, line, document["content"].clone()));
-    }
-    let mut facts = placed.facts(open::clock()?);
-    facts["steps"] = said
-        .iter()
-        .map(|(word, line, by)| json!({"state": word, "log_line": line + 1, "said": by}))
-        .collect();
+fn print_event(id: &str, json: bool) -> Result<u8, OpenHomeError> {
+    let (details, steps) = show(&open::existing_home()?, id)?;
+    let view = DriftDetailsView::of(&details, &steps, open::clock()?);
     if json {
-        return Ok(print(&format!("{facts}\n")));
+        return Ok(print_view(&view));
     }
-    let mut text = String::new();
-    for key in [
-        "id", "drift_id", "kind", "state", "class", "severity", "level", "summary", "exchange",
-        "place",
-    ] {
+    let DriftEntryView {
+        id,
+        drift_id,
+        kind,
+        state,
+        class,
+        severity,
+        level,
+        summary,
+        exchange,
+        place,
+        prompt_hash,
+        response_hash,
+        created_at,
+        ..
+    } = &view.event;
+    let fields = [
+        ("id", id.clone()),
+        ("drift_id", drift_id.clone()),
+        ("kind", (*kind).to_owned()),
+        ("state", (*state).to_owned()),
+        ("class", class.clone()),
+        ("severity", severity.clone()),
+        (
+            "level",
+            level.clone().unwrap_or_else(|| "unknown".to_owned()),
+        ),
+        ("summary", summary.clone()),
+        ("exchange", exchange.to_string()),
+        ("place", place.clone()),
+        ("prompt_hash", prompt_hash.to_string()),
+        ("response_hash", response_hash.to_string()),
+        ("created_at", created_at.clone()),
+    ];
+    let mut text: String = fields
+        .iter()
+        .map(|(name, value)| format!("{name:13}  {}\n", quiet(value)))
+        .collect();
+    for step in &steps {
+        let field = |key: &str| quiet(step.said[key].as_str().unwrap_or("-"));
         text.push_str(&format!(
-            "{key:13}  {}\n",
-            quiet(facts[key].as_str().unwrap_or("unknown"))
-        ));
-    }
-    for key in ["prompt_hash", "response_hash", "created_at"] {
-        text.push_str(&format!(
-            "{key:13}  {}\n",
-            facts[key].as_str().unwrap_or_default()
-        ));
-    }
-    for (word, line, by) in &said {
-        let field = |key: &str| quiet(by[key].as_str().unwrap_or("-"));
-        text.push_str(&format!(
-            "{word:13}  {} by {} (line {}): {}\n",
+            "{:13}  {} by {} (line {}): {}\n",
+            step.word,
             field("at"),
             field("by"),
-            line + 1,
+            step.line + 1,
             field("reason")
         ));
     }
     Ok(print(&text))
 }
 
-async fn step(
+async fn put(
     stated: &DriftStatement,
     step: DriftTransition,
     json: bool,
 ) -> Result<u8, OpenHomeError> {
     let opened = OpenHome::open(open::existing_home()?)?;
-    let key = opened.authorize().await?;
-    let states = stated
-        .events
-        .iter()
-        .map(|id| find::drift(&opened.store, id))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut done = Vec::new();
-    for state in states {
-        let new = artifact(&state, step, key, stated.reason.as_deref(), &opened.store)?;
-        let (id, name, kind) = (state.event.drift_id.clone(), state.id(), step.kind);
-        let allowed = move |store: &dyn ReadStore| {
-            let known = |kind: &str| store.has_artifact(kind, &id);
-            // What is closed is not looked at again; a state is told once.
-            let closed = known(CLOSE.kind)?;
-            let again = closed || known(kind)?;
-            let is = if closed { CLOSE.word } else { step.word };
-            Ok(again.then(|| format!("{name} is {is} already; gently drift show {name}")))
-        };
-        opened.recorder.artifact(new, allowed).await?;
-        done.push(state.id());
-    }
+    let done = state(&opened, &stated.events, stated.reason.as_deref(), step).await?;
     if json {
-        return Ok(print(&format!(
-            "{}\n",
-            json!({ "state": step.word, "drift": done })
-        )));
+        return Ok(print_view(&DriftTransitionView {
+            state: step.word,
+            drift: done,
+        }));
     }
-    Ok(print(
-        &done
-            .iter()
-            .map(|id| format!("{id} {}\n", step.word))
-            .collect::<String>(),
-    ))
+    let lines = done.iter().map(|id| format!("{id} {}\n", step.word));
+    Ok(print(&lines.collect::<String>()))
 }
 
-/// What is recorded: which event, by whose key, when and why. The artifact has the event's own id.
-fn artifact(
-    state: &DriftState,
-    step: DriftTransition,
-    key: Hash32,
-    reason: Option<&str>,
-    store: &dyn ReadStore,
-) -> Result<NewArtifact, OpenHomeError> {
-    let mut salt = [0; 32];
-    os_random(&mut salt)?;
-    let name = store
-        .auth_keys()?
-        .into_iter()
-        .find(|row| row.hash == key)
-        .map(|row| row.name);
-    let now = open::clock()?;
-    Ok(NewArtifact {
-        kind: step.kind,
-        id: ArtifactId::Of(state.event.drift_id.clone()),
-        content: vec![
-            ("at", ArtifactField::Time(now)),
-            ("auth_key_hash", ArtifactField::Hash(key)),
-            (
-                "by",
-                name.map_or(ArtifactField::Null, |name| {
-                    ArtifactField::Text(redact(&name).clean)
-                }),
-            ),
-            ("driftwatch", ArtifactField::Word(state.id())),
-            (
-                "exchange",
-                ArtifactField::Word(state.event.exchange.to_string()),
-            ),
-            (
-                "reason",
-                reason.map_or(ArtifactField::Null, |text| {
-                    ArtifactField::Text(redact(text).clean)
-                }),
-            ),
-        ],
-        session: None,
-        salt: Salt::new(salt),
-        now,
-    })
+/// Judges standard input line by line; the first line that can't be read ends it.
+fn try_kernel(file: Option<&Path>, json: bool) -> u8 {
+    let kernel = match kernel(file) {
+        Ok(kernel) => kernel,
+        Err(why) => return could_not(&why, json),
+    };
+    for (at, line) in std::io::stdin().lock().lines().enumerate() {
+        let verdict = match line.map_err(|e| e.to_string()) {
+            Ok(line) if line.trim().is_empty() => continue,
+            Ok(line) => judge_line(&kernel, &line),
+            Err(why) => Err(why),
+        };
+        let code = match verdict {
+            Ok(verdict) => print_view(&TrialVerdictView::of(&verdict)),
+            Err(why) => could_not(&format!("standard input, line {}: {why}", at + 1), json),
+        };
+        if code != FINE {
+            return code;
+        }
+    }
+    FINE
 }

@@ -16,9 +16,6 @@ use crate::app::open::OpenHomeError;
 /// Makes the home; fails when there is one.
 pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
     let path = open::home_path()?;
-    if args.upgrade {
-        return upgrade(json);
-    }
     if Home::open(&path)?.is_some() {
         let why = format!(
             "there is a home at {} already; another place: GENTLY_HOME=DIR gently init",
@@ -50,25 +47,6 @@ pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
         genesis.network.name(),
         genesis.commitments.name(),
     )))
-}
-
-/// Brings the database of a home up to this version; harmless when it is.
-fn upgrade(json: bool) -> Result<u8, OpenHomeError> {
-    let database = open::existing_home()?.paths().database();
-    let before = Sqlite::open_read_only(&database)?.version()?;
-    let after = Sqlite::open(&database)?.version()?;
-    if json {
-        return Ok(print(&format!(
-            "{}\n",
-            json!({"database_version_before": before, "database_version": after})
-        )));
-    }
-    let said = if before == after {
-        "is already of"
-    } else {
-        "is now of"
-    };
-    Ok(print(&format!("the database {said} version {after}\n")))
 }
 
 /// What a person reads when the first `ask` made the home.

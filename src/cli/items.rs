@@ -1,27 +1,19 @@
 //! `gently fact`, `note`, `decision`, `intent`: what a person puts on record for continuity (AEGIS
 //! 6).
 
-mod add;
-mod list;
-
-pub use list::{facts, line};
-
-use add::{ItemInput, add};
-
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::json;
 
+use crate::app::items::list::{ItemList, MOST, intent as declared_intent, list, no_intent};
+use crate::app::items::{
+    ItemInput, ItemOrigin, RecordedItem, add, check, clear_intent, end, ratify,
+};
+use crate::app::open::{self, OpenHome, OpenHomeError};
 use crate::continuity::candidate::Confidence;
-use crate::govern::sanitize::redact;
-use crate::record::hash::Hash32;
-use crate::record::ledger::item::{FACT_RATIFIED, Item, ItemKind, ItemState};
-use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::{ReadStore, Recall, SessionRow};
+use crate::record::ledger::item::{Item, ItemKind};
+use crate::view::item::{ItemView, RecordedItemView};
 
 use super::screen::quiet;
-use super::{could_not, print};
-use crate::app::open;
-use crate::app::open::{OpenHome, OpenHomeError, fresh_salt};
+use super::{print, print_view, program, say};
 
 /// `gently fact`.
 #[derive(Debug, Subcommand)]
@@ -143,6 +135,17 @@ pub struct ListArgs {
     all: bool,
 }
 
+impl CommonArgs {
+    /// The same as the desk takes it.
+    fn origin(self) -> ItemOrigin {
+        ItemOrigin {
+            source: self.source,
+            observed_at: self.observed_at,
+            tier: self.tier,
+        }
+    }
+}
+
 /// `--confidence`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Sure {
@@ -165,17 +168,14 @@ impl Sure {
 pub async fn fact(command: FactCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         FactCommand::Add(args) => {
-            let said = ItemInput::new(
-                ItemKind::Fact,
-                &args.text,
-                args.subject.as_deref(),
-                Some(args.common),
-            );
-            add(said, Some(args.confidence.confidence()), json).await
+            let subject = args.subject.as_deref();
+            let origin = args.common.origin();
+            let said = ItemInput::new(ItemKind::Fact, &args.text, subject, origin);
+            put(&said, Some(args.confidence.confidence()), json).await
         }
-        FactCommand::Ratify { id } => ratify(id, json).await,
-        FactCommand::Retire(args) => end(ItemKind::Fact, args, json).await,
-        FactCommand::List(args) => list::run(ItemKind::Fact, args.all, json),
+        FactCommand::Ratify { id } => Ok(told(&ratify(&opened()?, &id).await?, json)),
+        FactCommand::Retire(args) => retire(ItemKind::Fact, args, json).await,
+        FactCommand::List(args) => print_list(ItemKind::Fact, args.all, json),
     }
 }
 
@@ -183,15 +183,12 @@ pub async fn fact(command: FactCommand, json: bool) -> Result<u8, OpenHomeError>
 pub async fn note(command: NoteCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         NoteCommand::Add(args) => {
-            add(
-                ItemInput::new(ItemKind::Note, &args.text, None, Some(args.common)),
-                None,
-                json,
-            )
-            .await
+            let origin = args.common.origin();
+            let said = ItemInput::new(ItemKind::Note, &args.text, None, origin);
+            put(&said, None, json).await
         }
-        NoteCommand::Retire(args) => end(ItemKind::Note, args, json).await,
-        NoteCommand::List(args) => list::run(ItemKind::Note, args.all, json),
+        NoteCommand::Retire(args) => retire(ItemKind::Note, args, json).await,
+        NoteCommand::List(args) => print_list(ItemKind::Note, args.all, json),
     }
 }
 
@@ -199,16 +196,13 @@ pub async fn note(command: NoteCommand, json: bool) -> Result<u8, OpenHomeError>
 pub async fn decision(command: DecisionCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         DecisionCommand::Add(args) => {
-            let said = ItemInput::new(
-                ItemKind::Decision,
-                &args.text,
-                args.subject.as_deref(),
-                Some(args.common),
-            );
-            add(said, None, json).await
+            let subject = args.subject.as_deref();
+            let origin = args.common.origin();
+            let said = ItemInput::new(ItemKind::Decision, &args.text, subject, origin);
+            put(&said, None, json).await
         }
-        DecisionCommand::Retire(args) => end(ItemKind::Decision, args, json).await,
-        DecisionCommand::List(args) => list::run(ItemKind::Decision, args.all, json),
+        DecisionCommand::Retire(args) => retire(ItemKind::Decision, args, json).await,
+        DecisionCommand::List(args) => print_list(ItemKind::Decision, args.all, json),
     }
 }
 
@@ -216,181 +210,140 @@ pub async fn decision(command: DecisionCommand, json: bool) -> Result<u8, OpenHo
 pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         IntentCommand::Set { text } => {
-            add(
-                ItemInput::new(ItemKind::Intent, &text, None, None),
-                None,
-                json,
-            )
-            .await
+            let said = ItemInput::new(ItemKind::Intent, &text, None, ItemOrigin::default());
+            put(&said, None, json).await
         }
-        IntentCommand::Show => list::intent(json),
-        IntentCommand::Clear => {
-            let opened = OpenHome::open(open::existing_home()?)?;
-            let found = opened
-                .store
-                .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
-                .pop();
-            match found {
-                None => Ok(could_not(
-                    "no intent is declared: gently intent set \"…\"",
-                    json,
-                )),
-                Some((item, _)) => {
-                    end_in(
-                        &opened,
-                        ItemKind::Intent,
-                        EndArgs {
-                            id: item.id,
-                            reason: None,
-                        },
-                        json,
-                    )
-                    .await
-                }
-            }
-        }
+        IntentCommand::Show => print_intent(json),
+        IntentCommand::Clear => Ok(told(&clear_intent(&opened()?).await?, json)),
     }
 }
 
-/// The newest open session of a key.
-fn newest(opened: &OpenHome, key: Hash32) -> Result<Option<SessionRow>, OpenHomeError> {
-    Ok(opened
-        .store
-        .open_sessions()?
-        .into_iter()
-        .rev()
-        .find(|session| session.auth_key_hash == key))
+fn opened() -> Result<OpenHome, OpenHomeError> {
+    OpenHome::open(open::existing_home()?)
 }
 
-/// The id of the newest open session of a key.
-pub fn session(opened: &OpenHome, key: Hash32) -> Result<Option<Hash32>, OpenHomeError> {
-    Ok(newest(opened, key)?.map(|session| session.id))
-}
-
-fn told(
-    recorded: &RecordedArtifact,
-    state: ItemState,
-    text: &str,
-    removed: &[String],
-    json: bool,
-) -> u8 {
-    let id = &recorded.document.id;
-    // What is not kept can't be ratified, shown or taken back: it is in no state.
-    let state = if recorded.is_kept {
-        state.name()
-    } else {
-        "not kept"
-    };
-    if json {
-        let facts = json!({
-            "id": id, "kind": recorded.document.kind, "state": state, "content": recorded.document.content,
-            "recorded_at": recorded.time.to_string(), "log_line": recorded.line + 1, "removed": removed,
-            "kept": recorded.is_kept,
-        });
-        return print(&format!("{facts}\n"));
-    }
-    print(&format!("{id}  {state}  {}\n", quiet(text)))
-}
-
-async fn ratify(id: String, json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(open::existing_home()?)?;
-    let key = opened.authorize().await?;
-    let text = text_of(&opened, &id)?;
-    let named = id.clone();
-    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
-        Ok(match known(store, ItemKind::Fact, &named)? {
-            Err(fault) => Some(fault),
-            Ok(item) if item.state == ItemState::Proposed => None,
-            Ok(item) => Some(format!(
-                "{named} is {} already; only a proposed fact can be ratified",
-                item.state
-            )),
-        })
-    };
-    let session = session(&opened, key)?;
-    let content = vec![("by", ArtifactField::Hash(key))];
-    let (id, salt, now) = (ArtifactId::Of(id), fresh_salt()?, open::clock()?);
-    let new = NewArtifact {
-        kind: FACT_RATIFIED,
-        id,
-        content,
-        session,
-        salt,
-        now,
-    };
-    let recorded = opened.recorder.artifact(new, allowed).await?;
-    Ok(told(&recorded, ItemState::Ratified, &text, &[], json))
-}
-
-async fn end(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, OpenHomeError> {
-    end_in(&OpenHome::open(open::existing_home()?)?, kind, args, json).await
-}
-
-async fn end_in(
-    opened: &OpenHome,
-    kind: ItemKind,
-    args: EndArgs,
+async fn put(
+    said: &ItemInput,
+    confidence: Option<Confidence>,
     json: bool,
 ) -> Result<u8, OpenHomeError> {
-    let key = opened.authorize().await?;
-    let text = text_of(opened, &args.id)?;
-    let named = args.id.clone();
-    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
-        Ok(match known(store, kind, &named)? {
-            Err(fault) => Some(fault),
-            Ok(item) if item.state.in_force() || item.state == ItemState::Proposed => None,
-            Ok(item) => Some(format!("{named} is {} already", item.state)),
-        })
-    };
-    let session = session(opened, key)?;
-    let reason = args.reason.map_or(ArtifactField::Null, |reason| {
-        ArtifactField::Text(redact(reason.trim()).clean)
-    });
-    let content = vec![("by", ArtifactField::Hash(key)), ("reason", reason)];
-    let (id, salt, now) = (ArtifactId::Of(args.id), fresh_salt()?, open::clock()?);
-    let new = NewArtifact {
-        kind: kind.ended(),
-        id,
-        content,
-        session,
-        salt,
-        now,
-    };
-    let recorded = opened.recorder.artifact(new, allowed).await?;
-    let state = if kind == ItemKind::Intent {
-        ItemState::Cleared
-    } else {
-        ItemState::Retired
-    };
-    Ok(told(&recorded, state, &text, &[], json))
+    // What says nothing needs no home to be refused.
+    check(said)?;
+    let item = add(&opened()?, said, confidence).await?;
+    for kind in &item.removed {
+        say(&format!("removed before it was stored: {kind}"));
+    }
+    let printed = told(&item, json);
+    if !item.recorded.is_kept {
+        say(
+            "its text is not kept (store.content is \"none\"): what is on record is a commitment to it, and nothing that \
+             could be put before a model",
+        );
+    } else if item.recorded.document.kind == ItemKind::Fact.name() {
+        say(&format!(
+            "it counts once it is ratified: {} fact ratify {}",
+            program(),
+            item.recorded.document.id
+        ));
+    }
+    Ok(printed)
 }
 
-/// The text of an item, for saying what was done to it; empty when there is none such.
-fn text_of(opened: &OpenHome, id: &str) -> Result<String, OpenHomeError> {
-    let Some(item) = opened.store.item(id)? else {
-        return Ok(String::new());
-    };
-    Ok(opened.store.item_text(item.line)?.unwrap_or_default())
+async fn retire(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, OpenHomeError> {
+    let item = end(&opened()?, kind, &args.id, args.reason.as_deref()).await?;
+    Ok(told(&item, json))
 }
 
-/// An item of a kind by its id, or why there is none such.
-pub fn known(
-    store: &dyn ReadStore,
-    kind: ItemKind,
-    id: &str,
-) -> Result<Result<Item, String>, RecorderError> {
+fn told(item: &RecordedItem, json: bool) -> u8 {
+    if json {
+        return print_view(&RecordedItemView::of(item));
+    }
+    let id = &item.recorded.document.id;
+    print(&format!(
+        "{id}  {}  {}\n",
+        item.state_name(),
+        quiet(&item.text)
+    ))
+}
+
+fn print_list(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError> {
+    let found: ItemList = list(&open::existing_home()?, kind, all)?;
+    if found.has_more {
+        say(&format!("only the newest {MOST} are listed"));
+    }
+    say_unkept(kind, found.not_kept);
+    if json {
+        return Ok(print_view(&ItemView::all(&found)));
+    }
+    if found.items.is_empty() && found.not_kept == 0 {
+        say(&format!("no {} is on record", kind.name()));
+    }
+    let lines = found
+        .items
+        .iter()
+        .map(|(item, text)| line(item, text.as_deref()) + "\n");
+    Ok(print(&lines.collect::<String>()))
+}
+
+/// Says how many are on record whose text was never kept.
+fn say_unkept(kind: ItemKind, not_kept: u64) {
     let name = kind.name();
-    Ok(match store.item(id)? {
-        Some(item) if item.kind == kind => Ok(item),
-        Some(item) => Err(format!(
-            "{id} is a {}, no {name}: {name}s are called {}:NUMBER",
-            item.kind.name(),
-            kind.prefix()
+    match not_kept {
+        0 => {}
+        1 => say(&format!(
+            "1 {name} is on record by its commitment only: its text was not kept"
         )),
-        None if store.has_artifact(name, id)? => Err(format!(
-            "{name} {id} is on record by its commitment only: its text was not kept (store.content was \"none\"), so it \
-             is in no state"
+        n => say(&format!(
+            "{n} {name}s are on record by their commitments only: their texts were not kept"
         )),
-        None => Err(format!("no {name} {id} is on record: gently {name} list")),
-    })
+    }
+}
+
+fn print_intent(json: bool) -> Result<u8, OpenHomeError> {
+    let declared = declared_intent(&open::existing_home()?)?;
+    let Some((item, text)) = declared.intent else {
+        say_unkept(ItemKind::Intent, declared.not_kept);
+        return Err(no_intent());
+    };
+    if json {
+        return Ok(print_view(&ItemView::of(&item, text.as_deref())));
+    }
+    Ok(print(&format!("{}\n", line(&item, text.as_deref()))))
+}
+
+/// An item as people read it: its id, where it stands, what it says, what it is about, where it is
+/// from.
+pub fn line(item: &Item, text: Option<&str>) -> String {
+    let mut line = format!(
+        "{}  {:10}  {}",
+        item.id,
+        item.state.name(),
+        quiet(text.unwrap_or("(erased)"))
+    );
+    let mut more = Vec::new();
+    more.extend(
+        item.subject
+            .as_deref()
+            .map(|subject| format!("on '{}'", quiet(subject))),
+    );
+    more.extend(
+        item.confidence
+            .as_deref()
+            .map(|sure| format!("{} confidence", quiet(sure))),
+    );
+    more.extend(
+        item.source
+            .as_deref()
+            .map(|source| format!("from {}", quiet(source))),
+    );
+    more.extend(item.observed_at.map(|at| format!("observed {at}")));
+    more.extend(
+        item.tier
+            .filter(|tier| *tier > 1)
+            .map(|tier| format!("from tier {tier} on")),
+    );
+    if !more.is_empty() {
+        line.push_str(&format!("  ({})", more.join(", ")));
+    }
+    line
 }

@@ -183,7 +183,7 @@ fn config_key(command: &config::ConfigCommand, root: &Path) -> Result<(), OpenHo
     match crate::home::Home::open(root) {
         Ok(Some(home)) if guards => {
             let config = crate::config::Config::load(home.root(), &crate::app::open::env)?;
-            key::is_known(&home, &config)
+            crate::app::keys::is_known(&home, &config)
         }
         _ => Ok(()),
     }
@@ -326,13 +326,13 @@ fn print(text: &str) -> u8 {
 
 /// Writes what a view says, as one line of JSON on stdout.
 fn print_view(view: &impl serde::Serialize) -> u8 {
-    match serde_json::to_value(view) {
-        Ok(value) => print(&format!("{value}\n")),
-        Err(e) => could_not(
-            &format!("what is shown can't be written as JSON: {e}"),
-            false,
-        ),
-    }
+    print(&json_line(view))
+}
+
+/// What a view says, as one line of JSON; its keys are sorted.
+fn json_line(view: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(view).expect("a view has no key that is not a string");
+    format!("{value}\n")
 }
 
 /// Says a line on stderr; whatever a person, a vendor or the system wrote into it has passed the

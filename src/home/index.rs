@@ -38,7 +38,7 @@ impl Home {
             sessions_open: rows.sessions_open,
             exchanges: rows.exchanges,
             artifacts: rows.artifacts,
-            search_entries: rows.search_entries,
+            search_entries: Some(rows.search_entries),
             log_lines: head.lines,
             ledger_commits: head.commits,
             last_record_at: head.time,

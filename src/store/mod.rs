@@ -77,24 +77,24 @@ pub enum StoreError {
         /// SQLite's words.
         reason: String,
     },
-    /// A migration could not be applied, or an applied one is not the one we ship.
-    #[error("database migrations: {reason}; this home was written by another version of gently")]
+    /// A migration could not be applied.
+    #[error("database migrations: {reason}")]
     Migration {
         /// The runner's words.
         reason: String,
     },
-    /// The database is as an earlier gently left it, and was opened for reading.
+    /// Another build of gently made the database: an earlier one, from before the first release, or
+    /// a later one.
     #[error(
-        "the database at {path} is of version {found}, and this gently reads version {expected}: run \
-         `gently init --upgrade` to bring it up to date (whatever records something does so, too)"
+        "the database at {path} was made by another build of gently (its schema is {found}), and this one reads only its \
+         own. Nothing is changed. Go on with the build that made it, or begin a new home: GENTLY_HOME=DIR gently init. \
+         What the other recorded still proves itself: gently audit verify --repo LEDGER.GIT --log AUDIT.LOG"
     )]
-    Older {
+    OtherBuild {
         /// Where it is.
         path: PathBuf,
-        /// The newest migration that was applied.
-        found: i32,
-        /// The newest that there is.
-        expected: i32,
+        /// The newest migration of it that is none of ours.
+        found: String,
     },
     /// A row does not hold what its column promises.
     #[error("database: {place} holds '{actual}', not {expected}")]
@@ -169,8 +169,7 @@ pub trait ReadStore: Threads {
     fn newest_artifact(&self, kind: &str) -> Result<Option<ArtifactRow>, StoreError>;
     /// One item of continuity by its id.
     fn item(&self, id: &str) -> Result<Option<Item>, StoreError>;
-    /// Calls `each` for every item of continuity, in the order of lines; for none in a database
-    /// that has no table of them yet.
+    /// Calls `each` for every item of continuity, in the order of lines.
     fn each_item(
         &self,
         each: &mut dyn FnMut(Item) -> Result<(), StoreError>,
@@ -229,9 +228,8 @@ pub trait ReadStore: Threads {
     /// How many artifacts of a kind are on record by their commitment only, as their text was never
     /// kept.
     fn not_kept(&self, kind: &str) -> Result<u64, StoreError>;
-    /// Differences between the search indexes and what they are of, in words, at most `most`; none
-    /// in a database that has no such indexes yet.
-    fn search_faults(&self, most: u32) -> Result<Option<Vec<String>>, StoreError>;
+    /// Differences between the search indexes and what they are of, in words, at most `most`.
+    fn search_faults(&self, most: u32) -> Result<Vec<String>, StoreError>;
     /// How many rows there are; by index, and not by walking over them.
     fn row_counts(&self) -> Result<RowCounts, StoreError>;
 }

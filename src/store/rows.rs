@@ -331,7 +331,7 @@ pub struct HomeFile {
     pub sha256: Hash32,
 }
 
-/// A number that a secret got in an open session; see `migrations/sqlite/0006_place.sql`.
+/// A number that a secret got in an open session; see `migrations/sqlite/0001_home.sql`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaceholderRow {
     /// What kind of secret: `aws-access-key`.
@@ -362,9 +362,8 @@ pub struct RowCounts {
     pub exchanges: u64,
     /// Artifacts.
     pub artifacts: u64,
-    /// Entries of the search indexes: turns, and items of continuity; none in a database that has
-    /// none yet.
-    pub search_entries: Option<u64>,
+    /// Entries of the search indexes: turns, and items of continuity.
+    pub search_entries: u64,
 }
 
 /// One commit of the ledger, signature included, so that writing it again needs no key.

@@ -143,7 +143,7 @@ pub struct ReferredText {
     pub text: Option<String>,
 }
 
-/// Queries about threads; in a database from before them there are none.
+/// Queries about threads.
 pub trait Threads {
     /// A configuration's document by its digest.
     fn context_config(&self, digest: Hash32) -> Result<Option<String>, StoreError>;

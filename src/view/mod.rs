@@ -4,10 +4,15 @@
 
 pub mod action;
 pub mod context;
+pub mod drift;
 pub mod erasure;
 pub mod exchange;
+pub mod item;
+pub mod key;
+pub mod log_line;
 pub mod report;
 pub mod session;
+pub mod thread;
 pub mod tree_head;
 pub mod turn;
 pub mod unrecorded;

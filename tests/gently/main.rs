@@ -97,7 +97,6 @@ mod threads;
 mod times;
 mod twins;
 mod unkept;
-mod upgrade;
 mod vectors;
 mod verify;
 mod wires;

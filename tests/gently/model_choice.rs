@@ -358,7 +358,7 @@ fn tokens_and_cost_are_recorded_and_shown() {
     let store = rusqlite::Connection::open(home.join("gently.db")).unwrap();
     store
         .execute_batch(
-            "DROP TRIGGER llm_exchange_is_final; UPDATE llm_exchange SET cost_micro = 1 WHERE cost_micro = 18",
+            "DROP TRIGGER llm_exchange_outcome_is_final; UPDATE llm_exchange SET cost_micro = 1 WHERE cost_micro = 18",
         )
         .unwrap();
     drop(store);

@@ -53,10 +53,10 @@ fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
         (&json!([]), &json!([])),
         "{holds:#}"
     );
-    let free = "DROP TRIGGER thread_event_is_final; DROP TRIGGER thread_event_stays; DROP TRIGGER thread_event_digest_goes_only;
+    let free = "DROP TRIGGER thread_event_is_final; DROP TRIGGER thread_event_stays; DROP TRIGGER thread_event_digests_go_only;
         DROP TRIGGER thread_turn_is_final; DROP TRIGGER thread_turn_stays; DROP TRIGGER thread_turn_digests_go_only;
         DROP TRIGGER context_ref_is_final; DROP TRIGGER context_ref_stays; DROP TRIGGER context_config_is_final;
-        DROP TRIGGER llm_exchange_was_asked; DROP TRIGGER llm_exchange_is_final;";
+        DROP TRIGGER llm_exchange_is_final; DROP TRIGGER llm_exchange_outcome_is_final;";
     let free = format!(
         "{free} {}",
         triggers(&person, &["thread", "chat_turn", "llm_exchange"])

@@ -605,45 +605,86 @@ fn evidence_never_changes_even_by_hand() {
 }
 
 #[test]
-fn a_database_of_another_version_is_refused() {
+fn a_database_of_another_build_is_refused_in_words() {
     let dir = tempfile::tempdir().unwrap();
     drop(sqlite(dir.path()));
     let path = dir.path().join("gently.db");
     let by_hand = rusqlite::Connection::open(&path).unwrap();
-    let newest = "WHERE version = (SELECT max(version) FROM refinery_schema_history)";
-    let checksum: String = by_hand
-        .query_row(
-            &format!("SELECT checksum FROM refinery_schema_history {newest}"),
-            [],
-            |row| row.get(0),
+    let refused = |found: &str| {
+        for opened in [Sqlite::open(&path), Sqlite::open_read_only(&path)] {
+            let refusal = opened.err().unwrap();
+            assert!(matches!(refusal, StoreError::OtherBuild { .. }));
+            let said = refusal.to_string();
+            let what_to_do = [
+                found,
+                "Nothing is changed",
+                "gently init",
+                "audit verify --repo",
+            ];
+            assert!(
+                what_to_do.iter().all(|words| said.contains(words)),
+                "{said}"
+            );
+        }
+    };
+    // As the builds before the first release left it: other migrations, and more of them.
+    let history = "SELECT checksum FROM refinery_schema_history WHERE version = 1";
+    let checksum: String = by_hand.query_row(history, [], |row| row.get(0)).unwrap();
+    by_hand
+        .execute_batch(
+            "UPDATE refinery_schema_history SET name = 'relationship', checksum = '1';
+             INSERT INTO refinery_schema_history VALUES (18, 'blocks', '2026-01-01T00:00:00Z', '2')",
         )
         .unwrap();
+    refused("V18__blocks");
     by_hand
-        .execute(
-            &format!("UPDATE refinery_schema_history SET checksum = '1' {newest}"),
-            [],
-        )
+        .execute_batch("DELETE FROM refinery_schema_history WHERE version = 18")
         .unwrap();
-    let said = Sqlite::open(&path).err().unwrap().to_string();
-    assert!(
-        said.starts_with("database migrations: ") && said.contains("another version of gently"),
-        "{said}"
-    );
-    // A migration of the future, too.
+    refused("V1__relationship");
     by_hand
         .execute(
-            &format!("UPDATE refinery_schema_history SET checksum = ?1 {newest}"),
+            "UPDATE refinery_schema_history SET name = 'home', checksum = ?1",
             [checksum],
         )
         .unwrap();
     Sqlite::open(&path).unwrap();
+    // One of the future, too.
     by_hand
-        .execute("INSERT INTO refinery_schema_history VALUES (999, 'later', '2030-01-01T00:00:00Z', '1')", [])
+        .execute_batch(
+            "INSERT INTO refinery_schema_history VALUES (999, 'later', '2030-01-01T00:00:00Z', '1')",
+        )
         .unwrap();
-    assert!(matches!(
-        Sqlite::open(&path),
-        Err(StoreError::Migration { .. })
-    ));
+    refused("V999__later");
+}
+
+/// Whatever is asked of such a home, it is one refusal, and the home stays as it is.
+#[test]
+fn a_home_of_an_earlier_build_is_left_alone() {
+    let person = crate::person::Person::with(&[("GENTLY_ANCHOR_MODE", "off")]);
+    person.gently(&["ask", "How is it?"]).exits(0);
+    let sql = "UPDATE refinery_schema_history SET name = 'relationship', checksum = '1'";
+    rusqlite::Connection::open(person.at("gently.db"))
+        .and_then(|database| database.execute_batch(sql))
+        .unwrap();
+    let log = std::fs::read(person.at("audit.log")).unwrap();
+    for args in [
+        &["ask", "And now?"] as &[&str],
+        &["show", "last"],
+        &["session", "close"],
+    ] {
+        let refused = person.gently(args);
+        assert!(
+            refused.code >= 2 && refused.err.contains("made by another build of gently"),
+            "{args:?}: {refused:?}"
+        );
+    }
+    assert_eq!(std::fs::read(person.at("audit.log")).unwrap(), log);
+    // What it published needs no database.
+    let (ledger, log) = (person.at("ledger.git"), person.at("audit.log"));
+    let (ledger, log) = (ledger.to_str().unwrap(), log.to_str().unwrap());
+    person
+        .gently(&["audit", "verify", "--repo", ledger, "--log", log])
+        .exits(0);
 }
 
 #[test]
@@ -687,6 +728,34 @@ fn of_two_writers_one_waits_and_is_told() {
         store.lines(3, 9).unwrap(),
         [line(3, "first"), line(4, "second")]
     );
+}
+
+/// The columns and keys of AEGIS 5.2: a reference has its id for a key, and an exchange's are found by
+/// the exchange's id, without reading the table.
+#[test]
+fn references_stand_as_aegis_has_them() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(sqlite(dir.path()));
+    let database = rusqlite::Connection::open(dir.path().join("gently.db")).unwrap();
+    let key = "SELECT name FROM pragma_table_info('context_artifact_ref') WHERE pk = 1";
+    let key: String = database.query_row(key, [], |row| row.get(0)).unwrap();
+    assert_eq!(key, "ref_id");
+    for (filter, index) in [
+        (
+            "exchange_id = '0'",
+            "USING INDEX idx_context_artifact_exchange (exchange_id=?)",
+        ),
+        ("ref_id = '0'", "(ref_id=?)"),
+    ] {
+        let sql = format!("EXPLAIN QUERY PLAN SELECT * FROM context_artifact_ref WHERE {filter}");
+        let plan: String = database
+            .query_row(&sql, [], |row| row.get("detail"))
+            .unwrap();
+        assert!(
+            plan.starts_with("SEARCH") && plan.contains(index),
+            "{filter}: {plan}"
+        );
+    }
 }
 
 #[test]

@@ -382,7 +382,7 @@ fn who_takes_texts_away_can_not_say_that_they_were_never_kept_nor_put_one_back()
     let database = rusqlite::Connection::open(kept.at("gently.db")).unwrap();
     database
         .execute_batch(
-            "DROP TRIGGER llm_exchange_was_not_kept;
+            "DROP TRIGGER llm_exchange_is_final;
              UPDATE chat_turn SET content = NULL;
              UPDATE llm_exchange SET context_bundle_json = NULL, user_text_commitment = prompt_commitment;",
         )
@@ -412,7 +412,7 @@ fn who_takes_texts_away_can_not_say_that_they_were_never_kept_nor_put_one_back()
     let database = rusqlite::Connection::open(changed.at("gently.db")).unwrap();
     database
         .execute_batch(
-            "DROP TRIGGER llm_exchange_is_final; UPDATE llm_exchange SET completion_tokens = 7",
+            "DROP TRIGGER llm_exchange_outcome_is_final; UPDATE llm_exchange SET completion_tokens = 7",
         )
         .unwrap();
     let report = changed.gently(&["audit", "verify"]).exits(1).out;

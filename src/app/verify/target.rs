@@ -251,7 +251,7 @@ impl AuditTarget {
         let paths = Paths {
             root: root.to_owned(),
         };
-        let head = Sqlite::open_to_read(database).and_then(|store| store.head());
+        let head = Sqlite::open_read_only(database).and_then(|store| store.head());
         head.is_ok_and(|head| matches!(checkpoint_is_newest(&head, &paths), Ok(false)))
     }
 
@@ -261,7 +261,7 @@ impl AuditTarget {
             let Some(path) = &self.database else {
                 return Ok(());
             };
-            let store = Sqlite::open_to_read(path)?;
+            let store = Sqlite::open_read_only(path)?;
             store.begin_read()?;
             look(&store)?;
             Ok(store.end_read()?)

@@ -291,15 +291,6 @@ pub(super) fn session_text(report: &Report, session: &SessionReport) -> String {
     out
 }
 
-/// A view as one line of JSON.
-pub(super) fn print(view: &impl serde::Serialize) -> String {
-    match serde_json::to_value(view) {
-        Ok(value) => format!("{value}\n"),
-        // No view has a map whose keys are no strings, which is all that can fail.
-        Err(error) => format!("{{\"error\":\"{}\"}}\n", error.to_string().escape_default()),
-    }
-}
-
 /// Says that no session begins so, and which there are.
 pub(super) fn unknown_session(report: &Report, prefix: &str) -> String {
     let newest: Vec<&SessionReport> = report.sessions.iter().rev().collect();

@@ -50,7 +50,7 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
     // What the home's own rules left in a text is left again.
     put_in_force(&Config::load(home.root(), &open::env)?)?;
-    let store = Sqlite::open_to_read(&home.paths().database())?;
+    let store = Sqlite::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let other = match args
         .kernel

@@ -7,8 +7,8 @@
 //! kind fact_retired, the same id     retired
 //! kind conflict_resolved             what its `superseded` names: superseded
 //! ```
-//! The table `continuity_item` is kept by triggers that follow the same rules; [`Items`] is for
-//! checking it.
+//! The store follows these rules in the transaction that writes an artifact, and keeps the items in a
+//! table; [`Items`] are those that all artifacts give, for checking it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -119,6 +119,11 @@ impl ItemState {
         }
     }
 
+    /// Whether it counts, or could yet.
+    pub const fn is_open(self) -> bool {
+        self.in_force() || matches!(self, ItemState::Proposed)
+    }
+
     /// Whether it counts.
     pub const fn in_force(self) -> bool {
         matches!(self, ItemState::Ratified | ItemState::Declared)
@@ -189,80 +194,24 @@ pub struct Item {
     pub hash: Hash32,
 }
 
-/// The items that artifacts give, in the order of their lines.
-#[derive(Clone, Debug, Default)]
-pub struct Items(BTreeMap<String, Item>);
-
-impl Items {
-    /// Takes the next artifact; `document` is its canonical JSON, none once erased.
-    pub fn take(&mut self, line: u64, kind: &str, id: &str, document: Option<&str>, hash: Hash32) {
-        let content = document
-            .and_then(|text| serde_json::from_str::<Value>(text).ok())
-            .map(|doc| doc["content"].clone());
-        if let Ok(kind) = kind.parse() {
-            return self.make(line, kind, id, content.as_ref(), hash);
-        }
-        let open = |state: ItemState| state.in_force() || state == ItemState::Proposed;
-        match kind {
-            FACT_RATIFIED => self.turn(id, line, ItemState::Ratified, |item| {
-                item.kind == ItemKind::Fact && item.state == ItemState::Proposed
-            }),
-            CONFLICT_RESOLVED => {
-                let named = content
-                    .as_ref()
-                    .and_then(|content| content["superseded"].as_array());
-                for id in named.into_iter().flatten().filter_map(Value::as_str) {
-                    self.turn(id, line, ItemState::Superseded, |item| {
-                        item.kind != ItemKind::Intent && item.state.in_force()
-                    });
-                }
-            }
-            "intent_cleared" => self.turn(id, line, ItemState::Cleared, |item| {
-                item.kind == ItemKind::Intent && item.state == ItemState::Declared
-            }),
-            _ => self.turn(id, line, ItemState::Retired, |item| {
-                item.kind != ItemKind::Intent && item.kind.ended() == kind && open(item.state)
-            }),
-        }
-    }
-
-    /// All items, by id.
-    pub fn into_map(self) -> BTreeMap<String, Item> {
-        self.0
-    }
-
-    fn turn(&mut self, id: &str, line: u64, state: ItemState, allowed: impl Fn(&Item) -> bool) {
-        if let Some(item) = self.0.get_mut(id).filter(|item| allowed(item)) {
-            (item.state, item.state_line) = (state, line);
-        }
-    }
-
-    fn make(&mut self, line: u64, kind: ItemKind, id: &str, content: Option<&Value>, hash: Hash32) {
-        let text = |key: &str| {
-            content
-                .and_then(|content| content[key].as_str())
-                .map(str::to_owned)
-        };
-        let number = |key: &str| content.and_then(|content| content[key].as_u64());
-        let state = match (content, kind) {
-            (None, _) => ItemState::Erased,
-            (Some(_), ItemKind::Fact) => ItemState::Proposed,
-            (Some(_), _) => ItemState::Declared,
-        };
-        if kind == ItemKind::Intent {
-            for earlier in self
-                .0
-                .values_mut()
-                .filter(|i| i.kind == kind && i.state == ItemState::Declared)
-            {
-                (earlier.state, earlier.state_line) = (ItemState::Superseded, line);
-            }
-        }
-        self.0.entry(id.to_owned()).or_insert_with(|| Item {
+impl Item {
+    /// The item that an artifact makes; `content` is that of its document, none once erased.
+    pub fn made(
+        (line, kind, id): (u64, ItemKind, &str),
+        content: Option<&Value>,
+        hash: Hash32,
+    ) -> Item {
+        let text = |key: &str| content?.get(key)?.as_str().map(str::to_owned);
+        let number = |key: &str| content?.get(key)?.as_u64();
+        Item {
             line,
             id: id.to_owned(),
             kind,
-            state,
+            state: match (content, kind) {
+                (None, _) => ItemState::Erased,
+                (Some(_), ItemKind::Fact) => ItemState::Proposed,
+                (Some(_), _) => ItemState::Declared,
+            },
             state_line: line,
             subject: text("subject"),
             source: text("source"),
@@ -272,7 +221,73 @@ impl Items {
             tier: number("tier").and_then(|tier| u8::try_from(tier).ok()),
             session: text("session").and_then(|id| id.parse().ok()),
             hash,
-        });
+        }
+    }
+
+    /// The state that an artifact of a kind gives it, when the artifact is about it; none when it
+    /// stays as it is.
+    pub fn state_after(&self, artifact: &str) -> Option<ItemState> {
+        let is_intent = self.kind == ItemKind::Intent;
+        let declared = self.state == ItemState::Declared;
+        let open = self.state.is_open();
+        match artifact {
+            FACT_RATIFIED => (self.kind == ItemKind::Fact && self.state == ItemState::Proposed)
+                .then_some(ItemState::Ratified),
+            CONFLICT_RESOLVED => {
+                (!is_intent && self.state.in_force()).then_some(ItemState::Superseded)
+            }
+            // One intent holds at a time: the next one takes its place.
+            "intent" => (is_intent && declared).then_some(ItemState::Superseded),
+            ended if ended != self.kind.ended() => None,
+            _ if is_intent => declared.then_some(ItemState::Cleared),
+            _ => open.then_some(ItemState::Retired),
+        }
+    }
+}
+
+/// The `content` of an artifact's document; none when it is erased or holds none.
+pub fn content(document: Option<&str>) -> Option<Value> {
+    let mut document: Value = serde_json::from_str(document?).ok()?;
+    document.get_mut("content").map(Value::take)
+}
+
+/// The ids of the items that an artifact is about; none when its kind gives no item a state. An
+/// intent is about those before it, too, which it can't name.
+pub fn items_of(kind: &str, id: &str, content: Option<&Value>) -> Vec<String> {
+    if kind == CONFLICT_RESOLVED {
+        let named = content.and_then(|content| content["superseded"].as_array());
+        let named = named.into_iter().flatten().filter_map(Value::as_str);
+        return named.map(str::to_owned).collect();
+    }
+    let about = kind == FACT_RATIFIED || ItemKind::ALL.iter().any(|known| known.ended() == kind);
+    about.then(|| id.to_owned()).into_iter().collect()
+}
+
+/// The items that artifacts give, in the order of their lines.
+#[derive(Clone, Debug, Default)]
+pub struct Items(BTreeMap<String, Item>);
+
+impl Items {
+    /// Takes the next artifact; `document` is its canonical JSON, none once erased.
+    pub fn take(&mut self, line: u64, kind: &str, id: &str, document: Option<&str>, hash: Hash32) {
+        let content = content(document);
+        let about = items_of(kind, id, content.as_ref());
+        for item in self.0.values_mut() {
+            let is_about = kind == ItemKind::Intent.name() || about.contains(&item.id);
+            if let Some(state) = item.state_after(kind).filter(|_| is_about) {
+                (item.state, item.state_line) = (state, line);
+            }
+        }
+        if let Ok(made) = kind.parse() {
+            self.0
+                .entry(id.to_owned())
+                .or_insert_with(|| Item::made((line, made, id), content.as_ref(), hash));
+        }
+    }
+
+    /// All items, by id.
+    pub fn into_map(self) -> BTreeMap<String, Item> {
+        self.0
     }
 }
 

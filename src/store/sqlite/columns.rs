@@ -144,15 +144,6 @@ impl<'a, 'b> Columns<'a, 'b> {
         self.parsed_opt(place, "a hash")
     }
 
-    /// The same of a column that a database of an earlier version does not have.
-    pub fn hash_if_there(&self, place: &'static str) -> Result<Option<Hash32>, StoreError> {
-        if self.find(column_of(place)).is_some() {
-            self.hash_opt(place)
-        } else {
-            Ok(None)
-        }
-    }
-
     pub fn uuid(&self, place: &'static str) -> Result<Uuid, StoreError> {
         self.parsed(place, "a UUID")
     }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::columns::int;
 use super::write::must_change;
-use super::{Tx, failed};
+use super::{Tx, failed, items};
 use crate::record::time::Seconds;
 use crate::store::{ExchangeRow, HomeFile, StoreError};
 
@@ -21,6 +21,7 @@ pub(super) fn exchange(
     let what = "erase an exchange";
     let aurora = e.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
     for turn in [Some(e.turn_user), aurora].into_iter().flatten() {
+        items::forget_turn(tx, &turn.to_string())?;
         let sql = "UPDATE chat_turn SET content = NULL, content_hash = NULL WHERE turn_id = ?1";
         tx.change(what, sql, [turn.to_string()])?;
     }
@@ -32,8 +33,8 @@ pub(super) fn exchange(
     )?;
     tx.change(
         what,
-        "UPDATE context_artifact_ref SET risk_flags = NULL WHERE line = ?1 AND exchange_id = ?2",
-        params![int(e.prompt_line), e.exchange_id.to_string()],
+        "UPDATE context_artifact_ref SET risk_flags = NULL WHERE exchange_id = ?1",
+        [e.exchange_id.to_string()],
     )?;
     tx.erase_turn_digests(e.exchange_id)?;
     tx.change(what, TO_SCRUB, [])?;
@@ -71,6 +72,7 @@ pub(super) fn context(tx: &Tx<'_>, exchange: Uuid, bundle_too: bool) -> Result<(
 /// Destroys document and salt of the artifact of a line.
 pub(super) fn artifact(tx: &Tx<'_>, line: u64) -> Result<(), StoreError> {
     let what = "erase an artifact";
+    items::erase(tx, line)?;
     tx.change(
         what,
         "UPDATE artifact SET document = NULL, salt = NULL WHERE line = ?1",

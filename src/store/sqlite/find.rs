@@ -99,12 +99,7 @@ impl<C: Deref<Target = Connection>> Find for Handle<C> {
         let which = format!("WHERE d.rowid < ?1 {}", if open_only { open } else { "" });
         let sql = format!("{DRIFT_STATE} {which} ORDER BY d.rowid DESC LIMIT ?2");
         let below = below.map_or(i64::MAX, int);
-        let found = self.list(
-            "list drift events",
-            &self.knowing_assertions(&sql)?,
-            params![below, most],
-            drift_state,
-        )?;
+        let found = self.list("list drift events", &sql, params![below, most], drift_state)?;
         let Some(last) = found.last().map(|state| int(state.number)) else {
             return Ok((found, 0));
         };
@@ -117,19 +112,13 @@ impl<C: Deref<Target = Connection>> Find for Handle<C> {
 
     fn drift_numbered(&self, number: u64) -> Result<Option<DriftState>, StoreError> {
         let sql = format!("{DRIFT_STATE} WHERE d.rowid = ?1");
-        self.one(
-            "look up a drift event",
-            &self.knowing_assertions(&sql)?,
-            [int(number)],
-            drift_state,
-        )
+        self.one("look up a drift event", &sql, [int(number)], drift_state)
     }
 
     fn drift_like(&self, prefix: &str, most: u32) -> Result<Vec<DriftState>, StoreError> {
         let sql = format!(
             "{DRIFT_STATE} WHERE d.drift_id >= ?1 AND d.drift_id < ?2 ORDER BY d.rowid LIMIT ?3"
         );
-        let sql = self.knowing_assertions(&sql)?;
         self.list(
             "look up a drift event",
             &sql,

@@ -2,7 +2,9 @@
 
 mod columns;
 mod erase;
+mod evidence;
 mod find;
+mod items;
 mod judged;
 mod many;
 mod place;
@@ -13,7 +15,6 @@ mod threads;
 mod witnesses;
 mod write;
 
-use std::cell::OnceCell;
 use std::ops::Deref;
 use std::path::Path;
 use std::time::Duration;
@@ -34,60 +35,10 @@ const STATEMENTS: usize = 192;
 const COPY_PAGES: std::ffi::c_int = 4096;
 
 /// The migrations, in order; a released one is never edited (its checksum is in every database).
-const MIGRATIONS: &[(&str, &str)] = &[
-    (
-        "V1__relationship",
-        include_str!("../../../migrations/sqlite/0001_relationship.sql"),
-    ),
-    (
-        "V2__continuity",
-        include_str!("../../../migrations/sqlite/0002_continuity.sql"),
-    ),
-    (
-        "V4__assertions",
-        include_str!("../../../migrations/sqlite/0004_assertions.sql"),
-    ),
-    (
-        "V5__sight_and_erasure",
-        include_str!("../../../migrations/sqlite/0005_sight_and_erasure.sql"),
-    ),
-    (
-        "V6__place",
-        include_str!("../../../migrations/sqlite/0006_place.sql"),
-    ),
-    (
-        "V7__threads",
-        include_str!("../../../migrations/sqlite/0007_threads.sql"),
-    ),
-    (
-        "V9__witnesses",
-        include_str!("../../../migrations/sqlite/0009_witnesses.sql"),
-    ),
-    (
-        "V11__narrower",
-        include_str!("../../../migrations/sqlite/0011_narrower.sql"),
-    ),
-    (
-        "V14__calendars",
-        include_str!("../../../migrations/sqlite/0014_calendars.sql"),
-    ),
-    (
-        "V15__near",
-        include_str!("../../../migrations/sqlite/0015_near.sql"),
-    ),
-    (
-        "V16__checkpoint",
-        include_str!("../../../migrations/sqlite/0016_checkpoint.sql"),
-    ),
-    (
-        "V17__flags",
-        include_str!("../../../migrations/sqlite/0017_flags.sql"),
-    ),
-    (
-        "V18__blocks",
-        include_str!("../../../migrations/sqlite/0018_blocks.sql"),
-    ),
-];
+const MIGRATIONS: &[(&str, &str)] = &[(
+    "V1__home",
+    include_str!("../../../migrations/sqlite/0001_home.sql"),
+)];
 
 /// The parts that indices of ids without an order have, the newest first: `line >> 15` of every
 /// line there is, and of those that a transaction is adding.
@@ -96,9 +47,7 @@ const PARTS: &str = "WITH RECURSIVE part (p) AS (
        UNION ALL SELECT p - 1 FROM part WHERE p > 0)";
 
 /// A connection, or a transaction on one: queries run on both.
-///
-/// The second part is set once threads are known to be recorded here; they never go again.
-pub struct Handle<C>(C, OnceCell<()>);
+pub struct Handle<C>(C);
 
 /// The database file of a home.
 pub type Sqlite = Handle<Box<Connection>>;
@@ -134,7 +83,7 @@ impl Sqlite {
     pub fn create(path: &Path) -> Result<Self, StoreError> {
         private_file(path)?;
         let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        store.migrate()?;
+        store.migrate(path)?;
         Ok(store)
     }
 
@@ -146,11 +95,14 @@ impl Sqlite {
             });
         }
         let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        store.migrate()?;
+        store.migrate(path)?;
         Ok(store)
     }
 
-    /// Opens it for reading only; migrates nothing.
+    /// Opens it for reading only.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherBuild`] for one that another build of gently made: its tables are others.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         if !path.is_file() {
             return Err(StoreError::Missing {
@@ -168,24 +120,9 @@ impl Sqlite {
             .busy_timeout(BUSY_WAIT)
             .map_err(failed("set the busy timeout"))?;
         keep_statements(&connection)?;
-        Ok(Handle(Box::new(connection), OnceCell::new()))
-    }
-
-    /// The same of a database that is as this gently leaves it.
-    ///
-    /// # Errors
-    /// [`StoreError::Older`] for one that an earlier gently left: its tables are others.
-    pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
-        let store = Self::open_read_only(path)?;
-        let (found, expected) = (store.version()?, newest_version());
-        if found < expected {
-            return Err(StoreError::Older {
-                path: path.to_owned(),
-                found,
-                expected,
-            });
-        }
-        Ok(store)
+        let ours = migrations().map_err(refused)?;
+        is_current(&mut connection, &ours, path)?;
+        Ok(Handle(Box::new(connection)))
     }
 
     /// Its version: that of the newest migration applied.
@@ -340,44 +277,66 @@ impl Sqlite {
             .set_db_config(stays, true)
             .map_err(failed("set up the connection"))?;
         keep_statements(&connection)?;
-        Ok(Handle(Box::new(connection), OnceCell::new()))
+        Ok(Handle(Box::new(connection)))
     }
 
-    fn migrate(&mut self) -> Result<(), StoreError> {
-        let refused = |error: refinery::Error| StoreError::Migration {
-            reason: error.to_string(),
-        };
-        let migrations = MIGRATIONS
-            .iter()
-            .map(|(name, sql)| Migration::unapplied(name, sql))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(refused)?;
-        let runner = Runner::new(&migrations).set_grouped(true);
-        // The common open finds everything applied; asking first keeps it free of writes. A new
-        // database has no history to ask, and what is really wrong comes out of the run.
-        let applied = runner
-            .get_applied_migrations(&mut *self.0)
-            .unwrap_or_default();
-        if applied
-            .iter()
-            .map(mark_of)
-            .eq(migrations.iter().map(mark_of))
-        {
+    /// Applies what is new to the database, or refuses one that another build made.
+    fn migrate(&mut self, path: &Path) -> Result<(), StoreError> {
+        let migrations = migrations().map_err(refused)?;
+        if is_current(&mut self.0, &migrations, path)? {
             return Ok(());
         }
-        // Some make tables again that others refer to, and inside of a transaction it can't be
-        // switched. What they sort may be larger than memory; no text is among it.
-        self.0
-            .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE")
-            .map_err(failed("migrate"))?;
-        let run = runner.run(&mut *self.0).map(|_| ()).map_err(refused);
-        self.0
-            .execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY")
-            .map_err(failed("migrate"))?;
-        run?;
-        // All of it went through the write-ahead log, which nobody is to carry along at that
-        // length.
-        self.checkpoint()
+        Runner::new(&migrations)
+            .set_grouped(true)
+            .run(&mut *self.0)
+            .map(drop)
+            .map_err(refused)
+    }
+}
+
+fn refused(error: refinery::Error) -> StoreError {
+    StoreError::Migration {
+        reason: error.to_string(),
+    }
+}
+
+/// All migrations; the first is followed by the triggers that keep evidence.
+fn migrations() -> Result<Vec<Migration>, refinery::Error> {
+    let all = MIGRATIONS.iter().enumerate();
+    all.map(|(n, (name, sql))| match n {
+        0 => Migration::unapplied(name, &format!("{sql}\n{}", evidence::triggers())),
+        _ => Migration::unapplied(name, sql),
+    })
+    .collect()
+}
+
+/// Whether all migrations are applied; false when some are still to be.
+///
+/// # Errors
+/// [`StoreError::OtherBuild`] when one is applied that is none of ours.
+fn is_current(
+    connection: &mut Connection,
+    ours: &[Migration],
+    path: &Path,
+) -> Result<bool, StoreError> {
+    // A new database has no history to ask.
+    let history = "SELECT count(*) FROM sqlite_schema WHERE name = 'refinery_schema_history'";
+    let known: u32 = connection
+        .query_row(history, [], |row| row.get(0))
+        .map_err(failed("look for the version"))?;
+    if known == 0 {
+        return Ok(false);
+    }
+    let applied = Runner::new(ours)
+        .get_applied_migrations(connection)
+        .map_err(refused)?;
+    let others = |migration: &Migration| !ours.iter().any(|one| mark_of(one) == mark_of(migration));
+    match applied.iter().rfind(|one| others(one)) {
+        None => Ok(applied.len() == ours.len()),
+        Some(other) => Err(StoreError::OtherBuild {
+            path: path.to_owned(),
+            found: other.to_string(),
+        }),
     }
 }
 
@@ -416,16 +375,6 @@ fn immutable_uri(path: &Path) -> String {
     format!("file:{escaped}?immutable=1")
 }
 
-/// The version that the newest migration leads to.
-fn newest_version() -> i32 {
-    let version = |name: &str| name.strip_prefix('V')?.split_once("__")?.0.parse().ok();
-    MIGRATIONS
-        .iter()
-        .filter_map(|(name, _)| version(name))
-        .max()
-        .unwrap_or_default()
-}
-
 /// What tells one migration from another.
 fn mark_of(migration: &Migration) -> (i32, u64) {
     (migration.version(), migration.checksum())
@@ -455,8 +404,7 @@ impl Store for Sqlite {
             .0
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(failed("begin"))?;
-        // Whoever may write has applied all migrations.
-        let mut tx: Tx<'_> = Handle(tx, OnceCell::from(()));
+        let mut tx: Tx<'_> = Handle(tx);
         let before = tx.last_turn()?;
         work(&mut tx)?;
         tx.make_searchable(before)?;

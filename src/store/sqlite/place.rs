@@ -81,27 +81,14 @@ impl<C: Deref<Target = Connection>> Handle<C> {
             .unwrap_or_default())
     }
 
-    fn has_search(&self) -> Result<bool, StoreError> {
-        let sql =
-            "SELECT count(*) AS n FROM sqlite_schema WHERE name IN ('continuity_fts', 'turn_fts')";
-        Ok(self.one("look for the search indexes", sql, [], |c| {
-            c.count("sqlite_schema.n")
-        })? == Some(2))
-    }
-
     /// Entries of both search indexes.
-    pub(super) fn search_entries(&self) -> Result<Option<u64>, StoreError> {
-        if !self.has_search()? {
-            return Ok(None);
-        }
+    pub(super) fn search_entries(&self) -> Result<u64, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM continuity_fts_docsize) + (SELECT count(*) FROM turn_fts_docsize) AS n";
-        self.one("count what can be searched", sql, [], |c| c.count("fts.n"))
+        let entries = self.one("count what can be searched", sql, [], |c| c.count("fts.n"))?;
+        Ok(entries.unwrap_or_default())
     }
 
-    pub(super) fn faults_of_search(&self, most: u32) -> Result<Option<Vec<String>>, StoreError> {
-        if !self.has_search()? {
-            return Ok(None);
-        }
+    pub(super) fn faults_of_search(&self, most: u32) -> Result<Vec<String>, StoreError> {
         let what = "compare the search indexes";
         let mut faults = Vec::new();
         for (said, sql) in FAULTS {
@@ -110,7 +97,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
             })?);
         }
         faults.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-        Ok(Some(faults))
+        Ok(faults)
     }
 }
 

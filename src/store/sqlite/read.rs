@@ -89,29 +89,6 @@ impl<C: Deref<Target = Connection>> Handle<C> {
     }
 }
 
-impl<C: Deref<Target = Connection>> Handle<C> {
-    /// Whether assertions are recorded here: a home that an older gently wrote is read without
-    /// being migrated.
-    fn has_assertions(&self) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = 'assertion_event'";
-        Ok(self
-            .one("look for assertions", sql, [], |c| {
-                c.flag("sqlite_schema.found")
-            })?
-            .unwrap_or_default())
-    }
-
-    /// The query, with no assertions where none are recorded.
-    pub(super) fn knowing_assertions(&self, sql: &str) -> Result<String, StoreError> {
-        let none = "WITH assertion_event(line, exchange_id, name, level, passed) AS (SELECT 0, '', '', '', 0 WHERE 0)";
-        Ok(if self.has_assertions()? {
-            sql.to_owned()
-        } else {
-            format!("{none} {sql}")
-        })
-    }
-}
-
 impl<C: Deref<Target = Connection>> ReadStore for Handle<C> {
     fn head(&self) -> Result<LedgerHead, StoreError> {
         self.one("read the head", "SELECT * FROM head WHERE id = 1", [], head)?
@@ -228,8 +205,8 @@ impl<C: Deref<Target = Connection>> ReadStore for Handle<C> {
     }
 
     fn artifact_refs(&self, of: Uuid) -> Result<Vec<ArtifactRefRow>, StoreError> {
-        let sql = "SELECT * FROM context_artifact_ref
-                    WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) AND exchange_id = ?1 ORDER BY rowid";
+        let sql = "SELECT * FROM context_artifact_ref WHERE exchange_id = ?1
+                    AND line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) ORDER BY rowid";
         self.list(
             "read artifact references",
             sql,
@@ -244,9 +221,6 @@ impl<C: Deref<Target = Connection>> ReadStore for Handle<C> {
     }
 
     fn assertions(&self, of: Uuid) -> Result<Vec<AssertionRow>, StoreError> {
-        if !self.has_assertions()? {
-            return Ok(Vec::new());
-        }
         let sql = "SELECT * FROM assertion_event
                     WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) AND exchange_id = ?1 ORDER BY name";
         self.list("read assertions", sql, [of.to_string()], assertion)
@@ -293,17 +267,8 @@ impl<C: Deref<Target = Connection>> ReadStore for Handle<C> {
         &self,
         take: &mut dyn FnMut(Item) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let known = "SELECT 1 AS known FROM sqlite_schema WHERE type = 'table' AND name = 'continuity_item'";
-        match self.one("look for items", known, [], |_| Ok(()))? {
-            Some(()) => self.each(
-                "read items",
-                "SELECT * FROM continuity_item ORDER BY line",
-                [],
-                item,
-                take,
-            ),
-            None => Ok(()),
-        }
+        let sql = "SELECT * FROM continuity_item ORDER BY line";
+        self.each("read items", sql, [], item, take)
     }
 
     fn exchange_of_turn(&self, of: Uuid) -> Result<Option<ExchangeRow>, StoreError> {
@@ -517,7 +482,7 @@ impl<C: Deref<Target = Connection>> ReadStore for Handle<C> {
         self.unkept_artifacts(kind)
     }
 
-    fn search_faults(&self, most: u32) -> Result<Option<Vec<String>>, StoreError> {
+    fn search_faults(&self, most: u32) -> Result<Vec<String>, StoreError> {
         self.faults_of_search(most)
     }
 

@@ -126,7 +126,7 @@ pub(super) fn outcome(c: &Columns<'_, '_>) -> Result<Option<OutcomeUpdate>, Stor
         response_commitment: c.hash_opt("llm_exchange.response_commitment")?,
         exchange_commitment: c.hash("llm_exchange.exchange_commitment")?,
         chain_entry: c.hash_opt("llm_exchange.chain_entry")?,
-        aurora_text: c.hash_if_there("llm_exchange.aurora_text_commitment")?,
+        aurora_text: c.hash_opt("llm_exchange.aurora_text_commitment")?,
         outcome_line: c.count("llm_exchange.outcome_line")?,
     }))
 }
@@ -157,15 +157,15 @@ pub(super) fn exchange(c: &Columns<'_, '_>) -> Result<ExchangeRow, StoreError> {
 }
 
 fn not_kept(c: &Columns<'_, '_>) -> Result<Option<MissingCommitments>, StoreError> {
-    let bundle = c.hash_if_there("llm_exchange.bundle_commitment")?;
-    let compiled_prompt = c.hash_if_there("llm_exchange.compiled_prompt_commitment")?;
+    let bundle = c.hash_opt("llm_exchange.bundle_commitment")?;
+    let compiled_prompt = c.hash_opt("llm_exchange.compiled_prompt_commitment")?;
     let others = [
         bundle,
         compiled_prompt,
-        c.hash_if_there("llm_exchange.aurora_text_commitment")?,
+        c.hash_opt("llm_exchange.aurora_text_commitment")?,
     ];
     match (
-        c.hash_if_there("llm_exchange.user_text_commitment")?,
+        c.hash_opt("llm_exchange.user_text_commitment")?,
         others.into_iter().flatten().next(),
     ) {
         (Some(user_text), _) => Ok(Some(MissingCommitments {

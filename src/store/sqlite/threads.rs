@@ -126,42 +126,13 @@ fn events_of() -> String {
 }
 
 impl<C: Deref<Target = Connection>> Handle<C> {
-    /// Whether threads are recorded here: a home that an older gently wrote is read without being
-    /// migrated.
-    fn has_threads(&self) -> Result<bool, StoreError> {
-        if self.1.get().is_some() {
-            return Ok(true);
-        }
-        let sql =
-            "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = 'thread_event'";
-        let found = self
-            .one("look for threads", sql, [], |c| {
-                c.flag("sqlite_schema.found")
-            })?
-            .unwrap_or_default();
-        if found {
-            self.1.get_or_init(|| ());
-        }
-        Ok(found)
-    }
-
-    /// What a query found, or nothing where threads are not recorded; that is asked only when the
-    /// query fails, since looking through the schema costs more than most queries.
-    fn or_none<T: Default>(&self, found: Result<T, StoreError>) -> Result<T, StoreError> {
-        match found {
-            Err(StoreError::Sqlite { .. }) if !self.has_threads()? => Ok(T::default()),
-            found => found,
-        }
-    }
-
-    /// Rows, or none where threads are not recorded.
     fn rows_of<T>(
         &self,
         sql: &str,
         values: impl Params,
         row: impl Fn(&Columns<'_, '_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        self.or_none(self.list("read threads", sql, values, row))
+        self.list("read threads", sql, values, row)
     }
 
     fn row_of<T>(
@@ -170,7 +141,7 @@ impl<C: Deref<Target = Connection>> Handle<C> {
         values: impl Params,
         row: impl Fn(&Columns<'_, '_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        self.or_none(self.one("read threads", sql, values, row))
+        self.one("read threads", sql, values, row)
     }
 }
 
@@ -247,7 +218,7 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
         each: &mut dyn FnMut(EventRow) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let sql = "SELECT * FROM thread_event WHERE thread_id = ?1 ORDER BY event_index";
-        self.or_none(self.each("read events", sql, [of.to_string()], event, each))
+        self.each("read events", sql, [of.to_string()], event, each)
     }
 
     fn intents(&self) -> Result<Vec<IntentRow>, StoreError> {
@@ -267,19 +238,12 @@ impl<C: Deref<Target = Connection>> Threads for Handle<C> {
         &self,
         each: &mut dyn FnMut(AskedRow) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let (columns, joined) = match self.has_threads()? {
-            true => (
-                "t.thread_id, i.bytes",
-                "LEFT JOIN thread_turn t ON t.line = e.prompt_line
-                 LEFT JOIN thread_event i ON i.thread_id = t.thread_id AND i.line = e.prompt_line AND i.kind = 'INTENT'",
-            ),
-            false => ("NULL AS thread_id, NULL AS bytes", ""),
-        };
-        let sql = format!(
-            "SELECT e.exchange_id, e.session_id, e.seq, e.turn_user_id, e.turn_aurora_id, e.prompt_commitment,
-                    e.prompt_line, e.outcome, {columns} FROM llm_exchange e {joined}"
-        );
-        self.each("read exchanges", &sql, [], asked, each)
+        let sql = "SELECT e.exchange_id, e.session_id, e.seq, e.turn_user_id, e.turn_aurora_id, e.prompt_commitment,
+                          e.prompt_line, e.outcome, t.thread_id, i.bytes
+                     FROM llm_exchange e LEFT JOIN thread_turn t ON t.line = e.prompt_line
+                     LEFT JOIN thread_event i
+                       ON i.thread_id = t.thread_id AND i.line = e.prompt_line AND i.kind = 'INTENT'";
+        self.each("read exchanges", sql, [], asked, each)
     }
 
     fn next_index(&self, of: Uuid) -> Result<u64, StoreError> {

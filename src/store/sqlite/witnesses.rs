@@ -9,11 +9,8 @@ use crate::record::time::Seconds;
 use crate::store::{CalendarState, StoreError, WitnessState};
 
 impl Sqlite {
-    /// What came of asking each witness; nothing in a database that has no table of them yet.
+    /// What came of asking each witness.
     pub fn witness_states(&self) -> Result<Vec<WitnessState>, StoreError> {
-        if !self.has_table("witness_state")? {
-            return Ok(Vec::new());
-        }
         self.list(
             "read witnesses",
             "SELECT * FROM witness_state ORDER BY vkey",
@@ -29,15 +26,6 @@ impl Sqlite {
                 })
             },
         )
-    }
-
-    /// Whether the database is of a version that has a table.
-    fn has_table(&self, name: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-        let found = self.list("look for a table", sql, [name], |c| {
-            c.flag("sqlite_schema.found")
-        })?;
-        Ok(!found.is_empty())
     }
 
     /// Notes what came of asking, each witness in place of what was noted of it. No evidence, so
@@ -73,11 +61,8 @@ impl Sqlite {
         done
     }
 
-    /// What came of asking each calendar; nothing in a database that has no table of them yet.
+    /// What came of asking each calendar.
     pub fn calendar_states(&self) -> Result<Vec<CalendarState>, StoreError> {
-        if !self.has_table("calendar_state")? {
-            return Ok(Vec::new());
-        }
         self.list(
             "read calendars",
             "SELECT * FROM calendar_state ORDER BY address",
@@ -123,9 +108,6 @@ impl Sqlite {
 
     /// The largest stored right edge of at most so many lines.
     pub fn tree_mark(&self, at_most: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        if !self.has_table("tree_mark")? {
-            return Ok(None);
-        }
         let sql = "SELECT frontier FROM tree_mark WHERE lines <= ?1 ORDER BY lines DESC LIMIT 1";
         Ok(self
             .list("read a right edge", sql, [int(at_most)], |c| {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Params, params};
 use uuid::Uuid;
 
 use super::columns::int;
-use super::{Tx, erase, failed, judged, place};
+use super::{Tx, erase, failed, items, judged, place};
 use crate::record::bitcoin::block::Anchor;
 use crate::record::canon;
 use crate::record::hash::Hash32;
@@ -97,7 +97,9 @@ impl Write for Tx<'_> {
     fn create_head(&mut self, head: &LedgerHead, genesis: &str) -> Result<(), StoreError> {
         self.change(
             "create the head",
-            "INSERT INTO head VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+            "INSERT INTO head (id, genesis, signer, lines, hash, time, height, bytes, frontier, commits, segment_lines,
+               segment_at, last_branch, applied_lines, applied_bytes, applied_commits, checkpoint, segment_bytes)
+             VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
             params![
                 genesis,
                 head.signer.to_string(),
@@ -422,8 +424,8 @@ impl Write for Tx<'_> {
                 a.salt.as_ref().map(|s| s.as_bytes().to_vec()),
                 a.commitment.to_string(),
             ],
-        )
-        .map(|_| ())
+        )?;
+        items::follow(self, a)
     }
 
     fn erase_exchange(

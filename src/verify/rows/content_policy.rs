@@ -177,7 +177,7 @@ impl Checker<'_> {
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
         counts.search = match store.search_faults(MOST_FAULTS) {
-            Ok(faults) => faults,
+            Ok(faults) => Some(faults),
             Err(
                 error @ (crate::store::StoreError::Busy { .. }
                 | crate::store::StoreError::Missing { .. }),

@@ -1,9 +1,8 @@
 //! Putting something on record for continuity: redacted under the numbers of the session that it
 //! belongs to.
 
-use crate::app::open;
-use crate::app::open::{OpenHome, OpenHomeError, fresh_salt};
-use crate::cli::{could_not, log, program, say};
+use crate::app::moment::when;
+use crate::app::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::continuity::candidate::Confidence;
 use crate::continuity::gates::is_blob;
 use crate::govern::sanitize::{Clean, Placeholders, redact_with};
@@ -13,17 +12,17 @@ use crate::record::unseen::is_plain_name;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError, always};
 use crate::store::SessionRow;
 
-use super::{CommonArgs, newest, told};
+use super::{RecordedItem, newest_session};
 
 /// A subject is a name, in bytes.
 const MAX_SUBJECT: usize = 200;
 
 /// What somebody said, as it was typed.
-pub(super) struct ItemInput {
+pub struct ItemInput {
     kind: ItemKind,
     text: String,
     about: Option<String>,
-    common: CommonArgs,
+    origin: ItemOrigin,
 }
 
 /// The same without its secrets.
@@ -34,30 +33,42 @@ struct RedactedItem {
     removed: Vec<String>,
 }
 
-impl ItemInput {
-    pub(super) fn new(
-        kind: ItemKind,
-        text: &str,
-        about: Option<&str>,
-        common: Option<CommonArgs>,
-    ) -> ItemInput {
-        let common = common.unwrap_or(CommonArgs {
+/// Where an item is from, and from when on it may be shown.
+#[derive(Clone, Debug)]
+pub struct ItemOrigin {
+    /// A person, a document, an exchange.
+    pub source: String,
+    /// When it was observed, as it was typed; now without it.
+    pub observed_at: Option<String>,
+    /// The tier from which on it may be put before a model.
+    pub tier: u8,
+}
+
+impl Default for ItemOrigin {
+    fn default() -> Self {
+        ItemOrigin {
             source: "user".to_owned(),
             observed_at: None,
             tier: 1,
-        });
+        }
+    }
+}
+
+impl ItemInput {
+    /// What somebody said; `about` is its subject.
+    pub fn new(kind: ItemKind, text: &str, about: Option<&str>, origin: ItemOrigin) -> ItemInput {
         ItemInput {
             kind,
             text: text.trim().to_owned(),
             about: about.map(subject),
-            common,
+            origin,
         }
     }
 
     fn clean(&self, numbers: &mut Placeholders) -> RedactedItem {
         let text = redact_with(&self.text, numbers);
         let subject = self.about.as_ref().map(|about| redact_with(about, numbers));
-        let source = redact_with(self.common.source.trim(), numbers);
+        let source = redact_with(self.origin.source.trim(), numbers);
         let found = text
             .found
             .iter()
@@ -99,7 +110,7 @@ impl ItemInput {
         }
         let names = [
             self.about.as_deref().unwrap_or_default(),
-            self.common.source.trim(),
+            self.origin.source.trim(),
         ];
         if !names.into_iter().all(is_plain_name) {
             return Some(
@@ -107,7 +118,7 @@ impl ItemInput {
                     .to_owned(),
             );
         }
-        self.common
+        self.origin
             .source
             .trim()
             .is_empty()
@@ -116,10 +127,10 @@ impl ItemInput {
 
     fn observed_at(&self, now: Seconds) -> Result<Seconds, String> {
         let given = self
-            .common
+            .origin
             .observed_at
             .as_deref()
-            .map(|text| log::when("--observed-at", text, now))
+            .map(|text| when("--observed-at", text, now))
             .transpose()?;
         match given {
             Some(at) if at > now => {
@@ -133,31 +144,32 @@ impl ItemInput {
 /// So many times it is redacted again because a turn of the session named a secret meanwhile.
 const ATTEMPTS: u32 = 16;
 
-pub(super) async fn add(
-    said: ItemInput,
+/// Why it can't be put on record, before a home is opened for it.
+pub fn check(said: &ItemInput) -> Result<(), OpenHomeError> {
+    said.fault()
+        .map_or(Ok(()), |why| Err(OpenHomeError::Refused(why)))
+}
+
+/// Puts an item on record: a fact as proposed, anything else as declared.
+pub async fn add(
+    opened: &OpenHome,
+    said: &ItemInput,
     confidence: Option<Confidence>,
-    json: bool,
-) -> Result<u8, OpenHomeError> {
-    if let Some(fault) = said.fault() {
-        return Ok(could_not(&fault, json));
-    }
-    let opened = OpenHome::open(open::existing_home()?)?;
+) -> Result<RecordedItem, OpenHomeError> {
+    check(said)?;
     let key = opened.authorize().await?;
     let now = open::clock()?;
-    let observed_at = match said.observed_at(now) {
-        Ok(at) => at,
-        Err(fault) => return Ok(could_not(&fault, json)),
-    };
+    let observed_at = said.observed_at(now).map_err(OpenHomeError::Refused)?;
     let mut attempt = 1;
     let (clean, recorded) = loop {
-        let session = newest(&opened, key)?;
+        let session = newest_session(opened, key)?;
         let mut numbers = match &session {
             Some(session) => opened.recorder.numbers(&opened.store, session.uuid)?,
             None => Placeholders::new([0; 32]),
         };
         let clean = said.clean(&mut numbers);
         let content = content(
-            &said,
+            said,
             &clean,
             (confidence, observed_at),
             session.as_ref(),
@@ -192,28 +204,17 @@ pub(super) async fn add(
             done => break (clean, done?),
         }
     };
-    for kind in &clean.removed {
-        say(&format!("removed before it was stored: {kind}"));
-    }
     let state = if said.kind == ItemKind::Fact {
         ItemState::Proposed
     } else {
         ItemState::Declared
     };
-    let printed = told(&recorded, state, clean.text.as_str(), &clean.removed, json);
-    if !recorded.is_kept {
-        say(
-            "its text is not kept (store.content is \"none\"): what is on record is a commitment to it, and nothing that \
-             could be put before a model",
-        );
-    } else if said.kind == ItemKind::Fact {
-        say(&format!(
-            "it counts once it is ratified: {} fact ratify {}",
-            program(),
-            recorded.document.id
-        ));
-    }
-    Ok(printed)
+    Ok(RecordedItem {
+        recorded,
+        state,
+        text: clean.text.as_str().to_owned(),
+        removed: clean.removed,
+    })
 }
 
 /// What is committed to.
@@ -248,6 +249,6 @@ fn content(
                 .map_or(ArtifactField::Null, ArtifactField::Text),
         ),
         ("text", ArtifactField::Text(clean.text.clone())),
-        ("tier", ArtifactField::Number(said.common.tier.into())),
+        ("tier", ArtifactField::Number(said.origin.tier.into())),
     ]
 }

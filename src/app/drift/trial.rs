@@ -1,14 +1,12 @@
-//! `gently drift test`: the validator on replies from standard input, with any kernel.
+//! The validator on replies from elsewhere, with any kernel; records nothing.
 
-use std::io::BufRead;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::app::open;
-use crate::app::open::OpenHomeError;
-use crate::cli::{FINE, could_not, print};
+use crate::app::open::{self, OpenHomeError};
+use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
 use crate::govern::reply::output::{ANY_JSON, Shape};
 use crate::govern::reply::validate::judge;
@@ -31,36 +29,16 @@ struct Case {
     expect: Option<Value>,
 }
 
-/// Judges line by line; the first line that can't be read ends it.
-pub fn run(kernel: Option<&Path>, json: bool) -> u8 {
-    let kernel = match in_force(kernel) {
-        Ok(kernel) => kernel,
-        Err(why) => return could_not(&why, json),
-    };
-    for (at, line) in std::io::stdin().lock().lines().enumerate() {
-        let judged = line.map_err(|e| e.to_string()).and_then(|line| {
-            if line.trim().is_empty() {
-                Ok(None)
-            } else {
-                judged(&kernel, &line).map(Some)
-            }
-        });
-        match judged {
-            Ok(None) => {}
-            Ok(Some(facts)) => {
-                let code = print(&format!("{facts}\n"));
-                if code != FINE {
-                    return code;
-                }
-            }
-            Err(why) => return could_not(&format!("standard input, line {}: {why}", at + 1), json),
-        }
-    }
-    FINE
+/// What the validator said of one reply.
+pub struct TrialVerdict {
+    /// The line's own id.
+    pub id: Value,
+    /// The verdict.
+    pub judgement: Judgement,
 }
 
 /// The file's kernel, else this home's, else the built-in one.
-fn in_force(file: Option<&Path>) -> Result<Kernel, String> {
+pub fn kernel(file: Option<&Path>) -> Result<Kernel, String> {
     if let Some(path) = file {
         let text = std::fs::read_to_string(path)
             .map_err(|e| format!("cannot read the kernel {}: {e}", path.display()))?;
@@ -79,7 +57,8 @@ fn in_force(file: Option<&Path>) -> Result<Kernel, String> {
         .unwrap_or_else(Kernel::genesis))
 }
 
-fn judged(kernel: &Kernel, line: &str) -> Result<Value, String> {
+/// Judges the reply of one line of input.
+pub fn judge_line(kernel: &Kernel, line: &str) -> Result<TrialVerdict, String> {
     let case: Case = serde_json::from_str(line).map_err(|e| {
         format!("{e}; expected {{\"id\",\"prompt\",\"reply\",\"bundle\"?,\"expect\"?}}")
     })?;
@@ -97,18 +76,10 @@ fn judged(kernel: &Kernel, line: &str) -> Result<Value, String> {
         shape.as_ref(),
         &case.reply,
     );
-    let summary: Value =
-        serde_json::from_str(&judgement.summary_json()).map_err(|e| e.to_string())?;
-    let events = judgement.events().iter().map(|event| {
-        json!({
-            "kind": "DRIFTWATCH", "class": event.class.name(), "severity": event.severity,
-            "effect": event.effect.name(), "summary": event.summary,
-        })
-    });
-    Ok(json!({
-        "id": case.id, "refusal": judgement.refusal(), "validator": summary,
-        "events": events.collect::<Vec<_>>(), "checks": judgement.checks(),
-    }))
+    Ok(TrialVerdict {
+        id: case.id,
+        judgement,
+    })
 }
 
 fn shape(value: Value) -> Result<Shape, String> {

@@ -1,0 +1,167 @@
+//! Threads: listing them, what was said in one, and beginning another.
+
+use uuid::Uuid;
+
+use crate::ask::withheld::Withheld;
+use crate::govern::sanitize::redact;
+use crate::home::Home;
+use crate::record::context::event::EventKind;
+use crate::record::hash::Hash32;
+use crate::record::unseen::is_plain_name;
+use crate::session::resume_or_open;
+use crate::store::sqlite::Sqlite;
+use crate::store::{EventRow, ReadStore, StoreError, ThreadRow, Threads};
+
+use super::find;
+use super::model_choice::{CallOptions, choose};
+use super::open::{self, OpenHome, OpenHomeError};
+
+/// So many threads are listed.
+const MOST: u32 = 10_000;
+/// Characters of a name.
+const MAX_NAME: usize = 60;
+
+/// A thread in a list.
+pub struct ListedThread {
+    /// The thread.
+    pub row: ThreadRow,
+    /// The session that it was begun in.
+    pub session: Option<Hash32>,
+    /// Questions in it.
+    pub turns: u64,
+    /// Events in it.
+    pub events: u64,
+}
+
+/// The threads of a home, newest last.
+pub fn list(home: &Home) -> Result<Vec<ListedThread>, OpenHomeError> {
+    let store = Sqlite::open_read_only(&home.paths().database())?;
+    store.begin_read()?;
+    let mut threads = store.newest_threads(MOST)?;
+    threads.reverse();
+    let listed = |row: ThreadRow| {
+        Ok(ListedThread {
+            session: store.session_of(row.session)?.map(|session| session.id),
+            turns: store.intents_before(row.thread, u64::MAX)?,
+            events: store.next_index(row.thread)?,
+            row,
+        })
+    };
+    threads.into_iter().map(listed).collect()
+}
+
+/// A thread that was begun.
+pub struct NewThread {
+    /// The thread.
+    pub row: ThreadRow,
+    /// Its session.
+    pub session: Hash32,
+}
+
+/// Begins a thread in the session of a model.
+pub async fn begin(
+    home: Home,
+    name: Option<&str>,
+    model: Option<&str>,
+    notice: &dyn Fn(&str),
+) -> Result<NewThread, OpenHomeError> {
+    if let Some(why) = name.and_then(unfit) {
+        return Err(OpenHomeError::Refused(why));
+    }
+    let opened = OpenHome::open(home)?;
+    let key = opened.authorize().await?;
+    let database = opened.home.paths().database();
+    let choice = choose(model, &CallOptions::default(), &opened.config, &database).await?;
+    let environment = opened.environment(choice.model.id(), notice);
+    let session = resume_or_open(&environment, key).await?.session;
+    let (salt, now) = (open::fresh_salt()?, open::clock()?);
+    let name = name.map(|name| redact(name).clean);
+    let row = opened
+        .recorder
+        .begin_thread(session.id, name, salt, now)
+        .await?;
+    Ok(NewThread {
+        row,
+        session: session.id,
+    })
+}
+
+/// Why a name is none.
+fn unfit(name: &str) -> Option<String> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
+    let fits = !name.trim().is_empty() && name.trim() == name && name.chars().count() <= MAX_NAME;
+    let id = name.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    if fits && name.chars().all(plain) && is_plain_name(name) && !id {
+        return None;
+    }
+    Some(format!(
+        "'{}' is no name of a thread: at most {MAX_NAME} letters, digits, '-', '_', '.' and spaces between, and not \
+         hexadecimal digits alone, which are an id's",
+        name.escape_debug()
+    ))
+}
+
+/// One event of a thread.
+pub struct ThreadEvent {
+    /// The event.
+    pub row: EventRow,
+    /// The turn that its turn replies to.
+    pub parent: Option<Uuid>,
+    /// What was said, or what was decided; none once erased, and none when withheld.
+    pub said: Option<String>,
+    /// An answer that the kernel blocks: `gently show --withheld` shows it.
+    pub withheld: bool,
+}
+
+impl ThreadEvent {
+    fn of(store: &Sqlite, gate: &Withheld<'_>, row: EventRow) -> Result<ThreadEvent, StoreError> {
+        let turn = store.thread_turn(row.turn)?;
+        let said = match row.kind {
+            EventKind::Decision => {
+                let exchange = store.exchange(row.turn)?;
+                let reasons = turn
+                    .as_ref()
+                    .map(|turn| turn.reasons.as_str())
+                    .filter(|reasons| *reasons != "[]");
+                exchange.map(|exchange| match reasons {
+                    Some(reasons) => format!("{} {reasons}", exchange.decision),
+                    None => exchange.decision,
+                })
+            }
+            EventKind::Intent | EventKind::Execution => {
+                store.turn(row.event)?.and_then(|turn| turn.content)
+            }
+        };
+        let withheld = row.kind == EventKind::Execution && gate.turn(row.event)?;
+        let said = said.filter(|_| !withheld);
+        Ok(ThreadEvent {
+            parent: turn.and_then(|turn| turn.parent),
+            row,
+            said,
+            withheld,
+        })
+    }
+}
+
+/// The events of the thread that `id` means, or of the newest one.
+pub fn show(home: &Home, id: Option<&str>) -> Result<(ThreadRow, Vec<ThreadEvent>), OpenHomeError> {
+    let store = Sqlite::open_read_only(&home.paths().database())?;
+    store.begin_read()?;
+    let thread = match id {
+        Some(id) => find::thread(&store, id)?,
+        None => store.newest_threads(1)?.pop().ok_or_else(|| {
+            OpenHomeError::Refused("there is no thread yet: gently ask".to_owned())
+        })?,
+    };
+    let mut rows = Vec::new();
+    store.each_event(thread.thread, &mut |event| {
+        rows.push(event);
+        Ok(())
+    })?;
+    let gate = Withheld::of(&store);
+    let events = rows
+        .into_iter()
+        .map(|row| ThreadEvent::of(&store, &gate, row))
+        .collect::<Result<_, _>>()?;
+    Ok((thread, events))
+}
