@@ -101,7 +101,7 @@ fn unfit(name: &str) -> Option<String> {
 }
 
 /// One event of a thread.
-pub struct ThreadEvent {
+pub struct ThreadEntry {
     /// The event.
     pub row: EventRow,
     /// The turn that its turn replies to.
@@ -112,8 +112,8 @@ pub struct ThreadEvent {
     pub withheld: bool,
 }
 
-impl ThreadEvent {
-    fn of(store: &Store, gate: &Withheld<'_>, row: EventRow) -> Result<ThreadEvent, StoreError> {
+impl ThreadEntry {
+    fn of(store: &Store, gate: &Withheld<'_>, row: EventRow) -> Result<ThreadEntry, StoreError> {
         let turn = store.thread_turn(row.turn)?;
         let said = match row.kind {
             EventKind::Decision => {
@@ -133,7 +133,7 @@ impl ThreadEvent {
         };
         let withheld = row.kind == EventKind::Execution && gate.turn(row.event)?;
         let said = said.filter(|_| !withheld);
-        Ok(ThreadEvent {
+        Ok(ThreadEntry {
             parent: turn.and_then(|turn| turn.parent),
             row,
             said,
@@ -143,7 +143,7 @@ impl ThreadEvent {
 }
 
 /// The events of the thread that `id` means, or of the newest one.
-pub fn show(home: &Home, id: Option<&str>) -> Result<(ThreadRow, Vec<ThreadEvent>), OpenHomeError> {
+pub fn show(home: &Home, id: Option<&str>) -> Result<(ThreadRow, Vec<ThreadEntry>), OpenHomeError> {
     let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let thread = match id {
@@ -160,7 +160,7 @@ pub fn show(home: &Home, id: Option<&str>) -> Result<(ThreadRow, Vec<ThreadEvent
     let gate = Withheld::of(&store);
     let events = rows
         .into_iter()
-        .map(|row| ThreadEvent::of(&store, &gate, row))
+        .map(|row| ThreadEntry::of(&store, &gate, row))
         .collect::<Result<_, _>>()?;
     Ok((thread, events))
 }

@@ -3,18 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
-use crate::anchor::agree::{Observation, SourceTip, observe_beside};
+use crate::anchor::agree::{Observation, observe_beside};
 use crate::config::{AnchorMode, Config};
 use crate::home::Home;
 use crate::record::bitcoin::block::{Block, Network, Source};
 use crate::recorder::block_elsewhere;
 use crate::store::Store;
 
-use super::{COULD_NOT, FINE, NEGATIVE, print, say};
+use super::{COULD_NOT, FINE, NEGATIVE, print, print_view, say};
 use crate::app::open;
 use crate::app::open::OpenHomeError;
+use crate::view::anchor::AnchorStatusView;
 
 /// Asks every source, shows their answers, and writes nothing.
 ///
@@ -62,13 +61,13 @@ pub async fn status(json: bool) -> Result<u8, OpenHomeError> {
         network,
         config: &config,
         seen: &seen,
-        hopeless: hopeless.as_deref(),
     };
-    let printed = print(&if json {
-        format!("{}\n", report.json())
+    let printed = if json {
+        let why = hopeless.as_deref();
+        print_view(&AnchorStatusView::of(network, &config, &seen, why))
     } else {
-        report.text()
-    });
+        print(&report.text())
+    };
     if !json && config.anchor.mode == AnchorMode::Auto {
         for note in &seen.notes {
             say(note);
@@ -90,7 +89,6 @@ struct AnchorReport<'a> {
     network: Network,
     config: &'a Config,
     seen: &'a Observation,
-    hopeless: Option<&'a str>,
 }
 
 impl AnchorReport<'_> {
@@ -139,21 +137,6 @@ impl AnchorReport<'_> {
         };
         out + &last + "\n"
     }
-
-    fn json(&self) -> Value {
-        let chosen = &self.seen.anchor.block;
-        let header = self.seen.anchor.header.as_ref().map(ToString::to_string);
-        json!({
-            "network": self.network.name(), "mode": self.mode(), "quorum": self.config.anchor.quorum.map_or(json!("auto"), |count| json!(count)),
-            "deadline_ms": u64::try_from(self.config.anchor.deadline.as_millis()).unwrap_or(u64::MAX),
-            "sources": self.seen.answers.iter().map(source_facts).collect::<Vec<_>>(),
-            "anchored": !chosen.is_local(),
-            "block": if chosen.is_local() { Value::Null } else { json!(chosen) },
-            "header": header,
-            "branch": if chosen.is_local() { Value::Null } else { json!(chosen.branch()) },
-            "notes": self.seen.notes, "misconfigured": self.hopeless,
-        })
-    }
 }
 
 /// `block 930226 0000…c2d4 of 2026-01-01T00:00:00Z`
@@ -168,14 +151,4 @@ fn kind(source: Source) -> &'static str {
         Source::File => "file",
         Source::Local => "local",
     }
-}
-
-fn source_facts(answer: &SourceTip) -> Value {
-    let fault = answer.outcome.as_ref().err();
-    json!({
-        "name": answer.name, "kind": answer.kind,
-        "elapsed_ms": u64::try_from(answer.elapsed.as_millis()).unwrap_or(u64::MAX),
-        "block": answer.outcome.as_ref().ok(), "fault": fault.map(|fault| super::clean(&fault.to_string())),
-        "lie": fault.is_some_and(crate::anchor::SourceFault::is_lie),
-    })
 }

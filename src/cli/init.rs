@@ -1,6 +1,5 @@
 //! `gently init`: makes the home.
 
-use serde_json::json;
 
 use crate::anchor::agree::host;
 use crate::config::{AnchorMode, Config};
@@ -9,9 +8,10 @@ use crate::keys::os_random;
 use crate::store::Store;
 
 use super::args::InitArgs;
-use super::{Notices, could_not, no_secret, print, program};
+use super::{Notices, could_not, no_secret, print, print_view, program};
 use crate::app::open;
 use crate::app::open::OpenHomeError;
+use crate::view::home::HomeView;
 
 /// Makes the home; fails when there is one.
 pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
@@ -33,11 +33,7 @@ pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
     let store = Store::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     if json {
-        let text = json!({
-            "home": home.root().display().to_string(), "origin": genesis.origin, "signer": genesis.signer.to_string(),
-            "network": genesis.network.name(), "commitments": genesis.commitments.name(),
-        });
-        return Ok(print(&format!("{text}\n")));
+        return Ok(print_view(&HomeView::of(&home, &genesis)));
     }
     Ok(print(&format!(
         "home         {}\nledger       {}\nsigner       {}\nnetwork      {}\ncommitments  {}\n",

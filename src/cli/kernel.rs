@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::govern::kernel::Kernel;
 use crate::govern::kernel_diff::{Change, changes};
@@ -13,10 +13,11 @@ use crate::store::Store;
 
 use super::args::KernelCommand;
 use super::screen::{counted, quiet};
-use super::{FINE, NEGATIVE, Notices, could_not, heads, print, say};
+use super::{FINE, NEGATIVE, Notices, could_not, heads, print, print_view, say};
 use crate::app::open;
 use crate::app::open::{OpenHome, OpenHomeError};
 use crate::app::tree_heads;
+use crate::view::kernel::{KernelChangeView, KernelCheckView, KernelSetView, KernelView};
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
@@ -37,8 +38,10 @@ fn in_force(home: &Home) -> Result<Kernel, HomeError> {
 fn show(json: bool) -> Result<u8, OpenHomeError> {
     let kernel = in_force(&open::existing_home()?)?;
     if json {
-        let facts = json!({"kernel_hash": kernel.hash().to_string(), "kernel": document(&kernel)});
-        return Ok(print(&format!("{facts}\n")));
+        return Ok(print_view(&KernelView {
+            kernel_hash: kernel.hash(),
+            kernel: document(&kernel),
+        }));
     }
     let toml = kernel.to_toml().map_err(HomeError::from)?;
     Ok(print(&format!("# kernel {}\n{toml}", kernel.hash())))
@@ -61,10 +64,10 @@ fn check(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
         Err((false, why)) => return Ok(could_not(&why, json)),
         Err((true, why)) => {
             if json {
-                print(&format!(
-                    "{}\n",
-                    json!({"valid": false, "error": super::clean(&why)})
-                ));
+                print_view(&KernelCheckView::Invalid {
+                    valid: false,
+                    error: super::clean(&why),
+                });
             }
             say(&why);
             return Ok(NEGATIVE);
@@ -77,11 +80,13 @@ fn check(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
     };
     let changes = changes(&known, &kernel);
     if json {
-        let facts = json!({
-            "valid": true, "kernel_hash": kernel.hash().to_string(), "compared_with": known.hash().to_string(),
-            "identical": changes.is_empty(), "changes": facts(&changes),
-        });
-        return Ok(print(&format!("{facts}\n")));
+        return Ok(print_view(&KernelCheckView::Valid {
+            valid: true,
+            kernel_hash: kernel.hash(),
+            compared_with: known.hash(),
+            identical: changes.is_empty(),
+            changes: KernelChangeView::all(&changes),
+        }));
     }
     let head = format!("valid: kernel {}\n", kernel.hash());
     let compared = if changes.is_empty() {
@@ -110,8 +115,7 @@ async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
         .is_some_and(|known| known.hash() == kernel.hash())
     {
         if json {
-            let facts = json!({"kernel_hash": kernel.hash().to_string(), "set": false, "changes": [], "closed": []});
-            print(&format!("{facts}\n"));
+            print_view(&KernelSetView::unchanged(kernel.hash()));
         }
         say(&format!(
             "kernel {} is in force already; nothing was recorded",
@@ -137,17 +141,8 @@ async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
     .await?;
     let outside = heads::after(&opened, before, &told).await;
     if json {
-        let ids: Vec<String> = closed
-            .iter()
-            .map(|closed| closed.session.id.to_string())
-            .collect();
-        let facts = json!({
-            "kernel_hash": kernel.hash().to_string(), "set": true, "changes": facts(&changes), "closed": ids,
-            "closed_interactions": closed.iter().map(|closed| closed.session.interactions).collect::<Vec<_>>(),
-            "ots": outside.ots,
-            "witnesses": outside.witnesses,
-        });
-        return Ok(print(&format!("{facts}\n")));
+        let view = KernelSetView::of(kernel.hash(), &changes, &closed, outside);
+        return Ok(print_view(&view));
     }
     for closed in &closed {
         say(&format!(
@@ -161,13 +156,6 @@ async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
         kernel.hash(),
         lines(&changes)
     )))
-}
-
-fn facts(changes: &[Change]) -> Value {
-    changes
-        .iter()
-        .map(|change| json!({"key": change.key, "from": change.from, "to": change.to}))
-        .collect()
 }
 
 /// One line a key; of a list what comes and what goes.

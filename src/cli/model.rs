@@ -1,16 +1,16 @@
 //! `gently model list`: what could answer, and what stands in the way.
 
 use clap::Subcommand;
-use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::home::Home;
 use crate::models::observer;
 
-use super::print;
+use super::{print, print_view};
 use crate::app::model_list::{Server, ServerState, servers};
 use crate::app::open;
 use crate::app::open::{OpenHomeError, env};
+use crate::view::model::ModelListView;
 
 /// Names that a screen shows of one server; `--json` has all.
 const SHOWN: usize = 20;
@@ -31,12 +31,11 @@ pub async fn run(command: ModelCommand, json: bool) -> Result<u8, OpenHomeError>
         None => Config::load(&home, &env)?,
     };
     let servers = servers(&config).await;
-    let text = if json {
-        format!("{}\n", facts(&servers, &config))
+    Ok(if json {
+        print_view(&ModelListView::of(&servers, &config))
     } else {
-        screen(&servers, &config)
-    };
-    Ok(print(&text))
+        print(&screen(&servers, &config))
+    })
 }
 
 fn screen(servers: &[Server], config: &Config) -> String {
@@ -100,22 +99,4 @@ fn count(models: usize) -> String {
         1 => "1 model".to_owned(),
         n => format!("{n} models"),
     }
-}
-
-fn facts(servers: &[Server], config: &Config) -> Value {
-    let servers = servers.iter().map(|server| {
-        let (state, models, reason, message) = match &server.state {
-            ServerState::Models(names) => ("reachable", json!(names), Value::Null, Value::Null),
-            ServerState::NoKey => ("no_key", Value::Null, Value::Null, Value::Null),
-            ServerState::Fault { reason, said } => ("unreachable", Value::Null, json!(reason), json!(said)),
-        };
-        json!({
-            "provider": server.wire.name(), "url": server.url, "key_variable": server.key_variable,
-            "has_key": server.has_key, "state": state, "models": models, "reason": reason, "message": message,
-        })
-    });
-    json!({
-        "built_in": [observer::ID, crate::models::replay::ID], "servers": servers.collect::<Vec<_>>(),
-        "aliases": config.model.named.aliases, "default": super::clean(&config.model.default),
-    })
 }

@@ -3,17 +3,18 @@
 use std::io::{BufRead as _, BufWriter, Read as _, Write};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::config::Config;
-use crate::govern::sanitize::{SecretFinding, redact};
+use crate::govern::sanitize::redact;
 use crate::home::locate;
 
 use super::args::SanitizeArgs;
 use super::screen::Gate;
-use super::{FINE, could_not, print, say};
+use super::{FINE, could_not, json_line, print, print_view, say};
 use crate::app::open::{OpenHomeError, env};
 use crate::app::rules_in_force::put_in_force;
+use crate::view::sanitized::RedactionView;
 
 /// Standard input past this is no text for one redaction.
 const MAX_INPUT: u64 = 64 * 1024 * 1024;
@@ -59,15 +60,10 @@ fn whole(json: bool) -> Result<u8, String> {
             finding.kind, finding.start, finding.end
         ));
     }
-    let clean = redaction.clean.as_str();
     if json {
-        let facts = told(
-            json!({ "text": clean, "found": facts(&redaction.found) }),
-            &redaction.allowed,
-        );
-        return Ok(print(&format!("{facts}\n")));
+        return Ok(print_view(&RedactionView::of(None, &redaction)));
     }
-    Ok(print(clean))
+    Ok(print(redaction.clean.as_str()))
 }
 
 #[derive(Deserialize)]
@@ -91,26 +87,9 @@ fn lines() -> Result<u8, String> {
             format!("standard input, line {number}: expected {{\"id\", \"text\"}}, a JSON object on one line; found something else ({what})")
         })?;
         let redaction = redact(&given.text);
-        let clean = redaction.clean.as_str();
-        let one = json!({ "id": given.id, "text": clean, "found": facts(&redaction.found) });
-        let facts = told(one, &redaction.allowed);
-        writeln!(out, "{facts}").map_err(written)?;
+        let view = json_line(&RedactionView::of(Some(given.id), &redaction));
+        out.write_all(view.as_bytes()).map_err(written)?;
     }
     out.flush().map_err(written)?;
     Ok(FINE)
-}
-
-/// Adds what stays by the home's list, where there is such.
-fn told(mut facts_of: Value, allowed: &[SecretFinding]) -> Value {
-    if !allowed.is_empty() {
-        facts_of["allowed"] = facts(allowed);
-    }
-    facts_of
-}
-
-fn facts(found: &[SecretFinding]) -> Value {
-    found
-        .iter()
-        .map(|finding| json!({ "kind": finding.kind, "start": finding.start, "end": finding.end }))
-        .collect()
 }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-
 use crate::config::Config;
 use crate::continuity::compile::without_secrets;
 use crate::govern::kernel::Kernel;
@@ -13,9 +11,10 @@ use crate::sight::observe_all;
 use crate::store::Store;
 
 use super::screen::quiet;
-use super::{FINE, NEGATIVE, could_not, print};
+use super::{FINE, NEGATIVE, could_not, print, print_view};
 use crate::app::open;
 use crate::app::open::OpenHomeError;
+use crate::view::sight::SightView;
 
 /// Looks with all tools, or with one.
 pub fn run(tool: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
@@ -35,21 +34,20 @@ pub fn run(tool: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     }
     let mut sight = observe_all(&tools, &allowed, open::clock()?);
     sight.values_mut().for_each(without_secrets);
-    let printed = print(&if json {
-        facts(&kernel, &sight)
+    let printed = if json {
+        print_view(&SightView {
+            tier: kernel.tier(),
+            allowed: kernel.tools(),
+            sight: &sight,
+        })
     } else {
-        words(&kernel, &sight)
-    });
+        print(&words(&kernel, &sight))
+    };
     let blind = tool.is_some()
         && sight
             .values()
             .all(|entry| matches!(entry, SightEntry::Unavailable { .. }));
     Ok(printed.max(if blind { NEGATIVE } else { FINE }))
-}
-
-fn facts(kernel: &Kernel, sight: &BTreeMap<String, SightEntry>) -> String {
-    let facts = json!({"tier": kernel.tier(), "allowed": kernel.tools(), "sight": sight});
-    format!("{facts}\n")
 }
 
 fn words(kernel: &Kernel, sight: &BTreeMap<String, SightEntry>) -> String {

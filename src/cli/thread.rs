@@ -4,7 +4,7 @@ use clap::Subcommand;
 use uuid::Uuid;
 
 use crate::app::open::{self, OpenHomeError};
-use crate::app::thread::{ListedThread, ThreadEvent, begin, list, show};
+use crate::app::thread::{ListedThread, ThreadEntry, begin, list, show};
 use crate::ask::withheld::WITHHELD;
 use crate::store::ThreadRow;
 use crate::view::thread::{ListedThreadView, NewThreadView, ThreadView};
@@ -116,7 +116,7 @@ fn name(thread: &ThreadRow) -> String {
         .map_or(String::new(), |name| format!("  {}", quiet(name)))
 }
 
-fn line(event: &ThreadEvent) -> String {
+fn line(event: &ThreadEntry) -> String {
     let gone = if event.withheld {
         format!("({WITHHELD})")
     } else {

@@ -3,15 +3,21 @@
 //! A view says nothing that is not in what it is made of, decides nothing, and asks nobody.
 
 pub mod action;
+pub mod anchor;
 pub mod context;
 pub mod drift;
 pub mod erasure;
 pub mod exchange;
+pub mod home;
 pub mod item;
+pub mod kernel;
 pub mod key;
 pub mod log_line;
+pub mod model;
 pub mod report;
+pub mod sanitized;
 pub mod session;
+pub mod sight;
 pub mod thread;
 pub mod tree_head;
 pub mod turn;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::app::thread::{ListedThread, NewThread, ThreadEvent};
+use crate::app::thread::{ListedThread, NewThread, ThreadEntry};
 use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
 use crate::store::ThreadRow;
@@ -91,7 +91,7 @@ pub struct ThreadEventView {
 }
 
 impl ThreadEventView {
-    fn of(event: &ThreadEvent) -> Self {
+    fn of(event: &ThreadEntry) -> Self {
         let row = &event.row;
         ThreadEventView {
             event: row.event,
@@ -125,7 +125,7 @@ pub struct ThreadView {
 
 impl ThreadView {
     /// Of a thread and its events.
-    pub fn of(row: &ThreadRow, events: &[ThreadEvent]) -> Self {
+    pub fn of(row: &ThreadRow, events: &[ThreadEntry]) -> Self {
         ThreadView {
             thread: row.thread,
             name: row.name.clone(),

@@ -1,0 +1,119 @@
+//! Kernels.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::govern::kernel_diff::Change;
+use crate::record::hash::Hash32;
+use crate::recorder::SessionClose;
+
+use super::tree_head::ThirdPartyView;
+
+/// The kernel in force.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelView {
+    /// Its hash.
+    pub kernel_hash: Hash32,
+    /// The document.
+    pub kernel: Value,
+}
+
+/// One key that differs between two kernels.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelChangeView {
+    /// The key.
+    pub key: String,
+    /// Its value in the first.
+    pub from: Option<Value>,
+    /// Its value in the second.
+    pub to: Option<Value>,
+}
+
+impl KernelChangeView {
+    /// Of all changes.
+    pub fn all(changes: &[Change]) -> Vec<Self> {
+        let view = |change: &Change| KernelChangeView {
+            key: change.key.clone(),
+            from: change.from.clone(),
+            to: change.to.clone(),
+        };
+        changes.iter().map(view).collect()
+    }
+}
+
+/// A kernel's file that was checked.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum KernelCheckView {
+    /// It is a kernel.
+    Valid {
+        /// Always true.
+        valid: bool,
+        /// Its hash.
+        kernel_hash: Hash32,
+        /// The kernel that it was compared with.
+        compared_with: Hash32,
+        /// Whether they are the same.
+        identical: bool,
+        /// What differs.
+        changes: Vec<KernelChangeView>,
+    },
+    /// It is none.
+    Invalid {
+        /// Always false.
+        valid: bool,
+        /// What is wrong with it.
+        error: String,
+    },
+}
+
+/// A kernel that was put in force, or was already.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelSetView {
+    /// Its hash.
+    pub kernel_hash: Hash32,
+    /// Whether it was not in force before.
+    pub set: bool,
+    /// What differs from the one before.
+    pub changes: Vec<KernelChangeView>,
+    /// Sessions that were closed for it.
+    pub closed: Vec<Hash32>,
+    /// Answers of each of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_interactions: Option<Vec<u64>>,
+    /// What calendars and witnesses said.
+    #[serde(flatten)]
+    pub outside: Option<ThirdPartyView>,
+}
+
+impl KernelSetView {
+    /// Of a kernel that was in force already.
+    pub fn unchanged(kernel_hash: Hash32) -> Self {
+        KernelSetView {
+            kernel_hash,
+            set: false,
+            changes: Vec::new(),
+            closed: Vec::new(),
+            closed_interactions: None,
+            outside: None,
+        }
+    }
+
+    /// Of a kernel that is in force now.
+    pub fn of(
+        kernel_hash: Hash32,
+        changes: &[Change],
+        closed: &[SessionClose],
+        outside: ThirdPartyView,
+    ) -> Self {
+        let interactions = closed.iter().map(|closed| closed.session.interactions);
+        KernelSetView {
+            kernel_hash,
+            set: true,
+            changes: KernelChangeView::all(changes),
+            closed: closed.iter().map(|closed| closed.session.id).collect(),
+            closed_interactions: Some(interactions.collect()),
+            outside: Some(outside),
+        }
+    }
+}
