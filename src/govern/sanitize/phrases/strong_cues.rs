@@ -230,7 +230,6 @@ fn among<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::govern::sanitize::redact;
 
     #[test]
