@@ -25,8 +25,7 @@ use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::recorder::{CHECKPOINT, RecorderError, WAIT, WriterLock};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore as _, StoreError};
+use crate::store::{Store, StoreError};
 
 pub use restore::{Back, restore};
 
@@ -128,7 +127,7 @@ pub struct BackupOptions<'a> {
 /// What was noted at the moment of the backup.
 struct BackupState {
     manifest: Manifest,
-    store: Sqlite,
+    store: Store,
     log_len: u64,
     /// Refs and settings of `ledger.git`, and the tree head beside the log, which do change, by
     /// their path in the archive.
@@ -192,7 +191,7 @@ impl BackupState {
     fn take(home: &Home, now: Seconds) -> Result<Self, BackupError> {
         let paths = home.paths();
         let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
-        let store = Sqlite::open_read_only(&paths.database())?;
+        let store = Store::open_read_only(&paths.database())?;
         store.begin_read()?;
         let head = store.head()?;
         let genesis = Home::genesis(&store)?;

@@ -39,8 +39,7 @@ use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 use crate::recorder::{FirstRecords, Paths, RecorderError, create};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore, StoreError};
+use crate::store::{Store, StoreError};
 
 pub use guard::PRIVATE;
 use guard::lock_init;
@@ -321,7 +320,7 @@ impl Home {
     }
 
     /// What the ledger is.
-    pub fn genesis(store: &Sqlite) -> Result<Genesis, HomeError> {
+    pub fn genesis(store: &Store) -> Result<Genesis, HomeError> {
         canon::parse(store.genesis()?.as_bytes()).map_err(|e| HomeError::Document {
             what: "genesis.json in gently.db",
             reason: e.to_string(),
@@ -341,7 +340,7 @@ impl Home {
     }
 
     /// The kernel in force: the newest one on record.
-    pub fn kernel(store: &Sqlite) -> Result<Kernel, HomeError> {
+    pub fn kernel(store: &Store) -> Result<Kernel, HomeError> {
         let missing = |reason: &str| HomeError::Document {
             what: "the kernel in gently.db",
             reason: reason.to_owned(),

@@ -13,7 +13,7 @@ use crate::record::time::Seconds;
 use crate::recorder::{
     Recorder, RecorderError, SessionClose, SessionTerms, block_elsewhere, resumable,
 };
-use crate::store::{Recall, SessionRow};
+use crate::store::{ReadStore, SessionRow};
 
 /// How often a prompt in flight is looked at while its session waits to be closed.
 const POLL: Duration = Duration::from_millis(50);
@@ -26,7 +26,7 @@ pub struct TurnEnvironment<'a> {
     /// The one door.
     pub recorder: &'a Recorder,
     /// Queries; another connection than the recorder's.
-    pub store: &'a dyn Recall,
+    pub store: &'a ReadStore,
     /// In force.
     pub kernel: &'a Kernel,
     /// What a turn may refer to.

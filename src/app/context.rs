@@ -15,8 +15,7 @@ use crate::home::Home;
 use crate::record::canon;
 use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
 use crate::record::time::Seconds;
-use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, StoreError};
+use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
 use crate::verify::rows::contexts::ContextFault;
 
 use super::digests::{TurnDigests, digests};
@@ -44,7 +43,7 @@ pub struct ContextDetails {
 
 /// What was put before the model in the exchange that `id` means.
 pub fn show(home: &Home, id: &str) -> Result<ContextDetails, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let exchange = find::exchange(&store, id)?;
     let refs = refs_of(&store.artifact_refs(exchange.exchange_id)?);
@@ -122,7 +121,7 @@ fn said_in(bundle: &Bundle, id: &str) -> Option<String> {
 }
 
 fn turn_text(
-    store: &dyn ReadStore,
+    store: &ReadStore,
     gate: &Withheld<'_>,
     id: &str,
 ) -> Result<Option<String>, StoreError> {
@@ -201,7 +200,7 @@ pub async fn preview(
 ) -> Result<ContextPreview, OpenHomeError> {
     let config = Config::load(home.root(), &env)?;
     let database = home.paths().database();
-    let store = Sqlite::open_read_only(&database)?;
+    let store = Store::open_read_only(&database)?;
     let kernel = Home::kernel(&store)?;
     let config = config.on_host(kernel.host_role());
     let context = home.context()?;
@@ -266,7 +265,7 @@ pub async fn preview(
 
 /// That policy would deny it, if it would.
 fn denied(
-    store: &Sqlite,
+    store: &Store,
     kernel: &Kernel,
     (text, model): (&Clean, &str),
     referred: &ResolvedRefs,

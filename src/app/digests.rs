@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use crate::record::context::event::{EventKind, event_digest};
 use crate::record::context::turn::prompt_document;
 use crate::record::ledger::bundle::NamedHash;
-use crate::store::sqlite::Sqlite;
-use crate::store::{ExchangeRow, ReadStore};
+use crate::store::{ExchangeRow, Store};
 use crate::verify::rows::contexts::{Context, ContextFault};
 
 /// What is hashed of one turn, beside the digests on record; none for an exchange without a thread.
@@ -18,7 +17,7 @@ pub struct TurnDigests(pub Value);
 
 /// The digests of an exchange and what they are over.
 pub fn digests(
-    store: &Sqlite,
+    store: &Store,
     exchange: &ExchangeRow,
     compiled: Option<&str>,
 ) -> Result<Option<TurnDigests>, ContextFault> {
@@ -73,7 +72,7 @@ struct ContextTexts {
 }
 
 fn texts(
-    store: &Sqlite,
+    store: &Store,
     exchange: &ExchangeRow,
     context: &Context,
 ) -> Result<ContextTexts, ContextFault> {

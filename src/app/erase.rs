@@ -6,7 +6,7 @@ use crate::govern::sanitize::{Clean, redact};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::{Erasure, ErasureResult};
-use crate::store::{ExchangeRow, Find as _, ReadStore as _};
+use crate::store::ExchangeRow;
 
 use super::find;
 use super::open::{self, OpenHome, OpenHomeError};

@@ -10,7 +10,9 @@
 use crate::ask::recall::Reference;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, trailer};
-use crate::store::{CommitRow, DriftState, ExchangeRow, Find, SessionRow, StoreError, ThreadRow};
+use crate::store::{
+    CommitRow, DriftState, ExchangeRow, ReadStore, SessionRow, StoreError, ThreadRow,
+};
 
 /// So many digits of a commit's id are shown by git, and are enough.
 const COMMIT_DIGITS: usize = 7;
@@ -99,7 +101,7 @@ fn number_of(text: &str, bare: bool) -> Option<u64> {
 }
 
 /// The session that a text means: its own id, or that of something in it.
-pub fn session(store: &dyn Find, text: &str) -> Result<SessionRow, FindError> {
+pub fn session(store: &ReadStore, text: &str) -> Result<SessionRow, FindError> {
     match IdForm::read(text).ok_or_else(|| FindError::Form {
         text: text.to_owned(),
     })? {
@@ -113,7 +115,7 @@ pub fn session(store: &dyn Find, text: &str) -> Result<SessionRow, FindError> {
 }
 
 /// The exchange that a text means.
-pub fn exchange(store: &dyn Find, text: &str) -> Result<ExchangeRow, FindError> {
+pub fn exchange(store: &ReadStore, text: &str) -> Result<ExchangeRow, FindError> {
     match IdForm::read(text).ok_or_else(|| FindError::Form {
         text: text.to_owned(),
     })? {
@@ -128,7 +130,7 @@ pub fn exchange(store: &dyn Find, text: &str) -> Result<ExchangeRow, FindError> 
 
 /// What a text declares: an exchange by any of its forms, an event by the digits of its id. What
 /// names nothing, whatever its form, is declared as it was typed: the record says so.
-pub fn reference(store: &dyn Find, text: &str) -> Result<Reference, FindError> {
+pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> {
     let typed = text.trim().trim_end_matches('…').to_ascii_lowercase();
     let is_digits = is_digits(&typed);
     if is_digits && typed.len() >= EXCHANGE_DIGITS {
@@ -162,7 +164,7 @@ pub fn reference(store: &dyn Find, text: &str) -> Result<Reference, FindError> {
 }
 
 /// The thread that a text means: its name, or the first digits of its id.
-pub fn thread(store: &dyn Find, text: &str) -> Result<ThreadRow, FindError> {
+pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
     let mut found = store.threads_like(text.trim().trim_end_matches('…'), NAMED)?;
     match found.len() {
         1 => found
@@ -183,7 +185,7 @@ pub fn thread(store: &dyn Find, text: &str) -> Result<ThreadRow, FindError> {
 }
 
 /// The drift event that a text means: `driftwatch:0042`, its number, or the first digits of its id.
-pub fn drift(store: &dyn Find, text: &str) -> Result<DriftState, FindError> {
+pub fn drift(store: &ReadStore, text: &str) -> Result<DriftState, FindError> {
     let typed = text.trim().trim_end_matches('…').to_ascii_lowercase();
     let digits = typed.strip_prefix("driftwatch:").unwrap_or(&typed);
     let is_number = !digits.is_empty()
@@ -218,7 +220,7 @@ fn unknown(what: &'static str, text: &str, hint: impl Into<String>) -> FindError
 
 /// The session that was used last: that of the newest exchange, unless one was opened and nothing
 /// asked in it yet.
-fn newest_session(store: &dyn Find) -> Result<SessionRow, FindError> {
+fn newest_session(store: &ReadStore) -> Result<SessionRow, FindError> {
     let opened = store
         .newest_session()?
         .ok_or_else(|| unknown("session", "last", "there is none yet: gently ask"))?;
@@ -234,7 +236,7 @@ fn newest_session(store: &dyn Find) -> Result<SessionRow, FindError> {
     }
 }
 
-fn by_prefix(store: &dyn Find, prefix: &str) -> Result<SessionRow, FindError> {
+fn by_prefix(store: &ReadStore, prefix: &str) -> Result<SessionRow, FindError> {
     if prefix == "last" {
         return newest_session(store);
     }
@@ -256,7 +258,7 @@ fn name_session(row: &SessionRow) -> String {
 }
 
 fn at(
-    store: &dyn Find,
+    store: &ReadStore,
     session: &SessionRow,
     seq: u64,
     text: &str,
@@ -276,7 +278,7 @@ fn at(
 }
 
 /// The session that an exchange or a commit belongs to.
-fn session_around(store: &dyn Find, digits: &str) -> Result<SessionRow, FindError> {
+fn session_around(store: &ReadStore, digits: &str) -> Result<SessionRow, FindError> {
     let (exchanges, commits) = candidates(store, digits)?;
     let mut ids: Vec<Hash32> = commits.iter().filter_map(session_of).collect();
     for exchange in &exchanges {
@@ -306,7 +308,7 @@ fn session_around(store: &dyn Find, digits: &str) -> Result<SessionRow, FindErro
 
 /// Exchanges and commits that begin with enough digits.
 fn candidates(
-    store: &dyn Find,
+    store: &ReadStore,
     digits: &str,
 ) -> Result<(Vec<ExchangeRow>, Vec<CommitRow>), FindError> {
     let exchanges = if digits.len() >= EXCHANGE_DIGITS {
@@ -322,7 +324,7 @@ fn candidates(
     Ok((exchanges, commits))
 }
 
-fn exchange_by_digits(store: &dyn Find, digits: &str) -> Result<ExchangeRow, FindError> {
+fn exchange_by_digits(store: &ReadStore, digits: &str) -> Result<ExchangeRow, FindError> {
     let (mut found, commits) = candidates(store, digits)?;
     let mut others: Vec<String> = Vec::new();
     for commit in &commits {
@@ -388,7 +390,7 @@ fn session_of(commit: &CommitRow) -> Option<Hash32> {
     message_value(commit, "Session")?.parse().ok()
 }
 
-fn exchange_of(store: &dyn Find, commit: &CommitRow) -> Result<Option<ExchangeRow>, FindError> {
+fn exchange_of(store: &ReadStore, commit: &CommitRow) -> Result<Option<ExchangeRow>, FindError> {
     if commit.kind != CommitKind::Interaction {
         return Ok(None);
     }

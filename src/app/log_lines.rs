@@ -65,7 +65,7 @@ pub struct LineMatches {
 /// Reads from the end until all that is wanted was seen.
 pub fn collect(
     path: &Path,
-    store: &dyn ReadStore,
+    store: &ReadStore,
     wanted: &LineFilter,
 ) -> Result<LineMatches, ReadError> {
     let mut back = LinesBack::open(path)?;
@@ -156,12 +156,7 @@ fn split(bytes: &[u8]) -> Option<(Hash32, &[u8])> {
 
 /// The number of the last line: from the database, or by counting where the database does not know
 /// it.
-fn number_of(
-    path: &Path,
-    store: &dyn ReadStore,
-    last: &LineBack,
-    end: u64,
-) -> Result<u64, ReadError> {
+fn number_of(path: &Path, store: &ReadStore, last: &LineBack, end: u64) -> Result<u64, ReadError> {
     if let Ok(head) = store.head() {
         if head.bytes == end {
             return Ok(head.lines);

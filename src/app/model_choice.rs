@@ -19,8 +19,7 @@ use crate::net;
 use crate::record::hash::Hash32;
 use crate::record::ledger::params::Params;
 use crate::record::unseen::is_plain_name;
-use crate::store::sqlite::Sqlite;
-use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, StoreError};
+use crate::store::{ExchangeOutcome, ExchangeRow, Store, StoreError};
 
 use super::find;
 use super::find::FindError;
@@ -316,7 +315,7 @@ fn model(
         // something first.
         let of = match of.parse() {
             Ok(id) => id,
-            Err(_) => match find::exchange(&Sqlite::open_read_only(database)?, of) {
+            Err(_) => match find::exchange(&*Store::open_read_only(database)?, of) {
                 Err(FindError::Form { .. }) => return Err(unknown()),
                 found => found?.exchange_id,
             },
@@ -421,7 +420,7 @@ fn recorded(
     prompt: Hash32,
     words: &str,
 ) -> Result<Option<StoredAnswer>, NoReplay> {
-    let store = Sqlite::open_read_only(database)?;
+    let store = Store::open_read_only(database)?;
     let found = match of {
         Some(id) => store.exchange(id)?,
         None => match store.answered_prompt(prompt)? {
@@ -440,7 +439,7 @@ fn recorded(
 }
 
 /// The stored answer of an exchange; none when it has none, or its text is erased.
-fn recording(store: &Sqlite, row: &ExchangeRow) -> Result<Option<StoredAnswer>, StoreError> {
+fn recording(store: &Store, row: &ExchangeRow) -> Result<Option<StoredAnswer>, StoreError> {
     let Some(outcome) = row
         .outcome
         .as_ref()

@@ -35,8 +35,7 @@ use crate::sight::index_status::IndexStatus;
 use crate::sight::service_status::ServiceStatus;
 use crate::sight::sys_health::SysHealth;
 use crate::sight::{Tool, observe_all};
-use crate::store::sqlite::Sqlite;
-use crate::store::{AuthKeyRow, ReadStore};
+use crate::store::{AuthKeyRow, Store};
 
 pub use super::open_error::OpenHomeError;
 use super::redacted::no_secret;
@@ -102,7 +101,7 @@ pub struct OpenHome {
     /// Its configuration.
     pub config: Config,
     /// Queries.
-    pub store: Sqlite,
+    pub store: Store,
     /// What the ledger is.
     pub genesis: Genesis,
     /// In force.
@@ -124,7 +123,7 @@ impl OpenHome {
     /// The same under a kernel of one's own.
     pub fn open_under<E>(
         home: Home,
-        kernel: impl FnOnce(&Sqlite) -> Result<Kernel, E>,
+        kernel: impl FnOnce(&Store) -> Result<Kernel, E>,
     ) -> Result<Self, OpenHomeError>
     where
         OpenHomeError: From<E>,
@@ -143,7 +142,7 @@ impl OpenHome {
             clock()?,
             unwatched(),
         )?;
-        let store = Sqlite::open_read_only(&home.paths().database())?;
+        let store = Store::open_read_only(&home.paths().database())?;
         let genesis = Home::genesis(&store)?;
         let kernel = kernel(&store)?;
         let config = config.on_host(kernel.host_role());
@@ -298,7 +297,7 @@ pub fn sight(
 /// did.
 pub fn finish_rotation(home: &Home) -> Result<(), OpenHomeError> {
     if home.rotation_is_begun() {
-        let in_force = Sqlite::open_read_only(&home.paths().database())?
+        let in_force = Store::open_read_only(&home.paths().database())?
             .head()?
             .signer;
         home.finish_rotation(&in_force)?;

@@ -4,8 +4,7 @@ use crate::ask::recall::{DeclaredContext, Reference};
 use crate::ask::refer::ThreadPosition;
 use crate::config::Config;
 use crate::record::context::config::{ContextRules, EmptyRefs};
-use crate::store::sqlite::Sqlite;
-use crate::store::{Find, Threads as _};
+use crate::store::{ReadStore, Store};
 
 use super::find;
 use super::open::OpenHomeError;
@@ -42,7 +41,7 @@ impl ContextRequest {
         &self,
         config: &Config,
         rules: &ContextRules,
-        store: &dyn Find,
+        store: &ReadStore,
     ) -> Result<DeclaredContext, OpenHomeError> {
         let typed = |text: &str| reference(store, text);
         let refs = match (config.context.refs.as_deref(), rules.empty_refs_policy) {
@@ -67,7 +66,7 @@ impl ContextRequest {
     }
 }
 
-fn reference(store: &dyn Find, text: &str) -> Result<Reference, OpenHomeError> {
+fn reference(store: &ReadStore, text: &str) -> Result<Reference, OpenHomeError> {
     let Some(count) = text.strip_prefix("last:") else {
         return Ok(find::reference(store, text)?);
     };
@@ -84,7 +83,7 @@ fn reference(store: &dyn Find, text: &str) -> Result<Reference, OpenHomeError> {
 
 impl ThreadRequest {
     /// Looks thread and parent up.
-    pub fn standing(&self, store: &Sqlite) -> Result<ThreadPosition, OpenHomeError> {
+    pub fn standing(&self, store: &Store) -> Result<ThreadPosition, OpenHomeError> {
         let thread = self
             .thread
             .as_deref()

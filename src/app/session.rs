@@ -5,8 +5,7 @@ use crate::record::canon;
 use crate::record::ledger::documents::{Close, SessionDoc};
 use crate::recorder::SessionClose;
 use crate::session;
-use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, ExchangeRow, Find, ReadStore, SessionRow, StoreError};
+use crate::store::{CommitRow, ExchangeRow, ReadStore, SessionRow, Store, StoreError};
 
 use super::excerpt::beginning;
 use super::find;
@@ -56,7 +55,7 @@ pub async fn close(
 /// The open sessions that an id means; all of them without one.
 ///
 /// Open ones go first: a prefix that is theirs alone is theirs, whatever closed ones begin with it.
-fn choose(store: &Sqlite, prefix: Option<&str>) -> Result<Vec<SessionRow>, OpenHomeError> {
+fn choose(store: &Store, prefix: Option<&str>) -> Result<Vec<SessionRow>, OpenHomeError> {
     let open = store.open_sessions()?;
     let none = |why: String| Err(OpenHomeError::Refused(why));
     if open.is_empty() {
@@ -102,7 +101,7 @@ pub struct ListedSession {
 
 /// All sessions of a home, oldest first, or the open ones alone.
 pub fn list(home: &Home, only_open: bool) -> Result<Vec<ListedSession>, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     let mut rows = Vec::new();
     store.each_session(&mut |row| {
         if !only_open || row.ended_at.is_none() {
@@ -117,7 +116,7 @@ pub fn list(home: &Home, only_open: bool) -> Result<Vec<ListedSession>, OpenHome
     rows.into_iter().map(listed).collect()
 }
 
-fn start_block(store: &dyn Find, row: &SessionRow) -> Result<Option<Block>, StoreError> {
+fn start_block(store: &ReadStore, row: &SessionRow) -> Result<Option<Block>, StoreError> {
     let first = store
         .exchange_at(row.uuid, 1)?
         .map(|first| first.prompt_line);
@@ -160,12 +159,12 @@ pub struct ListedExchange {
 
 /// All that is on record around the session that `id` means.
 pub fn show(home: &Home, id: &str) -> Result<SessionDetails, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     Ok(details(&store, find::session(&store, id)?)?)
 }
 
-fn details(store: &dyn Find, row: SessionRow) -> Result<SessionDetails, StoreError> {
+fn details(store: &ReadStore, row: SessionRow) -> Result<SessionDetails, StoreError> {
     let mut rows = Vec::new();
     store.each_exchange(Some(row.uuid), &mut |exchange| {
         rows.push(exchange);
@@ -203,7 +202,7 @@ fn details(store: &dyn Find, row: SessionRow) -> Result<SessionDetails, StoreErr
     })
 }
 
-fn listed_exchange(store: &dyn Find, row: ExchangeRow) -> Result<ListedExchange, StoreError> {
+fn listed_exchange(store: &ReadStore, row: ExchangeRow) -> Result<ListedExchange, StoreError> {
     let prompt = store.turn(row.turn_user)?.and_then(|turn| turn.content);
     let gone = if row.not_kept.is_some() {
         "(not kept)"
@@ -229,7 +228,7 @@ fn listed_exchange(store: &dyn Find, row: ExchangeRow) -> Result<ListedExchange,
 
 /// A document in the tree of a commit; none without the commit, or when it can't be read.
 fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
-    store: &dyn Find,
+    store: &ReadStore,
     commit: Option<&CommitRow>,
     name: &str,
 ) -> Result<Option<T>, StoreError> {
@@ -239,7 +238,7 @@ fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
     Ok(file(store, commit, name)?.and_then(|bytes| canon::parse(&bytes).ok()))
 }
 
-fn file(store: &dyn Find, commit: &CommitRow, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+fn file(store: &ReadStore, commit: &CommitRow, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
     let tree = commit.tree_of.unwrap_or(commit.n);
     Ok(store.files(tree)?.remove(name))
 }

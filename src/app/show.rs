@@ -11,10 +11,9 @@ use crate::record::ledger::documents::Genesis;
 use crate::record::ledger::params::Params;
 use crate::record::log::entry::Line;
 use crate::recorder::tombstone_of;
-use crate::store::sqlite::Sqlite;
 use crate::store::{
-    ArtifactRefRow, CommitRow, DriftRow, ExchangeOutcome, ExchangeRow, Find, SessionRow,
-    StoreError, TurnRow,
+    ArtifactRefRow, CommitRow, DriftRow, ExchangeOutcome, ExchangeRow, ReadStore, SessionRow,
+    Store, StoreError, TurnRow,
 };
 use crate::verify::rows::contexts::Context;
 
@@ -23,7 +22,7 @@ use super::open::OpenHomeError;
 
 /// All that is on record of one exchange of a home; `uncover` also shows an answer that is withheld.
 pub fn exchange(home: &Home, id: &str, uncover: bool) -> Result<ExchangeDetails, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     store.begin_read()?;
     let mut turn = ExchangeDetails::of(&store, &genesis, find::exchange(&store, id)?)?;
@@ -33,7 +32,7 @@ pub fn exchange(home: &Home, id: &str, uncover: bool) -> Result<ExchangeDetails,
 
 /// The compiled prompt of an exchange, rendered again; none when there is none, or something in it
 /// is gone.
-pub fn compiled(store: &Sqlite, exchange: &ExchangeRow) -> Result<Option<String>, OpenHomeError> {
+pub fn compiled(store: &Store, exchange: &ExchangeRow) -> Result<Option<String>, OpenHomeError> {
     let genesis = Home::genesis(store)?;
     let account = ExchangeDetails::of(store, &genesis, exchange.clone())?;
     Ok(account.compiled.and_then(Result::ok))
@@ -79,13 +78,13 @@ pub struct ExchangeDetails {
 
 impl ExchangeDetails {
     fn of(
-        store: &dyn Find,
+        store: &ReadStore,
         genesis: &Genesis,
         exchange: ExchangeRow,
     ) -> Result<ExchangeDetails, StoreError> {
         let lost = || StoreError::Corrupt {
-            place: "llm_exchange.session_id",
-            expected: "a session",
+            place: "llm_exchange.session_id".to_owned(),
+            expected: "a session".to_owned(),
             actual: exchange.session.to_string(),
         };
         let session = store
@@ -214,7 +213,7 @@ impl ExchangeDetails {
 /// The earlier turns that references name and that stand beside a context block, or which of them
 /// is gone.
 fn prior_turns(
-    store: &dyn Find,
+    store: &ReadStore,
     refs: &[ArtifactRefRow],
     has_context: bool,
 ) -> Result<Result<Vec<PriorTurn>, String>, StoreError> {
@@ -266,7 +265,7 @@ fn prior_turns(
 
 /// Time and reason of the tombstone that names an exchange.
 fn erased(
-    store: &dyn Find,
+    store: &ReadStore,
     exchange: &ExchangeRow,
 ) -> Result<Option<(String, String)>, StoreError> {
     let id = exchange.exchange_id.to_string();

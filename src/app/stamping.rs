@@ -3,7 +3,7 @@
 use crate::anchor::calendar::Calendar;
 use crate::recorder::Paths;
 use crate::stamp::{AT_LEISURE, AtClose, StampError, StampResult, Stamper, UpgradeResult};
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::open::{self, OpenHome, OpenHomeError};
 use super::redacted::clean;
@@ -149,7 +149,7 @@ fn keep_answers(opened: &OpenHome, done: &StampResult) -> Option<String> {
         .iter()
         .map(|(name, said)| (*name, said.as_deref()))
         .collect();
-    let kept = Sqlite::open(&opened.home.paths().database())
+    let kept = Store::open(&opened.home.paths().database())
         .and_then(|mut store| store.put_calendar_answers(open::clock_or_epoch(), &said));
     kept.err()
         .map(|error| format!("what the calendars said is not kept: {error}"))

@@ -9,8 +9,7 @@ use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
 use crate::record::unseen::is_plain_name;
 use crate::session::resume_or_open;
-use crate::store::sqlite::Sqlite;
-use crate::store::{EventRow, ReadStore, StoreError, ThreadRow, Threads};
+use crate::store::{EventRow, Store, StoreError, ThreadRow};
 
 use super::find;
 use super::model_choice::{CallOptions, choose};
@@ -35,7 +34,7 @@ pub struct ListedThread {
 
 /// The threads of a home, newest last.
 pub fn list(home: &Home) -> Result<Vec<ListedThread>, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let mut threads = store.newest_threads(MOST)?;
     threads.reverse();
@@ -114,7 +113,7 @@ pub struct ThreadEvent {
 }
 
 impl ThreadEvent {
-    fn of(store: &Sqlite, gate: &Withheld<'_>, row: EventRow) -> Result<ThreadEvent, StoreError> {
+    fn of(store: &Store, gate: &Withheld<'_>, row: EventRow) -> Result<ThreadEvent, StoreError> {
         let turn = store.thread_turn(row.turn)?;
         let said = match row.kind {
             EventKind::Decision => {
@@ -145,7 +144,7 @@ impl ThreadEvent {
 
 /// The events of the thread that `id` means, or of the newest one.
 pub fn show(home: &Home, id: Option<&str>) -> Result<(ThreadRow, Vec<ThreadEvent>), OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let thread = match id {
         Some(id) => find::thread(&store, id)?,

@@ -3,7 +3,6 @@
 use futures_util::future::join;
 
 use crate::record::ledger::commit::MAIN;
-use crate::store::ReadStore as _;
 use crate::witness::RoundResult;
 
 use super::open::{OpenHome, OpenHomeError};

@@ -10,8 +10,7 @@ use crate::record::time::Seconds;
 use crate::record::tree::note::{KeyKind, VerifierKey};
 use crate::record::tree::witness_policy::{Witness, WitnessPolicy};
 use crate::recorder::Paths;
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore, WitnessState};
+use crate::store::{Store, WitnessState};
 use crate::witness::{
     RoundOptions, RoundResult, WitnessError, WitnessOutcome, WitnessStatement, ask, newest_head,
 };
@@ -116,7 +115,7 @@ pub fn remove(home: &Home, config: &Config, name: &str) -> Result<VerifierKey, O
 /// What a witness, or the policy of a verifier, knows this log by: its origin and the key that
 /// signs now.
 pub fn log_key(home: &Home) -> Result<VerifierKey, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     Ok(VerifierKey {
         name: genesis.origin,
@@ -163,7 +162,7 @@ pub struct WitnessList {
 
 /// Lists the witnesses of a home and what each cosigned last; asks nobody.
 pub fn list(home: &Home, config: &Config) -> Result<WitnessList, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     let (log, states) = (log_key(home)?, store.witness_states()?);
     let lines = newest_head(&store)?.map(|head| head.note.size);
     let Witnesses { quorum, named, .. } = &config.witness;
@@ -192,7 +191,7 @@ pub async fn ask_now(home: &Home, config: &Config) -> Result<RoundResult, OpenHo
             "no witness is configured: gently witness add NAME VKEY URL",
         ));
     }
-    let mut store = Sqlite::open(&home.paths().database())?;
+    let mut store = Store::open(&home.paths().database())?;
     let asked = round(&mut store, &home.paths(), &config.witness, open::clock()?).await?;
     asked.ok_or_else(|| {
         refuse(
@@ -203,7 +202,7 @@ pub async fn ask_now(home: &Home, config: &Config) -> Result<RoundResult, OpenHo
 
 /// Asks those whose address can be used; the others have an outcome all the same.
 async fn round(
-    store: &mut Sqlite,
+    store: &mut Store,
     paths: &Paths,
     config: &Witnesses,
     now: Seconds,
@@ -242,7 +241,7 @@ pub async fn after(home: &Home, config: &Config) -> Result<Option<RoundResult>, 
     if named.is_empty() {
         return Ok(None);
     }
-    let mut store = Sqlite::open(&home.paths().database())?;
+    let mut store = Store::open(&home.paths().database())?;
     let Some(head) = newest_head(&store)? else {
         return Ok(None);
     };

@@ -12,7 +12,7 @@ use crate::record::canon;
 use crate::record::ledger::bundle::OpenItem;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::time::Seconds;
-use crate::store::{OpenDrift, Recall, StoreError, TurnRow};
+use crate::store::{OpenDrift, ReadStore, StoreError, TurnRow};
 
 use super::refer::ResolvedRefs;
 use super::withheld::Withheld;
@@ -72,7 +72,7 @@ pub struct DeclaredContext {
 
 /// Looks for what a question could need, for a session that is open, or for one that is not yet.
 pub fn recall(
-    store: &dyn Recall,
+    store: &ReadStore,
     kernel: &Kernel,
     session: Option<Uuid>,
     text: &Clean,
@@ -185,7 +185,7 @@ fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
 }
 
 /// What else is in force on the subjects of what was found.
-fn rivals(store: &dyn Recall, found: &[Candidate]) -> Result<Vec<Candidate>, StoreError> {
+fn rivals(store: &ReadStore, found: &[Candidate]) -> Result<Vec<Candidate>, StoreError> {
     let mut rivals: Vec<Candidate> = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
     for subject in found
@@ -208,13 +208,13 @@ fn rivals(store: &dyn Recall, found: &[Candidate]) -> Result<Vec<Candidate>, Sto
 
 /// Turns as candidates, with what says that one was withheld.
 pub(super) struct Turns<'a> {
-    store: &'a dyn Recall,
+    store: &'a ReadStore,
     gate: Withheld<'a>,
 }
 
 impl<'a> Turns<'a> {
     /// Over a store.
-    pub(super) fn of(store: &'a dyn Recall) -> Self {
+    pub(super) fn of(store: &'a ReadStore) -> Self {
         Turns {
             store,
             gate: Withheld::of(store),

@@ -28,7 +28,7 @@ use crate::record::context::turn::Counts;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::time::Seconds;
 use crate::recorder::{POLICY, thread_id};
-use crate::store::{EventRow, ReadStore, Recall, SessionRow, StoreError};
+use crate::store::{EventRow, ReadStore, SessionRow, StoreError};
 
 use super::recall::{DeclaredContext, Reference, Turns};
 
@@ -61,7 +61,7 @@ const MOST_BACK: usize = 2048;
 
 /// Declares and resolves.
 pub fn refer(
-    store: &dyn Recall,
+    store: &ReadStore,
     (kernel, config): (&Kernel, &ContextConfig),
     session: Option<&SessionRow>,
     standing: ThreadPosition,
@@ -150,7 +150,7 @@ const MOST_TYPED: usize = 200;
 /// them, never on whether or what a model answered: a turn takes the room of two references, and is
 /// declared by two where it was allowed.
 fn declare(
-    store: &dyn Recall,
+    store: &ReadStore,
     config: &ContextConfig,
     parent: Option<Uuid>,
     declared: &DeclaredContext,
@@ -200,7 +200,7 @@ fn declare(
 /// answer, or none yet, is named twice, so that no limit tells it from one that has; what was
 /// denied never has one. A turn from before threads is declared by its own id, and the core says
 /// that it has no events.
-fn said(store: &dyn Recall, turn: Uuid) -> Result<Vec<String>, StoreError> {
+fn said(store: &ReadStore, turn: Uuid) -> Result<Vec<String>, StoreError> {
     let events = store.events_of(turn)?;
     let of = |kind| {
         events
@@ -221,7 +221,7 @@ fn said(store: &dyn Recall, turn: Uuid) -> Result<Vec<String>, StoreError> {
 /// Events of the last `most` turns on the way from a turn back to the first of its thread, as far
 /// as there is room for two references a turn; and how many turns had none.
 fn last(
-    store: &dyn Recall,
+    store: &ReadStore,
     parent: Option<Uuid>,
     most: u32,
     room: &mut u64,
@@ -257,7 +257,7 @@ fn last(
 
 /// What policy counts at this moment.
 pub fn count(
-    store: &dyn Recall,
+    store: &ReadStore,
     kernel: &Kernel,
     context: &TurnContext,
     now: Seconds,
@@ -267,8 +267,8 @@ pub fn count(
 }
 
 /// What policy would have counted when the log had so many lines and the clock showed `at`.
-pub fn counted<R: ReadStore + ?Sized>(
-    store: &R,
+pub fn counted(
+    store: &ReadStore,
     kernel: &Kernel,
     thread: Uuid,
     as_of: u64,
@@ -295,7 +295,7 @@ pub fn counted<R: ReadStore + ?Sized>(
 
 /// The record as the core looks ids up in it.
 struct RecordLookup<'a> {
-    store: &'a dyn Recall,
+    store: &'a ReadStore,
     turns: RefCell<Turns<'a>>,
     /// What no answer that is shown may be about; of a question policy decides.
     topics: Topics,
@@ -344,8 +344,8 @@ impl RecordLookup<'_> {
             });
         }
         let missing = || StoreError::Corrupt {
-            place: "thread_event.event_id",
-            expected: "the id of a turn with its exchange",
+            place: "thread_event.event_id".to_owned(),
+            expected: "the id of a turn with its exchange".to_owned(),
             actual: row.event.to_string(),
         };
         let turn = self.store.turn(row.event)?.ok_or_else(missing)?;
@@ -395,7 +395,7 @@ pub fn said_event(
 
 /// A DECISION from its turn's row; none when its digest is erased.
 fn decision(
-    store: &dyn Recall,
+    store: &ReadStore,
     row: &EventRow,
     place: EventPosition,
 ) -> Result<Option<ThreadEvent>, StoreError> {
@@ -409,8 +409,8 @@ fn decision(
     };
     let codes: Vec<String> =
         serde_json::from_str(&turn.reasons).map_err(|e| StoreError::Corrupt {
-            place: "thread_turn.reasons",
-            expected: "a list",
+            place: "thread_turn.reasons".to_owned(),
+            expected: "a list".to_owned(),
             actual: e.to_string(),
         })?;
     let normative = NormativeFields {

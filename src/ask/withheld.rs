@@ -22,13 +22,13 @@ pub const WITHHELD: &str = "withheld: the kernel blocks this drift";
 
 /// Which answers are withheld, with the kernels that say so.
 pub struct Withheld<'a> {
-    store: &'a dyn ReadStore,
+    store: &'a ReadStore,
     kernels: RefCell<HashMap<Hash32, Option<Kernel>>>,
 }
 
 impl<'a> Withheld<'a> {
     /// Over a store.
-    pub fn of(store: &'a dyn ReadStore) -> Self {
+    pub fn of(store: &'a ReadStore) -> Self {
         Withheld {
             store,
             kernels: RefCell::default(),

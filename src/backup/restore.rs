@@ -11,8 +11,7 @@ use crate::keys::{KeyError, sealed};
 use crate::record::canon;
 use crate::record::time::Seconds;
 use crate::recorder::{CHECKPOINT, Paths, RestoreRecord};
-use crate::store::ReadStore as _;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 /// The largest manifest that is read; ours has some 250 bytes.
 const MAX_MANIFEST: u64 = 16 * 1024;
@@ -239,7 +238,7 @@ fn check(folder: &Path, manifest: &Manifest, place: &str) -> Result<String, Back
     for part in ["refs/heads", "objects/pack", "objects/info"] {
         private_dirs(&paths.ledger().join(part), folder)?;
     }
-    let store = Sqlite::open(&paths.database())?;
+    let store = Store::open(&paths.database())?;
     let head = store.head()?;
     if (head.lines, head.hash) != (manifest.lines, manifest.head) {
         return Err(foreign(format!(

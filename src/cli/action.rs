@@ -8,8 +8,7 @@ use crate::record::canon;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::log::entry::Line;
 use crate::recorder::{ACTION, AWAITING, Action, REPLY};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRow, ReadStore, StoreError};
+use crate::store::{ArtifactFilter, ArtifactRow, Store, StoreError};
 
 use super::args::ActionCommand;
 use super::screen::{beginning, quiet};
@@ -22,8 +21,8 @@ const EXCERPT: usize = 80;
 
 /// Runs one of the verbs.
 pub fn run(command: &ActionCommand, json: bool) -> Result<u8, OpenHomeError> {
-    let store = Sqlite::open_read_only(&open::existing_home()?.paths().database())?;
-    let rows = store.artifacts_of(ACTION)?;
+    let store = Store::open_read_only(&open::existing_home()?.paths().database())?;
+    let rows = store.artifacts(ArtifactFilter::Kind(ACTION))?;
     match command {
         ActionCommand::List => list(&store, &rows, json),
         ActionCommand::Show { id, withheld } => match rows.iter().find(|row| row.id == *id) {
@@ -53,7 +52,7 @@ struct ActionIntent {
 
 impl ActionIntent {
     fn of(
-        store: &Sqlite,
+        store: &Store,
         gate: &Withheld<'_>,
         row: &ArtifactRow,
     ) -> Result<ActionIntent, StoreError> {
@@ -116,7 +115,7 @@ impl ActionIntent {
     }
 }
 
-fn list(store: &Sqlite, rows: &[ArtifactRow], json: bool) -> Result<u8, OpenHomeError> {
+fn list(store: &Store, rows: &[ArtifactRow], json: bool) -> Result<u8, OpenHomeError> {
     let gate = Withheld::of(store);
     let intents: Vec<ActionIntent> = rows
         .iter()

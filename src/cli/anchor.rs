@@ -10,7 +10,7 @@ use crate::config::{AnchorMode, Config};
 use crate::home::Home;
 use crate::record::bitcoin::block::{Block, Network, Source};
 use crate::recorder::block_elsewhere;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::{COULD_NOT, FINE, NEGATIVE, print, say};
 use crate::app::open;
@@ -24,7 +24,7 @@ use crate::app::open::OpenHomeError;
 pub async fn status(json: bool) -> Result<u8, OpenHomeError> {
     let path = open::home_path()?;
     let store = Home::open(&path)?
-        .map(|home| Sqlite::open_read_only(&home.paths().database()))
+        .map(|home| Store::open_read_only(&home.paths().database()))
         .transpose()?;
     let network = store
         .as_ref()

@@ -11,7 +11,7 @@ use crate::keys::Signer;
 use crate::recorder::{
     AdoptFault, Newer, Paths, RecorderError, TakenOver, is_marked, nothing_newer, taken_over,
 };
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 use crate::verify::{
     AuditQuestion, Database, Evidence, Finding, QuestionAnswer, Report, VerifyError, WithDatabase,
     verify,
@@ -258,7 +258,7 @@ pub(super) fn check(
     log: Option<&Path>,
     whole: bool,
 ) -> Result<Report, OpenHomeError> {
-    let store = Sqlite::open_read_only(&paths.database())?;
+    let store = Store::open_read_only(&paths.database())?;
     let genesis = Home::genesis(&store)?;
     let database = |look: &mut WithDatabase<'_>| -> Result<(), VerifyError> {
         store.begin_read()?;

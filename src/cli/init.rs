@@ -6,7 +6,7 @@ use crate::anchor::agree::host;
 use crate::config::{AnchorMode, Config};
 use crate::home::{Home, InitOptions};
 use crate::keys::os_random;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::args::InitArgs;
 use super::{Notices, could_not, no_secret, print, program};
@@ -30,7 +30,7 @@ pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
         origin: args.origin,
     };
     let home = Home::init(&path, &options, &mut os_random, open::clock()?)?;
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     let genesis = Home::genesis(&store)?;
     if json {
         let text = json!({

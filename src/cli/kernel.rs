@@ -9,7 +9,7 @@ use crate::govern::kernel_diff::{Change, changes};
 use crate::home::{Home, HomeError};
 use crate::record::canon;
 use crate::session;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::args::KernelCommand;
 use super::screen::{counted, quiet};
@@ -31,7 +31,7 @@ pub async fn run(command: KernelCommand, json: bool) -> Result<u8, OpenHomeError
 }
 
 fn in_force(home: &Home) -> Result<Kernel, HomeError> {
-    Home::kernel(&Sqlite::open_read_only(&home.paths().database())?)
+    Home::kernel(&Store::open_read_only(&home.paths().database())?)
 }
 
 fn show(json: bool) -> Result<u8, OpenHomeError> {

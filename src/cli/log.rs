@@ -4,7 +4,7 @@
 //! line.
 
 use crate::record::log::entry::Line;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::args::LogArgs;
 use super::screen::quiet;
@@ -37,7 +37,7 @@ pub fn run(args: &LogArgs, json: bool) -> Result<u8, OpenHomeError> {
             return Ok(COULD_NOT);
         }
     };
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     let session = args
         .session
         .as_deref()

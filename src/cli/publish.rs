@@ -14,7 +14,7 @@ use crate::record::ledger::commit::{
 };
 use crate::record::time::Seconds;
 use crate::recorder::CHECKPOINT;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::{COULD_NOT, NEGATIVE, print, say, say_finding};
 use crate::app::git::{git_in, place};
@@ -284,7 +284,7 @@ fn notes_on(
 /// A home without its database, or one that does not know the id, still has the session in its
 /// ledger.
 fn meant(typed: &str, ledger: &Path) -> String {
-    let store = Sqlite::open_read_only(&ledger.with_file_name("gently.db"));
+    let store = Store::open_read_only(&ledger.with_file_name("gently.db"));
     // The newest that is closed, which may not be the newest.
     let named = (typed != "last").then_some(store.ok()).flatten();
     let found = named.and_then(|store| crate::app::find::session(&store, typed).ok());

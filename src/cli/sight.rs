@@ -10,7 +10,7 @@ use crate::govern::kernel::Kernel;
 use crate::home::Home;
 use crate::record::ledger::bundle::SightEntry;
 use crate::sight::observe_all;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::screen::quiet;
 use super::{FINE, NEGATIVE, could_not, print};
@@ -21,7 +21,7 @@ use crate::app::open::OpenHomeError;
 pub fn run(tool: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
     let config = Config::load(home.root(), &open::env)?;
-    let kernel = Home::kernel(&Sqlite::open_read_only(&home.paths().database())?)?;
+    let kernel = Home::kernel(&Store::open_read_only(&home.paths().database())?)?;
     let mut tools = open::tools(&home, &config);
     let mut allowed = kernel.tools().to_vec();
     if let Some(name) = tool {

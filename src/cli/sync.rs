@@ -16,8 +16,7 @@ use crate::anchor::sync::{
 use crate::config::{AnchorMode, Config};
 use crate::home::Home;
 use crate::record::bitcoin::block::Network;
-use crate::store::ReadStore;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::terminal::wanted;
 use super::{COULD_NOT, FINE, could_not, print, say};
@@ -80,7 +79,7 @@ impl Drop for Bar {
 struct Run<'a> {
     folder: PathBuf,
     network: Network,
-    store: &'a Sqlite,
+    store: &'a Store,
     config: &'a Config,
 }
 
@@ -88,7 +87,7 @@ struct Run<'a> {
 pub async fn run(args: &SyncArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
     let config = Config::load(home.root(), &open::env)?;
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     let network = Home::genesis(&store)?.network;
     let run = Run {
         folder: home.paths().headers(),

@@ -7,11 +7,10 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Scheme, commit};
 use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
-use crate::recorder::{RecorderError, check};
+use crate::recorder::{EvidenceComparison, RecorderError};
 use crate::sight::index_changed::{HomePart, IndexComparison};
 use crate::sight::index_status::IndexCounts;
-use crate::store::sqlite::Sqlite;
-use crate::store::{HomeFile, ReadStore, StoreError};
+use crate::store::{HomeFile, Store, StoreError};
 
 use super::{Home, HomeError};
 
@@ -30,7 +29,7 @@ const ATTEMPTS: usize = 3;
 impl Home {
     /// Counts what the database holds.
     pub fn counted(&self) -> Result<IndexCounts, StoreError> {
-        let store = Sqlite::open_read_only(&self.paths().database())?;
+        let store = Store::open_read_only(&self.paths().database())?;
         store.begin_read()?;
         let (rows, head) = (store.row_counts()?, store.head()?);
         Ok(IndexCounts {
@@ -48,7 +47,7 @@ impl Home {
     /// Compares log, ledger, kernel and files with what the database knows of them; changes
     /// nothing.
     pub fn compared(&self) -> Result<IndexComparison, HomeError> {
-        let store = Sqlite::open_read_only(&self.paths().database())?;
+        let store = Store::open_read_only(&self.paths().database())?;
         let (log, ledger) = self.compare_evidence(&store)?;
         let (noted, noted_at) = store.home_files()?;
         let part = |prefix: &str| match files_changed(&self.root, &noted, prefix) {
@@ -77,12 +76,18 @@ impl Home {
     }
 
     /// Log and ledger, while nobody writes: the head is the same before and after.
-    fn compare_evidence(&self, store: &Sqlite) -> Result<(HomePart, HomePart), HomeError> {
+    fn compare_evidence(&self, store: &Store) -> Result<(HomePart, HomePart), HomeError> {
         for _ in 0..ATTEMPTS {
             let head = store.head()?;
-            let found = check(store, &head, &self.paths());
+            let compared = EvidenceComparison::of(store, &head, &self.paths());
             if store.head()? == head {
-                return Ok(evidence_parts(found));
+                return Ok(
+                    compared.map_or((HomePart::Unknown, HomePart::Unknown), |found| {
+                        let log = [part(&found.log), part(&found.checkpoint)];
+                        let log = log.into_iter().find(|part| *part != HomePart::Same);
+                        (log.unwrap_or(HomePart::Same), part(&found.ledger))
+                    }),
+                );
             }
         }
         Ok((HomePart::Unknown, HomePart::Unknown))
@@ -93,11 +98,11 @@ impl Home {
     /// Called when a turn has ended, and whenever gently itself has changed one of them.
     pub fn note_files(&self, now: Seconds) -> Result<bool, HomeError> {
         let files = files_now(&self.root);
-        let (noted, _) = Sqlite::open_read_only(&self.paths().database())?.home_files()?;
+        let (noted, _) = Store::open_read_only(&self.paths().database())?.home_files()?;
         if noted == files {
             return Ok(false);
         }
-        Sqlite::open(&self.paths().database())?.note_files(&files, now)?;
+        Store::open(&self.paths().database())?.note_files(&files, now)?;
         Ok(true)
     }
 }
@@ -169,28 +174,17 @@ fn files_changed(root: &Path, noted: &[HomeFile], prefix: &str) -> Option<bool> 
     Some(under(&files_now(root)) != under(noted))
 }
 
-/// Which of the two is not where the database knows it. The log is looked at first.
-fn evidence_parts(found: Result<(), RecorderError>) -> (HomePart, HomePart) {
-    let Err(error) = found else {
-        return (HomePart::Same, HomePart::Same);
-    };
-    let names = |part: &str| match &error {
-        RecorderError::Disagree { ahead, behind, .. } => *ahead == part || *behind == part,
-        RecorderError::Unapplied { what, .. } => what.contains(part),
-        _ => false,
-    };
-    match (
-        names("audit.log") || names("audit.checkpoint"),
-        names("ledger.git"),
-    ) {
-        (true, _) => (HomePart::Changed, HomePart::Unknown),
-        (false, true) => (HomePart::Same, HomePart::Changed),
-        (false, false) => (HomePart::Unknown, HomePart::Unknown),
+/// Whether a part is where the database knows it.
+fn part<T>(compared: &Result<T, RecorderError>) -> HomePart {
+    match compared {
+        Ok(_) => HomePart::Same,
+        Err(RecorderError::Disagree { .. } | RecorderError::Unapplied { .. }) => HomePart::Changed,
+        Err(_) => HomePart::Unknown,
     }
 }
 
 /// Whether the newest kernel opens its commitment, and its line carries that commitment.
-fn kernel_is_committed(store: &Sqlite) -> Result<bool, HomeError> {
+fn kernel_is_committed(store: &Store) -> Result<bool, HomeError> {
     let scheme: Scheme = Home::genesis(store)?.commitments;
     let Some(row) = store.newest_artifact("kernel")? else {
         return Ok(false);

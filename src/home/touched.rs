@@ -9,8 +9,7 @@ use std::path::PathBuf;
 
 use crate::log::read::{LogPiece, LogReader};
 use crate::os;
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore as _, StoreError};
+use crate::store::{Store, StoreError};
 
 use super::Home;
 
@@ -65,7 +64,7 @@ impl Home {
         let Ok(mut log) = LogReader::open(&self.paths().log()) else {
             return Ok(None);
         };
-        let store = Sqlite::open_read_only(&self.paths().database())?;
+        let store = Store::open_read_only(&self.paths().database())?;
         let mut from = 0;
         loop {
             let lines = store.lines(from, from.saturating_add(PORTION))?;

@@ -42,8 +42,8 @@ pub fn check(
 ///
 /// What is kept of blocks beside the lines only says where to look: it is no evidence, and a lie in
 /// it stops nobody.
-pub fn block_elsewhere<R: ReadStore + ?Sized>(
-    store: &R,
+pub fn block_elsewhere(
+    store: &ReadStore,
     hash: Hash32,
     height: u32,
 ) -> Result<Option<u32>, StoreError> {

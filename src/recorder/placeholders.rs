@@ -17,18 +17,14 @@ impl Recorder {
     /// A text that is redacted with it is recorded together with it.
     /// [`RecorderError::NumbersTaken`] then says that another turn was first: read it again, redact
     /// again.
-    pub fn numbers<R: ReadStore + ?Sized>(
-        &self,
-        store: &R,
-        session: Uuid,
-    ) -> Result<Placeholders, RecorderError> {
+    pub fn numbers(&self, store: &ReadStore, session: Uuid) -> Result<Placeholders, RecorderError> {
         known(store, session, &self.writer_context)
     }
 }
 
 /// The same inside the writer, where nobody can come between.
-pub(super) fn known<R: ReadStore + ?Sized>(
-    store: &R,
+pub(super) fn known(
+    store: &ReadStore,
     session: Uuid,
     writer_context: &WriterContext,
 ) -> Result<Placeholders, RecorderError> {

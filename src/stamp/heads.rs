@@ -33,7 +33,7 @@ impl Stamper<'_> {
 
 impl StampNotes {
     /// Reads heads from the database and notes from the ledger.
-    pub fn read(paths: &Paths, store: &dyn ReadStore) -> Result<StampNotes, StampError> {
+    pub fn read(paths: &Paths, store: &ReadStore) -> Result<StampNotes, StampError> {
         let heads = store.heads()?.into_iter().map(|(id, file)| {
             Ok(CommittedTreeHead {
                 commit: id.parse()?,

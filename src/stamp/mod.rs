@@ -63,7 +63,7 @@ pub struct Stamper<'a> {
     /// Where the home's parts are.
     pub paths: &'a Paths,
     /// Queries.
-    pub store: &'a dyn ReadStore,
+    pub store: &'a ReadStore,
     /// Who is asked; nobody when empty.
     pub calendars: &'a [Calendar],
     /// How many of them have to accept a head.

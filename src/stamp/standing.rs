@@ -24,7 +24,7 @@ pub struct ProofCounts {
 
 impl ProofCounts {
     /// Reads heads from the database and notes from the ledger; writes nothing.
-    pub fn read(paths: &Paths, store: &dyn ReadStore) -> Result<ProofCounts, StampError> {
+    pub fn read(paths: &Paths, store: &ReadStore) -> Result<ProofCounts, StampError> {
         let known = StampNotes::read(paths, store)?;
         let (mut standing, mut oldest) = (ProofCounts::default(), None);
         for head in &known.heads {

@@ -1,113 +1,158 @@
-//! The rows of the database as plain data.
+//! The rows of the database, each declared once: its fields, and the columns that they stand in.
 
 use uuid::Uuid;
 
 use crate::record::bitcoin::block::Anchor;
+use crate::record::context::event::EventKind;
+use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-/// Where the ledger stands: what the next line and commit build upon.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LedgerHead {
-    /// The signing key in force.
-    pub signer: PublicKey,
-    /// Number of lines.
-    pub lines: u64,
-    /// HASH of the last line; the genesis hash when there is none.
-    pub hash: Hash32,
-    /// TIMESTAMP of the last line.
-    pub time: Seconds,
-    /// The highest height that any line has named.
-    pub height: u32,
-    /// Length of `audit.log` with all lines in it, in bytes.
-    pub bytes: u64,
-    /// The right edge of the Merkle tree over all lines.
-    pub frontier: Vec<u8>,
-    /// Number of commits.
-    pub commits: u64,
-    /// Number of lines that are inside `main`.
-    pub segment_lines: u64,
-    /// Length of those lines in the log, in bytes.
-    pub segment_bytes: u64,
-    /// Time of the last segment.
-    pub segment_at: Seconds,
-    /// Branch of the session started last.
-    pub last_branch: Option<String>,
-    /// The signed tree head over all lines, as `audit.checkpoint` holds it; over fewer, or none,
-    /// only until the next writer starts.
-    pub checkpoint: Option<String>,
-    /// What is known to be durable outside the database.
-    pub applied: AppliedMark,
+use super::driver::SqlValue;
+use super::table::{Bind, optional, row, stored, words};
+
+row! {
+    /// Where the ledger stands: what the next line and commit build upon.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct LedgerHead of "head" {
+        /// The signing key in force.
+        signer: PublicKey = "signer",
+        /// Number of lines.
+        lines: u64 = "lines",
+        /// HASH of the last line; the genesis hash when there is none.
+        hash: Hash32 = "hash",
+        /// TIMESTAMP of the last line.
+        time: Seconds = "time",
+        /// The highest height that any line has named.
+        height: u32 = "height",
+        /// Length of `audit.log` with all lines in it, in bytes.
+        bytes: u64 = "bytes",
+        /// The right edge of the Merkle tree over all lines.
+        frontier: Vec<u8> = "frontier",
+        /// Number of commits.
+        commits: u64 = "commits",
+        /// Number of lines that are inside `main`.
+        segment_lines: u64 = "segment_lines",
+        /// Length of those lines in the log, in bytes.
+        segment_bytes: u64 = "segment_bytes",
+        /// Time of the last segment.
+        segment_at: Seconds = "segment_at",
+        /// Branch of the session started last.
+        last_branch: Option<String> = "last_branch",
+        /// The signed tree head over all lines, as `audit.checkpoint` holds it; over fewer, or none,
+        /// only until the next writer starts.
+        checkpoint: Option<String> = "checkpoint",
+        /// What is known to be durable outside the database.
+        applied: AppliedMark,
+    } derived {
+        "id" = |_row| SqlValue::Integer(1),
+    }
 }
 
-/// How much of the head is known to be durable in `audit.log` and `ledger.git`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct AppliedMark {
-    /// Lines in the log.
-    pub lines: u64,
-    /// Their length in bytes.
-    pub bytes: u64,
-    /// Commits in git, refs moved.
-    pub commits: u64,
+row! {
+    /// How much of the head is known to be durable in `audit.log` and `ledger.git`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub struct AppliedMark {
+        /// Lines in the log.
+        lines: u64 = "applied_lines",
+        /// Their length in bytes.
+        bytes: u64 = "applied_bytes",
+        /// Commits in git, refs moved.
+        commits: u64 = "applied_commits",
+    }
 }
 
-/// One session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionRow {
-    /// Derived (version 8) from `id`.
-    pub uuid: Uuid,
-    /// The session id of ledger and log.
-    pub id: Hash32,
-    /// Time of its first line.
-    pub started_at: Seconds,
-    /// Time of its last line, once closed.
-    pub ended_at: Option<Seconds>,
-    /// From the kernel.
-    pub phase: String,
-    /// From the kernel.
-    pub tier: u8,
-    /// The kernel it runs under.
-    pub kernel_hash: Hash32,
-    /// From the configuration.
-    pub host_role: String,
-    /// The model it runs under.
-    pub model: String,
-    /// The key it was opened with.
-    pub auth_key_hash: Hash32,
-    /// `branch-N`.
-    pub branch: String,
-    /// The last block it has seen.
-    pub anchor: Anchor,
-    /// Number of prompts.
-    pub prompts: u64,
-    /// Number of answered prompts.
-    pub interactions: u64,
-    /// Last chain entry, or `id`.
-    pub chain_head: Hash32,
-    /// Time of its newest line.
-    pub last_at: Seconds,
+row! {
+    /// A line of the log.
+    #[derive(Clone, Debug)]
+    pub struct LineRow of "log_line" {
+        /// Its number, from 0.
+        n: u64 = "n",
+        /// The HASH that it begins with.
+        hash: Hash32 = "hash",
+        /// It, without its newline.
+        line: String = "line",
+    }
 }
 
-/// The part of a session that moves.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionProgress {
-    /// Set once, at the close.
-    pub ended_at: Option<Seconds>,
-    /// The last block it has seen.
-    pub anchor: Anchor,
-    /// Number of prompts.
-    pub prompts: u64,
-    /// Number of answered prompts.
-    pub interactions: u64,
-    /// Last chain entry, or the session id.
-    pub chain_head: Hash32,
-    /// Time of its newest line.
-    pub last_at: Seconds,
+row! {
+    /// A block that a line names; for whoever looks for one, and no evidence.
+    #[derive(Clone, Debug)]
+    pub struct BlockRow of "block" {
+        /// The block.
+        anchor: Anchor = "document" | "header",
+    } derived {
+        "hash" = |row| Bind::value(&row.anchor.block.hash),
+        "height" = |row| Bind::value(&row.anchor.block.height),
+    }
+}
+
+row! {
+    /// One session.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct SessionRow of "chat_session" {
+        /// Derived (version 8) from `id`.
+        uuid: Uuid = "session_id",
+        /// The session id of ledger and log.
+        id: Hash32 = "ledger_session",
+        /// Time of its first line.
+        started_at: Seconds = "started_at",
+        /// Time of its last line, once closed.
+        ended_at: Option<Seconds> = "ended_at",
+        /// From the kernel.
+        phase: String = "phase",
+        /// From the kernel.
+        tier: u8 = "tier",
+        /// The kernel it runs under.
+        kernel_hash: Hash32 = "kernel_hash",
+        /// From the configuration.
+        host_role: String = "host_role",
+        /// The model it runs under.
+        model: String = "model_id",
+        /// The key it was opened with.
+        auth_key_hash: Hash32 = "auth_key_hash",
+        /// `branch-N`.
+        branch: String = "branch",
+        /// The last block it has seen.
+        anchor: Anchor = "block" | "header",
+        /// Number of prompts.
+        prompts: u64 = "prompts",
+        /// Number of answered prompts.
+        interactions: u64 = "interactions",
+        /// Last chain entry, or `id`.
+        chain_head: Hash32 = "chain_head",
+        /// Time of its newest line.
+        last_at: Seconds = "last_at",
+    } derived {
+        "status" = |row| Bind::value(status(row.ended_at)),
+    }
+}
+
+row! {
+    /// The part of a session that moves.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct SessionProgress {
+        /// Set once, at the close.
+        ended_at: Option<Seconds> = "ended_at",
+        /// The last block it has seen.
+        anchor: Anchor = "block" | "header",
+        /// Number of prompts.
+        prompts: u64 = "prompts",
+        /// Number of answered prompts.
+        interactions: u64 = "interactions",
+        /// Last chain entry, or the session id.
+        chain_head: Hash32 = "chain_head",
+        /// Time of its newest line.
+        last_at: Seconds = "last_at",
+    } derived {
+        "status" = |row| Bind::value(status(row.ended_at)),
+    }
 }
 
 impl SessionRow {
@@ -124,30 +169,70 @@ impl SessionRow {
     }
 }
 
-/// One message from one speaker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TurnRow {
-    /// Derived (version 8).
-    pub turn_id: Uuid,
-    /// Number of the line of its exchange's prompt, from 0.
-    pub line: u64,
-    /// Its session.
-    pub session: Uuid,
-    /// Time of its line.
-    pub created_at: Seconds,
-    /// True for the user, false for aurora.
-    pub by_user: bool,
-    /// Sanitized text; none once erased, and where it is not kept.
-    pub content: Option<String>,
-    /// SHA-256 of the text; none once erased, and where nothing opens it.
-    pub content_hash: Option<Hash32>,
-    /// Whether it is a refusal.
-    pub refusal: bool,
-    /// Authority of the turn.
-    pub authority_state: AuthorityState,
-    /// The first drift event of this turn.
-    pub driftwatch_id: Option<String>,
+/// What the column says of a session that ended then.
+fn status(ended_at: Option<Seconds>) -> &'static str {
+    if ended_at.is_some() { "closed" } else { "open" }
 }
+
+row! {
+    /// One message from one speaker.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct TurnRow of "chat_turn" {
+        /// Derived (version 8).
+        turn_id: Uuid = "turn_id",
+        /// Number of the line of its exchange's prompt, from 0.
+        line: u64 = "line",
+        /// Its session.
+        session: Uuid = "session_id",
+        /// Time of its line.
+        created_at: Seconds = "created_at",
+        /// True for the user, false for aurora.
+        by_user: bool as Speaker = "speaker",
+        /// Sanitized text; none once erased, and where it is not kept.
+        content: Option<String> = "content",
+        /// SHA-256 of the text; none once erased, and where nothing opens it.
+        content_hash: Option<Hash32> = "content_hash",
+        /// Whether it is a refusal.
+        refusal: bool = "refusal",
+        /// Authority of the turn.
+        authority_state: AuthorityState = "authority_state",
+        /// The first drift event of this turn.
+        driftwatch_id: Option<String> = "driftwatch_id",
+    }
+}
+
+/// Who speaks in a turn, as the column has it.
+enum Speaker {
+    User,
+    Aurora,
+}
+
+impl Speaker {
+    const fn name(&self) -> &'static str {
+        match self {
+            Speaker::User => "user",
+            Speaker::Aurora => "aurora",
+        }
+    }
+
+    /// What the column holds.
+    fn value_of(by_user: &bool) -> SqlValue<'static> {
+        let speaker = if *by_user {
+            Speaker::User
+        } else {
+            Speaker::Aurora
+        };
+        SqlValue::Text(speaker.name().into())
+    }
+}
+
+impl From<Speaker> for bool {
+    fn from(speaker: Speaker) -> bool {
+        matches!(speaker, Speaker::User)
+    }
+}
+
+words! { Speaker: "user or aurora" of [Speaker::User, Speaker::Aurora], }
 
 /// How an exchange ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,46 +256,105 @@ impl ExchangeOutcome {
     }
 }
 
-/// One exchange; the core audit unit.
-#[derive(Clone, Debug)]
-pub struct ExchangeRow {
-    /// Derived (version 8).
-    pub exchange_id: Uuid,
-    /// Its session.
-    pub session: Uuid,
-    /// The user's turn.
-    pub turn_user: Uuid,
-    /// SHA-256 of the bundle; none when nothing was compiled.
-    pub bundle_hash: Option<Hash32>,
-    /// The bundle.
-    pub bundle_json: Option<String>,
-    /// SHA-256 of the compiled prompt.
-    pub prompt_hash: Option<Hash32>,
-    /// Time of the prompt line.
-    pub created_at: Seconds,
-    /// Number of the prompt in its session.
-    pub seq: u64,
-    /// Which model was asked.
-    pub model: String,
-    /// `allow`, `deny`, or `none` when it did not come to that.
-    pub decision: String,
-    /// Authority of the turn.
-    pub authority_state: AuthorityState,
-    /// JSON list of what was left out and why.
-    pub exclusions: String,
-    /// Canonical JSON of `record::params::Params`; none when no call was to be made.
-    pub params: Option<String>,
-    /// None once erased, and where nothing is to be opened.
-    pub salt: Option<Salt>,
-    /// The ledger's commitment to the prompt.
-    pub prompt_commitment: Hash32,
-    /// Number of the prompt line.
-    pub prompt_line: u64,
-    /// What stands in the place of its texts, if they are not kept.
-    pub not_kept: Option<MissingCommitments>,
-    /// None while in flight.
-    pub outcome: Option<OutcomeUpdate>,
+row! {
+    /// One exchange; the core audit unit.
+    #[derive(Clone, Debug)]
+    pub struct ExchangeRow of "llm_exchange" {
+        /// Derived (version 8).
+        exchange_id: Uuid = "exchange_id",
+        /// Its session.
+        session: Uuid = "session_id",
+        /// The user's turn.
+        turn_user: Uuid = "turn_user_id",
+        /// SHA-256 of the bundle; none when nothing was compiled.
+        bundle_hash: Option<Hash32> = "context_bundle_hash",
+        /// The bundle.
+        bundle_json: Option<String> = "context_bundle_json",
+        /// SHA-256 of the compiled prompt.
+        prompt_hash: Option<Hash32> = "prompt_hash",
+        /// Time of the prompt line.
+        created_at: Seconds = "created_at",
+        /// Number of the prompt in its session.
+        seq: u64 = "seq",
+        /// Which model was asked.
+        model: String = "model",
+        /// `allow`, `deny`, or `none` when it did not come to that.
+        decision: String = "decision",
+        /// Authority of the turn.
+        authority_state: AuthorityState = "authority_state",
+        /// JSON list of what was left out and why.
+        exclusions: String = "exclusions",
+        /// Canonical JSON of `record::params::Params`; none when no call was to be made.
+        params: Option<String> = "params",
+        /// None once erased, and where nothing is to be opened.
+        salt: Option<Salt> = "salt",
+        /// The ledger's commitment to the prompt.
+        prompt_commitment: Hash32 = "prompt_commitment",
+        /// Number of the prompt line.
+        prompt_line: u64 = "prompt_line",
+        /// What stands in the place of its texts, if they are not kept.
+        not_kept: Option<MissingCommitments>,
+        /// None while in flight.
+        outcome: Option<OutcomeUpdate>,
+    } derived {
+        // Texts stand in their turns.
+        "prompt_compiled" = |_row| SqlValue::Null,
+        "response_sanitized" = |_row| SqlValue::Null,
+    }
 }
+
+row! {
+    /// Commitments of the exchange document to texts of a prompt that are not kept (`[store] content =
+    /// "none"`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct MissingCommitments {
+        /// Role `user_text`.
+        user_text: Hash32 = "user_text_commitment",
+        /// Role `bundle`; none when nothing was compiled.
+        bundle: Option<Hash32> = "bundle_commitment",
+        /// Role `compiled_prompt`; likewise.
+        compiled_prompt: Option<Hash32> = "compiled_prompt_commitment",
+    }
+}
+
+row! {
+    /// What an exchange gets once.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct OutcomeUpdate {
+        /// How it ended.
+        outcome: ExchangeOutcome = "outcome",
+        /// Code, for failed and denied.
+        reason: Option<String> = "reason",
+        /// Aurora's turn, if there is an answer.
+        turn_aurora: Option<Uuid> = "turn_aurora_id",
+        /// SHA-256 of the stored answer.
+        response_hash: Option<Hash32> = "response_hash",
+        /// Compact JSON (AEGIS 9.1), if there is an answer.
+        validator_summary: Option<String> = "validator_summary",
+        /// Whether the answer is a refusal.
+        refusal: Option<bool> = "refusal",
+        /// Time of the outcome's line.
+        answered_at: Seconds = "answered_at",
+        /// As the model reported.
+        prompt_tokens: Option<u64> = "prompt_tokens",
+        /// As the model reported.
+        completion_tokens: Option<u64> = "completion_tokens",
+        /// By the price table of its time.
+        cost: Option<Cost>,
+        /// The ledger's commitment to the answer.
+        response_commitment: Option<Hash32> = "response_commitment",
+        /// The ledger's commitment to the exchange document.
+        exchange_commitment: Hash32 = "exchange_commitment",
+        /// Of an answered exchange.
+        chain_entry: Option<Hash32> = "chain_entry",
+        /// The exchange document's commitment to the stored answer, where that is not kept.
+        aurora_text: Option<Hash32> = "aurora_text_commitment",
+        /// Number of the outcome's line.
+        outcome_line: u64 = "outcome_line",
+    }
+}
+
+optional!(MissingCommitments, OutcomeUpdate);
 
 impl ExchangeRow {
     /// How people call it: `interaction-3` when it was answered, else `prompt-3`.
@@ -222,124 +366,164 @@ impl ExchangeRow {
     }
 }
 
-/// Commitments of the exchange document to texts of a prompt that are not kept (`[store] content =
-/// "none"`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MissingCommitments {
-    /// Role `user_text`.
-    pub user_text: Hash32,
-    /// Role `bundle`; none when nothing was compiled.
-    pub bundle: Option<Hash32>,
-    /// Role `compiled_prompt`; likewise.
-    pub compiled_prompt: Option<Hash32>,
+row! {
+    /// One artifact that was injected, and why.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ArtifactRefRow of "context_artifact_ref" {
+        /// Derived (version 8).
+        ref_id: Uuid = "ref_id",
+        /// The exchange.
+        exchange: Uuid = "exchange_id",
+        /// `sys_health`, `ledger_fact`, …
+        artifact_type: String = "artifact_type",
+        /// Its id.
+        artifact_id: String = "artifact_id",
+        /// Hash of its content as it stands in the bundle.
+        artifact_hash: Option<Hash32> = "artifact_hash",
+        /// Why it was included.
+        included_reason: String = "included_reason",
+        /// When it was observed.
+        observed_at: Option<Seconds> = "observed_at",
+        /// Age when it was compiled, in seconds.
+        freshness_s: Option<u64> = "freshness_s",
+        /// Compact text.
+        risk_flags: Option<String> = "risk_flags",
+    }
 }
 
-/// What an exchange gets once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutcomeUpdate {
-    /// How it ended.
-    pub outcome: ExchangeOutcome,
-    /// Code, for failed and denied.
-    pub reason: Option<String>,
-    /// Aurora's turn, if there is an answer.
-    pub turn_aurora: Option<Uuid>,
-    /// SHA-256 of the stored answer.
-    pub response_hash: Option<Hash32>,
-    /// Compact JSON (AEGIS 9.1), if there is an answer.
-    pub validator_summary: Option<String>,
-    /// Whether the answer is a refusal.
-    pub refusal: Option<bool>,
-    /// Time of the outcome's line.
-    pub answered_at: Seconds,
-    /// As the model reported.
-    pub prompt_tokens: Option<u64>,
-    /// As the model reported.
-    pub completion_tokens: Option<u64>,
-    /// By the price table of its time.
-    pub cost: Option<Cost>,
-    /// The ledger's commitment to the answer.
-    pub response_commitment: Option<Hash32>,
-    /// The ledger's commitment to the exchange document.
-    pub exchange_commitment: Hash32,
-    /// Of an answered exchange.
-    pub chain_entry: Option<Hash32>,
-    /// The exchange document's commitment to the stored answer, where that is not kept.
-    pub aurora_text: Option<Hash32>,
-    /// Number of the outcome's line.
-    pub outcome_line: u64,
+row! {
+    /// One artifact that has a line of its own in the log.
+    #[derive(Clone, Debug)]
+    pub struct ArtifactRow of "artifact" {
+        /// Number of its line.
+        line: u64 = "line",
+        /// Its kind.
+        kind: String = "kind",
+        /// Its id.
+        id: String = "id",
+        /// Canonical JSON; none once erased, and where it is not kept.
+        document: Option<String> = "document",
+        /// None once erased, and where nothing is to be opened.
+        salt: Option<Salt> = "salt",
+        /// The ledger's commitment.
+        commitment: Hash32 = "commitment",
+    }
 }
 
-/// One artifact that was injected, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArtifactRefRow {
-    /// Derived (version 8).
-    pub ref_id: Uuid,
-    /// The exchange.
-    pub exchange: Uuid,
-    /// `sys_health`, `ledger_fact`, …
-    pub artifact_type: String,
-    /// Its id.
-    pub artifact_id: String,
-    /// Hash of its content as it stands in the bundle.
-    pub artifact_hash: Option<Hash32>,
-    /// Why it was included.
-    pub included_reason: String,
-    /// When it was observed.
-    pub observed_at: Option<Seconds>,
-    /// Age when it was compiled, in seconds.
-    pub freshness_s: Option<u64>,
-    /// Compact text.
-    pub risk_flags: Option<String>,
+row! {
+    /// One DriftWatch event (AEGIS 9.3).
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct DriftRow of "drift_event" {
+        /// As the log's `drift` line names it.
+        drift_id: String = "drift_id",
+        /// The exchange.
+        exchange: Uuid = "exchange_id",
+        /// `authority`, `evidence`, `tone`, `schema`, `completeness`.
+        class: String = "drift_class",
+        /// From the kernel.
+        severity: String = "severity",
+        /// The ledger's commitment.
+        prompt_hash: Hash32 = "prompt_hash",
+        /// The ledger's commitment; zeros where no model was called, so that there is no answer.
+        response_hash: Hash32 = "response_hash",
+        /// Short and machine-parseable.
+        summary: String = "summary",
+        /// Time of the line.
+        created_at: Seconds = "created_at",
+    } derived {
+        "kind" = |_row| Bind::value("DRIFTWATCH"),
+    }
 }
 
-/// One artifact that has a line of its own in the log.
-#[derive(Clone, Debug)]
-pub struct ArtifactRow {
-    /// Number of its line.
-    pub line: u64,
-    /// Its kind.
-    pub kind: String,
-    /// Its id.
-    pub id: String,
-    /// Canonical JSON; none once erased, and where it is not kept.
-    pub document: Option<String>,
-    /// None once erased, and where nothing is to be opened.
-    pub salt: Option<Salt>,
-    /// The ledger's commitment.
-    pub commitment: Hash32,
+row! {
+    /// One check that was made of an exchange, and how it came out.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AssertionRow of "assertion_event" {
+        /// Derived (version 8) from the name.
+        assertion_id: Uuid = "assertion_id",
+        /// The exchange.
+        exchange: Uuid = "exchange_id",
+        /// Class and rule: `authority.claimed_side_effect`.
+        name: String = "name",
+        /// `info`, `soft` or `blocking`: what its failure does.
+        level: String = "level",
+        /// Whether nothing was found.
+        passed: bool = "passed",
+        /// Time of the outcome's line.
+        created_at: Seconds = "created_at",
+    }
 }
 
-/// One auth key: its hash, never the key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuthKeyRow {
-    /// `H(auth_key)`.
-    pub hash: Hash32,
-    /// What a person calls it.
-    pub name: String,
-    /// When it was added.
-    pub added_at: Seconds,
-    /// When it was revoked.
-    pub revoked_at: Option<Seconds>,
+row! {
+    /// One drift event as people name it, and what has become of it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct DriftState {
+        /// Its number in the order of recording, from 1: `driftwatch:0042`.
+        number: u64 = "number",
+        /// The event.
+        event: DriftRow,
+        /// The level of its failed check; none where the check is not on record.
+        level: Option<String> = "level",
+        /// Line of the `drift_ack` artifact: somebody has looked at it.
+        acked: Option<u64> = "acked",
+        /// Line of the `drift_close` artifact: it is dealt with.
+        closed: Option<u64> = "closed",
+    }
 }
 
-/// A file of the home that is no evidence, as it was when it was last looked at.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HomeFile {
-    /// Relative to the home: `keys/auth.key`.
-    pub name: String,
-    /// Of its bytes.
-    pub sha256: Hash32,
+impl DriftState {
+    /// `driftwatch:0042`.
+    pub fn id(&self) -> String {
+        format!("driftwatch:{:04}", self.number)
+    }
+
+    /// `open`, `acked` or `closed`.
+    pub fn state(&self) -> &'static str {
+        match (self.acked, self.closed) {
+            (_, Some(_)) => "closed",
+            (Some(_), None) => "acked",
+            (None, None) => "open",
+        }
+    }
 }
 
-/// A number that a secret got in an open session; see `migrations/sqlite/0001_home.sql`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlaceholderRow {
-    /// What kind of secret: `aws-access-key`.
-    pub kind: String,
-    /// From 1, within kind and session.
-    pub number: u32,
-    /// Which secret: a keyed hash; none when a text of the session was erased.
-    pub tag: Option<[u8; 32]>,
+row! {
+    /// One auth key: its hash, never the key.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AuthKeyRow of "auth_key" {
+        /// `H(auth_key)`.
+        hash: Hash32 = "auth_key_hash",
+        /// What a person calls it.
+        name: String = "name",
+        /// When it was added.
+        added_at: Seconds = "added_at",
+        /// When it was revoked.
+        revoked_at: Option<Seconds> = "revoked_at",
+    }
+}
+
+row! {
+    /// A file of the home that is no evidence, as it was when it was last looked at.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct HomeFile of "home_file" {
+        /// Relative to the home: `keys/auth.key`.
+        name: String = "name",
+        /// Of its bytes.
+        sha256: Hash32 = "sha256",
+    }
+}
+
+row! {
+    /// A number that a secret got in an open session; see `migrations/sqlite/0001_home.sql`.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PlaceholderRow of "placeholder" {
+        /// What kind of secret: `aws-access-key`.
+        kind: String = "kind",
+        /// From 1, within kind and session.
+        number: u32 = "number",
+        /// Which secret: a keyed hash; none when a text of the session was erased.
+        tag: Option<[u8; 32]> = "tag",
+    }
 }
 
 /// The numbers that an open session has given to secrets.
@@ -366,23 +550,235 @@ pub struct RowCounts {
     pub search_entries: u64,
 }
 
-/// One commit of the ledger, signature included, so that writing it again needs no key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommitRow {
-    /// Number in the order of application, from 0.
-    pub n: u64,
-    /// Number of its log line.
-    pub line: u64,
-    /// What it is.
-    pub kind: CommitKind,
-    /// The ref it is the tip of, in full.
-    pub reference: String,
-    /// Git object id, 40 lower-case hexadecimal digits.
-    pub id: String,
-    /// The commit object.
-    pub raw: Vec<u8>,
-    /// Shares the files of that commit.
-    pub tree_of: Option<u64>,
-    /// Lines `from..to` are its `audit.log`.
-    pub segment: Option<(u64, u64)>,
+row! {
+    /// One commit of the ledger, signature included, so that writing it again needs no key.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct CommitRow of "ledger_commit" {
+        /// Number in the order of application, from 0.
+        n: u64 = "n",
+        /// Number of its log line.
+        line: u64 = "line",
+        /// What it is.
+        kind: CommitKind = "kind",
+        /// The ref it is the tip of, in full.
+        reference: String = "ref",
+        /// Git object id, 40 lower-case hexadecimal digits.
+        id: String = "id",
+        /// The commit object.
+        raw: Vec<u8> = "raw",
+        /// Shares the files of that commit.
+        tree_of: Option<u64> = "tree_of",
+        /// Lines `from..to` are its `audit.log`.
+        segment: Option<(u64, u64)> = "segment_from" | "segment_to",
+    }
+}
+
+row! {
+    /// One thread.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ThreadRow of "thread" {
+        /// Derived (version 8) from session and number.
+        thread: Uuid = "thread_id",
+        /// The session that it was begun in.
+        session: Uuid = "session_id",
+        /// 0 for the one that every session has.
+        number: u64 = "number",
+        /// What a person calls it; none once erased.
+        name: Option<String> = "name",
+        /// When it was begun.
+        created_at: Seconds = "created_at",
+    }
+}
+
+row! {
+    /// The context of one turn.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ThreadTurnRow of "thread_turn" {
+        /// The exchange.
+        turn: Uuid = "turn_id",
+        /// Its thread.
+        thread: Uuid = "thread_id",
+        /// The turn that it replies to.
+        parent: Option<Uuid> = "parent_turn_id",
+        /// `chat.message`.
+        intent_type: String = "intent_type",
+        /// The configuration that it was resolved with.
+        config_digest: Hash32 = "config_digest",
+        /// Canonical JSON: a list of ids.
+        declared: String = "declared",
+        /// Canonical JSON: a list of `record::context::spec::Transformation`.
+        transformations: String = "transformations",
+        /// Canonical JSON of `record::context::turn::Counts`.
+        inputs: String = "inputs",
+        /// Canonical JSON: a list of codes.
+        reasons: String = "reasons",
+        /// None when nothing was resolved, or something in it is erased.
+        context_digest: Option<Hash32> = "context_digest",
+        /// None when no call was to be made, or something in it is erased.
+        prompt_digest: Option<Hash32> = "prompt_digest",
+    }
+}
+
+row! {
+    /// One event of a thread.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct EventRow of "thread_event" {
+        /// Of an INTENT the user's turn, of an EXECUTION aurora's; of a DECISION derived.
+        event: Uuid = "event_id",
+        /// Its thread.
+        thread: Uuid = "thread_id",
+        /// From 0, in the order of recording.
+        index: u64 = "event_index",
+        /// What it is.
+        kind: EventKind = "kind",
+        /// Its turn.
+        turn: Uuid = "turn_id",
+        /// Number of its log line.
+        line: u64 = "line",
+        /// Time of that line.
+        created_at: Seconds = "created_at",
+        /// Length of an INTENT's text as policy sees it: numbers of secrets are no part of it.
+        bytes: Option<u64> = "bytes",
+        /// None once erased.
+        digest: Option<Hash32> = "event_digest",
+    }
+}
+
+row! {
+    /// As much of an INTENT as policy counts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct IntentRow {
+        /// Its thread.
+        thread: Uuid = "thread_id",
+        /// Number of its log line.
+        line: u64 = "line",
+        /// Time of that line.
+        created_at: Seconds = "created_at",
+        /// Length of its text.
+        bytes: Option<u64> = "bytes",
+    }
+}
+
+row! {
+    /// As much of an exchange as the order of the log is held against.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct AskedRow {
+        /// The exchange.
+        exchange: Uuid = "exchange_id",
+        /// The row of its session.
+        session: Uuid = "session_id",
+        /// Number of the prompt in its session.
+        seq: u64 = "seq",
+        /// The user's turn.
+        turn_user: Uuid = "turn_user_id",
+        /// Aurora's, if there is one.
+        turn_aurora: Option<Uuid> = "turn_aurora_id",
+        /// The prompt's commitment.
+        prompt: Hash32 = "prompt_commitment",
+        /// Number of the prompt's line.
+        line: u64 = "prompt_line",
+        /// Whether it was answered.
+        answered: bool = "answered",
+        /// Its thread; none for an exchange from before threads.
+        thread: Option<Uuid> = "thread_id",
+        /// Length of its INTENT's text.
+        bytes: Option<u64> = "bytes",
+    }
+}
+
+row! {
+    /// One resolved reference of a turn.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ContextRefRow of "context_ref" {
+        /// The turn that refers.
+        turn: Uuid = "turn_id",
+        /// The event that is referred to.
+        event: Uuid = "event_id",
+        /// As declared.
+        ref_id: String = "ref_id",
+        /// What it was let in for.
+        admitted_for: AdmittedFor = "admitted_for",
+        /// The event's place.
+        index: u64 = "event_index",
+        /// The event's digest as it was resolved; none once the event is erased.
+        digest: Option<Hash32> = "event_digest",
+    }
+}
+
+row! {
+    /// A resolved reference with what its event says.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ReferredText {
+        /// The reference.
+        reference: ContextRefRow,
+        /// What the event is.
+        kind: EventKind = "kind",
+        /// The text; none for a DECISION, and for what is erased.
+        text: Option<String> = "content",
+    }
+}
+
+row! {
+    /// One witness, as it was last asked.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct WitnessState of "witness_state" {
+        /// Its verifier key, as it is printed.
+        vkey: String = "vkey",
+        /// Size of the newest tree head that it cosigned; 0 when none.
+        lines: u64 = "lines",
+        /// When, by its own clock.
+        cosigned_at: Option<Seconds> = "cosigned_at",
+        /// When it was last asked.
+        asked_at: Seconds = "asked_at",
+        /// Size of the tree head that it was asked about.
+        asked_lines: u64 = "asked_lines",
+        /// Why it did not cosign then; none when it did.
+        said: Option<String> = "said",
+    }
+}
+
+row! {
+    /// One calendar, as it was last asked to stamp a head of the log.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct CalendarState of "calendar_state" {
+        /// Its address, without a slash at its end.
+        address: String = "address",
+        /// When it was last asked.
+        asked_at: Seconds = "asked_at",
+        /// When it last accepted; none when it never did.
+        accepted_at: Option<Seconds> = "accepted_at",
+        /// Why it did not accept when it was last asked; none when it did. Secrets are removed.
+        said: Option<String> = "said",
+    }
+}
+
+stored! {
+    Item of "continuity_item" {
+        line: u64 = "line",
+        id: String = "id",
+        kind: ItemKind = "kind",
+        state: ItemState = "state",
+        state_line: u64 = "state_line",
+        subject: Option<String> = "subject",
+        source: Option<String> = "source",
+        observed_at: Option<Seconds> = "observed_at",
+        confidence: Option<String> = "confidence",
+        phase: Option<String> = "phase",
+        tier: Option<u8> = "tier",
+        session: Option<Hash32> = "session",
+        hash: Hash32 = "hash",
+    }
+}
+
+row! {
+    /// A file of a commit.
+    #[derive(Clone, Debug)]
+    pub struct FileRow of "ledger_file" {
+        /// Number of the commit.
+        commit: u64 = "commit_n",
+        /// Its name.
+        name: String = "name",
+        /// Its bytes.
+        content: Vec<u8> = "content",
+    }
 }

@@ -1,208 +1,251 @@
-//! Threads, the events of their turns, and what each turn declared (DBL): rows and queries.
+//! Threads, the events of their turns, and what each turn declared (DBL).
 //!
 //! A turn is an exchange, and has its id. An INTENT has the id of the user's turn, an EXECUTION
 //! that of aurora's: there are their texts.
 
 use uuid::Uuid;
 
-use crate::record::context::event::EventKind;
-use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::StoreError;
+use super::access::{Beside, Entry, ReadStore, WriteStore};
+use super::ledger::{PARTS, after};
+use super::table::{Row, values};
+use super::{
+    AskedRow, ContextRefRow, EventRow, IntentRow, ReferredText, StoreError, ThreadRow,
+    ThreadTurnRow,
+};
 
-/// One thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ThreadRow {
-    /// Derived (version 8) from session and number.
-    pub thread: Uuid,
-    /// The session that it was begun in.
-    pub session: Uuid,
-    /// 0 for the one that every session has.
-    pub number: u64,
-    /// What a person calls it; none once erased.
-    pub name: Option<String>,
-    /// When it was begun.
-    pub created_at: Seconds,
+/// The INTENT or EXECUTION `v` whose id is that of a turn `t`.
+const OF_TURNS: &str = "FROM chat_turn t JOIN llm_exchange e ON e.prompt_line = t.line
+       JOIN thread_turn h ON h.line = t.line
+       JOIN thread_event v ON v.thread_id = h.thread_id AND v.event_id = t.turn_id
+        AND v.line >= e.prompt_line AND v.line <= ifnull(e.outcome_line, 9223372036854775807)";
+
+/// From the events `v` of an exchange, whose lines are those of its prompt and its outcome; it may
+/// have none yet.
+pub(super) const OF_EXCHANGE: &str = "FROM llm_exchange e JOIN thread_turn h ON h.line = e.prompt_line
+       JOIN thread_event v ON v.thread_id = h.thread_id AND v.line >= e.prompt_line
+        AND v.line <= ifnull(e.outcome_line, 9223372036854775807) AND v.turn_id = e.exchange_id WHERE e.exchange_id = ?1";
+
+/// The events of an exchange, in their order; by the plus not in that of the key, which would walk
+/// the whole thread.
+fn events_of() -> String {
+    let columns = EventRow::columns_of("v");
+    format!("SELECT {columns} {OF_EXCHANGE} ORDER BY +v.event_index")
 }
 
-/// The context of one turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ThreadTurnRow {
-    /// The exchange.
-    pub turn: Uuid,
-    /// Its thread.
-    pub thread: Uuid,
-    /// The turn that it replies to.
-    pub parent: Option<Uuid>,
-    /// `chat.message`.
-    pub intent_type: String,
-    /// The configuration that it was resolved with.
-    pub config_digest: Hash32,
-    /// Canonical JSON: a list of ids.
-    pub declared: String,
-    /// Canonical JSON: a list of `record::context::spec::Transformation`.
-    pub transformations: String,
-    /// Canonical JSON of `record::context::turn::Counts`.
-    pub inputs: String,
-    /// Canonical JSON: a list of codes.
-    pub reasons: String,
-    /// None when nothing was resolved, or something in it is erased.
-    pub context_digest: Option<Hash32>,
-    /// None when no call was to be made, or something in it is erased.
-    pub prompt_digest: Option<Hash32>,
+/// The events that are of turns `t`, and the DECISIONs `v`, for which these hold.
+fn events(turns: &str, decisions: &str) -> String {
+    let columns = EventRow::columns_of("v");
+    format!(
+        "{PARTS} SELECT {columns} {OF_TURNS} WHERE {turns}
+         UNION ALL SELECT {columns} FROM part CROSS JOIN thread_event v
+                    WHERE v.line >> 15 = part.p AND v.kind = 'DECISION' AND {decisions}"
+    )
 }
 
-/// One event of a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventRow {
-    /// Of an INTENT the user's turn, of an EXECUTION aurora's; of a DECISION derived.
-    pub event: Uuid,
-    /// Its thread.
-    pub thread: Uuid,
-    /// From 0, in the order of recording.
-    pub index: u64,
-    /// What it is.
-    pub kind: EventKind,
-    /// Its turn.
-    pub turn: Uuid,
-    /// Number of its log line.
-    pub line: u64,
-    /// Time of that line.
-    pub created_at: Seconds,
-    /// Length of an INTENT's text as policy sees it: numbers of secrets are no part of it.
-    pub bytes: Option<u64>,
-    /// None once erased.
-    pub digest: Option<Hash32>,
-}
-
-/// As much of an INTENT as policy counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IntentRow {
-    /// Its thread.
-    pub thread: Uuid,
-    /// Number of its log line.
-    pub line: u64,
-    /// Time of that line.
-    pub created_at: Seconds,
-    /// Length of its text.
-    pub bytes: Option<u64>,
-}
-
-/// As much of an exchange as the order of the log is held against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AskedRow {
-    /// The exchange.
-    pub exchange: Uuid,
-    /// The row of its session.
-    pub session: Uuid,
-    /// Number of the prompt in its session.
-    pub seq: u64,
-    /// The user's turn.
-    pub turn_user: Uuid,
-    /// Aurora's, if there is one.
-    pub turn_aurora: Option<Uuid>,
-    /// The prompt's commitment.
-    pub prompt: Hash32,
-    /// Number of the prompt's line.
-    pub line: u64,
-    /// Whether it was answered.
-    pub answered: bool,
-    /// Its thread; none for an exchange from before threads.
-    pub thread: Option<Uuid>,
-    /// Length of its INTENT's text.
-    pub bytes: Option<u64>,
-}
-
-/// One resolved reference of a turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContextRefRow {
-    /// The turn that refers.
-    pub turn: Uuid,
-    /// The event that is referred to.
-    pub event: Uuid,
-    /// As declared.
-    pub ref_id: String,
-    /// What it was let in for.
-    pub admitted_for: AdmittedFor,
-    /// The event's place.
-    pub index: u64,
-    /// The event's digest as it was resolved; none once the event is erased.
-    pub digest: Option<Hash32>,
-}
-
-/// A resolved reference with what its event says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReferredText {
-    /// The reference.
-    pub reference: ContextRefRow,
-    /// What the event is.
-    pub kind: EventKind,
-    /// The text; none for a DECISION, and for what is erased.
-    pub text: Option<String>,
-}
-
-/// Queries about threads.
-pub trait Threads {
+impl ReadStore {
     /// A configuration's document by its digest.
-    fn context_config(&self, digest: Hash32) -> Result<Option<String>, StoreError>;
+    pub fn context_config(&self, digest: Hash32) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT document FROM context_config WHERE config_digest = ?1";
+        self.one("read a configuration", sql, values![digest])
+    }
+
     /// One thread.
-    fn thread(&self, id: Uuid) -> Result<Option<ThreadRow>, StoreError>;
+    pub fn thread(&self, id: Uuid) -> Result<Option<ThreadRow>, StoreError> {
+        self.row("WHERE thread_id = ?1", values![id])
+    }
+
     /// Up to `most` threads, newest first.
-    fn newest_threads(&self, most: u32) -> Result<Vec<ThreadRow>, StoreError>;
+    pub fn newest_threads(&self, most: u32) -> Result<Vec<ThreadRow>, StoreError> {
+        self.rows("ORDER BY rowid DESC LIMIT ?1", values![most])
+    }
+
     /// Up to `most` threads of this name, or whose id begins so, oldest first.
-    fn threads_like(&self, text: &str, most: u32) -> Result<Vec<ThreadRow>, StoreError>;
+    pub fn threads_like(&self, text: &str, most: u32) -> Result<Vec<ThreadRow>, StoreError> {
+        let columns = ThreadRow::names().join(", ");
+        let sql = format!(
+            "SELECT {columns} FROM thread WHERE name = ?1
+             UNION SELECT {columns} FROM thread WHERE thread_id >= ?1 AND thread_id < ?2
+             ORDER BY created_at LIMIT ?3"
+        );
+        self.list(ThreadRow::READING, &sql, values![text, after(text), most])
+    }
+
     /// How many threads a session has begun.
-    fn thread_count(&self, session: Uuid) -> Result<u64, StoreError>;
+    pub fn thread_count(&self, session: Uuid) -> Result<u64, StoreError> {
+        let sql = "SELECT ifnull(max(number) + 1, 0) FROM thread WHERE session_id = ?1";
+        self.sole("count threads", sql, values![session])
+    }
+
     /// The context of a turn.
-    fn thread_turn(&self, turn: Uuid) -> Result<Option<ThreadTurnRow>, StoreError>;
+    pub fn thread_turn(&self, turn: Uuid) -> Result<Option<ThreadTurnRow>, StoreError> {
+        let rest = "WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1)
+                      AND turn_id = ?1";
+        self.row(rest, values![turn])
+    }
+
     /// The newest turn of a thread.
-    fn newest_turn(&self, thread: Uuid) -> Result<Option<Uuid>, StoreError>;
+    pub fn newest_turn(&self, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
+        let sql = "SELECT turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'
+                   ORDER BY event_index DESC LIMIT 1";
+        self.one("read a thread's newest turn", sql, values![thread])
+    }
+
     /// One event.
-    fn event(&self, id: Uuid) -> Result<Option<EventRow>, StoreError>;
+    pub fn event(&self, id: Uuid) -> Result<Option<EventRow>, StoreError> {
+        let sql = events("t.turn_id = ?1", "v.event_id = ?1 LIMIT 1");
+        self.one(EventRow::READING, &sql, values![id])
+    }
+
     /// Up to `most` events whose id begins so.
-    fn events_like(&self, prefix: &str, most: u32) -> Result<Vec<EventRow>, StoreError>;
+    pub fn events_like(&self, prefix: &str, most: u32) -> Result<Vec<EventRow>, StoreError> {
+        let sql = events(
+            "t.turn_id >= ?1 AND t.turn_id < ?2",
+            "v.event_id >= ?1 AND v.event_id < ?2 LIMIT ?3",
+        );
+        self.list(
+            EventRow::READING,
+            &sql,
+            values![prefix, after(prefix), most],
+        )
+    }
+
     /// The events of a turn, by index.
-    fn events_of(&self, turn: Uuid) -> Result<Vec<EventRow>, StoreError>;
+    pub fn events_of(&self, turn: Uuid) -> Result<Vec<EventRow>, StoreError> {
+        self.list(EventRow::READING, &events_of(), values![turn])
+    }
+
     /// Calls `each` for every event of a thread, by index.
-    fn each_event(
+    pub fn each_event(
         &self,
         thread: Uuid,
         each: &mut dyn FnMut(EventRow) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError>;
+    ) -> Result<(), StoreError> {
+        let rest = "WHERE thread_id = ?1 ORDER BY event_index";
+        self.each_row(rest, values![thread], each)
+    }
+
     /// The INTENTs of all threads, in no order.
-    fn intents(&self) -> Result<Vec<IntentRow>, StoreError>;
+    pub fn intents(&self) -> Result<Vec<IntentRow>, StoreError> {
+        let sql =
+            "SELECT thread_id, line, created_at, bytes FROM thread_event WHERE kind = 'INTENT'";
+        self.list("read intents", sql, values![])
+    }
+
     /// Calls `each` for every exchange, in no order; without the texts that stand in its row.
-    fn each_asked(
+    pub fn each_asked(
         &self,
         each: &mut dyn FnMut(AskedRow) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError>;
+    ) -> Result<(), StoreError> {
+        let sql = "SELECT e.exchange_id, e.session_id, e.seq, e.turn_user_id, e.turn_aurora_id, e.prompt_commitment,
+                          e.prompt_line, ifnull(e.outcome = 'answered', 0), t.thread_id, i.bytes
+                     FROM llm_exchange e LEFT JOIN thread_turn t ON t.line = e.prompt_line
+                     LEFT JOIN thread_event i
+                       ON i.thread_id = t.thread_id AND i.line = e.prompt_line AND i.kind = 'INTENT'";
+        self.each("read exchanges", sql, values![], each)
+    }
+
     /// The index that the next event of a thread gets.
-    fn next_index(&self, thread: Uuid) -> Result<u64, StoreError>;
+    pub fn next_index(&self, thread: Uuid) -> Result<u64, StoreError> {
+        let sql = "SELECT ifnull(max(event_index) + 1, 0) FROM thread_event WHERE thread_id = ?1";
+        self.sole("count events", sql, values![thread])
+    }
+
     /// What a turn refers to, by index.
-    fn context_refs(&self, turn: Uuid) -> Result<Vec<ContextRefRow>, StoreError>;
+    pub fn context_refs(&self, turn: Uuid) -> Result<Vec<ContextRefRow>, StoreError> {
+        let rest = "WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1)
+                      AND turn_id = ?1 ORDER BY event_index";
+        self.rows(rest, values![turn])
+    }
+
     /// The same with texts.
-    fn referred_texts(&self, turn: Uuid) -> Result<Vec<ReferredText>, StoreError>;
+    pub fn referred_texts(&self, turn: Uuid) -> Result<Vec<ReferredText>, StoreError> {
+        let sql = format!(
+            "SELECT {}, CASE t.speaker WHEN 'user' THEN 'INTENT' WHEN 'aurora' THEN 'EXECUTION' ELSE 'DECISION' END,
+                    t.content
+               FROM context_ref r LEFT JOIN chat_turn t ON t.turn_id = r.event_id
+              WHERE r.line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) AND r.turn_id = ?1
+              ORDER BY r.event_index",
+            ContextRefRow::columns_of("r")
+        );
+        self.list(ContextRefRow::READING, &sql, values![turn])
+    }
+
     /// Turns that refer to an event.
-    fn referring_to(&self, event: Uuid) -> Result<Vec<Uuid>, StoreError>;
+    pub fn referring_to(&self, event: Uuid) -> Result<Vec<Uuid>, StoreError> {
+        let sql = format!(
+            "{PARTS} SELECT r.turn_id FROM part CROSS JOIN context_ref r WHERE r.line >> 15 = part.p AND r.event_id = ?1"
+        );
+        self.list("look for references", &sql, values![event])
+    }
+
     /// How many INTENTs a thread has in lines before `line`.
-    fn intents_before(&self, thread: Uuid, line: u64) -> Result<u64, StoreError>;
+    pub fn intents_before(&self, thread: Uuid, line: u64) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT' AND line < ?2";
+        self.sole("count intents", sql, values![thread, line])
+    }
+
     /// How many INTENTs all threads have in lines before `line`, recorded after `since`, and their
     /// tokens, each text counted as four bytes a token, rounded up.
-    fn intents_since(&self, since: Seconds, line: u64) -> Result<(u64, u64), StoreError>;
+    pub fn intents_since(&self, since: Seconds, line: u64) -> Result<(u64, u64), StoreError> {
+        let sql = "SELECT count(*), ifnull(sum((bytes + 3) / 4), 0) FROM thread_event
+                   WHERE kind = 'INTENT' AND created_at > ?1 AND line < ?2";
+        self.sole("count intents", sql, values![since, line])
+    }
 }
 
-/// Insertions of threads, inside a transaction only: see [`Write`](super::Write).
-pub trait PutThreads {
+impl WriteStore {
     /// Remembers a configuration; the same one twice is fine.
-    fn put_context_config(&mut self, digest: Hash32, document: &str) -> Result<(), StoreError>;
-    /// Adds a thread.
-    fn put_thread(&mut self, thread: &ThreadRow) -> Result<(), StoreError>;
-    /// Adds the context of a turn.
-    fn put_thread_turn(&mut self, turn: &ThreadTurnRow) -> Result<(), StoreError>;
-    /// Adds events; fails when the place of one in its thread is taken.
-    fn put_events(&mut self, events: &[EventRow]) -> Result<(), StoreError>;
-    /// Adds a resolved reference.
-    fn put_context_ref(&mut self, reference: &ContextRefRow) -> Result<(), StoreError>;
+    pub fn put_context_config(&mut self, digest: Hash32, document: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO context_config (config_digest, document) VALUES (?1, ?2)
+                   ON CONFLICT DO NOTHING";
+        self.change("remember a configuration", sql, values![digest, document])
+            .map(drop)
+    }
+}
+
+impl Entry for ThreadRow {}
+/// Fails when its place in the thread is taken.
+impl Entry for EventRow {}
+
+impl Entry for ThreadTurnRow {
+    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+        store.beside_prompt(self.turn)
+    }
+}
+
+impl Entry for ContextRefRow {
+    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+        store.beside_prompt(self.turn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::plan;
+
+    /// What a turn looks up does not grow with its thread: by the lines of the exchange, not along
+    /// the key.
+    #[test]
+    fn events_are_found_by_their_lines() {
+        for sql in [
+            events_of(),
+            events("t.turn_id = '0'", "v.event_id = '0'"),
+            format!("SELECT v.thread_id, v.event_index {OF_EXCHANGE}"),
+        ] {
+            let plan = plan(&sql);
+            assert!(
+                plan.contains(
+                    "v USING INDEX idx_thread_event_line (thread_id=? AND line>? AND line<?)"
+                ),
+                "{plan}"
+            );
+        }
+        let decision = "SELECT * FROM thread_event WHERE line >> 15 = 0 AND event_id = '0' AND kind = 'DECISION'";
+        let index = "idx_thread_event_decision (<expr>=? AND event_id=?";
+        assert!(plan(decision).contains(index));
+    }
 }

@@ -55,7 +55,7 @@ pub use time::witnesses::OutsideHead;
 pub type Database<'a> = dyn Fn(&mut WithDatabase<'_>) -> Result<(), VerifyError> + 'a;
 
 /// What the check does with the database.
-pub type WithDatabase<'a> = dyn FnMut(&dyn ReadStore) -> Result<(), VerifyError> + 'a;
+pub type WithDatabase<'a> = dyn FnMut(&ReadStore) -> Result<(), VerifyError> + 'a;
 
 /// What is to be checked.
 #[derive(Clone, Copy)]

@@ -3,8 +3,7 @@
 use crate::record::hash::Hash32;
 use crate::record::tree::proof::{ProofMaker, continues};
 use crate::record::tree::{Frontier, SignedNote, leaf};
-use crate::store::ReadStore;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::WitnessError;
 
@@ -12,7 +11,7 @@ use super::WitnessError;
 const PORTION: u64 = 4096;
 
 /// The tree over the first `size` lines; reads those behind the nearest stored right edge.
-pub fn tree_at(store: &Sqlite, size: u64) -> Result<Frontier, WitnessError> {
+pub fn tree_at(store: &Store, size: u64) -> Result<Frontier, WitnessError> {
     let mut tree = match store.tree_mark(size)? {
         Some(bytes) => Frontier::from_bytes(&bytes)?,
         None => Frontier::new(),
@@ -25,7 +24,7 @@ pub fn tree_at(store: &Sqlite, size: u64) -> Result<Frontier, WitnessError> {
 ///
 /// Stored right edges are not evidence: when one leads elsewhere, all are forgotten and every line
 /// is read.
-pub fn tree_of(store: &mut Sqlite, head: &SignedNote) -> Result<Frontier, WitnessError> {
+pub fn tree_of(store: &mut Store, head: &SignedNote) -> Result<Frontier, WitnessError> {
     let mut tree = tree_at(store, head.size);
     if !tree.as_ref().is_ok_and(|tree| tree.root() == head.root) {
         store.drop_tree_marks()?;
@@ -48,7 +47,7 @@ pub fn tree_of(store: &mut Sqlite, head: &SignedNote) -> Result<Frontier, Witnes
 ///
 /// It is checked before it is handed out: a witness that refuses it has another tree, and that is a
 /// finding.
-pub fn proof(store: &Sqlite, old: u64, head: &SignedNote) -> Result<Vec<Hash32>, WitnessError> {
+pub fn proof(store: &Store, old: u64, head: &SignedNote) -> Result<Vec<Hash32>, WitnessError> {
     if old == 0 || old >= head.size {
         return Ok(Vec::new());
     }
@@ -68,7 +67,7 @@ pub fn proof(store: &Sqlite, old: u64, head: &SignedNote) -> Result<Vec<Hash32>,
 
 /// The proof from a known tree; none when it does not lead to the tree head.
 fn from(
-    store: &Sqlite,
+    store: &Store,
     known: &Frontier,
     head: &SignedNote,
 ) -> Result<Option<Vec<Hash32>>, WitnessError> {
@@ -82,7 +81,7 @@ fn from(
 
 /// Hands out the leaf hashes of lines `from..to`, in order.
 fn each_leaf(
-    store: &Sqlite,
+    store: &Store,
     from: u64,
     to: u64,
     each: &mut dyn FnMut(Hash32),

@@ -22,8 +22,7 @@ use crate::ledger::read::{ObjectFault, OpenError};
 use crate::record::ledger::commit::MAIN;
 use crate::record::tree::{SignedNote, TreeError, parse_note};
 use crate::recorder::RecorderError;
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore, StoreError};
+use crate::store::{Store, StoreError};
 
 /// Why witnesses could not be asked at all.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +80,7 @@ pub struct LatestTreeHead {
 }
 
 /// The newest tree head on record; none while `main` has only its genesis.
-pub fn newest_head(store: &Sqlite) -> Result<Option<LatestTreeHead>, WitnessError> {
+pub fn newest_head(store: &Store) -> Result<Option<LatestTreeHead>, WitnessError> {
     let Some(row) = store
         .tip(MAIN, store.head()?.commits)?
         .filter(|row| row.segment.is_some())

@@ -10,8 +10,7 @@ use crate::govern::sanitize::redact;
 use crate::record::time::Seconds;
 use crate::record::tree::note::NoteSignature;
 use crate::recorder::Paths;
-use crate::store::WitnessState;
-use crate::store::sqlite::Sqlite;
+use crate::store::{Store, WitnessState};
 
 use super::{LatestTreeHead, WitnessError, marks, newest_head, note};
 
@@ -178,7 +177,7 @@ struct WitnessAnswer {
 /// Writes what they cosigned to `refs/notes/witness`, and what came of asking to the database. The
 /// caller holds no lock; several processes may ask at once.
 pub async fn ask(
-    store: &mut Sqlite,
+    store: &mut Store,
     paths: &Paths,
     witnesses: &[WitnessClient],
     terms: RoundOptions,
@@ -272,7 +271,7 @@ async fn within(
 
 /// Asks one witness, with the proof from the size that it names.
 async fn one(
-    store: &Sqlite,
+    store: &Store,
     witness: &WitnessClient,
     head: &LatestTreeHead,
     known: u64,
@@ -328,7 +327,7 @@ fn refuted_nothing(witness: &WitnessClient, said: String) -> WitnessStatement {
 
 /// A larger tree than the one asked about: of another process of this home, or one that this ledger
 /// does not have.
-fn longer(store: &Sqlite, size: u64) -> Result<WitnessStatement, WitnessError> {
+fn longer(store: &Store, size: u64) -> Result<WitnessStatement, WitnessError> {
     if store.has_tree_head(size)? {
         return Ok(WitnessStatement::Newer { size });
     }

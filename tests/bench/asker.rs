@@ -30,8 +30,7 @@ use gently::recorder::{
 };
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
-use gently::store::sqlite::Sqlite;
-use gently::store::{ReadStore, SessionRow};
+use gently::store::{SessionRow, Store};
 
 /// Sessions open at once.
 const SESSIONS: usize = 4;
@@ -85,7 +84,7 @@ impl House {
         let there = Home::open(root).unwrap();
         let home =
             there.unwrap_or_else(|| Home::init(root, &options, &mut os_random, begin).unwrap());
-        let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+        let store = Store::open_read_only(&home.paths().database()).unwrap();
         let kernel = Home::kernel(&store).unwrap();
         let model = Model::observer();
         let terms = SessionTerms {

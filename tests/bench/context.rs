@@ -16,8 +16,7 @@ use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::item::{FACT_RATIFIED, ItemKind};
 use gently::record::time::Seconds;
 use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Recorder, always, unwatched};
-use gently::store::Find;
-use gently::store::sqlite::Sqlite;
+use gently::store::Store;
 
 use crate::processor;
 
@@ -168,7 +167,7 @@ fn item(kind: ItemKind, numbers: &mut Numbers, now: Seconds) -> NewArtifact {
 /// Of each kind its name, the times of the wall clock, and those of the processor.
 pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Vec<Duration>)> {
     let home = Home::open(root).unwrap().unwrap();
-    let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+    let store = Store::open_read_only(&home.paths().database()).unwrap();
     // Sight is looked at before, and is no part of a compile.
     let kernel = GENESIS_KERNEL.lines().map(|line| {
         if line.starts_with("tier2 = ") {

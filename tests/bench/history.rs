@@ -26,8 +26,7 @@ use gently::recorder::thread_id;
 use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
-use gently::store::ReadStore;
-use gently::store::sqlite::Sqlite;
+use gently::store::Store;
 
 /// How many sessions wait at the same moment: their records share transactions and syncs.
 const AT_ONCE: u64 = 128;
@@ -50,7 +49,7 @@ pub fn make(root: &Path, sessions: u64) {
     let home = Home::init(root, &InitOptions::default(), &mut os_random, now).unwrap();
     let recorder =
         Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
-    let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+    let store = Store::open_read_only(&home.paths().database()).unwrap();
     let kernel = Home::kernel(&store).unwrap();
     let terms = SessionTerms {
         auth_key_hash: store.auth_keys().unwrap()[0].hash,

@@ -8,8 +8,7 @@ use gently::home::Home;
 use gently::record::ledger::opening::OpeningFile;
 use gently::record::time::Seconds;
 use gently::recorder::{Recorder, TurnIds, unwatched};
-use gently::store::Find;
-use gently::store::sqlite::Sqlite;
+use gently::store::Store;
 use gently::verify::{Trust, check_opening};
 
 use crate::processor;
@@ -17,7 +16,7 @@ use crate::processor;
 /// Times the check of the newest turn's answer, in a process of its own and by itself, and a
 /// receipt.
 pub fn measure(gently: &str, home: &Path, runs: usize, print: fn(&str, &mut [Duration])) {
-    let store = Sqlite::open_read_only(&home.join("gently.db")).unwrap();
+    let store = Store::open_read_only(&home.join("gently.db")).unwrap();
     let exchange = store.newest_exchange().unwrap().unwrap();
     let session = store
         .sessions_like(&exchange.session.to_string(), 1)

@@ -26,8 +26,7 @@ use gently::record::time::Seconds;
 use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
-use gently::store::sqlite::Sqlite;
-use gently::store::{ReadStore, SessionRow};
+use gently::store::{SessionRow, Store};
 use gently::verify::replay::{AssertionOutcome, Replay};
 
 /// Turns of one thread.
@@ -57,7 +56,7 @@ pub fn run(gently: &str, root: &Path, exchanges: u64) {
     make(root, exchanges);
     let home = Home::open(root).unwrap().unwrap();
     let (begun, used) = (Instant::now(), processor());
-    let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+    let store = Store::open_read_only(&home.paths().database()).unwrap();
     store.begin_read().unwrap();
     let replay = Replay::open(&store, &home.paths().log()).unwrap();
     let opened = begun.elapsed();
@@ -106,7 +105,7 @@ fn processor() -> f64 {
 
 struct House<'a> {
     recorder: &'a Recorder,
-    store: &'a Sqlite,
+    store: &'a Store,
     kernel: &'a Kernel,
     config: &'a ContextConfig,
     sight: BTreeMap<String, SightEntry>,
@@ -128,7 +127,7 @@ fn make(root: &Path, exchanges: u64) {
     let home = Home::init(root, &InitOptions::default(), &mut os_random, now).unwrap();
     let recorder =
         Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();
-    let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+    let store = Store::open_read_only(&home.paths().database()).unwrap();
     let kernel = Kernel::from_toml(&format!("{GENESIS_KERNEL}{POLICY}")).unwrap();
     let config = ContextConfig::parse(GENESIS_CONTEXT).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()

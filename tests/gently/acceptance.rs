@@ -21,8 +21,7 @@ use gently::record::hash::Hash32;
 use gently::record::ledger::commitment::Salt;
 use gently::recorder::{Recorder, unwatched};
 use gently::session::TurnEnvironment;
-use gently::store::ReadStore;
-use gently::store::sqlite::Sqlite;
+use gently::store::Store;
 use serde_json::Value;
 
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
@@ -203,7 +202,7 @@ async fn aegis_11_3_sight_returns_values() {
 /// A turn whose tools show nothing at all.
 async fn silent_turn(person: &Person) {
     let home = Home::open(&person.home()).unwrap().unwrap();
-    let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+    let store = Store::open_read_only(&home.paths().database()).unwrap();
     let now = store.head().unwrap().time;
     let recorder =
         Recorder::open(home.paths(), home.signing_key().unwrap(), now, unwatched()).unwrap();

@@ -20,8 +20,7 @@ use gently::recorder::{Recorder, unwatched};
 use gently::session::TurnEnvironment;
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
-use gently::store::ReadStore;
-use gently::store::sqlite::Sqlite;
+use gently::store::Store;
 use serde_json::{Value, json};
 
 use crate::anchor::mined;
@@ -202,7 +201,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
         unwatched(),
     )
     .unwrap();
-    let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+    let store = Store::open_read_only(&home.paths().database()).unwrap();
     let kernel = Home::kernel(&store).unwrap();
     let key = store.auth_keys().unwrap()[0].hash;
     let sources: Vec<Box<dyn BlockSource>> = vec![Box::new(

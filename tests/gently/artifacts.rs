@@ -84,7 +84,7 @@ fn what_the_record_speaks_against_is_not_recorded() {
     let rig = Rig::new();
     let recorder = rig.recorder(at(10));
     let before = rig.log();
-    let refused = wait(recorder.artifact(note("one", at(11)), |_: &dyn ReadStore| {
+    let refused = wait(recorder.artifact(note("one", at(11)), |_: &ReadStore| {
         Ok(Some("there is one".to_owned()))
     }));
     assert!(

@@ -17,7 +17,6 @@ use gently::record::tree::{Frontier, note, parse_note};
 use gently::recorder::{
     ArtifactId, Failpoint, FailpointWatch, NewArtifact, Recorder, RecorderError, always,
 };
-use gently::store::ReadStore as _;
 
 use crate::at_hand::AtHand;
 use crate::recorder::{Rig, anchor, at, fill, turn, wait};

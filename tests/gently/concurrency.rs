@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use gently::home::Home;
 use gently::record::time::Seconds;
 use gently::recorder::{Recorder, RecorderError, unwatched};
-use gently::store::{ExchangeOutcome, ReadStore};
+use gently::store::ExchangeOutcome;
 
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
 use crate::recorder::{Rig, anchor, at, prompt, turn, wait};

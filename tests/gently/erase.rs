@@ -9,7 +9,6 @@ use gently::record::hash::Hash32;
 use gently::record::ledger::commitment::Salt;
 use gently::record::time::Seconds;
 use gently::recorder::{ArtifactField, ArtifactId, Erasure, NewArtifact, RecorderError, always};
-use gently::store::ReadStore;
 use serde_json::json;
 
 use crate::model_server::{Behaviour, ModelServer};

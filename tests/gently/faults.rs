@@ -22,7 +22,7 @@ use gently::record::bitcoin::block::Network;
 use gently::record::hash::Hash32;
 use gently::record::tree::parse_note;
 use gently::recorder::{Failpoint, FailpointWatch, Recorder, RecorderError, unwatched};
-use gently::store::{ExchangeOutcome, ReadStore};
+use gently::store::ExchangeOutcome;
 
 use crate::recorder::{
     Rig, anchor, answer, at, copy_all, counted, denied, fill, overwrite, prompt, turn, wait,

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashSet};
 
 use gently::govern::sanitize::{Placeholders, redact_with};
 use gently::recorder::{Failpoint, RecorderError, RefusedPrompt, WriterLock};
-use gently::store::ReadStore;
 use serde_json::Value;
 
 use crate::erase::holders;

@@ -14,7 +14,6 @@ use std::sync::OnceLock;
 use gently::ledger::whole::commit_id;
 use gently::recorder::rebuild;
 use gently::recorder::{MissingParts, RecorderError, look_for_losses};
-use gently::store::ReadStore as _;
 use rusqlite::Connection;
 
 use crate::at_hand::AtHand;

@@ -32,8 +32,7 @@ use gently::recorder::{
     FailpointWatch, Paths, Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError,
     Refusal, RefusedPrompt, SessionTerms, unwatched,
 };
-use gently::store::sqlite::Sqlite;
-use gently::store::{ReadStore, SessionRow};
+use gently::store::{SessionRow, Store};
 use gently::verify::{Evidence, Report, WithDatabase, verify};
 
 use crate::log::judge;
@@ -162,8 +161,8 @@ impl Rig {
         Paths { root: self.root() }
     }
 
-    pub fn store(&self) -> Sqlite {
-        Sqlite::open_read_only(&self.root().join("gently.db")).unwrap()
+    pub fn store(&self) -> Store {
+        Store::open_read_only(&self.root().join("gently.db")).unwrap()
     }
 
     pub fn log(&self) -> Vec<u8> {

@@ -82,8 +82,7 @@ fn a_prompt_is_found_by_its_digest() {
     use gently::govern::kernel::Kernel;
     use gently::record::hash::Hash32;
     use gently::record::ledger::params::Params;
-    use gently::store::ReadStore;
-    use gently::store::sqlite::Sqlite;
+    use gently::store::Store;
 
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path().join("home");
@@ -101,7 +100,7 @@ fn a_prompt_is_found_by_its_digest() {
         ],
     );
     let facts = ran.json();
-    let store = Sqlite::open_read_only(&home.join("gently.db")).unwrap();
+    let store = Store::open_read_only(&home.join("gently.db")).unwrap();
     let row = store
         .exchange(facts["exchange"].as_str().unwrap().parse().unwrap())
         .unwrap()

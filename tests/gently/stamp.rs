@@ -14,8 +14,7 @@ use gently::record::hash::Hash32;
 use gently::record::ots::{Attestation, FileHash, Proof};
 use gently::record::time::Seconds;
 use gently::stamp::Stamper;
-use gently::store::ReadStore;
-use gently::store::sqlite::Sqlite;
+use gently::store::Store;
 use serde_json::json;
 
 use crate::calendar_server::{CalendarServer, Manner, csv, in_block, mined_on, regtest_headers};
@@ -393,7 +392,7 @@ fn what_is_pending_for_two_days_is_named() {
     person.ask("How is this machine doing?");
     person.gently(&["session", "close"]).exits(0);
     let home = Home::open(&person.home()).unwrap().unwrap();
-    let store = Sqlite::open_read_only(&home.paths().database()).unwrap();
+    let store = Store::open_read_only(&home.paths().database()).unwrap();
     let calendars = [
         Calendar::new(one.url()).unwrap(),
         Calendar::new(two.url()).unwrap(),

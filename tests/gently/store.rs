@@ -15,11 +15,10 @@ use gently::record::ledger::commit::{CommitKind, MAIN};
 use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::documents::AuthorityState;
 use gently::record::time::Seconds;
-use gently::store::sqlite::Sqlite;
 use gently::store::{
-    AppliedMark, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow, DriftRow,
-    ExchangeOutcome, ExchangeRow, LedgerHead, OutcomeUpdate, ReadStore, SessionRow, Store,
-    StoreError, TurnRow, Write,
+    AppliedMark, ArtifactFilter, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow,
+    DriftRow, ExchangeOutcome, ExchangeRow, LedgerHead, OutcomeUpdate, ReadStore, SessionRow,
+    Store, StoreError, TurnRow, WriteStore,
 };
 use uuid::Uuid;
 
@@ -240,11 +239,11 @@ fn files() -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Everything once, in one transaction.
-fn write_all(tx: &mut dyn Write) -> Result<(), StoreError> {
+fn write_all(tx: &mut WriteStore) -> Result<(), StoreError> {
     tx.create_head(&head(), "{\"genesis\":1}")?;
     tx.put_kernel(hash("kernel"), "{\"tier\":2}")?;
     tx.put_kernel(hash("kernel"), "{\"tier\":2}")?;
-    tx.put_auth_key(&auth_key())?;
+    tx.put(&auth_key())?;
     for n in 0..3u64 {
         tx.put_line(n, hash(&format!("line {n}")), &line(n, "text"))?;
     }
@@ -256,15 +255,15 @@ fn write_all(tx: &mut dyn Write) -> Result<(), StoreError> {
     tx.put_block(&anchor(829_604))?;
     tx.put_block(&anchor(829_604))?;
     tx.put_block(&Anchor::local(Network::Bitcoin, at(1)))?;
-    tx.put_session(&session())?;
-    tx.put_turn(&turn(10, true))?;
-    tx.put_turn(&turn(11, false))?;
-    tx.put_exchange(&exchange(20, 1))?;
-    tx.put_exchange(&exchange(21, 2))?;
-    tx.put_artifact_refs(&[artifact_ref()])?;
+    tx.put(&session())?;
+    tx.put(&turn(10, true))?;
+    tx.put(&turn(11, false))?;
+    tx.put(&exchange(20, 1))?;
+    tx.put(&exchange(21, 2))?;
+    tx.put_all(&[artifact_ref()])?;
     tx.put_outcome(uuid(20), &outcome())?;
-    tx.put_drift(&drift())?;
-    tx.put_assertions(&[
+    tx.put(&drift())?;
+    tx.put_all(&[
         assertion(60, "evidence.figure=42", false),
         assertion(61, "tone.urgency", true),
     ])?;
@@ -280,7 +279,7 @@ fn spelled(row: &ExchangeRow) -> String {
     format!("{row:?} {:?}", row.salt.as_ref().map(Salt::as_bytes))
 }
 
-fn read_all<R: ReadStore>(store: &R) {
+fn read_all(store: &ReadStore) {
     assert_eq!(store.head().unwrap(), moved());
     assert_eq!(store.genesis().unwrap(), "{\"genesis\":1}");
     let mut sessions = Vec::new();
@@ -331,7 +330,7 @@ fn read_all<R: ReadStore>(store: &R) {
             && !store.has_artifact("note", "kernel-2").unwrap()
     );
     let artifacts: Vec<String> = store
-        .artifacts()
+        .artifacts(ArtifactFilter::All)
         .unwrap()
         .iter()
         .map(|row| format!("{row:?}"))
@@ -373,8 +372,8 @@ fn read_all<R: ReadStore>(store: &R) {
         ["refs/heads/branch-7", "refs/heads/main"]
     );
     assert_eq!(store.files(0).unwrap(), files());
-    assert_eq!(store.block_at(829_604).unwrap(), Some(anchor(829_604)));
-    assert_eq!(store.block_at(1).unwrap(), None);
+    assert_eq!(store.blocks_at(829_604).unwrap(), [anchor(829_604)]);
+    assert_eq!(store.blocks_at(1).unwrap(), []);
     assert_eq!(
         store.auth_failures().unwrap(),
         [("wrong_key".to_owned(), at(5), 3)]
@@ -382,10 +381,10 @@ fn read_all<R: ReadStore>(store: &R) {
 }
 
 /// Runs work that must be refused, and checks that nothing of it stays.
-fn refused<S: Store>(
-    store: &mut S,
+fn refused(
+    store: &mut Store,
     what: &str,
-    work: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>,
+    work: &mut dyn FnMut(&mut WriteStore) -> Result<(), StoreError>,
 ) {
     let before = (store.head().unwrap(), store.lines(0, 99).unwrap());
     let error = store.transact(work).expect_err(what);
@@ -404,7 +403,7 @@ fn refused<S: Store>(
 }
 
 /// What every database behind the traits must do.
-fn story<S: Store>(mut store: S) -> S {
+fn story(mut store: Store) -> Store {
     store.transact(&mut write_all).unwrap();
     read_all(&store);
 
@@ -441,20 +440,18 @@ fn story<S: Store>(mut store: S) -> S {
             &BTreeMap::new(),
         )
     });
-    refused(&mut store, "a session twice", &mut |tx| {
-        tx.put_session(&session())
-    });
+    refused(&mut store, "a session twice", &mut |tx| tx.put(&session()));
     refused(&mut store, "a ledger session twice", &mut |tx| {
-        tx.put_session(&SessionRow {
+        tx.put(&SessionRow {
             uuid: uuid(99),
             ..session()
         })
     });
     refused(&mut store, "a turn twice", &mut |tx| {
-        tx.put_turn(&turn(10, true))
+        tx.put(&turn(10, true))
     });
     refused(&mut store, "a number twice in a session", &mut |tx| {
-        tx.put_exchange(&exchange(22, 2))
+        tx.put(&exchange(22, 2))
     });
     refused(&mut store, "a second outcome", &mut |tx| {
         tx.put_outcome(uuid(20), &outcome())
@@ -463,13 +460,13 @@ fn story<S: Store>(mut store: S) -> S {
         tx.put_outcome(uuid(77), &outcome())
     });
     refused(&mut store, "an exchange of no session", &mut |tx| {
-        tx.put_exchange(&ExchangeRow {
+        tx.put(&ExchangeRow {
             session: uuid(77),
             ..exchange(23, 3)
         })
     });
     refused(&mut store, "an auth key's name twice", &mut |tx| {
-        tx.put_auth_key(&AuthKeyRow {
+        tx.put(&AuthKeyRow {
             hash: hash("other"),
             ..auth_key()
         })
@@ -477,14 +474,12 @@ fn story<S: Store>(mut store: S) -> S {
     refused(&mut store, "an artifact's line twice", &mut |tx| {
         tx.put_artifact(&artifact(0))
     });
-    refused(&mut store, "a drift id twice", &mut |tx| {
-        tx.put_drift(&drift())
-    });
+    refused(&mut store, "a drift id twice", &mut |tx| tx.put(&drift()));
     refused(&mut store, "an assertion twice", &mut |tx| {
-        tx.put_assertions(&[assertion(60, "tone.urgency", true)])
+        tx.put_all(&[assertion(60, "tone.urgency", true)])
     });
     refused(&mut store, "an assertion of nobody", &mut |tx| {
-        tx.put_assertions(&[AssertionRow {
+        tx.put_all(&[AssertionRow {
             exchange: uuid(77),
             ..assertion(62, "tone.flattery", true)
         }])
@@ -541,8 +536,8 @@ fn story<S: Store>(mut store: S) -> S {
     store
 }
 
-fn sqlite(dir: &Path) -> Sqlite {
-    Sqlite::create(&dir.join("gently.db")).unwrap()
+fn sqlite(dir: &Path) -> Store {
+    Store::create(&dir.join("gently.db")).unwrap()
 }
 
 #[test]
@@ -551,7 +546,7 @@ fn the_story_with_sqlite() {
     drop(story(sqlite(dir.path())));
     // All of it is there for the next one who opens it, twice.
     for _ in 0..2 {
-        let again = Sqlite::open(&dir.path().join("gently.db")).unwrap();
+        let again = Store::open(&dir.path().join("gently.db")).unwrap();
         assert_eq!(again.head().unwrap().applied.lines, 3);
         assert_eq!(again.integrity().unwrap(), "ok");
     }
@@ -611,7 +606,7 @@ fn a_database_of_another_build_is_refused_in_words() {
     let path = dir.path().join("gently.db");
     let by_hand = rusqlite::Connection::open(&path).unwrap();
     let refused = |found: &str| {
-        for opened in [Sqlite::open(&path), Sqlite::open_read_only(&path)] {
+        for opened in [Store::open(&path), Store::open_read_only(&path)] {
             let refusal = opened.err().unwrap();
             assert!(matches!(refusal, StoreError::OtherBuild { .. }));
             let said = refusal.to_string();
@@ -647,7 +642,7 @@ fn a_database_of_another_build_is_refused_in_words() {
             [checksum],
         )
         .unwrap();
-    Sqlite::open(&path).unwrap();
+    Store::open(&path).unwrap();
     // One of the future, too.
     by_hand
         .execute_batch(
@@ -693,7 +688,7 @@ fn of_two_writers_one_waits_and_is_told() {
     let mut store = sqlite(dir.path());
     store.transact(&mut write_all).unwrap();
     let path = dir.path().join("gently.db");
-    let mut second = Sqlite::open(&path).unwrap();
+    let mut second = Store::open(&path).unwrap();
     let begun = Instant::now();
     store
         .transact(&mut |tx| {
@@ -763,18 +758,18 @@ fn opened_for_reading_nothing_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("gently.db");
     assert!(matches!(
-        Sqlite::open_read_only(&path),
+        Store::open_read_only(&path),
         Err(StoreError::Missing { .. })
     ));
     assert!(matches!(
-        Sqlite::open(&path),
+        Store::open(&path),
         Err(StoreError::Missing { .. })
     ));
     assert!(!path.exists(), "looking made a file");
     let mut store = sqlite(dir.path());
-    assert!(Sqlite::create(&path).is_err(), "a database was made twice");
+    assert!(Store::create(&path).is_err(), "a database was made twice");
     store.transact(&mut write_all).unwrap();
-    let mut reader = Sqlite::open_read_only(&path).unwrap();
+    let mut reader = Store::open_read_only(&path).unwrap();
     read_all(&reader);
     assert!(matches!(
         reader.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "x"))),

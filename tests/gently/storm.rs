@@ -22,8 +22,7 @@ use gently::home::Home;
 use gently::record::hash::Hash32;
 use gently::record::time::Seconds;
 use gently::recorder::{RecordedAnswer, Recorder, RecorderError, unwatched};
-use gently::store::sqlite::Sqlite;
-use gently::store::{ExchangeOutcome, ReadStore as _, StoreError};
+use gently::store::{ExchangeOutcome, Store, StoreError};
 
 use crate::recorder::{Rig, anchor, turn, wait};
 
@@ -306,7 +305,7 @@ impl Storm {
 /// What was acknowledged is on record as it was: in the database, the log, and the ledger.
 fn assert_on_record(
     note: &str,
-    store: &Sqlite,
+    store: &Store,
     lines: &BTreeSet<String>,
     commits: &BTreeSet<String>,
 ) {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gently::record::signature::PublicKey;
-use gently::store::sqlite::Sqlite;
+use gently::store::Store;
 use gently::verify::{Evidence, Report, WithDatabase, verify};
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -165,7 +165,7 @@ fn home() -> Person {
 /// What the verifier says of ledger, log and database of a folder.
 fn report(home: &Path, pinned: &[PublicKey]) -> Result<Report, String> {
     let database = |look: &mut WithDatabase<'_>| {
-        let store = Sqlite::open_read_only(&home.join("gently.db"))?;
+        let store = Store::open_read_only(&home.join("gently.db"))?;
         store.begin_read()?;
         look(&store)?;
         Ok(store.end_read()?)
@@ -495,7 +495,7 @@ fn a_changed_value_of_any_evidence_column_of_any_row_is_found() {
 fn the_columns_that_are_no_evidence_are_columns() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("gently.db");
-    drop(Sqlite::create(&path).unwrap());
+    drop(Store::create(&path).unwrap());
     let database = Database::open(&path);
     for (table, column, reason) in FREE {
         let known = database.names(&format!("SELECT name FROM pragma_table_info('{table}')"));

@@ -11,8 +11,7 @@ use crate::keys::os_random;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::Salt;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
-use crate::store::sqlite::Sqlite;
-use crate::store::{DriftState, ExchangeRow, Find, ReadStore, SessionRow};
+use crate::store::{DriftState, ExchangeRow, ReadStore, SessionRow, Store};
 
 use super::find;
 use super::open::{self, OpenHome, OpenHomeError};
@@ -47,7 +46,7 @@ pub struct DriftDetails {
 }
 
 impl DriftDetails {
-    fn of(store: &dyn Find, state: DriftState) -> Result<DriftDetails, OpenHomeError> {
+    fn of(store: &ReadStore, state: DriftState) -> Result<DriftDetails, OpenHomeError> {
         let exchange = store.exchange(state.event.exchange)?;
         let session = exchange
             .as_ref()
@@ -94,7 +93,7 @@ pub struct DriftList {
 
 /// Lists drift events.
 pub fn list(home: &Home, filter: &DriftFilter) -> Result<DriftList, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let before = match &filter.before {
         Some(id) => Some(find::drift(&store, id)?.number),
@@ -121,7 +120,7 @@ pub struct DriftStep {
 
 /// The drift event that `id` means, and who looked at it.
 pub fn show(home: &Home, id: &str) -> Result<(DriftDetails, Vec<DriftStep>), OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let details = DriftDetails::of(&store, find::drift(&store, id)?)?;
     let lines = [(ACK, details.state.acked), (CLOSE, details.state.closed)];
@@ -157,7 +156,7 @@ pub async fn state(
     for state in states {
         let new = artifact(&state, step, key, reason, &opened.store)?;
         let (id, name, kind) = (state.event.drift_id.clone(), state.id(), step.kind);
-        let allowed = move |store: &dyn ReadStore| {
+        let allowed = move |store: &ReadStore| {
             let known = |kind: &str| store.has_artifact(kind, &id);
             // What is closed is not looked at again; a state is told once.
             let closed = known(CLOSE.kind)?;
@@ -177,7 +176,7 @@ fn artifact(
     step: DriftTransition,
     key: Hash32,
     reason: Option<&str>,
-    store: &dyn ReadStore,
+    store: &ReadStore,
 ) -> Result<NewArtifact, OpenHomeError> {
     let mut salt = [0; 32];
     os_random(&mut salt)?;

@@ -12,7 +12,7 @@ use crate::govern::reply::output::{ANY_JSON, Shape};
 use crate::govern::reply::validate::judge;
 use crate::govern::sanitize::redact;
 use crate::home::Home;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 /// One line in.
 #[derive(Deserialize)]
@@ -48,7 +48,7 @@ pub fn kernel(file: Option<&Path>) -> Result<Kernel, String> {
         let Some(home) = Home::open(&open::home_path()?)? else {
             return Ok(None);
         };
-        Ok(Some(Home::kernel(&Sqlite::open_read_only(
+        Ok(Some(Home::kernel(&Store::open_read_only(
             &home.paths().database(),
         )?)?))
     };

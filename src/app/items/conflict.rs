@@ -7,8 +7,7 @@ use crate::govern::sanitize::redact;
 use crate::home::Home;
 use crate::record::ledger::item::{CONFLICT_RESOLVED, Item};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore, Recall, StoreError};
+use crate::store::{ReadStore, Store, StoreError};
 
 use super::session;
 
@@ -27,7 +26,7 @@ pub struct Conflict {
 
 /// All conflicts of a home.
 pub fn list(home: &Home) -> Result<Vec<Conflict>, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let mut found = Vec::new();
     for subject in store.shared_subjects(MOST)? {
@@ -37,7 +36,7 @@ pub fn list(home: &Home) -> Result<Vec<Conflict>, OpenHomeError> {
 }
 
 /// What is in force on a subject, if it disagrees.
-fn on(store: &dyn Recall, subject: &str) -> Result<Option<Vec<(Item, String)>>, StoreError> {
+fn on(store: &ReadStore, subject: &str) -> Result<Option<Vec<(Item, String)>>, StoreError> {
     let items = store.items_on(subject, MOST_ON_ONE)?;
     let texts: Vec<(&str, &str)> = items
         .iter()
@@ -69,7 +68,7 @@ pub async fn resolve(
         .chain(&others)
         .map(|item| item.id.clone())
         .collect();
-    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         for id in &all {
             if !store.item(id)?.is_some_and(|item| item.state.in_force()) {
                 return Ok(Some(format!(
@@ -129,7 +128,7 @@ pub async fn resolve(
 }
 
 /// The one that is to hold, and the others on its subject; or why there is nothing to resolve.
-fn sides(store: &dyn Recall, holds: &str) -> Result<Result<(Item, Vec<Item>), String>, StoreError> {
+fn sides(store: &ReadStore, holds: &str) -> Result<Result<(Item, Vec<Item>), String>, StoreError> {
     let Some(item) = store.item(holds)? else {
         return Ok(Err(format!(
             "no {holds} is on record: gently conflict list names what disagrees"

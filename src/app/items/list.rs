@@ -3,8 +3,7 @@
 use crate::app::open::OpenHomeError;
 use crate::home::Home;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore as _, Recall};
+use crate::store::Store;
 
 /// So many items are listed at most.
 pub const MOST: u32 = 1000;
@@ -21,7 +20,7 @@ pub struct ItemList {
 
 /// Items of a kind that are in force or proposed, or `all` of them.
 pub fn list(home: &Home, kind: ItemKind, all: bool) -> Result<ItemList, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     let is_listed = |state: &ItemState| all || state.in_force() || *state == ItemState::Proposed;
     let states: Vec<ItemState> = ItemState::ALL.into_iter().filter(is_listed).collect();
     let mut items = store.items_of(&[kind], &states, MOST + 1)?;
@@ -46,7 +45,7 @@ pub struct DeclaredIntent {
 
 /// The intent in force.
 pub fn intent(home: &Home) -> Result<DeclaredIntent, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     let intent = store
         .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
         .pop();

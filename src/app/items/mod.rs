@@ -11,7 +11,7 @@ use crate::govern::sanitize::redact;
 use crate::record::hash::Hash32;
 use crate::record::ledger::item::{FACT_RATIFIED, Item, ItemKind, ItemState};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::{ReadStore, Recall, SessionRow};
+use crate::store::{ReadStore, SessionRow};
 
 use super::open::{self, OpenHome, OpenHomeError, fresh_salt};
 
@@ -68,7 +68,7 @@ pub async fn ratify(opened: &OpenHome, id: &str) -> Result<RecordedItem, OpenHom
     let key = opened.authorize().await?;
     let text = text_of(opened, id)?;
     let named = id.to_owned();
-    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, ItemKind::Fact, &named)? {
             Err(fault) => Some(fault),
             Ok(item) if item.state == ItemState::Proposed => None,
@@ -103,7 +103,7 @@ pub async fn end(
     let key = opened.authorize().await?;
     let text = text_of(opened, id)?;
     let named = id.to_owned();
-    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, kind, &named)? {
             Err(fault) => Some(fault),
             Ok(item) if item.state.in_force() || item.state == ItemState::Proposed => None,
@@ -155,7 +155,7 @@ fn text_of(opened: &OpenHome, id: &str) -> Result<String, OpenHomeError> {
 
 /// An item of a kind by its id, or why there is none such.
 fn known(
-    store: &dyn ReadStore,
+    store: &ReadStore,
     kind: ItemKind,
     id: &str,
 ) -> Result<Result<Item, String>, RecorderError> {

@@ -7,8 +7,7 @@ use crate::app::find;
 use crate::app::open::OpenHomeError;
 use crate::home::Home;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ReadStore, Recall, SessionRow, StoreError};
+use crate::store::{ReadStore, SessionRow, Store, StoreError};
 
 /// A heading with what stands under it.
 pub struct SummarySection {
@@ -40,7 +39,7 @@ fn heading(item: &Item) -> Option<usize> {
 
 /// The summary of the session that `id` means.
 pub fn summary(home: &Home, id: &str) -> Result<SessionSummary, OpenHomeError> {
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let session = find::session(&store, id)?;
     let mut items = store.items_in(session.id)?;
@@ -72,10 +71,7 @@ pub fn summary(home: &Home, id: &str) -> Result<SessionSummary, OpenHomeError> {
 }
 
 /// Ids of the facts and decisions that were put before a model in a session.
-fn put_before_a_model(
-    store: &dyn ReadStore,
-    session: uuid::Uuid,
-) -> Result<Vec<String>, StoreError> {
+fn put_before_a_model(store: &ReadStore, session: uuid::Uuid) -> Result<Vec<String>, StoreError> {
     let mut exchanges = Vec::new();
     store.each_exchange(Some(session), &mut |exchange| {
         exchanges.push(exchange.exchange_id);

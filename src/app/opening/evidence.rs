@@ -16,8 +16,7 @@ use crate::record::ledger::opening::{Document, Entry, HeaderAt, More, OpeningFil
 use crate::record::tree::leaf;
 use crate::record::tree::note::CosignedNote;
 use crate::record::tree::proof::Inclusions;
-use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, Find, ReadStore, SessionRow};
+use crate::store::{CommitRow, ReadStore, SessionRow, Store};
 use crate::verify::{Trust, check_opening};
 
 use super::found::OpeningContent;
@@ -31,7 +30,7 @@ const PORTION: u64 = 4096;
 
 /// What an opening is made from.
 pub(super) struct LedgerSources<'a> {
-    pub store: &'a Sqlite,
+    pub store: &'a Store,
     pub repository: &'a Repository,
     pub headers: &'a Path,
     pub genesis: &'a Genesis,
@@ -182,7 +181,7 @@ fn without_stamp(file: &mut OpeningFile) {
 
 /// The entries with their proofs, made in one pass over the log, and the documents in their order.
 fn entries(
-    store: &Sqlite,
+    store: &Store,
     wanted: BTreeMap<u64, LineEvidence>,
     head: &CosignedNote,
     stamped: Option<u64>,
@@ -220,7 +219,7 @@ fn entries(
 
 /// The proofs that entries are in trees of these sizes.
 fn prove(
-    store: &dyn ReadStore,
+    store: &ReadStore,
     asked: &[(u64, u64)],
 ) -> Result<Vec<Vec<crate::record::hash::Hash32>>, OpenTextsError> {
     let mut proofs = Inclusions::of(asked).map_err(broken)?;
@@ -238,7 +237,7 @@ fn prove(
 
 /// The session's start, and its end if there is one; gives the headers of their blocks.
 fn session_lines(
-    store: &Sqlite,
+    store: &Store,
     session: &SessionRow,
     opened: u64,
     wanted: &mut BTreeMap<u64, LineEvidence>,
@@ -283,7 +282,7 @@ fn session_lines(
 
 /// The header that a commit has; none for a local block.
 fn header(
-    store: &dyn ReadStore,
+    store: &ReadStore,
     commit: &CommitRow,
     height: u32,
 ) -> Result<Option<HeaderAt>, OpenTextsError> {
@@ -299,7 +298,7 @@ fn header(
 }
 
 /// A line of the log.
-fn line(store: &dyn ReadStore, n: u64) -> Result<String, OpenTextsError> {
+fn line(store: &ReadStore, n: u64) -> Result<String, OpenTextsError> {
     let line = store.lines(n, n + 1)?.pop();
     line.map_or_else(
         || because(format!("log line {} is not in the database", n + 1)),
@@ -308,7 +307,7 @@ fn line(store: &dyn ReadStore, n: u64) -> Result<String, OpenTextsError> {
 }
 
 /// `record.json` of an answer's line; none for other lines.
-fn record(store: &dyn ReadStore, line: u64) -> Result<Option<Document>, OpenTextsError> {
+fn record(store: &ReadStore, line: u64) -> Result<Option<Document>, OpenTextsError> {
     let bytes = store.record_of_line(line)?;
     let record: Option<Record> = bytes
         .map(|bytes| canon::parse(&bytes))
@@ -318,7 +317,7 @@ fn record(store: &dyn ReadStore, line: u64) -> Result<Option<Document>, OpenText
 }
 
 fn document<T: serde::Serialize + serde::de::DeserializeOwned>(
-    store: &dyn ReadStore,
+    store: &ReadStore,
     row: &CommitRow,
     name: &str,
 ) -> Result<T, OpenTextsError> {

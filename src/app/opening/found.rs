@@ -15,8 +15,7 @@ use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::log::entry::Line;
 use crate::recorder::{ACTION, tombstone_of};
-use crate::store::sqlite::Sqlite;
-use crate::store::{ArtifactRow, ExchangeOutcome, ExchangeRow, Find, ReadStore, SessionRow};
+use crate::store::{ArtifactFilter, ArtifactRow, ExchangeOutcome, ExchangeRow, SessionRow, Store};
 use crate::verify::exchange_document;
 
 use super::{OpenTextsError, OpeningRequest, TurnText, because, broken};
@@ -177,7 +176,7 @@ fn place(
     }
 }
 
-fn erased(store: &Sqlite, row: &ExchangeRow) -> Result<String, OpenTextsError> {
+fn erased(store: &Store, row: &ExchangeRow) -> Result<String, OpenTextsError> {
     let id = row.exchange_id.to_string();
     let Some((line, stone)) = tombstone_of(store, &id)? else {
         if row.not_kept.is_some() {
@@ -239,7 +238,7 @@ fn find_artifact(
     request: &OpeningRequest,
 ) -> Result<OpenedText, OpenTextsError> {
     let line = request.line;
-    let rows = opened.store.artifacts_called(id)?;
+    let rows = opened.store.artifacts(ArtifactFilter::Id(id))?;
     let rows: Vec<ArtifactRow> = rows
         .into_iter()
         .filter(|row| line.is_none_or(|line| line == row.line + 1))

@@ -8,8 +8,7 @@ use crate::ledger::read::Repository;
 use crate::record::ledger::commit::NOTES_WITNESS;
 use crate::record::tree::note::{CosignedNote, VerifierKey};
 use crate::record::tree::parse_note;
-use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, ReadStore};
+use crate::store::{CommitRow, ReadStore, Store};
 
 use super::notes::noted;
 use super::{MAX_EVIDENCE, OpenTextsError, because, broken};
@@ -37,7 +36,7 @@ pub(super) struct HeadRequirements {
 /// The newest cosigned tree head on `main` that will do, one with the quorum first; else `newest`
 /// as it is.
 pub(super) fn choose(
-    store: &Sqlite,
+    store: &Store,
     repository: &Repository,
     needed: &HeadRequirements,
     believed: &TrustedWitnesses,
@@ -117,7 +116,7 @@ pub(super) fn choose(
 
 /// A file of a commit, or of the one whose files it shares.
 pub(super) fn file(
-    store: &dyn ReadStore,
+    store: &ReadStore,
     commit: &CommitRow,
     name: &str,
 ) -> Result<String, OpenTextsError> {

@@ -12,7 +12,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Scheme, TextOpening};
 use crate::record::ledger::opening::OpeningFile;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::ReadStore;
+use crate::store::{ArtifactFilter, ReadStore};
 
 use super::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use found::{OpenedText, OpeningContent, find_artifacts, find_turns};
@@ -185,12 +185,12 @@ async fn record(
         .iter()
         .map(|piece| (piece.exchange, piece.line))
         .collect();
-    let allowed = move |store: &dyn ReadStore| -> Result<Option<String>, RecorderError> {
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         for (exchange, line) in &places {
             let here = match exchange {
                 Some(id) => store.exchange(*id)?.is_some_and(|row| row.salt.is_some()),
                 None => store
-                    .artifacts()?
+                    .artifacts(ArtifactFilter::All)?
                     .iter()
                     .any(|row| row.line == *line && row.salt.is_some()),
             };

@@ -4,9 +4,7 @@
 use crate::ledger::Oid;
 use crate::ledger::read::{RefTarget, Repository};
 use crate::record::ledger::commit::MAIN;
-use crate::store::CommitRow;
-use crate::store::Find;
-use crate::store::sqlite::Sqlite;
+use crate::store::{CommitRow, Store};
 
 use super::{OpenTextsError, broken};
 
@@ -28,7 +26,7 @@ impl CommitNote {
 /// The commits of `main` that have a note under a ref, in the order of their lines; in words why
 /// there are none that can be read.
 pub(super) fn noted(
-    store: &Sqlite,
+    store: &Store,
     repository: &Repository,
     reference: &str,
 ) -> Result<Result<Vec<CommitNote>, String>, OpenTextsError> {

@@ -11,8 +11,7 @@ use crate::record::ledger::commit::NOTES_OTS;
 use crate::record::ledger::opening::{AttestedBlock, Stamp, one_path};
 use crate::record::ots::Proof;
 use crate::record::tree::parse_note;
-use crate::store::ReadStore;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::head::file;
 use super::notes::noted;
@@ -20,7 +19,7 @@ use super::{MAX_EVIDENCE, OpenTextsError, broken};
 
 /// Where proofs and headers are, and what has to be under the stamped tree head.
 pub(super) struct StampSources<'a> {
-    pub store: &'a Sqlite,
+    pub store: &'a Store,
     pub repository: &'a Repository,
     pub headers: &'a Path,
     pub network: Network,

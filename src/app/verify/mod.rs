@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::record::bitcoin::block::Network;
 use crate::record::tree::witness_policy::WitnessPolicy;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 use crate::verify::{OutsideHead, Progress, Report, Since, VerifyOptions};
 
 use super::{find, witnesses};
@@ -219,7 +219,7 @@ pub fn verify_session(
 
 /// The session that another id of this home means.
 fn session_around(home: &Path, text: &str) -> Option<String> {
-    let store = Sqlite::open_read_only(&home.join("gently.db")).ok()?;
+    let store = Store::open_read_only(&home.join("gently.db")).ok()?;
     let row = find::session(&store, text).ok()?;
     Some(row.id.to_string())
 }

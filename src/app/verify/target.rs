@@ -6,8 +6,7 @@ use crate::os::read_regular_text;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::signature::PublicKey;
 use crate::recorder::{Paths, checkpoint_is_newest};
-use crate::store::ReadStore as _;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 use crate::verify::{
     AuditQuestion, Database, Evidence, Finding, HeaderRequests, Report, VerifyError, VerifyOptions,
     WithDatabase, verify_as, verify_in_use,
@@ -251,7 +250,7 @@ impl AuditTarget {
         let paths = Paths {
             root: root.to_owned(),
         };
-        let head = Sqlite::open_read_only(database).and_then(|store| store.head());
+        let head = Store::open_read_only(database).and_then(|store| store.head());
         head.is_ok_and(|head| matches!(checkpoint_is_newest(&head, &paths), Ok(false)))
     }
 
@@ -261,7 +260,7 @@ impl AuditTarget {
             let Some(path) = &self.database else {
                 return Ok(());
             };
-            let store = Sqlite::open_read_only(path)?;
+            let store = Store::open_read_only(path)?;
             store.begin_read()?;
             look(&store)?;
             Ok(store.end_read()?)

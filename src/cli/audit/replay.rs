@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
-use crate::store::ReadStore;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 use crate::verify::replay::{
     Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
 };
@@ -50,7 +49,7 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
     // What the home's own rules left in a text is left again.
     put_in_force(&Config::load(home.root(), &open::env)?)?;
-    let store = Sqlite::open_read_only(&home.paths().database())?;
+    let store = Store::open_read_only(&home.paths().database())?;
     store.begin_read()?;
     let other = match args
         .kernel
@@ -115,11 +114,11 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, OpenHomeError> {
 /// On two threads, unless something was recorded between the openings of their stores.
 fn all(
     replay: &Replay<'_>,
-    store: &Sqlite,
+    store: &Store,
     database: &std::path::Path,
     each: &mut dyn FnMut(ExchangeReplay),
 ) -> Result<(), ReplayError> {
-    let mut other = Sqlite::open_read_only(database)?;
+    let mut other = Store::open_read_only(database)?;
     other.begin_read()?;
     match other.head()? == store.head()? {
         true => replay.all_beside(&mut other, each),
@@ -127,7 +126,7 @@ fn all(
     }
 }
 
-fn read_kernel(store: &Sqlite, path: &std::path::Path) -> Result<Kernel, String> {
+fn read_kernel(store: &Store, path: &std::path::Path) -> Result<Kernel, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let in_force = Home::kernel(store).map_err(|e| e.to_string())?;
     in_force

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use crate::home::PRIVATE;
 use crate::recorder::Paths;
-use crate::store::StoreError;
-use crate::store::sqlite::Sqlite;
+use crate::store::{Store, StoreError};
 
 use super::{DoctorCheck, shell};
 
@@ -56,10 +55,19 @@ fn permissions(_: &std::fs::Metadata) -> u32 {
 }
 
 /// Opens the database for reading, and lets SQLite check it.
-pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Sqlite> {
+pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
     const MEND: &str =
         "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
-    let store = match Sqlite::open_read_only(&paths.database()) {
+    if !paths.database().exists() {
+        let found = format!(
+            "{} is missing: it had the only texts and salts",
+            paths.database().display()
+        );
+        let mend = "move this home away, gently restore FILE, then gently audit adopt with its ledger.git and audit.log";
+        checks.push(DoctorCheck::fail("database", found, mend));
+        return None;
+    }
+    let store = match Store::open_read_only(&paths.database()) {
         Ok(store) => store,
         Err(error) => {
             checks.push(DoctorCheck::fail("database", error.to_string(), MEND));

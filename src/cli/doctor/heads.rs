@@ -8,8 +8,7 @@ use crate::config::{AnchorMode, Config};
 use crate::record::time::Seconds;
 use crate::recorder::Paths;
 use crate::stamp::ProofCounts;
-use crate::store::sqlite::Sqlite;
-use crate::store::{CalendarState, WitnessState};
+use crate::store::{CalendarState, Store, WitnessState};
 use crate::witness::{LatestTreeHead, WitnessError, newest_head, standing};
 
 use super::DoctorCheck;
@@ -25,7 +24,7 @@ const ASK: &str = "gently witness ask";
 const VERIFY: &str = "gently audit verify";
 
 /// How the heads stand with the calendars, and what each calendar said last.
-pub fn calendars(store: &Sqlite, paths: &Paths, config: &Config) -> Vec<DoctorCheck> {
+pub fn calendars(store: &Store, paths: &Paths, config: &Config) -> Vec<DoctorCheck> {
     let addresses = config.calendars();
     if addresses.is_empty() {
         let off = config.anchor.mode == AnchorMode::Off;
@@ -161,7 +160,7 @@ fn brief<'a>(address: &str, said: &'a str) -> &'a str {
 }
 
 /// How the newest tree head stands with the witnesses, and what each said last.
-pub fn witnesses(store: &Sqlite, paths: &Paths, config: &Config) -> Vec<DoctorCheck> {
+pub fn witnesses(store: &Store, paths: &Paths, config: &Config) -> Vec<DoctorCheck> {
     if config.witness.named.is_empty() {
         let why = "none is configured: a second history would not show (gently witness add NAME VKEY URL)";
         return vec![DoctorCheck::skipped(WITNESSES, why)];
@@ -170,11 +169,7 @@ pub fn witnesses(store: &Sqlite, paths: &Paths, config: &Config) -> Vec<DoctorCh
         .unwrap_or_else(|error| vec![DoctorCheck::fail(WITNESSES, error.to_string(), VERIFY)])
 }
 
-fn all_of(
-    store: &Sqlite,
-    paths: &Paths,
-    config: &Config,
-) -> Result<Vec<DoctorCheck>, WitnessError> {
+fn all_of(store: &Store, paths: &Paths, config: &Config) -> Result<Vec<DoctorCheck>, WitnessError> {
     let (head, states) = (newest_head(store)?, store.witness_states()?);
     let held = held(paths, head.as_ref(), config)?;
     let mut checks = vec![cosigned(head.as_ref(), held, config)];

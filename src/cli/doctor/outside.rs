@@ -13,8 +13,7 @@ use crate::record::bitcoin::block::Network;
 use crate::record::ledger::bundle::{Reading, SightEntry};
 use crate::sight::Tool as _;
 use crate::sight::sys_health::SysHealth;
-use crate::store::ReadStore;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::DoctorCheck;
 
@@ -28,7 +27,7 @@ const DISK_WARN_MB: u64 = 1024;
 const GIT: (u64, u64) = (2, 34);
 
 /// The clock is not behind the last line.
-pub fn clock(store: &Sqlite) -> DoctorCheck {
+pub fn clock(store: &Store) -> DoctorCheck {
     const NAME: &str = "clock";
     let (now, last) = match (open::clock(), store.head()) {
         (Ok(now), Ok(head)) => (now, head.time),

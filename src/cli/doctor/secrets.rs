@@ -7,8 +7,7 @@ use crate::config::SignedBy;
 use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{self, AUTH_KEY_ENV, AuthKey, Signer, SigningKey, allowed_signers};
 use crate::record::hash::Hash32;
-use crate::store::ReadStore;
-use crate::store::sqlite::Sqlite;
+use crate::store::Store;
 
 use super::{DoctorCheck, shell};
 use crate::app::open;
@@ -17,7 +16,7 @@ use crate::app::open;
 const SEALED: [&[u8]; 2] = [b"-----BEGIN AGE", b"age-encryption.org"];
 
 /// The signing key is the one in force, and `allowed_signers` has it.
-pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> DoctorCheck {
+pub fn signing(root: &Path, store: &Store, signer: SignedBy) -> DoctorCheck {
     const NAME: &str = "signing key";
     let folder = root.join("keys");
     let path = folder.join(keys::SIGNING_KEY);
@@ -78,7 +77,7 @@ pub fn signing(root: &Path, store: &Sqlite, signer: SignedBy) -> DoctorCheck {
 }
 
 /// The auth key at hand is one of this home's, and not revoked.
-pub fn auth(root: &Path, store: &Sqlite) -> DoctorCheck {
+pub fn auth(root: &Path, store: &Store) -> DoctorCheck {
     const NAME: &str = "auth key";
     let path = root.join("keys").join(keys::AUTH_KEY);
     let (presented, place) = match open::env(AUTH_KEY_ENV) {

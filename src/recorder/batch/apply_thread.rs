@@ -8,8 +8,7 @@
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use crate::store::sqlite::Sqlite;
-use crate::store::{AppliedMark, LedgerHead};
+use crate::store::{AppliedMark, LedgerHead, Store};
 
 use super::failpoint::FailpointWatch;
 use super::request::{BatchFault, Job, WriterMessage, finish_all};
@@ -68,7 +67,7 @@ impl ApplyThread {
         watch: &FailpointWatch,
         tell: mpsc::Sender<WriterMessage>,
     ) -> Result<Self, RecorderError> {
-        let store = Sqlite::open_read_only(&paths.database())?;
+        let store = Store::open_read_only(&paths.database())?;
         let (loads, queue) = mpsc::channel();
         let work = Work {
             store,
@@ -143,7 +142,7 @@ impl Drop for ApplyThread {
 
 /// What the thread works with.
 struct Work {
-    store: Sqlite,
+    store: Store,
     paths: Paths,
     watch: FailpointWatch,
     /// Why a batch could not be applied: those after it can't be, either, until the writer has

@@ -15,7 +15,7 @@ use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::log::entry::{EntryError, Event, Line};
 use crate::record::time::Seconds;
 use crate::record::tree::{Frontier, note};
-use crate::store::{ArtifactRow, CommitRow, LedgerHead, SessionRow, StoreError, Write};
+use crate::store::{ArtifactRow, CommitRow, LedgerHead, SessionRow, StoreError, WriteStore};
 
 use crate::recorder::RecorderError;
 use crate::recorder::entries::content_policy::WriterContext;
@@ -36,7 +36,7 @@ pub type EntryFiles = BTreeMap<&'static str, Vec<u8>>;
 /// A transaction with the head as it will be.
 pub struct LedgerTransaction<'a> {
     /// The transaction.
-    pub tx: &'a mut dyn Write,
+    pub tx: &'a mut WriteStore,
     /// The head as it will be.
     pub head: LedgerHead,
     /// What the ledger is.
@@ -106,7 +106,7 @@ pub fn document<T: serde::Serialize>(
 impl<'a> LedgerTransaction<'a> {
     /// Starts from the head that the transaction sees.
     pub fn begin(
-        tx: &'a mut dyn Write,
+        tx: &'a mut WriteStore,
         head: LedgerHead,
         genesis: &'a Genesis,
         key: &'a Signer,
@@ -438,7 +438,7 @@ impl<'a> LedgerTransaction<'a> {
         let known = if self.head.height == 0 {
             None
         } else {
-            self.tx.block_at(self.head.height)?
+            self.tx.blocks_at(self.head.height)?.into_iter().next()
         };
         Ok(known.map_or_else(
             || Block::local(self.genesis.network, time),
@@ -472,7 +472,7 @@ pub fn sign_tree(tree: &Frontier, origin: &str, key: &Signer) -> Result<String, 
 ///
 /// `text` is the line as the log spells it. Needs no key: what a line itself promises is its HASH.
 pub fn append(
-    tx: &mut dyn Write,
+    tx: &mut WriteStore,
     head: &mut LedgerHead,
     frontier: &mut Frontier,
     line: &Line,

@@ -8,8 +8,7 @@ use crate::record::ledger::documents::Genesis;
 use crate::record::log::entry::Event;
 use crate::record::time::Seconds;
 use crate::record::{canon, signature::PublicKey};
-use crate::store::sqlite::Sqlite;
-use crate::store::{AppliedMark, LedgerHead, ReadStore, Store, StoreError};
+use crate::store::{AppliedMark, LedgerHead, Store, StoreError};
 
 use super::failpoint::{Failpoint, FailpointWatch, pass};
 use super::request::{BatchFault, Job, finish_all};
@@ -26,7 +25,7 @@ const GATHER_SECONDS: u64 = 60;
 /// The writer of one home.
 pub struct Writer {
     pub(in crate::recorder) paths: Paths,
-    pub(in crate::recorder) store: Sqlite,
+    pub(in crate::recorder) store: Store,
     pub(in crate::recorder) genesis: Genesis,
     /// The recorder's handle signs receipts with it.
     pub(in crate::recorder) key: Arc<Signer>,
@@ -46,7 +45,7 @@ impl Writer {
         watch: FailpointWatch,
         wait: Duration,
     ) -> Result<Self, RecorderError> {
-        let store = Sqlite::open(&paths.database())?;
+        let store = Store::open(&paths.database())?;
         let genesis =
             canon::parse(store.genesis()?.as_bytes()).map_err(|e| RecorderError::Unrecordable {
                 what: "head.genesis",
@@ -281,7 +280,8 @@ impl Writer {
         let (head, in_place) = self.store.reading::<_, RecorderError>(|store| {
             let head = store.head()?;
             let applied = head.applied == apply::all_applied(&head);
-            let in_place = applied && apply::is_in_place(store, &head, &self.paths)?;
+            let in_place = applied
+                && apply::EvidenceComparison::of(store, &head, &self.paths)?.is_in_place()?;
             Ok((head, in_place))
         })?;
         if in_place {

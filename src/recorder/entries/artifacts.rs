@@ -111,9 +111,7 @@ impl Recorder {
     pub async fn artifact(
         &self,
         new: NewArtifact,
-        mut allowed: impl FnMut(&dyn ReadStore) -> Result<Option<String>, RecorderError>
-        + Send
-        + 'static,
+        mut allowed: impl FnMut(&ReadStore) -> Result<Option<String>, RecorderError> + Send + 'static,
     ) -> Result<RecordedArtifact, RecorderError> {
         self.record(new.now, move |transaction| {
             if let Some(reason) = allowed(&*transaction.tx)? {
@@ -143,7 +141,7 @@ impl Recorder {
 }
 
 /// Nothing stands against it.
-pub fn always(_: &dyn ReadStore) -> Result<Option<String>, RecorderError> {
+pub fn always(_: &ReadStore) -> Result<Option<String>, RecorderError> {
     Ok(None)
 }
 
@@ -191,11 +189,7 @@ pub(in crate::recorder) fn put(
 }
 
 /// One more than the newest of the kind; 1 for the first.
-fn next_number<R: ReadStore + ?Sized>(
-    store: &R,
-    kind: &str,
-    prefix: &str,
-) -> Result<u64, RecorderError> {
+fn next_number(store: &ReadStore, kind: &str, prefix: &str) -> Result<u64, RecorderError> {
     let Some(newest) = store.newest_artifact(kind)? else {
         return Ok(1);
     };

@@ -135,7 +135,7 @@ fn add(
         added_at: transaction.line_time(now)?,
         revoked_at: None,
     };
-    transaction.tx.put_auth_key(&row)?;
+    transaction.tx.put(&row)?;
     Ok(row)
 }
 
@@ -192,7 +192,7 @@ fn document(key: &AuthKeyRow) -> ArtifactDoc {
 }
 
 /// Refuses when a key was revoked, perhaps by another process since it was presented.
-pub fn check<R: ReadStore + ?Sized>(store: &R, hash: Hash32) -> Result<(), RecorderError> {
+pub fn check(store: &ReadStore, hash: Hash32) -> Result<(), RecorderError> {
     let key = store.auth_keys()?.into_iter().find(|key| key.hash == hash);
     match key.map(|key| (key.name, key.revoked_at)) {
         Some((name, Some(at))) => Err(AuthKeyFault::Revoked { name, at }.into()),

@@ -145,7 +145,7 @@ impl WriterContext {
 }
 
 /// What is kept by what is on record; none when that was lost, or can't be read.
-fn in_force<R: ReadStore + ?Sized>(store: &R) -> Result<Option<ContentPolicy>, RecorderError> {
+fn in_force(store: &ReadStore) -> Result<Option<ContentPolicy>, RecorderError> {
     let Some(newest) = store.newest_artifact(CONTENT_POLICY)? else {
         return Ok(Some(ContentPolicy::Sanitized));
     };

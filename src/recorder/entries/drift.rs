@@ -60,9 +60,9 @@ pub fn put_judgement(
     checks: &[AssertionRow],
 ) -> Result<(), RecorderError> {
     for event in drift {
-        transaction.tx.put_drift(event)?;
+        transaction.tx.put(event)?;
     }
-    Ok(transaction.tx.put_assertions(checks)?)
+    Ok(transaction.tx.put_all(checks)?)
 }
 
 /// Appends a line for each; returns their ids.

@@ -24,8 +24,7 @@ use crate::record::ledger::item::CONFLICT_RESOLVED;
 use crate::record::ledger::params::Params;
 use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
-use crate::store::sqlite::Sqlite;
-use crate::store::{ExchangeRow, Find, StoreError};
+use crate::store::{ArtifactFilter, ExchangeRow, ReadStore, Store, StoreError};
 
 use super::content_policy::{CONTENT_POLICY, settle};
 use crate::recorder::batch::transaction::LedgerTransaction;
@@ -85,10 +84,7 @@ pub struct Tombstone {
 }
 
 /// The first tombstone that names an exchange or an artifact, with the number of its line.
-pub fn tombstone_of<R: Find + ?Sized>(
-    store: &R,
-    id: &str,
-) -> Result<Option<(u64, Tombstone)>, StoreError> {
+pub fn tombstone_of(store: &ReadStore, id: &str) -> Result<Option<(u64, Tombstone)>, StoreError> {
     let Some(line) = store.tombstone_of(id)? else {
         return Ok(None);
     };
@@ -98,7 +94,7 @@ pub fn tombstone_of<R: Find + ?Sized>(
 }
 
 /// Empties the write-ahead log if that is still to be done; false while another program reads.
-pub(in crate::recorder) fn finish(store: &mut Sqlite) -> Result<bool, StoreError> {
+pub(in crate::recorder) fn finish(store: &mut Store) -> Result<bool, StoreError> {
     if store.is_to_scrub()? {
         store.scrub()
     } else {
@@ -122,7 +118,7 @@ impl Recorder {
                 erase(transaction, &what, &salt, now)
             })
             .await?;
-        erased.scrubbed = finish(&mut Sqlite::open(&self.paths.database())?)?;
+        erased.scrubbed = finish(&mut Store::open(&self.paths.database())?)?;
         Ok(erased)
     }
 }
@@ -159,7 +155,7 @@ fn erase(
         erased.exchanges.push(*id);
     }
     for id in &what.artifacts {
-        let rows = transaction.tx.artifacts_called(id)?;
+        let rows = transaction.tx.artifacts(ArtifactFilter::Id(id))?;
         let Some(first) = rows.first() else {
             return Err(refused(format!("there is no artifact '{id}'")));
         };
@@ -271,7 +267,10 @@ fn erase_actions(
     exchange: Uuid,
 ) -> Result<Vec<String>, RecorderError> {
     let mut ids = Vec::new();
-    for row in transaction.tx.actions_of(exchange)? {
+    for row in transaction
+        .tx
+        .artifacts(ArtifactFilter::ActionsOf(exchange))?
+    {
         transaction.tx.erase_artifact(row.line)?;
         ids.push(row.id);
     }

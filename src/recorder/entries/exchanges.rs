@@ -100,7 +100,7 @@ fn ask(
         },
     )?;
     let turn_user = row_id("turn_user", session.id, seq);
-    transaction.tx.put_turn(&TurnRow {
+    transaction.tx.put(&TurnRow {
         turn_id: turn_user,
         line: line.n,
         session: session.uuid,
@@ -146,7 +146,7 @@ fn ask(
         not_kept: asked.not_kept(transaction.genesis.commitments),
         outcome: None,
     };
-    transaction.tx.put_exchange(&row)?;
+    transaction.tx.put(&row)?;
     let refs = asked
         .compiled
         .map_or(&[][..], |(bundle, _)| bundle.refs())
@@ -155,7 +155,7 @@ fn ask(
     let refs = refs.map(|(i, reference)| ref_row(reference, session.id, row.exchange_id, seq, i));
     transaction
         .tx
-        .put_artifact_refs(&refs.collect::<Result<Vec<_>, _>>()?)?;
+        .put_all(&refs.collect::<Result<Vec<_>, _>>()?)?;
     let sent = asked.compiled.map(|(_, compiled)| compiled.canonical());
     let params = asked
         .params
@@ -546,7 +546,7 @@ pub fn answer(
         authority_state: row.authority_state,
         driftwatch_id: drift.first().map(|d| d.drift_id.clone()),
     };
-    transaction.tx.put_turn(&turn)?;
+    transaction.tx.put(&turn)?;
     let commit_id = interaction(
         transaction,
         &mut session,

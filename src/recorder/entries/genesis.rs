@@ -9,7 +9,6 @@ use crate::record::ledger::documents::Genesis;
 use crate::record::log::entry::Event;
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
-use crate::store::sqlite::Sqlite;
 use crate::store::{AppliedMark, AuthKeyRow, LedgerHead, Store};
 
 use super::content_policy::WriterContext;
@@ -41,7 +40,7 @@ pub fn create(
     key: SigningKey,
     first: &FirstRecords,
 ) -> Result<LedgerHead, RecorderError> {
-    let store = Sqlite::create(&paths.database())?;
+    let store = Store::create(&paths.database())?;
     Ledger::create(&paths.ledger())?.sync()?;
     let (text, record) = document("genesis.json", &first.genesis)?;
     let text = String::from_utf8(text).map_err(|e| RecorderError::Unrecordable {
@@ -114,7 +113,7 @@ fn first_records(
     transaction.commit(CommitKind::Genesis, new)?;
     let (hash, canonical) = &first.kernel;
     let (auth, name) = &first.auth_key;
-    transaction.tx.put_auth_key(&AuthKeyRow {
+    transaction.tx.put(&AuthKeyRow {
         hash: *auth,
         name: name.clone(),
         added_at: now,

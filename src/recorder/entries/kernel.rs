@@ -23,8 +23,8 @@ pub fn artifact_id(kernel: Hash32) -> String {
 }
 
 /// Refuses terms of a kernel that is not in force any more: another process changed it meanwhile.
-pub(in crate::recorder) fn check_in_force<R: ReadStore + ?Sized>(
-    store: &R,
+pub(in crate::recorder) fn check_in_force(
+    store: &ReadStore,
     kernel: Hash32,
 ) -> Result<(), RecorderError> {
     let (known, wanted) = (

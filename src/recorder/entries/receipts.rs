@@ -16,7 +16,7 @@ impl Recorder {
     ///
     /// `store` is read as it stands: lines that others have recorded since are under the head, too.
     /// Writes nothing and waits for no disk; with an SSH agent it is one more signature.
-    pub fn receipt(&self, store: &dyn ReadStore, ids: &TurnIds) -> Result<Receipt, RecorderError> {
+    pub fn receipt(&self, store: &ReadStore, ids: &TurnIds) -> Result<Receipt, RecorderError> {
         let unrecordable = |reason: String| RecorderError::Unrecordable {
             what: "a receipt",
             reason,
@@ -69,9 +69,7 @@ impl Recorder {
     pub async fn artifacts_with_head(
         &self,
         new: Vec<NewArtifact>,
-        mut allowed: impl FnMut(&dyn ReadStore) -> Result<Option<String>, RecorderError>
-        + Send
-        + 'static,
+        mut allowed: impl FnMut(&ReadStore) -> Result<Option<String>, RecorderError> + Send + 'static,
     ) -> Result<(Vec<RecordedArtifact>, String), RecorderError> {
         let Some(now) = new.iter().map(|new| new.now).max() else {
             let reason = "there are none".to_owned();

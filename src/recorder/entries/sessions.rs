@@ -47,8 +47,8 @@ impl SessionTerms {
 }
 
 /// The open session that fits, if there is one.
-pub fn resumable<R: ReadStore + ?Sized>(
-    store: &R,
+pub fn resumable(
+    store: &ReadStore,
     terms: &SessionTerms,
 ) -> Result<Option<SessionRow>, RecorderError> {
     Ok(store
@@ -59,10 +59,7 @@ pub fn resumable<R: ReadStore + ?Sized>(
 }
 
 /// An open session by its ledger id.
-pub fn open_session<R: ReadStore + ?Sized>(
-    store: &R,
-    id: Hash32,
-) -> Result<SessionRow, RecorderError> {
+pub fn open_session(store: &ReadStore, id: Hash32) -> Result<SessionRow, RecorderError> {
     let row = store.session(id)?;
     row.filter(|s| s.ended_at.is_none())
         .ok_or(RecorderError::NotOpen { session: id })
@@ -158,7 +155,7 @@ pub fn open(
         .tx
         .put_kernel(terms.kernel_hash, &terms.kernel_json)?;
     transaction.tx.put_block(anchor)?;
-    transaction.tx.put_session(&row)?;
+    transaction.tx.put(&row)?;
     Ok(row)
 }
 

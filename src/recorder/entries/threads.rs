@@ -122,7 +122,7 @@ pub fn asked(
         .iter()
         .map(|one| one.ref_id.as_str())
         .collect();
-    transaction.tx.put_thread_turn(&ThreadTurnRow {
+    transaction.tx.put(&ThreadTurnRow {
         turn,
         thread,
         parent: context.parent(),
@@ -167,7 +167,7 @@ pub fn asked(
         bytes,
         digest: digest.map(|digest| digest.0),
     };
-    transaction.tx.put_events(&[
+    transaction.tx.put_all(&[
         event(
             0,
             row.turn_user,
@@ -206,7 +206,7 @@ fn refer(
                     what: "a reference",
                     reason: format!("{}: {e}", event.place().id),
                 })?;
-        transaction.tx.put_context_ref(&ContextRefRow {
+        transaction.tx.put(&ContextRefRow {
             turn,
             event: id,
             ref_id: reference.ref_id.clone(),
@@ -247,7 +247,7 @@ fn begin_if_default(
         name: None,
         created_at: now,
     };
-    Ok(transaction.tx.put_thread(&row)?)
+    Ok(transaction.tx.put(&row)?)
 }
 
 /// Begins a thread of its own in an open session, on record as an artifact with its id.
@@ -278,7 +278,7 @@ pub fn begin(
         name,
         created_at: line.time,
     };
-    transaction.tx.put_thread(&row)?;
+    transaction.tx.put(&row)?;
     Ok(row)
 }
 
@@ -316,7 +316,7 @@ pub fn answered(
         bytes: None,
         digest: digest.map(|digest| digest.0),
     };
-    Ok(transaction.tx.put_events(&[event])?)
+    Ok(transaction.tx.put(&event)?)
 }
 
 /// The part of the exchange document that tells of thread and context; none for a turn from before

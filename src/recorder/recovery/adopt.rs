@@ -20,8 +20,7 @@ use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::log::entry::{Event, Line};
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
-use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, LedgerHead, ReadStore, Store, StoreError, Write};
+use crate::store::{CommitRow, LedgerHead, Store, StoreError, WriteStore};
 
 use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::entries::content_policy::WriterContext;
@@ -63,8 +62,8 @@ pub enum AdoptFault {
     },
     /// The home's own log goes on behind what is signed.
     #[error(
-        "audit.log has {unsigned} more after line {signed} that nobody signed: no commit and no tree head covers them, \
-             and whoever could write the file could add them. Nothing was taken over. Look at them, and keep them \
+        "audit.log goes on after line {signed} with what nobody signed ({unsigned} in lines): no commit and no tree head \
+             covers it, and whoever could write the file could add it. Nothing was taken over. Look at it, and keep it \
              elsewhere: `cp audit.log audit.log.unsigned; head -n {signed} audit.log.unsigned > audit.log`, in the home; \
              then again"
     )]
@@ -171,7 +170,7 @@ pub(in crate::recorder) fn take_over(
     now: Seconds,
 ) -> Result<TakenOver, RecorderError> {
     let _lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
-    let mut store = Sqlite::open(&paths.database())?;
+    let mut store = Store::open(&paths.database())?;
     let genesis: Genesis =
         canon::parse(store.genesis()?.as_bytes()).map_err(|e| RecorderError::Unrecordable {
             what: "head.genesis",
@@ -250,7 +249,7 @@ struct AdoptionPlan<'a> {
 }
 
 impl<'a> AdoptionPlan<'a> {
-    fn make(store: &Sqlite, newer: &'a Newer) -> Result<Self, RecorderError> {
+    fn make(store: &Store, newer: &'a Newer) -> Result<Self, RecorderError> {
         let head = store.head()?;
         let steps = steps(newer)?;
         let ours = store.lines(0, head.lines)?;
@@ -284,7 +283,7 @@ impl<'a> AdoptionPlan<'a> {
 
     fn fill(
         &self,
-        tx: &mut dyn Write,
+        tx: &mut WriteStore,
         key: PublicKey,
         salts: &mut dyn FnMut() -> Result<Salt, RecorderError>,
     ) -> Result<(TakenOver, LedgerHead, Vec<String>), RecorderError> {

@@ -24,8 +24,7 @@ use crate::record::hash::Hash32;
 use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
 use crate::record::tree::Frontier;
-use crate::store::sqlite::Sqlite;
-use crate::store::{LedgerHead, ReadStore as _, Store as _};
+use crate::store::{LedgerHead, Store};
 
 use super::restored;
 use crate::recorder::batch::transaction;
@@ -109,14 +108,14 @@ pub struct Rebuilt {
 /// A home whose writers wait.
 struct LockedHome<'a> {
     paths: &'a Paths,
-    store: Sqlite,
+    store: Store,
     head: LedgerHead,
     _lock: WriterLock,
 }
 
 impl<'a> LockedHome<'a> {
     fn open(paths: &'a Paths) -> Result<Self, RecorderError> {
-        let store = Sqlite::open(&paths.database())?;
+        let store = Store::open(&paths.database())?;
         let lock = WriterLock::acquire_within(&paths.lock(), WAIT)?;
         let head = store.head()?;
         Ok(LockedHome {
@@ -281,6 +280,15 @@ fn changed(name: &str) -> String {
     format!(
         "`gently audit verify` shows what holds. If {name} was changed or damaged, keep it, in the home: \
          `mv {name} {name}.changed`; then `gently audit rebuild` makes it anew from the database"
+    )
+}
+
+/// What stands behind the last line of database and tree head alike, and follows it.
+fn nobody_signed(lines: u64) -> String {
+    format!(
+        "Nobody signed it: the signed tree head beside the log ends with line {lines}, as the database does, and whoever \
+         could write the file could add it. Keep it, in the home: `mv audit.log audit.log.changed`; then \
+         `gently audit rebuild` writes the log anew from the database"
     )
 }
 

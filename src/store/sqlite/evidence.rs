@@ -3,18 +3,19 @@
 //! Triggers protect against a program's mistakes. Against a person who has the file, only evidence
 //! outside helps; `audit verify` compares with it.
 
-/// How the rows of a table may change after they are written. None is ever deleted.
-pub(super) struct Evidence {
-    /// The table.
-    pub table: &'static str,
+/// How the rows of a table may change after they are written. None is ever deleted. Columns are
+/// names with spaces between them.
+struct EvidenceTable {
+    /// Its name.
+    table: &'static str,
     /// What one of its rows is, as a refusal says it.
-    pub row: &'static str,
+    row: &'static str,
     /// Columns that never change.
-    pub fixed: &'static [&'static str],
+    fixed: &'static str,
     /// Columns that get their values once, together with `outcome`.
-    pub once: &'static [&'static str],
-    /// Digests of texts: erasing a text makes them null, and nothing else changes them.
-    pub digests: &'static [&'static str],
+    once: &'static str,
+    /// What is derived from a text: erasing the text makes it null, and nothing else changes it.
+    digests: &'static str,
     /// Columns that may change: where a row stands, and what erasing a text takes away.
     #[cfg_attr(
         not(test),
@@ -23,275 +24,144 @@ pub(super) struct Evidence {
             reason = "named, so that a test sees that no column was forgotten"
         )
     )]
-    pub free: &'static [&'static str],
+    free: &'static str,
 }
 
-/// A table whose rows are as they were written, for ever.
-const fn unchanging(
-    table: &'static str,
-    row: &'static str,
-    fixed: &'static [&'static str],
-) -> Evidence {
-    Evidence {
-        table,
-        row,
-        fixed,
-        once: &[],
-        digests: &[],
-        free: &[],
-    }
-}
+/// A table whose rows are for ever as they were written.
+const UNCHANGING: EvidenceTable = EvidenceTable {
+    table: "",
+    row: "",
+    fixed: "",
+    once: "",
+    digests: "",
+    free: "",
+};
 
 /// All tables of evidence, with all of their columns.
-pub(super) const EVIDENCE: &[Evidence] = &[
-    unchanging("log_line", "a log line", &["n", "hash", "line"]),
-    unchanging(
-        "ledger_commit",
-        "a commit",
-        &[
-            "n",
-            "line",
-            "kind",
-            "ref",
-            "id",
-            "raw",
-            "tree_of",
-            "segment_from",
-            "segment_to",
-        ],
-    ),
-    unchanging(
-        "ledger_file",
-        "a commit's file",
-        &["commit_n", "name", "content"],
-    ),
-    Evidence {
-        free: &[
-            "ended_at",
-            "status",
-            "block",
-            "header",
-            "prompts",
-            "interactions",
-            "chain_head",
-            "last_at",
-        ],
-        ..unchanging(
-            "chat_session",
-            "a session's start",
-            &[
-                "session_id",
-                "started_at",
-                "phase",
-                "tier",
-                "kernel_hash",
-                "host_role",
-                "model_id",
-                "ledger_session",
-                "auth_key_hash",
-                "branch",
-            ],
-        )
+const EVIDENCE: &[EvidenceTable] = &[
+    EvidenceTable {
+        table: "log_line",
+        row: "a log line",
+        fixed: "n hash line",
+        ..UNCHANGING
     },
-    Evidence {
-        free: &["content", "content_hash", "n"],
-        ..unchanging(
-            "chat_turn",
-            "a turn",
-            &[
-                "turn_id",
-                "session_id",
-                "created_at",
-                "speaker",
-                "refusal",
-                "authority_state",
-                "driftwatch_id",
-                "line",
-            ],
-        )
+    EvidenceTable {
+        table: "ledger_commit",
+        row: "a commit",
+        fixed: "n line kind ref id raw tree_of segment_from segment_to",
+        ..UNCHANGING
     },
-    Evidence {
-        once: &[
-            "turn_aurora_id",
-            "validator_summary",
-            "outcome",
-            "reason",
-            "refusal",
-            "answered_at",
-            "prompt_tokens",
-            "completion_tokens",
-            "cost_micro",
-            "cost_currency",
-            "response_commitment",
-            "exchange_commitment",
-            "chain_entry",
-            "outcome_line",
-            "aurora_text_commitment",
-        ],
-        free: &[
-            "context_bundle_hash",
-            "context_bundle_json",
-            "prompt_hash",
-            "prompt_compiled",
-            "response_hash",
-            "response_sanitized",
-            "params",
-            "salt",
-        ],
-        ..unchanging(
-            "llm_exchange",
-            "an exchange",
-            &[
-                "exchange_id",
-                "session_id",
-                "turn_user_id",
-                "created_at",
-                "seq",
-                "model",
-                "decision",
-                "authority_state",
-                "exclusions",
-                "prompt_commitment",
-                "prompt_line",
-                "user_text_commitment",
-                "bundle_commitment",
-                "compiled_prompt_commitment",
-            ],
-        )
+    EvidenceTable {
+        table: "ledger_file",
+        row: "a commit's file",
+        fixed: "commit_n name content",
+        ..UNCHANGING
     },
-    Evidence {
-        // Flags may name what an artifact says.
-        digests: &["risk_flags"],
-        ..unchanging(
-            "context_artifact_ref",
-            "what was injected",
-            &[
-                "ref_id",
-                "line",
-                "exchange_id",
-                "artifact_type",
-                "artifact_id",
-                "artifact_hash",
-                "included_reason",
-                "observed_at",
-                "freshness_s",
-            ],
-        )
+    EvidenceTable {
+        table: "chat_session",
+        row: "a session's start",
+        fixed: "session_id started_at phase tier kernel_hash host_role model_id ledger_session \
+            auth_key_hash branch",
+        free: "ended_at status block header prompts interactions chain_head last_at",
+        ..UNCHANGING
     },
-    unchanging(
-        "drift_event",
-        "a drift event",
-        &[
-            "drift_id",
-            "kind",
-            "exchange_id",
-            "drift_class",
-            "severity",
-            "prompt_hash",
-            "response_hash",
-            "summary",
-            "created_at",
-        ],
-    ),
-    unchanging(
-        "assertion_event",
-        "an assertion",
-        &[
-            "line",
-            "name",
-            "exchange_id",
-            "assertion_id",
-            "level",
-            "passed",
-            "created_at",
-        ],
-    ),
-    Evidence {
-        free: &["document", "salt"],
-        ..unchanging(
-            "artifact",
-            "an artifact",
-            &["line", "kind", "id", "commitment"],
-        )
+    EvidenceTable {
+        table: "chat_turn",
+        row: "a turn",
+        fixed: "turn_id session_id created_at speaker refusal authority_state driftwatch_id line",
+        free: "content content_hash n",
+        ..UNCHANGING
     },
-    unchanging(
-        "context_config",
-        "a configuration in force",
-        &["config_digest", "document"],
-    ),
-    Evidence {
-        free: &["name"],
-        ..unchanging(
-            "thread",
-            "a thread",
-            &["thread_id", "session_id", "number", "created_at"],
-        )
+    EvidenceTable {
+        table: "llm_exchange",
+        row: "an exchange",
+        fixed: "exchange_id session_id turn_user_id created_at seq model decision authority_state \
+            exclusions prompt_commitment prompt_line user_text_commitment bundle_commitment \
+            compiled_prompt_commitment",
+        once: "turn_aurora_id validator_summary outcome reason refusal answered_at prompt_tokens \
+            completion_tokens cost_micro cost_currency response_commitment exchange_commitment \
+            chain_entry outcome_line aurora_text_commitment",
+        free: "context_bundle_hash context_bundle_json prompt_hash prompt_compiled response_hash \
+            response_sanitized params salt",
+        ..UNCHANGING
     },
-    Evidence {
-        digests: &["context_digest", "prompt_digest"],
-        ..unchanging(
-            "thread_turn",
-            "a turn's context",
-            &[
-                "line",
-                "turn_id",
-                "thread_id",
-                "parent_turn_id",
-                "intent_type",
-                "config_digest",
-                "declared",
-                "transformations",
-                "inputs",
-                "reasons",
-            ],
-        )
+    EvidenceTable {
+        table: "context_artifact_ref",
+        row: "what was injected",
+        fixed: "ref_id line exchange_id artifact_type artifact_id artifact_hash included_reason \
+            observed_at freshness_s",
+        digests: "risk_flags",
+        ..UNCHANGING
     },
-    Evidence {
-        digests: &["event_digest"],
-        ..unchanging(
-            "thread_event",
-            "an event",
-            &[
-                "thread_id",
-                "event_index",
-                "event_id",
-                "kind",
-                "turn_id",
-                "line",
-                "created_at",
-                "bytes",
-            ],
-        )
+    EvidenceTable {
+        table: "drift_event",
+        row: "a drift event",
+        fixed: "drift_id kind exchange_id drift_class severity prompt_hash response_hash summary \
+            created_at",
+        ..UNCHANGING
     },
-    Evidence {
-        digests: &["event_digest"],
-        ..unchanging(
-            "context_ref",
-            "a resolved reference",
-            &[
-                "line",
-                "event_index",
-                "turn_id",
-                "event_id",
-                "ref_id",
-                "admitted_for",
-            ],
-        )
+    EvidenceTable {
+        table: "assertion_event",
+        row: "an assertion",
+        fixed: "line name exchange_id assertion_id level passed created_at",
+        ..UNCHANGING
+    },
+    EvidenceTable {
+        table: "artifact",
+        row: "an artifact",
+        fixed: "line kind id commitment",
+        free: "document salt",
+        ..UNCHANGING
+    },
+    EvidenceTable {
+        table: "context_config",
+        row: "a configuration in force",
+        fixed: "config_digest document",
+        ..UNCHANGING
+    },
+    EvidenceTable {
+        table: "thread",
+        row: "a thread",
+        fixed: "thread_id session_id number created_at",
+        free: "name",
+        ..UNCHANGING
+    },
+    EvidenceTable {
+        table: "thread_turn",
+        row: "a turn's context",
+        fixed: "line turn_id thread_id parent_turn_id intent_type config_digest declared \
+            transformations inputs reasons",
+        digests: "context_digest prompt_digest",
+        ..UNCHANGING
+    },
+    EvidenceTable {
+        table: "thread_event",
+        row: "an event",
+        fixed: "thread_id event_index event_id kind turn_id line created_at bytes",
+        digests: "event_digest",
+        ..UNCHANGING
+    },
+    EvidenceTable {
+        table: "context_ref",
+        row: "a resolved reference",
+        fixed: "line event_index turn_id event_id ref_id admitted_for",
+        digests: "event_digest",
+        ..UNCHANGING
     },
 ];
 
 /// The triggers that keep [`EVIDENCE`], as one script.
 pub(super) fn triggers() -> String {
-    EVIDENCE.iter().map(Evidence::triggers).collect()
+    EVIDENCE.iter().map(EvidenceTable::triggers).collect()
 }
 
-impl Evidence {
+impl EvidenceTable {
     fn triggers(&self) -> String {
-        let Evidence { table, row, .. } = self;
+        let EvidenceTable { table, row, .. } = self;
         let changes = "is evidence and never changes";
         let mut script = trigger(
             &format!("{table}_is_final"),
-            &format!("UPDATE OF {} ON {table}", self.fixed.join(", ")),
+            &format!("UPDATE OF {} ON {table}", listed(self.fixed)),
             &format!("{row} {changes}"),
         );
         script += &trigger(
@@ -300,7 +170,7 @@ impl Evidence {
             &format!("{row} is evidence and is never deleted"),
         );
         if !self.once.is_empty() {
-            let columns = self.once.join(", ");
+            let columns = listed(self.once);
             script += &trigger(
                 &format!("{table}_outcome_is_final"),
                 &format!("UPDATE OF {columns} ON {table} WHEN OLD.outcome IS NOT NULL"),
@@ -308,19 +178,24 @@ impl Evidence {
             );
         }
         if !self.digests.is_empty() {
-            let columns = self.digests.join(", ");
-            let other = |column: &&str| {
+            let is_other = |column: &str| {
                 format!("(NEW.{column} IS NOT NULL AND NEW.{column} IS NOT OLD.{column})")
             };
-            let other = self.digests.iter().map(other).collect::<Vec<_>>();
+            let is_other: Vec<String> = self.digests.split(' ').map(is_other).collect();
+            let (columns, is_other) = (listed(self.digests), is_other.join(" OR "));
             script += &trigger(
                 &format!("{table}_digests_go_only"),
-                &format!("UPDATE OF {columns} ON {table} WHEN {}", other.join(" OR ")),
+                &format!("UPDATE OF {columns} ON {table} WHEN {is_other}"),
                 &format!("what is said of a text {changes}; erasing destroys it"),
             );
         }
         script
     }
+}
+
+/// Columns as SQL lists them.
+fn listed(columns: &str) -> String {
+    columns.replace(' ', ", ")
 }
 
 /// A trigger that refuses a change.
@@ -334,13 +209,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::store::Store;
 
     /// A column that is added to a table of evidence has to be named above, and so decided about.
     #[test]
     fn the_list_and_the_schema_agree() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("gently.db");
-        super::super::Sqlite::create(&path).unwrap();
+        drop(Store::create(&path).unwrap());
         let connection = rusqlite::Connection::open(path).unwrap();
         let names = |sql: &str| -> BTreeSet<String> {
             let mut statement = connection.prepare(sql).unwrap();
@@ -351,13 +227,9 @@ mod tests {
         for evidence in EVIDENCE {
             let table = evidence.table;
             let columns = names(&format!("SELECT name FROM pragma_table_info('{table}')"));
-            let parts = [
-                evidence.fixed,
-                evidence.once,
-                evidence.digests,
-                evidence.free,
-            ];
-            let listed: Vec<String> = parts.concat().into_iter().map(str::to_owned).collect();
+            let (fixed, once) = (evidence.fixed, evidence.once);
+            let parts = [fixed, once, evidence.digests, evidence.free].join(" ");
+            let listed: Vec<String> = parts.split_whitespace().map(str::to_owned).collect();
             assert_eq!(
                 listed.len(),
                 columns.len(),

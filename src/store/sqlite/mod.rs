@@ -1,29 +1,20 @@
 //! SQLite: WAL, `synchronous=FULL`, foreign keys on, migrations numbered and checksummed.
 
-mod columns;
-mod erase;
 mod evidence;
-mod find;
-mod items;
-mod judged;
-mod many;
-mod place;
-mod read;
-mod recall;
-mod rows;
-mod threads;
-mod witnesses;
-mod write;
+mod search;
 
-use std::ops::Deref;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
 use refinery::{Migration, Runner};
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
-use super::{AppliedMark, HomeFile, Store, StoreError, Write};
-use crate::record::time::Seconds;
+use super::StoreError;
+use super::driver::{
+    Driver, EachRow, ResultRow, SearchIndex, SearchQuery, SqlValue, TransactionMode,
+};
 
 /// How long a locked database is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -40,18 +31,8 @@ const MIGRATIONS: &[(&str, &str)] = &[(
     include_str!("../../../migrations/sqlite/0001_home.sql"),
 )];
 
-/// The parts that indices of ids without an order have, the newest first: `line >> 15` of every
-/// line there is, and of those that a transaction is adding.
-const PARTS: &str = "WITH RECURSIVE part (p) AS (
-       SELECT (SELECT ifnull(max(n), 0) + 32768 FROM log_line) >> 15
-       UNION ALL SELECT p - 1 FROM part WHERE p > 0)";
-
-/// A connection, or a transaction on one: queries run on both.
-pub struct Handle<C>(C);
-
-/// The database file of a home.
-pub type Sqlite = Handle<Box<Connection>>;
-type Tx<'a> = Handle<Transaction<'a>>;
+/// A connection to the file.
+pub(super) struct Sqlite(Connection);
 
 /// Names what was being done when SQLite refused.
 fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
@@ -80,7 +61,7 @@ impl Sqlite {
     /// Makes the database of a new home; fails when the file exists.
     ///
     /// Private to its owner: mode 0600, since it holds the texts and salts.
-    pub fn create(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
         private_file(path)?;
         let mut store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         store.migrate(path)?;
@@ -88,7 +69,7 @@ impl Sqlite {
     }
 
     /// Opens the database of a home for writing, applying migrations that are new to it.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         if !path.is_file() {
             return Err(StoreError::Missing {
                 path: path.to_owned(),
@@ -103,7 +84,7 @@ impl Sqlite {
     ///
     /// # Errors
     /// [`StoreError::OtherBuild`] for one that another build of gently made: its tables are others.
-    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         if !path.is_file() {
             return Err(StoreError::Missing {
                 path: path.to_owned(),
@@ -122,136 +103,7 @@ impl Sqlite {
         keep_statements(&connection)?;
         let ours = migrations().map_err(refused)?;
         is_current(&mut connection, &ours, path)?;
-        Ok(Handle(Box::new(connection)))
-    }
-
-    /// Its version: that of the newest migration applied.
-    pub fn version(&self) -> Result<i32, StoreError> {
-        let sql = "SELECT ifnull(max(version), 0) FROM refinery_schema_history";
-        self.0
-            .query_row(sql, [], |row| row.get(0))
-            .map_err(failed("read the version"))
-    }
-
-    /// Begins a read transaction, so that all that follows sees one state, until
-    /// [`Sqlite::end_read`].
-    pub fn begin_read(&self) -> Result<(), StoreError> {
-        self.0
-            .execute_batch("BEGIN")
-            .map_err(failed("begin reading"))
-    }
-
-    /// Ends what [`Sqlite::begin_read`] began.
-    pub fn end_read(&self) -> Result<(), StoreError> {
-        self.0
-            .execute_batch("COMMIT")
-            .map_err(failed("end reading"))
-    }
-
-    /// Runs many queries on one state, without a lock of the file for each.
-    pub fn reading<T, E: From<StoreError>>(
-        &self,
-        work: impl FnOnce(&Self) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.begin_read()?;
-        let done = work(self);
-        let ended = self.end_read();
-        let value = done?;
-        ended?;
-        Ok(value)
-    }
-
-    /// Copies the database, as [`Sqlite::begin_read`] sees it, to a new file of mode 0600. Durable
-    /// on return.
-    pub fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
-        private_file(path)?;
-        let what = "copy the database";
-        let mut copy = Connection::open(path).map_err(failed(what))?;
-        {
-            let backup = rusqlite::backup::Backup::new(&self.0, &mut copy).map_err(failed(what))?;
-            backup
-                .run_to_completion(COPY_PAGES, Duration::ZERO, None)
-                .map_err(failed(what))?;
-        }
-        copy.close().map_err(|(_, e)| failed(what)(e))?;
-        std::fs::File::open(path)
-            .and_then(|file| file.sync_all())
-            .map_err(|e| StoreError::Sqlite {
-                what,
-                reason: e.to_string(),
-            })
-    }
-
-    /// Copies the write-ahead log into the database file, so that the file by itself is a whole
-    /// database.
-    pub fn checkpoint(&self) -> Result<(), StoreError> {
-        self.0
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-            .map_err(failed("checkpoint"))
-    }
-
-    /// Empties the write-ahead log, so that no copy of an erased text is left; false while a reader
-    /// holds it.
-    pub fn scrub(&mut self) -> Result<bool, StoreError> {
-        let what = "empty the write-ahead log";
-        let busy: i64 = self
-            .0
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
-            .map_err(failed(what))?;
-        if busy != 0 {
-            return Ok(false);
-        }
-        self.0
-            .execute("DELETE FROM scrub", [])
-            .map(|_| true)
-            .map_err(failed(what))
-    }
-
-    /// Whether erased texts may still stand in the write-ahead log.
-    pub fn is_to_scrub(&self) -> Result<bool, StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM scrub)";
-        self.0
-            .query_row(sql, [], |row| row.get(0))
-            .map_err(failed("look for erased texts"))
-    }
-
-    /// Replaces what is noted of the home's files; what is not among them is forgotten. No
-    /// evidence, so not synced.
-    pub fn note_files(&mut self, files: &[HomeFile], now: Seconds) -> Result<(), StoreError> {
-        self.0
-            .execute_batch("PRAGMA synchronous = NORMAL")
-            .map_err(failed("note the home's files"))?;
-        let noted = erase::note_files(&mut self.0, files, now);
-        self.0
-            .execute_batch("PRAGMA synchronous = FULL")
-            .map_err(failed("note the home's files"))?;
-        noted
-    }
-
-    /// Copies the write-ahead log back when it has at least so many pages, for a moment when nobody
-    /// waits.
-    ///
-    /// Whoever opens the database reads all of the log. Readers are not disturbed.
-    pub fn shorten_wal(&self, pages: u32) -> Result<(), StoreError> {
-        let what = "copy the write-ahead log back";
-        let sql = "PRAGMA wal_checkpoint(NOOP)";
-        let length: i64 = self
-            .0
-            .query_row(sql, [], |row| row.get(1))
-            .map_err(failed(what))?;
-        if length < i64::from(pages) {
-            return Ok(());
-        }
-        self.0
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-            .map_err(failed(what))
-    }
-
-    /// SQLite's own check of the file: its words, `ok` when it is sound.
-    pub fn integrity(&self) -> Result<String, StoreError> {
-        self.0
-            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-            .map_err(failed("check the database file"))
+        Ok(Sqlite(connection))
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
@@ -270,14 +122,14 @@ impl Sqlite {
         // A batch changes some thousand pages in no order. With less memory they would be written
         // before the commit, and again; the copy of a page that a mark keeps would go through a
         // file; and the write-ahead log would be copied back within almost every commit (see
-        // `Sqlite::shorten_wal`). The write-ahead log stays when a process ends: copying it back
+        // `Driver::shorten_wal`). The write-ahead log stays when a process ends: copying it back
         // would be three fsyncs a question.
         let stays = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         connection
             .set_db_config(stays, true)
             .map_err(failed("set up the connection"))?;
         keep_statements(&connection)?;
-        Ok(Handle(Box::new(connection)))
+        Ok(Sqlite(connection))
     }
 
     /// Applies what is new to the database, or refuses one that another build made.
@@ -288,9 +140,30 @@ impl Sqlite {
         }
         Runner::new(&migrations)
             .set_grouped(true)
-            .run(&mut *self.0)
+            .run(&mut self.0)
             .map(drop)
             .map_err(refused)
+    }
+
+    fn connection(&self) -> &Connection {
+        &self.0
+    }
+
+    /// Runs statements without values.
+    fn batch(&self, what: &'static str, sql: &str) -> Result<(), StoreError> {
+        self.0.execute_batch(sql).map_err(failed(what))
+    }
+
+    /// A pragma's answer: the value of one of its columns.
+    fn pragma<T: rusqlite::types::FromSql>(
+        &self,
+        what: &'static str,
+        pragma: &str,
+        column: usize,
+    ) -> Result<T, StoreError> {
+        self.0
+            .query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(column))
+            .map_err(failed(what))
     }
 }
 
@@ -395,47 +268,185 @@ fn private_file(path: &Path) -> Result<(), StoreError> {
         })
 }
 
-impl Store for Sqlite {
-    fn transact(
-        &mut self,
-        work: &mut dyn FnMut(&mut dyn Write) -> Result<(), StoreError>,
+impl ToSql for SqlValue<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            SqlValue::Null => ValueRef::Null,
+            SqlValue::Integer(number) => ValueRef::Integer(*number),
+            SqlValue::Real(number) => ValueRef::Real(*number),
+            SqlValue::Text(text) => ValueRef::Text(text.as_bytes()),
+            SqlValue::Blob(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+impl ResultRow for Row<'_> {
+    fn value(&self, at: usize) -> SqlValue<'_> {
+        match self.get_ref(at) {
+            Ok(ValueRef::Integer(number)) => SqlValue::Integer(number),
+            Ok(ValueRef::Real(number)) => SqlValue::Real(number),
+            Ok(ValueRef::Text(text)) => match std::str::from_utf8(text) {
+                Ok(text) => SqlValue::Text(text.into()),
+                Err(_) => SqlValue::Blob(text.into()),
+            },
+            Ok(ValueRef::Blob(bytes)) => SqlValue::Blob(bytes.into()),
+            Ok(ValueRef::Null) | Err(_) => SqlValue::Null,
+        }
+    }
+
+    fn column(&self, at: usize) -> String {
+        let statement: &rusqlite::Statement<'_> = self.as_ref();
+        let name = statement.column_name(at);
+        name.map_or_else(|_| format!("column {at}"), str::to_owned)
+    }
+}
+
+impl Driver for Sqlite {
+    fn query(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        each: &mut EachRow<'_>,
     ) -> Result<(), StoreError> {
-        let tx = self
-            .0
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(failed("begin"))?;
-        let mut tx: Tx<'_> = Handle(tx);
-        let before = tx.last_turn()?;
-        work(&mut tx)?;
-        tx.make_searchable(before)?;
-        tx.0.commit().map_err(failed("commit"))
+        let failed = failed(what);
+        let mut statement = self.0.prepare_cached(sql).map_err(&failed)?;
+        let values = params_from_iter(values);
+        let mut rows = statement.query(values).map_err(&failed)?;
+        while let Some(row) = rows.next().map_err(&failed)? {
+            if each(row)? == ControlFlow::Break(()) {
+                break;
+            }
+        }
+        Ok(())
     }
 
-    fn mark_applied(&mut self, applied: &AppliedMark) -> Result<(), StoreError> {
-        // NORMAL in WAL mode: no fsync. A lost mark is harmless, and a user waits for two fsyncs,
-        // not three.
+    fn execute(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+    ) -> Result<usize, StoreError> {
         self.0
-            .execute_batch("PRAGMA synchronous = NORMAL")
-            .map_err(failed("mark as applied"))?;
-        let marked = write::mark_applied(&self.0, applied);
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute(params_from_iter(values)))
+            .map_err(failed(what))
+    }
+
+    fn begin(&self, mode: TransactionMode) -> Result<(), StoreError> {
+        match mode {
+            TransactionMode::Read => self.batch("begin reading", "BEGIN"),
+            TransactionMode::Write => self.batch("begin", "BEGIN IMMEDIATE"),
+        }
+    }
+
+    fn commit(&self) -> Result<(), StoreError> {
+        self.batch("commit", "COMMIT")
+    }
+
+    fn roll_back(&self) {
+        if !self.0.is_autocommit() {
+            // What can't be undone now is undone when the connection is closed.
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
+    }
+
+    fn set_durable(&self, durable: bool) -> Result<(), StoreError> {
+        // NORMAL in WAL mode: no fsync.
+        let synchronous = if durable { "FULL" } else { "NORMAL" };
+        let sql = format!("PRAGMA synchronous = {synchronous}");
+        self.batch("set how durable a note is", &sql)
+    }
+
+    fn written(&self) -> Result<u64, StoreError> {
+        // A full disk, among others, ends the transaction, and what is written then would stand by
+        // itself.
+        if self.0.is_autocommit() {
+            let reason = "SQLite has undone the transaction".to_owned();
+            return Err(StoreError::Sqlite {
+                what: "go on with a transaction",
+                reason,
+            });
+        }
+        Ok(self.0.total_changes())
+    }
+
+    fn version(&self) -> Result<u32, StoreError> {
+        let sql = "SELECT ifnull(max(version), 0) FROM refinery_schema_history";
         self.0
-            .execute_batch("PRAGMA synchronous = FULL")
-            .map_err(failed("mark as applied"))?;
-        marked
+            .query_row(sql, [], |row| row.get(0))
+            .map_err(failed("read the version"))
     }
-}
 
-/// Queries of one row, or none.
-fn optional<T>(result: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
-        Err(error) => Err(error),
+    fn index_texts(&self, index: SearchIndex, numbers: (u64, u64)) -> Result<(), StoreError> {
+        self.add_words(index, numbers)
     }
-}
 
-impl<C: Deref<Target = Connection>> Handle<C> {
-    fn connection(&self) -> &Connection {
-        &self.0
+    fn forget_text(&self, index: SearchIndex, number: u64) -> Result<(), StoreError> {
+        self.remove_words(index, number)
+    }
+
+    fn count_texts(&self, index: SearchIndex, word: &str, most: u32) -> Result<u64, StoreError> {
+        self.count_word(index, word, most)
+    }
+
+    fn hits(&self, query: &SearchQuery<'_>) -> (String, SqlValue<'static>) {
+        search::hits(query)
+    }
+
+    fn indexed(&self, index: SearchIndex) -> Result<u64, StoreError> {
+        self.entries(index)
+    }
+
+    fn search_faults(&self, index: SearchIndex, most: u32) -> Result<Vec<String>, StoreError> {
+        self.differences(index, most)
+    }
+
+    fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
+        private_file(path)?;
+        let what = "copy the database";
+        let mut copy = Connection::open(path).map_err(failed(what))?;
+        rusqlite::backup::Backup::new(&self.0, &mut copy)
+            .and_then(|backup| backup.run_to_completion(COPY_PAGES, Duration::ZERO, None))
+            .map_err(failed(what))?;
+        copy.close().map_err(|(_, e)| failed(what)(e))?;
+        std::fs::File::open(path)
+            .and_then(|file| file.sync_all())
+            .map_err(|e| StoreError::Sqlite {
+                what,
+                reason: e.to_string(),
+            })
+    }
+
+    fn checkpoint(&self) -> Result<bool, StoreError> {
+        let what = "empty the write-ahead log";
+        let busy: i64 = self.pragma(what, "wal_checkpoint(TRUNCATE)", 0)?;
+        Ok(busy == 0)
+    }
+
+    fn shorten_wal(&self, pages: u32) -> Result<(), StoreError> {
+        let what = "copy the write-ahead log back";
+        let length: i64 = self.pragma(what, "wal_checkpoint(NOOP)", 1)?;
+        if length < i64::from(pages) {
+            return Ok(());
+        }
+        self.pragma::<i64>(what, "wal_checkpoint(PASSIVE)", 0)
+            .map(drop)
+    }
+
+    fn integrity(&self) -> Result<String, StoreError> {
+        self.pragma("check the database file", "quick_check(1)", 0)
+    }
+
+    fn broken_references(&self) -> Result<u64, StoreError> {
+        let failed = failed("check foreign keys");
+        let sql = "PRAGMA foreign_key_check";
+        let mut statement = self.0.prepare(sql).map_err(&failed)?;
+        let mut rows = statement.query([]).map_err(&failed)?;
+        let mut count = 0;
+        while rows.next().map_err(&failed)?.is_some() {
+            count += 1;
+        }
+        Ok(count)
     }
 }

@@ -32,7 +32,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::Scheme;
 use crate::record::ledger::documents::Genesis;
 use crate::record::ledger::exchange::{ArtifactDoc, row_id};
-use crate::store::{ArtifactRow, ExchangeRow, ReadStore, SessionRow, StoreError};
+use crate::store::{ArtifactFilter, ArtifactRow, ExchangeRow, ReadStore, SessionRow, StoreError};
 
 use super::rows::contexts::{Context, ContextFault};
 use counts::IntentIndex;
@@ -160,7 +160,7 @@ pub enum ReplayError {
 
 /// A history opened for replay.
 pub struct Replay<'a> {
-    store: &'a dyn ReadStore,
+    store: &'a ReadStore,
     scheme: Scheme,
     stream: Arc<Stream>,
     /// What policy counts, by the database.
@@ -191,7 +191,7 @@ pub(super) struct Share {
 
 impl Share {
     /// The same history in a store that shows the same state.
-    pub(super) fn over<'a>(self, store: &'a dyn ReadStore) -> Replay<'a> {
+    pub(super) fn over<'a>(self, store: &'a ReadStore) -> Replay<'a> {
         let Share {
             scheme,
             stream,
@@ -232,7 +232,7 @@ impl<'a> Replay<'a> {
     /// Reads the log's order.
     ///
     /// `store` must show one state for as long as this lives.
-    pub fn open(store: &'a dyn ReadStore, log: &Path) -> Result<Self, ReplayError> {
+    pub fn open(store: &'a ReadStore, log: &Path) -> Result<Self, ReplayError> {
         let genesis: Genesis = canon::parse(store.genesis()?.as_bytes())
             .map_err(|e| ReplayError::Genesis(e.to_string()))?;
         let share = Share {
@@ -279,7 +279,7 @@ impl<'a> Replay<'a> {
     /// the same state.
     pub fn all_beside(
         &self,
-        other: &mut (dyn ReadStore + Send),
+        other: &mut ReadStore,
         each: &mut dyn FnMut(ExchangeReplay),
     ) -> Result<(), ReplayError> {
         together::all(self, other, each)
@@ -370,7 +370,9 @@ impl<'a> Replay<'a> {
                     .and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
                 doc.is_some_and(|doc| doc.content == content)
             };
-            let rows = self.store.artifacts_of(sanitize::SANITIZE_POLICY)?;
+            let rows = self
+                .store
+                .artifacts(ArtifactFilter::Kind(sanitize::SANITIZE_POLICY))?;
             let mut lists: Vec<(u64, bool)> =
                 rows.iter().map(|row| (row.line, is_now(row))).collect();
             lists.sort_unstable();
@@ -390,7 +392,7 @@ impl<'a> Replay<'a> {
             return Ok(known);
         }
         let mut ids = HashSet::new();
-        for row in self.store.artifacts_of("tombstone")? {
+        for row in self.store.artifacts(ArtifactFilter::Kind("tombstone"))? {
             let Some(text) = &row.document else { continue };
             let content = canon::parse::<ArtifactDoc>(text.as_bytes())
                 .map(|doc| doc.content)

@@ -12,7 +12,7 @@ use crate::record::ledger::exchange::row_id;
 use crate::record::log::chain::line_hash;
 use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
-use crate::store::{ReadStore, StoreError};
+use crate::store::{ArtifactFilter, ReadStore, StoreError};
 
 use super::counts::IntentIndex;
 use super::{ReplayError, ReplayFault};
@@ -67,7 +67,7 @@ struct StreamExchange {
 
 impl Stream {
     /// Reads the log to where the database stands.
-    pub fn read(store: &dyn ReadStore, log: &Path) -> Result<Self, ReplayError> {
+    pub fn read(store: &ReadStore, log: &Path) -> Result<Self, ReplayError> {
         let mut known = known(store)?;
         let head = store.head()?;
         let mut stream = Stream::default();
@@ -244,12 +244,12 @@ impl Stream {
 
     /// Every thread of the database has as many events as the order gives it, and no other is
     /// there.
-    pub fn threads_against(&self, store: &dyn ReadStore) -> Result<Vec<ReplayFault>, StoreError> {
+    pub fn threads_against(&self, store: &ReadStore) -> Result<Vec<ReplayFault>, StoreError> {
         let mut faults = Vec::new();
         let known = store.newest_threads(u32::MAX)?;
         let rows: HashSet<Uuid> = known.iter().map(|thread| thread.thread).collect();
         let begun: Vec<Uuid> = store
-            .artifacts_of("thread")?
+            .artifacts(ArtifactFilter::Kind("thread"))?
             .iter()
             .filter_map(|row| row.id.parse().ok())
             .collect();
@@ -305,7 +305,7 @@ impl Stream {
     }
 }
 
-fn known(store: &dyn ReadStore) -> Result<HashMap<(Hash32, u64), StreamExchange>, StoreError> {
+fn known(store: &ReadStore) -> Result<HashMap<(Hash32, u64), StreamExchange>, StoreError> {
     let mut sessions = HashMap::new();
     store.each_session(&mut |row| {
         sessions.insert(row.uuid, row.id);

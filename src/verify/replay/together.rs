@@ -18,7 +18,7 @@ type Session = Result<Vec<ExchangeReplay>, ReplayError>;
 /// Replays all, in the order of sessions and of their prompts.
 pub(super) fn all(
     replay: &Replay<'_>,
-    other: &mut (dyn ReadStore + Send),
+    other: &mut ReadStore,
     each: &mut dyn FnMut(ExchangeReplay),
 ) -> Result<(), ReplayError> {
     let mut sessions = Vec::new();
@@ -44,11 +44,11 @@ pub(super) fn all(
 /// Until all are done, or nobody wants them any more.
 fn replay_each(
     share: Share,
-    store: &mut (dyn ReadStore + Send),
+    store: &mut ReadStore,
     sessions: VecDeque<Uuid>,
     sender: &SyncSender<Session>,
 ) {
-    let store: &dyn ReadStore = store;
+    let store: &ReadStore = store;
     let replay = share.over(store);
     for session in sessions {
         let mut done = Vec::new();

@@ -173,8 +173,8 @@ pub(super) fn run(
             .store
             .exchange(exchange)?
             .ok_or(StoreError::Corrupt {
-                place: "llm_exchange.exchange_id",
-                expected: "an exchange",
+                place: "llm_exchange.exchange_id".to_owned(),
+                expected: "an exchange".to_owned(),
                 actual: exchange.to_string(),
             })?;
         let is_asked_for = only.is_none_or(|only| only == exchange);

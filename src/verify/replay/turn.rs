@@ -64,8 +64,8 @@ pub(super) fn replay(
     let session = replay
         .session(row.session)?
         .ok_or(crate::store::StoreError::Corrupt {
-            place: "llm_exchange.session_id",
-            expected: "a session",
+            place: "llm_exchange.session_id".to_owned(),
+            expected: "a session".to_owned(),
             actual: row.session.to_string(),
         })?;
     let known = replay.kernel(session.kernel_hash)?;

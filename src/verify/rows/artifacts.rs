@@ -8,7 +8,7 @@ use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::Items;
 use crate::record::log::entry::Event;
-use crate::store::ReadStore;
+use crate::store::{ArtifactFilter, ReadStore};
 
 use super::database::DatabaseCounts;
 use super::exchanges::describe;
@@ -20,11 +20,11 @@ impl Checker<'_> {
     /// Every artifact against its line and its commitment.
     pub(in crate::verify) fn check_artifacts(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         level: bool,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
-        let Some(rows) = self.rows(store.artifacts())? else {
+        let Some(rows) = self.rows(store.artifacts(ArtifactFilter::All))? else {
             return Ok(());
         };
         if level {
@@ -102,13 +102,13 @@ impl Checker<'_> {
     /// Reads every tombstone that opens its commitment.
     pub(in crate::verify) fn read_tombstones(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
     ) -> Result<(), VerifyError> {
         let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
             return Ok(());
         };
         let rows = self
-            .rows(store.artifacts_of("tombstone"))?
+            .rows(store.artifacts(ArtifactFilter::Kind("tombstone")))?
             .unwrap_or_default();
         for row in rows {
             let (Some(text), Some(salt)) = (row.document, row.salt) else {

@@ -21,7 +21,7 @@ impl Checker<'_> {
     /// Checks the assertions of one exchange; none are expected where there was no judgement.
     pub(in crate::verify) fn check_assertions(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         rows: &ExchangeRows<'_>,
     ) -> Result<(), VerifyError> {
         let Some(found) = self.rows(store.assertions(rows.exchange.exchange_id))? else {

@@ -13,7 +13,7 @@ use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::ItemKind;
 use crate::record::ledger::params::Params;
-use crate::store::{ArtifactRow, MissingCommitments, ReadStore};
+use crate::store::{ArtifactFilter, ArtifactRow, MissingCommitments, ReadStore};
 
 use super::database::DatabaseCounts;
 use super::exchange_rows::ExchangeRows;
@@ -39,13 +39,13 @@ impl Checker<'_> {
     /// Reads every policy that opens its commitment.
     pub(in crate::verify) fn read_policies(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
     ) -> Result<(), VerifyError> {
         let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
             return Ok(());
         };
         for row in self
-            .rows(store.artifacts_of("content_policy"))?
+            .rows(store.artifacts(ArtifactFilter::Kind("content_policy")))?
             .unwrap_or_default()
         {
             let (Some(text), Some(salt)) = (&row.document, &row.salt) else {
@@ -173,7 +173,7 @@ impl Checker<'_> {
     /// selected is on record.
     pub(in crate::verify) fn check_search(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
         counts.search = match store.search_faults(MOST_FAULTS) {

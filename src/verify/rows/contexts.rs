@@ -79,13 +79,13 @@ impl Documents {
 
 impl Context {
     /// Reads it; none for an exchange from before threads.
-    pub fn read(store: &dyn ReadStore, exchange: Uuid) -> Result<Option<Context>, StoreError> {
+    pub fn read(store: &ReadStore, exchange: Uuid) -> Result<Option<Context>, StoreError> {
         Self::read_by(store, exchange, || store.referred_texts(exchange))
     }
 
     /// The same where `referred` gives what it refers to.
     pub(in crate::verify) fn read_by(
-        store: &dyn ReadStore,
+        store: &ReadStore,
         exchange: Uuid,
         referred: impl FnOnce() -> Result<Vec<ReferredText>, StoreError>,
     ) -> Result<Option<Context>, StoreError> {
@@ -102,7 +102,7 @@ impl Context {
     }
 
     /// The configuration that it was resolved with, by its own digest.
-    pub fn config(&self, store: &dyn ReadStore) -> Result<ContextConfig, ContextFault> {
+    pub fn config(&self, store: &ReadStore) -> Result<ContextConfig, ContextFault> {
         let text = store.context_config(self.row.config_digest)?;
         let text = text.ok_or_else(|| {
             wrong(format!(
@@ -162,7 +162,7 @@ impl Context {
     }
 
     /// The references as they stand in the rows, with events that are digested again.
-    fn resolved(&self, store: &dyn ReadStore) -> Result<ResolvedContext, ContextFault> {
+    fn resolved(&self, store: &ReadStore) -> Result<ResolvedContext, ContextFault> {
         let (declared, transformations) = (self.declared()?, self.transformations()?);
         let mut refs = Vec::new();
         for ReferredText {
@@ -203,7 +203,7 @@ impl Context {
     /// resolved.
     pub fn documents(
         &self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         text: &str,
     ) -> Result<Option<Documents>, ContextFault> {
         if self
@@ -310,7 +310,7 @@ impl Context {
 
 /// Whether the text of a reference was not here when it was resolved: erased before, or never kept.
 fn was_gone(
-    store: &dyn ReadStore,
+    store: &ReadStore,
     made: &[Transformation],
     reference: &ContextRefRow,
     turn: Uuid,
@@ -349,7 +349,7 @@ pub(in crate::verify) fn place_of(row: &EventRow) -> EventPosition {
 }
 
 /// An event from its texts, not from its stored digest.
-pub fn event_again(store: &dyn ReadStore, row: &EventRow) -> Result<ThreadEvent, ContextFault> {
+pub fn event_again(store: &ReadStore, row: &EventRow) -> Result<ThreadEvent, ContextFault> {
     if row.kind == EventKind::Decision {
         return decision_again(store, row, place_of(row));
     }
@@ -391,7 +391,7 @@ pub(in crate::verify) fn event_of(
 
 /// A DECISION; its context digest is the stored one, which its own turn's check computes again.
 fn decision_again(
-    store: &dyn ReadStore,
+    store: &ReadStore,
     row: &EventRow,
     place: EventPosition,
 ) -> Result<ThreadEvent, ContextFault> {

@@ -31,7 +31,7 @@ impl Checker<'_> {
     /// not here is a finding, one that is erased is none.
     pub(in crate::verify) fn prior_turns(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         session: &SessionRow,
         refs: &[ArtifactRefRow],
         has_context: bool,
@@ -78,7 +78,7 @@ impl Checker<'_> {
     /// its line commits to.
     pub(in crate::verify) fn check_injected(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         injected: &ReferenceFacts<'_>,
     ) -> Result<(), VerifyError> {
         let Some(Ok(bundle)) = injected.exchange.bundle_json.as_deref().map(Bundle::parse) else {
@@ -120,7 +120,7 @@ impl Checker<'_> {
     /// The ledger's commitment to a turn.
     fn turn_hash(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         row: &ArtifactRefRow,
     ) -> Result<Option<Hash32>, VerifyError> {
         let Ok(turn) = row.artifact_id.parse() else {
@@ -140,7 +140,7 @@ impl Checker<'_> {
     /// Every item is what the artifacts give.
     pub(in crate::verify) fn check_items(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         mut expected: BTreeMap<String, Item>,
     ) -> Result<(), VerifyError> {
         let mut found = Vec::new();

@@ -89,7 +89,7 @@ impl std::fmt::Display for DatabaseCounts {
 
 impl Checker<'_> {
     /// Checks every row that is evidence against what ledger and log say of it.
-    pub fn check_database(&mut self, store: &dyn ReadStore) -> Result<(), VerifyError> {
+    pub fn check_database(&mut self, store: &ReadStore) -> Result<(), VerifyError> {
         let exchanges = self
             .commits
             .get(&CommitKind::Interaction)
@@ -360,11 +360,7 @@ impl Checker<'_> {
     }
 
     /// Every stored line is the log's line of its number.
-    fn check_log_rows(
-        &mut self,
-        store: &dyn ReadStore,
-        head: &LedgerHead,
-    ) -> Result<(), VerifyError> {
+    fn check_log_rows(&mut self, store: &ReadStore, head: &LedgerHead) -> Result<(), VerifyError> {
         let count = self.lines.state.count().min(head.lines);
         for from in (0..count).step_by(usize::try_from(line_index::PORTION).unwrap_or(1)) {
             let Some(rows) =
@@ -405,7 +401,7 @@ impl Checker<'_> {
     /// The line of a row, counted from 0, if the log has it and the database agrees.
     pub(in crate::verify) fn line_of(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         n: u64,
     ) -> Result<Option<Line>, VerifyError> {
         if !self.stored_lines.is_same(n) {
@@ -421,7 +417,7 @@ impl Checker<'_> {
 
     fn check_commit_rows(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         head: &LedgerHead,
     ) -> Result<(), VerifyError> {
         let mut found = 0;
@@ -439,11 +435,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn check_commit_row(
-        &mut self,
-        store: &dyn ReadStore,
-        row: &CommitRow,
-    ) -> Result<(), VerifyError> {
+    fn check_commit_row(&mut self, store: &ReadStore, row: &CommitRow) -> Result<(), VerifyError> {
         let place = format!("ledger_commit {}", row.n);
         let id = row
             .id
@@ -513,7 +505,7 @@ impl Checker<'_> {
     /// The stored files of a commit are those of its tree; `audit.log` stands in lines.
     fn check_file_rows(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         row: &CommitRow,
         tree: &Oid,
     ) -> Result<(), VerifyError> {
@@ -557,7 +549,7 @@ impl Checker<'_> {
 
     fn check_session_row(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         row: &SessionRow,
         level: bool,
     ) -> Result<(), VerifyError> {

@@ -123,7 +123,7 @@ impl<'a> ExchangeRows<'a> {
 
     /// Reads them; a turn that is named and not here counts as erased.
     pub fn read(
-        store: &dyn ReadStore,
+        store: &ReadStore,
         session: &'a SessionRow,
         exchange: &'a ExchangeRow,
         kernel: &'a Option<Result<Kernel, String>>,
@@ -134,7 +134,7 @@ impl<'a> ExchangeRows<'a> {
 
     /// The same where the context was read.
     pub fn read_with(
-        store: &dyn ReadStore,
+        store: &ReadStore,
         session: &'a SessionRow,
         exchange: &'a ExchangeRow,
         kernel: &'a Option<Result<Kernel, String>>,

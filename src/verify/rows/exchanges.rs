@@ -27,7 +27,7 @@ impl Checker<'_> {
     /// Checks the exchanges of one session: each against its lines, texts and commitments.
     pub(in crate::verify) fn check_exchanges(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         session: &SessionRow,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
@@ -60,7 +60,7 @@ impl Checker<'_> {
 
     fn check_exchange(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         (session, kernel): (&SessionRow, &Option<Result<Kernel, String>>),
         exchange: &ExchangeRow,
         counts: &mut DatabaseCounts,
@@ -170,7 +170,7 @@ impl Checker<'_> {
 
     fn check_prompt(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         rows: &ExchangeRows<'_>,
     ) -> Result<(), VerifyError> {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
@@ -379,7 +379,7 @@ impl Checker<'_> {
 
     fn check_outcome(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         rows: &ExchangeRows<'_>,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
@@ -467,7 +467,7 @@ impl Checker<'_> {
     /// of commits.
     fn check_record(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         rows: &ExchangeRows<'_>,
         line: u64,
         record: Hash32,

@@ -11,7 +11,7 @@ use super::exchange_rows::ExchangeRows;
 ///
 /// Whether it is the one that was recorded, its commitment tells.
 pub fn exchange_document(
-    store: &dyn ReadStore,
+    store: &ReadStore,
     scheme: Scheme,
     session: &SessionRow,
     exchange: &ExchangeRow,

@@ -11,7 +11,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::exchange::{ArtifactDoc, row_id};
 use crate::record::time::Seconds;
-use crate::store::{EventRow, ReadStore, ThreadRow};
+use crate::store::{ArtifactFilter, EventRow, ReadStore, ThreadRow};
 
 use super::contexts::{Context, ContextFault, event_again, place_of};
 use super::exchange_rows::ExchangeRows;
@@ -70,7 +70,7 @@ impl Checker<'_> {
     /// so.
     pub(in crate::verify) fn check_context(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         rows: &ExchangeRows<'_>,
     ) -> Result<(), VerifyError> {
         let Some(context) = &rows.context else {
@@ -113,7 +113,7 @@ impl Checker<'_> {
     /// its artifact.
     pub(in crate::verify) fn check_threads(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
     ) -> Result<(), VerifyError> {
         for thread in self
             .rows(store.newest_threads(u32::MAX))?
@@ -147,7 +147,7 @@ impl Checker<'_> {
 
     fn first_event(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         thread: &ThreadRow,
     ) -> Result<Option<Seconds>, VerifyError> {
         let mut first = None;
@@ -162,11 +162,11 @@ impl Checker<'_> {
     /// Name and time of the artifact that a thread was begun with; no name once it is erased.
     fn begun(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         thread: &ThreadRow,
     ) -> Result<(Option<String>, Option<Seconds>), VerifyError> {
         let rows = self
-            .rows(store.artifacts_called(&thread.thread.to_string()))?
+            .rows(store.artifacts(ArtifactFilter::Id(&thread.thread.to_string())))?
             .unwrap_or_default();
         let Some(row) = rows.into_iter().find(|row| row.kind == "thread") else {
             return Ok((None, None));
@@ -182,7 +182,7 @@ impl Checker<'_> {
     /// Thread and parent are what their ids say.
     fn check_thread(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         rows: &ExchangeRows<'_>,
         context: &Context,
     ) -> Result<(), VerifyError> {
@@ -236,7 +236,7 @@ impl Checker<'_> {
     /// be left.
     fn check_context_digests(
         &mut self,
-        store: &dyn ReadStore,
+        store: &ReadStore,
         rows: &ExchangeRows<'_>,
         context: &Context,
     ) -> Result<(), VerifyError> {

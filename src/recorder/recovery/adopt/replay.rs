@@ -18,7 +18,7 @@ use crate::record::signature::PublicKey;
 use crate::record::tree::Frontier;
 use crate::store::{
     ArtifactRow, AuthKeyRow, EventRow, ExchangeOutcome, ExchangeRow, LedgerHead, OutcomeUpdate,
-    SessionRow, Write,
+    SessionRow, WriteStore,
 };
 
 use super::rows::{bare, document, header, silent, unreadable};
@@ -36,7 +36,7 @@ struct UnansweredPrompt {
 
 /// The database being brought forward.
 pub struct Adoption<'a> {
-    tx: &'a mut dyn Write,
+    tx: &'a mut WriteStore,
     head: LedgerHead,
     frontier: Frontier,
     network: Network,
@@ -53,7 +53,7 @@ pub struct Adoption<'a> {
 
 impl<'a> Adoption<'a> {
     /// Starts where the database stands.
-    pub fn begin(tx: &'a mut dyn Write, head: LedgerHead) -> Result<Self, RecorderError> {
+    pub fn begin(tx: &'a mut WriteStore, head: LedgerHead) -> Result<Self, RecorderError> {
         let frontier =
             Frontier::from_bytes(&head.frontier).map_err(|e| unreadable("head.frontier", e))?;
         let genesis: Genesis =
@@ -206,7 +206,7 @@ impl<'a> Adoption<'a> {
             last_at: line.time,
         };
         self.tx.put_block(&row.anchor)?;
-        self.tx.put_session(&row)?;
+        self.tx.put(&row)?;
         self.head.last_branch = Some(doc.branch);
         self.new_sessions += 1;
         self.sessions.insert(row.id, row);
@@ -220,7 +220,7 @@ impl<'a> Adoption<'a> {
             return Ok(());
         }
         let name = format!("adopted-{}", hash.short16());
-        Ok(self.tx.put_auth_key(&AuthKeyRow {
+        Ok(self.tx.put(&AuthKeyRow {
             hash,
             name,
             added_at: line.time,
@@ -316,7 +316,7 @@ impl<'a> Adoption<'a> {
                 .map_or(update.outcome_line, |row| row.prompt_line);
             let state = known.map_or(state, |row| row.authority_state);
             let refusal = update.refusal.unwrap_or(false);
-            self.tx.put_turn(&silent(
+            self.tx.put(&silent(
                 (turn_id, prompt_line),
                 session.uuid,
                 line.time,
@@ -344,7 +344,7 @@ impl<'a> Adoption<'a> {
             return Ok(());
         };
         let index = self.tx.next_index(turn.thread)?;
-        Ok(self.tx.put_events(&[EventRow {
+        Ok(self.tx.put_all(&[EventRow {
             event,
             thread: turn.thread,
             index,
@@ -373,7 +373,7 @@ impl<'a> Adoption<'a> {
     ) -> Result<(), RecorderError> {
         let (id, time) = (session.id, asked.line.time);
         let turn_user = row_id("turn_user", id, seq);
-        self.tx.put_turn(&silent(
+        self.tx.put(&silent(
             (turn_user, asked.n),
             session.uuid,
             time,
@@ -400,7 +400,7 @@ impl<'a> Adoption<'a> {
             not_kept: None,
             outcome: None,
         };
-        self.tx.put_exchange(&row)?;
+        self.tx.put(&row)?;
         self.lose(row.exchange_id.to_string());
         Ok(())
     }

@@ -11,8 +11,7 @@ use crate::record::canon;
 use crate::record::ledger::commit::{CommitKind, MAIN, branch_ref};
 use crate::record::ledger::documents::{Genesis, Rotate, SessionDoc};
 use crate::record::signature::PublicKey;
-use crate::store::sqlite::Sqlite;
-use crate::store::{CommitRow, LedgerHead, ReadStore as _};
+use crate::store::{CommitRow, LedgerHead, Store};
 
 use super::rows::{LineRows, RowFault};
 use super::{Contradiction, RecorderError, database_is_wrong};
@@ -23,7 +22,7 @@ type Said = String;
 
 /// The commits so far.
 pub struct Commits<'a> {
-    store: &'a Sqlite,
+    store: &'a Store,
     ledger: Option<&'a Ledger>,
     /// Packs are torn, so that every object may have to be written again.
     torn: bool,
@@ -37,7 +36,7 @@ pub struct Commits<'a> {
 impl<'a> Commits<'a> {
     /// Before the first commit.
     pub fn begin(
-        store: &'a Sqlite,
+        store: &'a Store,
         ledger: Option<&'a Ledger>,
         torn: bool,
     ) -> Result<Self, RecorderError> {

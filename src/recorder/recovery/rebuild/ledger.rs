@@ -10,8 +10,7 @@ use crate::ledger::read::{RefTarget, Repository};
 use crate::ledger::write::Ledger;
 use crate::ledger::{LedgerError, Oid};
 use crate::record::ledger::commit::{NOTES_OTS, NOTES_WITNESS};
-use crate::store::sqlite::Sqlite;
-use crate::store::{Find as _, LedgerHead, ReadStore as _};
+use crate::store::{LedgerHead, Store};
 
 use super::commits::Commits;
 use super::{Contradiction, MissingParts, RecorderError, changed, database_is_older, set_aside};
@@ -116,7 +115,7 @@ impl LedgerContent {
     /// Writes objects, then moves refs. Durable on return.
     pub fn restore(
         self,
-        store: &Sqlite,
+        store: &Store,
         head: &LedgerHead,
         path: &Path,
         lost: &mut MissingParts,
@@ -184,7 +183,7 @@ fn made(path: &Path) -> Result<Ledger, RecorderError> {
 
 /// Writes every commit of which something is missing; returns how many there were.
 fn put_all(
-    store: &Sqlite,
+    store: &Store,
     head: &LedgerHead,
     path: &Path,
     ledger: &mut Ledger,
@@ -211,7 +210,7 @@ fn put_all(
 
 /// Holds the database's commits against each other, the lines and the ledger; refuses at the first
 /// difference.
-pub fn look(store: &Sqlite, head: &LedgerHead, here: Here) -> Result<LedgerContent, RecorderError> {
+pub fn look(store: &Store, head: &LedgerHead, here: Here) -> Result<LedgerContent, RecorderError> {
     let names: BTreeSet<String> = store.refs()?.into_iter().collect();
     let mut places = BTreeMap::new();
     let mut packs = Vec::new();
@@ -308,7 +307,7 @@ fn goes_on(ledger: &Ledger, head: &LedgerHead, at: Oid, tip: Oid) -> bool {
 
 /// Every ref but the notes is the database's, and points at a commit.
 fn refuse_strange_refs(
-    store: &Sqlite,
+    store: &Store,
     ledger: &Ledger,
     known: &BTreeSet<String>,
 ) -> Result<(), RecorderError> {
@@ -362,7 +361,7 @@ fn refuse_strange_refs(
 /// The line `n`, from 0, as a segment on `main` has it; none when no segment that can be read holds
 /// it.
 pub fn line_in_segments(
-    store: &Sqlite,
+    store: &Store,
     head: &LedgerHead,
     ledger: &Ledger,
     n: u64,

@@ -85,8 +85,8 @@ mod tests {
 
     fn corrupt() -> StoreError {
         StoreError::Corrupt {
-            place: "t.c",
-            expected: "x",
+            place: "t.c".to_owned(),
+            expected: "x".to_owned(),
             actual: "y".to_owned(),
         }
     }

@@ -1,0 +1,145 @@
+//! The seam to a database: what the store asks of one, and nothing else.
+//!
+//! Queries are written against [`Driver`] in SQL with numbered parameters, `?1`. What databases do
+//! in ways of their own is a method: beginning and ending a transaction, how durable it is, search,
+//! the upkeep of a file. Beside standard SQL the queries use a hidden number of each row (`rowid`,
+//! in the order of insertion), `json_extract`, `instr` and `ifnull`; a database without them needs
+//! a column and three functions of these names.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::StoreError;
+
+/// A value of a column, or of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SqlValue<'a> {
+    /// No value.
+    Null,
+    /// Whole numbers, times, and 0 or 1.
+    Integer(i64),
+    /// A rank.
+    Real(f64),
+    /// UTF-8.
+    Text(Cow<'a, str>),
+    /// Bytes; a text that is no UTF-8, too.
+    Blob(Cow<'a, [u8]>),
+}
+
+/// As an error names it.
+impl fmt::Display for SqlValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SqlValue::Null => f.write_str("null"),
+            SqlValue::Integer(number) => write!(f, "{number}"),
+            SqlValue::Real(number) => write!(f, "{number}"),
+            SqlValue::Text(text) => f.write_str(text),
+            SqlValue::Blob(bytes) => write!(f, "{} bytes", bytes.len()),
+        }
+    }
+}
+
+/// One row of an answer.
+pub trait ResultRow {
+    /// The value of a column, counted from 0; null behind the last one.
+    fn value(&self, at: usize) -> SqlValue<'_>;
+    /// The name of a column, for an error.
+    fn column(&self, at: usize) -> String;
+}
+
+/// What is done with each row of an answer.
+pub type EachRow<'a> = dyn FnMut(&dyn ResultRow) -> Result<ControlFlow<()>, StoreError> + 'a;
+
+/// What a transaction is begun for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionMode {
+    /// All queries in it see one state.
+    Read,
+    /// No other writer gets in between; it waits for one that is at it.
+    Write,
+}
+
+/// An index of words over texts, which stay where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchIndex {
+    /// Items of continuity that are open, by the number of their line.
+    Items,
+    /// Turns, by their number.
+    Turns,
+}
+
+/// Which texts are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchQuery<'a> {
+    /// Where.
+    pub index: SearchIndex,
+    /// A text with any of them fits.
+    pub words: &'a [String],
+    /// Only so many of the newest that fit are ranked.
+    pub newest: Option<u32>,
+}
+
+/// A connection to the database of a home.
+///
+/// Each statement stands by itself unless a transaction is open on the connection. Statements are
+/// compiled once and kept. `what` says in an error what could not be done.
+pub trait Driver: Send {
+    /// Calls `each` for the rows of an answer, until it says that it has enough.
+    fn query(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        each: &mut EachRow<'_>,
+    ) -> Result<(), StoreError>;
+    /// Runs a statement that answers nothing, and says how many rows it changed.
+    fn execute(
+        &self,
+        what: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+    ) -> Result<usize, StoreError>;
+
+    /// Begins a transaction.
+    fn begin(&self, mode: TransactionMode) -> Result<(), StoreError>;
+    /// Ends it; what it wrote is durable on return, unless [`Driver::set_durable`] said otherwise.
+    fn commit(&self) -> Result<(), StoreError>;
+    /// Undoes it, if it is still open.
+    fn roll_back(&self);
+    /// Whether what is committed from now on is on the disk when the commit returns.
+    fn set_durable(&self, durable: bool) -> Result<(), StoreError>;
+    /// A number that is another one as soon as anything was written; fails when the database has
+    /// ended the transaction by itself.
+    fn written(&self) -> Result<u64, StoreError>;
+    /// The version of its schema.
+    fn version(&self) -> Result<u32, StoreError>;
+
+    /// Puts the texts of these numbers, both included, into an index.
+    fn index_texts(&self, index: SearchIndex, numbers: (u64, u64)) -> Result<(), StoreError>;
+    /// Takes the words of a text out of an index, if they are in it; the text is still there.
+    fn forget_text(&self, index: SearchIndex, number: u64) -> Result<(), StoreError>;
+    /// How many texts hold a word; it is not counted further than `most`.
+    fn count_texts(&self, index: SearchIndex, word: &str, most: u32) -> Result<u64, StoreError>;
+    /// The beginning of a query, `WITH hit (n, score) AS …`, over what fits, with its parameter
+    /// `?1`. A lower score is a better fit, by BM25.
+    fn hits(&self, query: &SearchQuery<'_>) -> (String, SqlValue<'static>);
+    /// How many texts are in an index.
+    fn indexed(&self, index: SearchIndex) -> Result<u64, StoreError>;
+    /// Up to `most` differences between an index and its texts, in words.
+    fn search_faults(&self, index: SearchIndex, most: u32) -> Result<Vec<String>, StoreError>;
+
+    /// Copies the database, as the open transaction sees it, to a new private file. Durable on
+    /// return.
+    fn copy_to(&self, path: &Path) -> Result<(), StoreError>;
+    /// Brings all that was written into the database file itself, so that no copy of an erased text
+    /// is left beside it; false while a reader is in the way.
+    fn checkpoint(&self) -> Result<bool, StoreError>;
+    /// The same as far as it disturbs nobody, once so many pages are beside the file.
+    fn shorten_wal(&self, pages: u32) -> Result<(), StoreError>;
+    /// The database's own check of its file: its words, `ok` when it is sound.
+    fn integrity(&self) -> Result<String, StoreError>;
+    /// How many rows refer to rows that are not there.
+    fn broken_references(&self) -> Result<u64, StoreError>;
+}

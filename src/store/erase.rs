@@ -1,0 +1,121 @@
+//! Destroying texts, and every digest that is made from them.
+
+use uuid::Uuid;
+
+use super::access::{ReadStore, Store, WriteStore};
+use super::driver::SearchIndex;
+use super::exchanges::must_change;
+use super::ledger::PARTS;
+use super::table::values;
+use super::threads::OF_EXCHANGE;
+use super::{ExchangeRow, StoreError};
+
+impl WriteStore {
+    /// Destroys the texts of an exchange, its salt, and every digest made from its text; what it
+    /// was called with becomes `params`. Notes that the write-ahead log is to be emptied.
+    pub fn erase_exchange(
+        &mut self,
+        exchange: &ExchangeRow,
+        params: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let (what, id) = ("erase an exchange", exchange.exchange_id);
+        let outcome = exchange.outcome.as_ref();
+        let aurora = outcome.and_then(|outcome| outcome.turn_aurora);
+        for turn in [Some(exchange.turn_user), aurora].into_iter().flatten() {
+            let number = "SELECT n FROM chat_turn WHERE turn_id = ?1";
+            if let Some(n) = self.one(what, number, values![turn])? {
+                self.driver.forget_text(SearchIndex::Turns, n)?;
+            }
+            let sql = "UPDATE chat_turn SET content = NULL, content_hash = NULL WHERE turn_id = ?1";
+            self.change(what, sql, values![turn])?;
+        }
+        let changed = self.change(
+            what,
+            "UPDATE llm_exchange SET salt = NULL, prompt_hash = NULL, response_hash = NULL, context_bundle_hash = NULL,
+               context_bundle_json = NULL, params = ?2 WHERE exchange_id = ?1",
+            values![id, params],
+        )?;
+        must_change(changed, "llm_exchange.exchange_id", "an exchange", id)?;
+        let sql = "UPDATE context_artifact_ref SET risk_flags = NULL WHERE exchange_id = ?1";
+        self.change(what, sql, values![id])?;
+        self.erase_context_digests(id)?;
+        self.erase_event_digests(id, "")?;
+        self.must_scrub()
+    }
+
+    /// Destroys the digests of an exchange's compiled prompt: an artifact in it is erased
+    /// (`bundle_too`: then the bundle and its digest go, too), or a turn (then those of its context
+    /// and DECISION go, too).
+    pub fn erase_context(&mut self, exchange: Uuid, bundle_too: bool) -> Result<(), StoreError> {
+        let what = "erase a context";
+        let digests = match bundle_too {
+            true => "prompt_hash = NULL, context_bundle_hash = NULL, context_bundle_json = NULL",
+            false => "prompt_hash = NULL",
+        };
+        let sql = format!("UPDATE llm_exchange SET {digests} WHERE exchange_id = ?1");
+        let changed = self.change(what, &sql, values![exchange])?;
+        must_change(changed, "llm_exchange.exchange_id", "an exchange", exchange)?;
+        if bundle_too {
+            let sql = "UPDATE thread_turn SET prompt_digest = NULL WHERE line = ?1";
+            let line = self.line_of(exchange)?;
+            return self.change(what, sql, values![line]).map(drop);
+        }
+        self.erase_context_digests(exchange)?;
+        self.erase_event_digests(exchange, "AND v.kind = 'DECISION'")
+    }
+
+    /// Destroys the digests of a turn's context and of everything that was sent in it.
+    fn erase_context_digests(&self, turn: Uuid) -> Result<(), StoreError> {
+        let sql =
+            "UPDATE thread_turn SET context_digest = NULL, prompt_digest = NULL WHERE line = ?1";
+        let line = self.line_of(turn)?;
+        self.change("erase a context's digests", sql, values![line])
+            .map(drop)
+    }
+
+    /// Destroys the digests of a turn's events, and those in references to them. That of a DECISION
+    /// covers its context.
+    fn erase_event_digests(&self, turn: Uuid, which: &str) -> Result<(), StoreError> {
+        let what = "erase a turn's digests";
+        let sql = format!(
+            "UPDATE thread_event SET event_digest = NULL
+              WHERE (thread_id, event_index) IN (SELECT v.thread_id, v.event_index {OF_EXCHANGE} {which})"
+        );
+        self.change(what, &sql, values![turn])?;
+        let sql = format!(
+            "{PARTS} UPDATE context_ref SET event_digest = NULL WHERE (line, event_index) IN (
+               SELECT r.line, r.event_index FROM part CROSS JOIN context_ref r
+                WHERE r.line >> 15 = part.p AND r.event_id IN (SELECT v.event_id {OF_EXCHANGE} {which}))"
+        );
+        self.change(what, &sql, values![turn]).map(drop)
+    }
+
+    /// Notes that the write-ahead log is to be emptied.
+    pub(super) fn must_scrub(&self) -> Result<(), StoreError> {
+        let sql = "INSERT INTO scrub (id) VALUES (1) ON CONFLICT DO NOTHING";
+        self.change("note what is to be emptied", sql, values![])
+            .map(drop)
+    }
+}
+
+impl ReadStore {
+    /// Whether erased texts may still stand in the write-ahead log.
+    pub fn is_to_scrub(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM scrub)";
+        self.sole("look for erased texts", sql, values![])
+    }
+}
+
+impl Store {
+    /// Empties the write-ahead log, so that no copy of an erased text is left; false while a reader
+    /// holds it.
+    pub fn scrub(&mut self) -> Result<bool, StoreError> {
+        if !self.driver.checkpoint()? {
+            return Ok(false);
+        }
+        let emptied = "DELETE FROM scrub";
+        self.driver
+            .execute("empty the write-ahead log", emptied, values![])?;
+        Ok(true)
+    }
+}

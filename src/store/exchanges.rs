@@ -1,0 +1,455 @@
+//! Sessions, turns, exchanges, and what was found in answers.
+
+use uuid::Uuid;
+
+use crate::record::hash::Hash32;
+use crate::record::time::Seconds;
+
+use super::access::{Beside, Entry, ReadStore, WriteStore};
+use super::ledger::{PARTS, after};
+use super::table::{Row, values};
+use super::{
+    ArtifactRefRow, AssertionRow, AuthKeyRow, DriftRow, DriftState, ExchangeRow, OutcomeUpdate,
+    SessionProgress, SessionRow, StoreError, TurnRow,
+};
+
+/// Joins an exchange `e` with its drift events `d` that a person was told of and that nobody has
+/// closed, by the index of failed checks.
+pub(super) const OPEN_DRIFT: &str =
+    "JOIN assertion_event a ON a.line = e.prompt_line AND a.passed = 0 AND a.level <> 'info'
+       JOIN drift_event d ON d.exchange_id = e.exchange_id
+        AND a.name = d.drift_class || '.' || substr(d.summary, 1, instr(d.summary || ' ', ' ') - 1)
+        AND NOT EXISTS (SELECT 1 FROM artifact c WHERE c.kind = 'drift_close' AND c.id = d.drift_id)";
+
+/// Drift events with what became of them, where `filter` holds. An event's number is its place in
+/// the order of recording: rows are never deleted.
+fn drift_states(filter: &str) -> String {
+    format!(
+        "SELECT d.rowid, {}, a.level,
+                (SELECT min(line) FROM artifact WHERE kind = 'drift_ack' AND id = d.drift_id),
+                (SELECT min(line) FROM artifact WHERE kind = 'drift_close' AND id = d.drift_id)
+           FROM drift_event d LEFT JOIN assertion_event a
+             ON a.line = (SELECT prompt_line FROM llm_exchange e WHERE e.exchange_id = d.exchange_id) AND a.passed = 0
+            AND a.name = d.drift_class || '.' || substr(d.summary, 1, instr(d.summary || ' ', ' ') - 1)
+         {filter}",
+        DriftRow::columns_of("d")
+    )
+}
+
+/// The exchange whose row `found` finds in the newest part that has one.
+fn newest(found: &str) -> String {
+    format!(
+        "{PARTS} SELECT {} FROM llm_exchange e WHERE e.rowid =
+           (SELECT r FROM (SELECT ({found}) AS r FROM part) WHERE r IS NOT NULL LIMIT 1)",
+        ExchangeRow::columns_of("e")
+    )
+}
+
+impl ReadStore {
+    /// Calls `each` for every session, oldest first.
+    pub fn each_session(
+        &self,
+        each: &mut dyn FnMut(SessionRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.each_row("ORDER BY started_at, rowid", values![], each)
+    }
+
+    /// Sessions whose status is open, oldest first.
+    pub fn open_sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
+        self.rows(
+            "WHERE status = 'open' ORDER BY started_at, rowid",
+            values![],
+        )
+    }
+
+    /// One session by its ledger id.
+    pub fn session(&self, id: Hash32) -> Result<Option<SessionRow>, StoreError> {
+        self.row("WHERE ledger_session = ?1", values![id])
+    }
+
+    /// One session by the id of its row.
+    pub fn session_of(&self, uuid: Uuid) -> Result<Option<SessionRow>, StoreError> {
+        self.row("WHERE session_id = ?1", values![uuid])
+    }
+
+    /// The session that was opened last.
+    pub fn newest_session(&self) -> Result<Option<SessionRow>, StoreError> {
+        self.row("ORDER BY rowid DESC LIMIT 1", values![])
+    }
+
+    /// Up to `most` sessions whose ledger id or UUID begins with a prefix, oldest first. A prefix is
+    /// lower-case hexadecimal digits, for a UUID with its hyphens; anything else finds nothing.
+    pub fn sessions_like(&self, prefix: &str, most: u32) -> Result<Vec<SessionRow>, StoreError> {
+        let columns = SessionRow::names().join(", ");
+        let sql = format!(
+            "SELECT {columns} FROM chat_session WHERE ledger_session >= ?1 AND ledger_session < ?2
+             UNION SELECT {columns} FROM chat_session WHERE session_id >= ?1 AND session_id < ?2
+             ORDER BY started_at LIMIT ?3"
+        );
+        self.list(
+            SessionRow::READING,
+            &sql,
+            values![prefix, after(prefix), most],
+        )
+    }
+
+    /// Calls `each` for every exchange, or for those of one session, in the order of sessions and
+    /// `seq`.
+    pub fn each_exchange(
+        &self,
+        session: Option<Uuid>,
+        each: &mut dyn FnMut(ExchangeRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let each: &mut dyn FnMut(ExchangeRow) -> _ = &mut |row: ExchangeRow| each(row.checked()?);
+        match session {
+            Some(id) => self.each_row("WHERE session_id = ?1 ORDER BY seq", values![id], each),
+            None => self.each_row("ORDER BY prompt_line", values![], each),
+        }
+    }
+
+    /// One exchange.
+    pub fn exchange(&self, id: Uuid) -> Result<Option<ExchangeRow>, StoreError> {
+        let row: Option<ExchangeRow> = self.row("WHERE exchange_id = ?1", values![id])?;
+        row.map(ExchangeRow::checked).transpose()
+    }
+
+    /// The exchange with that number in a session.
+    pub fn exchange_at(&self, session: Uuid, seq: u64) -> Result<Option<ExchangeRow>, StoreError> {
+        self.row("WHERE session_id = ?1 AND seq = ?2", values![session, seq])
+    }
+
+    /// The exchange whose prompt was recorded last.
+    pub fn newest_exchange(&self) -> Result<Option<ExchangeRow>, StoreError> {
+        self.row("ORDER BY rowid DESC LIMIT 1", values![])
+    }
+
+    /// The exchange that a turn is of.
+    pub fn exchange_of_turn(&self, turn: Uuid) -> Result<Option<ExchangeRow>, StoreError> {
+        let rest = "WHERE prompt_line = (SELECT line FROM chat_turn WHERE turn_id = ?1)
+                      AND ?1 IN (turn_user_id, turn_aurora_id)";
+        self.row(rest, values![turn])
+    }
+
+    /// Up to `most` exchanges whose id or chain entry begins with a prefix, oldest first.
+    pub fn exchanges_like(&self, prefix: &str, most: u32) -> Result<Vec<ExchangeRow>, StoreError> {
+        let columns = ExchangeRow::columns_of("e");
+        let sql = format!(
+            "{PARTS} SELECT {columns} FROM llm_exchange e WHERE exchange_id >= ?1 AND exchange_id < ?2
+             UNION SELECT {columns} FROM part CROSS JOIN llm_exchange e
+                    WHERE e.prompt_line >> 15 = part.p AND e.chain_entry >= ?1 AND e.chain_entry < ?2
+             ORDER BY prompt_line LIMIT ?3"
+        );
+        self.list(
+            ExchangeRow::READING,
+            &sql,
+            values![prefix, after(prefix), most],
+        )
+    }
+
+    /// The newest answer to a compiled prompt (SHA-256 of it); replays don't count.
+    pub fn answered_prompt(&self, prompt_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
+        let found = "SELECT e.rowid FROM llm_exchange e WHERE e.prompt_line >> 15 = part.p AND e.prompt_hash = ?1
+                      AND e.outcome = 'answered' AND e.model <> 'replay' ORDER BY e.outcome_line DESC LIMIT 1";
+        self.one(
+            "find an answered prompt",
+            &newest(found),
+            values![prompt_hash],
+        )
+    }
+
+    /// The newest answer to a user's text (SHA-256 of it as stored); replays don't count.
+    pub fn answered_text(&self, content_hash: Hash32) -> Result<Option<ExchangeRow>, StoreError> {
+        let found = "SELECT e.rowid FROM chat_turn t JOIN llm_exchange e ON e.prompt_line = t.line
+                      WHERE t.line >> 15 = part.p AND t.content_hash = ?1 AND t.speaker = 'user'
+                        AND e.outcome = 'answered' AND e.model <> 'replay' ORDER BY e.outcome_line DESC LIMIT 1";
+        self.one(
+            "find an answered text",
+            &newest(found),
+            values![content_hash],
+        )
+    }
+
+    /// Exchanges of a session that have no outcome.
+    pub fn in_flight(&self, session: Uuid) -> Result<Vec<ExchangeRow>, StoreError> {
+        let rest = "WHERE session_id = ?1 AND outcome IS NULL ORDER BY seq";
+        self.rows(rest, values![session])
+    }
+
+    /// Up to `most` exchanges with an outcome, begun before a time, whose text is kept; oldest
+    /// first.
+    pub fn kept_before(&self, time: Seconds, most: u32) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "SELECT exchange_id FROM llm_exchange
+                   WHERE salt IS NOT NULL AND outcome IS NOT NULL AND created_at < ?1 ORDER BY created_at LIMIT ?2";
+        self.list("find old texts", sql, values![time, most])
+    }
+
+    /// One turn.
+    pub fn turn(&self, id: Uuid) -> Result<Option<TurnRow>, StoreError> {
+        self.row("WHERE turn_id = ?1", values![id])
+    }
+
+    /// What was injected into an exchange, in the order of injection.
+    pub fn artifact_refs(&self, exchange: Uuid) -> Result<Vec<ArtifactRefRow>, StoreError> {
+        let rest = "WHERE exchange_id = ?1
+                      AND line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1) ORDER BY rowid";
+        self.rows(rest, values![exchange])
+    }
+
+    /// Exchanges that an artifact of this id was injected into.
+    pub fn injected_into(&self, artifact_id: &str) -> Result<Vec<Uuid>, StoreError> {
+        let sql = format!(
+            "{PARTS} SELECT DISTINCT r.exchange_id FROM part CROSS JOIN context_artifact_ref r
+              WHERE r.line >> 15 = part.p AND r.artifact_id = ?1"
+        );
+        self.list("find what was injected", &sql, values![artifact_id])
+    }
+
+    /// Drift of an exchange, in the order of its lines.
+    pub fn drift(&self, exchange: Uuid) -> Result<Vec<DriftRow>, StoreError> {
+        self.rows("WHERE exchange_id = ?1 ORDER BY rowid", values![exchange])
+    }
+
+    /// Up to `most` drift events below a number, newest first, and how many older ones there are;
+    /// with `open_only` those that nobody has closed.
+    pub fn drift_states(
+        &self,
+        open_only: bool,
+        below: Option<u64>,
+        most: u32,
+    ) -> Result<(Vec<DriftState>, u64), StoreError> {
+        let open = "AND NOT EXISTS (SELECT 1 FROM artifact WHERE kind = 'drift_close' AND id = d.drift_id)";
+        let which = format!("WHERE d.rowid < ?1 {}", if open_only { open } else { "" });
+        let sql = drift_states(&format!("{which} ORDER BY d.rowid DESC LIMIT ?2"));
+        let below = below.unwrap_or(u64::MAX);
+        let found: Vec<DriftState> = self.list(DriftRow::READING, &sql, values![below, most])?;
+        let Some(last) = found.last().map(|state| state.number) else {
+            return Ok((found, 0));
+        };
+        let sql = format!("SELECT count(*) FROM drift_event d {which}");
+        let older = self.sole("count drift events", &sql, values![last])?;
+        Ok((found, older))
+    }
+
+    /// The drift event of that number, from 1.
+    pub fn drift_numbered(&self, number: u64) -> Result<Option<DriftState>, StoreError> {
+        let sql = drift_states("WHERE d.rowid = ?1");
+        self.one(DriftRow::READING, &sql, values![number])
+    }
+
+    /// Up to `most` drift events whose id begins with a prefix, oldest first.
+    pub fn drift_like(&self, prefix: &str, most: u32) -> Result<Vec<DriftState>, StoreError> {
+        let filter = "WHERE d.drift_id >= ?1 AND d.drift_id < ?2 ORDER BY d.rowid LIMIT ?3";
+        let sql = drift_states(filter);
+        self.list(
+            DriftRow::READING,
+            &sql,
+            values![prefix, after(prefix), most],
+        )
+    }
+
+    /// Checks of an exchange, in the order in which they were made.
+    pub fn assertions(&self, exchange: Uuid) -> Result<Vec<AssertionRow>, StoreError> {
+        let rest = "WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1)
+                      AND exchange_id = ?1 ORDER BY name";
+        self.rows(rest, values![exchange])
+    }
+
+    /// A kernel's canonical JSON.
+    pub fn kernel(&self, hash: Hash32) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT document FROM kernel WHERE kernel_hash = ?1";
+        self.one("read a kernel", sql, values![hash])
+    }
+
+    /// All auth keys, revoked ones too.
+    pub fn auth_keys(&self) -> Result<Vec<AuthKeyRow>, StoreError> {
+        self.rows("ORDER BY added_at, rowid", values![])
+    }
+
+    /// The running count of auth failures without a line: reason, since, pending.
+    pub fn auth_failures(&self) -> Result<Vec<(String, Seconds, u64)>, StoreError> {
+        let sql = "SELECT reason, since, pending FROM auth_failure ORDER BY reason";
+        self.list("read auth failures", sql, values![])
+    }
+
+    /// The line of an exchange's prompt, by which what belongs to it is found.
+    pub(super) fn line_of(&self, exchange: Uuid) -> Result<u64, StoreError> {
+        let sql = "SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1";
+        let line = self.one("look for a prompt's line", sql, values![exchange])?;
+        line.ok_or_else(|| none_such("llm_exchange.exchange_id", "an exchange", exchange))
+    }
+
+    /// The same as a column of what stands with the exchange.
+    pub(super) fn beside_prompt(&self, exchange: Uuid) -> Result<Option<Beside>, StoreError> {
+        Ok(Some(("line", self.line_of(exchange)?)))
+    }
+}
+
+impl ExchangeRow {
+    /// It, unless a text of its answer alone is said not to be kept.
+    fn checked(self) -> Result<Self, StoreError> {
+        let aurora = self
+            .outcome
+            .as_ref()
+            .and_then(|outcome| outcome.aurora_text);
+        match aurora.filter(|_| self.not_kept.is_none()) {
+            None => Ok(self),
+            Some(aurora) => Err(StoreError::Corrupt {
+                place: "llm_exchange.user_text_commitment".to_owned(),
+                expected: "a commitment beside that to another text of the exchange".to_owned(),
+                actual: format!("null beside {aurora}"),
+            }),
+        }
+    }
+}
+
+impl WriteStore {
+    /// Remembers a kernel; the same one twice is fine.
+    pub fn put_kernel(&mut self, hash: Hash32, document: &str) -> Result<(), StoreError> {
+        let sql =
+            "INSERT INTO kernel (kernel_hash, document) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        self.change("remember a kernel", sql, values![hash, document])
+            .map(drop)
+    }
+
+    /// Marks an auth key as revoked; true when it was not before.
+    pub fn revoke_auth_key(&mut self, hash: Hash32, at: Seconds) -> Result<bool, StoreError> {
+        let sql =
+            "UPDATE auth_key SET revoked_at = ?2 WHERE auth_key_hash = ?1 AND revoked_at IS NULL";
+        Ok(self.change("revoke an auth key", sql, values![hash, at])? == 1)
+    }
+
+    /// Replaces the running count of one reason.
+    pub fn set_auth_failure(
+        &mut self,
+        reason: &str,
+        since: Seconds,
+        pending: u64,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO auth_failure (reason, since, pending) VALUES (?1, ?2, ?3)
+                   ON CONFLICT (reason) DO UPDATE SET since = excluded.since, pending = excluded.pending";
+        self.change(
+            "count an auth failure",
+            sql,
+            values![reason, since, pending],
+        )
+        .map(drop)
+    }
+
+    /// Moves a session's running state.
+    pub fn move_session(
+        &mut self,
+        session: Uuid,
+        progress: &SessionProgress,
+    ) -> Result<(), StoreError> {
+        let open = ("session_id = ?1 AND status = 'open'", values![session]);
+        let changed = self.set("move a session", "chat_session", progress, open)?;
+        must_change(changed, "chat_session.status", "an open session", session)
+    }
+
+    /// Gives an exchange its one outcome; fails when it has one.
+    pub fn put_outcome(
+        &mut self,
+        exchange: Uuid,
+        outcome: &OutcomeUpdate,
+    ) -> Result<(), StoreError> {
+        let asked = ("exchange_id = ?1 AND outcome IS NULL", values![exchange]);
+        let changed = self.set("record an outcome", "llm_exchange", outcome, asked)?;
+        let expected = "an exchange in flight";
+        must_change(changed, "llm_exchange.outcome", expected, exchange)
+    }
+}
+
+impl Entry for AuthKeyRow {}
+impl Entry for SessionRow {}
+/// With its outcome, if it has one already.
+impl Entry for ExchangeRow {}
+impl Entry for DriftRow {}
+
+/// A turn's place in the search index is the next one.
+impl Entry for TurnRow {
+    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+        Ok(Some(("n", store.last_turn()? + 1)))
+    }
+}
+
+impl Entry for ArtifactRefRow {
+    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+        store.beside_prompt(self.exchange)
+    }
+}
+
+impl Entry for AssertionRow {
+    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+        store.beside_prompt(self.exchange)
+    }
+}
+
+/// Refuses to have changed nothing.
+pub(super) fn must_change(
+    changed: usize,
+    place: &str,
+    expected: &str,
+    id: Uuid,
+) -> Result<(), StoreError> {
+    match changed {
+        1 => Ok(()),
+        _ => Err(none_such(place, expected, id)),
+    }
+}
+
+fn none_such(place: &str, expected: &str, id: Uuid) -> StoreError {
+    StoreError::Corrupt {
+        place: place.to_owned(),
+        expected: expected.to_owned(),
+        actual: format!("{id}: none such"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::plan;
+
+    #[test]
+    fn no_look_up_walks_over_sessions_exchanges_or_turns() {
+        for (sql, index) in [
+            (
+                "SELECT * FROM chat_session WHERE ledger_session >= '0' AND ledger_session < '0g'",
+                "ledger_session>",
+            ),
+            (
+                "SELECT * FROM chat_session WHERE session_id >= '0' AND session_id < '0g'",
+                "session_id>",
+            ),
+            (
+                "SELECT * FROM llm_exchange WHERE session_id = '0' AND seq = 1",
+                "session_id=? AND seq=?",
+            ),
+            (
+                "SELECT * FROM llm_exchange WHERE exchange_id >= '0' AND exchange_id < '0g'",
+                "exchange_id>",
+            ),
+            (
+                "SELECT * FROM llm_exchange WHERE prompt_line >> 15 = 0 AND chain_entry >= '0' AND chain_entry < '0g'",
+                "idx_llm_exchange_chain (<expr>=? AND chain_entry>",
+            ),
+            (
+                "SELECT * FROM llm_exchange WHERE prompt_line >> 15 = 0 AND prompt_hash = '0' AND outcome = 'answered'",
+                "idx_llm_exchange_prompt (<expr>=? AND prompt_hash=?",
+            ),
+            (
+                "SELECT * FROM chat_turn WHERE line >> 15 = 0 AND content_hash = '0' AND speaker = 'user'",
+                "idx_chat_turn_content (<expr>=? AND content_hash=?",
+            ),
+            (
+                "SELECT * FROM context_artifact_ref WHERE exchange_id = '0' ORDER BY rowid",
+                "idx_context_artifact_exchange (exchange_id=?)",
+            ),
+        ] {
+            let plan = plan(sql);
+            assert!(
+                plan.contains(index) && !plan.contains("SCAN"),
+                "{sql}: {plan}"
+            );
+        }
+    }
+}

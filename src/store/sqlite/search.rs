@@ -1,0 +1,204 @@
+//! Search by FTS5. An index holds the words of texts that a view shows, by the number of each.
+
+use rusqlite::Connection;
+
+use super::{Sqlite, failed};
+use crate::store::StoreError;
+use crate::store::driver::{SearchIndex, SearchQuery, SqlValue};
+
+/// How an index is called, and the view of its texts.
+struct Fts {
+    /// The virtual table.
+    table: &'static str,
+    /// The view.
+    texts: &'static str,
+    /// The view's column of numbers.
+    number: &'static str,
+    /// Its other columns, which are those of the index.
+    columns: &'static str,
+    /// How a fit is ranked: a subject is worth three words of a text.
+    rank: &'static str,
+    /// What the index is of, and what its numbers are, in a fault.
+    names: (&'static str, &'static str),
+}
+
+const ITEMS: Fts = Fts {
+    table: "continuity_fts",
+    texts: "continuity_text",
+    number: "line",
+    columns: "text, subject",
+    rank: "bm25(continuity_fts, 1.0, 3.0)",
+    names: ("items", "artifact line"),
+};
+const TURNS: Fts = Fts {
+    table: "turn_fts",
+    texts: "turn_text",
+    number: "n",
+    columns: "content",
+    rank: "bm25(turn_fts)",
+    names: ("turns", "turn number"),
+};
+
+const fn fts(index: SearchIndex) -> &'static Fts {
+    match index {
+        SearchIndex::Items => &ITEMS,
+        SearchIndex::Turns => &TURNS,
+    }
+}
+
+/// One word as FTS5 takes any text: in quotes, quotes doubled.
+fn quoted(word: &str) -> String {
+    format!("\"{}\"", word.replace('"', "\"\""))
+}
+
+/// What [`Driver::hits`](crate::store::driver::Driver::hits) gives.
+pub(super) fn hits(query: &SearchQuery<'_>) -> (String, SqlValue<'static>) {
+    let Fts { table, rank, .. } = fts(query.index);
+    let newest = query.newest.map_or(String::new(), |newest| {
+        format!("ORDER BY rowid DESC LIMIT {newest}")
+    });
+    let words: Vec<String> = query.words.iter().map(|word| quoted(word)).collect();
+    let sql = format!(
+        "WITH hit (n, score) AS MATERIALIZED (SELECT rowid, {rank} FROM {table} WHERE {table} MATCH ?1 {newest})"
+    );
+    (sql, SqlValue::Text(words.join(" OR ").into()))
+}
+
+impl Sqlite {
+    /// Adds the texts of these numbers.
+    pub(super) fn add_words(
+        &self,
+        index: SearchIndex,
+        (from, to): (u64, u64),
+    ) -> Result<(), StoreError> {
+        let Fts {
+            table,
+            texts,
+            number,
+            columns,
+            ..
+        } = fts(index);
+        let sql = format!(
+            "INSERT INTO {table} (rowid, {columns})
+             SELECT {number}, {columns} FROM {texts} WHERE {number} BETWEEN ?1 AND ?2 ORDER BY {number}"
+        );
+        let end = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let what = "make texts searchable";
+        self.connection()
+            .prepare_cached(&sql)
+            .and_then(|mut statement| statement.execute([end(from), end(to)]))
+            .map(drop)
+            .map_err(failed(what))
+    }
+
+    /// Takes the words of a text out.
+    pub(super) fn remove_words(&self, index: SearchIndex, number: u64) -> Result<(), StoreError> {
+        let Fts {
+            table,
+            texts,
+            number: column,
+            columns,
+            ..
+        } = fts(index);
+        let sql = format!(
+            "INSERT INTO {table} ({table}, rowid, {columns})
+             SELECT 'delete', {column}, {columns} FROM {texts}
+              WHERE {column} = ?1 AND EXISTS (SELECT 1 FROM {table}_docsize WHERE id = ?1)"
+        );
+        self.connection()
+            .prepare_cached(&sql)
+            .and_then(|mut statement| statement.execute([i64::try_from(number).unwrap_or(-1)]))
+            .map(drop)
+            .map_err(failed("forget words"))
+    }
+
+    /// How many texts hold a word.
+    pub(super) fn count_word(
+        &self,
+        index: SearchIndex,
+        word: &str,
+        most: u32,
+    ) -> Result<u64, StoreError> {
+        let Fts { table, .. } = fts(index);
+        let sql =
+            format!("SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ?1 LIMIT ?2)");
+        self.connection()
+            .prepare_cached(&sql)
+            .and_then(|mut statement| {
+                statement.query_row((quoted(word), most), |row| row.get::<_, u32>(0))
+            })
+            .map(u64::from)
+            .map_err(failed("count a word"))
+    }
+
+    /// How many texts are in an index.
+    pub(super) fn entries(&self, index: SearchIndex) -> Result<u64, StoreError> {
+        let sql = format!("SELECT count(*) FROM {}_docsize", fts(index).table);
+        self.connection()
+            .query_row(&sql, [], |row| row.get::<_, u32>(0))
+            .map(u64::from)
+            .map_err(failed("count what can be searched"))
+    }
+
+    /// Texts that have no entry, and entries that no text belongs to. An entry is found by its
+    /// number alone: which words it has is not compared.
+    pub(super) fn differences(
+        &self,
+        index: SearchIndex,
+        most: u32,
+    ) -> Result<Vec<String>, StoreError> {
+        let Fts {
+            table,
+            texts,
+            number,
+            names: (of, numbers),
+            ..
+        } = fts(index);
+        let mut faults = numbered(
+            self.connection(),
+            &format!(
+                "SELECT {number} FROM {texts}
+                  WHERE NOT EXISTS (SELECT 1 FROM {table}_docsize WHERE id = {number}) LIMIT ?1"
+            ),
+            most,
+            &format!("the search index of {of} has no entry for the text of {numbers}"),
+        )?;
+        faults.extend(numbered(
+            self.connection(),
+            &format!(
+                "SELECT id FROM {table}_docsize
+                  WHERE NOT EXISTS (SELECT 1 FROM {texts} WHERE {number} = id) LIMIT ?1"
+            ),
+            most,
+            &format!("the search index of {of} has an entry without a text, for {numbers}"),
+        )?);
+        Ok(faults)
+    }
+}
+
+/// The numbers that a query finds, each behind what is said of it.
+fn numbered(
+    connection: &Connection,
+    sql: &str,
+    most: u32,
+    said: &str,
+) -> Result<Vec<String>, StoreError> {
+    let failed = failed("compare the search indexes");
+    let mut statement = connection.prepare(sql).map_err(&failed)?;
+    let numbers = statement
+        .query_map([most], |row| row.get::<_, i64>(0))
+        .map_err(&failed)?;
+    numbers
+        .map(|number| Ok(format!("{said} {}", number.map_err(&failed)?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_can_not_leave_its_quotes() {
+        assert_eq!(quoted("a\" OR \"b"), "\"a\"\" OR \"\"b\"");
+    }
+}
