@@ -422,7 +422,7 @@ fn other_first_key(report: &Report, pinned: &PublicKey) -> Option<String> {
     let first = report.signers.first().map_or("no key", String::as_str);
     (first != pinned.to_string()).then(|| {
         format!(
-            "the ledger begins with {first}, and this repository was installed with {pinned}: \
+            "signed_by: the ledger begins with {first}, and this repository was installed with {pinned}: \
              gently hook install --signer takes the ledger's first key, the first of its allowed_signers"
         )
     })

@@ -83,7 +83,6 @@ impl<'a> OpeningCheck<'a> {
                 keys.known.push((Some(shown.entry.index), None));
                 continue;
             };
-            let before = self.findings.len();
             self.same(&place, "old_signer", current, rotate.old_signer);
             self.same(&place, "created_at", shown.line.time, rotate.created_at);
             if keys
@@ -98,6 +97,7 @@ impl<'a> OpeningCheck<'a> {
                     rotate.new_signer,
                 );
             }
+            let before = self.findings.len();
             self.rotation(shown, &current, &genesis.origin, &mut keys);
             current = rotate.new_signer;
             let holds = self.findings.len() == before;
