@@ -521,7 +521,47 @@ FIRST_BLOCK = {"bitcoin": "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f
 PROOF_MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94"
 PROOF_PENDING, PROOF_BITCOIN = bytes.fromhex("83dfe30d2ef90c8e"), bytes.fromhex("0588960d73d71901")
 PROOF_OTHERS = (bytes.fromhex("06869a0d73d71b45"), bytes.fromhex("30fe8087b5c7ead7"))
+NO_HASH = "a hash that this Python has not (RIPEMD-160, as a rule)"
 PROOF_HASHES = {0x02: ("sha1", 20), 0x03: ("ripemd160", 20), 0x08: ("sha256", 32), 0x67: ("keccak256", 32)}
+
+
+def keccak_constants():
+    """What each round adds, and by how much each of the 25 words is turned and where it goes."""
+    rounds, state = [], 1
+    for _ in range(24):
+        word = 0
+        for n in range(7):
+            word ^= (state & 1) << (1 << n) - 1
+            state = state << 1 ^ (0x171 if state & 0x80 else 0)
+        rounds.append(word)
+    turns, x, y = [(0, 0, 0)], 1, 0
+    for n in range(24):
+        turns.append((x + 5 * y, y + 5 * ((2 * x + 3 * y) % 5), (n + 1) * (n + 2) // 2 % 64))
+        x, y = y, (2 * x + 3 * y) % 5
+    return rounds, turns
+
+
+KECCAK_ROUNDS, KECCAK_TURNS = keccak_constants()
+
+
+def keccak256(message):
+    """Keccak-256 as it was before it became SHA-3: its padding begins with 01."""
+    rate, words, mask = 136, [0] * 25, (1 << 64) - 1
+    message += b"\1" + bytes(-(len(message) + 1) % rate)
+    message = message[:-1] + bytes([message[-1] | 0x80])
+    for at in range(0, len(message), rate):
+        for n in range(rate // 8):
+            words[n] ^= int.from_bytes(message[at + 8 * n:at + 8 * n + 8], "little")
+        for constant in KECCAK_ROUNDS:
+            c = [words[x] ^ words[x + 5] ^ words[x + 10] ^ words[x + 15] ^ words[x + 20] for x in range(5)]
+            d = [c[x - 1] ^ (c[x - 4] << 1 | c[x - 4] >> 63) & mask for x in range(5)]
+            moved = [0] * 25
+            for of, to, by in KECCAK_TURNS:
+                word = words[of] ^ d[of % 5]
+                moved[to] = (word << by | word >> 64 - by) & mask
+            words = [moved[n] ^ ~moved[n - n % 5 + (n + 1) % 5] & moved[n - n % 5 + (n + 2) % 5] & mask for n in range(25)]
+            words[0] ^= constant
+    return b"".join(word.to_bytes(8, "little") for word in words[:4])
 
 
 class NoProof(Exception):
@@ -531,8 +571,9 @@ class NoProof(Exception):
 class Proof:
     """An OpenTimestamps proof: `blocks` are (height, message), a message None when this Python has no such hash."""
 
-    def __init__(self, raw, digest):
-        self.raw, self.at, self.end, self.blocks, self.promised = raw, 0, len(raw), [], False
+    def __init__(self, raw, digest, look=lambda: None):
+        # `look` is called before what takes long, and may refuse it.
+        self.raw, self.at, self.end, self.blocks, self.promised, self.look = raw, 0, len(raw), [], False, look
         if len(raw) > 256 << 10:
             raise NoProof("more than 262144 bytes")
         if self.take(31) != PROOF_MAGIC or self.number() != 1:
@@ -593,6 +634,9 @@ class Proof:
         if tag not in PROOF_HASHES:
             raise NoProof("unknown operation %#04x" % tag)
         name, size = PROOF_HASHES[tag]
+        if name == "keccak256":
+            self.look()
+            return message and keccak256(message), size
         try:
             return message and hashlib.new(name, message).digest(), size
         except ValueError:
@@ -1109,8 +1153,8 @@ class Git:
 
 HEAD = re.compile(
     rb"tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)"
-    rb"author gently <ledger@gently\.invalid> (0|[1-9][0-9]*) \+0000\n"
-    rb"committer gently <ledger@gently\.invalid> (0|[1-9][0-9]*) \+0000\n"
+    rb"author gently <ledger@gently\.invalid> (0|[1-9][0-9]{0,11}) \+0000\n"
+    rb"committer gently <ledger@gently\.invalid> (0|[1-9][0-9]{0,11}) \+0000\n"
     rb"(gpgsig -----BEGIN SSH SIGNATURE-----\n((?: [A-Za-z0-9+/=]+\n)+) -----END SSH SIGNATURE-----\n)"
     rb"\n(.*)\Z", re.DOTALL)
 # What any commit begins with, however the rest of it is spelled: no parent is passed over, and there are at most 16.
@@ -1314,7 +1358,7 @@ class Check:
         self.foreign_refs, self.plain, self.witnessed_line = 0, False, (0, None)
         self.commits_apart, self.last_time, self.seen_notes, self.late = 0, 0, set(), []
         # OpenTimestamps: heads that a block attests, that one may attest, that wait for one
-        self.chain, self.attested, self.unattested, self.pending = {}, [], [], 0
+        self.chain, self.attested, self.unattested, self.pending, self.uncomputed = {}, [], [], 0, 0
         self.named, self.proven, self.orphaned = {}, 0, 0
         # Brackets: blocks and ends of sessions in the order of their starts, and lines that name a higher block.
         self.start_blocks, self.end_lines, self.rises, self.noted_first = {}, {}, [], None
@@ -2383,6 +2427,8 @@ class Check:
             self.chain = read_chain(self.chain_path, self.network, self.epochs)
         for name, oid in self.notes:
             self.check_notes(name, oid)
+            if name == "refs/notes/ots":
+                self.check_proofs(oid)
         self.check_places()
         self.check_stamped_times()
         self.check_heads()
@@ -2471,10 +2517,14 @@ class Check:
             self.check_notes_tree(name, start.group(1).decode(), oid == tip)
 
     def check_notes_tree(self, name, root, newest):
-        """One tree of notes: two levels of folders at most, and no more entries than commits on main."""
-        folders, count, notes = [(root, "")], 0, 0
+        """One tree of notes: two levels of folders at most, each under one name, and no more entries than commits on main."""
+        folders, here, count, notes = [(root, ())], set(), 0, 0
         while folders:
             tree, path = folders.pop()
+            if tree in here:
+                self.find("consistent", "%s, tree %s" % (name, tree), "a folder of one name", "several names")
+                continue
+            here.add(tree)
             if not newest and (tree, path) in self.seen_notes:
                 continue
             self.seen_notes.add((tree, path))
@@ -2484,16 +2534,16 @@ class Check:
                 self.find("consistent", "%s, tree %s" % (name, tree), "a tree of notes", raw[:100])
                 continue
             for mode, file, child in entries:
-                note = path + file
+                note = "/".join(path + (file,))
                 count, notes = count + 1, notes + (mode != "40000")
-                if notes > len(self.main) or count > 2 * len(self.main) + 300 or mode == "40000" and path.count("/") == 2:
+                if notes > len(self.main) or count > 2 * len(self.main) + 300 or mode == "40000" and len(path) == 2:
                     self.find("consistent", "%s, tree %s" % (name, root), "one entry for each commit on main, in two levels of "
                               "folders at most", "more")
                     return
                 if mode == "40000":
-                    folders.append((child, note + "/"))
+                    folders.append((child, path + (file,)))
                     continue
-                if mode != "100644" or note.replace("/", "") not in self.positions:
+                if mode != "100644" or "".join(path) + file not in self.positions:
                     self.find("consistent", "%s, note %s" % (name, note), "a file, mode 100644, of a commit on main", mode)
                     continue
                 if not newest and child in self.seen_notes:
@@ -2502,8 +2552,18 @@ class Check:
                 blob = self.git.read(child, "blob", MAX_NOTE)
                 if isinstance(blob, str):
                     self.find("consistent", "%s, note %s" % (name, note), "its bytes", blob)
-                elif name == "refs/notes/ots" and newest:
-                    self.check_proof(note.replace("/", ""), blob)
+
+    def check_proofs(self, tip):
+        """The proofs that a notes commit holds; of two notes on one commit the later counts, and a tree that holds anything
+        but notes holds none."""
+        raw, found = self.git.read(tip, "commit", MAX_COMMIT), {}
+        start = START.match(raw) if isinstance(raw, bytes) else None
+        if not start or not self.notes_in(start.group(1).decode(), "", 2, found):
+            return
+        for oid in self.main:
+            blob = self.git.read(found[oid], "blob", MAX_NOTE) if oid in found else None
+            if isinstance(blob, bytes):
+                self.check_proof(oid, blob)
 
     def check_proof(self, oid, raw):
         """Section 8: a note is a proof of its commit's checkpoint, and ends in Merkle roots."""
@@ -2515,13 +2575,16 @@ class Check:
         try:
             if not isinstance(stamped, bytes):
                 raise NoProof("a proof of no checkpoint: the commit has none")
-            proof = Proof(raw, sha256(stamped).digest())
+            proof = Proof(raw, sha256(stamped).digest(), lambda: self.git.budget.check(place))
             if any(height > MAX_HEIGHT for height, _ in proof.blocks):
                 raise NoProof("a block that is none")
         except (NoProof, RecursionError) as fault:
             self.find("not_after", place, "an OpenTimestamps proof of the commit's checkpoint", fault)
             return
         good, unknown = [], []
+        if any(message is None and height in self.chain for height, message in proof.blocks):
+            self.uncomputed += 1
+            return
         for height, message in proof.blocks:
             if height not in self.chain or message is None:
                 unknown.append(height)
@@ -2647,8 +2710,10 @@ class Check:
         while low < high:
             middle = (low + high) // 2
             low, high = (middle + 1, high) if has(tips[middle]) else (low, middle)
-        time = re.search(rb"\ncommitter [^\n]*> (\d+) ", self.git.read(tips[low - 1], "commit", MAX_COMMIT)) if low else None
-        return {"commit": commit, "since": stamp_text(int(time.group(1)))} if time else None
+        # Nobody signed it: a date of more digits than times have, or behind them all, is none.
+        time = re.search(rb"\ncommitter [^\n]*> ([0-9]{1,12}) ", self.git.read(tips[low - 1], "commit", MAX_COMMIT)) if low else None
+        known = time and int(time.group(1)) <= MAX_TIME
+        return {"commit": commit, "since": stamp_text(int(time.group(1)))} if known else None
 
     # ---- tree heads outside
 
@@ -2678,7 +2743,7 @@ class Check:
             found[""] = found.get("", 0) + 1
             if found[""] > 2 * len(self.main) + 300:
                 return False
-            if mode == "40000" and depth:
+            if mode == "40000" and depth and len(name) == 2:
                 if not self.notes_in(child, above + name, depth - 1, found):
                     return False
             elif mode == "100644" and re.match(r"[0-9a-f]{40}\Z", above + name):
@@ -2772,6 +2837,8 @@ class Check:
         if self.unnamed_network():
             return ("not checked", "a %s ledger: its blocks prove nothing; name the network with --network" % self.network)
         last, stamped = self.not_after_line(), self.stamped()
+        if self.uncomputed:
+            return ("not checked", "%d proofs need %s" % (self.uncomputed, NO_HASH))
         if not last:
             return stamped
         reasons = [stamped[1]] if self.attested else []
@@ -3183,7 +3250,7 @@ class CheckOpening:
         if any((opening["seq"] is None) != (opening["role"] == "artifact") for opening in self.file["openings"]):
             raise CannotLook("%s is no opening file: seq is a number of a turn, and null of an artifact" % path)
         self.pinned, self.policy, self.named_network, self.findings, self.words = pinned, policy, named_network, [], {}
-        self.ed25519, self.epochs, self.witnessed = Ed25519(), read_epochs(), None
+        self.ed25519, self.epochs, self.witnessed, self.budget = Ed25519(), read_epochs(), None, Budget()
         self.headers_path, self.chain, self.network, self.heights = headers, None, None, {}
         self.check_size(path)
         self.shown, self.genesis, self.start, self.end, self.rotations = [], None, None, None, []
@@ -3632,7 +3699,7 @@ class CheckOpening:
                                                 [bytes.fromhex(node) for node in path], note[3]):
                     self.find("consistent+not_after", "line %d" % one.index, "a proof that the line is under the stamped root", "none that holds")
         try:
-            proof = Proof(base64.b64decode(stamp["ots"]), sha256(text).digest())
+            proof = Proof(base64.b64decode(stamp["ots"]), sha256(text).digest(), lambda: self.budget.check("stamp"))
         except (NoProof, RecursionError) as fault:
             self.find("not_after", "stamp", "an OpenTimestamps proof of the checkpoint", fault)
             return
@@ -3651,6 +3718,9 @@ class CheckOpening:
             header = next((self.chain[height].hex() for height, _ in blocks if height in self.chain), None) if self.chain else None
         if header is None:
             self.words["not_after"] = ("not checked", "an OpenTimestamps proof is there, and not its block's header")
+            return
+        if any(message is None for _, message in blocks):
+            self.words["not_after"] = ("not checked", "the OpenTimestamps proof needs " + NO_HASH)
             return
         raw = bytes.fromhex(header)
         height = min([height for height, message in blocks if message == raw[36:68]], default=None)
