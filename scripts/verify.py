@@ -262,18 +262,19 @@ def read_number(text, most=MAX_NUMBER, least=0):
     return number if least <= number <= most else None
 
 
+def once(items):
+    """The object of these keys and values. ValueError when a key stands twice."""
+    if len({key for key, _ in items}) != len(items):
+        raise ValueError("a key stands twice")
+    return dict(items)
+
+
 def read_json(data):
     """The value of canonical JSON (RFC 8785, no fractions). ValueError with the reason."""
-    def pairs(items):
-        keys = [key for key, _ in items]
-        if len(set(keys)) != len(keys):
-            raise ValueError("a key stands twice")
-        return dict(items)
-
     def refuse(what):
         raise ValueError("a number that is no integer: " + what)
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_float=refuse, parse_constant=refuse)
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=once, parse_float=refuse, parse_constant=refuse)
         printed = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode("utf-8")
     except RecursionError:
         raise ValueError("nested too deeply") from None
@@ -868,14 +869,51 @@ def object_folders(objects, through=()):
         raise CannotLook("the folders that %s/info/alternates names lead back to it" % through[0])
     if len(through) > 5:
         raise CannotLook("%s/info/alternates leads through more than five folders" % through[0])
+    look_over(objects)
     folders, alternates = [objects], os.path.join(objects, "info", "alternates")
-    if os.path.lexists(alternates):
-        with open_regular(alternates) as file:
-            text = file.read(64 << 10).decode("utf-8", "surrogateescape")
-        for other in [line for line in text.split("\n") if line and not line.startswith("#") and "\0" not in line]:
-            if os.path.isdir(os.path.join(objects, other)):
-                folders += object_folders(os.path.join(objects, other), through + (objects,))
+    try:
+        text = read_text(alternates, 64 << 10)
+    except FileNotFoundError:
+        return folders
+    for other in lenders(text, alternates):
+        try:
+            os.stat(os.path.join(objects, other))
+        except FileNotFoundError:
+            continue
+        folders += object_folders(os.path.join(objects, other), through + (objects,))
     return folders
+
+
+def look_over(objects):
+    """Asks everything in a folder of objects what it is, and opens nothing: git would follow a link and wait for a pipe.
+    Folders in its folders are none of git's."""
+    def kinds(path):
+        try:
+            return list(os.scandir(path))
+        except FileNotFoundError:
+            return []  # a writer's own, gone meanwhile
+    for entry in kinds(objects):
+        for inside in kinds(entry.path) if entry.is_dir(follow_symlinks=False) else [entry]:
+            if not inside.is_dir(follow_symlinks=False) and not inside.is_file(follow_symlinks=False) and os.path.lexists(inside.path):
+                raise CannotLook("%s is unreadable: it is no regular file" % inside.path)
+
+
+ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
+
+
+def lenders(text, place):
+    """The folders that a file alternates names, however git or another reader takes its lines."""
+    found = []
+    for line in os.fsdecode(text).split("\n"):
+        if line and not line.startswith("#"):
+            found += [line, line.rstrip("\r")]
+        quoted = re.match(r'"((?:[^"\\]|\\(?:[abtnvfr"\\]|[0-3][0-7]{2}))+)"', line)
+        if quoted:
+            found.append(os.fsdecode(re.sub(rb'\\([0-3][0-7]{2}|.)', lambda one: bytes(
+                [int(one.group(1), 8) if len(one.group(1)) == 3 else ESCAPES[one.group(1).decode()]]), os.fsencode(quoted.group(1)))))
+    if any("\0" in one for one in found):
+        raise CannotLook("%s is unreadable: a zero byte in the name of a folder" % place)
+    return list(dict.fromkeys(found))
 
 
 class Budget:
@@ -958,18 +996,19 @@ class Git:
         self.base = ["git", *self.CAREFUL, "--git-dir=" + self.beside()]
 
     def survey(self, objects):
-        """What there is to read: regular files only, as git would follow a link and wait for a pipe."""
+        """How much there is to read."""
+        a_folder(os.path.join(objects, "pack"))
         for folder in os.scandir(objects):
-            inside = folder.name == "pack" or re.match(r"[0-9a-f]{2}\Z", folder.name)
-            if not inside or not a_folder(folder.path):
+            if not folder.is_dir(follow_symlinks=False) or folder.name != "pack" and not re.match(r"[0-9a-f]{2}\Z", folder.name):
                 continue
             for entry in os.scandir(folder.path):
-                about = entry.stat(follow_symlinks=False)
-                if stat.S_ISREG(about.st_mode):
-                    self.budget.bytes += about.st_size
-                    self.budget.size_of_indexes += about.st_size if entry.name.endswith(".idx") else 0
-                else:
-                    raise CannotLook("%s is unreadable: it is no regular file" % entry.path)
+                if entry.is_file(follow_symlinks=False):
+                    try:
+                        size = entry.stat(follow_symlinks=False).st_size
+                    except FileNotFoundError:
+                        continue  # a writer's own, gone meanwhile
+                    self.budget.bytes += size
+                    self.budget.size_of_indexes += size if entry.name.endswith(".idx") else 0
 
     def beside(self):
         """A repository with the objects of the one to be checked, and a configuration of its own: what is handed
@@ -3180,13 +3219,59 @@ def read_whole(path, most, what):
     if not raw.endswith(b"\n"):
         raise CannotLook("%s is no %s: it does not end with its newline" % (path, what))
     try:
-        return read_json(raw[:-1])
+        value = json.loads(raw[:-1].decode("utf-8"), object_pairs_hook=once, parse_int=read_double, parse_float=read_double,
+                           parse_constant=read_double)
+        if jcs(value) != raw[:-1]:
+            raise ValueError("it is not spelled as a writer prints it")
+        return value
+    except RecursionError:
+        raise CannotLook("%s is no %s: nested too deeply" % (path, what)) from None
     except ValueError as error:
         raise CannotLook("%s is no %s: %s" % (path, what, error)) from None
 
 
+def read_double(text):
+    """A number of JSON, which is a double: an int below 2^53, else a float. ValueError when there is none such."""
+    number = float(text)
+    if number - number:  # neither of the infinities, nor NaN
+        raise ValueError("a number that is none: " + text[:40])
+    return int(text) if abs(number) <= MAX_JSON_NUMBER and re.match(r"-?[0-9]+\Z", text) and text != "-0" else number
+
+
+def print_double(number):
+    """A double as ECMAScript, and so RFC 8785, prints it: the shortest digits, and their place."""
+    if not number:
+        return "0"
+    sign, (digits, _, power) = "-" if number < 0 else "", repr(abs(number)).partition("e")
+    whole, _, part = digits.partition(".")
+    part = "" if part == "0" else part
+    point = len(whole) + int(power or 0)
+    digits = (whole + part).lstrip("0")
+    point -= len(whole + part) - len(digits)
+    digits = digits.rstrip("0")
+    if len(digits) <= point <= 21:
+        return sign + digits + "0" * (point - len(digits))
+    if 0 < point <= 21:
+        return sign + digits[:point] + "." + digits[point:]
+    if -6 < point <= 0:
+        return sign + "0." + "0" * -point + digits
+    return sign + digits[0] + ("." if digits[1:] else "") + digits[1:] + "e%+d" % (point - 1)
+
+
 def jcs(value):
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode("utf-8")
+    """RFC 8785."""
+    return canonical(value, 127).encode("utf-8")
+
+
+def canonical(value, levels):
+    if isinstance(value, (dict, list)) and not levels:
+        raise ValueError("nested too deeply")
+    if isinstance(value, dict):
+        return "{%s}" % ",".join(json.dumps(key, ensure_ascii=False) + ":" + canonical(value[key], levels - 1)
+                                 for key in sorted(value, key=lambda key: key.encode("utf-16-be")))
+    if isinstance(value, list):
+        return "[%s]" % ",".join(canonical(item, levels - 1) for item in value)
+    return print_double(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
 
 
 def stamp_text(seconds):
@@ -3769,9 +3854,34 @@ class CheckOpening:
                 "text": first["text"]}
 
 
+# What moves, hides or reorders what others see: controls, separators, directions, joiners, fillers, selectors, tags, halves.
+UNSEEN = re.compile("[\0-\x08\x0a-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+                    "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001345f"
+                    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
+
+
+def spelled_out(text):
+    """One line for people: what a foreign ledger says may be meant for the terminal."""
+    def halves(one):
+        return "".join("\\u%04x" % half for half in memoryview(one.group().encode("utf-16", "surrogatepass")[2:]).cast("H"))
+    return UNSEEN.sub(halves, text)
+
+
+def say(text):
+    """Tells people why, on standard error."""
+    sys.stderr.write("verify: " + spelled_out(text) + "\n")
+
+
+class Arguments(argparse.ArgumentParser):
+    """Names of files are a stranger's, too."""
+
+    def _print_message(self, message, file=None):
+        super()._print_message("\n".join(map(spelled_out, message.split("\n"))) if message else message, file)
+
+
 def print_opening(report, out):
     def put(line):
-        out.write("".join("\ufffd" if ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 else c for c in line) + "\n")
+        out.write(spelled_out(line) + "\n")
     if report["network"] not in (None, "bitcoin"):
         put("Network: %s, a test network: its blocks are not Bitcoin's" % report["network"])
     for one in report["openings"]:
@@ -3860,8 +3970,7 @@ class Receipt:
 
 def print_text(report, out):
     def put(line):
-        # What a foreign ledger says may hold escape sequences for the terminal.
-        out.write("".join("\ufffd" if ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 else c for c in line) + "\n")
+        out.write(spelled_out(line) + "\n")
     test = report["network"] not in (None, "bitcoin")
     if test:
         put("Network: %s, a test network: its blocks are not Bitcoin's" % report["network"])
@@ -3970,10 +4079,10 @@ def judge(args, pinned, policy, heads, receipts):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Checks a gently ledger, sharing no code with gently.",
-                                     epilog="Exit 0: consistent and complete, and no line is signed by nobody; 1: not, or an answer "
-                                            "that --require names is not yes, or a receipt or tree head that was given says otherwise; 2: "
-                                            "nothing could be judged.")
+    parser = Arguments(description="Checks a gently ledger, sharing no code with gently.",
+                       epilog="Exit 0: consistent and complete, and no line is signed by nobody; 1: not, or an answer "
+                              "that --require names is not yes, or a receipt or tree head that was given says otherwise; 2: "
+                              "nothing could be judged.")
     parser.add_argument("repository", metavar="REPO-OR-BUNDLE", nargs="?", help="a clone or a bundle of ledger.git")
     parser.add_argument("--log", metavar="FILE", help="the log file that belongs to it; alone: judge only its lines")
     parser.add_argument("--checkpoint", metavar="FILE", help="the signed tree head of that log; else audit.checkpoint beside it")
@@ -4019,15 +4128,15 @@ def main():
                 wrong = wrong or report["lines_unsigned"] or any(report["answers"][q] != "yes" for q in ("consistent", "complete"))
             code = show(report, args.json, print_text, 1 if wrong or missing else 0)
             if report["contradicted_by"]:
-                sys.stderr.write("verify: what was kept of this ledger contradicts it: %s\n" % ", ".join(report["contradicted_by"]))
+                say("what was kept of this ledger contradicts it: " + ", ".join(report["contradicted_by"]))
         if missing:
-            sys.stderr.write("verify: required to be yes: %s\n" % ", ".join(missing))
+            say("required to be yes: " + ", ".join(missing))
         return code
     except MemoryError:
-        sys.stderr.write("verify: refused: it takes more memory than there is\n")
+        say("refused: it takes more memory than there is")
         return 2
     except (CannotLook, OSError) as error:
-        sys.stderr.write("verify: %s\n" % error)
+        say(str(error))
         return 2
 
 
@@ -4037,7 +4146,7 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         sys.exit(2)
     except Exception as fault:  # a fault of this script is no verdict
-        sys.stderr.write("verify: this script failed: %r\n" % fault)
+        say("this script failed: %r" % fault)
         if os.environ.get("VERIFY_TRACE"):
             raise
         sys.exit(2)
