@@ -262,18 +262,19 @@ def read_number(text, most=MAX_NUMBER, least=0):
     return number if least <= number <= most else None
 
 
+def once(items):
+    """The object of these keys and values. ValueError when a key stands twice."""
+    if len({key for key, _ in items}) != len(items):
+        raise ValueError("a key stands twice")
+    return dict(items)
+
+
 def read_json(data):
     """The value of canonical JSON (RFC 8785, no fractions). ValueError with the reason."""
-    def pairs(items):
-        keys = [key for key, _ in items]
-        if len(set(keys)) != len(keys):
-            raise ValueError("a key stands twice")
-        return dict(items)
-
     def refuse(what):
         raise ValueError("a number that is no integer: " + what)
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=pairs, parse_float=refuse, parse_constant=refuse)
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=once, parse_float=refuse, parse_constant=refuse)
         printed = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode("utf-8")
     except RecursionError:
         raise ValueError("nested too deeply") from None
@@ -521,7 +522,47 @@ FIRST_BLOCK = {"bitcoin": "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f
 PROOF_MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94"
 PROOF_PENDING, PROOF_BITCOIN = bytes.fromhex("83dfe30d2ef90c8e"), bytes.fromhex("0588960d73d71901")
 PROOF_OTHERS = (bytes.fromhex("06869a0d73d71b45"), bytes.fromhex("30fe8087b5c7ead7"))
+NO_HASH = "a hash that this Python has not (RIPEMD-160, as a rule)"
 PROOF_HASHES = {0x02: ("sha1", 20), 0x03: ("ripemd160", 20), 0x08: ("sha256", 32), 0x67: ("keccak256", 32)}
+
+
+def keccak_constants():
+    """What each round adds, and by how much each of the 25 words is turned and where it goes."""
+    rounds, state = [], 1
+    for _ in range(24):
+        word = 0
+        for n in range(7):
+            word ^= (state & 1) << (1 << n) - 1
+            state = state << 1 ^ (0x171 if state & 0x80 else 0)
+        rounds.append(word)
+    turns, x, y = [(0, 0, 0)], 1, 0
+    for n in range(24):
+        turns.append((x + 5 * y, y + 5 * ((2 * x + 3 * y) % 5), (n + 1) * (n + 2) // 2 % 64))
+        x, y = y, (2 * x + 3 * y) % 5
+    return rounds, turns
+
+
+KECCAK_ROUNDS, KECCAK_TURNS = keccak_constants()
+
+
+def keccak256(message):
+    """Keccak-256 as it was before it became SHA-3: its padding begins with 01."""
+    rate, words, mask = 136, [0] * 25, (1 << 64) - 1
+    message += b"\1" + bytes(-(len(message) + 1) % rate)
+    message = message[:-1] + bytes([message[-1] | 0x80])
+    for at in range(0, len(message), rate):
+        for n in range(rate // 8):
+            words[n] ^= int.from_bytes(message[at + 8 * n:at + 8 * n + 8], "little")
+        for constant in KECCAK_ROUNDS:
+            c = [words[x] ^ words[x + 5] ^ words[x + 10] ^ words[x + 15] ^ words[x + 20] for x in range(5)]
+            d = [c[x - 1] ^ (c[x - 4] << 1 | c[x - 4] >> 63) & mask for x in range(5)]
+            moved = [0] * 25
+            for of, to, by in KECCAK_TURNS:
+                word = words[of] ^ d[of % 5]
+                moved[to] = (word << by | word >> 64 - by) & mask
+            words = [moved[n] ^ ~moved[n - n % 5 + (n + 1) % 5] & moved[n - n % 5 + (n + 2) % 5] & mask for n in range(25)]
+            words[0] ^= constant
+    return b"".join(word.to_bytes(8, "little") for word in words[:4])
 
 
 class NoProof(Exception):
@@ -531,8 +572,9 @@ class NoProof(Exception):
 class Proof:
     """An OpenTimestamps proof: `blocks` are (height, message), a message None when this Python has no such hash."""
 
-    def __init__(self, raw, digest):
-        self.raw, self.at, self.end, self.blocks, self.promised = raw, 0, len(raw), [], False
+    def __init__(self, raw, digest, look=lambda: None):
+        # `look` is called before what takes long, and may refuse it.
+        self.raw, self.at, self.end, self.blocks, self.promised, self.look = raw, 0, len(raw), [], False, look
         if len(raw) > 256 << 10:
             raise NoProof("more than 262144 bytes")
         if self.take(31) != PROOF_MAGIC or self.number() != 1:
@@ -593,6 +635,9 @@ class Proof:
         if tag not in PROOF_HASHES:
             raise NoProof("unknown operation %#04x" % tag)
         name, size = PROOF_HASHES[tag]
+        if name == "keccak256":
+            self.look()
+            return message and keccak256(message), size
         try:
             return message and hashlib.new(name, message).digest(), size
         except ValueError:
@@ -824,14 +869,51 @@ def object_folders(objects, through=()):
         raise CannotLook("the folders that %s/info/alternates names lead back to it" % through[0])
     if len(through) > 5:
         raise CannotLook("%s/info/alternates leads through more than five folders" % through[0])
+    look_over(objects)
     folders, alternates = [objects], os.path.join(objects, "info", "alternates")
-    if os.path.lexists(alternates):
-        with open_regular(alternates) as file:
-            text = file.read(64 << 10).decode("utf-8", "surrogateescape")
-        for other in [line for line in text.split("\n") if line and not line.startswith("#") and "\0" not in line]:
-            if os.path.isdir(os.path.join(objects, other)):
-                folders += object_folders(os.path.join(objects, other), through + (objects,))
+    try:
+        text = read_text(alternates, 64 << 10)
+    except FileNotFoundError:
+        return folders
+    for other in lenders(text, alternates):
+        try:
+            os.stat(os.path.join(objects, other))
+        except FileNotFoundError:
+            continue
+        folders += object_folders(os.path.join(objects, other), through + (objects,))
     return folders
+
+
+def look_over(objects):
+    """Asks everything in a folder of objects what it is, and opens nothing: git would follow a link and wait for a pipe.
+    Folders in its folders are none of git's."""
+    def kinds(path):
+        try:
+            return list(os.scandir(path))
+        except FileNotFoundError:
+            return []  # a writer's own, gone meanwhile
+    for entry in kinds(objects):
+        for inside in kinds(entry.path) if entry.is_dir(follow_symlinks=False) else [entry]:
+            if not inside.is_dir(follow_symlinks=False) and not inside.is_file(follow_symlinks=False) and os.path.lexists(inside.path):
+                raise CannotLook("%s is unreadable: it is no regular file" % inside.path)
+
+
+ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
+
+
+def lenders(text, place):
+    """The folders that a file alternates names, however git or another reader takes its lines."""
+    found = []
+    for line in os.fsdecode(text).split("\n"):
+        if line and not line.startswith("#"):
+            found += [line, line.rstrip("\r")]
+        quoted = re.match(r'"((?:[^"\\]|\\(?:[abtnvfr"\\]|[0-3][0-7]{2}))+)"', line)
+        if quoted:
+            found.append(os.fsdecode(re.sub(rb'\\([0-3][0-7]{2}|.)', lambda one: bytes(
+                [int(one.group(1), 8) if len(one.group(1)) == 3 else ESCAPES[one.group(1).decode()]]), os.fsencode(quoted.group(1)))))
+    if any("\0" in one for one in found):
+        raise CannotLook("%s is unreadable: a zero byte in the name of a folder" % place)
+    return list(dict.fromkeys(found))
 
 
 class Budget:
@@ -914,18 +996,19 @@ class Git:
         self.base = ["git", *self.CAREFUL, "--git-dir=" + self.beside()]
 
     def survey(self, objects):
-        """What there is to read: regular files only, as git would follow a link and wait for a pipe."""
+        """How much there is to read."""
+        a_folder(os.path.join(objects, "pack"))
         for folder in os.scandir(objects):
-            inside = folder.name == "pack" or re.match(r"[0-9a-f]{2}\Z", folder.name)
-            if not inside or not a_folder(folder.path):
+            if not folder.is_dir(follow_symlinks=False) or folder.name != "pack" and not re.match(r"[0-9a-f]{2}\Z", folder.name):
                 continue
             for entry in os.scandir(folder.path):
-                about = entry.stat(follow_symlinks=False)
-                if stat.S_ISREG(about.st_mode):
-                    self.budget.bytes += about.st_size
-                    self.budget.size_of_indexes += about.st_size if entry.name.endswith(".idx") else 0
-                else:
-                    raise CannotLook("%s is unreadable: it is no regular file" % entry.path)
+                if entry.is_file(follow_symlinks=False):
+                    try:
+                        size = entry.stat(follow_symlinks=False).st_size
+                    except FileNotFoundError:
+                        continue  # a writer's own, gone meanwhile
+                    self.budget.bytes += size
+                    self.budget.size_of_indexes += size if entry.name.endswith(".idx") else 0
 
     def beside(self):
         """A repository with the objects of the one to be checked, and a configuration of its own: what is handed
@@ -1109,8 +1192,8 @@ class Git:
 
 HEAD = re.compile(
     rb"tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)"
-    rb"author gently <ledger@gently\.invalid> (0|[1-9][0-9]*) \+0000\n"
-    rb"committer gently <ledger@gently\.invalid> (0|[1-9][0-9]*) \+0000\n"
+    rb"author gently <ledger@gently\.invalid> (0|[1-9][0-9]{0,11}) \+0000\n"
+    rb"committer gently <ledger@gently\.invalid> (0|[1-9][0-9]{0,11}) \+0000\n"
     rb"(gpgsig -----BEGIN SSH SIGNATURE-----\n((?: [A-Za-z0-9+/=]+\n)+) -----END SSH SIGNATURE-----\n)"
     rb"\n(.*)\Z", re.DOTALL)
 # What any commit begins with, however the rest of it is spelled: no parent is passed over, and there are at most 16.
@@ -1314,7 +1397,7 @@ class Check:
         self.foreign_refs, self.plain, self.witnessed_line = 0, False, (0, None)
         self.commits_apart, self.last_time, self.seen_notes, self.late = 0, 0, set(), []
         # OpenTimestamps: heads that a block attests, that one may attest, that wait for one
-        self.chain, self.attested, self.unattested, self.pending = {}, [], [], 0
+        self.chain, self.attested, self.unattested, self.pending, self.uncomputed = {}, [], [], 0, 0
         self.named, self.proven, self.orphaned = {}, 0, 0
         # Brackets: blocks and ends of sessions in the order of their starts, and lines that name a higher block.
         self.start_blocks, self.end_lines, self.rises, self.noted_first = {}, {}, [], None
@@ -2383,6 +2466,8 @@ class Check:
             self.chain = read_chain(self.chain_path, self.network, self.epochs)
         for name, oid in self.notes:
             self.check_notes(name, oid)
+            if name == "refs/notes/ots":
+                self.check_proofs(oid)
         self.check_places()
         self.check_stamped_times()
         self.check_heads()
@@ -2471,10 +2556,14 @@ class Check:
             self.check_notes_tree(name, start.group(1).decode(), oid == tip)
 
     def check_notes_tree(self, name, root, newest):
-        """One tree of notes: two levels of folders at most, and no more entries than commits on main."""
-        folders, count, notes = [(root, "")], 0, 0
+        """One tree of notes: two levels of folders at most, each under one name, and no more entries than commits on main."""
+        folders, here, count, notes = [(root, ())], set(), 0, 0
         while folders:
             tree, path = folders.pop()
+            if tree in here:
+                self.find("consistent", "%s, tree %s" % (name, tree), "a folder of one name", "several names")
+                continue
+            here.add(tree)
             if not newest and (tree, path) in self.seen_notes:
                 continue
             self.seen_notes.add((tree, path))
@@ -2484,16 +2573,16 @@ class Check:
                 self.find("consistent", "%s, tree %s" % (name, tree), "a tree of notes", raw[:100])
                 continue
             for mode, file, child in entries:
-                note = path + file
+                note = "/".join(path + (file,))
                 count, notes = count + 1, notes + (mode != "40000")
-                if notes > len(self.main) or count > 2 * len(self.main) + 300 or mode == "40000" and path.count("/") == 2:
+                if notes > len(self.main) or count > 2 * len(self.main) + 300 or mode == "40000" and len(path) == 2:
                     self.find("consistent", "%s, tree %s" % (name, root), "one entry for each commit on main, in two levels of "
                               "folders at most", "more")
                     return
                 if mode == "40000":
-                    folders.append((child, note + "/"))
+                    folders.append((child, path + (file,)))
                     continue
-                if mode != "100644" or note.replace("/", "") not in self.positions:
+                if mode != "100644" or "".join(path) + file not in self.positions:
                     self.find("consistent", "%s, note %s" % (name, note), "a file, mode 100644, of a commit on main", mode)
                     continue
                 if not newest and child in self.seen_notes:
@@ -2502,8 +2591,18 @@ class Check:
                 blob = self.git.read(child, "blob", MAX_NOTE)
                 if isinstance(blob, str):
                     self.find("consistent", "%s, note %s" % (name, note), "its bytes", blob)
-                elif name == "refs/notes/ots" and newest:
-                    self.check_proof(note.replace("/", ""), blob)
+
+    def check_proofs(self, tip):
+        """The proofs that a notes commit holds; of two notes on one commit the later counts, and a tree that holds anything
+        but notes holds none."""
+        raw, found = self.git.read(tip, "commit", MAX_COMMIT), {}
+        start = START.match(raw) if isinstance(raw, bytes) else None
+        if not start or not self.notes_in(start.group(1).decode(), "", 2, found):
+            return
+        for oid in self.main:
+            blob = self.git.read(found[oid], "blob", MAX_NOTE) if oid in found else None
+            if isinstance(blob, bytes):
+                self.check_proof(oid, blob)
 
     def check_proof(self, oid, raw):
         """Section 8: a note is a proof of its commit's checkpoint, and ends in Merkle roots."""
@@ -2515,13 +2614,16 @@ class Check:
         try:
             if not isinstance(stamped, bytes):
                 raise NoProof("a proof of no checkpoint: the commit has none")
-            proof = Proof(raw, sha256(stamped).digest())
+            proof = Proof(raw, sha256(stamped).digest(), lambda: self.git.budget.check(place))
             if any(height > MAX_HEIGHT for height, _ in proof.blocks):
                 raise NoProof("a block that is none")
         except (NoProof, RecursionError) as fault:
             self.find("not_after", place, "an OpenTimestamps proof of the commit's checkpoint", fault)
             return
         good, unknown = [], []
+        if any(message is None and height in self.chain for height, message in proof.blocks):
+            self.uncomputed += 1
+            return
         for height, message in proof.blocks:
             if height not in self.chain or message is None:
                 unknown.append(height)
@@ -2647,8 +2749,10 @@ class Check:
         while low < high:
             middle = (low + high) // 2
             low, high = (middle + 1, high) if has(tips[middle]) else (low, middle)
-        time = re.search(rb"\ncommitter [^\n]*> (\d+) ", self.git.read(tips[low - 1], "commit", MAX_COMMIT)) if low else None
-        return {"commit": commit, "since": stamp_text(int(time.group(1)))} if time else None
+        # Nobody signed it: a date of more digits than times have, or behind them all, is none.
+        time = re.search(rb"\ncommitter [^\n]*> ([0-9]{1,12}) ", self.git.read(tips[low - 1], "commit", MAX_COMMIT)) if low else None
+        known = time and int(time.group(1)) <= MAX_TIME
+        return {"commit": commit, "since": stamp_text(int(time.group(1)))} if known else None
 
     # ---- tree heads outside
 
@@ -2678,7 +2782,7 @@ class Check:
             found[""] = found.get("", 0) + 1
             if found[""] > 2 * len(self.main) + 300:
                 return False
-            if mode == "40000" and depth:
+            if mode == "40000" and depth and len(name) == 2:
                 if not self.notes_in(child, above + name, depth - 1, found):
                     return False
             elif mode == "100644" and re.match(r"[0-9a-f]{40}\Z", above + name):
@@ -2772,6 +2876,8 @@ class Check:
         if self.unnamed_network():
             return ("not checked", "a %s ledger: its blocks prove nothing; name the network with --network" % self.network)
         last, stamped = self.not_after_line(), self.stamped()
+        if self.uncomputed:
+            return ("not checked", "%d proofs need %s" % (self.uncomputed, NO_HASH))
         if not last:
             return stamped
         reasons = [stamped[1]] if self.attested else []
@@ -3113,13 +3219,59 @@ def read_whole(path, most, what):
     if not raw.endswith(b"\n"):
         raise CannotLook("%s is no %s: it does not end with its newline" % (path, what))
     try:
-        return read_json(raw[:-1])
+        value = json.loads(raw[:-1].decode("utf-8"), object_pairs_hook=once, parse_int=read_double, parse_float=read_double,
+                           parse_constant=read_double)
+        if jcs(value) != raw[:-1]:
+            raise ValueError("it is not spelled as a writer prints it")
+        return value
+    except RecursionError:
+        raise CannotLook("%s is no %s: nested too deeply" % (path, what)) from None
     except ValueError as error:
         raise CannotLook("%s is no %s: %s" % (path, what, error)) from None
 
 
+def read_double(text):
+    """A number of JSON, which is a double: an int below 2^53, else a float. ValueError when there is none such."""
+    number = float(text)
+    if number - number:  # neither of the infinities, nor NaN
+        raise ValueError("a number that is none: " + text[:40])
+    return int(text) if abs(number) <= MAX_JSON_NUMBER and re.match(r"-?[0-9]+\Z", text) and text != "-0" else number
+
+
+def print_double(number):
+    """A double as ECMAScript, and so RFC 8785, prints it: the shortest digits, and their place."""
+    if not number:
+        return "0"
+    sign, (digits, _, power) = "-" if number < 0 else "", repr(abs(number)).partition("e")
+    whole, _, part = digits.partition(".")
+    part = "" if part == "0" else part
+    point = len(whole) + int(power or 0)
+    digits = (whole + part).lstrip("0")
+    point -= len(whole + part) - len(digits)
+    digits = digits.rstrip("0")
+    if len(digits) <= point <= 21:
+        return sign + digits + "0" * (point - len(digits))
+    if 0 < point <= 21:
+        return sign + digits[:point] + "." + digits[point:]
+    if -6 < point <= 0:
+        return sign + "0." + "0" * -point + digits
+    return sign + digits[0] + ("." if digits[1:] else "") + digits[1:] + "e%+d" % (point - 1)
+
+
 def jcs(value):
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode("utf-8")
+    """RFC 8785."""
+    return canonical(value, 127).encode("utf-8")
+
+
+def canonical(value, levels):
+    if isinstance(value, (dict, list)) and not levels:
+        raise ValueError("nested too deeply")
+    if isinstance(value, dict):
+        return "{%s}" % ",".join(json.dumps(key, ensure_ascii=False) + ":" + canonical(value[key], levels - 1)
+                                 for key in sorted(value, key=lambda key: key.encode("utf-16-be")))
+    if isinstance(value, list):
+        return "[%s]" % ",".join(canonical(item, levels - 1) for item in value)
+    return print_double(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
 
 
 def stamp_text(seconds):
@@ -3183,7 +3335,7 @@ class CheckOpening:
         if any((opening["seq"] is None) != (opening["role"] == "artifact") for opening in self.file["openings"]):
             raise CannotLook("%s is no opening file: seq is a number of a turn, and null of an artifact" % path)
         self.pinned, self.policy, self.named_network, self.findings, self.words = pinned, policy, named_network, [], {}
-        self.ed25519, self.epochs, self.witnessed = Ed25519(), read_epochs(), None
+        self.ed25519, self.epochs, self.witnessed, self.budget = Ed25519(), read_epochs(), None, Budget()
         self.headers_path, self.chain, self.network, self.heights = headers, None, None, {}
         self.check_size(path)
         self.shown, self.genesis, self.start, self.end, self.rotations = [], None, None, None, []
@@ -3632,7 +3784,7 @@ class CheckOpening:
                                                 [bytes.fromhex(node) for node in path], note[3]):
                     self.find("consistent+not_after", "line %d" % one.index, "a proof that the line is under the stamped root", "none that holds")
         try:
-            proof = Proof(base64.b64decode(stamp["ots"]), sha256(text).digest())
+            proof = Proof(base64.b64decode(stamp["ots"]), sha256(text).digest(), lambda: self.budget.check("stamp"))
         except (NoProof, RecursionError) as fault:
             self.find("not_after", "stamp", "an OpenTimestamps proof of the checkpoint", fault)
             return
@@ -3651,6 +3803,9 @@ class CheckOpening:
             header = next((self.chain[height].hex() for height, _ in blocks if height in self.chain), None) if self.chain else None
         if header is None:
             self.words["not_after"] = ("not checked", "an OpenTimestamps proof is there, and not its block's header")
+            return
+        if any(message is None for _, message in blocks):
+            self.words["not_after"] = ("not checked", "the OpenTimestamps proof needs " + NO_HASH)
             return
         raw = bytes.fromhex(header)
         height = min([height for height, message in blocks if message == raw[36:68]], default=None)
@@ -3699,9 +3854,34 @@ class CheckOpening:
                 "text": first["text"]}
 
 
+# What moves, hides or reorders what others see: controls, separators, directions, joiners, fillers, selectors, tags, halves.
+UNSEEN = re.compile("[\0-\x08\x0a-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+                    "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001345f"
+                    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
+
+
+def spelled_out(text):
+    """One line for people: what a foreign ledger says may be meant for the terminal."""
+    def halves(one):
+        return "".join("\\u%04x" % half for half in memoryview(one.group().encode("utf-16", "surrogatepass")[2:]).cast("H"))
+    return UNSEEN.sub(halves, text)
+
+
+def say(text):
+    """Tells people why, on standard error."""
+    sys.stderr.write("verify: " + spelled_out(text) + "\n")
+
+
+class Arguments(argparse.ArgumentParser):
+    """Names of files are a stranger's, too."""
+
+    def _print_message(self, message, file=None):
+        super()._print_message("\n".join(map(spelled_out, message.split("\n"))) if message else message, file)
+
+
 def print_opening(report, out):
     def put(line):
-        out.write("".join("\ufffd" if ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 else c for c in line) + "\n")
+        out.write(spelled_out(line) + "\n")
     if report["network"] not in (None, "bitcoin"):
         put("Network: %s, a test network: its blocks are not Bitcoin's" % report["network"])
     for one in report["openings"]:
@@ -3790,8 +3970,7 @@ class Receipt:
 
 def print_text(report, out):
     def put(line):
-        # What a foreign ledger says may hold escape sequences for the terminal.
-        out.write("".join("\ufffd" if ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 else c for c in line) + "\n")
+        out.write(spelled_out(line) + "\n")
     test = report["network"] not in (None, "bitcoin")
     if test:
         put("Network: %s, a test network: its blocks are not Bitcoin's" % report["network"])
@@ -3900,10 +4079,10 @@ def judge(args, pinned, policy, heads, receipts):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Checks a gently ledger, sharing no code with gently.",
-                                     epilog="Exit 0: consistent and complete, and no line is signed by nobody; 1: not, or an answer "
-                                            "that --require names is not yes, or a receipt or tree head that was given says otherwise; 2: "
-                                            "nothing could be judged.")
+    parser = Arguments(description="Checks a gently ledger, sharing no code with gently.",
+                       epilog="Exit 0: consistent and complete, and no line is signed by nobody; 1: not, or an answer "
+                              "that --require names is not yes, or a receipt or tree head that was given says otherwise; 2: "
+                              "nothing could be judged.")
     parser.add_argument("repository", metavar="REPO-OR-BUNDLE", nargs="?", help="a clone or a bundle of ledger.git")
     parser.add_argument("--log", metavar="FILE", help="the log file that belongs to it; alone: judge only its lines")
     parser.add_argument("--checkpoint", metavar="FILE", help="the signed tree head of that log; else audit.checkpoint beside it")
@@ -3949,15 +4128,15 @@ def main():
                 wrong = wrong or report["lines_unsigned"] or any(report["answers"][q] != "yes" for q in ("consistent", "complete"))
             code = show(report, args.json, print_text, 1 if wrong or missing else 0)
             if report["contradicted_by"]:
-                sys.stderr.write("verify: what was kept of this ledger contradicts it: %s\n" % ", ".join(report["contradicted_by"]))
+                say("what was kept of this ledger contradicts it: " + ", ".join(report["contradicted_by"]))
         if missing:
-            sys.stderr.write("verify: required to be yes: %s\n" % ", ".join(missing))
+            say("required to be yes: " + ", ".join(missing))
         return code
     except MemoryError:
-        sys.stderr.write("verify: refused: it takes more memory than there is\n")
+        say("refused: it takes more memory than there is")
         return 2
     except (CannotLook, OSError) as error:
-        sys.stderr.write("verify: %s\n" % error)
+        say(str(error))
         return 2
 
 
@@ -3967,7 +4146,7 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         sys.exit(2)
     except Exception as fault:  # a fault of this script is no verdict
-        sys.stderr.write("verify: this script failed: %r\n" % fault)
+        say("this script failed: %r" % fault)
         if os.environ.get("VERIFY_TRACE"):
             raise
         sys.exit(2)
