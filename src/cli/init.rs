@@ -1,6 +1,5 @@
 //! `gently init`: makes the home.
 
-
 use crate::anchor::agree::host;
 use crate::config::{AnchorMode, Config};
 use crate::home::{Home, InitOptions};
