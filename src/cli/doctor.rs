@@ -13,6 +13,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::config::Config;
+use crate::config::table::KEYS;
 use crate::home::{Home, HomeError};
 use crate::recorder::Paths;
 use crate::store::Store;
@@ -202,13 +203,39 @@ fn home(root: &Path, checks: &mut Vec<DoctorCheck>) -> bool {
     there
 }
 
+/// Names of variables that look like ours and are nobody's: a slip in a name.
+fn unknown_variables() -> Vec<String> {
+    /// Those that are no key of `gently.toml`.
+    const OTHERS: [&str; 3] = ["GENTLY_HOME", "GENTLY_AUTH_KEY", "GENTLY_PASSPHRASE"];
+    let is_known = |name: &str| {
+        OTHERS.contains(&name) || KEYS.iter().any(|key| key.variable().as_str() == name)
+    };
+    let mut unknown: Vec<String> = std::env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| name.starts_with("GENTLY_") && !name.starts_with("GENTLY_TEST_"))
+        .filter(|name| !is_known(name))
+        .collect();
+    unknown.sort();
+    unknown
+}
+
 fn configuration(root: &Path, checks: &mut Vec<DoctorCheck>) -> Option<Config> {
     match Config::load(root, &open::env) {
         Ok(config) => {
-            checks.push(DoctorCheck::ok(
-                "config",
-                "every key of gently.toml and the environment is known and in range",
-            ));
+            checks.push(match unknown_variables().as_slice() {
+                [] => DoctorCheck::ok(
+                    "config",
+                    "every key of gently.toml and the environment is known and in range",
+                ),
+                unknown => DoctorCheck::warn(
+                    "config",
+                    format!(
+                        "no key has this variable, so it does nothing: {}",
+                        unknown.join(", ")
+                    ),
+                    "gently config get",
+                ),
+            });
             checks.push(match rules_in_force::described(&config) {
                 Ok(words) => DoctorCheck::ok("sanitizer", words),
                 Err(fault) => DoctorCheck::fail(

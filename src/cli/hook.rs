@@ -293,6 +293,12 @@ fn fewer_notes(
                 .notes(tip)
                 .map_err(|e| format!("{name} at {tip}: {}", e.actual()))
         };
+        if let Some(new) = moved
+            && let Err(fault) = repository.notes_once(&new)
+        {
+            refusals.push(format!("{name} at {new}: {}", fault.actual()));
+            continue;
+        }
         let (old, new) = match (known.get(name), moved) {
             (Some(old), Some(new)) => (old, new),
             (None, Some(new)) if read(&new)?.is_empty() => {
@@ -376,7 +382,10 @@ fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String>
     match (report.begins_with(&pinned), denied.is_empty()) {
         (true, true) => Ok(Vec::new()),
         (true, false) => Ok(refusals(&report, &denied)),
-        (false, _) => Ok(refusals(&report, &asked)),
+        (false, _) => Ok(refusals(&report, &asked)
+            .into_iter()
+            .chain(other_first_key(&report, &pinned))
+            .collect()),
     }
 }
 
@@ -398,16 +407,25 @@ fn refusals(report: &Report, asked: &[AuditQuestion]) -> Vec<String> {
         })
         .collect();
     if lines.is_empty() {
+        let is_no = |q: &&AuditQuestion| report.answers.to(**q).answer == QuestionAnswer::No;
         lines = asked
             .iter()
+            .filter(is_no)
             .map(|q| format!("{}: {}", q.name(), report.answers.to(*q).reason))
             .collect();
-        lines.push(format!(
-            "the ledger begins with {}",
-            report.signers.first().map_or("no key", String::as_str)
-        ));
     }
     lines
+}
+
+/// That the ledger begins with another key than the one that is pinned here.
+fn other_first_key(report: &Report, pinned: &PublicKey) -> Option<String> {
+    let first = report.signers.first().map_or("no key", String::as_str);
+    (first != pinned.to_string()).then(|| {
+        format!(
+            "signed_by: the ledger begins with {first}, and this repository was installed with {pinned}: \
+             gently hook install --signer takes the ledger's first key, the first of its allowed_signers"
+        )
+    })
 }
 
 fn install(path: &Path, signer: Option<&str>) -> Result<u8, String> {

@@ -104,8 +104,8 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
         "the old private key is gone"
     };
     say(&format!(
-        "{gone}; what it signed stays valid. Tell whoever pinned the ledger's first key nothing: they keep it, and follow \
-         the rotation from there"
+        "{gone}; what it signed stays valid. Give whoever pinned a key keys/allowed_signers as it is now, another way than \
+         through the ledger: they pin all its keys, the newest last"
     ));
     Ok(print(&format!("{new}\n{log}")))
 }

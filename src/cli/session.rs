@@ -81,14 +81,14 @@ fn list(only_open: bool, json: bool) -> Result<u8, OpenHomeError> {
 }
 
 fn line(row: &SessionRow) -> String {
-    let state = row
-        .ended_at
-        .map_or("open  ".to_owned(), |_| "closed".to_owned());
+    let (state, since) = match row.ended_at {
+        Some(at) => ("closed", at),
+        None => ("open  ", row.started_at),
+    };
     let block = block_name(row);
     format!(
-        "{}  {state}  {}  {}  {} of {} answered  {}  {block}",
+        "{}  {state}  {since}  {}  {} of {} answered  {}  {block}",
         row.id.short16(),
-        row.started_at,
         row.branch,
         row.interactions,
         row.prompts,

@@ -18,7 +18,7 @@ pub(super) const USER: TextRule = TextRule {
 };
 /// A key belongs into the environment: an address is shown, logged, and part of errors.
 pub(super) const URL: TextRule = TextRule {
-    says: "an address that starts with http:// or https://, without a name or password in it (keys: model.api_key_env)",
+    says: "an address that starts with http:// or https://, without a name or password in it; a key stands in the variable that model.api_key_env names",
     accepts: |text| is_url(text) && !has_user(text),
     shows: true,
 };

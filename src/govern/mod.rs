@@ -11,3 +11,4 @@ mod phrase;
 pub mod policy;
 pub mod reply;
 pub mod sanitize;
+mod word_list;

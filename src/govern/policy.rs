@@ -233,7 +233,7 @@ struct ForbiddenTopic {
     /// None for an expression that compiles to more than is allowed: then it fits everything.
     pattern: Option<Regex>,
     /// The same for texts that can be read in more than one way, once there was one; none where it
-    /// would come to more than is allowed.
+    /// would come to more than is allowed: then it fits each of these.
     loose: OnceLock<Option<Regex>>,
 }
 
@@ -255,7 +255,7 @@ impl ForbiddenTopic {
         forms.plain.iter().any(|form| pattern.is_match(form)) || {
             let loosened = || loose(&self.source).and_then(|source| Regex::new(&source).ok());
             let any = |pattern: &Regex| forms.loose.iter().any(|form| pattern.is_match(form));
-            !forms.loose.is_empty() && self.loose.get_or_init(loosened).as_ref().is_some_and(any)
+            !forms.loose.is_empty() && self.loose.get_or_init(loosened).as_ref().is_none_or(any)
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Scheme, commit};
 use crate::record::log::entry::{Event, Line};
 use crate::record::time::Seconds;
-use crate::recorder::{RecorderError, check};
+use crate::recorder::{EvidenceComparison, RecorderError};
 use crate::sight::index_changed::{HomePart, IndexComparison};
 use crate::sight::index_status::IndexCounts;
 use crate::store::{HomeFile, Store, StoreError};
@@ -79,9 +79,15 @@ impl Home {
     fn compare_evidence(&self, store: &Store) -> Result<(HomePart, HomePart), HomeError> {
         for _ in 0..ATTEMPTS {
             let head = store.head()?;
-            let found = check(store, &head, &self.paths());
+            let compared = EvidenceComparison::of(store, &head, &self.paths());
             if store.head()? == head {
-                return Ok(evidence_parts(found));
+                return Ok(
+                    compared.map_or((HomePart::Unknown, HomePart::Unknown), |found| {
+                        let log = [part(&found.log), part(&found.checkpoint)];
+                        let log = log.into_iter().find(|part| *part != HomePart::Same);
+                        (log.unwrap_or(HomePart::Same), part(&found.ledger))
+                    }),
+                );
             }
         }
         Ok((HomePart::Unknown, HomePart::Unknown))
@@ -168,23 +174,12 @@ fn files_changed(root: &Path, noted: &[HomeFile], prefix: &str) -> Option<bool> 
     Some(under(&files_now(root)) != under(noted))
 }
 
-/// Which of the two is not where the database knows it. The log is looked at first.
-fn evidence_parts(found: Result<(), RecorderError>) -> (HomePart, HomePart) {
-    let Err(error) = found else {
-        return (HomePart::Same, HomePart::Same);
-    };
-    let names = |part: &str| match &error {
-        RecorderError::Disagree { ahead, behind, .. } => *ahead == part || *behind == part,
-        RecorderError::Unapplied { what, .. } => what.contains(part),
-        _ => false,
-    };
-    match (
-        names("audit.log") || names("audit.checkpoint"),
-        names("ledger.git"),
-    ) {
-        (true, _) => (HomePart::Changed, HomePart::Unknown),
-        (false, true) => (HomePart::Same, HomePart::Changed),
-        (false, false) => (HomePart::Unknown, HomePart::Unknown),
+/// Whether a part is where the database knows it.
+fn part<T>(compared: &Result<T, RecorderError>) -> HomePart {
+    match compared {
+        Ok(_) => HomePart::Same,
+        Err(RecorderError::Disagree { .. } | RecorderError::Unapplied { .. }) => HomePart::Changed,
+        Err(_) => HomePart::Unknown,
     }
 }
 

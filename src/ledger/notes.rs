@@ -61,6 +61,10 @@ impl Repository {
     /// Folders may be one and the same object under many names, so the entries are counted and not
     /// the objects.
     pub fn notes_within(&self, tip: &Oid, most: usize) -> Result<NoteMap, ObjectFault> {
+        Ok(self.note_tree(tip, most)?.notes)
+    }
+
+    fn note_tree(&self, tip: &Oid, most: usize) -> Result<NoteTree, ObjectFault> {
         let (tree, _) = self.foreign_commit(tip)?;
         let mut found = NoteTree {
             notes: NoteMap::new(),
@@ -68,7 +72,21 @@ impl Repository {
             most,
         };
         self.notes_under(&tree, "", limits::NOTES_DEPTH, &mut found)?;
-        Ok(found.notes)
+        Ok(found)
+    }
+
+    /// The same of a tree that names each commit once. git itself writes no other, and shows both
+    /// notes of a commit that is named twice.
+    pub fn notes_once(&self, tip: &Oid) -> Result<NoteMap, ObjectFault> {
+        let found = self.note_tree(tip, limits::NOTE_OBJECTS)?;
+        if found.entries == found.notes.len() {
+            return Ok(found.notes);
+        }
+        Err(ObjectFault::Form {
+            part: "notes",
+            expected: format!("{} entries, one for each commit", found.notes.len()),
+            actual: format!("{} entries", found.entries),
+        })
     }
 
     /// The notes as they stood at a time (seconds since the epoch): those of the newest first

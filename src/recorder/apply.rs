@@ -7,6 +7,7 @@ mod checkpoint;
 mod git;
 mod log;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::ledger::write::Ledger;
@@ -15,10 +16,11 @@ use crate::store::{AppliedMark, CommitRow, LedgerHead, ReadStore};
 
 use super::RecorderError;
 use super::batch::failpoint::{Failpoint, FailpointWatch, pass};
+use super::comparison::{LogPosition, RefPosition};
 
 use checkpoint::PlacedFile;
 pub(super) use git::files_of;
-use git::{RefPosition, apply_commits};
+use git::{ExpectedRefs, apply_commits};
 use log::{apply_lines, look_at_log};
 
 /// The name of the signed tree head beside a log.
@@ -175,31 +177,48 @@ pub fn apply(
     })
 }
 
-/// Refuses when log or git are not where the mark says, without writing anything.
-///
-/// False when a ref file is torn although nothing is pending, or the tree head beside the log is
-/// not the newest: no history is lost by that, and [`apply`] sets the ref to the tip that the
-/// database knows, and writes the tree head.
-pub fn is_in_place(
-    store: &ReadStore,
-    head: &LedgerHead,
-    paths: &Paths,
-) -> Result<bool, RecorderError> {
-    let pending = PendingWrites::of(store, head)?;
-    let is_newest = checkpoint::look(head, &paths.checkpoint())?;
-    look_at_log(store, head, &paths.log(), &pending)?;
-    let ledger = git::open_ledger(paths)?;
-    let moves = git::moves(store, head, &pending)?;
-    let places = git::places(&ledger, &moves)?;
-    Ok(is_newest
-        && !places
-            .values()
-            .any(|place| matches!(place, RefPosition::Torn)))
+/// Log and ledger beside the database, each by itself: where it is, or how it differs.
+pub struct EvidenceComparison {
+    /// The log's end.
+    pub log: Result<LogPosition, RecorderError>,
+    /// Whether the tree head beside the log is the newest.
+    pub checkpoint: Result<bool, RecorderError>,
+    /// The branches.
+    pub ledger: Result<BTreeMap<String, RefPosition>, RecorderError>,
 }
 
-/// The same for who only looks: what `apply` would refuse.
-pub fn check(store: &ReadStore, head: &LedgerHead, paths: &Paths) -> Result<(), RecorderError> {
-    is_in_place(store, head, paths).map(|_| ())
+impl EvidenceComparison {
+    /// Compares, and writes nothing.
+    pub fn of(store: &ReadStore, head: &LedgerHead, paths: &Paths) -> Result<Self, RecorderError> {
+        let pending = PendingWrites::of(store, head)?;
+        let refs = git::expected(store, head, &pending.commits)?;
+        Ok(EvidenceComparison {
+            log: look_at_log(store, head, &paths.log(), &pending),
+            checkpoint: checkpoint::look(head, &paths.checkpoint()),
+            ledger: git::open_ledger(paths).and_then(|ledger| git::positions(&ledger, &refs)),
+        })
+    }
+
+    /// Whether there is nothing to write. Refuses what [`apply`] would refuse.
+    ///
+    /// False when a ref file is torn although nothing is pending, or the tree head beside the log
+    /// is not the newest: no history is lost by that, and [`apply`] sets the ref to the tip that
+    /// the database knows, and writes the tree head.
+    pub fn is_in_place(self) -> Result<bool, RecorderError> {
+        let is_newest = self.checkpoint?;
+        self.log?;
+        let is_torn = |position: &RefPosition| *position == RefPosition::Torn;
+        Ok(!self.ledger?.values().any(is_torn) && is_newest)
+    }
+}
+
+/// Where the database has every ref, from the applied mark to the head.
+pub fn expected_refs(store: &ReadStore, head: &LedgerHead) -> Result<ExpectedRefs, RecorderError> {
+    git::expected(
+        store,
+        head,
+        &store.commits(head.applied.commits, head.commits)?,
+    )
 }
 
 /// Whether the tree head beside the log is the one that the database has.

@@ -16,6 +16,7 @@
 mod apply;
 mod batch;
 mod blocks;
+mod comparison;
 mod entries;
 mod error;
 mod in_flight;
@@ -43,9 +44,10 @@ use crate::record::ledger::commitment::Salt;
 use crate::record::time::Seconds;
 use crate::store::{SessionRow, ThreadRow};
 
-pub use apply::{CHECKPOINT, Paths, check, checkpoint_is_newest};
+pub use apply::{CHECKPOINT, EvidenceComparison, Paths, checkpoint_is_newest, expected_refs};
 pub use batch::failpoint::{Failpoint, FailpointWatch, unwatched};
 pub use blocks::block_elsewhere;
+pub use comparison::{ExpectedRef, LogPosition, RefPosition, ref_position};
 pub use entries::actions::{AWAITING, Action, KIND as ACTION, REPLY};
 pub use entries::artifacts::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
 pub use entries::auth::{AuthKeyChange, AuthKeyFault};

@@ -271,12 +271,22 @@ impl Checker<'_> {
             let place = format!("log line {}", self.lines.state.count());
             let pinned: Vec<String> = self.pinned.iter().map(ToString::to_string).collect();
             let expected = format!("signed by a key of --signer: {}", pinned.join(", "));
+            let has_handed_over = self
+                .keys
+                .iter()
+                .any(|known| self.pinned.contains(&known.key));
+            let more = if has_handed_over {
+                ", to which a key of --signer handed over: give --signer the newer keys, too, the newest last \
+                 (allowed_signers, from the owner)"
+            } else {
+                ""
+            };
             self.findings.add(
                 AuditQuestion::SignedBy,
                 None,
                 place,
                 expected,
-                format!("signed by {key}"),
+                format!("signed by {key}{more}"),
             );
         }
     }

@@ -436,6 +436,27 @@ fn lines_that_nobody_signed_are_not_taken_over() {
     gently.ok(&["audit", "verify"]);
 }
 
+/// A line that somebody added to the log of a whole home: the database is not the older one.
+#[test]
+fn a_line_that_somebody_added_is_put_away() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "one"]);
+    gently.ok(&["session", "close"]);
+    let (log, own) = (gently.log(), gently.home().join("audit.log"));
+    let last: Vec<&str> = log.lines().last().unwrap().split('|').collect();
+    let rest = format!("0|{}|auth_fail|-|reason:wrong_key,count:9", last[2]);
+    let hash = gently::record::hash::Hash32::digest(format!("{}|{rest}", last[0]).as_bytes());
+    fs::write(&own, format!("{log}{hash}|{rest}\n")).unwrap();
+    let refused = gently.run(&["audit", "rebuild"], &[]);
+    refused.says(1, "Nobody signed it");
+    assert!(!refused.err.contains("adopt"), "{}", refused.err);
+    fs::rename(&own, gently.home().join("audit.log.changed")).unwrap();
+    gently.ok(&["audit", "rebuild"]);
+    gently.ok(&["ask", "two"]);
+    gently.ok(&["session", "close"]);
+    gently.ok(&["audit", "verify"]);
+}
+
 #[test]
 fn an_older_database_beside_its_own_ledger() {
     let gently = Gently::new();

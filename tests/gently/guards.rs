@@ -265,6 +265,22 @@ fn a_host_takes_no_notes_that_prove_nothing_and_no_foreign_refs() {
         code != 0 && err.contains("would begin without a note"),
         "{err}"
     );
+    // A tree that names one commit twice: readers differ on which note is the commit's.
+    let twice = format!(
+        r#"set -e; cd '{}'; blob=$(echo junk | git hash-object -w --stdin); tip=$(git rev-parse main)
+        under=$(printf '100644 blob %s\t%s\n' $blob $(echo $tip | cut -c3-) | git mktree)
+        tree=$(printf '100644 blob %s\t%s\n040000 tree %s\t%s\n' $blob $tip $under $(echo $tip | cut -c1-2) | git mktree)
+        git -c user.name=x -c user.email=x@x commit-tree -m n $tree"#,
+        stranger.display()
+    );
+    let made = Command::new("sh").args(["-c", &twice]).output().unwrap();
+    let made = String::from_utf8(made.stdout).unwrap();
+    let spec = format!("{}:refs/notes/witness", made.trim());
+    let (code, _, err) = home.git(&stranger, &["push", "-q", host.to_str().unwrap(), &spec]);
+    assert!(
+        code != 0 && err.contains("one for each commit") | err.contains("2 entries"),
+        "{err}"
+    );
     assert_eq!(home.git(&host, &["for-each-ref"]).1, before);
 }
 

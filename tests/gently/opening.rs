@@ -600,6 +600,33 @@ fn small() -> (Person, ModelServer, PathBuf) {
     (person, server, file)
 }
 
+/// Evidence from outside that is far larger than any real one is left out, and that is said.
+#[test]
+fn a_tree_head_with_kilobytes_of_cosignatures_is_not_taken_along() {
+    let (person, _server, _) = small();
+    let head = person
+        .git(&["cat-file", "blob", "main:checkpoint"])
+        .exits(0);
+    let witness = |n: u32| format!("\u{2014} witness.example/{n} {}\n", "A".repeat(100));
+    let note = person.at("note.txt");
+    let cosigned = head.out + &(0..100).map(witness).collect::<String>();
+    std::fs::write(&note, cosigned).unwrap();
+    let note = note.to_str().unwrap();
+    let mut args = vec!["-c", "user.name=w", "-c", "user.email=w@example.org"];
+    args.extend(["notes", "--ref", "witness", "add", "-f", "-F", note, "main"]);
+    person.git(&args).exits(0);
+    let out = person.at("without.json");
+    let args = ["audit", "open", "last", "2", "--out", out.to_str().unwrap()];
+    let opened = person.gently(&args).exits(0);
+    assert!(
+        opened.err.contains("cosignatures on commit")
+            && opened.err.contains("too many for an opening"),
+        "{}",
+        opened.err
+    );
+    holds(&person, &out);
+}
+
 /// Every byte of the file, changed: it is refused, or something is *no*.
 #[test]
 fn no_changed_byte_passes() {

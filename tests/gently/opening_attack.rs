@@ -444,6 +444,39 @@ fn a_rotation_without_its_own_tree_head_leads_to_no_key() {
     costs(&back.file(&[(1, Role::Response)]), &[About::Consistent]);
 }
 
+/// A stranger who names a key of his own in a rotation, and stamps a tree head by it.
+#[test]
+fn a_stamp_behind_a_rotation_that_does_not_hold_shows_no_time() {
+    let forge = rotated();
+    let size = forge.size();
+    let mut honest = forge.file(&[(1, Role::Response)]);
+    forge.stamp(&mut honest, size, (102, NOW + 3 * 365 * DAY));
+    costs(&honest, &[]);
+    let at = honest
+        .lines
+        .iter()
+        .position(|entry| entry.text.contains("|key_rotate|"))
+        .unwrap();
+    let index = honest.lines[at].index;
+    let changed = |more: More| {
+        let mut file = honest.clone();
+        file.lines[at].more = more;
+        file
+    };
+    let all = [About::Consistent, About::TreeHead, About::NotAfter];
+    costs(&changed(More::Nothing), &all);
+    let rotation = |checkpoint: String, proof: Vec<Hash32>| More::Rotation { checkpoint, proof };
+    let proof = forge.proof(index, index + 1);
+    costs(&changed(rotation(forge.signed(index + 1, 1), proof)), &all);
+    costs(
+        &changed(rotation(
+            forge.tree_head(index + 1),
+            forge.proof(index - 1, index + 1),
+        )),
+        &all,
+    );
+}
+
 /// Under a head that ends with the rotation's line, the old key is still the right one.
 #[test]
 fn a_rotations_own_line_is_the_old_keys() {

@@ -56,6 +56,27 @@ fn denied(person: &Person, args: &[&str], code: &str) -> Value {
     facts
 }
 
+/// What a pattern comes to when it is read loosely may be more than is compiled: then nothing that
+/// can be read in more than one way is sent.
+#[test]
+fn a_topic_that_is_too_large_to_be_read_loosely_forbids_what_needs_it() {
+    let (_server, person) = house(&["Fine."]);
+    let topic = r#"
+[[policy.forbidden]]
+name = "large"
+pattern = '(?i)quetzal bird.{0,9200}'
+"#;
+    under(&person, &format!("{GENESIS_KERNEL}\n{topic}"));
+    for question in [
+        "A quetzal bird?",
+        "A quetzal b1rd?",
+        "A quetzal\u{200b}bird?",
+    ] {
+        denied(&person, &[question], "policy.forbidden.large");
+    }
+    person.gently(&["ask", "A clean question?"]).exits(0);
+}
+
 #[test]
 fn a_forbidden_topic_is_sent_by_no_way_and_in_no_spelling() {
     let (server, person) = house(&["Fine."]);

@@ -1,7 +1,7 @@
 //! The database against log and ledger: the newest lines, every ref, and whether a writer would go
 //! on.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::ledger::Oid;
 use crate::ledger::read::{Ref, RefTarget, Repository};
@@ -9,7 +9,10 @@ use crate::log::back::LinesBack;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{NOTES_OTS, NOTES_WITNESS};
 use crate::record::log::entry::Line;
-use crate::recorder::{self, Paths, RecorderError};
+use crate::recorder::{
+    self, EvidenceComparison, ExpectedRef, Paths, RecorderError, RefPosition, expected_refs,
+    ref_position,
+};
 use crate::store::{LedgerHead, Store, StoreError};
 
 use super::super::screen::counted;
@@ -29,7 +32,7 @@ pub fn all(store: &Store, paths: &Paths) -> Vec<DoctorCheck> {
     for _ in 0..TRIES {
         let before = match store.begin_read().and_then(|()| store.head()) {
             Ok(head) => head,
-            Err(error) => return unreadable(&error),
+            Err(error) => return unreadable(error),
         };
         found = vec![
             log(store, &before, paths).unwrap_or_else(|e| broken("log", &e)),
@@ -49,20 +52,19 @@ pub fn all(store: &Store, paths: &Paths) -> Vec<DoctorCheck> {
     found
 }
 
-fn unreadable(error: &StoreError) -> Vec<DoctorCheck> {
-    vec![
-        broken("log", error),
-        broken("ledger", error),
-        broken("writer", error),
-    ]
+fn unreadable(error: StoreError) -> Vec<DoctorCheck> {
+    let error = RecorderError::from(error);
+    ["log", "ledger", "writer"]
+        .map(|name| broken(name, &error))
+        .into()
 }
 
-fn broken(name: &'static str, error: &StoreError) -> DoctorCheck {
+fn broken(name: &'static str, error: &RecorderError) -> DoctorCheck {
     DoctorCheck::fail(name, error.to_string(), VERIFY)
 }
 
 /// The newest lines: chained in the database up to its head, and the same in the file.
-fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, StoreError> {
+fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, RecorderError> {
     let from = head.lines.saturating_sub(LINES);
     let lines = store.lines(from, head.lines)?;
     if let Some(place) = first_break(&lines, from, head) {
@@ -79,6 +81,14 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, S
     let (torn, end) = (back.torn(), back.end());
     let applied =
         usize::try_from(head.lines.saturating_sub(head.applied.lines)).unwrap_or(usize::MAX);
+    if torn == 0 && end > head.bytes {
+        let found = format!(
+            "audit.log has {} bytes more than the database knows, behind line {}",
+            end - head.bytes,
+            head.lines
+        );
+        return Ok(DoctorCheck::fail("log", found, VERIFY));
+    }
     let mut missing = 0;
     let mut wanted = lines.iter().rev().zip((from..head.lines).rev()).peekable();
     for line in back {
@@ -175,7 +185,7 @@ fn first_break(lines: &[String], from: u64, head: &LedgerHead) -> Option<u64> {
 }
 
 /// Every ref where the database has it, its newest commit readable, and none that it does not know.
-fn ledger(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, StoreError> {
+fn ledger(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, RecorderError> {
     let opened = Repository::open(&paths.ledger())
         .and_then(|repository| Ok((repository.refs()?, repository)));
     let (refs, repository) = match opened {
@@ -184,30 +194,28 @@ fn ledger(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck
             return Ok(DoctorCheck::fail("ledger", error.to_string(), REBUILD));
         }
     };
-    let pending = store.commits(head.applied.commits, head.commits)?;
     let mut late = 0;
-    let known: BTreeSet<String> = store.refs()?.into_iter().collect();
-    for name in &known {
-        let tip = store.tip(name, head.commits)?.map(|row| row.id);
+    let known = expected_refs(store, head)?;
+    for (name, expected) in &known {
         let actual = refs
             .iter()
             .find(|found| found.name == *name)
             .map(|found| &found.target);
-        let here = actual.map(target);
-        let applied = store.tip(name, head.applied.commits)?.map(|row| row.id);
-        let moving = pending
-            .iter()
-            .any(|row| row.reference == *name && Some(&row.id) == here.as_ref());
-        if here != tip && here != applied && !moving {
-            let at = |id: Option<String>| id.unwrap_or_else(|| "missing".to_owned());
-            let mend = if here.is_none() { REBUILD } else { VERIFY };
+        let RefPosition::Known(here) = ref_position(expected, actual) else {
+            let at = |target: Option<&RefTarget>| target.map_or("missing".to_owned(), spelled);
+            let tip = expected.tip().map(RefTarget::Direct);
+            let mend = if actual.is_none() { REBUILD } else { VERIFY };
             return Ok(DoctorCheck::fail(
                 "ledger",
-                format!("{name} is {}, the database has {}", at(here), at(tip)),
+                format!(
+                    "{name} is {}, the database has {}",
+                    at(actual),
+                    at(tip.as_ref())
+                ),
                 mend,
             ));
-        }
-        late += u64::from(here != tip);
+        };
+        late += u64::from(here != expected.tip());
         if let Some(RefTarget::Direct(id)) = actual
             && let Err(fault) = repository.commit(id)
         {
@@ -247,7 +255,7 @@ fn quoted(name: &str) -> String {
     format!("'{name}'")
 }
 
-fn target(target: &RefTarget) -> String {
+fn spelled(target: &RefTarget) -> String {
     match target {
         RefTarget::Direct(id) => Oid::to_string(id),
         RefTarget::Symbolic(to) => format!("a pointer to {to}"),
@@ -255,14 +263,21 @@ fn target(target: &RefTarget) -> String {
     }
 }
 
-fn is_strange(found: &Ref, known: &BTreeSet<String>) -> bool {
-    !known.contains(&found.name) && ![NOTES_OTS, NOTES_WITNESS].contains(&found.name.as_str())
+fn is_strange(found: &Ref, known: &BTreeMap<String, ExpectedRef>) -> bool {
+    !known.contains_key(&found.name) && ![NOTES_OTS, NOTES_WITNESS].contains(&found.name.as_str())
 }
 
 /// The words with which the next writer would refuse, if it would.
 fn writer(store: &Store, head: &LedgerHead, paths: &Paths) -> DoctorCheck {
-    match recorder::check(store, head, paths) {
-        Ok(()) => DoctorCheck::ok("writer", "would go on from here"),
+    if recorder::is_marked(paths) {
+        return DoctorCheck::fail(
+            "writer",
+            "would refuse: this home was restored, and nobody has said what was published after its backup",
+            "gently audit adopt --help",
+        );
+    }
+    match EvidenceComparison::of(store, head, paths).and_then(EvidenceComparison::is_in_place) {
+        Ok(_) => DoctorCheck::ok("writer", "would go on from here"),
         // What a rebuild can't restore it names, with what to do.
         Err(error @ (RecorderError::Disagree { .. } | RecorderError::Unapplied { .. })) => {
             DoctorCheck::fail("writer", format!("would refuse: {error}"), REBUILD)

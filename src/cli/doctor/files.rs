@@ -58,6 +58,15 @@ fn permissions(_: &std::fs::Metadata) -> u32 {
 pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
     const MEND: &str =
         "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
+    if !paths.database().exists() {
+        let found = format!(
+            "{} is missing: it had the only texts and salts",
+            paths.database().display()
+        );
+        let mend = "move this home away, gently restore FILE, then gently audit adopt with its ledger.git and audit.log";
+        checks.push(DoctorCheck::fail("database", found, mend));
+        return None;
+    }
     let store = match Store::open_read_only(&paths.database()) {
         Ok(store) => store,
         Err(error) => {

@@ -1,5 +1,6 @@
 //! Requests and proposals, each beside what only looks like one.
 
+use super::super::lexicon::lexicon;
 use super::*;
 use crate::govern::sanitize::steps;
 
@@ -248,7 +249,7 @@ fn gerunds() {
         ("running", Some("run")),
         ("king", None),
     ] {
-        assert_eq!(of_gerund(form), verb, "{form}");
+        assert_eq!(lexicon().of_gerund(form), verb, "{form}");
     }
 }
 

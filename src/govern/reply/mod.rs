@@ -1,6 +1,7 @@
 //! What a reply claims, refuses or states, held against what its model was shown (AEGIS 9).
 
 pub(in crate::govern) mod arithmetic;
+mod claim_words;
 pub(in crate::govern) mod claims;
 pub(in crate::govern) mod completeness;
 pub(in crate::govern) mod dates;

@@ -3,29 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// A side effect whatever it acts on. `base/past`, where the past is not the base and *ed*.
-const DEEDS: &str = "restart reboot delete erase wipe install uninstall stop/stopped kill terminate archive star/starred \
-  trash send/sent email message/messaged text/texted post publish deploy execute run/ran enable disable configure save schedule \
-  reschedule cancel/cancelled cancel book purchase buy/bought order pay/paid refund transfer/transferred mount unmount upgrade \
-  downgrade download upload push commit/committed merge submit/submitted forward grant revoke rebuild/rebuilt reinstall activate \
-  deactivate rename notify mark flag/flagged unsubscribe subscribe mute unmute assign escalate purge flush provision migrate \
-  restore reload pin/pinned measure benchmark encrypt decrypt whitelist reserve invite redeploy relaunch launch overwrite/overwrote \
-  overwrite/overwritten run/run shutdown power/powered dispatch enroll register sync commit reset/reset";
-/// A side effect only on a thing of a machine: *I added an example* is none.
-const EDITS: &str = "create update add change write/wrote write/written modify set/set edit copy replace fix move remove open close \
-  clear start confirm switch/switched turn/turned lock unlock log/logged put/put attach apply adjust rotate generate register \
-  store record test check/checked process request place connect disconnect import export back/backed roll/rolled make/made \
-  file patch prune bump/bumped resolve link clean/cleaned";
-/// Things of a machine, and of the services that it is connected to.
-const THINGS: &str = "note notes file files folder folders directory directories service services server servers machine system \
-  daemon process processes container containers disk database package packages firewall port account accounts calendar inbox email \
-  emails mail message messages event events invite invites invitation invitations reminder reminders ticket tickets repository repo \
-  branch cron cronjob trash configuration config settings setting order orders appointment meeting meetings request reservation \
-  booking flight alarm timer task tasks issue issues script job jobs table record records backup backups image volume user users \
-  password permission permissions key keys route dns domain certificate cluster node pod vm instance bucket index queue cache logs \
-  light lights lamp thermostat door contact subscription payment invoice transaction playlist workspace codebase deployment pipeline \
-  partition kernel driver drivers nginx apache docker host network router session sessions device pull update updates dependency \
-  dependencies environment attachment xcodex";
+use serde::Deserialize;
+
+use super::claim_words::claim_words;
+use crate::govern::word_list::WordList;
+
+/// The English verbs of deeds, as `genesis/claims.toml` explains them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeedWords {
+    deeds: WordList,
+    edits: WordList,
+    things: WordList,
+    shown_here: WordList,
+}
 
 /// Which forms a verb has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +34,17 @@ struct Verbs {
 fn verbs() -> &'static Verbs {
     static ONCE: OnceLock<Verbs> = OnceLock::new();
     ONCE.get_or_init(|| {
+        let words = &claim_words().english;
         let mut all = Verbs {
             past: BTreeMap::new(),
             base: BTreeMap::new(),
             going_on: BTreeMap::new(),
         };
-        for (list, kind) in [(EDITS, VerbForms::Edit), (DEEDS, VerbForms::Deed)] {
-            for verb in list.split_whitespace() {
+        for (list, kind) in [
+            (&words.edits, VerbForms::Edit),
+            (&words.deeds, VerbForms::Deed),
+        ] {
+            for verb in list.iter() {
                 let (base, past) = verb
                     .split_once('/')
                     .map_or_else(|| (verb, regular(verb)), |(b, p)| (b, p.to_owned()));
@@ -102,7 +97,10 @@ impl Deeds {
     /// For a clause of these words; `code` when the reply shows code, which is then what was made
     /// or changed.
     pub fn of(words: &[String], code: bool) -> Deeds {
-        let shown = code || words.iter().any(|w| SHOWN_HERE.contains(&w.as_str()));
+        let shown = code
+            || words
+                .iter()
+                .any(|w| claim_words().english.shown_here.has(w));
         Deeds {
             on_a_thing: !shown && words.iter().any(|word| is_thing(word)),
         }
@@ -128,19 +126,6 @@ impl Deeds {
     }
 }
 
-/// What is shown in the reply itself was not done to a machine: *I've updated the file below*.
-const SHOWN_HERE: [&str; 9] = [
-    "below",
-    "above",
-    "following",
-    "here",
-    "here's",
-    "example",
-    "examples",
-    "draft",
-    "snippet",
-];
-
 /// Whether a word is the past of a deed: what a quotation of one word may be.
 pub(in crate::govern) fn is_past(word: &str) -> bool {
     verbs().past.contains_key(word)
@@ -148,9 +133,7 @@ pub(in crate::govern) fn is_past(word: &str) -> bool {
 
 /// Whether a word is a thing of a machine.
 pub(in crate::govern) fn is_thing(word: &str) -> bool {
-    static ONCE: OnceLock<std::collections::BTreeSet<&str>> = OnceLock::new();
-    ONCE.get_or_init(|| THINGS.split_whitespace().collect())
-        .contains(word)
+    claim_words().english.things.has(word)
 }
 
 #[cfg(test)]

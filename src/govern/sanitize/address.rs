@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-use super::value::{is_code, is_random, makeup, stands_in};
+use super::token::shape::TokenShape;
 
 /// Longest user info.
 const MAX_USER_INFO: usize = 512;
@@ -61,8 +61,9 @@ pub(super) fn user_info(text: &str, from: usize) -> Vec<(usize, usize)> {
         let Some(part) = text.get(from + start..from + end) else {
             return;
         };
-        if part.len() >= least && !stands_in(part) && !is_code(part) && (!random || is_random(part))
-        {
+        let shape = TokenShape::of(part);
+        let other = shape.stands_in() || shape.is_code();
+        if part.len() >= least && !other && (!random || shape.is_random()) {
             found.push((from + start, from + end));
         }
     };
@@ -96,11 +97,11 @@ fn after_blanks(text: &str, end: usize) -> Option<usize> {
 pub(super) fn bearer(text: &str, end: usize) -> Option<(usize, usize)> {
     let at = after_blanks(text, end)?;
     let token = token_at(text, at);
-    let made = makeup(token);
+    let shape = TokenShape::of(token);
     let fits = token.len() >= 12
-        && !stands_in(token)
-        && (made.digits > 0 || (token.len() >= 20 && is_random(token)))
-        && is_random(token);
+        && !shape.stands_in()
+        && (shape.made().digits > 0 || token.len() >= 20)
+        && shape.is_random();
     fits.then_some((at, at + token.len()))
 }
 
@@ -123,12 +124,12 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<(usize, usize)> {
         at = after_blanks(text, at + scheme.len())?;
     }
     let token = token_at(text, at);
-    let made = makeup(token);
+    let shape = TokenShape::of(token);
     let fits = token.len() >= 12
-        && made.digits > 0
-        && made.letters() > 0
-        && is_random(token)
-        && !stands_in(token);
+        && shape.made().digits > 0
+        && shape.made().letters() > 0
+        && shape.is_random()
+        && !shape.stands_in();
     fits.then_some((at, at + token.len()))
 }
 
@@ -158,7 +159,8 @@ pub(super) fn user_flag(text: &str, end: usize) -> Option<(usize, usize)> {
         && !user.contains(['/', ' '])
         && password.len() >= 4
         && !password.starts_with("//");
-    (fits && !stands_in(password) && !is_code(password) && password != user)
+    let shape = TokenShape::of(password);
+    (fits && !shape.stands_in() && !shape.is_code() && password != user)
         .then_some((at, at + pair.len()))
 }
 

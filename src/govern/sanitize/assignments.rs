@@ -1,23 +1,16 @@
 //! Values that a name calls secret: assignments, JSON, YAML, TOML, XML, headers, exports, flags,
 //! calls.
 
-use super::cue_words::{CueClass, CueWord, Lexicon, is_a_kind_of_name};
+use super::cue_words::{CueClass, CueWord, is_a_kind_of_name};
 use super::public::{is_algorithm, is_colour, is_licence, is_public_token};
 use super::rules::window::boundary;
 use super::separator::{AssignedValue, Ends, Separator, link, value};
 use super::text::work;
-use super::value::{
-    has_odd_signs, is_code, is_dated, is_escaped, is_hex, is_interleaved, is_mixed_case, is_name,
-    is_path, is_random, is_uuid, makeup, may_have_blanks, stands_in, wordiness,
-};
+use super::token::shape::{TokenShape, is_escaped, may_have_blanks, wordiness};
+use super::vocabulary::vocabulary;
 
 /// Most bytes of a name on either side of its word.
 const MAX_NAME: usize = 48;
-/// Shortest password, and shortest token.
-pub(super) const MIN_PASSWORD: usize = 4;
-const MIN_TOKEN: usize = 8;
-/// From this length a value without an equals sign before it may be a token.
-const MIN_LOOSE_TOKEN: usize = 13;
 
 fn is_name_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$')
@@ -153,20 +146,9 @@ fn rest_of_name(
     if goes_on.is_some_and(small) && !rest.starts_with("value") && !rest.starts_with("string") {
         return None;
     }
-    (!parts(rest).any(is_a_kind_of_name) && !parts(text.get(name..start)?).any(is_public))
-        .then_some(end + length)
-}
-
-/// Parts before a word that make it the name of something else, in lower case.
-#[rustfmt::skip]
-const OTHERS: &[&str] = &[
-    "cache", "checksum", "csrf", "digest", "fingerprint", "foreign", "forgot", "hash", "host", "idempotency", "max",
-    "min", "next", "no", "num", "partition", "primary", "pub", "public", "publish", "publishable", "reset", "sort",
-];
-
-fn is_public(part: &str) -> bool {
-    static LIST: Lexicon = Lexicon::new(OTHERS);
-    LIST.has(part)
+    (!parts(rest).any(is_a_kind_of_name)
+        && !parts(text.get(name..start)?).any(|part| vocabulary().names.public.has(part)))
+    .then_some(end + length)
 }
 
 /// The words of a name: cut at signs and where a capital follows a small letter.
@@ -201,30 +183,32 @@ pub(super) fn accepts(
     if link == Separator::Blank && !value.quoted && !text.bytes().any(|b| b.is_ascii_digit()) {
         return false;
     }
-    if stands_in(text)
-        || is_path(text)
+    let shape = &TokenShape::of(text);
+    if shape.stands_in()
+        || shape.is_path()
         || is_escaped(text)
-        || (is_dated(text) && class != CueClass::Password)
-        || (!value.quoted && is_code(text))
+        || (shape.is_dated() && class != CueClass::Password)
+        || (!value.quoted && shape.is_code())
     {
         return false;
     }
+    let lengths = &vocabulary().lengths;
     let accepted = match class {
-        CueClass::Password | CueClass::ShortPassword => is_password(name, link, value),
+        CueClass::Password | CueClass::ShortPassword => is_password(name, link, value, shape),
         CueClass::Token => {
-            is_token(link, value, MIN_TOKEN)
-                || is_chosen(name, link, value)
-                || is_short_token(link, value)
+            is_token(link, value, shape, lengths.token)
+                || is_chosen(name, link, shape)
+                || is_short_token(link, value, shape)
         }
         CueClass::Weak => {
-            (is_token(link, value, MIN_LOOSE_TOKEN)
-                && makeup(text).digits > 0
+            (is_token(link, value, shape, lengths.loose_token)
+                && shape.made().digits > 0
                 && !text.contains(' '))
                 || (is_auth_variable(name, link)
-                    && makeup(text).digits > 0
-                    && is_password(name, link, value))
+                    && shape.made().digits > 0
+                    && is_password(name, link, value, shape))
         }
-        CueClass::Key => is_key(link, value),
+        CueClass::Key => is_key(link, value, shape),
         CueClass::Cue => false,
     };
     // What costs more to tell is asked of the few that are left.
@@ -237,11 +221,15 @@ fn is_auth_variable(name: &str, link: Separator) -> bool {
     name.ends_with("_AUTH") && matches!(link, Separator::Assigned { .. } | Separator::Colon)
 }
 
-fn is_password(name: &str, link: Separator, value: &AssignedValue<'_>) -> bool {
-    let text = value.text;
-    let made = makeup(text);
+fn is_password(
+    name: &str,
+    link: Separator,
+    value: &AssignedValue<'_>,
+    shape: &TokenShape<'_>,
+) -> bool {
+    let (text, made) = (value.text, shape.made());
     let length = text.chars().count();
-    if length < MIN_PASSWORD || is_name(text) || is_sentence(text) {
+    if length < vocabulary().lengths.password || shape.is_name() || is_sentence(text) {
         return false;
     }
     let mixed = made.kinds() >= 2 && (made.digits > 0 || (made.others > 0 && !text.contains(' ')));
@@ -255,8 +243,8 @@ fn is_password(name: &str, link: Separator, value: &AssignedValue<'_>) -> bool {
         }
         Separator::Colon => {
             value.quoted
-                || (mixed && !is_prose_sign(text))
-                || is_mixed_case(text)
+                || (mixed && !shape.is_prose_sign())
+                || shape.is_mixed_case()
                 || (value.last && !is_common(text))
         }
         Separator::Element => true,
@@ -266,26 +254,22 @@ fn is_password(name: &str, link: Separator, value: &AssignedValue<'_>) -> bool {
         Separator::Argument => {
             value.quoted
                 && ((mixed && !text.contains(' ') && !is_identifier(text))
-                    || is_mixed_case(text)
+                    || shape.is_mixed_case()
                     || sets(name)
                     || is_shouted(name))
         }
         Separator::Blank => {
             (value.quoted && !text.contains(' ') && !is_common(text))
-                || (!value.quoted && is_strong(text))
+                || (!value.quoted && shape.is_strong())
         }
     }
 }
 
 /// Whether a name is a call that takes a password: `setPassword`, `withPassword`.
 fn sets(name: &str) -> bool {
-    ["set", "with", "Set", "With", "add", "login"]
-        .iter()
-        .any(|verb| {
-            name.rsplit('.')
-                .next()
-                .is_some_and(|last| last.starts_with(verb))
-        })
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let setters = &vocabulary().names.setters;
+    setters.iter().any(|verb| last.starts_with(verb.as_str()))
 }
 
 /// `re_syntax`, `first-name`: words that a sign joins, without a digit or a capital.
@@ -305,49 +289,6 @@ fn closes(value: &AssignedValue<'_>) -> bool {
     matches!(value.next, Some(b')' | b',' | b'}' | b']' | b'('))
 }
 
-/// Letters and digits with a sign or both cases among them, and no version, date or name.
-pub(super) fn is_strong(text: &str) -> bool {
-    let made = makeup(text);
-    let both_cases = made.lower > 0 && made.upper > 0;
-    text.chars().count() >= 6
-        && made.digits > 0
-        && made.letters() > 0
-        && (made.others > 0 || both_cases)
-        && !is_prose_sign(text)
-        && !is_code(text)
-        && !is_path(text)
-        && !stands_in(text)
-}
-
-/// `12-character`, `SHA-256`, `v1.2.3`, `2024-01-01`: words and numbers joined by signs.
-pub(super) fn is_prose_sign(text: &str) -> bool {
-    const JOINTS: [char; 6] = ['-', '.', '/', '\'', ':', ','];
-    let joined = text.contains(JOINTS)
-        && text
-            .chars()
-            .all(|c| c.is_alphanumeric() || JOINTS.contains(&c));
-    let plain = |part: &str| {
-        let made = makeup(part);
-        made.letters() == 0 || part.len() <= 3 || (made.digits <= 3 && wordiness(part) >= 60)
-    };
-    joined && text.split(JOINTS).all(plain) && !is_phrase(text)
-}
-
-/// `River-Stone-4711`: words with capitals and a number, as a generator of passwords joins them.
-pub(super) fn is_phrase(text: &str) -> bool {
-    let is_word = |part: &str| {
-        part.len() >= 4
-            && part.starts_with(|c: char| c.is_ascii_uppercase())
-            && part[1..].bytes().all(|b| b.is_ascii_lowercase())
-    };
-    let is_number =
-        |part: &str| (2..=5).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
-    let parts = || text.split(['-', '.']);
-    parts().filter(|part| is_word(part)).count() >= 2
-        && parts().any(is_number)
-        && parts().all(|part| is_word(part) || is_number(part))
-}
-
 /// Several words of which some are everyday ones: a label or a message.
 fn is_sentence(text: &str) -> bool {
     let words = || text.split_whitespace();
@@ -362,19 +303,25 @@ fn is_common(text: &str) -> bool {
     super::cue_words::is_common(text.trim_matches(|c: char| !c.is_alphanumeric()))
 }
 
-fn is_token(link: Separator, value: &AssignedValue<'_>, least: usize) -> bool {
-    let text = value.text;
-    let made = makeup(text);
-    if text.len() < least || is_name(text) || text.split_whitespace().count() > 1 && !value.quoted {
+fn is_token(
+    link: Separator,
+    value: &AssignedValue<'_>,
+    shape: &TokenShape<'_>,
+    least: usize,
+) -> bool {
+    let (text, made) = (value.text, shape.made());
+    if text.len() < least || shape.is_name() || text.split_whitespace().count() > 1 && !value.quoted
+    {
         return false;
     }
-    if text.contains(' ') && (is_sentence(text) || wordiness(text) >= 50) {
+    if text.contains(' ') && (is_sentence(text) || shape.wordiness() >= 50) {
         return false;
     }
     let number = made.letters() == 0 && made.others == 0;
-    let random = is_random(text)
-        || is_interleaved(text)
-        || (made.digits >= 3 && made.letters() > 0 && wordiness(text) < 75);
+    let named = vocabulary().wordiness.named;
+    let random = shape.is_random()
+        || shape.is_interleaved()
+        || (made.digits >= 3 && made.letters() > 0 && shape.wordiness() < named);
     let shaped = if number {
         text.len() >= 16
     } else {
@@ -382,56 +329,57 @@ fn is_token(link: Separator, value: &AssignedValue<'_>, least: usize) -> bool {
     };
     match link {
         Separator::Assigned { .. } | Separator::Colon | Separator::Element | Separator::Flag => {
-            shaped || is_uuid(text)
+            shaped || shape.is_uuid()
         }
         Separator::Argument => value.quoted && shaped && (made.digits > 0 || made.upper > 0),
         Separator::Blank => {
-            text.len() >= MIN_LOOSE_TOKEN
+            text.len() >= vocabulary().lengths.loose_token
                 && made.digits > 0
-                && (is_random(text) || is_uuid(text))
-                && !is_prose_sign(text)
-                || (value.quoted && shaped && !is_prose_sign(text))
+                && (shape.is_random() || shape.is_uuid())
+                && !shape.is_prose_sign()
+                || (value.quoted && shaped && !shape.is_prose_sign())
         }
     }
 }
 
 /// `SESSION_SECRET=value` of an environment: a person may have chosen it, as a password.
-fn is_chosen(name: &str, link: Separator, value: &AssignedValue<'_>) -> bool {
-    let text = value.text;
-    let plain = !text.contains(' ') && !is_name(text) && !is_common(text) && !is_prose_sign(text);
+fn is_chosen(name: &str, link: Separator, shape: &TokenShape<'_>) -> bool {
+    let text = shape.text;
+    let plain =
+        !text.contains(' ') && !shape.is_name() && !is_common(text) && !shape.is_prose_sign();
     link == (Separator::Assigned { spaced: false })
         && is_shouted(name)
         && (name.contains("SECRET") || name.contains("PEPPER"))
-        && text.len() >= MIN_TOKEN
+        && text.len() >= vocabulary().lengths.token
         && plain
 }
 
 /// A short value that nobody would write for anything else: signs in disorder, or letters that
 /// can't be said.
-fn is_short_token(link: Separator, value: &AssignedValue<'_>) -> bool {
+fn is_short_token(link: Separator, value: &AssignedValue<'_>, shape: &TokenShape<'_>) -> bool {
     let text = value.text;
     let told = matches!(
         link,
         Separator::Assigned { .. } | Separator::Colon | Separator::Element
     );
-    let made = makeup(text);
+    let made = shape.made();
     let letters = made.letters() == text.len() && (made.lower == 0 || made.upper == 0);
     let unsaid = letters
-        && text.len() >= MIN_TOKEN
-        && wordiness(text) == 0
+        && text.len() >= vocabulary().lengths.token
+        && shape.wordiness() == 0
         && consonants(text) * 4 >= text.len() * 3;
     // `secret: 'bpz880'`: no word, and a number that counts nothing.
-    let mixed = (6..MIN_LOOSE_TOKEN).contains(&text.len())
+    let mixed = (6..vocabulary().lengths.loose_token).contains(&text.len())
         && made.digits >= 2
         && made.letters() >= 3
         && made.letters() + made.digits == text.len()
         && (made.lower == 0 || made.upper == 0)
-        && wordiness(text) == 0;
+        && shape.wordiness() == 0;
     let mixed = mixed
         && value.quoted
         && !matches!(link, Separator::Element)
-        && !stands_in(&said_in_digits(text));
-    told && (mixed || has_odd_signs(text) || (unsaid && (value.quoted || value.last)))
+        && !TokenShape::of(&said_in_digits(text)).stands_in();
+    told && (mixed || shape.has_odd_signs() || (unsaid && (value.quoted || value.last)))
 }
 
 /// `s3cr3t` as it is meant.
@@ -456,20 +404,20 @@ fn consonants(text: &str) -> usize {
 }
 
 /// A bare `key`: many things are keys, so only what is random and long is a secret.
-fn is_key(link: Separator, value: &AssignedValue<'_>) -> bool {
-    let text = value.text;
-    let made = makeup(text);
+fn is_key(link: Separator, value: &AssignedValue<'_>, shape: &TokenShape<'_>) -> bool {
+    let (text, made) = (value.text, shape.made());
     let long = text.len() >= 16
-        || (text.len() >= MIN_LOOSE_TOKEN && matches!(link, Separator::Assigned { spaced: _ }));
+        || (text.len() >= vocabulary().lengths.loose_token
+            && matches!(link, Separator::Assigned { spaced: _ }));
     let hex_digest =
-        is_hex(text) && matches!(text.len(), 32 | 40 | 64) && matches!(link, Separator::Blank);
+        shape.is_hex() && matches!(text.len(), 32 | 40 | 64) && matches!(link, Separator::Blank);
     long && made.digits > 0
         && made.letters() > 0
-        && is_random(text)
-        && !is_uuid(text)
+        && shape.is_random()
+        && !shape.is_uuid()
         && !text.contains(' ')
         && !hex_digest
-        && !is_prose_sign(text)
+        && !shape.is_prose_sign()
         && (link != Separator::Argument || value.quoted)
-        && !is_name(text)
+        && !shape.is_name()
 }

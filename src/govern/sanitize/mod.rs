@@ -14,7 +14,8 @@ mod rules;
 mod separator;
 mod tables;
 mod text;
-mod value;
+mod token;
+mod vocabulary;
 
 use std::borrow::Cow;
 use std::fmt;

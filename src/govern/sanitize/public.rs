@@ -5,18 +5,8 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
-use super::value::{is_hex, stands_in, wordiness};
-
-/// Names of methods of cryptography and encoding, in lower case.
-#[rustfmt::skip]
-const ALGORITHMS: &[&str] = &[
-    "aes128", "aes192", "aes256", "argon2id", "argon2", "bcrypt", "blake2b", "blake2s", "blake2", "blake3", "chacha20", "crc32",
-    "curve25519", "curve448", "ecdh", "ecdsa", "ed25519", "ed448", "es256", "gcm", "hkdf", "hmac", "hs256", "hs384", "hs512",
-    "md5", "mgf1", "mlkem768", "nistp256", "nistp384", "nistp521", "pbes2", "pbkdf2", "pkcs11", "pkcs12", "pkcs1", "pkcs7",
-    "pkcs8", "poly1305", "ps256", "ripemd160", "rs256", "rsa2048", "rsa4096", "salsa20", "scrypt", "secp256k1", "secp256r1",
-    "secp384r1", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3", "sntrup761", "tls13", "utf8mb4", "x25519", "x448", "x509",
-    "xchacha20", "xsalsa20",
-];
+use super::token::shape::{TokenShape, wordiness};
+use super::vocabulary::vocabulary;
 
 /// Whether a word is the name of a method, or made of such names and words: `ChaCha20_Poly1305`,
 /// `X25519PublicKey`.
@@ -27,7 +17,7 @@ pub(super) fn is_algorithm(text: &str) -> bool {
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest);
         builder
-            .build(ALGORITHMS)
+            .build(vocabulary().values.algorithms.iter())
             .expect("a short list of short words")
     });
     if text.len() > 64 || !text.bytes().any(|b| b.is_ascii_digit()) {
@@ -58,50 +48,37 @@ pub(super) fn is_algorithm(text: &str) -> bool {
 /// `#d8dee9`: a colour.
 pub(super) fn is_colour(text: &str) -> bool {
     text.strip_prefix('#')
-        .is_some_and(|rest| matches!(rest.len(), 3 | 4 | 6 | 8) && is_hex(rest))
+        .is_some_and(|rest| matches!(rest.len(), 3 | 4 | 6 | 8) && TokenShape::of(rest).is_hex())
 }
 
 /// Tokens that their makers give to everybody: they name an account and open nothing.
 pub(super) fn is_public_token(text: &str) -> bool {
-    let stripe = ["pk_live_", "pk_test_"]
-        .iter()
-        .find_map(|start| text.strip_prefix(start));
-    stripe.is_some_and(|rest| rest.bytes().any(|b| b.is_ascii_lowercase()))
-        || ["sb_publishable_", "rzp_live_", "rzp_test_"]
-            .iter()
-            .any(|start| text.starts_with(start))
+    let known = &vocabulary().values;
+    let starts = |start: &&String| text.starts_with(start.as_str());
+    known.public_tokens.iter().any(|start| starts(&start))
+        || known.public_tokens_with_small_letters.iter().any(|start| {
+            starts(&start)
+                && text
+                    .bytes()
+                    .skip(start.len())
+                    .any(|b| b.is_ascii_lowercase())
+        })
 }
 
 /// `MIT/Apache-2.0`, `GPL-3.0-or-later OR Artistic-1.0-Perl`.
 pub(super) fn is_licence(text: &str) -> bool {
-    #[rustfmt::skip]
-    const NAMES: &[&str] = &[
-        "0bsd", "agpl", "apache", "artistic", "bsd", "bsl", "cc-by", "cc0", "cddl", "epl", "eupl", "gpl", "isc", "lgpl",
-        "licenseref", "llvm-exception", "mit", "mpl", "openssl", "psf", "python-2", "unicode", "unlicense", "wtfpl", "zlib", "zpl",
-        "gcc-exception", "classpath-exception", "or", "and", "with", "ofl", "ncsa", "postgresql", "x11", "boost",
-    ];
     let mut parts = text
         .split(|c: char| c.is_whitespace() || matches!(c, '/' | '(' | ')' | ','))
         .filter(|part| !part.is_empty());
-    parts.all(|part| {
-        let lower = part.to_ascii_lowercase();
-        NAMES.iter().any(|name| lower.starts_with(name))
-    })
+    parts.all(|part| vocabulary().values.licences.starts(part))
 }
 
 /// Whether a word is the name of a file or of a host: it ends as those do.
 pub(super) fn is_file(text: &str) -> bool {
-    #[rustfmt::skip]
-    const ENDS: &[&str] = &[
-        "bz2", "c", "cfg", "com", "conf", "cpp", "crate", "crt", "cs", "css", "csv", "de", "deb", "doc", "docx", "exe", "fr", "gem", "gif", "go",
-        "gz", "h", "html", "io", "iso", "jar", "java", "jpg", "js", "json", "kt", "lock", "log", "md", "mp3", "mp4", "net", "odt", "org",
-        "pdf", "php", "png", "py", "rb", "rpm", "rs", "sh", "sql", "svg", "swift", "tar", "tex", "tgz", "toml", "ts", "txt", "vue",
-        "whl", "xls", "xlsx", "xml", "xz", "yaml", "yml", "zip", "zst",
-    ];
     let Some((name, end)) = text.rsplit_once('.') else {
         return false;
     };
-    !name.is_empty() && end.len() <= 5 && ENDS.iter().any(|known| end.eq_ignore_ascii_case(known))
+    !name.is_empty() && vocabulary().values.file_endings.has(end)
 }
 
 /// How much before a word is looked at for the name of its field.
@@ -110,11 +87,6 @@ const FIELD: usize = 48;
 /// `PublicKey = …`, `Content-MD5: …`: whether the name before a word says that everybody may know
 /// it.
 pub(super) fn is_called_public(text: &str, start: usize) -> bool {
-    #[rustfmt::skip]
-    const NAMES: &[&str] = &[
-        "public", "pubkey", "pub_key", "verifykey", "verify_key", "verifying", "content-md5", "digest", "checksum", "fingerprint", "etag",
-        "integrity", "change-id", "sec-websocket", "sitekey", "publishable", "host key", "signify",
-    ];
     let bytes = text.as_bytes();
     let before = &bytes[start.saturating_sub(FIELD)..start];
     let line = before
@@ -130,7 +102,7 @@ pub(super) fn is_called_public(text: &str, start: usize) -> bool {
         return false;
     }
     let lower = name.to_ascii_lowercase();
-    NAMES.iter().any(|known| {
+    vocabulary().names.called_public.iter().any(|known| {
         lower
             .windows(known.len())
             .any(|window| window == known.as_bytes())
@@ -142,10 +114,7 @@ const MAX_MEMBER: usize = 512;
 
 /// `self._lib.PEM_write_bio_PKCS8PrivateKey`: a member of something in code.
 pub(super) fn is_member(word: &str) -> bool {
-    const OWNERS: [&str; 12] = [
-        "self", "this", "cls", "super", "window", "document", "process", "module", "exports",
-        "backend", "torch", "args",
-    ];
+    let owners = &vocabulary().names.owners;
     let Some((first, rest)) = (word.len() <= MAX_MEMBER)
         .then(|| word.split_once('.'))
         .flatten()
@@ -156,25 +125,23 @@ pub(super) fn is_member(word: &str) -> bool {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
     };
-    (OWNERS.contains(&first) || rest.starts_with('_') || rest.contains("._"))
+    (owners.iter().any(|owner| owner == first) || rest.starts_with('_') || rest.contains("._"))
         && part(first)
         && rest.split('.').all(part)
 }
 
 /// `authors/id/L/LE/LEONT/Crypt-Passwd-XS-0.601.tar.gz`.
 pub(super) fn is_archive(word: &str) -> bool {
-    [
-        ".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".zip", ".whl", ".deb", ".rpm", ".gem", ".crate",
-        ".jar",
-    ]
-    .iter()
-    .any(|end| word.len() > end.len() && word.ends_with(end))
+    let endings = &vocabulary().values.archive_endings;
+    endings
+        .iter()
+        .any(|end| word.len() > end.len() && word.ends_with(end.as_str()))
 }
 
 /// Whether what our own rule matches only shows how such a secret looks: `sk-xxxxxxxx`,
 /// `pk_live_publishable`.
 pub(super) fn is_example(secret: &str) -> bool {
-    stands_in(secret)
+    TokenShape::of(secret).stands_in()
         || is_public_token(secret)
         || (secret.matches('_').count() >= 3
             && secret.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))

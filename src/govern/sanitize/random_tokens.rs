@@ -4,46 +4,17 @@
 use super::address::decoded;
 use super::cue_words::CueClass;
 use super::public::{is_algorithm, is_archive, is_called_public, is_member, is_public_token};
+use super::text::statistics::entropy;
 use super::text::work;
-use super::value::{
-    entropy, is_dated, is_hex, is_interleaved, is_random, is_uuid, makeup, wordiness,
-};
+use super::token::shape::{TokenShape, wordiness};
+use super::vocabulary::vocabulary;
 
-/// Shortest random token that is taken without a word about it.
-const MIN_BARE: usize = 20;
-/// Least entropy of one, in bits a character.
-const MIN_ENTROPY: f64 = 3.6;
-/// Longest: more is data, not a token.
-const MAX_BARE: usize = 512;
-/// Shortest token that is taken where the sentence says that there is one.
-const MIN_CUED: usize = 16;
-/// Shortest where the sentence speaks of nothing else: "I leaked X".
-const MIN_TOLD: usize = 10;
 /// How far a word about secrets reaches.
 const CUE_REACH: usize = 72;
-/// Shortest and longest base64 whose text is looked at.
-const MIN_ENCODED: usize = 10;
-const MAX_ENCODED: usize = 16 * 1024;
 /// Shortest line of data.
 const MIN_DATA: usize = 56;
 /// Lines of base64 of one length in a row that are data.
 const DATA_LINES: usize = 3;
-
-/// What precedes a digest, an image or a public thing, in lower case.
-#[rustfmt::skip]
-const HARMLESS_BEFORE: &[&str] = &[
-    "base64,", "h1:", "integrity=\"", "md5-", "md5:", "sha1-", "sha1:", "sha1=", "sha224-", "sha224:", "sha256-",
-    "sha256:", "sha256=", "sha384-", "sha384:", "sha512-", "sha512.", "sha512:", "sha512=", "ssh-dss ", "ssh-ed25519 ", "ssh-rsa ", "nistp256 ", "nistp384 ", "nistp521 ", "blake3:", "blake2b:", "etag: ", "etag: \"", "w/\"", "checksum = \"", "nonce-",
-];
-/// How public identifiers begin.
-#[rustfmt::skip]
-const PUBLIC_STARTS: &[&str] = &[
-    "price_", "prod_", "cus_", "sub_", "acct_", "evt_", "txn_", "req_", "msg_", "in_", "pi_", "pm_", "ch_",
-    "chatcmpl-", "cmpl-", "toolu_", "run_", "thread_", "asst_", "file-", "org-", "resp_", "call_", "gen-",
-    "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNr", "bc1", "tb1", "age1", "npub1", "bafy", "Qm",
-    "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "PHN2Zy", "sha1-", "sha256-", "sha384-", "sha512-", "md5-", "JVBERi0",
-    "AAABAA", "T2dnUw", "data:",
-];
 
 /// What bytes are to a run: a part of one, and then a digit or a capital.
 static PARTS: [u8; 256] = parts();
@@ -113,13 +84,7 @@ impl Cues {
 /// Whether the word before a place says whose it is: "my key".
 fn is_owned(text: &str, start: usize) -> bool {
     let before = text.get(..start).unwrap_or_default().trim_end();
-    ["my", "this", "the", "api", "our"].iter().any(|word| {
-        let said = before
-            .len()
-            .checked_sub(word.len())
-            .and_then(|at| before.get(at..));
-        said.is_some_and(|said| said.eq_ignore_ascii_case(word))
-    })
+    vocabulary().sentences.owned.ends(before.as_bytes())
 }
 
 /// Finds them, outside of `public` places, which are sorted.
@@ -132,6 +97,7 @@ pub(super) fn look(
     let bytes = text.as_bytes();
     let mut found = RandomWords::default();
     let data = data_lines(text);
+    let lengths = &vocabulary().lengths;
     let mut at = 0;
     while let Some(next) = bytes[at..].iter().position(|b| PARTS[usize::from(*b)] != 0) {
         let start = at + next;
@@ -148,7 +114,11 @@ pub(super) fn look(
         at = start + length;
         // Without a digit and with less than three capitals it is neither random nor base64.
         let plain = holds & DIGIT == 0 && capitals < 3;
-        if length < MIN_ENCODED || plain || is_inside(public, start) || is_inside(&data, start) {
+        if length < *lengths.encoded.start()
+            || plain
+            || is_inside(public, start)
+            || is_inside(&data, start)
+        {
             continue;
         }
         work::count(length);
@@ -166,11 +136,12 @@ pub(super) fn look(
 /// q|&h7Hxr;qB>Z$M".
 fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut RandomWords) {
     work::count(text.len());
+    let lengths = &vocabulary().lengths;
     let mut at = 0;
     for word in text.split([' ', '\t', '\n', '\r']) {
         let start = at;
         at += word.len() + 1;
-        if !(MIN_SIGNED..=MAX_SIGNED).contains(&word.len()) || is_inside(public, start) {
+        if !lengths.disordered.contains(&word.len()) || is_inside(public, start) {
             continue;
         }
         let kept = word
@@ -183,9 +154,6 @@ fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut Random
     }
 }
 
-/// Shortest and longest of them.
-const MIN_SIGNED: usize = 14;
-const MAX_SIGNED: usize = 256;
 /// So many different signs are in no code and no address.
 const MANY_SIGNS: usize = 8;
 
@@ -199,15 +167,16 @@ fn is_in_disorder(word: &str) -> bool {
             .filter(|sign| word.as_bytes().contains(sign))
             .count()
     };
-    let made = makeup(word);
+    let (shape, many) = (TokenShape::of(word), has(SIGNS) >= MANY_SIGNS);
+    let made = shape.made();
     made.upper >= 2
         && made.lower >= 2
         && made.digits > 0
         && word.is_ascii()
         && has(SIGNS) >= 3
         && has(ODD) >= 2
-        && (has(SIGNS) >= MANY_SIGNS || wordiness(word) < 40)
-        && (has(SIGNS) >= MANY_SIGNS
+        && (many || shape.wordiness() < vocabulary().wordiness.letters)
+        && (many
             || !["](", "</", "::", "()", "=="]
                 .iter()
                 .any(|code| word.contains(code)))
@@ -253,7 +222,7 @@ fn look_at_run(
     if harmless || is_public(word) {
         return;
     }
-    if (MIN_ENCODED..=MAX_ENCODED).contains(&word.len())
+    if vocabulary().lengths.encoded.contains(&word.len())
         && decoded(word).is_some_and(|plain| hides(&plain))
     {
         found.encoded.push((kept_start, kept_start + word.len()));
@@ -311,28 +280,8 @@ fn look_at_run(
 /// `main.8f3aC…d2.js`: the part of a file's name that its content made.
 fn is_file_of_build(word: &str, at: usize, part: &str) -> bool {
     let rest = word.get(at + part.len()..).unwrap_or_default();
-    [
-        ".js",
-        ".css",
-        ".map",
-        ".html",
-        ".png",
-        ".jpg",
-        ".svg",
-        ".woff",
-        ".wasm",
-        ".json",
-        ".tar",
-        ".zip",
-        ".rs",
-        ".py",
-        ".gguf",
-        ".bin",
-        ".safetensors",
-        ".onnx",
-    ]
-    .iter()
-    .any(|end| rest.starts_with(end))
+    let endings = &vocabulary().values.build_endings;
+    endings.iter().any(|end| rest.starts_with(end.as_str()))
 }
 
 /// Whether a run is a path from the root: base64 may begin with a slash, and has no part of small
@@ -350,12 +299,13 @@ fn assigns(run: &str) -> bool {
 
 /// Whether words stand between the signs of a run, as in paths and names.
 fn has_words_between_signs(run: &str) -> bool {
+    let named = vocabulary().wordiness.named;
     let parts = || {
         run.split(['/', '.', '-', '_', '=', '~', '+'])
             .filter(|part| part.len() >= 3)
     };
     let named = parts()
-        .filter(|part| part.bytes().all(|b| b.is_ascii_alphabetic()) && wordiness(part) >= 75)
+        .filter(|part| part.bytes().all(|b| b.is_ascii_alphabetic()) && wordiness(part) >= named)
         .map(str::len)
         .sum::<usize>();
     named * 2
@@ -374,57 +324,67 @@ struct WordContext {
 }
 
 fn is_secret(word: &str, cued: WordContext) -> bool {
-    let made = makeup(word);
-    let least = if cued.any { MIN_CUED } else { MIN_BARE };
-    if !(least..=MAX_BARE).contains(&word.len())
-        || !(is_random(word) || (cued.any && is_interleaved(word)))
+    let shape = TokenShape::of(word);
+    let made = shape.made();
+    let (lengths, information) = (&vocabulary().lengths, &vocabulary().entropy);
+    let least = if cued.any {
+        lengths.cued
+    } else {
+        *lengths.bare.start()
+    };
+    if !(least..=*lengths.bare.end()).contains(&word.len())
+        || !(shape.is_random() || (cued.any && shape.is_interleaved()))
     {
         return false;
     }
     if made.letters() == 0 {
-        return cued.strong && made.others == 0 && word.len() >= MIN_BARE;
+        return cued.strong && made.others == 0 && word.len() >= *lengths.bare.start();
     }
     if made.digits == 0 {
         return cued.strong && made.lower >= 4 && made.upper >= 4 && made.others * 8 <= word.len();
     }
-    if is_uuid(word) || is_hex(word) || is_dated(word) {
-        return cued.strong && (is_uuid(word) || (is_hex(word) && made.letters() >= 3));
+    if shape.is_uuid() || shape.is_hex() || shape.is_dated() {
+        return cued.strong && (shape.is_uuid() || (shape.is_hex() && made.letters() >= 3));
     }
     if made.lower > 0 && made.upper > 0 {
         let spread = cued.any || made.digits >= 2 || word.len() >= 32;
-        return spread && entropy(word) >= MIN_ENTROPY - if cued.any { 0.4 } else { 0.0 };
+        let least = if cued.any {
+            information.cued
+        } else {
+            information.bare
+        };
+        return spread && entropy(word) >= least;
     }
     let longest = word
         .split(|c: char| !c.is_ascii_alphanumeric())
         .map(str::len)
         .max()
         .unwrap_or(0);
-    (cued.strong && is_interleaved(word))
+    (cued.strong && shape.is_interleaved())
         || cued.any
             && made.digits >= 3
             && made.letters() >= 5
-            && longest >= MIN_CUED
-            && entropy(word) >= 3.0
+            && longest >= lengths.cued
+            && entropy(word) >= information.one_case
 }
 
 /// A short token where one is spoken of: letters and digits, or capitals among small letters, and
 /// few words.
 fn is_told(word: &str) -> bool {
-    let made = makeup(word);
+    let shape = TokenShape::of(word);
+    let made = shape.made();
     let odd = (made.digits >= 2 && made.letters() >= 2) || (made.upper >= 3 && made.lower >= 3);
-    (MIN_TOLD..=MAX_BARE).contains(&word.len())
+    let lengths = &vocabulary().lengths;
+    (lengths.told..=*lengths.bare.end()).contains(&word.len())
         && odd
         && made.others == 0
-        && wordiness(word) < 60
-        && !is_hex_word(word)
-}
-
-/// Hexadecimal that says what it is by its length: a short commit, an address of memory.
-fn is_hex_word(word: &str) -> bool {
-    is_hex(word) && word.len() < MIN_CUED
+        && shape.wordiness() < vocabulary().wordiness.mixed
+        // Hexadecimal says what it is by its length: a short commit, an address of memory.
+        && !(shape.is_hex() && word.len() < lengths.cued)
 }
 
 fn is_public(word: &str) -> bool {
+    let is_hex = |text: &str| TokenShape::of(text).is_hex();
     let base58 = |text: &str| {
         text.bytes()
             .all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'))
@@ -436,21 +396,19 @@ fn is_public(word: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'));
     // The line that a review is known by in the message of a commit.
     let change = word.len() == 41 && word.strip_prefix('I').is_some_and(is_hex);
-    let digest = ["sha-256=", "sha-384=", "sha-512=", "sha-1=", "md5="]
-        .iter()
-        .any(|name| {
-            word.get(..name.len())
-                .is_some_and(|head| head.eq_ignore_ascii_case(name))
-        });
+    let values = &vocabulary().values;
     bitcoin
         || change
-        || digest
+        || values.digest_starts.starts(word)
         || is_public_token(word)
         || is_archive(word)
         || hexadecimal
         || pseudo_version
         || is_board(word)
-        || PUBLIC_STARTS.iter().any(|start| word.starts_with(start))
+        || values
+            .public_starts
+            .iter()
+            .any(|start| word.starts_with(start.as_str()))
 }
 
 /// A position of chess: eight ranks of pieces and empty squares.
@@ -469,23 +427,13 @@ fn is_harmless_place(text: &str, start: usize) -> bool {
         before.last(),
         Some(b',' | b':' | b'"' | b'-' | b'=' | b' ' | b'.')
     );
-    let said = ends
-        && HARMLESS_BEFORE.iter().any(|words| {
-            before.len() >= words.len()
-                && before[before.len() - words.len()..].eq_ignore_ascii_case(words.as_bytes())
-        });
-    said || is_in_address(bytes, start)
+    (ends && vocabulary().values.harmless_before.ends(before)) || is_in_address(bytes, start)
 }
 
 /// "commit fdc7b986…": what git calls an object by, also where keys are spoken of.
 fn names_an_object(text: &str, start: usize, word: &str) -> bool {
     let before = &text.as_bytes()[start.saturating_sub(8)..start];
-    let said = ["commit ", "tree ", "parent ", "blob ", "object "]
-        .iter()
-        .any(|name| {
-            before.len() >= name.len()
-                && before[before.len() - name.len()..].eq_ignore_ascii_case(name.as_bytes())
-        });
+    let said = vocabulary().values.objects.ends(before);
     said && matches!(word.len(), 40 | 64) && word.bytes().all(|b| b.is_ascii_hexdigit())
 }
 

@@ -1,8 +1,8 @@
 //! What stands between a name and its value, and where the value ends.
 
-use super::assignments::MIN_PASSWORD;
 use super::rules::window::boundary;
 use super::text::work;
+use super::vocabulary::vocabulary;
 
 /// Longest value.
 const MAX_VALUE: usize = 1024;
@@ -295,7 +295,7 @@ fn quoted<'a>(
     }
     if at >= limit {
         return unquoted(text, start, Separator::Assigned { spaced: false }, ends)
-            .filter(|value| value.text.len() >= MIN_PASSWORD);
+            .filter(|value| value.text.len() >= vocabulary().lengths.password);
     }
     Some(with_next(text, start, at, true))
 }

@@ -51,8 +51,11 @@ pub(crate) fn write(pairs: &[(&str, &dyn fmt::Display)], out: &mut impl fmt::Wri
         return out.write_str(NONE);
     }
     for (n, (key, value)) in pairs.iter().enumerate() {
-        let comma = if n == 0 { "" } else { "," };
-        write!(out, "{comma}{key}:")?;
+        if n > 0 {
+            out.write_char(',')?;
+        }
+        out.write_str(key)?;
+        out.write_char(':')?;
         write!(PercentEncoder(out), "{value}")?;
     }
     Ok(())

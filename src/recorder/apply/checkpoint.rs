@@ -8,11 +8,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::record::tree::{Frontier, parse_note};
+use crate::record::tree::Frontier;
 use crate::store::LedgerHead;
 
 use super::super::RecorderError;
 use super::unapplied;
+use crate::recorder::comparison::{ExpectedCheckpoint, compare_checkpoint};
 
 /// A tree head has some 200 bytes; of what is no tree head no more than this is read.
 const MOST: u64 = 16 * 1024;
@@ -39,42 +40,25 @@ impl PlacedFile {
     }
 }
 
-/// Whether the file holds the tree head that the database has. One over fewer lines is what a crash
-/// leaves, and whatever is no tree head of this ledger proves nothing; both are written anew.
-///
-/// Refuses when it holds one by the key in force over lines, or a tree, that the database does not
-/// have: somebody signed a history with this key that is not the one here.
+/// Whether the file holds the tree head that the database has; refuses when it is of another
+/// history.
 pub(super) fn look(head: &LedgerHead, path: &Path) -> Result<bool, RecorderError> {
-    let Some(found) = read(path)? else {
-        return Ok(head.checkpoint.is_none());
-    };
-    if head
-        .checkpoint
-        .as_ref()
-        .is_some_and(|own| own.as_bytes() == found)
-    {
+    let found = read(path)?;
+    let note = head.checkpoint.as_deref();
+    // What it is over matters only where the file holds another.
+    if found.as_deref() == note.map(str::as_bytes) {
         return Ok(true);
     }
-    let note = std::str::from_utf8(&found)
-        .ok()
-        .and_then(|text| parse_note(text).ok());
-    let Some(note) = note.filter(|note| note.size >= head.lines) else {
-        return Ok(false);
-    };
     let own = Frontier::from_bytes(&head.frontier).map_err(|e| RecorderError::Unrecordable {
         what: "head.frontier",
         reason: e.to_string(),
     })?;
-    if (note.size, note.root) == (own.size(), own.root()) || !note.verify(&head.signer) {
-        return Ok(false);
-    }
-    Err(RecorderError::Disagree {
-        ahead: "audit.checkpoint",
-        behind: "the database",
-        place: "its signed tree head".to_owned(),
-        expected: format!("{} lines with the root {}", own.size(), own.root()),
-        actual: format!("{} lines with the root {}", note.size, note.root),
-    })
+    let expected = ExpectedCheckpoint {
+        note,
+        tree: (own.size(), own.root()),
+        signer: &head.signer,
+    };
+    Ok(compare_checkpoint(&expected, found.as_deref())?)
 }
 
 /// The file's bytes; none where there is no such file, or something that is no file and is not

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::ledger::read::RefTarget;
 use crate::ledger::write::Ledger;
 use crate::ledger::{LedgerError, Oid};
 use crate::record::ledger::commit::CommitKind;
@@ -11,61 +12,21 @@ use super::super::RecorderError;
 use super::{From, Paths, PendingWrites, unapplied};
 use crate::recorder::batch::failpoint::{Failpoint, FailpointWatch, pass};
 use crate::recorder::batch::transaction::{EntryFiles, oid, segment};
+use crate::recorder::comparison::{ExpectedRef, RefPosition, compare_refs};
 
-/// How one ref has to move: from the applied tip, through the pending commits, to the last of them.
-pub(super) struct Moves {
-    applied: Option<Oid>,
-    pending: Vec<Oid>,
-}
-
-impl Moves {
-    fn target(&self) -> Option<Oid> {
-        self.pending.last().copied().or(self.applied)
-    }
-
-    fn disagree(&self, reference: &str, actual: Option<Oid>) -> RecorderError {
-        let (ahead, behind) = if actual.is_none() {
-            ("the database", "ledger.git")
-        } else {
-            ("ledger.git", "the database")
-        };
-        let spell = |id: Option<Oid>| id.map_or("no such ref".to_owned(), |id| id.to_string());
-        RecorderError::Disagree {
-            ahead,
-            behind,
-            place: reference.to_owned(),
-            expected: spell(self.applied),
-            actual: spell(actual),
-        }
-    }
-}
-
-/// How every ref that the database knows has to move.
-pub(super) type AllMoves = BTreeMap<String, Moves>;
-
-/// Where a ref is.
-pub(super) enum RefPosition {
-    /// At the applied tip or at a pending commit.
-    Known(Option<Oid>),
-    /// Cut by a power loss: it holds nothing that could be somebody's history.
-    Torn,
-}
-
-impl RefPosition {
-    fn is(&self, tip: Option<Oid>) -> bool {
-        matches!(self, RefPosition::Known(actual) if *actual == tip)
-    }
-}
+/// Every ref that the database knows.
+pub(super) type ExpectedRefs = BTreeMap<String, ExpectedRef>;
 
 pub(super) fn open_ledger(paths: &Paths) -> Result<Ledger, RecorderError> {
     Ledger::open(&paths.ledger()).map_err(unapplied("opening ledger.git"))
 }
 
-pub(super) fn moves(
+/// Where the database has its refs, on the way from the applied mark through pending commits.
+pub(super) fn expected(
     store: &ReadStore,
     head: &LedgerHead,
-    pending: &PendingWrites,
-) -> Result<AllMoves, RecorderError> {
+    pending: &[CommitRow],
+) -> Result<ExpectedRefs, RecorderError> {
     let mut all = BTreeMap::new();
     for reference in store.refs()? {
         let applied = store
@@ -73,37 +34,36 @@ pub(super) fn moves(
             .as_ref()
             .map(oid)
             .transpose()?;
-        let on_it = pending
-            .commits
-            .iter()
-            .filter(|row| row.reference == reference);
+        let on_it = pending.iter().filter(|row| row.reference == reference);
         let pending = on_it.map(oid).collect::<Result<_, _>>()?;
-        all.insert(reference, Moves { applied, pending });
+        all.insert(reference, ExpectedRef { applied, pending });
     }
     Ok(all)
 }
 
-fn place(ledger: &Ledger, reference: &str, moves: &Moves) -> Result<RefPosition, RecorderError> {
-    match ledger.tip(reference) {
-        Ok(actual) if actual == moves.applied => Ok(RefPosition::Known(actual)),
-        Ok(Some(actual)) if moves.pending.contains(&actual) => Ok(RefPosition::Known(Some(actual))),
-        Ok(actual) => Err(moves.disagree(reference, actual)),
-        Err(LedgerError::TornRef { .. }) => Ok(RefPosition::Torn),
-        Err(e) => Err(unapplied("reading a ref of ledger.git")(e)),
-    }
-}
-
 /// Where every ref is; refuses when one is where the database does not know it.
-pub(super) fn places(
+pub(super) fn positions(
     ledger: &Ledger,
-    moves: &AllMoves,
+    expected: &ExpectedRefs,
 ) -> Result<BTreeMap<String, RefPosition>, RecorderError> {
-    let places = moves
-        .iter()
-        .map(|(reference, moves)| Ok((reference.clone(), place(ledger, reference, moves)?)));
-    let places = places.collect::<Result<_, RecorderError>>()?;
-    refuse_unknown_refs(ledger, moves)?;
-    Ok(places)
+    let mut names = ledger
+        .branches()
+        .map_err(unapplied("listing the branches of ledger.git"))?;
+    names.extend(expected.keys().cloned());
+    let mut found = BTreeMap::new();
+    for name in names {
+        let is_known = expected.contains_key(&name);
+        let target = match ledger.tip(&name) {
+            Ok(Some(id)) => RefTarget::Direct(id),
+            Err(LedgerError::TornRef { found, .. }) if is_known => RefTarget::Broken(found),
+            Err(e) if is_known => return Err(unapplied("reading a ref of ledger.git")(e)),
+            Ok(None) if is_known => continue,
+            // A branch that nobody here made, whatever it is.
+            _ => RefTarget::Broken("such a ref".to_owned()),
+        };
+        found.insert(name, target);
+    }
+    Ok(compare_refs(expected, &found)?)
 }
 
 /// Writes pending objects, then moves refs; returns what waits for its sync, and how much was
@@ -116,36 +76,39 @@ pub(super) fn apply_commits(
     from: From,
 ) -> Result<(Option<Ledger>, u64), RecorderError> {
     let mut ledger = open_ledger(paths)?;
-    let moves = moves(store, head, pending)?;
-    let places = places(&ledger, &moves)?;
+    let refs = expected(store, head, &pending.commits)?;
+    let positions = positions(&ledger, &refs)?;
     if pending.commits.is_empty()
-        && places
+        && positions
             .values()
-            .all(|place| matches!(place, RefPosition::Known(_)))
+            .all(|position| matches!(position, RefPosition::Known(_)))
     {
         pass(watch, Failpoint::AfterObjects).map_err(unapplied("writing objects"))?;
         return Ok((None, 0));
     }
-    let at_mark = places
+    let at_mark = positions
         .values()
-        .zip(moves.values())
-        .all(|(place, moves)| place.is(moves.applied));
-    let tips: Option<Vec<Oid>> = (from == From::Mark && at_mark)
-        .then(|| moves.values().filter_map(|moves| moves.applied).collect());
+        .zip(refs.values())
+        .all(|(position, expected)| *position == RefPosition::Known(expected.applied));
+    let tips: Option<Vec<Oid>> = (from == From::Mark && at_mark).then(|| {
+        refs.values()
+            .filter_map(|expected| expected.applied)
+            .collect()
+    });
     let objects = put_all(store, &mut ledger, pending, (watch, tips.as_deref()))?;
     pass(watch, Failpoint::AfterObjects).map_err(unapplied("writing objects"))?;
     let mut moved = 0;
-    for (reference, moves) in &moves {
-        let Some(target) = moves.target() else {
+    for (reference, expected) in &refs {
+        let Some(target) = expected.tip() else {
             continue;
         };
-        let result = match places.get(reference) {
+        let result = match positions.get(reference) {
             Some(RefPosition::Torn) => {
                 moved += 1;
                 pass(watch, Failpoint::Ref).map_err(unapplied("moving refs"))?;
                 ledger.overwrite_torn_ref(reference, target)
             }
-            Some(RefPosition::Known(from)) if !moves.pending.is_empty() => {
+            Some(RefPosition::Known(from)) if !expected.pending.is_empty() => {
                 moved += u64::from(*from != Some(target));
                 pass(watch, Failpoint::Ref).map_err(unapplied("moving refs"))?;
                 ledger.move_ref(reference, *from, target)
@@ -181,29 +144,6 @@ fn put_all(
         .write_objects()
         .map_err(unapplied("writing objects to ledger.git"))?;
     Ok(missing)
-}
-
-/// Branches are the database's, all of them; notes are not its affair.
-fn refuse_unknown_refs(ledger: &Ledger, known: &AllMoves) -> Result<(), RecorderError> {
-    let found = ledger
-        .branches()
-        .map_err(unapplied("listing the branches of ledger.git"))?;
-    let Some(name) = found.into_iter().find(|name| !known.contains_key(name)) else {
-        return Ok(());
-    };
-    let actual = ledger
-        .tip(&name)
-        .ok()
-        .flatten()
-        .map_or_else(|| "such a ref".to_owned(), |id| id.to_string());
-    let expected = "no such ref".to_owned();
-    Err(RecorderError::Disagree {
-        ahead: "ledger.git",
-        behind: "the database",
-        place: name,
-        expected,
-        actual,
-    })
 }
 
 /// The tree of a stored commit: its stored files, and the lines of its segment.

@@ -280,7 +280,8 @@ impl Writer {
         let (head, in_place) = self.store.reading::<_, RecorderError>(|store| {
             let head = store.head()?;
             let applied = head.applied == apply::all_applied(&head);
-            let in_place = applied && apply::is_in_place(store, &head, &self.paths)?;
+            let in_place = applied
+                && apply::EvidenceComparison::of(store, &head, &self.paths)?.is_in_place()?;
             Ok((head, in_place))
         })?;
         if in_place {

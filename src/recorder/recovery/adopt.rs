@@ -62,8 +62,8 @@ pub enum AdoptFault {
     },
     /// The home's own log goes on behind what is signed.
     #[error(
-        "audit.log has {unsigned} more after line {signed} that nobody signed: no commit and no tree head covers them, \
-             and whoever could write the file could add them. Nothing was taken over. Look at them, and keep them \
+        "audit.log goes on after line {signed} with what nobody signed ({unsigned} in lines): no commit and no tree head \
+             covers it, and whoever could write the file could add it. Nothing was taken over. Look at it, and keep it \
              elsewhere: `cp audit.log audit.log.unsigned; head -n {signed} audit.log.unsigned > audit.log`, in the home; \
              then again"
     )]

@@ -283,6 +283,15 @@ fn changed(name: &str) -> String {
     )
 }
 
+/// What stands behind the last line of database and tree head alike, and follows it.
+fn nobody_signed(lines: u64) -> String {
+    format!(
+        "Nobody signed it: the signed tree head beside the log ends with line {lines}, as the database does, and whoever \
+         could write the file could add it. Keep it, in the home: `mv audit.log audit.log.changed`; then \
+         `gently audit rebuild` writes the log anew from the database"
+    )
+}
+
 /// What is there goes on where the database ends.
 fn database_is_older() -> String {
     "The database is the older one: bring the newest one back; if it is lost, `gently audit adopt --own` takes over \

@@ -132,7 +132,13 @@ impl Checker<'_> {
         let Some((head, root)) = met.there else {
             let lines = |n: u64| crate::verify::report::counted(n, "line");
             let expected = format!("{} or more, as its owner has signed", lines(note.size));
-            return find(AuditQuestion::Complete, expected, lines(count));
+            let log = if self.log_file {
+                ""
+            } else {
+                "; no audit.log was given, where newer ones may stand: --log FILE"
+            };
+            let actual = format!("{}{log}", lines(count));
+            return find(AuditQuestion::Complete, expected, actual);
         };
         if head != says.log_head {
             let expected = format!("line {} with HASH {}", note.size, says.log_head);

@@ -17,8 +17,8 @@ use super::{About, OpeningCheck, OpeningSubject};
 #[derive(Default)]
 pub(super) struct Keys {
     /// The number of the line behind which a key is in force, and it; the first is in force from
-    /// the beginning.
-    known: Vec<(Option<u64>, PublicKey)>,
+    /// the beginning. Behind a rotation that does not hold no key is.
+    known: Vec<(Option<u64>, Option<PublicKey>)>,
     /// What is said of the ledger's name and of roots, each with its size and place.
     pub roots: Vec<(u64, Hash32, String)>,
 }
@@ -30,7 +30,7 @@ impl Keys {
         known
             .into_iter()
             .find(|(behind, _)| behind.is_none_or(|behind| behind < line))
-            .map(|(_, key)| key)
+            .and_then(|(_, key)| key.as_ref())
     }
 }
 
@@ -52,8 +52,8 @@ impl OpeningSubject<'_> {
 }
 
 impl<'a> OpeningCheck<'a> {
-    /// Follows the rotations from the genesis. One without its own tree head leads to no key: the
-    /// head's signature is then nobody's word.
+    /// Follows the rotations from the genesis. One that does not hold, or has no tree head of its
+    /// own, leads to no key: what is signed behind it is then nobody's word.
     pub(super) fn keys(&mut self, lines: &[OpeningEntry<'a>]) -> Keys {
         let mut keys = Keys::default();
         let first = lines.first().filter(|first| first.entry.index == 0);
@@ -66,7 +66,7 @@ impl<'a> OpeningCheck<'a> {
             );
             return keys;
         };
-        keys.known.push((None, genesis.signer));
+        keys.known.push((None, Some(genesis.signer)));
         let mut current = genesis.signer;
         for shown in lines
             .iter()
@@ -80,11 +80,16 @@ impl<'a> OpeningCheck<'a> {
                     "a rotation whose document names the new key",
                     "none",
                 );
+                keys.known.push((Some(shown.entry.index), None));
                 continue;
             };
             self.same(&place, "old_signer", current, rotate.old_signer);
             self.same(&place, "created_at", shown.line.time, rotate.created_at);
-            if keys.known.iter().any(|(_, key)| *key == rotate.new_signer) {
+            if keys
+                .known
+                .iter()
+                .any(|(_, key)| *key == Some(rotate.new_signer))
+            {
                 self.find(
                     About::Consistent,
                     &place,
@@ -92,9 +97,12 @@ impl<'a> OpeningCheck<'a> {
                     rotate.new_signer,
                 );
             }
+            let before = self.findings.len();
             self.rotation(shown, &current, &genesis.origin, &mut keys);
             current = rotate.new_signer;
-            keys.known.push((Some(shown.entry.index), current));
+            let holds = self.findings.len() == before;
+            keys.known
+                .push((Some(shown.entry.index), holds.then_some(current)));
         }
         keys
     }

@@ -2,24 +2,20 @@
 //! of words.
 
 use super::lexicon::{
-    AS, BOTH, CHANGE, DONE, JUDGE, KEY, NUMBERED, PHRASE, STRONG, USER, WEAK, WordSenses, says,
+    AS, BOTH, CHANGE, DONE, JUDGE, KEY, PHRASE, STRONG, USER, WEAK, WordSenses, says,
 };
-use super::strong_cues::{is_account, is_numbered_method};
 use super::words::{reach_after, reach_before};
 use crate::govern::sanitize::cue_words::is_common;
 use crate::govern::sanitize::public::{is_algorithm, is_file};
 use crate::govern::sanitize::text::passes::OPAQUE;
 use crate::govern::sanitize::text::work;
-use crate::govern::sanitize::value::{is_dated, is_hex, is_mixed_case, is_uuid, makeup, stands_in};
+use crate::govern::sanitize::token::shape::TokenShape;
+use crate::govern::sanitize::vocabulary::vocabulary;
 
 /// How much of a line behind a word must have been read before for it not to be read again.
 const AHEAD: usize = 40;
 /// Most words between the word for a password and the password.
 const FAR: usize = 9;
-/// Shortest and longest password in a sentence.
-const LENGTH: std::ops::RangeInclusive<usize> = 4..=64;
-/// Shortest and longest phrase, in words.
-const PHRASES: std::ops::RangeInclusive<usize> = 3..=8;
 /// Signs that people put into passwords, and seldom into other words.
 const SIGNS: &[char] = &['!', '@', '#', '$', '%', '^', '&', '*', '+', '?'];
 /// Signs that join the parts of names, too.
@@ -90,15 +86,10 @@ impl Chat {
         }
         // Where a password is named, that word is read; without "USER and …" nobody says here what
         // to log in with.
-        let joins = || {
-            [
-                " and ", " und ", " et ", " y ", " i ", " e ", " / ", " mit ", " with ", " avec ",
-                " con ", " z ",
-            ]
-        };
+        let joins = &vocabulary().sentences.joins;
         let line = text.get(from..to).unwrap_or_default();
         if topic == SentenceTopic::Login
-            && (line.contains("passw") || !joins().iter().any(|both| line.contains(both)))
+            && (line.contains("passw") || !joins.iter().any(|both| line.contains(both)))
         {
             return Vec::new();
         }
@@ -171,48 +162,14 @@ fn ends_sentence(text: &str, token: &Token<'_>) -> bool {
 
 /// Whether a word is one for a password, in any of the languages and cases.
 pub(in crate::govern::sanitize) fn names_password(word: &str) -> bool {
-    const WHOLE: [&str; 14] = [
-        "mdp",
-        "pw",
-        "pwd",
-        "pass",
-        "passe",
-        "clave",
-        "claves",
-        "passphrase",
-        "passcode",
-        "parola",
-        "psw",
-        "fraza",
-        "frase",
-        "phrase",
-    ];
-    const STEMS: [&str; 7] = [
-        "passw", "kennw", "contrase", "hasl", "hasel", "senha", "wachtw",
-    ];
     if word.len() < 2 || word.len() > 40 {
         return false;
     }
     let word = word.strip_suffix("'s").unwrap_or(word);
-    let ascii = |known: &str, part: Option<&[u8]>| {
-        part.is_some_and(|part| part.eq_ignore_ascii_case(known.as_bytes()))
-    };
-    let bytes = word.as_bytes();
-    let starts = |stem: &&str| ascii(stem, bytes.get(..stem.len()));
-    let ends = |stem: &&str| {
-        ascii(
-            stem,
-            bytes
-                .len()
-                .checked_sub(stem.len())
-                .and_then(|at| bytes.get(at..)),
-        )
-    };
-    STEMS.iter().any(starts)
-        || ["password", "passwort", "passworts", "kennwort"]
-            .iter()
-            .any(ends)
-        || WHOLE.iter().any(|whole| word.eq_ignore_ascii_case(whole))
+    let words = &vocabulary().sentences;
+    words.password_stems.starts(word)
+        || words.password_endings.ends(word.as_bytes())
+        || words.password_words.has(word)
         || !word.is_ascii() && word.to_lowercase().starts_with("has")
 }
 
@@ -232,7 +189,8 @@ fn read(sentence: &[Token<'_>], topic: SentenceTopic, found: &mut Vec<(usize, us
         let Some(surely) = is_placed(sentence, at, topic, named, &password) else {
             continue;
         };
-        let fits = is_odd(token.text) && (surely || changes || !is_product(token.text));
+        let shape = TokenShape::of(token.text);
+        let fits = is_odd(&shape) && (surely || changes || !is_product(&shape));
         if fits && (surely || !is_shouted(token.text)) {
             found.push((token.start, token.start + token.text.len()));
         }
@@ -325,7 +283,9 @@ fn phrase(sentence: &[Token<'_>]) -> Option<(usize, usize)> {
         count = ends + 1;
     }
     let last = rest.get(count.checked_sub(1)?)?;
-    PHRASES
+    let lengths = &vocabulary().lengths;
+    lengths
+        .phrase
         .contains(&count)
         .then(|| (rest[0].start, last.start + last.text.len()))
 }
@@ -345,36 +305,35 @@ fn is_shouted(text: &str) -> bool {
 
 /// Whether a word is none that a sentence says: letters with digits or signs, and no name, file,
 /// date, or number.
-fn is_odd(text: &str) -> bool {
+fn is_odd(shape: &TokenShape<'_>) -> bool {
+    let text = shape.text;
     let known = |c: char| c.is_alphanumeric() || SIGNS.contains(&c) || JOINTS.contains(&c);
-    if !LENGTH.contains(&text.len()) || !text.chars().all(known) {
+    let lengths = &vocabulary().lengths;
+    if !lengths.sentence_password.contains(&text.len()) || !text.chars().all(known) {
         return false;
     }
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let inner = text.trim_matches(SIGNS);
     let signed = inner.contains(SIGNS) && letters >= 5 && inner.len() >= 7;
-    if letters < 2 || !(digits > 0 || signed || is_mixed_case(text)) {
+    if letters < 2 || !(digits > 0 || signed || shape.is_mixed_case()) {
         return false;
     }
-    let mail = text
-        .split_once('@')
-        .is_some_and(|(_, host)| host.contains('.'));
     let hash = text.starts_with(['$', '#']) && digits == 0;
-    !(mail
+    !(shape.is_mail()
         || hash
-        || is_account(text)
+        || shape.is_account()
         || is_version(text)
         || is_counted(text)
-        || is_dated(text)
-        || is_uuid(text)
-        || (is_hex(text) && text.len() >= 8)
-        || stands_in(text)
-        || is_numbered_method(text)
+        || shape.is_dated()
+        || shape.is_uuid()
+        || (shape.is_hex() && text.len() >= 8)
+        || shape.stands_in()
+        || shape.is_numbered_method()
         || is_algorithm(text)
         || is_file(text)
         || names_password(text)
-        || is_named(text))
+        || shape.is_numbered_name())
 }
 
 /// `v2.1`, `V3b`.
@@ -401,18 +360,10 @@ fn is_counted(text: &str) -> bool {
             <= 1
 }
 
-/// `Windows11`, `Firefox131`, `May2019`: the name of something with its number.
-pub(in crate::govern::sanitize) fn is_named(text: &str) -> bool {
-    let name = text
-        .trim_end_matches(['!', '?', '.'])
-        .trim_end_matches(|c: char| c.is_ascii_digit() || ".-_".contains(c));
-    name.len() < text.len() && says(name).any(NUMBERED)
-}
-
 /// Whether a word may as well be the name of a product, of a machine or of a document: letters and
 /// then digits.
-fn is_product(text: &str) -> bool {
-    let made = makeup(text);
+fn is_product(shape: &TokenShape<'_>) -> bool {
+    let (text, made) = (shape.text, shape.made());
     let longest = text
         .split(|c: char| !c.is_alphabetic())
         .map(|part| part.chars().count())
@@ -421,7 +372,7 @@ fn is_product(text: &str) -> bool {
     let head = text.trim_end_matches(|c: char| c.is_ascii_digit());
     let numbered = head.len() < text.len() && head.chars().all(char::is_alphabetic);
     let signed = text.trim_end_matches(['!', '?']).contains(SIGNS)
-        || text.ends_with('!') && made.digits >= 2 && !is_named(text);
+        || text.ends_with('!') && made.digits >= 2 && !shape.is_numbered_name();
     let bytes = text.as_bytes();
     let humped = bytes
         .windows(2)
@@ -430,6 +381,6 @@ fn is_product(text: &str) -> bool {
         || !(signed
             || humped
             || longest >= 4
-            || is_mixed_case(text)
+            || shape.is_mixed_case()
             || (made.digits >= 2 && made.upper >= 2 && made.lower >= 2))
 }

@@ -4,15 +4,12 @@
 use super::lexicon::{CODE, COUNTED, NOT, OPENS, PIN, STRONG, WordSenses, says};
 use super::words::{reach_after, reach_before};
 use crate::govern::sanitize::text::passes::OPAQUE;
+use crate::govern::sanitize::vocabulary::vocabulary;
 
 /// How far behind its name a code is looked for.
 const BEHIND: usize = 72;
 /// Most words between the name of a code and the code.
 const MAX_BETWEEN: usize = 7;
-/// Shortest and longest code of digits.
-const DIGITS: std::ops::RangeInclusive<usize> = 3..=12;
-/// Shortest and longest code of letters and digits.
-const MIXED: std::ops::RangeInclusive<usize> = 5..=64;
 /// Most lines of a list of codes, and longest of them.
 const MAX_LINES: usize = 16;
 const MAX_LINE: usize = 48;
@@ -219,7 +216,8 @@ fn in_front(before: &str, base: usize, opened: CodePurpose) -> Option<(usize, us
 }
 
 fn is_digits(code: &str) -> bool {
-    DIGITS.contains(&code.len()) && code.bytes().all(|b| b.is_ascii_digit())
+    vocabulary().lengths.code_digits.contains(&code.len())
+        && code.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// `7fk2-9dm4-xq81`, `12-34-56`: groups of one length, with digits.
@@ -244,7 +242,7 @@ fn is_groups(code: &str) -> bool {
 fn is_mixed(code: &str) -> bool {
     let digits = code.bytes().filter(u8::is_ascii_digit).count();
     let letters = code.bytes().filter(u8::is_ascii_alphabetic).count();
-    MIXED.contains(&code.len())
+    vocabulary().lengths.code_mixed.contains(&code.len())
         && digits + letters == code.len()
         && digits >= 1
         && letters >= 1

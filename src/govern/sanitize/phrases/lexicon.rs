@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
+use crate::govern::word_list::read_own;
+
 const SAID: &str = include_str!("../../../../genesis/said.toml");
 
 /// What a word says, as bits: a word may say several things, also in several languages.
@@ -83,8 +85,7 @@ impl Hasher for Fnv {
 type WordTable = HashMap<Vec<u8>, WordSenses, BuildHasherDefault<Fnv>>;
 
 static WORDS: LazyLock<WordTable> = LazyLock::new(|| {
-    let file: BTreeMap<String, BTreeMap<String, Vec<String>>> =
-        toml::from_str(SAID).expect("our own words are read by a test of this build");
+    let file: BTreeMap<String, BTreeMap<String, Vec<String>>> = read_own(SAID);
     let mut words = WordTable::default();
     for (list, entries) in file.into_values().flatten() {
         let bits = WordSenses::LISTS
@@ -130,6 +131,10 @@ mod tests {
         for (name, words) in file.values().flatten() {
             let known = WordSenses::LISTS.iter().any(|(list, _)| list == name);
             assert!(known || name == "counted" || name == "numbered", "{name}");
+            let mut once = words.clone();
+            once.sort_unstable();
+            once.dedup();
+            assert_eq!(once.len(), words.len(), "{name}");
             for word in words {
                 assert_eq!(*word, word.to_lowercase(), "{name}");
                 assert!(word.len() <= MAX_WORD, "{word}");

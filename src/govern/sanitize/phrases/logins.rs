@@ -3,88 +3,12 @@
 
 use super::passwords::pair;
 use super::words::{last_words, reach_after, reach_before, words};
-use crate::govern::sanitize::assignments::{is_phrase, is_prose_sign, is_strong};
-use crate::govern::sanitize::value::{
-    is_code, is_dated, is_hex, is_mixed_case, is_name, is_path, is_uuid, makeup, stands_in,
-    wordiness,
-};
+use crate::govern::sanitize::token::password::ContextStrength;
+use crate::govern::sanitize::token::shape::TokenShape;
+use crate::govern::sanitize::vocabulary::vocabulary;
 
-/// Shortest of them.
-const MIN_CHOSEN: usize = 8;
 /// Most words between "log in" and "with".
 const MAX_BETWEEN: usize = 6;
-/// Shortest and longest number of a lock.
-const PIN: std::ops::RangeInclusive<usize> = 4..=12;
-
-/// Whether a word is none that a sentence would say, and no name of a method or version (`OAuth2`,
-/// `Ed25519`): letters after its digits, and few of them in words.
-pub(in crate::govern::sanitize) fn is_chosen(text: &str) -> bool {
-    if text.len() < MIN_CHOSEN || !text.bytes().any(|b| b.is_ascii_digit()) {
-        return false;
-    }
-    let made = makeup(text);
-    let inside = text
-        .find(|c: char| c.is_ascii_digit())
-        .is_some_and(|at| text[at..].contains(|c: char| c.is_ascii_alphabetic()));
-    let signs = text.contains(['!', '@', '#', '$', '%', '^', '&', '?', '+']);
-    let long = text.len() >= 10 && made.others == 0 && made.upper != 1;
-    made.letters() >= 2
-        && ((inside && made.digits >= 2) || (signs && made.digits > 0) || long)
-        && wordiness(text) <= 40
-        && !is_other(text)
-}
-
-/// Whether a word is a password by its signs or by its randomness: `Tiger2063@`, `Kd93mfpq2`.
-pub(in crate::govern::sanitize) fn is_given(text: &str) -> bool {
-    let made = makeup(text);
-    let signs = text.contains(['!', '@', '#', '$', '%', '^', '&', '*', '?', '+']);
-    (signs && text.len() >= 6 && made.digits > 0 && made.letters() >= 3 && !is_other(text))
-        || is_chosen(text)
-        || is_phrase(text)
-        || is_mixed_case(text)
-}
-
-/// Whether a word has letters and digits, and is nothing else: `castle1057`.
-pub(in crate::govern::sanitize) fn is_mixed(text: &str) -> bool {
-    let made = makeup(text);
-    text.len() >= 6 && made.digits >= 2 && made.letters() >= 2 && !is_other(text)
-}
-
-/// Whether a word that stands where a password would is none of the methods that have numbers in
-/// their names.
-pub(in crate::govern::sanitize) fn is_listed(text: &str) -> bool {
-    if text.len() < MIN_CHOSEN || !text.bytes().any(|b| b.is_ascii_digit()) {
-        return is_mixed_case(text);
-    }
-    const METHODS: [&str; 9] = [
-        "argon", "base", "sha", "md5", "pbkdf", "bcrypt", "scrypt", "aes", "utf",
-    ];
-    let made = makeup(text);
-    let inside = text
-        .find(|c: char| c.is_ascii_digit())
-        .is_some_and(|at| text[at..].contains(|c: char| c.is_ascii_alphabetic()));
-    let method = METHODS.iter().any(|name| {
-        text.get(..name.len())
-            .is_some_and(|head| head.eq_ignore_ascii_case(name))
-    });
-    made.letters() >= 2 && inside && !method && !is_other(text)
-}
-
-/// Whether a word is something else: an address, a path, code, a stand-in, a digest, a date.
-pub(in crate::govern::sanitize) fn is_other(text: &str) -> bool {
-    let email = text
-        .split_once('@')
-        .is_some_and(|(_, host)| host.contains('.'));
-    email
-        || stands_in(text)
-        || is_code(text)
-        || is_path(text)
-        || is_name(text)
-        || is_dated(text)
-        || is_uuid(text)
-        || is_hex(text)
-        || is_prose_sign(text)
-}
 
 /// "log in … with X", "authenticate as bob using X", "ssh to it with bob / X": after the verb that
 /// ends at `end`.
@@ -100,12 +24,16 @@ pub(in crate::govern::sanitize) fn login(text: &str, end: usize) -> Option<(usiz
     let mut with = None;
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 2).enumerate() {
         if let Some(after) = with {
-            let said = is_given(word.text).then(|| word.place());
+            let said = word.shape().is_password(ContextStrength::Said);
+            let said = said.then(|| word.place());
             return said.or_else(|| {
-                pair(text, after).filter(|(from, to)| text.get(*from..*to).is_some_and(is_strong))
+                pair(text, after).filter(|(from, to)| {
+                    let password = text.get(*from..*to).unwrap_or_default();
+                    TokenShape::of(password).is_strong()
+                })
             });
         }
-        if word.is(&["with", "using", "via"]) {
+        if word.is(&vocabulary().sentences.with) {
             with = Some(word.start + word.text.len());
         }
         let ends = text
@@ -128,19 +56,10 @@ pub(in crate::govern::sanitize) fn before_purpose(
     let [.., told, said] = all.as_slice() else {
         return None;
     };
-    (told.is(&[
-        "use", "using", "used", "enter", "type", "try", "with", "gave", "put",
-    ]) && is_given(said.text))
+    (told.is(&vocabulary().sentences.used_before)
+        && said.shape().is_password(ContextStrength::Said))
     .then(|| said.place())
 }
-
-/// What a code opens or proves, where it may be a number: "door code", "verification code".
-#[rustfmt::skip]
-const OPENED: &[&str] = &[
-    "2fa", "access", "activation", "alarm", "auth", "authentication", "backup", "card", "confirmation", "door", "entry",
-    "garage", "gate", "keypad", "lock", "login", "mfa", "one-time", "otp", "pairing", "pass", "pin", "puk", "safe",
-    "secret", "security", "sim", "sms", "unlock", "vault", "verification", "voicemail",
-];
 
 /// "the code is X", "my pin is 4821": after the verb of the words `start..end`.
 ///
@@ -158,35 +77,12 @@ pub(in crate::govern::sanitize) fn code(
         .trim_end()
         .rsplit(|c: char| !c.is_alphanumeric() && c != '-')
         .next()?;
-    let opened = OPENED.iter().any(|name| before.eq_ignore_ascii_case(name));
-    let digits = PIN.contains(&word.text.len()) && word.text.bytes().all(|b| b.is_ascii_digit());
+    let opened = vocabulary().sentences.opens.has(before);
+    let digits = vocabulary().lengths.pin.contains(&word.text.len())
+        && word.text.bytes().all(|b| b.is_ascii_digit());
+    let shape = word.shape();
     ((digits && (number || opened))
-        || ((opened || !told) && is_given(word.text))
-        || (opened && is_mixed(word.text)))
+        || ((opened || !told) && shape.is_password(ContextStrength::Said))
+        || (opened && shape.is_password(ContextStrength::Assigned)))
     .then(|| word.place())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_chosen_is_told_from_what_is_named() {
-        for word in ["Kd93mfpq2", "x7!kqRwp", "r4zbq8vt"] {
-            assert!(is_chosen(word), "{word}");
-        }
-        for word in [
-            "OAuth2",
-            "Ed25519",
-            "argon2id",
-            "TLSv1.3",
-            "user2024",
-            "base64url",
-            "ISO-3166",
-            "bob@example.org",
-            "deadbeef12",
-        ] {
-            assert!(!is_chosen(word), "{word}");
-        }
-    }
 }

@@ -1,77 +1,19 @@
 //! Passwords said in sentences: "the wifi password is …", "use … as the password", "log in with … /
 //! …".
 
-use super::logins::{is_chosen, is_given, is_listed, is_mixed};
-use super::strong_cues::{is_made_up, is_numbered_method};
 use super::words::{
     QUOTES, SentenceWord, has_hump, is_english, last_words, reach_after, reach_before, words,
 };
-use crate::govern::sanitize::assignments::{MIN_PASSWORD, is_prose_sign, is_strong};
-use crate::govern::sanitize::cue_words::{
-    CueClass, CueWord, Lexicon, is_a_kind_of_name, is_common,
-};
+use crate::govern::sanitize::cue_words::{CueClass, CueWord, is_a_kind_of_name, is_common};
 use crate::govern::sanitize::public::{is_algorithm, is_public_token};
 use crate::govern::sanitize::rules::window::boundary;
-use crate::govern::sanitize::value::{
-    is_code, is_interleaved, is_mixed_case, is_path, is_random, is_uuid, makeup, stands_in,
-};
+use crate::govern::sanitize::token::password::ContextStrength;
+use crate::govern::sanitize::token::shape::TokenShape;
+use crate::govern::sanitize::vocabulary::vocabulary;
+use crate::govern::word_list::WordList;
 
 /// Most words between "password" and its verb: "the password for the guest network is".
 const MAX_BETWEEN: usize = 6;
-
-/// Shortest token that is said.
-const MIN_TOKEN: usize = 12;
-
-/// Verbs after which the password comes.
-const VERBS: &[&str] = &[
-    "=", "are", "becomes", "c'est", "es", "est", "går", "is", "ist", "lautet", "war", "was",
-    "wäre", "è", "é", "är", "は", "是", "는", "은",
-];
-/// Words between the verb and the password that say it was changed: what follows must be no plain
-/// word.
-const SETTERS: &[&str] = &[
-    "changed", "reset", "rotated", "set", "switched", "to", "updated",
-];
-/// Words and signs after which it may come: what follows must be no word that is said.
-const WEAK_VERBS: &[&str] = &[
-    "-", "->", "be", "enter", "entered", "put", "tried", "try", "type", "typed", "use", "used",
-    "–", "—", "→",
-];
-/// Words that say what a password has to be like.
-const DEMANDS: &[&str] = &[
-    "contain",
-    "contains",
-    "criteria",
-    "include",
-    "includes",
-    "must",
-    "requirements",
-    "requires",
-    "rules",
-];
-/// All of them that are ASCII, sorted.
-#[rustfmt::skip]
-static SAYING: Lexicon = Lexicon::new(&[
-    "-", "->", "=", "are", "be", "becomes", "c'est", "changed", "contain", "contains", "criteria", "enter", "entered",
-    "es", "est", "include", "includes", "is", "ist", "lautet", "must", "put", "requirements", "requires", "reset",
-    "rotated", "rules", "set", "switched", "to", "tried", "try", "type", "typed", "updated", "use", "used", "war", "was",
-]);
-/// Words that may stand between the verb and the password.
-const FILLERS: &[&str] = &[
-    "actually",
-    "always",
-    "called",
-    "currently",
-    "currently:",
-    "following",
-    "just",
-    "literally",
-    "maybe",
-    "now",
-    "probably",
-    "simply",
-    "still",
-];
 
 /// What may follow the word that calls a password, and one that calls a token.
 const LINKS: [char; 12] = [' ', ':', '\t', '*', '`', '"', '\'', ')', '(', '=', '-', ','];
@@ -119,12 +61,9 @@ fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
     let before = before.trim_end();
     let mut earlier = glance(before).as_bytes().rsplit(u8::is_ascii_whitespace);
     let (last, one_before) = (earlier.next()?, earlier.next().unwrap_or_default());
-    let is = |word: &[u8], of: &[&str]| {
-        of.iter()
-            .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
-    };
-    let called = is(last, &["with", "using", "and", "the", "pass"])
-        || is(one_before, &["login", "user", "username", "as", "for"]);
+    let says = &vocabulary().sentences;
+    let is = |word: &[u8], list: &WordList| std::str::from_utf8(word).is_ok_and(|w| list.has(w));
+    let called = is(last, &says.direct) || is(one_before, &says.direct_before);
     let rest = reach_after(text, end);
     let apart = rest.starts_with([' ', '\t', ':']);
     // `password=…` is an assignment, whose sign is no part of the value.
@@ -132,27 +71,23 @@ fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
         return None;
     }
     let word = words(rest, end).next()?;
-    let mixed = || is_listed(word.text) || (is_mixed(word.text) && !is_numbered_method(word.text));
-    let listed = || apart && mixed() && names_a_user(before);
+    let shape = word.shape();
+    let assigned = || shape.is_password(ContextStrength::Assigned) && !shape.is_numbered_method();
+    let listed = || apart && (shape.is_listed() || assigned()) && names_a_user(before);
     if !(called || listed()) {
         return None;
     }
-    let made = makeup(word.text);
-    let odd = made.digits > 0 || made.others > 0 || is_mixed_case(word.text);
+    let made = shape.made();
+    let odd = made.digits > 0 || made.others > 0 || shape.is_mixed_case();
     let fits = made.letters() > 0 && odd && word.may_be_password(|| false);
     fits.then(|| word.place())
 }
 
 /// Whether a line names who logs in, or where: "user is deploy, password …".
 fn names_a_user(before: &str) -> bool {
+    let users = &vocabulary().sentences.users;
     let mut words = before.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| {
-        [
-            "user", "username", "login", "account", "host", "ssh", "email", "ip",
-        ]
-        .iter()
-        .any(|name| word.eq_ignore_ascii_case(name))
-    })
+    words.any(|word| users.has(word))
 }
 
 /// Whether the word is the second of two names: `user/pw`, "ID PW", "username and password".
@@ -165,11 +100,7 @@ fn follows_user(before: &str) -> bool {
         c.is_whitespace() || matches!(c, '/' | ',' | '|' | '&' | '-' | '_')
     });
     let before = before.strip_suffix("and").map_or(before, str::trim_end);
-    [
-        "user", "id", "login", "account", "username", "name", "email", "usr", "uid",
-    ]
-    .iter()
-    .any(|name| before.ends_with(name))
+    vocabulary().sentences.user_endings.ends(before.as_bytes())
 }
 
 /// "password … is X".
@@ -178,8 +109,9 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
     let rest_start = end + rest.len() - rest.strip_prefix('s').unwrap_or(rest).len();
     let rest = text.get(rest_start..end + rest.len())?;
     // A particle may follow without a blank: パスワードはX, PW는X.
-    for particle in ["は", "는", "은", "是", "：", "为"] {
-        if let Some(after) = rest.strip_prefix(particle) {
+    let said = &vocabulary().sentences;
+    for particle in &said.particles {
+        if let Some(after) = rest.strip_prefix(particle.as_str()) {
             let word = words(after, rest_start + particle.len()).next()?;
             return word.may_be_password(|| true).then(|| word.place());
         }
@@ -189,16 +121,13 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
     }
     let (mut verb, mut sets, mut weak) = (false, false, false);
     for (nth, word) in words(rest, rest_start).take(MAX_BETWEEN + 5).enumerate() {
-        // Most words are in no list.
-        let says = !word.text.is_ascii() || SAYING.has(word.text);
-        let is = |list: &[&str]| says && word.is(list);
-        if weak && is_given(word.text) {
+        if weak && word.shape().is_password(ContextStrength::Said) {
             return Some(word.place());
         }
         if verb {
-            let setter = is(SETTERS);
+            let setter = word.is(&said.setters);
             sets |= setter;
-            if setter || word.is(FILLERS) || word.text.is_empty() {
+            if setter || word.is(&said.fillers) || word.text.is_empty() {
                 continue;
             }
             let plain = || {
@@ -211,17 +140,24 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
         }
         // "password manager is", "password policy:": something about passwords.
         // "the password must contain: digits": what it has to be like.
-        if is(DEMANDS) {
+        if word.is(&said.demands) {
             return None;
         }
-        let verbal = word.colon || is(WEAK_VERBS) || is(SETTERS);
-        let about = nth == 0 && !verbal && is_a_kind_of_name(word.text) && !word.is(&["at"]);
+        weak = word.is(&said.weak_verbs);
+        let verbal = word.colon || weak || word.is(&said.setters);
+        let at = word.text.eq_ignore_ascii_case("at");
+        let about = nth == 0 && !verbal && is_a_kind_of_name(word.text) && !at;
         if about || word.start + word.text.len() > next {
             return None;
         }
-        weak = is(WEAK_VERBS);
-        sets = word.is(&["to", "as"]) && is_set(text, start);
-        verb = sets || is(VERBS) || (word.colon && nth <= 3) || (word.text.is_empty() && nth > 0);
+        let to = ["to", "as"]
+            .iter()
+            .any(|to| word.text.eq_ignore_ascii_case(to));
+        sets = to && is_set(text, start);
+        verb = sets
+            || word.is(&said.verbs)
+            || (word.colon && nth <= 3)
+            || (word.text.is_empty() && nth > 0);
         let sentence_ends = text
             .get(word.start + word.text.len()..)
             .is_some_and(|after| after.starts_with(['.', '?', '!', ';']));
@@ -241,29 +177,18 @@ fn is_part_of_name(text: &str, start: usize) -> bool {
 /// Whether the sentence before a place asks or supposes: what follows may be any word.
 fn asks(text: &str, start: usize) -> bool {
     let before = reach_before(text, start).1.to_lowercase();
-    [
-        "what is", "what's", "what was", "which", "if the", "if your", "whether", "how ",
-    ]
-    .iter()
-    .any(|ask| before.contains(ask))
+    let asks = &vocabulary().sentences.asks;
+    asks.iter().any(|ask| before.contains(ask))
 }
 
 /// Whether the sentence before a place sets or changes something.
 fn is_set(text: &str, start: usize) -> bool {
     let before = reach_before(text, start).1.to_lowercase();
-    ["set", "change", "reset", "update"]
-        .iter()
-        .any(|verb| before.contains(verb))
+    let sets = &vocabulary().sentences.sets;
+    sets.iter().any(|verb| before.contains(verb))
 }
 
-/// Words between a verb and "password": "is my password".
-#[rustfmt::skip]
-const ARTICLES: &[&str] = &[
-    "the", "my", "a", "an", "your", "our", "its", "his", "her", "their", "new", "admin", "root", "user", "db", "database",
-    "default", "wifi", "temporary", "initial", "master", "good", "strong", "safe", "secure", "weak", "valid", "bad",
-    "bank", "decent", "email", "enough", "fairly", "long", "okay", "old", "really", "router", "very",
-];
-/// Most of them.
+/// Most words between a verb and "password": "is my password".
 const MAX_ARTICLES: usize = 4;
 /// How much before a word is looked at to see whether its sentence is worth reading.
 const GLANCE: usize = 64;
@@ -286,24 +211,24 @@ fn leads_back(before: &str, ends: bool) -> bool {
         .filter(|word| !word.is_empty());
     let mut last =
         std::iter::from_fn(|| last.next().and_then(|word| std::str::from_utf8(word).ok()));
-    let is = |word: &str, of: &[&str]| of.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let said = &vocabulary().sentences;
     let mut link = None;
     for _ in 0..=MAX_ARTICLES {
         let Some(word) = last.next() else {
             return is_cut;
         };
         let plain = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '=');
-        if !is(plain, ARTICLES) {
+        if !said.articles.has(plain) {
             link = Some(plain);
             break;
         }
     }
     let Some(link) = link else { return false };
-    if !is(link, &["as", "is", "was", "="]) {
-        return ends && is_given(link);
+    if !said.links.has(link) {
+        return ends && TokenShape::of(link).is_password(ContextStrength::Said);
     }
     last.next().map_or(is_cut, |value| {
-        value.contains(QUOTES) || !(is_common(value) || stands_in(value))
+        value.contains(QUOTES) || !(is_common(value) || TokenShape::of(value).stands_in())
     })
 }
 
@@ -312,9 +237,11 @@ fn asked(all: &[SentenceWord<'_>], at: usize) -> Option<(usize, usize)> {
     let [.., verb, said] = all.get(..at)? else {
         return None;
     };
+    let shape = said.shape();
     (at < all.len()
-        && verb.is(&["is", "are", "was", "isn't", "would"])
-        && (is_given(said.text) || is_mixed(said.text)))
+        && verb.is(&vocabulary().sentences.judged)
+        && (shape.is_password(ContextStrength::Said)
+            || shape.is_password(ContextStrength::Assigned)))
     .then(|| said.place())
 }
 
@@ -327,9 +254,10 @@ fn backward(text: &str, (from, before): (usize, &str), end: usize) -> Option<(us
     if !leads_back(before, ends) {
         return None;
     }
+    let words = &vocabulary().sentences;
     let all: Vec<SentenceWord<'_>> = last_words(before, from, MAX_ARTICLES + 3);
     let mut at = all.len();
-    while at > 0 && all.len() - at < MAX_ARTICLES && all[at - 1].is(ARTICLES) {
+    while at > 0 && all.len() - at < MAX_ARTICLES && all[at - 1].is(&words.articles) {
         at -= 1;
     }
     if let Some(asked) = asked(&all, at).filter(|_| ends) {
@@ -337,20 +265,19 @@ fn backward(text: &str, (from, before): (usize, &str), end: usize) -> Option<(us
     }
     let link = at.checked_sub(1).and_then(|at| all.get(at))?;
     let value = at.checked_sub(2).and_then(|at| all.get(at))?;
-    if !link.is(&["as", "is", "was", "for", "="]) {
+    if !link.is(&words.links) {
         return None;
     }
     let told = at
         .checked_sub(3)
         .and_then(|at| all.get(at))
-        .is_some_and(|word| {
-            word.is(&["use", "using", "set", "with", "enter", "type", "try", "put"])
-        });
-    let made = makeup(value.text);
-    let mixed = ends && link.is(&["is", "was"]) && made.digits > 0 && made.letters() > 0;
-    (link.is(&["as", "is", "was", "="])
-        && value.may_be_password(|| told && link.is(&["as"]))
-        && (value.quoted || told || mixed || is_strong(value.text)))
+        .is_some_and(|word| word.is(&words.given));
+    let is_link = |word: &str| link.text.eq_ignore_ascii_case(word);
+    let shape = value.shape();
+    let made = shape.made();
+    let mixed = ends && (is_link("is") || is_link("was")) && made.digits > 0 && made.letters() > 0;
+    (value.may_be_password(|| told && is_link("as"))
+        && (value.quoted || told || mixed || shape.is_strong()))
     .then(|| value.place())
 }
 
@@ -363,31 +290,12 @@ pub(in crate::govern::sanitize) fn pair(text: &str, end: usize) -> Option<(usize
             .trim_start_matches([' ', ':', '=', '\t', '-', 's', '"'])
             .len();
     let piece = rest.get(skipped..)?;
+    let (between, lengths) = (&vocabulary().sentences.between, &vocabulary().lengths);
     let mut pieces = piece
         .split(|c: char| {
             c.is_whitespace() || matches!(c, '/' | ',' | '|' | '(' | ')' | '"' | '\'' | '`' | ';')
         })
-        .filter(|part| {
-            !part.is_empty()
-                && !matches!(
-                    *part,
-                    "and"
-                        | "&"
-                        | "with"
-                        | "are"
-                        | "is"
-                        | "as"
-                        | "the"
-                        | "password"
-                        | "pw"
-                        | "pass"
-                        | "-"
-                        | "und"
-                        | "et"
-                        | "y"
-                        | "e"
-                )
-        });
+        .filter(|part| !part.is_empty() && !between.iter().any(|word| word == part));
     let first = pieces.next()?;
     let in_one = first
         .split_once(':')
@@ -406,14 +314,15 @@ pub(in crate::govern::sanitize) fn pair(text: &str, end: usize) -> Option<(usize
     let slashed = text
         .get(..start)
         .is_some_and(|before| before.trim_end().ends_with('/'))
-        && second.len() >= MIN_PASSWORD;
+        && second.len() >= lengths.password;
+    let shape = TokenShape::of(second);
     // "creds: a b", "creds a:b": the two are said to be a pair.
-    let told = (in_one.is_some() || rest.starts_with(':')) && is_mixed(second);
-    let chosen = told
-        || (slashed && !is_common(second) && !is_code(second))
-        || is_chosen(second)
-        || is_listed(second);
-    if !user || stands_in(second) || !(chosen || is_strong(second)) {
+    let told =
+        (in_one.is_some() || rest.starts_with(':')) && shape.is_password(ContextStrength::Assigned);
+    let password = told
+        || (slashed && !is_common(second) && !shape.is_code())
+        || shape.is_password(ContextStrength::Named);
+    if !user || shape.stands_in() || !password {
         return None;
     }
     Some((start, start + second.len()))
@@ -440,17 +349,19 @@ pub(in crate::govern::sanitize) fn token(
     if !rest.starts_with(TOKEN_LINKS) {
         return None;
     }
+    let said = &vocabulary().sentences;
     let mut verb = false;
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 3).enumerate() {
-        if verb && !word.is(FILLERS) {
-            let id = class == CueClass::Key && is_uuid(word.text);
-            return (!id && (is_said_token(word.text) || is_made_up(word.text, true)))
+        if verb && !word.is(&said.fillers) {
+            let shape = word.shape();
+            let id = class == CueClass::Key && shape.is_uuid();
+            return (!id && (is_said_token(&shape) || shape.is_password(ContextStrength::Bare)))
                 .then(|| word.place());
         }
         if !verb && word.start + word.text.len() > next {
             return None;
         }
-        verb |= word.is(VERBS) || word.colon || word.text.is_empty();
+        verb |= word.is(&said.verbs) || word.colon || word.text.is_empty();
         if nth >= MAX_BETWEEN {
             return None;
         }
@@ -458,28 +369,16 @@ pub(in crate::govern::sanitize) fn token(
     None
 }
 
-fn is_said_token(text: &str) -> bool {
-    let made = makeup(text);
+fn is_said_token(shape: &TokenShape<'_>) -> bool {
+    let (text, made) = (shape.text, shape.made());
     let cases = made.lower >= 4 && made.upper >= 4;
-    text.len() >= MIN_TOKEN
+    text.len() >= vocabulary().lengths.said_token
         && (made.digits > 0 || cases)
-        && (is_random(text) || is_interleaved(text))
+        && (shape.is_random() || shape.is_interleaved())
         && !is_algorithm(text)
         && !is_public_token(text)
-        && !stands_in(text)
-        && !is_prose_sign(text)
-        && !is_code(text)
-        && !is_path(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_word_that_says_something_is_known_at_a_glance() {
-        for word in [VERBS, SETTERS, WEAK_VERBS, DEMANDS].concat() {
-            assert_eq!(SAYING.has(word), word.is_ascii(), "{word}");
-        }
-    }
+        && !shape.stands_in()
+        && !shape.is_prose_sign()
+        && !shape.is_code()
+        && !shape.is_path()
 }

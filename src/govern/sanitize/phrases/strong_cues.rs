@@ -1,136 +1,17 @@
 //! What can be nothing but a password where one is spoken of: "I pasted Tiger#2063x in the chat,
 //! it's our password".
 
-use super::chat::is_named;
-use super::logins;
-use super::logins::is_other;
 use super::words::{QUOTES, reach_after, reach_before};
-use crate::govern::sanitize::public::{is_algorithm, is_colour};
 use crate::govern::sanitize::text::passes::OPAQUE;
 use crate::govern::sanitize::text::work;
-use crate::govern::sanitize::value::{makeup, wordiness};
+use crate::govern::sanitize::token::password::{ContextStrength, SIGNS};
+use crate::govern::sanitize::token::shape::TokenShape;
+use crate::govern::sanitize::vocabulary::vocabulary;
 
-/// Signs that people put into passwords, and seldom into other words.
-const SIGNS: &[char] = &['!', '@', '#', '$', '%', '^', '&', '?'];
-/// What else is in them.
-const OTHERS: &[char] = &['_', '-', '~', '*', '.'];
-/// Shortest and longest of them.
-const LENGTH: std::ops::RangeInclusive<usize> = 7..=64;
-/// Shortest that has no sign.
-const MIN_PLAIN: usize = 8;
 /// How far behind a word about logging in one is looked for.
 const BEHIND: usize = 80;
 /// What stands around a word and is no part of it.
 const EDGES: &[char] = &['*', '_', '.', ':'];
-/// What comes before something that only shows how a password looks.
-const EXAMPLES: &[&str] = &[
-    "like", "e.g", "eg", "example", "examples", "as", "such as", "or", "than", "i.e",
-];
-/// Methods that have numbers in their names.
-const METHODS: &[&str] = &[
-    "aes", "argon", "base", "bcrypt", "blake", "chacha", "curve", "ed", "hmac", "hs", "http",
-    "ipv", "iso", "md", "mp", "oauth", "pbkdf", "pkcs", "ps", "python", "rs", "rsa", "saml",
-    "scrypt", "sha", "ssh", "tls", "utf", "win", "windows", "x",
-];
-
-/// Whether a word is none that a sentence says, no name and no number: letters, digits and signs in
-/// a mixture that somebody made up. `signed` asks for one of the signs inside.
-pub(in crate::govern::sanitize) fn is_made_up(text: &str, signed: bool) -> bool {
-    is_mixture(text, signed) && !(is_colour(text) || is_named(text) || is_algorithm(text))
-}
-
-fn is_mixture(text: &str, signed: bool) -> bool {
-    let known = |c: char| c.is_ascii_alphanumeric() || SIGNS.contains(&c) || OTHERS.contains(&c);
-    if !LENGTH.contains(&text.len())
-        || !text.bytes().any(|b| b.is_ascii_digit())
-        || !text.chars().all(known)
-    {
-        return false;
-    }
-    let made = makeup(text);
-    if made.letters() < 2 || is_other(text) || is_method(text) || is_account(text) {
-        return false;
-    }
-    // What ends the sentence may be no part of it.
-    let inner = text.trim_end_matches(['!', '?']);
-    if inner.contains(SIGNS) {
-        return made.digits >= 2 && made.letters() >= 3 && !is_counted(inner);
-    }
-    if inner.len() < text.len()
-        && !inner.contains('.')
-        && (turns(inner) >= 3
-            || (made.digits >= 3 && text.starts_with(|c: char| c.is_ascii_alphabetic())))
-    {
-        return true;
-    }
-    !signed
-        && made.others == 0
-        && text.len() >= MIN_PLAIN
-        && turns(text) >= 2
-        && (is_two_words(text) || is_mixed(text))
-}
-
-/// How often letters and digits take turns.
-fn turns(text: &str) -> usize {
-    let sort = |b: &u8| (b.is_ascii_digit(), b.is_ascii_alphabetic());
-    text.as_bytes()
-        .windows(2)
-        .filter(|two| sort(&two[0]) != sort(&two[1]))
-        .count()
-}
-
-/// `castle911River`: two words around a number.
-fn is_two_words(text: &str) -> bool {
-    let mut parts = text
-        .split(|c: char| c.is_ascii_digit())
-        .filter(|part| !part.is_empty());
-    let (first, second) = (
-        parts.next().unwrap_or_default(),
-        parts.next().unwrap_or_default(),
-    );
-    let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    parts.next().is_none()
-        && digits >= 3
-        && first.len() >= 3
-        && second.len() >= 3
-        && second.starts_with(char::is_uppercase)
-}
-
-/// Letters and digits by turns, and hardly a word among them.
-fn is_mixed(text: &str) -> bool {
-    let (made, wordy) = (makeup(text), wordiness(text));
-    let cases = made.upper >= 2 && made.lower >= 2 && (made.digits >= 2 || text.len() >= 10);
-    let turned = made.letters() >= 4 && made.digits >= 2 && text.len() >= 9 && turns(text) >= 3;
-    (cases && wordy <= 40) || (turned && wordy <= 25)
-}
-
-/// Whether a word is such a method and its number, and nothing more: `SHA256`, `TLS1.3`, `UTF-8`.
-pub(in crate::govern::sanitize) fn is_numbered_method(text: &str) -> bool {
-    is_method(text)
-        && text
-            .trim_start_matches(|c: char| c.is_ascii_alphabetic())
-            .bytes()
-            .all(|b| !b.is_ascii_alphabetic())
-}
-
-fn is_method(text: &str) -> bool {
-    let name = text
-        .find(|c: char| !c.is_ascii_alphabetic())
-        .and_then(|at| text.get(..at))
-        .unwrap_or_default();
-    METHODS
-        .iter()
-        .any(|method| name.eq_ignore_ascii_case(method))
-}
-
-/// `root@db01`: a user and a host.
-pub(in crate::govern::sanitize) fn is_account(text: &str) -> bool {
-    text.split_once('@').is_some_and(|(user, host)| {
-        user.len() >= 2
-            && host.starts_with(|c: char| c.is_ascii_alphabetic())
-            && !host.contains(SIGNS)
-    })
-}
 
 /// `Maple#8670`: how some services tell users of one name apart.
 fn is_tag(text: &str) -> bool {
@@ -138,21 +19,6 @@ fn is_tag(text: &str) -> bool {
     parts.is_some_and(|(name, number)| {
         number.len() == 4 && number.bytes().all(|b| b.is_ascii_digit()) && !name.contains(SIGNS)
     })
-}
-
-/// `issue#1234`, `50%off`, `USD$1200`: a number that a sign belongs to.
-fn is_counted(text: &str) -> bool {
-    let numbered = text.split_once('#').is_some_and(|(name, number)| {
-        number.bytes().all(|b| b.is_ascii_digit()) && name.bytes().all(|b| b.is_ascii_lowercase())
-    });
-    let share = text
-        .split_once('%')
-        .is_some_and(|(number, _)| number.bytes().all(|b| b.is_ascii_digit()));
-    let price = text.split_once('$').is_some_and(|(name, number)| {
-        name.bytes().all(|b| b.is_ascii_uppercase())
-            && number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
-    });
-    numbered || share || price
 }
 
 /// How far one text was read for them, so that many words near each other don't have the same line
@@ -195,7 +61,7 @@ impl<'a> CueScan<'a> {
             // one of them.
             let rest = new
                 .rfind(is_apart)
-                .or((new.len() < LENGTH.end() + EDGES.len()).then_some(0));
+                .or((new.len() < vocabulary().lengths.made_up.end() + EDGES.len()).then_some(0));
             to = self.seen + rest.unwrap_or(new.len());
         }
         self.read(text, to, &mut found);
@@ -257,7 +123,9 @@ pub(in crate::govern::sanitize) fn joined(
         return None;
     }
     let word = first_word(reach_after(text, end))?;
-    is_made_up(word, false).then_some((end, end + word.len()))
+    TokenShape::of(word)
+        .is_password(ContextStrength::Near)
+        .then_some((end, end + word.len()))
 }
 
 /// `ann@example.org:Tiger2063`: behind the colon that ends at `end`, when an address of mail stands
@@ -278,14 +146,15 @@ pub(in crate::govern::sanitize) fn of_mail(text: &str, end: usize) -> Option<(us
     let fits = if apart == 0 {
         is_mixed_up(word)
     } else {
-        is_made_up(word, false)
+        TokenShape::of(word).is_password(ContextStrength::Near)
     };
     fits.then_some((end + apart, end + apart + word.len()))
 }
 
 /// Whether a word has letters and digits, and is no file and no path.
 fn is_mixed_up(word: &str) -> bool {
-    (logins::is_mixed(word) || is_made_up(word, false))
+    let shape = TokenShape::of(word);
+    (shape.is_password(ContextStrength::Assigned) || shape.is_password(ContextStrength::Near))
         && !word.contains(['/', ':'])
         && (!word.contains('.') || word.contains(SIGNS))
 }
@@ -341,12 +210,15 @@ fn among<'a>(
                 .trim_start_matches(EDGES)
                 .len();
         at += raw.len() + 1;
-        let shows = EXAMPLES
-            .iter()
-            .any(|example| last.eq_ignore_ascii_case(example));
+        let shows = vocabulary().sentences.examples.has(last);
         // `$2b$12$…`: a digest of a password.
         let other = shows || word.starts_with('$') || (signed && is_tag(word));
-        if !other && is_made_up(word, signed) {
+        let context = if signed {
+            ContextStrength::Bare
+        } else {
+            ContextStrength::Near
+        };
+        if !other && TokenShape::of(word).is_password(context) {
             found.push((start, start + word.len()));
         }
         if !word.is_empty() {
@@ -358,58 +230,7 @@ fn among<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::govern::sanitize::redact;
-
-    #[test]
-    fn what_is_made_up_is_told_from_names_and_numbers() {
-        for word in [
-            "Tiger#2063",
-            "Purple6162?",
-            "R0ck3t_600!",
-            "castle911River",
-            "aB2F2I3RfLlQ",
-            "sosf1715!y7Q",
-            "P@ssw0rd1",
-            "Cookie321&",
-            "Shadow$3958",
-            "4dm1n_900!",
-        ] {
-            assert!(is_made_up(word, false), "{word}");
-        }
-        for word in [
-            "Windows11!",
-            "iOS17!",
-            "SHA256sum",
-            "sha512crypt",
-            "argon2id",
-            "Python3.11",
-            "WH-1000XM4",
-            "root@db01",
-            "bob@example.org",
-            "issue#1234",
-            "50%off",
-            "USD$1200",
-            "v1.2.3-rc.1",
-            "2024-11-22",
-            "deadbeef12",
-            "user2024",
-            "YubiKey5C",
-            "SCRAM-SHA-256",
-            "iPhone15Pro",
-            "802.11ax?",
-            "PBKDF2",
-            "x86_64",
-            "utf8mb4",
-            "C3-PO",
-            "LH1234",
-            "ISO-8859-1",
-            "10.0.0.1:8080",
-        ] {
-            assert!(!is_made_up(word, false), "{word}");
-        }
-        assert!(is_made_up("Tiger#2063", true) && !is_made_up("castle911River", true));
-    }
 
     #[test]
     fn what_is_said_near_a_password_is_read() {

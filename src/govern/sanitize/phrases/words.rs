@@ -1,19 +1,13 @@
 //! Sentences as words: where each stands, what is around it, and whether it may be a password.
 
-use super::strong_cues::is_numbered_method;
-use crate::govern::sanitize::assignments::{MIN_PASSWORD, is_prose_sign};
 use crate::govern::sanitize::cue_words::is_common;
 use crate::govern::sanitize::text::work;
-use crate::govern::sanitize::value::{
-    is_code, is_dated, is_escaped, is_mixed_case, is_name, is_path, makeup, stands_in,
-};
+use crate::govern::sanitize::token::shape::{TokenShape, is_escaped};
+use crate::govern::sanitize::vocabulary::vocabulary;
+use crate::govern::word_list::WordList;
 
 /// How much of a sentence is read on either side of a word.
 const REACH: usize = 160;
-/// Most words of a phrase in quotes.
-const MAX_PHRASE: usize = 8;
-/// Longest password that is said.
-const MAX_SAID: usize = 128;
 /// Longest word outside ASCII that is compared with others, in bytes.
 const MAX_WORD: usize = 16;
 
@@ -171,15 +165,17 @@ impl SentenceWord<'_> {
         (self.start, self.start + self.text.len())
     }
 
+    /// What can be told of it without its sentence.
+    pub(in crate::govern::sanitize) fn shape(&self) -> TokenShape<'_> {
+        TokenShape::of(self.text)
+    }
+
     /// Whether it is one of those, in capitals or small letters.
-    pub(in crate::govern::sanitize) fn is(&self, words: &[&str]) -> bool {
+    pub(in crate::govern::sanitize) fn is(&self, words: &WordList) -> bool {
         if self.text.is_ascii() {
-            return words
-                .iter()
-                .any(|word| self.text.eq_ignore_ascii_case(word));
+            return words.has(self.text);
         }
-        let lower = || self.text.to_lowercase();
-        self.text.len() <= MAX_WORD && words.contains(&lower().as_str())
+        self.text.len() <= MAX_WORD && words.has(&self.text.to_lowercase())
     }
 
     /// Whether it may be a password: quoted, or nothing that a sentence would say.
@@ -190,16 +186,18 @@ impl SentenceWord<'_> {
         plain_words_too: impl FnOnce() -> bool,
     ) -> bool {
         let text = self.text;
+        let shape = self.shape();
         let length = text.chars().count();
-        if !(MIN_PASSWORD..=MAX_SAID).contains(&length)
+        let lengths = &vocabulary().lengths;
+        if !(lengths.password..=lengths.said).contains(&length)
             || self.calls
             || is_common(text)
-            || stands_in(text)
-            || is_path(text)
-            || is_dated(text)
+            || shape.stands_in()
+            || shape.is_path()
+            || shape.is_dated()
             || is_escaped(text)
-            || is_name(text)
-            || is_numbered_method(text)
+            || shape.is_name()
+            || shape.is_numbered_method()
         {
             return false;
         }
@@ -209,18 +207,18 @@ impl SentenceWord<'_> {
             return match words().count() {
                 ..=2 => !words().all(is_common),
                 count => {
-                    count <= MAX_PHRASE
+                    lengths.phrase.contains(&count)
                         && !words().any(is_common)
                         && text.chars().all(|c| c.is_alphanumeric() || c == ' ')
                 }
             };
         }
-        let made = makeup(text);
-        let plain = made.digits == 0 && (made.others == 0 || is_prose_sign(text));
+        let made = shape.made();
+        let plain = made.digits == 0 && (made.others == 0 || shape.is_prose_sign());
         if plain {
-            made.others == 0 && (is_mixed_case(text) || plain_words_too())
+            made.others == 0 && (shape.is_mixed_case() || plain_words_too())
         } else {
-            !is_prose_sign(text) && !is_code(text) && made.letters() > 0
+            !shape.is_prose_sign() && !shape.is_code() && made.letters() > 0
                 || (made.digits >= 4 && made.letters() == 0 && made.others == 0)
         }
     }
@@ -229,15 +227,8 @@ impl SentenceWord<'_> {
 /// Whether a word for a password is an English one: what is said of passwords elsewhere is known
 /// less well.
 pub(in crate::govern::sanitize) fn is_english(text: &str, start: usize, end: usize) -> bool {
-    const ELSEWHERE: [&str; 12] = [
-        "mot", "mdp", "contrase", "passwort", "kennwort", "has", "heslo", "wacht", "senha",
-        "parola", "salasana", "lozinka",
-    ];
-    let word = text
-        .get(start..end)
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    !ELSEWHERE.iter().any(|other| word.starts_with(other))
+    let word = text.get(start..end).unwrap_or_default();
+    !vocabulary().sentences.foreign_stems.starts(word)
 }
 
 /// Whether there is a capital inside of a word and a small letter, as in no word of a sentence.
@@ -246,11 +237,6 @@ pub(in crate::govern::sanitize) fn has_hump(word: &str) -> bool {
     rest.next();
     rest.clone().any(char::is_uppercase) && word.chars().any(char::is_lowercase)
 }
-
-/// What a pass is for that opens no account.
-const TICKETS: &[&str] = &[
-    "boarding", "bus", "day", "guest", "museum", "park", "press", "rail", "season", "ski", "train",
-];
 
 /// Whether a word is the end of "boarding pass".
 pub(in crate::govern::sanitize) fn is_ticket(text: &str, start: usize, end: usize) -> bool {
@@ -263,9 +249,5 @@ pub(in crate::govern::sanitize) fn is_ticket(text: &str, start: usize, end: usiz
         && before
             .rsplit(|c: char| !c.is_alphabetic())
             .next()
-            .is_some_and(|last| {
-                TICKETS
-                    .iter()
-                    .any(|ticket| last.eq_ignore_ascii_case(ticket))
-            })
+            .is_some_and(|last| vocabulary().sentences.tickets.has(last))
 }

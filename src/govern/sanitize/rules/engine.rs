@@ -7,9 +7,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 
 use super::file::{Allow, RuleFault, RuleFile, SecretRule, read, read_own};
 use super::keywords::{KeywordTable, forms};
-use super::triggers::{TRIGGERS, TriggerTask};
+use super::triggers::TriggerTask;
 use super::window::{AFTER, ScanWindows, boundary, boundary_before};
-use crate::govern::sanitize::cue_words::{CueWord, WORDS};
+use crate::govern::sanitize::cue_words::{CueClass, CueWord};
 use crate::govern::sanitize::exempt::{Exempt, Exemptions};
 use crate::govern::sanitize::optional::{OPTIONAL, Optional};
 use crate::govern::sanitize::phrases::chat::{Chat, SentenceTopic};
@@ -155,14 +155,14 @@ impl Engine {
                 optional.push((kind, index));
             }
         }
-        for (class, words) in WORDS {
-            for form in words.iter().flat_map(|word| forms(word)) {
-                gathered.add(&form, TriggerTask::Named(*class));
+        for (class, words) in CueClass::all() {
+            for form in words.iter().flat_map(forms) {
+                gathered.add(&form, TriggerTask::Named(class));
             }
         }
-        TRIGGERS
-            .iter()
-            .for_each(|(word, action)| gathered.add(word, *action));
+        for (task, words) in TriggerTask::all() {
+            words.iter().for_each(|word| gathered.add(word, task));
+        }
         let keywords = AhoCorasickBuilder::new()
             .ascii_case_insensitive(true)
             .build(&gathered.words);

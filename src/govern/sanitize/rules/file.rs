@@ -7,7 +7,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use serde::Deserialize;
 
 use super::dialect::from_go;
-use crate::govern::sanitize::value::entropy;
+use crate::govern::sanitize::text::statistics::entropy;
 
 /// Largest compiled expression: stock files need about a tenth.
 const MAX_PROGRAM: usize = 128 * 1024 * 1024;

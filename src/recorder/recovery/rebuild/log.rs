@@ -13,11 +13,13 @@ use crate::record::log::entry::Line;
 use crate::record::tree::{Frontier, parse_note};
 use crate::store::{LedgerHead, Store};
 
+use crate::recorder::apply::CHECKPOINT;
+
 use super::ledger::line_in_segments;
 use super::rows::{LineRows, RowFault};
 use super::{
     Contradiction, MissingParts, RecorderError, changed, database_is_older, database_is_wrong,
-    set_aside, two_histories,
+    nobody_signed, set_aside, two_histories,
 };
 
 /// How much of what is no line a message shows.
@@ -119,6 +121,15 @@ pub fn look(
         return Err(own_fault(head.lines + 1, said, None, None).into());
     }
     log.end(head)
+}
+
+/// Whether the tree head beside the log is over more lines than the database has. Without one that
+/// can be read it may have been.
+fn is_signed_behind(log: &Path, lines: u64) -> bool {
+    let note = std::fs::read_to_string(log.with_file_name(CHECKPOINT))
+        .ok()
+        .and_then(|text| parse_note(&text).ok());
+    note.is_none_or(|note| note.size > lines)
 }
 
 /// Whether the database has a signed tree head over exactly its lines: then a log that has other
@@ -400,10 +411,10 @@ impl<'a> Log<'a> {
                     Line::parse(line.as_bytes()).is_ok_and(|line| line.follows(head.hash));
                 (
                     format!("'{line}'"),
-                    if follows {
-                        database_is_older()
-                    } else {
-                        changed("audit.log")
+                    match (follows, is_signed_behind(self.path, head.lines)) {
+                        (true, true) => database_is_older(),
+                        (true, false) => nobody_signed(head.lines),
+                        (false, _) => changed("audit.log"),
                     },
                 )
             }
