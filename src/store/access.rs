@@ -237,7 +237,7 @@ const MOST: usize = 16;
 pub type Beside = (&'static str, u64);
 
 /// A row that is added as it is; nothing else follows from it.
-pub trait Entry: Row {
+pub trait RowInsert: Row {
     /// The column that the store fills in by itself.
     fn beside(&self, _: &ReadStore) -> Result<Option<Beside>, StoreError> {
         Ok(None)
@@ -256,12 +256,12 @@ impl WriteStore {
     }
 
     /// Adds a row.
-    pub fn put<R: Entry>(&mut self, row: &R) -> Result<(), StoreError> {
+    pub fn put<R: RowInsert>(&mut self, row: &R) -> Result<(), StoreError> {
         self.put_all(std::slice::from_ref(row))
     }
 
     /// Adds rows of one exchange or thread, in their order.
-    pub fn put_all<R: Entry>(&mut self, rows: &[R]) -> Result<(), StoreError> {
+    pub fn put_all<R: RowInsert>(&mut self, rows: &[R]) -> Result<(), StoreError> {
         let Some(first) = rows.first() else {
             return Ok(());
         };

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::access::{Beside, Entry, ReadStore, WriteStore};
+use super::access::{Beside, ReadStore, RowInsert, WriteStore};
 use super::ledger::{PARTS, after};
 use super::table::{Row, values};
 use super::{
@@ -359,26 +359,26 @@ impl WriteStore {
     }
 }
 
-impl Entry for AuthKeyRow {}
-impl Entry for SessionRow {}
+impl RowInsert for AuthKeyRow {}
+impl RowInsert for SessionRow {}
 /// With its outcome, if it has one already.
-impl Entry for ExchangeRow {}
-impl Entry for DriftRow {}
+impl RowInsert for ExchangeRow {}
+impl RowInsert for DriftRow {}
 
 /// A turn's place in the search index is the next one.
-impl Entry for TurnRow {
+impl RowInsert for TurnRow {
     fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
         Ok(Some(("n", store.last_turn()? + 1)))
     }
 }
 
-impl Entry for ArtifactRefRow {
+impl RowInsert for ArtifactRefRow {
     fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
         store.beside_prompt(self.exchange)
     }
 }
 
-impl Entry for AssertionRow {
+impl RowInsert for AssertionRow {
     fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
         store.beside_prompt(self.exchange)
     }

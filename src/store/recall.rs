@@ -38,6 +38,13 @@ row! {
     }
 }
 
+/// What is looked for of a question.
+struct RareWords {
+    words: Vec<String>,
+    /// All words are common: only so many of the newest texts are ranked.
+    newest: Option<u32>,
+}
+
 /// BM25 is smaller for a better fit, and almost zero in a small collection.
 fn relevance(bm25: f64) -> u64 {
     let scaled = (-bm25 * SCALE).round().clamp(1.0, 2000.0);
@@ -51,7 +58,7 @@ impl ReadStore {
         &self,
         index: SearchIndex,
         words: &[String],
-    ) -> Result<Option<(Vec<String>, Option<u32>)>, StoreError> {
+    ) -> Result<Option<RareWords>, StoreError> {
         let mut counted = Vec::new();
         for word in words {
             counted.push((self.driver.count_texts(index, word, COMMON + 1)?, word));
@@ -68,13 +75,19 @@ impl ReadStore {
             });
         let rare: Vec<String> = rare.map(|(_, word)| (*word).clone()).collect();
         if !rare.is_empty() {
-            return Ok(Some((rare, None)));
+            return Ok(Some(RareWords {
+                words: rare,
+                newest: None,
+            }));
         }
         // All are beyond counting: the longest is taken for the rarest.
         let longest = counted
             .iter()
             .max_by_key(|(_, word)| (word.chars().count(), std::cmp::Reverse(*word)));
-        Ok(longest.map(|(_, word)| (vec![(*word).clone()], Some(COMMON))))
+        Ok(longest.map(|(_, word)| RareWords {
+            words: vec![(*word).clone()],
+            newest: Some(COMMON),
+        }))
     }
 
     /// What fits the words: `query` goes on behind the table `hit (n, score)`, with parameters from
@@ -85,7 +98,7 @@ impl ReadStore {
         query: &str,
         limits: &[u32],
     ) -> Result<Vec<T>, StoreError> {
-        let Some((words, newest)) = self.rare_words(index, words)? else {
+        let Some(RareWords { words, newest }) = self.rare_words(index, words)? else {
             return Ok(Vec::new());
         };
         let words = words.as_slice();
@@ -121,15 +134,6 @@ impl ReadStore {
         let found = self.search((SearchIndex::Items, words), &query, &[in_force, proposed])?;
         let ranked = |(item, text, bm25): (Item, String, f64)| (item, text, relevance(bm25));
         Ok(found.into_iter().map(ranked).collect())
-    }
-
-    /// The last `most` turns of a session, oldest first.
-    pub fn last_turns(&self, session: Uuid, most: u32) -> Result<Vec<TurnRow>, StoreError> {
-        // The order of recording within one second too: a turn's row is written when its line is.
-        let rest = "WHERE session_id = ?1 ORDER BY created_at DESC, n DESC LIMIT ?2";
-        let mut turns = self.rows(rest, values![session, most])?;
-        turns.reverse();
-        Ok(turns)
     }
 
     /// Up to `most` turns of any session that fit the words, best first.

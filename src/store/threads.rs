@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::access::{Beside, Entry, ReadStore, WriteStore};
+use super::access::{Beside, ReadStore, RowInsert, WriteStore};
 use super::ledger::{PARTS, after};
 use super::table::{Row, values};
 use super::{
@@ -206,17 +206,17 @@ impl WriteStore {
     }
 }
 
-impl Entry for ThreadRow {}
+impl RowInsert for ThreadRow {}
 /// Fails when its place in the thread is taken.
-impl Entry for EventRow {}
+impl RowInsert for EventRow {}
 
-impl Entry for ThreadTurnRow {
+impl RowInsert for ThreadTurnRow {
     fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
         store.beside_prompt(self.turn)
     }
 }
 
-impl Entry for ContextRefRow {
+impl RowInsert for ContextRefRow {
     fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
         store.beside_prompt(self.turn)
     }

@@ -1,4 +1,4 @@
-//! One store story, told to any database behind the traits.
+//! One store story, told to any database behind the driver.
 
 #![allow(
     clippy::unwrap_used,
@@ -402,7 +402,7 @@ fn refused(
     );
 }
 
-/// What every database behind the traits must do.
+/// What every database behind the driver must do.
 fn story(mut store: Store) -> Store {
     store.transact(&mut write_all).unwrap();
     read_all(&store);
@@ -549,6 +549,7 @@ fn the_story_with_sqlite() {
         let again = Store::open(&dir.path().join("gently.db")).unwrap();
         assert_eq!(again.head().unwrap().applied.lines, 3);
         assert_eq!(again.integrity().unwrap(), "ok");
+        assert_eq!(again.version().unwrap(), 1);
     }
 }
 

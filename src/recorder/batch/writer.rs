@@ -71,7 +71,7 @@ impl Writer {
     }
 
     /// Signs lines that the database holds and no tree head covers: what was adopted or rebuilt
-    /// without a key, and a home from before there were such heads.
+    /// without a key.
     fn sign_the_rest(&mut self) -> Result<(), RecorderError> {
         if is_signed(&self.store.head()?) {
             return Ok(());
