@@ -1505,6 +1505,60 @@ def another_history(one):
 
 afterwards("witness_note_of_another_history", another_history, C, "unique")
 
+
+def notes_commit(one, tree, date="1707113500 +0000"):
+    raw = "tree %s\nauthor n <n@n> %s\ncommitter n <n@n> %s\n\nnotes\n" % (tree, date, date)
+    return one.put("commit", raw.encode())
+
+
+def raw_tree(one, *entries):
+    """A tree of (mode, name, object) as they stand: a name may come twice, or hold a slash."""
+    return one.put("tree", b"".join(("%s %s\0" % (mode, name)).encode() + bytes.fromhex(oid) for mode, name, oid in entries))
+
+
+def blob(one, content):
+    return one.put("blob", content)
+
+
+def note_named(name):
+    """The newest commit's note, under another spelling of its name."""
+    def change(one):
+        tree = raw_tree(one, ("100644", name(one.main), blob(one, proof_of(one, one.main))))
+        one.refs["refs/notes/ots"] = notes_commit(one, tree)
+    return change
+
+
+def note_of_date(date):
+    def change(one):
+        one.refs["refs/notes/ots"] = notes_commit(one, one.tree({one.main: proof_of(one, one.main)}), date)
+    return change
+
+
+def folder_twice(one):
+    oid = one.main
+    folder = raw_tree(one, ("100644", oid[2:], blob(one, proof_of(one, oid))))
+    one.refs["refs/notes/ots"] = notes_commit(one, raw_tree(one, ("40000", oid[:2], folder), ("40000", oid[:2], folder)))
+
+
+afterwards("note_with_a_slash_in_its_name", note_named(lambda oid: oid[:2] + "/" + oid[2:]), C)
+afterwards("note_in_upper_case", note_named(str.upper), C)
+afterwards("notes_in_one_folder_twice", folder_twice, C)
+# Nobody signed them: what is no time is no date, and nothing else.
+afterwards("notes_of_a_date_of_twenty_digits", note_of_date("99999999999999999999 +0000"))
+afterwards("notes_of_the_year_10000", note_of_date("253402300800 +0000"))
+afterwards("notes_of_a_date_of_5000_digits", note_of_date("9" * 5000 + " +0000"))
+
+
+def branch_of_a_date(digits):
+    def change(one):
+        raw = one.objects[one.refs[TAIL]].split(b"\0", 1)[1]
+        raw = re.sub(rb"(?m)^((?:author|committer) [^>\n]*>) [0-9]+", lambda date: date.group(1) + b" " + b"1" * digits, raw)
+        one.refs[TAIL] = one.put("commit", raw)
+    return change
+
+
+afterwards("branch_of_a_date_of_5000_digits", branch_of_a_date(5000), C, S)
+
 # -- test networks prove nothing, unless the checker names one
 def regtest(folder):
     blocks = {height: regtest_block(height, START - 600 + height) for height in (5, 6)}
@@ -1523,9 +1577,10 @@ def mined(chain, time, root=hashlib.sha256(b"nothing").digest()):
     return {"hash": block, "height": len(chain) - 1, "network": "regtest", "source": "file", "time": time}, header
 
 
-def attested(name, after, *questions, fast=None, commit=None, options=(), **more):
+def attested(name, after, *questions, fast=None, commit=None, options=(), proof=None, notes=None, **more):
     """A ledger on regtest whose checkpoint on one commit of main is in a block, mined so many seconds after the last line;
-    `fast` sets the clock ahead before a line and back behind it."""
+    `fast` sets the clock ahead before a line and back behind it. `proof` gives the note of a digest, `notes` the tree of
+    the commit's note."""
     def make(folder):
         chain, one = [REGTEST_0], Ledger(network="regtest")
         one.made = {height: mined(chain, START - 900 + height) for height in (1, 2)}
@@ -1544,7 +1599,10 @@ def attested(name, after, *questions, fast=None, commit=None, options=(), **more
         oid = one.main if commit is None else parent(one, one.main)
         digest = h(one.objects[blob_of(one, oid, "checkpoint")].split(b"\0", 1)[1])
         mined(chain, one.time + after, bytes.fromhex(digest))
-        noted(lambda one: [oid], note=lambda one, oid: ots(digest, 3))(one)
+        made = ots(digest, 3) if proof is None else proof(digest)
+        noted(lambda one: [oid], note=lambda one, oid: made)(one)
+        if notes:
+            one.refs["refs/notes/ots"] = notes_commit(one, notes(one, oid, made))
         put(os.path.join(folder, "headers", "regtest-0.dat"), b"".join(chain))
         one.write(folder)
     add(name, make, questions, signers=[FIRST.text], options=["--network", "regtest", "--headers", "headers", *options], **more)
@@ -1560,6 +1618,40 @@ attested("stamped_hours_before", -7300, A_)
 attested("stamped_by_a_fast_clock", 600, A_, fast=9000)
 attested("stamped_by_a_fast_clock_required_before", 600, A_, fast=9000, options=["--require", "not-after:7"], code=1)
 attested("stamped_by_a_fast_clock_required_behind", 600, A_, fast=9000, options=["--require", "not-after:13"], code=1)
+
+
+
+def twice(first, second):
+    """Two notes on one commit, in the tree's order; the later counts."""
+    return lambda one, oid, made: raw_tree(one, ("100644", oid, first(one, made)), ("100644", oid, second(one, made)))
+
+
+def in_a_folder_and_flat(folder, flat):
+    """The same, one of them in a folder, which comes first."""
+    return lambda one, oid, made: raw_tree(one, ("40000", oid[:2], raw_tree(one, ("100644", oid[2:], folder(one, made)))),
+                                           ("100644", oid, flat(one, made)))
+
+
+def the_junk(one, _made):
+    return blob(one, b"junk")
+
+
+attested("stamped_by_the_later_of_two_notes", 600, yes=[A_], notes=twice(the_junk, blob), options=["--require", "not-after"])
+attested("stamped_by_the_earlier_of_two_notes", 600, A_, notes=twice(blob, the_junk), options=["--require", "not-after"], code=1)
+attested("stamped_by_the_later_behind_a_folder", 600, yes=[A_], notes=in_a_folder_and_flat(the_junk, blob), options=["--require", "not-after"])
+attested("stamped_by_the_earlier_in_a_folder", 600, A_, notes=in_a_folder_and_flat(blob, the_junk), options=["--require", "not-after"], code=1)
+
+
+def beside_a_block(operation):
+    """A proof with another branch: by way of an operation, to the block that the digest itself is in."""
+    def proof(digest):
+        whole = ots(digest, 3)
+        return whole[:65] + b"\xff" + operation + whole[65:] + whole[65:]
+    return proof
+
+
+attested("stamped_beside_a_keccak_that_is_not", 600, A_, proof=beside_a_block(b"\x67"), options=["--require", "not-after"], code=1)
+attested("stamped_beside_a_sha1_that_is_not", 600, A_, proof=beside_a_block(b"\x02"), options=["--require", "not-after"], code=1)
 
 WITNESS, WITNESS_KEY = "witness.invalid/one", Key(b"\x44" * 32)
 
@@ -1653,6 +1745,41 @@ in_folder("object_of_a_pipe", lambda folder: piped(*first_object(folder))(folder
 in_folder("pack_of_a_pipe", piped("ledger.git", "objects", "pack", "pack-%s.idx" % ("0" * 40)), C, code=2)
 in_folder("packed_refs_behind_a_link", lambda folder: os.symlink("/dev/null", os.path.join(folder, "ledger.git", "packed-refs")), C, code=2)
 in_folder("packed_refs_of_a_pipe", piped("ledger.git", "packed-refs"), C, code=2)
+
+
+def lends(text, *links):
+    """A list of lenders; one of them, beside the ledger, may hold links."""
+    def change(folder):
+        os.makedirs(os.path.join(folder, "lender"))
+        for link in links:
+            os.symlink("/dev/null", os.path.join(folder, "lender", link))
+        put(os.path.join(folder, "ledger.git", "objects", "info", "alternates"), text)
+    return change
+
+
+def info_elsewhere(folder):
+    """The folder that lists lenders is a link to an empty one."""
+    info = os.path.join(folder, "ledger.git", "objects", "info")
+    shutil.rmtree(info, ignore_errors=True)
+    os.makedirs(os.path.join(folder, "info"))
+    os.symlink(os.path.join("..", "..", "info"), info)
+
+
+def a_file_for_a_folder(folder):
+    path = os.path.join(folder, "ledger.git", "objects", "00")
+    if not os.path.lexists(path):
+        put(path, b"")
+
+
+in_folder("folder_among_the_packs", lambda folder: os.makedirs(os.path.join(folder, "ledger.git", "objects", "pack", "a")))
+in_folder("folder_among_the_objects", lambda folder: os.makedirs(os.path.join(folder, "ledger.git", "objects", "00", "a")))
+in_folder("file_in_place_of_a_folder_of_objects", a_file_for_a_folder)
+in_folder("info_behind_a_link", info_elsewhere, C, code=2)
+in_folder("lender", lends(b"../../lender\n"))
+in_folder("lender_that_is_quoted", lends(b'"../../lender"\n'))
+in_folder("lender_with_a_link", lends(b"../../lender\n", "a"), C, code=2)
+in_folder("lenders_in_64_kib", lends(b"#" * (64 << 10)))
+in_folder("lenders_in_more_than_64_kib", lends(b"#" * (64 << 10) + b"\n"), C, code=2)
 in_folder("ref_of_a_pipe", piped("ledger.git", TAIL), C)
 in_folder("head_of_a_pipe", piped("ledger.git", "HEAD"), C, code=2)
 in_folder("log_behind_a_link", linked("audit.log"), C, code=2)
@@ -1865,6 +1992,8 @@ altered("proof_too_long", "first", ONE, edited_in(["lines", 2, 2], lambda path: 
 altered("proof_too_short", "first", ONE, edited_in(["lines", 2, 2], lambda path: path[:-1]), CONSISTENT)
 altered("proof_of_the_start_changed", "first", ONE, edited_in(["lines", 1, 2, 0], lambda node: ZERO), CONSISTENT)
 altered("proof_of_the_genesis_changed", "first", ONE, edited_in(["lines", 0, 2, 0], lambda node: ZERO), CONSISTENT)
+altered("document_with_a_fraction", "first", ONE, edited_in(["documents", 0, "created_at"], lambda time: 0.5), CONSISTENT)
+altered("document_with_a_large_number", "first", ONE, edited_in(["documents", 0, "created_at"], lambda time: 10 ** 20), CONSISTENT)
 altered("index_changed", "first", ONE, edited_in(["lines", 2, 0], lambda n: n + 1), CONSISTENT)
 altered("lines_in_another_order", "first", ONE, edited_in(["lines"], lambda lines: lines[::-1]), CONSISTENT)
 altered("line_twice", "first", ONE, edited_in(["lines"], lambda lines: lines + [lines[-1]]), CONSISTENT)
@@ -1958,6 +2087,9 @@ for named, wrong in (("null", None), ("negative", -1), ("beyond_json", 2 ** 53))
     no_file("file_with_a_seq_%s" % named, edited_in(["openings", 0, "seq"], lambda seq, wrong=wrong: wrong))
 for named, wrong in (("negative", -1), ("beyond_json", 2 ** 53)):
     no_file("file_with_a_line_index_%s" % named, edited_in(["lines", 1, 0], lambda index, wrong=wrong: wrong))
+# As a double it is spelled otherwise.
+no_file("file_with_a_number_of_31_digits", edited_in(["documents", 0, "created_at"], lambda time: 10 ** 30))
+no_file("file_with_an_odd_number_from_two_to_the_53", edited_in(["documents", 0, "created_at"], lambda time: 2 ** 53 + 1))
 no_file("file_with_an_unknown_role", edited_in(["openings", 0, "role"], lambda role: "trace"))
 
 
