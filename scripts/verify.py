@@ -3232,6 +3232,8 @@ def read_whole(path, most, what):
 
 def read_double(text):
     """A number of JSON, which is a double: an int below 2^53, else a float. ValueError when there is none such."""
+    if len(text) < 16 and text.isdigit():
+        return int(text)
     number = float(text)
     if number - number:  # neither of the infinities, nor NaN
         raise ValueError("a number that is none: " + text[:40])
@@ -3264,6 +3266,8 @@ def jcs(value):
 
 
 def canonical(value, levels):
+    if type(value) is int:
+        return str(value)
     if isinstance(value, (dict, list)) and not levels:
         raise ValueError("nested too deeply")
     if isinstance(value, dict):
