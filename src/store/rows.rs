@@ -359,10 +359,19 @@ optional!(MissingCommitments, OutcomeUpdate);
 impl ExchangeRow {
     /// How people call it: `interaction-3` when it was answered, else `prompt-3`.
     pub fn name(&self) -> String {
-        let outcome = self.outcome.as_ref();
-        let answered = outcome.is_some_and(|found| found.outcome == ExchangeOutcome::Answered);
-        let word = if answered { "interaction" } else { "prompt" };
-        format!("{word}-{}", self.seq)
+        let kind = if self.is_answered() {
+            "interaction"
+        } else {
+            "prompt"
+        };
+        format!("{kind}-{}", self.seq)
+    }
+
+    /// Whether a model answered.
+    pub fn is_answered(&self) -> bool {
+        self.outcome
+            .as_ref()
+            .is_some_and(|found| found.outcome == ExchangeOutcome::Answered)
     }
 }
 

@@ -41,7 +41,12 @@ pub fn of(turn: &ExchangeDetails) -> String {
     );
     part(&mut out, "compiled prompt, rendered again", &compiled(turn));
     part(&mut out, "injected", &injected(turn));
-    part(&mut out, "left out", &pretty(&exchange.exclusions));
+    let left_out = if was_taken_over(turn) {
+        NOT_KNOWN.to_owned()
+    } else {
+        pretty(&exchange.exclusions)
+    };
+    part(&mut out, "left out", &left_out);
     part(&mut out, "hashes", &hashes(turn));
     part(&mut out, "session", &session_facts(turn));
     out
@@ -220,9 +225,19 @@ fn session_facts(turn: &ExchangeDetails) -> String {
         outcome
             .and_then(|o| o.cost.as_ref())
             .map_or_else(String::new, |cost| format!(" · {cost}")),
-        exchange
-            .params
-            .as_deref()
-            .unwrap_or("nothing: no call was to be made"),
+        match exchange.params.as_deref() {
+            Some(params) => params,
+            None if was_taken_over(turn) => NOT_KNOWN,
+            None => "nothing: no call was to be made",
+        },
     )
+}
+
+/// What is said of what only the database had that asked.
+const NOT_KNOWN: &str = "not known: it was taken over from a ledger, without its database";
+
+/// Whether a model answered and this database does not have what it was called with: it was taken
+/// over from the ledger (`gently audit adopt`).
+fn was_taken_over(turn: &ExchangeDetails) -> bool {
+    turn.exchange.params.is_none() && turn.exchange.is_answered()
 }

@@ -25,6 +25,7 @@ pub(in crate::verify) fn check(
         name,
         main,
         seen: HashSet::new(),
+        folders: HashSet::new(),
         here: HashSet::new(),
         entries: 0,
         findings,
@@ -53,6 +54,9 @@ struct NotesCheck<'a> {
     name: &'a str,
     main: &'a HashSet<String>,
     seen: HashSet<Oid>,
+    /// Folders that were looked at, with the names that led there: one that holds as `ab/` does not
+    /// hold as `zz/`.
+    folders: HashSet<(Oid, String)>,
     /// Folders of the tree that is looked at, by their ids.
     here: HashSet<Oid>,
     /// Entries of the tree that is looked at.
@@ -77,7 +81,7 @@ impl NotesCheck<'_> {
         new
     }
 
-    /// A tree: each is looked at once, under whatever names it stands.
+    /// A tree: each is looked at once under one name.
     fn folder(&mut self, id: &Oid, path: &str, depth: usize) {
         if depth > limits::NOTES_DEPTH {
             let expected = format!("at most {} folders, one in the other", limits::NOTES_DEPTH);
@@ -96,7 +100,8 @@ impl NotesCheck<'_> {
                 "several names",
             );
         }
-        if !self.is_new(*id) {
+        self.is_new(*id);
+        if !self.folders.insert((*id, path.to_owned())) {
             return;
         }
         let entries = match self.repository.tree(id) {
