@@ -25,6 +25,7 @@ pub mod overlay;
 pub mod provider_key;
 pub mod redacted;
 pub mod references;
+pub mod replay;
 pub mod rules_in_force;
 pub mod secrets;
 pub mod session;

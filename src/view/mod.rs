@@ -14,6 +14,7 @@ pub mod kernel;
 pub mod key;
 pub mod log_line;
 pub mod model;
+pub mod replay;
 pub mod report;
 pub mod sanitized;
 pub mod session;

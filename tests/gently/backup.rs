@@ -491,7 +491,7 @@ fn an_older_database_beside_its_own_ledger() {
     );
     let hash = gently::record::hash::Hash32::digest(format!("{prev}|{rest}").as_bytes());
     fs::write(&own, format!("{log}{hash}|{rest}\n")).unwrap();
-    adopt(&gently, &["--own"]).says(2, "that nobody signed");
+    adopt(&gently, &["--own"]).says(2, "nobody signed");
     fs::write(&own, &log).unwrap();
     assert_eq!(adopt(&gently, &["--own"]).code, 0);
     gently.ok(&["ask", "three"]);

@@ -1,6 +1,4 @@
-//! What came of another kernel on history, for people and for programs.
-
-use serde_json::{Value, json};
+//! What came of another kernel on history, for people.
 
 use crate::cli::screen::{beginning, counted, quiet};
 use crate::verify::replay::{Cause, DenyingRule, Trial, TrialDifference};
@@ -62,40 +60,6 @@ pub fn of_one(trial: &Trial) -> String {
         (None, None) => "not tried: it is not on record".to_owned(),
     };
     format!("\nhad that kernel been in force from the beginning: {said}\n")
-}
-
-/// Puts it into the facts of a replay; null where none was tried.
-pub fn put(facts: &mut Value, trial: Option<&Trial>) {
-    let Some(trial) = trial else {
-        for key in ["tried", "not_tried", "differences", "totals"] {
-            facts[key] = Value::Null;
-        }
-        return;
-    };
-    facts["tried"] = json!(trial.tried);
-    facts["not_tried"] = json!(trial.untried);
-    facts["differences"] = trial.differences.iter().map(difference).collect();
-    let totals = trial.totals.iter().map(|(code, total)| {
-        let facts = json!({"questions": total.questions, "own_text": total.own, "referred_text": total.referred});
-        (code.clone(), facts)
-    });
-    facts["totals"] = Value::Object(totals.collect());
-}
-
-fn difference(one: &TrialDifference) -> Value {
-    let rules = one.would.iter().map(|rule| {
-        let referred = if let Cause::Referred(turn) = &rule.cause {
-            Some(turn)
-        } else {
-            None
-        };
-        json!({"code": rule.code, "cause": rule.cause.name(), "turn": referred})
-    });
-    json!({
-        "exchange": one.exchange, "session": one.session.to_string(), "seq": one.seq, "question": one.question.as_str(),
-        "was": one.was, "would": one.would.iter().map(|rule| &rule.code).collect::<Vec<_>>(),
-        "rules": rules.collect::<Vec<_>>(),
-    })
 }
 
 fn name(one: &TrialDifference) -> String {
