@@ -120,15 +120,18 @@ pub enum StoreError {
 /// How SQLite goes about a query on a new home's database.
 #[cfg(test)]
 fn plan(sql: &str) -> String {
-    let home = tempfile::tempdir().unwrap();
+    let home = tempfile::tempdir().expect("a folder for the test");
     let path = home.path().join("gently.db");
-    drop(Store::create(&path).unwrap());
-    let connection = rusqlite::Connection::open(path).unwrap();
+    drop(Store::create(&path).expect("a new database"));
+    let connection = rusqlite::Connection::open(path).expect("the new database");
     let sql = format!("EXPLAIN QUERY PLAN {sql}");
-    let mut statement = connection.prepare(&sql).unwrap();
+    let mut statement = connection.prepare(&sql).expect("a query of the store");
     let any = vec!["0"; statement.parameter_count()];
     let steps = statement.query_map(rusqlite::params_from_iter(any), |row| row.get("detail"));
-    let steps: Vec<String> = steps.unwrap().map(Result::unwrap).collect();
+    let steps: Vec<String> = steps
+        .expect("a plan")
+        .map(|step| step.expect("a step"))
+        .collect();
     steps.join("; ")
 }
 
