@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
-use crate::govern::reply::output::{ANY_JSON, Shape};
+use crate::govern::reply::output::Shape;
 use crate::models::http::ServerAddress;
 use crate::models::remote::{self, Remote};
 use crate::models::replay::{ReplayModel, StoredAnswer};
@@ -17,7 +17,7 @@ use crate::models::wire::Wire;
 use crate::models::{Model, ModelFault, listing, observer};
 use crate::net;
 use crate::record::hash::Hash32;
-use crate::record::ledger::params::Params;
+use crate::record::ledger::params::{ANY_JSON, Params};
 use crate::record::unseen::is_plain_name;
 use crate::store::{ExchangeOutcome, ExchangeRow, Store, StoreError};
 

@@ -10,8 +10,8 @@ use crate::app::context::{self, ContextPreview, PreviewOutcome, PreviewRequest, 
 use crate::app::open::{self, OpenHomeError};
 use crate::app::references::{ContextRequest, ThreadRequest};
 use crate::continuity::compile::ContextBundle;
-use crate::continuity::turns::TURN;
 use crate::record::ledger::bundle::ArtifactRef;
+use crate::record::ledger::prompt::TURN;
 use crate::view::context::{ContextView, DenialView, PreviewView};
 
 use super::{NEGATIVE, could_not, print, print_view, say};

@@ -67,7 +67,7 @@ fn tool_words(tier: u8, name: &str, entry: &SightEntry) -> String {
             ..
         } => {
             let width = values.keys().map(String::len).max().unwrap_or(0);
-            let line = |(key, value): (&String, &crate::record::ledger::bundle::Reading)| {
+            let line = |(key, value): (&String, &crate::record::ledger::bundle::Measurement)| {
                 format!("    {:width$}  {}\n", quiet(key), quiet(&value.to_string()))
             };
             (

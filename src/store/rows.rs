@@ -497,6 +497,28 @@ impl DriftState {
 }
 
 row! {
+    /// A kernel.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct KernelRow of "kernel" {
+        /// Its hash.
+        hash: Hash32 = "kernel_hash",
+        /// Its canonical JSON; empty where only its hash is known.
+        document: String = "document",
+    }
+}
+
+row! {
+    /// A context configuration.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ConfigRow of "context_config" {
+        /// Its digest.
+        digest: Hash32 = "config_digest",
+        /// Its document.
+        document: String = "document",
+    }
+}
+
+row! {
     /// One auth key: its hash, never the key.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct AuthKeyRow of "auth_key" {

@@ -43,7 +43,6 @@ pub use report::{
     AuditQuestion, ClockSet, Extents, Finding, QuestionAnswer, QuestionAnswers, QuestionVerdict,
     Report, SessionBlock, SessionReport, TreeHead,
 };
-pub use rows::rebuilt::exchange_document;
 pub use time::bounds::{LedgerBounds, SessionBound, TimeBounds, Waits};
 pub use time::proofs::{FindHeaders, HeaderRequests, Headers};
 pub use time::witnesses::OutsideHead;

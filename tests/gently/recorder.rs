@@ -22,7 +22,7 @@ use gently::record::bitcoin::block::{Anchor, Block, Network, Source};
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::context::turn::Counts;
 use gently::record::hash::Hash32;
-use gently::record::ledger::bundle::{Moment, NoSight, Reading, SightEntry};
+use gently::record::ledger::bundle::{Measurement, Moment, NoSight, SightEntry};
 use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::documents::AuthorityState;
 use gently::record::time::Seconds;
@@ -356,7 +356,7 @@ fn sight(now: Seconds) -> BTreeMap<String, SightEntry> {
     let entry = SightEntry::Seen {
         observed_at: Moment(now),
         freshness_s: 0,
-        values: BTreeMap::from([("cores".to_owned(), Reading::Count(2))]),
+        values: BTreeMap::from([("cores".to_owned(), Measurement::Count(2))]),
         unknowns: vec!["gpu_health".to_owned()],
     };
     // Of the other tools the machine that tests has none.

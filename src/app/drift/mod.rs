@@ -50,12 +50,12 @@ impl DriftDetails {
         let exchange = store.exchange(state.event.exchange)?;
         let session = exchange
             .as_ref()
-            .map(|row| store.sessions_like(&row.session.to_string(), 1))
+            .map(|row| store.session_of(row.session))
             .transpose()?;
         Ok(DriftDetails {
             state,
             exchange,
-            session: session.and_then(|mut found| found.pop()),
+            session: session.flatten(),
         })
     }
 

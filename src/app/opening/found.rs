@@ -7,7 +7,9 @@ use uuid::Uuid;
 
 use crate::app::find;
 use crate::app::open::OpenHome;
+use crate::app::show::kernel_of;
 use crate::ask::withheld::{WITHHELD, Withheld};
+use crate::govern::kernel::Kernel;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, TextOpening, commit, opening_key};
@@ -15,8 +17,10 @@ use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::log::entry::Line;
 use crate::recorder::{ACTION, tombstone_of};
-use crate::store::{ArtifactFilter, ArtifactRow, ExchangeOutcome, ExchangeRow, SessionRow, Store};
-use crate::verify::exchange_document;
+use crate::store::{
+    ArtifactFilter, ArtifactRow, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, Store,
+    StoreError,
+};
 
 use super::{OpenTextsError, OpeningRequest, TurnText, because, broken};
 
@@ -55,11 +59,7 @@ pub(super) fn find_turns(
     };
     for seq in numbers {
         let row = find::exchange(&opened.store, &format!("{session}/{seq}"))?;
-        let around = opened
-            .store
-            .sessions_like(&row.session.to_string(), 1)?
-            .pop();
-        let Some(around) = around else {
+        let Some(around) = opened.store.session_of(row.session)? else {
             return because("the session of this turn is not in the database");
         };
         for role in &roles {
@@ -100,7 +100,7 @@ fn find_turn(
                 .flatten()
                 .and_then(|turn| turn.content)
         }
-        TurnText::Exchange => match exchange_document(store, scheme, around, row)? {
+        TurnText::Exchange => match exchange_document(store, (scheme, salt), around, row)? {
             Ok(document) => Some(document),
             Err(why) => {
                 return because(format!(
@@ -141,6 +141,25 @@ fn find_turn(
         outcome,
         exchange: Some(row.exchange_id),
     })
+}
+
+/// The canonical JSON of an exchange document, from the rows; or why it can't be made again.
+///
+/// Whether it is the one that was recorded, its commitment tells.
+fn exchange_document(
+    store: &Store,
+    (scheme, salt): (Scheme, &Salt),
+    session: &SessionRow,
+    row: &ExchangeRow,
+) -> Result<Result<String, String>, StoreError> {
+    let kernel = kernel_of(store, session)?;
+    let kernel = kernel.as_ref().map_err(Clone::clone);
+    let exchange = ExchangeRows::read(store, session, row)?.record();
+    let document = exchange
+        .compiled_prompt(kernel.map(Kernel::system_prompt))
+        .and_then(|compiled| exchange.document(scheme, salt, compiled.as_deref()))
+        .map_err(|e| e.to_string());
+    Ok(document.and_then(|document| canon::print(&document).map_err(|e| e.to_string())))
 }
 
 /// Commitment and line of a role; answered turns have all roles in one line.

@@ -10,7 +10,7 @@ use crate::app::open;
 use crate::config::{AnchorMode, Config};
 use crate::models::wire::Wire;
 use crate::record::bitcoin::block::Network;
-use crate::record::ledger::bundle::{Reading, SightEntry};
+use crate::record::ledger::bundle::{Measurement, SightEntry};
 use crate::sight::Tool as _;
 use crate::sight::sys_health::SysHealth;
 use crate::store::Store;
@@ -76,7 +76,7 @@ pub fn disk(root: &Path) -> DoctorCheck {
     .observe(open::clock_or_epoch()) else {
         return DoctorCheck::skipped(NAME, "the system does not say how much is free");
     };
-    let Some(Reading::Count(free)) = values.get("disk_free_mb") else {
+    let Some(Measurement::Count(free)) = values.get("disk_free_mb") else {
         return DoctorCheck::skipped(NAME, "the system does not say how much is free");
     };
     room(*free)

@@ -32,9 +32,11 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::Scheme;
 use crate::record::ledger::documents::Genesis;
 use crate::record::ledger::exchange::{ArtifactDoc, row_id};
-use crate::store::{ArtifactFilter, ArtifactRow, ExchangeRow, ReadStore, SessionRow, StoreError};
+use crate::store::{
+    ArtifactFilter, ArtifactRow, ContextRows, ExchangeRow, ReadStore, SessionRow, StoreError,
+};
 
-use super::rows::contexts::{Context, ContextFault};
+use super::rows::contexts::ContextFault;
 use counts::IntentIndex;
 use source::AtHand;
 use stream::Stream;
@@ -416,7 +418,7 @@ impl<'a> Replay<'a> {
     }
 
     /// The configuration that a turn was resolved with.
-    fn config(&self, context: &Context) -> Result<Rc<Configured>, ReplayError> {
+    fn config(&self, context: &ContextRows) -> Result<Rc<Configured>, ReplayError> {
         let digest = context.row.config_digest;
         if let Some(known) = self.configs.borrow().get(&digest) {
             return Ok(known.clone());

@@ -9,12 +9,11 @@ use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, unnumbered};
 use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
-use crate::store::{SessionRow, TurnRow};
+use crate::store::{ContextRows, ExchangeRows, SessionRow, TurnRow};
 
 use super::source::Unmade;
 use super::{AssertionOutcome, Replay, ReplayError};
-use crate::verify::rows::contexts::Context;
-use crate::verify::rows::exchange_rows::ExchangeRows;
+use crate::verify::rows::exchange_rows::ExchangeEvidence;
 
 /// Why there is no prompt to compile.
 pub(super) const NOTHING_SENT: &str = "nothing was to be sent";
@@ -54,7 +53,7 @@ pub(super) fn worst(outcomes: impl IntoIterator<Item = AssertionOutcome>) -> Ass
 /// their thread.
 pub(super) fn events(
     replay: &Replay<'_>,
-    context: &Context,
+    context: &ContextRows,
     rows: &ExchangeRows<'_>,
 ) -> Result<AssertionOutcome, ReplayError> {
     if let Some(what) = replay.thread_fault(context.row.thread)? {
@@ -136,17 +135,19 @@ pub(super) fn events(
 /// The bundle: ring 0 compiled again, the rest as it was found then; and its hash.
 pub(super) fn bundle(
     session: &SessionRow,
-    rows: &ExchangeRows<'_>,
+    evidence: &ExchangeEvidence<'_>,
     (kernel, text): (&Kernel, &Clean),
     absent: &AssertionOutcome,
 ) -> AssertionOutcome {
-    let row = rows.exchange;
-    let (stored, json) = match rows.bundle() {
-        Ok(Some(read)) => read,
-        Ok(None) if row.bundle_hash.is_none() => {
-            return AssertionOutcome::NotChecked(NOTHING_SENT.to_owned());
-        }
-        Ok(None) => return absent.clone(),
+    let row = evidence.rows.exchange;
+    let Some(bundle) = &evidence.record.bundle else {
+        return match row.bundle_hash {
+            None => AssertionOutcome::NotChecked(NOTHING_SENT.to_owned()),
+            Some(_) => absent.clone(),
+        };
+    };
+    let stored = match bundle.read() {
+        Ok(stored) => stored,
         Err(e) => return AssertionOutcome::Fails(format!("context_bundle_json: {e}")),
     };
     let recalled = RecallResult::default();
@@ -178,7 +179,7 @@ pub(super) fn bundle(
         Ok(again) if again == *stored => same(
             "context_bundle_hash",
             row.bundle_hash,
-            Some(Hash32::digest(json.as_bytes())),
+            Some(Hash32::digest(bundle.json().as_bytes())),
         ),
         Ok(_) => AssertionOutcome::Fails(
             "context_bundle_json: ring 0 compiles to another bundle".to_owned(),
@@ -226,14 +227,12 @@ pub(super) fn hashes(replay: &Replay<'_>, rows: &ExchangeRows<'_>) -> AssertionO
 
 /// The exchange document from the rows, against the commitment; texts that were not kept have
 /// theirs in the rows.
-///
-/// `compiled` is what the rows compile to, if that was done before.
 pub(super) fn record(
     replay: &Replay<'_>,
-    rows: &ExchangeRows<'_>,
+    evidence: &ExchangeEvidence<'_>,
     absent: &AssertionOutcome,
-    compiled: Option<&str>,
 ) -> AssertionOutcome {
+    let rows = &evidence.rows;
     let Some(outcome) = &rows.exchange.outcome else {
         return AssertionOutcome::NotChecked("it has no outcome yet".to_owned());
     };
@@ -243,7 +242,7 @@ pub(super) fn record(
     if rows.exchange.not_kept.is_none() && rows.has_gone() {
         return absent.clone();
     }
-    let document = rows.document_with(replay.scheme, salt, compiled);
+    let document = evidence.document(replay.scheme, salt);
     match document.and_then(|document| {
         document
             .commitment(replay.scheme, salt)
@@ -260,20 +259,21 @@ pub(super) fn record(
 
 /// The compiled prompt of an exchange without a context.
 pub(super) fn plain_prompt(
-    rows: &ExchangeRows<'_>,
+    evidence: &ExchangeEvidence<'_>,
     text: Option<&Clean>,
     absent: &AssertionOutcome,
 ) -> AssertionOutcome {
     let Some(text) = text else {
         return absent.clone();
     };
-    let Some(stored) = rows.exchange.prompt_hash else {
-        return match rows.exchange.bundle_json {
+    let row = evidence.rows.exchange;
+    let Some(stored) = row.prompt_hash else {
+        return match row.bundle_json {
             None => AssertionOutcome::NotChecked(NOTHING_SENT.to_owned()),
             Some(_) => absent.clone(),
         };
     };
-    match rows.compiled(text.as_str()) {
+    match evidence.compiled_with(None, text.as_str()) {
         Ok(compiled) => same(
             "prompt_hash",
             Some(stored),

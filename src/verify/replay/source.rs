@@ -13,12 +13,13 @@ use crate::govern::drift::{DriftClass, DriftEffect, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::context::event::{EventKind, EventPosition, ThreadEvent};
 use crate::record::hash::Hash32;
-use crate::store::{DriftRow, EventRow, ExchangeRow, ReferredText, StoreError, TurnRow};
+use crate::store::{
+    DriftRow, EventRow, ExchangeRow, ExchangeRows, ReferredText, StoreError, TurnRow,
+};
 
 use super::parts::worst;
 use super::{AssertionOutcome, Replay, ReplayError};
 use crate::verify::rows::contexts::{ContextFault, event_again, event_of, place_of};
-use crate::verify::rows::exchange_rows::ExchangeRows;
 
 /// What an event is now.
 pub(super) struct CurrentEvent {

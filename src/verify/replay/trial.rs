@@ -24,12 +24,11 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::Bundle;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::params::Params;
-use crate::store::{ExchangeRow, StoreError};
+use crate::store::{ContextRows, ExchangeRow, StoreError};
 
 use super::source::EventSource;
 use super::turn::were_erased;
 use super::{Replay, ReplayError};
-use crate::verify::rows::contexts::Context;
 
 /// A decision that would differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -231,7 +230,7 @@ impl TrialHistory<'_, '_> {
 
     fn again(&self, row: &ExchangeRow) -> Result<Tried, ReplayError> {
         let replay = self.replay;
-        let Some(context) = Context::read_by(replay.store, row.exchange_id, || Ok(Vec::new()))?
+        let Some(context) = ContextRows::read_by(replay.store, row.exchange_id, || Ok(Vec::new()))?
         else {
             return Ok(Err(NO_CONTEXT));
         };

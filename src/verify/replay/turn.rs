@@ -1,11 +1,11 @@
 //! One exchange computed again, assertion by assertion.
 
-use std::cell::OnceCell;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 
 use crate::continuity::declared::TurnContext;
 use crate::continuity::gates::ExclusionReason;
-use crate::continuity::turns::{DECLARED, TURN};
+use crate::continuity::turns::DECLARED;
 use crate::govern::authority::may_be_beside;
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, redact};
@@ -16,22 +16,25 @@ use crate::record::context::spec::{
     AdmittedFor, ResolvedContext, ResolvedRef, RuleEffect, normative_inputs,
 };
 use crate::record::context::turn::{CHAT_MESSAGE, Counts, prompt_digest};
+use crate::record::exchange::ExchangeContext;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::documents::AuthorityState;
-use crate::store::ExchangeRow;
+use crate::record::ledger::prompt::TURN;
+use crate::store::{ArtifactRefRow, ContextRows, ExchangeRow, ExchangeRows};
 
 use super::parts::{NOTHING_SENT, bundle, events, hashes, plain_prompt, record, same, worst};
 use super::source::EventSource;
 use super::trial::decide;
 use super::{Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError};
-use crate::verify::rows::contexts::{Context, ContextFault};
-use crate::verify::rows::exchange_rows::ExchangeRows;
+use crate::verify::rows::contexts::ContextFault;
+use crate::verify::rows::exchange_rows::ExchangeEvidence;
 use crate::verify::rows::threads::decision;
 
 /// What all assertions about a turn with a context are made from.
 struct ReplayTurn<'t> {
-    context: &'t Context,
+    context: &'t ContextRows,
+    evidence: &'t ExchangeEvidence<'t>,
     rows: &'t ExchangeRows<'t>,
     config: &'t ContextConfig,
     kernel: &'t Kernel,
@@ -39,8 +42,6 @@ struct ReplayTurn<'t> {
     text: Option<&'t Clean>,
     /// What is said where a text of it is needed and not here.
     absent: &'t AssertionOutcome,
-    /// What its rows compile to, once that was done.
-    compiled: &'t OnceCell<String>,
 }
 
 /// There is no context, and the text is here.
@@ -69,10 +70,12 @@ pub(super) fn replay(
             actual: row.session.to_string(),
         })?;
     let known = replay.kernel(session.kernel_hash)?;
-    let context = Context::read_by(replay.store, row.exchange_id, || {
+    let context = ContextRows::read_by(replay.store, row.exchange_id, || {
         replay.referred(row.exchange_id)
     })?;
-    let rows = ExchangeRows::read_with(replay.store, &session, row, &known, context)?;
+    let rows = ExchangeRows::read_with(replay.store, &session, row, context)?;
+    let evidence = ExchangeEvidence::of(rows, &known);
+    let rows = &evidence.rows;
 
     let mut told = ExchangeReplay {
         exchange: row.exchange_id,
@@ -90,32 +93,32 @@ pub(super) fn replay(
         true => replay.absent_if(rows.has_gone(), row)?,
         false => AssertionOutcome::NotChecked(OTHER_RULES.to_owned()),
     };
-    replay.keep(&rows, is_clean)?;
+    replay.keep(rows, is_clean)?;
     let text = redacted
         .as_ref()
         .filter(|_| is_clean)
         .map(|redacted| &redacted.clean);
-    let (absent, compiled) = (&absent, &OnceCell::new());
+    let absent = &absent;
     let kernel = match known.as_ref() {
         None => Err(AssertionOutcome::NotChecked(NO_KERNEL.to_owned())),
         Some(Err(words)) => Err(AssertionOutcome::Fails(words.clone())),
         Some(Ok(kernel)) => Ok(kernel),
     };
     let mut outcomes = match (&rows.context, &kernel) {
-        (None, _) => without_context(&rows, text, absent),
-        (Some(context), Err(why)) => without_kernel(replay, context, &rows, why)?,
+        (None, _) => without_context(&evidence, text, absent),
+        (Some(context), Err(why)) => without_kernel(replay, context, rows, why)?,
         (Some(context), Ok(kernel)) => match replay.config(context)?.as_ref() {
             Ok(config) => ReplayTurn {
                 context,
-                rows: &rows,
+                evidence: &evidence,
+                rows,
                 config,
                 kernel,
                 text,
                 absent,
-                compiled,
             }
             .outcomes(replay)?,
-            Err(words) => without_configuration(replay, context, &rows, words)?,
+            Err(words) => without_configuration(replay, context, rows, words)?,
         },
     };
     outcomes.push((
@@ -123,13 +126,13 @@ pub(super) fn replay(
         match (kernel, text) {
             (Err(why), _) => why,
             (_, None) => absent.clone(),
-            (Ok(kernel), Some(text)) => bundle(&session, &rows, (kernel, text), absent),
+            (Ok(kernel), Some(text)) => bundle(&session, &evidence, (kernel, text), absent),
         },
     ));
-    let recorded = record(replay, &rows, absent, compiled.get().map(String::as_str));
+    let recorded = record(replay, &evidence, absent);
     outcomes.push((
         Assertion::SameRecord,
-        worst([hashes(replay, &rows), recorded]),
+        worst([hashes(replay, rows), recorded]),
     ));
     if !replay.has_same_list(row.prompt_line)? {
         outcomes
@@ -196,20 +199,20 @@ fn but(
 }
 
 fn without_context(
-    rows: &ExchangeRows<'_>,
+    evidence: &ExchangeEvidence<'_>,
     text: Option<&Clean>,
     absent: &AssertionOutcome,
 ) -> Vec<(Assertion, AssertionOutcome)> {
     let why = if text.is_some() { BEFORE } else { NO_CONTEXT };
     but(
         alike(&AssertionOutcome::NotChecked(why.to_owned())),
-        &[(Assertion::SamePrompt, plain_prompt(rows, text, absent))],
+        &[(Assertion::SamePrompt, plain_prompt(evidence, text, absent))],
     )
 }
 
 fn without_kernel(
     replay: &Replay<'_>,
-    context: &Context,
+    context: &ContextRows,
     rows: &ExchangeRows<'_>,
     why: &AssertionOutcome,
 ) -> Result<Vec<(Assertion, AssertionOutcome)>, ReplayError> {
@@ -223,7 +226,7 @@ fn without_kernel(
 
 fn without_configuration(
     replay: &Replay<'_>,
-    context: &Context,
+    context: &ContextRows,
     rows: &ExchangeRows<'_>,
     words: &str,
 ) -> Result<Vec<(Assertion, AssertionOutcome)>, ReplayError> {
@@ -240,7 +243,10 @@ fn without_configuration(
     ))
 }
 
-fn configuration(replay: &Replay<'_>, context: &Context) -> Result<AssertionOutcome, ReplayError> {
+fn configuration(
+    replay: &Replay<'_>,
+    context: &ContextRows,
+) -> Result<AssertionOutcome, ReplayError> {
     Ok(match replay.config(context)?.as_ref() {
         Ok(config) => same(
             "context_config_digest",
@@ -367,7 +373,7 @@ impl ReplayTurn<'_> {
             false => same("resolved_refs", Some(listed(by_rows)), Some(listed(found))),
         };
         let made = canon::print(&again.transformations()).ok();
-        let injected: Vec<String> = self.rows.declared_turns();
+        let injected = declared_turns(self.rows);
         let shown = again
             .resolved()
             .into_iter()
@@ -519,14 +525,18 @@ impl ReplayTurn<'_> {
             ((None, None), Some(_)) | (_, None) => return self.absent.clone(),
             _ => {}
         }
-        let block = context.block();
-        let from_rows = self.refers_to(context)
-            && self
-                .rows
-                .user
-                .as_ref()
-                .is_some_and(|turn| turn.content.as_deref() == Some(text.as_str()));
-        let compiled = match self.rows.compiled_with(block, text.as_str()) {
+        // What the rows compile to is rendered once, for the document as well.
+        let is_in_rows =
+            self.refers_to(context) && self.evidence.record.user.as_deref() == Some(text.as_str());
+        let compiled = match is_in_rows {
+            true => self.evidence.compiled().map(|text| text.map(Cow::Borrowed)),
+            false => {
+                let block = context.block();
+                let again = self.evidence.compiled_with(block.as_deref(), text.as_str());
+                again.map(|text| text.map(Cow::Owned))
+            }
+        };
+        let compiled = match compiled {
             Ok(Some(compiled)) => compiled,
             Ok(None) => return self.absent.clone(),
             Err(words) => return AssertionOutcome::Fails(words),
@@ -536,10 +546,6 @@ impl ReplayTurn<'_> {
             .ok()
             .map(|digest| digest.0);
         let hash = Hash32::digest(compiled.as_bytes());
-        if from_rows {
-            // Each exchange is rendered once; nothing was set before.
-            let _ = self.compiled.set(compiled);
-        }
         worst([
             same("prompt_hash", stored.0, Some(hash)),
             same("prompt_digest", stored.1, digest),
@@ -549,7 +555,16 @@ impl ReplayTurn<'_> {
     /// Whether the rows refer to what was resolved, in the same order, with the same texts: all
     /// that a block is made of.
     fn refers_to(&self, context: &TurnContext) -> bool {
-        let (Ok(resolved), Ok(shown)) = (context.resolved(), self.context.shown()) else {
+        let Some(Ok(shown)) = self
+            .evidence
+            .record
+            .context
+            .as_ref()
+            .map(ExchangeContext::shown)
+        else {
+            return false;
+        };
+        let Ok(resolved) = context.resolved() else {
             return false;
         };
         let rows = shown
@@ -562,7 +577,7 @@ impl ReplayTurn<'_> {
 }
 
 /// Ids that are on record as erased when they were resolved.
-pub(super) fn were_erased(context: &Context) -> HashSet<String> {
+pub(super) fn were_erased(context: &ContextRows) -> HashSet<String> {
     let made = context.transformations().unwrap_or_default();
     let erased = made
         .into_iter()
@@ -627,13 +642,11 @@ fn no_observation(context: &TurnContext) -> AssertionOutcome {
     )
 }
 
-impl ExchangeRows<'_> {
-    /// Ids of turns that stand among the references as declared, in their order.
-    fn declared_turns(&self) -> Vec<String> {
-        let refs = self
-            .refs
-            .iter()
-            .filter(|r| r.artifact_type == TURN && r.included_reason.starts_with(DECLARED));
-        refs.map(|r| r.artifact_id.clone()).collect()
-    }
+/// Ids of turns that stand among the references as declared, in their order.
+fn declared_turns(rows: &ExchangeRows<'_>) -> Vec<String> {
+    let is_declared = |row: &&ArtifactRefRow| {
+        row.artifact_type == TURN && row.included_reason.starts_with(DECLARED)
+    };
+    let declared = rows.refs.iter().filter(is_declared);
+    declared.map(|row| row.artifact_id.clone()).collect()
 }

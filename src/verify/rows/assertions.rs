@@ -11,9 +11,8 @@ use serde_json::Value;
 use crate::govern::drift::{DriftClass, checks_told, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::ledger::exchange::{assertion_label, row_id};
-use crate::store::{AssertionRow, ReadStore};
+use crate::store::{AssertionRow, ExchangeRows, ReadStore};
 
-use super::exchange_rows::ExchangeRows;
 use crate::verify::VerifyError;
 use crate::verify::checker::Checker;
 

@@ -13,10 +13,9 @@ use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::ItemKind;
 use crate::record::ledger::params::Params;
-use crate::store::{ArtifactFilter, ArtifactRow, MissingCommitments, ReadStore};
+use crate::store::{ArtifactFilter, ArtifactRow, ExchangeRows, MissingCommitments, ReadStore};
 
 use super::database::DatabaseCounts;
-use super::exchange_rows::ExchangeRows;
 use crate::verify::VerifyError;
 use crate::verify::checker::Checker;
 use crate::verify::report::AuditQuestion;

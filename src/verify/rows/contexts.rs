@@ -11,7 +11,6 @@ use uuid::Uuid;
 use crate::continuity::gates::ExclusionReason;
 use crate::continuity::refs::CODES;
 use crate::record::canon;
-use crate::record::context::block::block_again;
 use crate::record::context::config::ContextConfig;
 use crate::record::context::event::{
     Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
@@ -19,15 +18,13 @@ use crate::record::context::event::{
 };
 use crate::record::context::spec::{
     AssembledContext, ContextForm, ContextSpec, DeclaredRef, Identity, RefType, ResolvedContext,
-    ResolvedRef, Transformation, context_digest, left_out,
+    ResolvedRef, Transformation, context_digest,
 };
-use crate::record::context::turn::{ContextNamed, Counts, EventNamed, RefNamed};
-use crate::record::hash::Hash32;
+use crate::record::context::turn::Counts;
 use crate::record::ledger::bundle::NamedHash;
-use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::store::{
-    ContextRefRow, EventRow, ExchangeRow, ReadStore, ReferredText, SessionRow, StoreError,
-    ThreadTurnRow, TurnRow,
+    ContextRefRow, ContextRows, EventRow, ExchangeRow, ReadStore, ReferredText, SessionRow,
+    StoreError, TurnRow,
 };
 
 /// Why something can't be made again.
@@ -48,17 +45,6 @@ fn wrong(what: impl std::fmt::Display) -> ContextFault {
     ContextFault::Wrong(what.to_string())
 }
 
-/// The rows of one turn's context.
-#[derive(Clone, Debug)]
-pub struct Context {
-    /// What was declared and decided.
-    pub row: ThreadTurnRow,
-    /// Its events, by index.
-    pub events: Vec<EventRow>,
-    /// What it refers to, by index.
-    pub refs: Vec<ReferredText>,
-}
-
 /// The documents that a turn's digests are over.
 #[derive(Clone, Debug)]
 pub struct Documents {
@@ -77,25 +63,7 @@ impl Documents {
     }
 }
 
-impl Context {
-    /// Reads it; none for an exchange from before threads.
-    pub fn read(store: &ReadStore, exchange: Uuid) -> Result<Option<Context>, StoreError> {
-        Self::read_by(store, exchange, || store.referred_texts(exchange))
-    }
-
-    /// The same where `referred` gives what it refers to.
-    pub(in crate::verify) fn read_by(
-        store: &ReadStore,
-        exchange: Uuid,
-        referred: impl FnOnce() -> Result<Vec<ReferredText>, StoreError>,
-    ) -> Result<Option<Context>, StoreError> {
-        let Some(row) = store.thread_turn(exchange)? else {
-            return Ok(None);
-        };
-        let (events, refs) = (store.events_of(exchange)?, referred()?);
-        Ok(Some(Context { row, events, refs }))
-    }
-
+impl ContextRows {
     /// Its event of a kind.
     pub fn event(&self, kind: EventKind) -> Option<&EventRow> {
         self.events.iter().find(|event| event.kind == kind)
@@ -132,33 +100,6 @@ impl Context {
     /// What the rules changed.
     pub fn transformations(&self) -> Result<Vec<Transformation>, ContextFault> {
         parsed(&self.row.transformations)
-    }
-
-    /// What it refers to and shows a model.
-    pub fn shown(&self) -> Result<Vec<&ReferredText>, ContextFault> {
-        let made = self.transformations()?;
-        let kept = left_out(&made);
-        Ok(self
-            .refs
-            .iter()
-            .filter(|one| !kept.contains(one.reference.ref_id.as_str()))
-            .collect())
-    }
-
-    /// The context block as it was sent.
-    pub fn block(&self) -> Result<Option<String>, ContextFault> {
-        let shown = self.shown()?;
-        if shown
-            .iter()
-            .any(|one| one.text.is_none() && one.kind != EventKind::Decision)
-        {
-            return Err(ContextFault::Gone);
-        }
-        let parts = shown.into_iter().map(|one| {
-            let text = one.text.as_deref().unwrap_or_default();
-            (one.reference.ref_id.as_str(), one.kind, text)
-        });
-        Ok(block_again(parts))
     }
 
     /// The references as they stand in the rows, with events that are digested again.
@@ -265,47 +206,6 @@ impl Context {
             },
         })
     }
-
-    /// The part of the exchange document that tells of it.
-    pub fn named(&self, scheme: Scheme, salt: &Salt) -> Result<ContextNamed, ContextFault> {
-        let commit_to = |role, digest: Option<Hash32>| {
-            digest.map(|digest| commit(scheme, salt, role, format!("sha256:{digest}").as_bytes()))
-        };
-        let event = |e: &EventRow| EventNamed {
-            event_id: e.event,
-            event_index: e.index,
-            kind: e.kind,
-        };
-        let reference = |one: &ReferredText| {
-            let ContextRefRow {
-                admitted_for,
-                event,
-                index,
-                ref_id,
-                ..
-            } = one.reference.clone();
-            RefNamed {
-                admitted_for,
-                event_id: event,
-                event_index: index,
-                ref_id,
-            }
-        };
-        Ok(ContextNamed {
-            config_digest: NamedHash(self.row.config_digest),
-            context_digest: commit_to(Role::ContextDigest, self.row.context_digest),
-            declared: parsed(&self.row.declared)?,
-            events: self.events.iter().map(event).collect(),
-            inputs: self.counts()?,
-            intent_type: self.row.intent_type.clone(),
-            parent_turn_id: self.row.parent,
-            prompt_digest: commit_to(Role::PromptDigest, self.row.prompt_digest),
-            reasons: self.reasons()?,
-            refs: self.refs.iter().map(reference).collect(),
-            thread_id: self.row.thread,
-            transformations: parsed(&self.row.transformations)?,
-        })
-    }
 }
 
 /// Whether the text of a reference was not here when it was resolved: erased before, or never kept.
@@ -403,7 +303,7 @@ fn decision_again(
     let exchange = store.exchange(row.turn)?.ok_or_else(missing)?;
     let session = store.session_of(exchange.session)?.ok_or_else(missing)?;
     let digest = turn.context_digest.map(NamedHash);
-    let context = Context {
+    let context = ContextRows {
         row: turn,
         events: Vec::new(),
         refs: Vec::new(),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::continuity::prompt::PriorTurn;
-use crate::continuity::turns::{DEEP, TURN};
 use crate::record::canon;
+use crate::record::exchange::MissingTurn;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{Bundle, OpenItem};
 use crate::record::ledger::item::{Item, ItemState};
+use crate::record::ledger::prompt::{PriorTurn, TURN};
 use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, SessionRow};
 
 use crate::verify::VerifyError;
@@ -35,28 +35,17 @@ impl Checker<'_> {
         session: &SessionRow,
         refs: &[ArtifactRefRow],
         has_context: bool,
-    ) -> Result<Vec<Option<PriorTurn>>, VerifyError> {
+    ) -> Result<Vec<Result<PriorTurn, MissingTurn>>, VerifyError> {
         let mut turns = Vec::new();
-        // Since there are threads, what was declared stands in the context block.
-        let apart = |row: &&ArtifactRefRow| !has_context || row.included_reason.starts_with(DEEP);
-        for row in refs
-            .iter()
-            .filter(|row| row.artifact_type == TURN)
-            .filter(apart)
-        {
+        for row in refs.iter().filter(|row| row.is_in_turns(has_context)) {
             let turn = match row.artifact_id.parse() {
                 Ok(id) => self.rows(store.turn(id))?.flatten(),
                 Err(_) => None,
             };
             match turn {
                 Some(turn) => {
-                    let text = turn.content.as_deref();
-                    turns.push(PriorTurn::new(
-                        turn.turn_id,
-                        turn.by_user,
-                        turn.created_at,
-                        text,
-                    ));
+                    let erased = || MissingTurn::Erased(row.artifact_id.clone());
+                    turns.push(turn.prior().ok_or_else(erased));
                 }
                 None => {
                     let place = format!("database, context_artifact_ref {}", row.ref_id);

@@ -4,8 +4,6 @@
 //! what stands outside the document (ids, plain digests, line numbers) is held against its own
 //! source.
 
-use std::cell::OnceCell;
-
 use crate::govern::kernel::Kernel;
 use crate::record::canon;
 use crate::record::hash::Hash32;
@@ -13,12 +11,13 @@ use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::documents::Record;
 use crate::record::ledger::exchange::row_id;
 use crate::record::log::entry::Event;
-use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, SessionRow, TurnRow};
+use crate::store::{
+    ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows, ReadStore, SessionRow, TurnRow,
+};
 
-use super::contexts::Context;
 use super::continuity::ReferenceFacts;
 use super::database::{DatabaseCounts, stop};
-use super::exchange_rows::ExchangeRows;
+use super::exchange_rows::ExchangeEvidence;
 use crate::verify::VerifyError;
 use crate::verify::checker::Checker;
 use crate::verify::report::AuditQuestion;
@@ -71,7 +70,7 @@ impl Checker<'_> {
             .rows(store.artifact_refs(exchange.exchange_id))?
             .unwrap_or_default();
         let context = self
-            .rows(Context::read(store, exchange.exchange_id))?
+            .rows(ContextRows::read(store, exchange.exchange_id))?
             .flatten();
         let rows = ExchangeRows {
             session,
@@ -85,16 +84,16 @@ impl Checker<'_> {
                 Some(id) => self.rows(store.turn(id))?.flatten(),
                 None => None,
             },
-            turns: self.prior_turns(store, session, &refs, context.is_some())?,
+            prior: self.prior_turns(store, session, &refs, context.is_some())?,
             refs,
             context,
             drift: self
                 .rows(store.drift(exchange.exchange_id))?
                 .unwrap_or_default(),
-            kernel,
-            read: OnceCell::new(),
         };
-        self.check_ids(&rows);
+        let evidence = ExchangeEvidence::of(rows, kernel);
+        let rows = &evidence.rows;
+        self.check_ids(rows);
         let place = rows.place();
         self.check_injected(
             store,
@@ -105,11 +104,11 @@ impl Checker<'_> {
                 place,
             },
         )?;
-        self.check_prompt(store, &rows)?;
-        self.check_texts(&rows, counts)?;
-        self.check_outcome(store, &rows, counts)?;
-        self.check_assertions(store, &rows)?;
-        self.check_context(store, &rows)
+        self.check_prompt(store, rows)?;
+        self.check_texts(&evidence, counts)?;
+        self.check_outcome(store, &evidence, counts)?;
+        self.check_assertions(store, rows)?;
+        self.check_context(store, &evidence)
     }
 
     /// Ids are derived from session and number, so they can't be moved to another row.
@@ -231,9 +230,10 @@ impl Checker<'_> {
     /// Texts against their digests and commitments.
     fn check_texts(
         &mut self,
-        rows: &ExchangeRows<'_>,
+        evidence: &ExchangeEvidence<'_>,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
+        let rows = &evidence.rows;
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(user) = &rows.user else {
             self.findings.add(
@@ -314,7 +314,7 @@ impl Checker<'_> {
             counts.contexts += 1;
             return Ok(());
         }
-        match rows.compiled(text) {
+        match evidence.compiled() {
             Ok(compiled) => {
                 let digest = compiled.map(|text| Hash32::digest(text.as_bytes()));
                 self.cell_opt(
@@ -380,9 +380,10 @@ impl Checker<'_> {
     fn check_outcome(
         &mut self,
         store: &ReadStore,
-        rows: &ExchangeRows<'_>,
+        evidence: &ExchangeEvidence<'_>,
         counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
+        let rows = &evidence.rows;
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(outcome) = &row.outcome else {
             self.check_no_outcome(rows.session.id, row.seq, &place);
@@ -444,7 +445,7 @@ impl Checker<'_> {
             // An answer that was lost with a backup is in a tombstone, and what committed to it is
             // lost with it.
             if outcome.turn_aurora.is_none() || outcome.aurora_text.is_some() {
-                self.check_exchange_document(rows, counts);
+                self.check_exchange_document(evidence, counts);
             }
             return Ok(());
         }
@@ -457,7 +458,7 @@ impl Checker<'_> {
             return Ok(());
         }
         if !gone(&rows.user) {
-            self.check_exchange_document(rows, counts);
+            self.check_exchange_document(evidence, counts);
         }
         Ok(())
     }
@@ -494,7 +495,12 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn check_exchange_document(&mut self, rows: &ExchangeRows<'_>, counts: &mut DatabaseCounts) {
+    fn check_exchange_document(
+        &mut self,
+        evidence: &ExchangeEvidence<'_>,
+        counts: &mut DatabaseCounts,
+    ) {
+        let rows = &evidence.rows;
         let Some(outcome) = &rows.exchange.outcome else {
             return;
         };
@@ -513,7 +519,7 @@ impl Checker<'_> {
             // It commits to a bundle and a prompt that nobody can put together again.
             return;
         }
-        let rebuilt = rows.document(scheme, salt);
+        let rebuilt = evidence.document(scheme, salt);
         match rebuilt
             .and_then(|document| document.commitment(scheme, salt).map_err(|e| e.to_string()))
         {

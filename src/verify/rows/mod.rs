@@ -8,5 +8,4 @@ pub(in crate::verify) mod continuity;
 pub(in crate::verify) mod database;
 pub(in crate::verify) mod exchange_rows;
 pub(in crate::verify) mod exchanges;
-pub(in crate::verify) mod rebuilt;
 pub(in crate::verify) mod threads;

@@ -11,10 +11,10 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::exchange::{ArtifactDoc, row_id};
 use crate::record::time::Seconds;
-use crate::store::{ArtifactFilter, EventRow, ReadStore, ThreadRow};
+use crate::store::{ArtifactFilter, ContextRows, EventRow, ExchangeRows, ReadStore, ThreadRow};
 
-use super::contexts::{Context, ContextFault, event_again, place_of};
-use super::exchange_rows::ExchangeRows;
+use super::contexts::{ContextFault, event_again, place_of};
+use super::exchange_rows::ExchangeEvidence;
 use crate::verify::VerifyError;
 use crate::verify::checker::Checker;
 use crate::verify::report::AuditQuestion;
@@ -28,11 +28,11 @@ struct ExpectedRow {
     bytes: Option<u64>,
 }
 
-impl ExchangeRows<'_> {
-    /// The events that the turn must have left.
-    fn expected(&self, context: &Context) -> Vec<ExpectedRow> {
-        let row = self.exchange;
-        let text = self.user.as_ref().and_then(|turn| turn.content.as_ref());
+impl ExpectedRow {
+    /// The events that a turn must have left.
+    fn all(rows: &ExchangeRows<'_>, context: &ContextRows) -> Vec<ExpectedRow> {
+        let row = rows.exchange;
+        let text = rows.user.as_ref().and_then(|turn| turn.content.as_ref());
         // Of an erased text the length is what is left.
         let known = context
             .event(EventKind::Intent)
@@ -45,7 +45,7 @@ impl ExchangeRows<'_> {
             at: row.created_at,
             bytes,
         };
-        let decision = row_id("decision", self.session.id, row.seq);
+        let decision = row_id("decision", rows.session.id, row.seq);
         let mut expected = vec![
             asked(EventKind::Intent, row.turn_user, bytes),
             asked(EventKind::Decision, decision, None),
@@ -71,20 +71,19 @@ impl Checker<'_> {
     pub(in crate::verify) fn check_context(
         &mut self,
         store: &ReadStore,
-        rows: &ExchangeRows<'_>,
+        evidence: &ExchangeEvidence<'_>,
     ) -> Result<(), VerifyError> {
+        let rows = &evidence.rows;
         let Some(context) = &rows.context else {
             return Ok(());
         };
         let (id, place) = (Some(rows.session.id), rows.place());
         self.check_thread(store, rows, context)?;
-        for expected in rows.expected(context) {
+        for expected in ExpectedRow::all(rows, context) {
             self.check_event(rows, context, &expected);
         }
-        let extra = context
-            .events
-            .len()
-            .saturating_sub(rows.expected(context).len());
+        let expected = ExpectedRow::all(rows, context).len();
+        let extra = context.events.len().saturating_sub(expected);
         self.cell(
             id,
             &place,
@@ -106,7 +105,7 @@ impl Checker<'_> {
                 digest,
             );
         }
-        self.check_context_digests(store, rows, context)
+        self.check_context_digests(store, evidence, context)
     }
 
     /// Every thread: a session's own begins with its first event and has no name, any other with
@@ -184,7 +183,7 @@ impl Checker<'_> {
         &mut self,
         store: &ReadStore,
         rows: &ExchangeRows<'_>,
-        context: &Context,
+        context: &ContextRows,
     ) -> Result<(), VerifyError> {
         let (id, place) = (Some(rows.session.id), rows.place());
         let thread = self.rows(store.thread(context.row.thread))?.flatten();
@@ -210,7 +209,12 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn check_event(&mut self, rows: &ExchangeRows<'_>, context: &Context, expected: &ExpectedRow) {
+    fn check_event(
+        &mut self,
+        rows: &ExchangeRows<'_>,
+        context: &ContextRows,
+        expected: &ExpectedRow,
+    ) {
         let (id, place) = (
             Some(rows.session.id),
             format!("{} event of {}", expected.kind.name(), rows.place()),
@@ -237,9 +241,10 @@ impl Checker<'_> {
     fn check_context_digests(
         &mut self,
         store: &ReadStore,
-        rows: &ExchangeRows<'_>,
-        context: &Context,
+        evidence: &ExchangeEvidence<'_>,
+        context: &ContextRows,
     ) -> Result<(), VerifyError> {
+        let rows = &evidence.rows;
         let (id, place) = (Some(rows.session.id), rows.place());
         for event in context
             .events
@@ -295,9 +300,9 @@ impl Checker<'_> {
             let again = again.and_then(|e| e.digest()).map(|digest| digest.0);
             self.check_digest(rows, "event_digest of its DECISION", again, event.digest);
         }
-        if let Ok(Some(compiled)) = rows.compiled(text) {
+        if let Ok(Some(compiled)) = evidence.compiled() {
             let sent = prompt_digest(
-                &compiled,
+                compiled,
                 &rows.exchange.model,
                 rows.exchange.params.as_deref(),
             );
@@ -346,7 +351,7 @@ impl Checker<'_> {
 /// A turn's DECISION with a context digest that was computed again.
 pub(in crate::verify) fn decision(
     rows: &ExchangeRows<'_>,
-    context: &Context,
+    context: &ContextRows,
     event: &EventRow,
     digest: Option<NamedHash>,
 ) -> Result<ThreadEvent, ContextFault> {
