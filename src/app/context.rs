@@ -16,7 +16,7 @@ use crate::record::canon;
 use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
 use crate::record::time::Seconds;
 use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
-use crate::verify::rows::contexts::ContextFault;
+use crate::audit::rows::contexts::ContextFault;
 
 use super::digests::{TurnDigests, digests};
 use super::find;

@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
 use crate::store::Store;
-use crate::verify::replay::{
+use crate::audit::replay::{
     Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
 };
 

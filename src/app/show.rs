@@ -15,7 +15,7 @@ use crate::store::{
     ArtifactRefRow, CommitRow, DriftRow, ExchangeOutcome, ExchangeRow, ReadStore, SessionRow,
     Store, StoreError, TurnRow,
 };
-use crate::verify::rows::contexts::Context;
+use crate::audit::rows::contexts::Context;
 
 use super::find;
 use super::open::OpenHomeError;

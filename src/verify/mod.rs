@@ -9,16 +9,14 @@
 //! log file is held against them, then every commit is held against its line, and every session
 //! against its chain.
 
-mod checker;
+pub(crate) mod checker;
 mod cursor;
-mod ledger;
-mod log;
+pub(crate) mod ledger;
+pub(crate) mod log;
 mod opening;
-mod progress;
+pub(crate) mod progress;
 mod question;
-pub mod replay;
 pub mod report;
-pub mod rows;
 mod time;
 mod verdict;
 
@@ -43,7 +41,6 @@ pub use report::{
     AuditQuestion, ClockSet, Extents, Finding, QuestionAnswer, QuestionAnswers, QuestionVerdict,
     Report, SessionBlock, SessionReport, TreeHead,
 };
-pub use rows::rebuilt::exchange_document;
 pub use time::bounds::{LedgerBounds, SessionBound, TimeBounds, Waits};
 pub use time::proofs::{FindHeaders, HeaderRequests, Headers};
 pub use time::witnesses::OutsideHead;

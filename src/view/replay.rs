@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::app::replay::{ReplayCount, ReplayFailure, ReplayResult};
 use crate::record::hash::Hash32;
-use crate::verify::replay::{
+use crate::audit::replay::{
     Assertion, AssertionOutcome, Cause, DenyingRule, ExchangeReplay, ReplayFault, Trial,
     TrialDifference,
 };

@@ -27,7 +27,7 @@ use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use gently::store::{SessionRow, Store};
-use gently::verify::replay::{AssertionOutcome, Replay};
+use gently::audit::replay::{AssertionOutcome, Replay};
 
 /// Turns of one thread.
 const TURNS: u64 = 100;

@@ -33,7 +33,7 @@ use gently::record::ledger::bundle::{NoSight, SightEntry};
 use gently::record::ledger::commitment::Salt;
 use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Refusal, always, thread_id};
 use gently::session::{TurnEnvironment, set_kernel};
-use gently::verify::replay::{AssertionOutcome, Replay as Replayed};
+use gently::audit::replay::{AssertionOutcome, Replay as Replayed};
 use uuid::Uuid;
 
 use crate::recorder::{Rig, action_salts, at, wait};

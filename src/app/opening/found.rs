@@ -16,7 +16,7 @@ use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::log::entry::Line;
 use crate::recorder::{ACTION, tombstone_of};
 use crate::store::{ArtifactFilter, ArtifactRow, ExchangeOutcome, ExchangeRow, SessionRow, Store};
-use crate::verify::exchange_document;
+use crate::audit::exchange_document;
 
 use super::{OpenTextsError, OpeningRequest, TurnText, because, broken};
 

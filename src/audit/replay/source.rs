@@ -17,8 +17,8 @@ use crate::store::{DriftRow, EventRow, ExchangeRow, ReferredText, StoreError, Tu
 
 use super::parts::worst;
 use super::{AssertionOutcome, Replay, ReplayError};
-use crate::verify::rows::contexts::{ContextFault, event_again, event_of, place_of};
-use crate::verify::rows::exchange_rows::ExchangeRows;
+use crate::audit::rows::contexts::{ContextFault, event_again, event_of, place_of};
+use crate::audit::rows::exchange_rows::ExchangeRows;
 
 /// What an event is now.
 pub(super) struct CurrentEvent {

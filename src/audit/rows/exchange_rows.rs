@@ -21,7 +21,7 @@ use crate::store::{
 use super::contexts::Context;
 
 /// All rows of one exchange.
-pub(in crate::verify) struct ExchangeRows<'a> {
+pub(crate) struct ExchangeRows<'a> {
     pub session: &'a SessionRow,
     pub exchange: &'a ExchangeRow,
     pub user: Option<TurnRow>,

@@ -29,7 +29,7 @@ use crate::store::{ExchangeRow, StoreError};
 use super::source::EventSource;
 use super::turn::were_erased;
 use super::{Replay, ReplayError};
-use crate::verify::rows::contexts::Context;
+use crate::audit::rows::contexts::Context;
 
 /// A decision that would differ.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -84,7 +84,7 @@ impl Context {
     }
 
     /// The same where `referred` gives what it refers to.
-    pub(in crate::verify) fn read_by(
+    pub(crate) fn read_by(
         store: &ReadStore,
         exchange: Uuid,
         referred: impl FnOnce() -> Result<Vec<ReferredText>, StoreError>,
@@ -339,7 +339,7 @@ fn parsed<T: Serialize + DeserializeOwned>(text: &str) -> Result<T, ContextFault
 }
 
 /// Where an event's row says that it stands.
-pub(in crate::verify) fn place_of(row: &EventRow) -> EventPosition {
+pub(crate) fn place_of(row: &EventRow) -> EventPosition {
     EventPosition {
         index: row.index,
         id: row.event.to_string(),
@@ -362,7 +362,7 @@ pub fn event_again(store: &ReadStore, row: &EventRow) -> Result<ThreadEvent, Con
 }
 
 /// The same of an INTENT or an EXECUTION from the rows that it is made of.
-pub(in crate::verify) fn event_of(
+pub(crate) fn event_of(
     row: &EventRow,
     turn: Option<&TurnRow>,
     exchange: Option<&ExchangeRow>,

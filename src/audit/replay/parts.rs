@@ -13,8 +13,8 @@ use crate::store::{SessionRow, TurnRow};
 
 use super::source::Unmade;
 use super::{AssertionOutcome, Replay, ReplayError};
-use crate::verify::rows::contexts::Context;
-use crate::verify::rows::exchange_rows::ExchangeRows;
+use crate::audit::rows::contexts::Context;
+use crate::audit::rows::exchange_rows::ExchangeRows;
 
 /// Why there is no prompt to compile.
 pub(super) const NOTHING_SENT: &str = "nothing was to be sent";
