@@ -25,6 +25,7 @@ pub mod recorder;
 pub mod models;
 
 pub mod ask;
+pub mod audit;
 pub mod backup;
 pub mod home;
 pub mod session;

@@ -5,6 +5,7 @@ use uuid::Uuid;
 use crate::ask::recall::{DeclaredContext, recall};
 use crate::ask::refer::{ResolvedRefs, count, refer};
 use crate::ask::withheld::{WITHHELD, Withheld};
+use crate::audit::rows::contexts::ContextFault;
 use crate::config::Config;
 use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
 use crate::govern::authority::{PolicyInput, broken_beside, decide};
@@ -16,7 +17,6 @@ use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
 use crate::record::ledger::prompt::TURN;
 use crate::record::time::Seconds;
 use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
-use crate::verify::rows::contexts::ContextFault;
 
 use super::digests::{TurnDigests, digests};
 use super::find;

@@ -28,17 +28,17 @@ use super::log::sessions::SessionCheck;
 use super::log::tree_head::Beside;
 use super::progress::{CheckStage, Progress};
 use super::report::{AuditQuestion, Findings, TreeHead};
-use super::rows::artifacts::Tombstones;
-use super::rows::content_policy::ContentPolicies;
-use super::rows::database::DatabaseCounts;
 use super::time::blocks::FirstMention;
 use super::time::proofs::Proofs;
 use super::time::witnesses::ForeignTreeHeads;
 use super::{Evidence, VerifyError, VerifyOptions};
+use crate::audit::rows::artifacts::Tombstones;
+use crate::audit::rows::content_policy::ContentPolicies;
+use crate::audit::rows::database::DatabaseCounts;
 
 /// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
 #[derive(Default)]
-pub(super) struct CommitFiles(Vec<(String, Vec<u8>)>);
+pub(crate) struct CommitFiles(Vec<(String, Vec<u8>)>);
 
 impl CommitFiles {
     /// A file; of two with one name the last.
@@ -52,7 +52,7 @@ impl CommitFiles {
 }
 
 /// Goes through one ledger.
-pub(super) struct Checker<'a> {
+pub(crate) struct Checker<'a> {
     pub repository: &'a Repository,
     pub progress: &'a Progress,
     /// The keys that the caller knows the ledger by, the newest last.

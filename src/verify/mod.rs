@@ -9,16 +9,14 @@
 //! log file is held against them, then every commit is held against its line, and every session
 //! against its chain.
 
-mod checker;
+pub(crate) mod checker;
 mod cursor;
-mod ledger;
-mod log;
+pub(crate) mod ledger;
+pub(crate) mod log;
 mod opening;
-mod progress;
+pub(crate) mod progress;
 mod question;
-pub mod replay;
 pub mod report;
-pub mod rows;
 mod time;
 mod verdict;
 

@@ -22,7 +22,7 @@ pub use super::question::{
 pub const MAX_FINDINGS: usize = 1000;
 
 /// A number of things: `1 line`, `2 lines`.
-pub(super) fn counted(n: u64, thing: &str) -> String {
+pub(crate) fn counted(n: u64, thing: &str) -> String {
     if n == 1 {
         format!("1 {thing}")
     } else {
@@ -84,7 +84,7 @@ impl Findings {
     }
 
     /// What the caller has kept that says otherwise.
-    pub(super) fn contradicted_by(&self) -> BTreeSet<String> {
+    pub(crate) fn contradicted_by(&self) -> BTreeSet<String> {
         self.contradicted_by.clone()
     }
 
@@ -137,7 +137,7 @@ impl Findings {
     }
 
     /// Takes in the findings of another thread, behind those that are here.
-    pub(super) fn append(&mut self, other: Findings) {
+    pub(crate) fn append(&mut self, other: Findings) {
         for (key, count) in other.counts {
             *self.counts.entry(key).or_default() += count;
         }
@@ -170,7 +170,7 @@ impl Findings {
     }
 
     /// All findings listed, and how many more there are.
-    pub(super) fn into_list(self) -> (Vec<Finding>, u64) {
+    pub(crate) fn into_list(self) -> (Vec<Finding>, u64) {
         let total: u64 = self.counts.values().sum();
         let listed = u64::try_from(self.list.len()).unwrap_or(u64::MAX);
         (self.list, total.saturating_sub(listed))

@@ -26,7 +26,7 @@ use crate::verify::report::{AuditQuestion, QuestionAnswer, QuestionVerdict};
 
 /// Where a check begins.
 #[derive(Clone, Copy)]
-pub(in crate::verify) enum ResumeStart<'a> {
+pub(crate) enum ResumeStart<'a> {
     /// With genesis; the position that was to be gone on from does not fit.
     Genesis(Option<&'a PositionMismatch>),
     /// Behind the commit of `main` whose id begins so; the position that was to be gone on from
@@ -69,7 +69,7 @@ pub struct PositionSummary {
 }
 
 /// Where a saved position is, seen from a commit of `main` that the caller names.
-pub(in crate::verify) enum PositionRelation {
+pub(crate) enum PositionRelation {
     /// There, or before it.
     Before,
     /// Behind it; or the digits name no commit of `main`, or several objects.
@@ -80,7 +80,7 @@ pub(in crate::verify) enum PositionRelation {
 
 impl Position {
     /// Where it lies. Reads the commits of `main` that are newer than it, and no others.
-    pub(in crate::verify) fn relation_to(
+    pub(crate) fn relation_to(
         &self,
         digits: &str,
         repository: &Repository,
@@ -107,7 +107,7 @@ impl Position {
 }
 
 /// The log at the end of the last segment.
-pub(in crate::verify) struct SegmentEnd {
+pub(crate) struct SegmentEnd {
     lines: u64,
     bytes: u64,
     head: Hash32,

@@ -12,7 +12,7 @@ use crate::verify::checker::Checker;
 use crate::verify::report::AuditQuestion;
 
 /// A signing key, and from where on it is in force.
-pub(in crate::verify) struct InForce {
+pub(crate) struct InForce {
     /// The number of its rotation's line, 0 for the first key; none when the log does not have the
     /// line.
     pub after: Option<u64>,

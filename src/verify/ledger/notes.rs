@@ -13,7 +13,7 @@ use crate::verify::report::{AuditQuestion, Findings};
 const OBJECT: u64 = 64;
 
 /// Hashes everything that a notes ref reaches, and holds its names against the commits of `main`.
-pub(in crate::verify) fn check(
+pub(crate) fn check(
     repository: &Repository,
     name: &str,
     tip: Oid,

@@ -17,7 +17,7 @@ use crate::verify::report::AuditQuestion;
 
 impl Checker<'_> {
     /// A `record:` line without its commit, and a session without its branch.
-    pub(in crate::verify) fn check_lines_have_commits(&mut self, history: &History) {
+    pub(crate) fn check_lines_have_commits(&mut self, history: &History) {
         self.check_lines_are_anchored();
         let last = self.lines.last_record;
         for Short {

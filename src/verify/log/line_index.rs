@@ -9,12 +9,12 @@ use super::records::Records;
 /// Every so many lines one is kept.
 const EVERY: u64 = 64;
 /// So many lines are read and compared together; whole steps from one kept line to the next.
-pub(in crate::verify) const PORTION: u64 = 8 * EVERY;
+pub(crate) const PORTION: u64 = 8 * EVERY;
 
 /// HASH of every 64th line, of the last, and of those that stand in no segment yet: half a byte a
 /// line.
 #[derive(Clone, Default)]
-pub(in crate::verify) struct LineIndex {
+pub(crate) struct LineIndex {
     every: Vec<Hash32>,
     /// Of lines behind the segments, from number `tail_from` on, counted from 0.
     tail: Vec<Hash32>,
@@ -75,7 +75,7 @@ impl LineIndex {
 
 /// HASH of each line of the segment that was read last.
 #[derive(Default)]
-pub(in crate::verify) struct ReadSegment {
+pub(crate) struct ReadSegment {
     first: u64,
     hashes: Vec<Option<Hash32>>,
 }
@@ -106,7 +106,7 @@ fn digits(line: &[u8]) -> Option<Hash32> {
 
 /// Rows of stored lines against the log's, in the order of their numbers.
 #[derive(Default)]
-pub(in crate::verify) struct RowComparison {
+pub(crate) struct RowComparison {
     read: ReadSegment,
     /// Which are not as in the log, a bit each.
     unlike: Vec<u64>,

@@ -23,7 +23,7 @@ use crate::verify::time::witnesses::Sizes;
 
 /// Where a line stands; spelled only for a finding.
 #[derive(Clone, Copy)]
-pub(in crate::verify) enum LinePosition<'a> {
+pub(crate) enum LinePosition<'a> {
     /// In a segment of `main`.
     Segment { number: u64, commit: &'a Oid },
     /// In the file, behind the segments.
@@ -43,7 +43,7 @@ impl LinePosition<'_> {
 
 /// The log as far as it was taken.
 #[derive(Clone)]
-pub(in crate::verify) struct Lines {
+pub(crate) struct Lines {
     pub state: LogState,
     pub tree: Frontier,
     /// Lines with `record:`.

@@ -23,7 +23,7 @@ pub struct KeptReceipt {
 
 /// Receipts, while the lines pass by.
 #[derive(Clone, Default)]
-pub(in crate::verify) struct Receipts(Vec<ReceiptMatch>);
+pub(crate) struct Receipts(Vec<ReceiptMatch>);
 
 /// One receipt, and what the log has at the places that it names.
 #[derive(Clone)]
@@ -81,7 +81,7 @@ fn described(session: &str, seq: u64, chain: &str) -> String {
 
 impl Checker<'_> {
     /// Holds every receipt against the log; what they were fit by is counted.
-    pub(in crate::verify) fn check_receipts(&mut self) {
+    pub(crate) fn check_receipts(&mut self) {
         let receipts = std::mem::take(&mut self.lines.receipts);
         for met in &receipts.0 {
             self.check_receipt(met);

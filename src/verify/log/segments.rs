@@ -65,7 +65,7 @@ impl Checker<'_> {
     }
 
     /// Counts what is kept of the lines taken last.
-    pub(in crate::verify) fn keep_lines(&mut self, number: u64) {
+    pub(crate) fn keep_lines(&mut self, number: u64) {
         let kept = std::mem::take(&mut self.lines.kept);
         if kept > 0 {
             self.repository

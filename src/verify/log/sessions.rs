@@ -13,7 +13,7 @@ use crate::verify::ledger::history::CommitNode;
 use crate::verify::report::{AuditQuestion, SessionBlock};
 
 /// A session as its commits tell it.
-pub(in crate::verify) struct SessionCheck {
+pub(crate) struct SessionCheck {
     pub branch: String,
     pub start: SessionBlock,
     pub end: Option<SessionBlock>,
@@ -49,7 +49,7 @@ impl SessionCheck {
 }
 
 impl Checker<'_> {
-    pub(in crate::verify) fn start_session(&mut self, node: &CommitNode, document: &SessionDoc) {
+    pub(crate) fn start_session(&mut self, node: &CommitNode, document: &SessionDoc) {
         let id = document.session_id;
         let place = || node.file("session.json");
         let block_hash = document.block.hash.to_string();
@@ -108,12 +108,7 @@ impl Checker<'_> {
     }
 
     /// Takes an answer into its session; `entry` is its chain entry, recomputed.
-    pub(in crate::verify) fn answer(
-        &mut self,
-        node: &CommitNode,
-        document: &Record,
-        entry: Hash32,
-    ) {
+    pub(crate) fn answer(&mut self, node: &CommitNode, document: &Record, entry: Hash32) {
         let id = document.session_id;
         if self.is_apart(node) {
             self.lines.answered_apart.insert((id, document.seq));
@@ -150,7 +145,7 @@ impl Checker<'_> {
         }
     }
 
-    pub(in crate::verify) fn end_session(&mut self, node: &CommitNode, document: &Close) {
+    pub(crate) fn end_session(&mut self, node: &CommitNode, document: &Close) {
         let id = document.session_id;
         let Some(session) = self.open_session(node, id) else {
             return;
@@ -187,7 +182,7 @@ impl Checker<'_> {
     }
 
     /// Each flag of a record has its `drift` line, and each `drift` line its flag.
-    pub(in crate::verify) fn check_drift(&mut self, node: &CommitNode, document: &Record) {
+    pub(crate) fn check_drift(&mut self, node: &CommitNode, document: &Record) {
         let Some(session) = self.lines.state.session(document.session_id) else {
             return;
         };

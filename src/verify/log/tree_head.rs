@@ -27,7 +27,7 @@ const PLACE: &str = "audit.checkpoint";
 const MOST: u64 = 16 << 10;
 
 /// The tree head beside the log, as it was read before the log.
-pub(in crate::verify) enum Beside {
+pub(crate) enum Beside {
     /// There is none.
     None,
     /// It is no tree head, and why.
@@ -66,7 +66,7 @@ impl Beside {
 }
 
 /// The bytes of the file, one more than are allowed at most; none when there is no such file.
-pub(in crate::verify) fn read_file(path: Option<&Path>) -> Result<Option<Vec<u8>>, VerifyError> {
+pub(crate) fn read_file(path: Option<&Path>) -> Result<Option<Vec<u8>>, VerifyError> {
     let Some(path) = path else { return Ok(None) };
     let failed = |reason: String| VerifyError::Checkpoint {
         place: path.display().to_string(),
@@ -93,7 +93,7 @@ pub(in crate::verify) fn read_file(path: Option<&Path>) -> Result<Option<Vec<u8>
 
 impl Checker<'_> {
     /// Takes the lines of the file behind the segments as far as somebody signed them.
-    pub(in crate::verify) fn take_newer(
+    pub(crate) fn take_newer(
         &mut self,
         file: &mut LogFile,
         history: &History,
@@ -148,7 +148,7 @@ impl Checker<'_> {
     }
 
     /// The key in force at the last of so many lines: that of a rotation's own line is the old one.
-    pub(in crate::verify) fn key_of_size(&self, size: u64) -> Option<PublicKey> {
+    pub(crate) fn key_of_size(&self, size: u64) -> Option<PublicKey> {
         let in_force = self
             .keys
             .iter()
@@ -171,7 +171,7 @@ impl Checker<'_> {
 
     /// Holds the tree head beside the log against the log; `last` lines are in the file, signed
     /// ones or not.
-    pub(in crate::verify) fn check_beside(&mut self) {
+    pub(crate) fn check_beside(&mut self) {
         let note = match std::mem::replace(&mut self.beside, Beside::None) {
             Beside::None => return,
             Beside::Wrong(actual) => {

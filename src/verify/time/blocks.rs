@@ -12,7 +12,7 @@ use crate::verify::report::AuditQuestion;
 
 /// Who first named a block whose header was accepted.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct FirstMention {
+pub(crate) struct FirstMention {
     /// The block before it.
     pub prev: Hash32,
     /// The target that its header claims.

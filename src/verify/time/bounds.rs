@@ -99,7 +99,7 @@ impl Checker<'_> {
     }
 
     /// The bracket of the whole ledger.
-    pub(in crate::verify) fn bounds(&self) -> LedgerBounds {
+    pub(crate) fn bounds(&self) -> LedgerBounds {
         let count = |placed: BlockStanding| {
             self.proofs
                 .placed
@@ -160,7 +160,7 @@ impl Checker<'_> {
     }
 
     /// What the kept chain says of the blocks that the ledger names; nothing when none is kept.
-    pub(in crate::verify) fn placed_words(&self) -> String {
+    pub(crate) fn placed_words(&self) -> String {
         let bounds = self.bounds();
         if bounds.placed + bounds.orphaned == 0 {
             return self
@@ -185,7 +185,7 @@ impl Checker<'_> {
     }
 
     /// After which block a session began.
-    pub(in crate::verify) fn not_before_of(&self, id: Hash32) -> SessionBound {
+    pub(crate) fn not_before_of(&self, id: Hash32) -> SessionBound {
         let Some(document) = self
             .sessions
             .get(&id)
@@ -231,7 +231,7 @@ impl Checker<'_> {
     }
 
     /// Before which block a session had ended.
-    pub(in crate::verify) fn not_after_of(&self, id: Hash32) -> SessionBound {
+    pub(crate) fn not_after_of(&self, id: Hash32) -> SessionBound {
         let none = |words: &str| SessionBound::None(words.to_owned());
         let Some(end) = self
             .lines
@@ -278,13 +278,13 @@ impl Checker<'_> {
     }
 
     /// The last line that a block, or witnesses, show to have been there.
-    pub(in crate::verify) fn not_after_line(&self) -> u64 {
+    pub(crate) fn not_after_line(&self) -> u64 {
         let attested = self.proofs.attested.last().map_or(0, |proof| proof.line);
         attested.max(self.witnessed_by().map_or(0, |(lines, _)| lines))
     }
 
     /// The answer to *not after*.
-    pub(in crate::verify) fn not_after(&self, bounds: &LedgerBounds) -> QuestionVerdict {
+    pub(crate) fn not_after(&self, bounds: &LedgerBounds) -> QuestionVerdict {
         if let Some(verdict) = self.on_test_network() {
             return verdict;
         }
@@ -373,7 +373,7 @@ impl Checker<'_> {
     }
 
     /// The words on lines that no proof covers.
-    pub(in crate::verify) fn tail_words(&self, bounds: &LedgerBounds) -> String {
+    pub(crate) fn tail_words(&self, bounds: &LedgerBounds) -> String {
         let lines = counted(bounds.tail, "line");
         let last = self.proofs.attested.last().map_or(0, |proof| proof.line);
         match self.witnessed_lines() {

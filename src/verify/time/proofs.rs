@@ -54,7 +54,7 @@ pub type FindHeaders<'a> = dyn Fn(&HeaderRequests) -> Headers + 'a;
 
 /// How a block of the ledger stands to the checked chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::verify) enum BlockStanding {
+pub(crate) enum BlockStanding {
     /// It is the block of its height.
     There,
     /// It is on top of the block before its height: it was orphaned, and was real.
@@ -65,7 +65,7 @@ pub(in crate::verify) enum BlockStanding {
 
 /// A head of the log with the lowest block that attests it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::verify) struct AttestedLine {
+pub(crate) struct AttestedLine {
     /// Number of its line.
     pub line: u64,
     pub height: u32,
@@ -75,7 +75,7 @@ pub(in crate::verify) struct AttestedLine {
 
 /// What was found of proofs and places.
 #[derive(Debug, Default)]
-pub(in crate::verify) struct Proofs {
+pub(crate) struct Proofs {
     /// Heads that a block attests, in the order of lines.
     pub attested: Vec<AttestedLine>,
     /// Heads that only blocks attest whose headers are not at hand: the lowest height of each, by

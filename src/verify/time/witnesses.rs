@@ -23,7 +23,7 @@ use crate::verify::report::{AuditQuestion, QuestionAnswer, QuestionVerdict, coun
 const CLOCKS_APART: u64 = 3600;
 
 /// What is there in place of a witness's cosignature.
-pub(in crate::verify) const FORGED: &str = "a line in its name that its key did not sign";
+pub(crate) const FORGED: &str = "a line in its name that its key did not sign";
 
 /// A tree head that somebody kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct OutsideHead {
 
 /// Tree heads of others, and what the log says at their sizes.
 #[derive(Default)]
-pub(in crate::verify) struct ForeignTreeHeads<'a> {
+pub(crate) struct ForeignTreeHeads<'a> {
     pub policy: Option<&'a WitnessPolicy>,
     pub given: &'a [OutsideHead],
     /// Notes by the commit that they are on; none for one that is no cosigned note.
@@ -64,7 +64,7 @@ impl<'a> ForeignTreeHeads<'a> {
 
 /// What the log was at some of its sizes: root and time of the last line.
 #[derive(Clone, Default)]
-pub(in crate::verify) struct Sizes {
+pub(crate) struct Sizes {
     wanted: BTreeSet<u64>,
     roots: BTreeMap<u64, (Hash32, Seconds)>,
 }
@@ -378,7 +378,7 @@ impl Checker<'_> {
 
 /// The earliest time by which enough had cosigned; a cosignature from long before the last line
 /// counts for no time.
-pub(in crate::verify) fn reached_by(
+pub(crate) fn reached_by(
     policy: &WitnessPolicy,
     cosigned: &[(&str, u64)],
     line: Seconds,

@@ -18,7 +18,7 @@ use crate::verify::checker::Checker;
 
 impl Checker<'_> {
     /// Checks the assertions of one exchange; none are expected where there was no judgement.
-    pub(in crate::verify) fn check_assertions(
+    pub(crate) fn check_assertions(
         &mut self,
         store: &ReadStore,
         rows: &ExchangeRows<'_>,

@@ -18,7 +18,7 @@ use crate::verify::report::AuditQuestion;
 
 impl Checker<'_> {
     /// Every artifact against its line and its commitment.
-    pub(in crate::verify) fn check_artifacts(
+    pub(crate) fn check_artifacts(
         &mut self,
         store: &ReadStore,
         level: bool,
@@ -100,10 +100,7 @@ impl Checker<'_> {
     }
 
     /// Reads every tombstone that opens its commitment.
-    pub(in crate::verify) fn read_tombstones(
-        &mut self,
-        store: &ReadStore,
-    ) -> Result<(), VerifyError> {
+    pub(crate) fn read_tombstones(&mut self, store: &ReadStore) -> Result<(), VerifyError> {
         let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
             return Ok(());
         };
@@ -124,7 +121,7 @@ impl Checker<'_> {
 
 /// What tombstones on record name.
 #[derive(Default)]
-pub(in crate::verify) struct Tombstones {
+pub(crate) struct Tombstones {
     gone: HashSet<String>,
     contexts: HashSet<String>,
 }

@@ -68,7 +68,7 @@ impl ExpectedRow {
 impl Checker<'_> {
     /// The context of one exchange; an exchange from before threads has none, and its document says
     /// so.
-    pub(in crate::verify) fn check_context(
+    pub(crate) fn check_context(
         &mut self,
         store: &ReadStore,
         evidence: &ExchangeEvidence<'_>,
@@ -110,10 +110,7 @@ impl Checker<'_> {
 
     /// Every thread: a session's own begins with its first event and has no name, any other with
     /// its artifact.
-    pub(in crate::verify) fn check_threads(
-        &mut self,
-        store: &ReadStore,
-    ) -> Result<(), VerifyError> {
+    pub(crate) fn check_threads(&mut self, store: &ReadStore) -> Result<(), VerifyError> {
         for thread in self
             .rows(store.newest_threads(u32::MAX))?
             .unwrap_or_default()
@@ -349,7 +346,7 @@ impl Checker<'_> {
 }
 
 /// A turn's DECISION with a context digest that was computed again.
-pub(in crate::verify) fn decision(
+pub(crate) fn decision(
     rows: &ExchangeRows<'_>,
     context: &ContextRows,
     event: &EventRow,

@@ -13,7 +13,7 @@ use crate::store::{ContextRows, ExchangeRows, SessionRow, TurnRow};
 
 use super::source::Unmade;
 use super::{AssertionOutcome, Replay, ReplayError};
-use crate::verify::rows::exchange_rows::ExchangeEvidence;
+use crate::audit::rows::exchange_rows::ExchangeEvidence;
 
 /// Why there is no prompt to compile.
 pub(super) const NOTHING_SENT: &str = "nothing was to be sent";

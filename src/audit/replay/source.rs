@@ -19,7 +19,7 @@ use crate::store::{
 
 use super::parts::worst;
 use super::{AssertionOutcome, Replay, ReplayError};
-use crate::verify::rows::contexts::{ContextFault, event_again, event_of, place_of};
+use crate::audit::rows::contexts::{ContextFault, event_again, event_of, place_of};
 
 /// What an event is now.
 pub(super) struct CurrentEvent {

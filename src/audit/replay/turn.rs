@@ -27,9 +27,9 @@ use super::parts::{NOTHING_SENT, bundle, events, hashes, plain_prompt, record, s
 use super::source::EventSource;
 use super::trial::decide;
 use super::{Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError};
-use crate::verify::rows::contexts::ContextFault;
-use crate::verify::rows::exchange_rows::ExchangeEvidence;
-use crate::verify::rows::threads::decision;
+use crate::audit::rows::contexts::ContextFault;
+use crate::audit::rows::exchange_rows::ExchangeEvidence;
+use crate::audit::rows::threads::decision;
 
 /// What all assertions about a turn with a context are made from.
 struct ReplayTurn<'t> {

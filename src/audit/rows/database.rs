@@ -31,7 +31,7 @@ const PORTION: u64 = 500;
 
 /// What was checked of the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::verify) struct DatabaseCounts {
+pub(crate) struct DatabaseCounts {
     pub exchanges: u64,
     pub artifacts: u64,
     /// Exchanges and artifacts whose text and salt were erased, with their tombstone on record.
@@ -145,7 +145,7 @@ impl Checker<'_> {
 
     /// A row that can't be read as what its columns promise is a finding; a locked database is an
     /// error.
-    pub(in crate::verify) fn rows<T>(
+    pub(crate) fn rows<T>(
         &mut self,
         read: Result<T, StoreError>,
     ) -> Result<Option<T>, VerifyError> {
@@ -182,7 +182,7 @@ impl Checker<'_> {
     }
 
     /// Compares one value of a row with what ledger or log say.
-    pub(in crate::verify) fn cell<T: PartialEq + Display>(
+    pub(crate) fn cell<T: PartialEq + Display>(
         &mut self,
         session: Option<Hash32>,
         place: &str,
@@ -200,7 +200,7 @@ impl Checker<'_> {
     }
 
     /// Compares one value that may be missing.
-    pub(in crate::verify) fn cell_opt<T: PartialEq + Display>(
+    pub(crate) fn cell_opt<T: PartialEq + Display>(
         &mut self,
         session: Option<Hash32>,
         place: &str,
@@ -399,7 +399,7 @@ impl Checker<'_> {
     }
 
     /// The line of a row, counted from 0, if the log has it and the database agrees.
-    pub(in crate::verify) fn line_of(
+    pub(crate) fn line_of(
         &mut self,
         store: &ReadStore,
         n: u64,
@@ -721,7 +721,7 @@ impl Checker<'_> {
 impl Checker<'_> {
     /// An exchange without an outcome has none in the log: the database is written first, so what
     /// the log has of it, the database has.
-    pub(in crate::verify) fn check_no_outcome(&mut self, session: Hash32, seq: u64, place: &str) {
+    pub(crate) fn check_no_outcome(&mut self, session: Hash32, seq: u64, place: &str) {
         let turn = self
             .lines
             .state
@@ -747,7 +747,7 @@ impl Checker<'_> {
 }
 
 /// Ends an iteration whose failure is kept beside it.
-pub(in crate::verify) fn stop() -> StoreError {
+pub(crate) fn stop() -> StoreError {
     StoreError::Sqlite {
         what: "check a session",
         reason: "stopped".to_owned(),

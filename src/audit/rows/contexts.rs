@@ -239,7 +239,7 @@ fn parsed<T: Serialize + DeserializeOwned>(text: &str) -> Result<T, ContextFault
 }
 
 /// Where an event's row says that it stands.
-pub(in crate::verify) fn place_of(row: &EventRow) -> EventPosition {
+pub(crate) fn place_of(row: &EventRow) -> EventPosition {
     EventPosition {
         index: row.index,
         id: row.event.to_string(),
@@ -262,7 +262,7 @@ pub fn event_again(store: &ReadStore, row: &EventRow) -> Result<ThreadEvent, Con
 }
 
 /// The same of an INTENT or an EXECUTION from the rows that it is made of.
-pub(in crate::verify) fn event_of(
+pub(crate) fn event_of(
     row: &EventRow,
     turn: Option<&TurnRow>,
     exchange: Option<&ExchangeRow>,

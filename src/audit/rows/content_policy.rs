@@ -22,7 +22,7 @@ use crate::verify::report::AuditQuestion;
 
 /// What was kept, by the line from which on it was so; true: openings.
 #[derive(Default)]
-pub(in crate::verify) struct ContentPolicies(BTreeMap<u64, Option<bool>>);
+pub(crate) struct ContentPolicies(BTreeMap<u64, Option<bool>>);
 
 impl ContentPolicies {
     /// Whether texts were not kept at a line, and if so, whether salts were.
@@ -36,10 +36,7 @@ impl ContentPolicies {
 
 impl Checker<'_> {
     /// Reads every policy that opens its commitment.
-    pub(in crate::verify) fn read_policies(
-        &mut self,
-        store: &ReadStore,
-    ) -> Result<(), VerifyError> {
+    pub(crate) fn read_policies(&mut self, store: &ReadStore) -> Result<(), VerifyError> {
         let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
             return Ok(());
         };
@@ -69,7 +66,7 @@ impl Checker<'_> {
     }
 
     /// An exchange whose texts were not kept: the ledger says that none were, and none are here.
-    pub(in crate::verify) fn check_unkept(
+    pub(crate) fn check_unkept(
         &mut self,
         rows: &ExchangeRows<'_>,
         not_kept: MissingCommitments,
@@ -133,7 +130,7 @@ impl Checker<'_> {
     }
 
     /// An exchange whose texts are here, or erased: no policy forbade it.
-    pub(in crate::verify) fn check_policy(&mut self, rows: &ExchangeRows<'_>) {
+    pub(crate) fn check_policy(&mut self, rows: &ExchangeRows<'_>) {
         let forbidden = self.policies.at(rows.exchange.prompt_line).is_some();
         if forbidden && !self.tombstones.has(&rows.exchange.exchange_id.to_string()) {
             let (place, expected) = (
@@ -151,11 +148,7 @@ impl Checker<'_> {
     }
 
     /// Whether an artifact without a document was never kept, by the policy at its line; counts it.
-    pub(in crate::verify) fn is_unkept(
-        &self,
-        row: &ArtifactRow,
-        counts: &mut DatabaseCounts,
-    ) -> bool {
+    pub(crate) fn is_unkept(&self, row: &ArtifactRow, counts: &mut DatabaseCounts) -> bool {
         let policy = self
             .policies
             .at(row.line)
@@ -170,7 +163,7 @@ impl Checker<'_> {
 
     /// Compares the search indexes with what they are of. They are no evidence: what a search
     /// selected is on record.
-    pub(in crate::verify) fn check_search(
+    pub(crate) fn check_search(
         &mut self,
         store: &ReadStore,
         counts: &mut DatabaseCounts,

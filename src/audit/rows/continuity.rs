@@ -15,7 +15,7 @@ use crate::verify::checker::Checker;
 use crate::verify::report::AuditQuestion;
 
 /// What an exchange's references are held against.
-pub(in crate::verify) struct ReferenceFacts<'a> {
+pub(crate) struct ReferenceFacts<'a> {
     /// Its session.
     pub session: &'a SessionRow,
     /// It.
@@ -29,7 +29,7 @@ pub(in crate::verify) struct ReferenceFacts<'a> {
 impl Checker<'_> {
     /// The earlier turns that references name and that stand beside the context block; one that is
     /// not here is a finding, one that is erased is none.
-    pub(in crate::verify) fn prior_turns(
+    pub(crate) fn prior_turns(
         &mut self,
         store: &ReadStore,
         session: &SessionRow,
@@ -65,7 +65,7 @@ impl Checker<'_> {
 
     /// `artifact_hash` is that of the kernel, of the artifact as it stands in the bundle, or what
     /// its line commits to.
-    pub(in crate::verify) fn check_injected(
+    pub(crate) fn check_injected(
         &mut self,
         store: &ReadStore,
         injected: &ReferenceFacts<'_>,
@@ -127,7 +127,7 @@ impl Checker<'_> {
     }
 
     /// Every item is what the artifacts give.
-    pub(in crate::verify) fn check_items(
+    pub(crate) fn check_items(
         &mut self,
         store: &ReadStore,
         mut expected: BTreeMap<String, Item>,

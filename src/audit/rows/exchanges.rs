@@ -24,7 +24,7 @@ use crate::verify::report::AuditQuestion;
 
 impl Checker<'_> {
     /// Checks the exchanges of one session: each against its lines, texts and commitments.
-    pub(in crate::verify) fn check_exchanges(
+    pub(crate) fn check_exchanges(
         &mut self,
         store: &ReadStore,
         session: &SessionRow,
@@ -339,11 +339,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    pub(in crate::verify) fn check_erased(
-        &mut self,
-        rows: &ExchangeRows<'_>,
-        counts: &mut DatabaseCounts,
-    ) {
+    pub(crate) fn check_erased(&mut self, rows: &ExchangeRows<'_>, counts: &mut DatabaseCounts) {
         let texts = [&rows.user, &rows.aurora]
             .into_iter()
             .flatten()
@@ -558,7 +554,7 @@ fn turn_place(turn: &TurnRow) -> String {
     format!("chat_turn {}", turn.turn_id)
 }
 
-pub(in crate::verify) fn describe(event: &Event) -> String {
+pub(crate) fn describe(event: &Event) -> String {
     format!("{} {}", event.name(), event.details())
 }
 
