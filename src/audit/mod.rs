@@ -3,4 +3,3 @@
 pub mod replay;
 pub mod rows;
 
-pub use rows::rebuilt::exchange_document;
