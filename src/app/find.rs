@@ -193,7 +193,7 @@ pub fn drift(store: &ReadStore, text: &str) -> Result<DriftState, FindError> {
         && digits.len() < EXCHANGE_DIGITS
         && digits.bytes().all(|b| b.is_ascii_digit());
     let none = || unknown("drift event", text, "gently drift list --all shows them");
-    if let Some(number) = is_number.then(|| digits.parse().ok()).flatten() {
+    if let Some(number) = is_number.then(|| digits.parse::<u64>().ok()).flatten() {
         let (newest, _) = store.drift_states(false, Some(number + 1), 1)?;
         let found = newest.into_iter().find(|state| state.number == number);
         return found.ok_or_else(none);

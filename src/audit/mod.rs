@@ -2,4 +2,3 @@
 
 pub mod replay;
 pub mod rows;
-

@@ -373,7 +373,8 @@ proptest! {
     fn any_text_goes_through(text in "\\PC{0,200}", reply in "\\PC{0,200}") {
         let kernel = Kernel::genesis();
         let (clean, bundle, prompt) = turn(&kernel, &text);
-        let again = stored(&kernel, bundle.json(), &clean).compiled_prompt(Ok(kernel.system_prompt()));
+        let exchange = stored(&kernel, bundle.json(), &clean);
+        let again = exchange.compiled_prompt(Ok(kernel.system_prompt()));
         prop_assert_eq!(again.unwrap().as_deref(), Some(prompt.canonical()));
         let judgement = judge(&kernel, bundle.bundle(), &clean, None, &reply);
         let flags = judgement.flags();

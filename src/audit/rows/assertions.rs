@@ -11,8 +11,9 @@ use serde_json::Value;
 use crate::govern::drift::{DriftClass, checks_told, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::ledger::exchange::{assertion_label, row_id};
-use crate::store::{AssertionRow, ExchangeRows, ReadStore};
+use crate::store::{AssertionRow, ReadStore};
 
+use super::exchange_rows::ExchangeEvidence;
 use crate::verify::VerifyError;
 use crate::verify::checker::Checker;
 
@@ -21,8 +22,9 @@ impl Checker<'_> {
     pub(crate) fn check_assertions(
         &mut self,
         store: &ReadStore,
-        rows: &ExchangeRows<'_>,
+        evidence: &ExchangeEvidence<'_>,
     ) -> Result<(), VerifyError> {
+        let rows = &evidence.rows;
         let Some(found) = self.rows(store.assertions(rows.exchange.exchange_id))? else {
             return Ok(());
         };
@@ -55,7 +57,8 @@ impl Checker<'_> {
             list(drift),
             list(failed),
         );
-        let kernel = rows.kernel.as_ref().and_then(|kernel| kernel.as_ref().ok());
+        let kernel = evidence.kernel.as_ref();
+        let kernel = kernel.and_then(|kernel| kernel.as_ref().ok());
         for row in &found {
             let place = format!("assertion_event {}", row.assertion_id);
             let derived = row_id(

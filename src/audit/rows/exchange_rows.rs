@@ -17,7 +17,7 @@ pub(crate) struct ExchangeEvidence<'a> {
     /// What they say.
     pub record: Exchange,
     /// The session's, or why it can't be read; none when it is not there.
-    kernel: &'a Option<Result<Kernel, String>>,
+    pub kernel: &'a Option<Result<Kernel, String>>,
     /// Rendering is the dearest part of a check, and done once.
     compiled: OnceCell<Result<Option<String>, String>>,
 }

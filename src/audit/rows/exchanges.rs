@@ -107,7 +107,7 @@ impl Checker<'_> {
         self.check_prompt(store, rows)?;
         self.check_texts(&evidence, counts)?;
         self.check_outcome(store, &evidence, counts)?;
-        self.check_assertions(store, rows)?;
+        self.check_assertions(store, &evidence)?;
         self.check_context(store, &evidence)
     }
 

@@ -115,7 +115,7 @@ pub(in crate::govern) fn carries(
         topics.is_empty() || topics.iter().any(|topic| sight_figures::is_of(name, topic))
     };
     let words = phrase::words(spoken);
-    let text = |reading: &Reading| matches!(reading, Measurement::Text(text) if phrase::find(&words, text).is_some());
+    let text = |reading: &Measurement| matches!(reading, Measurement::Text(text) if phrase::find(&words, text).is_some());
     let readings = bundle.sight.values().filter_map(|entry| match entry {
         SightEntry::Seen { values, .. } => Some(values),
         SightEntry::Unavailable { .. } => None,

@@ -142,7 +142,7 @@ fn holdings(left: &mut UnnamedValues) -> Vec<String> {
 fn changes(left: &mut UnnamedValues) -> Vec<String> {
     let mut lines = Vec::new();
     for (state, said) in [("changed", "differs"), ("same", "same")] {
-        let is = |value: &Reading| *value == Measurement::Text(state.to_owned());
+        let is = |value: &Measurement| *value == Measurement::Text(state.to_owned());
         let names: Vec<String> = left
             .iter()
             .filter(|(_, value)| is(value))
