@@ -11,20 +11,16 @@ use serde_json::Value;
 use crate::govern::drift::{DriftClass, checks_told, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::ledger::exchange::{assertion_label, row_id};
-use crate::store::{AssertionRow, ReadStore};
+use crate::store::AssertionRow;
 
+use super::database::RowCheck;
 use super::exchange_rows::ExchangeRows;
 use crate::verify::VerifyError;
-use crate::verify::checker::Checker;
 
-impl Checker<'_> {
+impl RowCheck<'_> {
     /// Checks the assertions of one exchange; none are expected where there was no judgement.
-    pub(crate) fn check_assertions(
-        &mut self,
-        store: &ReadStore,
-        rows: &ExchangeRows<'_>,
-    ) -> Result<(), VerifyError> {
-        let Some(found) = self.rows(store.assertions(rows.exchange.exchange_id))? else {
+    pub fn check_assertions(&mut self, rows: &ExchangeRows<'_>) -> Result<(), VerifyError> {
+        let Some(found) = self.rows(self.store.assertions(rows.exchange.exchange_id))? else {
             return Ok(());
         };
         let (id, place) = (Some(rows.session.id), rows.place());

@@ -9,4 +9,5 @@ pub(crate) mod database;
 pub(crate) mod exchange_rows;
 pub(crate) mod exchanges;
 pub(crate) mod rebuilt;
+pub(crate) mod stored_lines;
 pub(crate) mod threads;
