@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::audit::{DatabaseAudit, WithDatabase};
 use crate::backup::{BackupError, BackupOptions, backup, restore};
 use crate::config::Config;
 use crate::home::Home;
@@ -13,8 +14,8 @@ use crate::recorder::{
 };
 use crate::store::Store;
 use crate::verify::{
-    AuditQuestion, Database, Evidence, Finding, QuestionAnswer, Report, VerifyError, WithDatabase,
-    verify,
+    AuditQuestion, Evidence, Finding, OwnerCheck, QuestionAnswer, Report, VerifyError,
+    VerifyOptions, verify_as,
 };
 
 use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
@@ -265,7 +266,7 @@ pub(super) fn check(
         look(&store)?;
         Ok(store.end_read()?)
     };
-    let database = whole.then_some(&database as &Database<'_>);
+    let audit = DatabaseAudit(&database);
     let checkpoint = log.map(|log| log.with_file_name("audit.checkpoint"));
     // Of a home's own ledger the newest key is known; of one that is to be taken over only the
     // first.
@@ -279,9 +280,12 @@ pub(super) fn check(
         log,
         checkpoint: checkpoint.as_deref(),
         signers: &signers,
-        database,
     };
-    let mut report = verify(&evidence)?;
+    let options = VerifyOptions {
+        owner: whole.then_some(&audit as &dyn OwnerCheck),
+        ..VerifyOptions::default()
+    };
+    let mut report = verify_as(&evidence, options)?;
     if report
         .signers
         .first()

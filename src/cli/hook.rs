@@ -363,7 +363,6 @@ fn findings(repository: &Path, pinned: PublicKey) -> Result<Vec<String>, String>
         log: None,
         checkpoint: None,
         signers: &[],
-        database: None,
     };
     let report = verify(&evidence).map_err(|e| e.to_string())?;
     let asked = [AuditQuestion::Consistent, AuditQuestion::SignedBy];

@@ -77,6 +77,17 @@ impl Findings {
         }
     }
 
+    /// Takes in that something does not hold together.
+    pub fn inconsistent(
+        &mut self,
+        session: Option<Hash32>,
+        place: impl Into<String>,
+        expected: impl Into<String>,
+        actual: impl Into<String>,
+    ) {
+        self.add(AuditQuestion::Consistent, session, place, expected, actual);
+    }
+
     /// Takes in that something which the caller has kept of this ledger says otherwise than the
     /// ledger.
     pub fn contradicted(&mut self, by: impl Into<String>) {
@@ -105,13 +116,7 @@ impl Findings {
         place: impl Into<String>,
         fault: &ObjectFault,
     ) {
-        self.add(
-            AuditQuestion::Consistent,
-            session,
-            place,
-            fault.expected(),
-            fault.actual(),
-        );
+        self.inconsistent(session, place, fault.expected(), fault.actual());
     }
 
     /// Takes in a difference between two values that should be the same, if there is one.
@@ -126,8 +131,7 @@ impl Findings {
         if expected == actual {
             return true;
         }
-        self.add(
-            AuditQuestion::Consistent,
+        self.inconsistent(
             session,
             place(),
             format!("{what} {expected}"),

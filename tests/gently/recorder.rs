@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use gently::audit::{DatabaseAudit, WithDatabase};
 use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::declared::TurnContext;
@@ -33,7 +34,7 @@ use gently::recorder::{
     Refusal, RefusedPrompt, SessionTerms, unwatched,
 };
 use gently::store::{SessionRow, Store};
-use gently::verify::{Evidence, Report, WithDatabase, verify};
+use gently::verify::{Evidence, Report, VerifyOptions, verify_as};
 
 use crate::log::judge;
 
@@ -210,9 +211,12 @@ impl Rig {
             log: Some(&log),
             checkpoint: Some(&log.with_file_name("audit.checkpoint")),
             signers: &[pinned],
-            database: Some(&database),
         };
-        verify(&evidence).unwrap()
+        let options = VerifyOptions {
+            owner: Some(&DatabaseAudit(&database)),
+            ..VerifyOptions::default()
+        };
+        verify_as(&evidence, options).unwrap()
     }
 
     /// Stock git has nothing to say, the log keeps all rules, the database knows the same head, and

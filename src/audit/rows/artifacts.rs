@@ -8,23 +8,16 @@ use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::Items;
 use crate::record::log::entry::Event;
-use crate::store::{ArtifactFilter, ReadStore};
+use crate::store::ArtifactFilter;
 
-use super::database::DatabaseCounts;
+use super::database::RowCheck;
 use super::exchanges::describe;
 use crate::verify::VerifyError;
-use crate::verify::checker::Checker;
-use crate::verify::report::AuditQuestion;
 
-impl Checker<'_> {
+impl RowCheck<'_> {
     /// Every artifact against its line and its commitment.
-    pub(crate) fn check_artifacts(
-        &mut self,
-        store: &ReadStore,
-        level: bool,
-        counts: &mut DatabaseCounts,
-    ) -> Result<(), VerifyError> {
-        let Some(rows) = self.rows(store.artifacts(ArtifactFilter::All))? else {
+    pub fn check_artifacts(&mut self, level: bool) -> Result<(), VerifyError> {
+        let Some(rows) = self.rows(self.store.artifacts(ArtifactFilter::All))? else {
             return Ok(());
         };
         if level {
@@ -32,7 +25,7 @@ impl Checker<'_> {
                 None,
                 "artifact",
                 "rows",
-                self.lines.artifacts,
+                self.ledger.lines.artifacts,
                 u64::try_from(rows.len()).unwrap_or(u64::MAX),
             );
         }
@@ -45,9 +38,9 @@ impl Checker<'_> {
                 row.document.as_deref(),
                 row.commitment,
             );
-            counts.artifacts += 1;
+            self.counts.artifacts += 1;
             let place = format!("artifact of line {}", row.line);
-            if let Some(line) = self.line_of(store, row.line)? {
+            if let Some(line) = self.line_of(row.line)? {
                 let event = Event::Artifact {
                     kind: row.kind.clone(),
                     id: row.id.clone(),
@@ -69,7 +62,7 @@ impl Checker<'_> {
                     "none".to_owned(),
                 );
             }
-            let scheme = self.genesis.as_ref().map(|genesis| genesis.commitments);
+            let scheme = self.scheme();
             match (&row.document, &row.salt, scheme) {
                 (Some(document), Some(salt), Some(scheme)) => {
                     let found = commit(scheme, salt, Role::Artifact, document.as_bytes());
@@ -81,31 +74,25 @@ impl Checker<'_> {
                         row.commitment,
                     );
                 }
-                (None, None, _) if self.tombstones.has(&row.id) => counts.erased += 1,
-                (None, ..) if self.is_unkept(&row, counts) => {}
+                (None, None, _) if self.tombstones.has(&row.id) => self.counts.erased += 1,
+                (None, ..) if self.is_unkept(&row) => {}
                 (_, _, None) => {}
                 _ => {
                     let expected = "its document and salt, or a tombstone on record";
-                    self.findings.add(
-                        AuditQuestion::Consistent,
-                        None,
-                        format!("database, {place}"),
-                        expected,
-                        "neither",
-                    );
+                    self.fault(None, place, expected, "neither");
                 }
             }
         }
-        self.check_items(store, items.into_map())
+        self.check_items(items.into_map())
     }
 
     /// Reads every tombstone that opens its commitment.
-    pub(crate) fn read_tombstones(&mut self, store: &ReadStore) -> Result<(), VerifyError> {
-        let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
+    pub fn read_tombstones(&mut self) -> Result<(), VerifyError> {
+        let Some(scheme) = self.scheme() else {
             return Ok(());
         };
         let rows = self
-            .rows(store.artifacts(ArtifactFilter::Kind("tombstone")))?
+            .rows(self.store.artifacts(ArtifactFilter::Kind("tombstone")))?
             .unwrap_or_default();
         for row in rows {
             let (Some(text), Some(salt)) = (row.document, row.salt) else {

@@ -11,21 +11,17 @@ use serde_json::Value;
 use crate::govern::drift::{DriftClass, checks_told, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::record::ledger::exchange::{assertion_label, row_id};
-use crate::store::{AssertionRow, ReadStore};
+use crate::store::AssertionRow;
 
+use super::database::RowCheck;
 use super::exchange_rows::ExchangeEvidence;
 use crate::verify::VerifyError;
-use crate::verify::checker::Checker;
 
-impl Checker<'_> {
+impl RowCheck<'_> {
     /// Checks the assertions of one exchange; none are expected where there was no judgement.
-    pub(crate) fn check_assertions(
-        &mut self,
-        store: &ReadStore,
-        evidence: &ExchangeEvidence<'_>,
-    ) -> Result<(), VerifyError> {
+    pub fn check_assertions(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
         let rows = &evidence.rows;
-        let Some(found) = self.rows(store.assertions(rows.exchange.exchange_id))? else {
+        let Some(found) = self.rows(self.store.assertions(rows.exchange.exchange_id))? else {
             return Ok(());
         };
         let (id, place) = (Some(rows.session.id), rows.place());

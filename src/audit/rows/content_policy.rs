@@ -13,12 +13,12 @@ use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::ItemKind;
 use crate::record::ledger::params::Params;
-use crate::store::{ArtifactFilter, ArtifactRow, ExchangeRows, MissingCommitments, ReadStore};
+use crate::store::{
+    ArtifactFilter, ArtifactRow, ExchangeRows, MissingCommitments, StoreError, TurnRow,
+};
 
-use super::database::DatabaseCounts;
+use super::database::RowCheck;
 use crate::verify::VerifyError;
-use crate::verify::checker::Checker;
-use crate::verify::report::AuditQuestion;
 
 /// What was kept, by the line from which on it was so; true: openings.
 #[derive(Default)]
@@ -34,14 +34,14 @@ impl ContentPolicies {
     }
 }
 
-impl Checker<'_> {
+impl RowCheck<'_> {
     /// Reads every policy that opens its commitment.
-    pub(crate) fn read_policies(&mut self, store: &ReadStore) -> Result<(), VerifyError> {
-        let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
+    pub fn read_policies(&mut self) -> Result<(), VerifyError> {
+        let Some(scheme) = self.scheme() else {
             return Ok(());
         };
         for row in self
-            .rows(store.artifacts(ArtifactFilter::Kind("content_policy")))?
+            .rows(self.store.artifacts(ArtifactFilter::Kind("content_policy")))?
             .unwrap_or_default()
         {
             let (Some(text), Some(salt)) = (&row.document, &row.salt) else {
@@ -66,23 +66,14 @@ impl Checker<'_> {
     }
 
     /// An exchange whose texts were not kept: the ledger says that none were, and none are here.
-    pub(crate) fn check_unkept(
-        &mut self,
-        rows: &ExchangeRows<'_>,
-        not_kept: MissingCommitments,
-        counts: &mut DatabaseCounts,
-    ) {
+    pub fn check_unkept(&mut self, rows: &ExchangeRows<'_>, not_kept: MissingCommitments) {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(openings) = self.policies.at(row.prompt_line) else {
-            let (place, expected) = (
-                format!("database, {place}"),
-                "its texts, or a policy on record that keeps none",
-            );
-            self.findings
-                .add(AuditQuestion::Consistent, id, place, expected, "neither");
+            let expected = "its texts, or a policy on record that keeps none";
+            self.fault(id, place, expected, "neither");
             return;
         };
-        let text = |turn: &crate::store::TurnRow| turn.content.is_some();
+        let text = |turn: &TurnRow| turn.content.is_some();
         let params = row.params.as_deref().map(Params::parse).transpose();
         let told = params.map_or(true, |p| {
             p.is_some_and(|p| p.system.is_some() || p.expect.is_some())
@@ -105,7 +96,7 @@ impl Checker<'_> {
             not_kept.compiled_prompt.is_some(),
         );
         if self.tombstones.has(&row.exchange_id.to_string()) {
-            self.check_erased(rows, counts);
+            self.check_erased(rows);
             return;
         }
         self.cell(
@@ -126,29 +117,20 @@ impl Checker<'_> {
             openings,
             digests,
         );
-        counts.not_kept += 1;
+        self.counts.not_kept += 1;
     }
 
     /// An exchange whose texts are here, or erased: no policy forbade it.
-    pub(crate) fn check_policy(&mut self, rows: &ExchangeRows<'_>) {
+    pub fn check_policy(&mut self, rows: &ExchangeRows<'_>) {
         let forbidden = self.policies.at(rows.exchange.prompt_line).is_some();
         if forbidden && !self.tombstones.has(&rows.exchange.exchange_id.to_string()) {
-            let (place, expected) = (
-                format!("database, {}", rows.place()),
-                "no text, as the policy on record keeps none",
-            );
-            self.findings.add(
-                AuditQuestion::Consistent,
-                Some(rows.session.id),
-                place,
-                expected,
-                "a text",
-            );
+            let expected = "no text, as the policy on record keeps none";
+            self.fault(Some(rows.session.id), rows.place(), expected, "a text");
         }
     }
 
     /// Whether an artifact without a document was never kept, by the policy at its line; counts it.
-    pub(crate) fn is_unkept(&self, row: &ArtifactRow, counts: &mut DatabaseCounts) -> bool {
+    pub fn is_unkept(&mut self, row: &ArtifactRow) -> bool {
         let policy = self
             .policies
             .at(row.line)
@@ -156,29 +138,23 @@ impl Checker<'_> {
         let is =
             policy.is_some_and(|openings| row.document.is_none() && row.salt.is_some() == openings);
         if is {
-            counts.not_kept += 1;
+            self.counts.not_kept += 1;
         }
         is
     }
 
     /// Compares the search indexes with what they are of. They are no evidence: what a search
     /// selected is on record.
-    pub(crate) fn check_search(
-        &mut self,
-        store: &ReadStore,
-        counts: &mut DatabaseCounts,
-    ) -> Result<(), VerifyError> {
-        counts.search = match store.search_faults(MOST_FAULTS) {
-            Ok(faults) => Some(faults),
-            Err(
-                error @ (crate::store::StoreError::Busy { .. }
-                | crate::store::StoreError::Missing { .. }),
-            ) => {
-                return Err(error.into());
+    pub fn check_search(&self) -> Result<Option<Vec<String>>, VerifyError> {
+        match self.store.search_faults(MOST_FAULTS) {
+            Ok(faults) => Ok(Some(faults)),
+            Err(error @ (StoreError::Busy { .. } | StoreError::Missing { .. })) => {
+                Err(error.into())
             }
-            Err(error) => Some(vec![format!("the search indexes can't be read: {error}")]),
-        };
-        Ok(())
+            Err(error) => Ok(Some(vec![format!(
+                "the search indexes can't be read: {error}"
+            )])),
+        }
     }
 }
 

@@ -5,33 +5,20 @@ use std::collections::BTreeMap;
 use crate::record::canon;
 use crate::record::exchange::MissingTurn;
 use crate::record::hash::Hash32;
-use crate::record::ledger::bundle::{Bundle, OpenItem};
+use crate::record::ledger::bundle::{OpenItem, StoredBundle};
 use crate::record::ledger::item::{Item, ItemState};
 use crate::record::ledger::prompt::{PriorTurn, TURN};
-use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, SessionRow};
+use crate::store::{ArtifactRefRow, SessionRow};
 
+use super::database::RowCheck;
+use super::exchange_rows::ExchangeEvidence;
 use crate::verify::VerifyError;
-use crate::verify::checker::Checker;
-use crate::verify::report::AuditQuestion;
 
-/// What an exchange's references are held against.
-pub(crate) struct ReferenceFacts<'a> {
-    /// Its session.
-    pub session: &'a SessionRow,
-    /// It.
-    pub exchange: &'a ExchangeRow,
-    /// What it says was put before the model.
-    pub refs: &'a [ArtifactRefRow],
-    /// What a finding names.
-    pub place: String,
-}
-
-impl Checker<'_> {
+impl RowCheck<'_> {
     /// The earlier turns that references name and that stand beside the context block; one that is
     /// not here is a finding, one that is erased is none.
-    pub(crate) fn prior_turns(
+    pub fn prior_turns(
         &mut self,
-        store: &ReadStore,
         session: &SessionRow,
         refs: &[ArtifactRefRow],
         has_context: bool,
@@ -39,7 +26,7 @@ impl Checker<'_> {
         let mut turns = Vec::new();
         for row in refs.iter().filter(|row| row.is_in_turns(has_context)) {
             let turn = match row.artifact_id.parse() {
-                Ok(id) => self.rows(store.turn(id))?.flatten(),
+                Ok(id) => self.rows(self.store.turn(id))?.flatten(),
                 Err(_) => None,
             };
             match turn {
@@ -48,15 +35,9 @@ impl Checker<'_> {
                     turns.push(turn.prior().ok_or_else(erased));
                 }
                 None => {
-                    let place = format!("database, context_artifact_ref {}", row.ref_id);
+                    let place = format!("context_artifact_ref {}", row.ref_id);
                     let expected = "the id of a turn that is here";
-                    self.findings.add(
-                        AuditQuestion::Consistent,
-                        Some(session.id),
-                        place,
-                        expected,
-                        row.artifact_id.clone(),
-                    );
+                    self.fault(Some(session.id), place, expected, row.artifact_id.clone());
                 }
             }
         }
@@ -65,17 +46,15 @@ impl Checker<'_> {
 
     /// `artifact_hash` is that of the kernel, of the artifact as it stands in the bundle, or what
     /// its line commits to.
-    pub(crate) fn check_injected(
-        &mut self,
-        store: &ReadStore,
-        injected: &ReferenceFacts<'_>,
-    ) -> Result<(), VerifyError> {
-        let Some(Ok(bundle)) = injected.exchange.bundle_json.as_deref().map(Bundle::parse) else {
+    pub fn check_injected(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
+        let (rows, bundle) = (&evidence.rows, evidence.record.bundle.as_ref());
+        let Some(Ok(bundle)) = bundle.map(StoredBundle::read) else {
             return Ok(());
         };
-        for row in injected.refs {
+        let place = rows.place();
+        for row in &rows.refs {
             let expected = match row.artifact_type.as_str() {
-                "kernel" => Some(injected.session.kernel_hash),
+                "kernel" => Some(rows.session.kernel_hash),
                 "driftwatch" => {
                     let is_it = |item: &&OpenItem| item.id == row.artifact_id;
                     bundle
@@ -85,10 +64,10 @@ impl Checker<'_> {
                         .and_then(|item| canon::digest(item).ok())
                 }
                 "ledger_fact" | "note" | "decision" | "intent" => self
-                    .rows(store.item(&row.artifact_id))?
+                    .rows(self.store.item(&row.artifact_id))?
                     .flatten()
                     .map(|item| item.hash),
-                TURN => self.turn_hash(store, row)?,
+                TURN => self.turn_hash(row)?,
                 tool => bundle
                     .sight
                     .get(tool)
@@ -96,8 +75,8 @@ impl Checker<'_> {
             };
             let what = format!("context_artifact_ref.artifact_hash of {}", row.artifact_id);
             self.cell_opt(
-                Some(injected.session.id),
-                &injected.place,
+                Some(rows.session.id),
+                &place,
                 &what,
                 expected,
                 row.artifact_hash,
@@ -107,15 +86,11 @@ impl Checker<'_> {
     }
 
     /// The ledger's commitment to a turn.
-    fn turn_hash(
-        &mut self,
-        store: &ReadStore,
-        row: &ArtifactRefRow,
-    ) -> Result<Option<Hash32>, VerifyError> {
+    fn turn_hash(&mut self, row: &ArtifactRefRow) -> Result<Option<Hash32>, VerifyError> {
         let Ok(turn) = row.artifact_id.parse() else {
             return Ok(None);
         };
-        let exchange = self.rows(store.exchange_of_turn(turn))?.flatten();
+        let exchange = self.rows(self.store.exchange_of_turn(turn))?.flatten();
         Ok(
             exchange.and_then(|exchange| match exchange.turn_user == turn {
                 true => Some(exchange.prompt_commitment),
@@ -127,13 +102,9 @@ impl Checker<'_> {
     }
 
     /// Every item is what the artifacts give.
-    pub(crate) fn check_items(
-        &mut self,
-        store: &ReadStore,
-        mut expected: BTreeMap<String, Item>,
-    ) -> Result<(), VerifyError> {
+    pub fn check_items(&mut self, mut expected: BTreeMap<String, Item>) -> Result<(), VerifyError> {
         let mut found = Vec::new();
-        let read = store.each_item(&mut |item| {
+        let read = self.store.each_item(&mut |item| {
             found.push(item);
             Ok(())
         });

@@ -13,18 +13,22 @@ use crate::ledger::read::blob_id;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::CommitKind;
+use crate::record::ledger::commitment::Scheme;
 use crate::record::ledger::exchange::row_id;
+use crate::record::log::end::EndDifference;
 use crate::record::log::entry::Line;
 use crate::record::log::rules::PromptOutcome;
 use crate::record::tree::parse_note;
 use crate::store::{CommitRow, LedgerHead, ReadStore, SessionRow, StoreError};
 
+use super::artifacts::Tombstones;
+use super::content_policy::ContentPolicies;
+use super::stored_lines::{self, RowComparison};
 use crate::verify::VerifyError;
-use crate::verify::checker::Checker;
 use crate::verify::ledger::history::{CommitChain, branch_name};
-use crate::verify::log::line_index;
 use crate::verify::progress::CheckStage;
-use crate::verify::report::{AuditQuestion, counted};
+use crate::verify::report::{AuditQuestion, Findings, counted};
+use crate::verify::{CheckedLedger, DatabaseSummary};
 
 /// Commits are read in portions of this many rows.
 const PORTION: u64 = 500;
@@ -43,8 +47,6 @@ pub(crate) struct DatabaseCounts {
     /// Exchanges and artifacts whose texts were never kept, by a policy on record: they were not
     /// checked.
     pub not_kept: u64,
-    /// Where the search indexes are not what they are of; none: there are none.
-    pub search: Option<Vec<String>>,
 }
 
 impl std::fmt::Display for DatabaseCounts {
@@ -56,7 +58,6 @@ impl std::fmt::Display for DatabaseCounts {
             contexts,
             redacted,
             not_kept,
-            search: _,
         } = self;
         let (exchanges, artifacts) = (
             counted(*exchanges, "exchange"),
@@ -87,35 +88,70 @@ impl std::fmt::Display for DatabaseCounts {
     }
 }
 
-impl Checker<'_> {
-    /// Checks every row that is evidence against what ledger and log say of it.
-    pub fn check_database(&mut self, store: &ReadStore) -> Result<(), VerifyError> {
-        let exchanges = self
-            .commits
-            .get(&CommitKind::Interaction)
-            .copied()
-            .unwrap_or_default();
-        self.progress.begin(CheckStage::Database, exchanges);
-        let mut counts = DatabaseCounts::default();
-        let Some(head) = self.rows(store.head())? else {
-            return Ok(());
+/// Holds the rows of a database against what was read of its ledger.
+pub(crate) struct RowCheck<'c> {
+    pub store: &'c ReadStore,
+    pub ledger: &'c CheckedLedger<'c>,
+    pub findings: &'c mut Findings,
+    /// Rows of stored lines, as far as they were held against the log.
+    stored_lines: RowComparison,
+    pub tombstones: Tombstones,
+    /// What was kept of texts, by line.
+    pub policies: ContentPolicies,
+    pub counts: DatabaseCounts,
+}
+
+impl<'c> RowCheck<'c> {
+    /// Before the first row.
+    pub fn new(
+        store: &'c ReadStore,
+        ledger: &'c CheckedLedger<'c>,
+        findings: &'c mut Findings,
+    ) -> Self {
+        RowCheck {
+            store,
+            ledger,
+            findings,
+            stored_lines: RowComparison::default(),
+            tombstones: Tombstones::default(),
+            policies: ContentPolicies::default(),
+            counts: DatabaseCounts::default(),
+        }
+    }
+
+    /// How commitments are made here; none without `genesis.json`.
+    pub fn scheme(&self) -> Option<Scheme> {
+        self.ledger.genesis.map(|genesis| genesis.commitments)
+    }
+
+    /// Checks every row that is evidence against what ledger and log say of it; none where the
+    /// database has no head.
+    pub fn check(mut self) -> Result<Option<DatabaseSummary>, VerifyError> {
+        let kinds = &self.ledger.commits.kinds;
+        let exchanges = kinds.get(&CommitKind::Interaction).copied();
+        let stage = CheckStage::Database;
+        self.ledger
+            .progress
+            .begin(stage, exchanges.unwrap_or_default());
+        let Some(head) = self.rows(self.store.head())? else {
+            return Ok(None);
         };
-        let genesis = self.rows(store.genesis())?;
-        self.read_tombstones(store)?;
-        self.read_policies(store)?;
+        let genesis = self.rows(self.store.genesis())?;
+        self.read_tombstones()?;
+        self.read_policies()?;
         self.check_genesis_row(genesis);
         let level = self.check_head(&head);
-        self.check_log_rows(store, &head)?;
-        self.check_commit_rows(store, &head)?;
+        self.check_log_rows(&head)?;
+        self.check_commit_rows(&head)?;
         let open: Vec<Hash32> = self
-            .rows(store.open_sessions())?
+            .rows(self.store.open_sessions())?
             .unwrap_or_default()
             .iter()
             .map(|row| row.id)
             .collect();
         let mut sessions = 0;
         let mut failed = Ok(());
-        let each = store.each_session(&mut |row| {
+        let each = self.store.each_session(&mut |row| {
             sessions += 1;
             let place = format!("chat_session {}", row.uuid);
             self.cell(
@@ -125,30 +161,31 @@ impl Checker<'_> {
                 row.ended_at.is_none(),
                 open.contains(&row.id),
             );
-            let checked = self.check_session_row(store, &row, level);
-            let checked = checked.and_then(|()| self.check_exchanges(store, &row, &mut counts));
+            let checked = self.check_session_row(&row, level);
+            let checked = checked.and_then(|()| self.check_exchanges(&row));
             failed = checked;
             failed.as_ref().map_err(|_| stop()).copied()
         });
         failed?;
         self.rows(each)?;
-        let logged = self.lines.state.sessions().count();
+        let logged = self.ledger.lines.state.sessions().count();
         if level {
             self.cell(None, "chat_session", "rows", logged, sessions);
         }
-        self.check_artifacts(store, level, &mut counts)?;
-        self.check_search(store, &mut counts)?;
-        self.check_threads(store)?;
-        self.database = Some(counts);
-        Ok(())
+        self.check_artifacts(level)?;
+        let search = self.check_search()?;
+        self.check_threads()?;
+        Ok(Some(DatabaseSummary {
+            words: self.counts.to_string(),
+            erased: self.counts.erased,
+            not_kept: self.counts.not_kept,
+            search,
+        }))
     }
 
     /// A row that can't be read as what its columns promise is a finding; a locked database is an
     /// error.
-    pub(crate) fn rows<T>(
-        &mut self,
-        read: Result<T, StoreError>,
-    ) -> Result<Option<T>, VerifyError> {
+    pub fn rows<T>(&mut self, read: Result<T, StoreError>) -> Result<Option<T>, VerifyError> {
         match read {
             Ok(rows) => Ok(Some(rows)),
             Err(error @ (StoreError::Busy { .. } | StoreError::Missing { .. })) => {
@@ -159,30 +196,49 @@ impl Checker<'_> {
                 expected,
                 actual,
             }) => {
-                self.findings.add(
-                    AuditQuestion::Consistent,
-                    None,
-                    format!("database, {place}"),
-                    expected,
-                    actual,
-                );
+                self.fault(None, place, expected, actual);
                 Ok(None)
             }
             Err(error) => {
-                self.findings.add(
-                    AuditQuestion::Consistent,
-                    None,
-                    "database",
-                    "readable rows",
-                    error.to_string(),
-                );
+                self.findings
+                    .inconsistent(None, "database", "readable rows", error.to_string());
                 Ok(None)
             }
         }
     }
 
+    /// Takes in that a row is not as it should be.
+    pub fn fault(
+        &mut self,
+        session: Option<Hash32>,
+        place: impl Display,
+        expected: impl Into<String>,
+        actual: impl Into<String>,
+    ) {
+        let place = format!("database, {place}");
+        self.findings.inconsistent(session, place, expected, actual);
+    }
+
+    /// The same of a row that may only be newer than what it is held against: then it is not
+    /// applied yet.
+    pub fn fault_unless_newer(
+        &mut self,
+        is_newer: bool,
+        session: Option<Hash32>,
+        (place, expected, actual): (&str, String, String),
+    ) {
+        let question = if is_newer {
+            AuditQuestion::Complete
+        } else {
+            AuditQuestion::Consistent
+        };
+        let place = format!("database, {place}");
+        self.findings
+            .add(question, session, place, expected, actual);
+    }
+
     /// Compares one value of a row with what ledger or log say.
-    pub(crate) fn cell<T: PartialEq + Display>(
+    pub fn cell<T: PartialEq + Display>(
         &mut self,
         session: Option<Hash32>,
         place: &str,
@@ -200,7 +256,7 @@ impl Checker<'_> {
     }
 
     /// Compares one value that may be missing.
-    pub(crate) fn cell_opt<T: PartialEq + Display>(
+    pub fn cell_opt<T: PartialEq + Display>(
         &mut self,
         session: Option<Hash32>,
         place: &str,
@@ -218,8 +274,8 @@ impl Checker<'_> {
 
     fn check_genesis_row(&mut self, row: Option<String>) {
         let document = self
+            .ledger
             .genesis
-            .as_ref()
             .and_then(|genesis| canon::print(genesis).ok());
         if let (Some(row), Some(document)) = (row, document) {
             self.cell(None, "head", "genesis", document, row);
@@ -228,7 +284,7 @@ impl Checker<'_> {
 
     /// Whether the database stands where the log does; only then running totals can be compared.
     fn check_head(&mut self, head: &LedgerHead) -> bool {
-        let lines = self.lines.state.count();
+        let lines = self.ledger.lines.state.count();
         if head.lines > lines {
             let expected = format!("{} lines, as the database has", head.lines);
             let actual = format!(
@@ -243,70 +299,29 @@ impl Checker<'_> {
             );
             return false;
         }
-        self.cell(None, "head", "lines", lines, head.lines);
+        let end = self.ledger.lines.end(self.ledger.in_segments);
+        for EndDifference { what, given, said } in end.differences(&head.log_end()) {
+            self.cell(None, "head", what, given, said);
+        }
         if head.lines < lines {
             return false;
         }
-        self.cell(None, "head", "hash", self.lines.state.head(), head.hash);
-        self.cell_opt(
-            None,
-            "head",
-            "time",
-            self.lines.state.last_time(),
-            Some(head.time),
-        );
-        self.cell(
-            None,
-            "head",
-            "height",
-            self.lines.state.highest(),
-            head.height,
-        );
-        self.cell(None, "head", "bytes", self.lines.bytes, head.bytes);
-        self.cell(
-            None,
-            "head",
-            "frontier",
-            hex::encode(self.lines.tree.to_bytes()),
-            hex::encode(&head.frontier),
-        );
-        self.cell(
-            None,
-            "head",
-            "segment_lines",
-            self.lines_in_segments,
-            head.segment_lines,
-        );
-        let last_branch = self.lines.state.last_branch().map(str::to_owned);
-        self.cell_opt(
-            None,
-            "head",
-            "last_branch",
-            last_branch,
-            head.last_branch.clone(),
-        );
         self.cell_opt(
             None,
             "head",
             "signer",
-            self.keys.last().map(|known| known.key),
+            self.ledger.keys.known.last().map(|known| known.key),
             Some(head.signer),
         );
-        let commits = u64::try_from(self.history.graph.len()).unwrap_or(u64::MAX);
+        let commits = u64::try_from(self.ledger.history.graph.len()).unwrap_or(u64::MAX);
         self.cell(None, "head", "commits", commits, head.commits);
-        let tip = self.history.on_main().last().map(|node| node.time);
+        let tip = self.ledger.history.on_main().last().map(|node| node.time);
         self.cell_opt(None, "head", "segment_at", tip, Some(head.segment_at));
         self.check_stored_tree_head(head);
         let behind = head.applied.lines <= head.lines && head.applied.commits <= head.commits;
         if !behind || head.applied.bytes > head.bytes {
             let actual = format!("{:?}", head.applied);
-            self.findings.add(
-                AuditQuestion::Consistent,
-                None,
-                "database, head",
-                "applied marks behind the head",
-                actual,
-            );
+            self.fault(None, "head", "applied marks behind the head", actual);
         }
         true
     }
@@ -314,7 +329,7 @@ impl Checker<'_> {
     /// The tree head that the database would put beside the log is over all its lines, and of this
     /// ledger.
     fn check_stored_tree_head(&mut self, head: &LedgerHead) {
-        let (size, root) = (self.lines.tree.size(), self.lines.tree.root());
+        let (size, root) = (self.ledger.lines.tree.size(), self.ledger.lines.tree.root());
         let note = head.checkpoint.as_deref().map(parse_note);
         let expected = format!("a signed tree head of {size} lines, root {root}");
         let (question, actual) = match note {
@@ -334,7 +349,9 @@ impl Checker<'_> {
             Some(Ok(note))
                 if (note.size, note.root) == (size, root)
                     && self
+                        .ledger
                         .keys
+                        .known
                         .iter()
                         .rev()
                         .take(2)
@@ -360,16 +377,18 @@ impl Checker<'_> {
     }
 
     /// Every stored line is the log's line of its number.
-    fn check_log_rows(&mut self, store: &ReadStore, head: &LedgerHead) -> Result<(), VerifyError> {
-        let count = self.lines.state.count().min(head.lines);
-        for from in (0..count).step_by(usize::try_from(line_index::PORTION).unwrap_or(1)) {
-            let Some(rows) =
-                self.rows(store.lines(from, (from + line_index::PORTION).min(count)))?
+    fn check_log_rows(&mut self, head: &LedgerHead) -> Result<(), VerifyError> {
+        let count = self.ledger.lines.state.count().min(head.lines);
+        for from in (0..count).step_by(usize::try_from(stored_lines::PORTION).unwrap_or(1)) {
+            let Some(rows) = self.rows(
+                self.store
+                    .lines(from, (from + stored_lines::PORTION).min(count)),
+            )?
             else {
                 return Ok(());
             };
             let expected =
-                usize::try_from((count - from).min(line_index::PORTION)).unwrap_or(usize::MAX);
+                usize::try_from((count - from).min(stored_lines::PORTION)).unwrap_or(usize::MAX);
             if rows.len() != expected {
                 self.cell(
                     None,
@@ -379,35 +398,28 @@ impl Checker<'_> {
                     rows.len(),
                 );
             }
-            let (line_index, records) = (&self.lines.line_index, &self.lines.records);
-            for (n, hash) in
-                self.stored_lines
-                    .take((from, &rows), line_index, records, self.repository)
-            {
+            let lines = self.ledger.lines;
+            let repository = self.ledger.repository;
+            for (n, hash) in self.stored_lines.take((from, &rows), lines, repository) {
                 let row = usize::try_from(n - from).ok().and_then(|at| rows.get(at));
-                let place = format!("database, log_line {n} (line {} of the log)", n + 1);
+                let place = format!("log_line {n} (line {} of the log)", n + 1);
                 let expected = format!(
                     "the log's line {}",
                     hash.map_or("?".to_owned(), |hash| hash.to_string())
                 );
                 let actual = row.map_or(String::new(), |row| row.chars().take(100).collect());
-                self.findings
-                    .add(AuditQuestion::Consistent, None, place, expected, actual);
+                self.fault(None, place, expected, actual);
             }
         }
         Ok(())
     }
 
     /// The line of a row, counted from 0, if the log has it and the database agrees.
-    pub(crate) fn line_of(
-        &mut self,
-        store: &ReadStore,
-        n: u64,
-    ) -> Result<Option<Line>, VerifyError> {
+    pub fn line_of(&mut self, n: u64) -> Result<Option<Line>, VerifyError> {
         if !self.stored_lines.is_same(n) {
             return Ok(None);
         }
-        let Some(rows) = self.rows(store.lines(n, n.saturating_add(1)))? else {
+        let Some(rows) = self.rows(self.store.lines(n, n.saturating_add(1)))? else {
             return Ok(None);
         };
         Ok(rows
@@ -415,64 +427,44 @@ impl Checker<'_> {
             .and_then(|row| Line::parse(row.as_bytes()).ok()))
     }
 
-    fn check_commit_rows(
-        &mut self,
-        store: &ReadStore,
-        head: &LedgerHead,
-    ) -> Result<(), VerifyError> {
+    fn check_commit_rows(&mut self, head: &LedgerHead) -> Result<(), VerifyError> {
         let mut found = 0;
         for from in (0..head.commits).step_by(usize::try_from(PORTION).unwrap_or(1)) {
-            let Some(rows) = self.rows(store.commits(from, (from + PORTION).min(head.commits)))?
+            let Some(rows) =
+                self.rows(self.store.commits(from, (from + PORTION).min(head.commits)))?
             else {
                 return Ok(());
             };
             for row in rows {
                 found += 1;
-                self.check_commit_row(store, &row)?;
+                self.check_commit_row(&row)?;
             }
         }
         self.cell(None, "ledger_commit", "rows", head.commits, found);
         Ok(())
     }
 
-    fn check_commit_row(&mut self, store: &ReadStore, row: &CommitRow) -> Result<(), VerifyError> {
+    fn check_commit_row(&mut self, row: &CommitRow) -> Result<(), VerifyError> {
         let place = format!("ledger_commit {}", row.n);
         let id = row
             .id
             .parse::<Oid>()
             .ok()
-            .filter(|id| self.history.node(id).is_some());
+            .filter(|id| self.ledger.history.node(id).is_some());
         let Some(id) = id else {
             // Committed and not applied yet, or not this ledger's.
-            let applied = row.line < self.lines.state.count();
-            let question = if applied {
-                AuditQuestion::Consistent
-            } else {
-                AuditQuestion::Complete
-            };
-            let place = format!("database, {place}");
-            self.findings.add(
-                question,
-                None,
-                place,
-                "the id of a commit in the ledger",
-                row.id.clone(),
-            );
+            let applied = row.line < self.ledger.lines.state.count();
+            let expected = "the id of a commit in the ledger".to_owned();
+            self.fault_unless_newer(!applied, None, (&place, expected, row.id.clone()));
             return Ok(());
         };
-        if let Ok(commit) = self.repository.commit_bytes(&id)
+        if let Ok(commit) = self.ledger.repository.commit_bytes(&id)
             && commit != row.raw
         {
-            let place = format!("database, {place}, raw");
-            self.findings.add(
-                AuditQuestion::Consistent,
-                None,
-                place,
-                format!("the bytes of commit {id}"),
-                "others",
-            );
+            let expected = format!("the bytes of commit {id}");
+            self.fault(None, format!("{place}, raw"), expected, "others");
         }
-        let Some(node) = self.history.node(&id) else {
+        let Some(node) = self.ledger.history.node(&id) else {
             return Ok(());
         };
         let (tree, kind) = (node.tree, node.kind.map_or("none", |kind| kind.name()));
@@ -482,7 +474,7 @@ impl Checker<'_> {
         };
         let line = node
             .log
-            .and_then(|log| self.lines.records.number(&log))
+            .and_then(|log| self.ledger.lines.records.number(&log))
             .map(|number| number - 1);
         self.cell(None, &place, "kind", kind, row.kind.name());
         self.cell(None, &place, "ref", reference, row.reference.clone());
@@ -490,30 +482,19 @@ impl Checker<'_> {
             self.cell_opt(None, &place, "line", line, Some(row.line));
         }
         if let Some(shared) = row.tree_of.filter(|shared| *shared >= row.n) {
-            let place = format!("database, {place}, tree_of");
-            self.findings.add(
-                AuditQuestion::Consistent,
-                None,
-                place,
-                "an earlier commit, or none",
-                shared.to_string(),
-            );
+            let (place, expected) = (format!("{place}, tree_of"), "an earlier commit, or none");
+            self.fault(None, place, expected, shared.to_string());
         }
-        self.check_file_rows(store, row, &tree)
+        self.check_file_rows(row, &tree)
     }
 
     /// The stored files of a commit are those of its tree; `audit.log` stands in lines.
-    fn check_file_rows(
-        &mut self,
-        store: &ReadStore,
-        row: &CommitRow,
-        tree: &Oid,
-    ) -> Result<(), VerifyError> {
+    fn check_file_rows(&mut self, row: &CommitRow, tree: &Oid) -> Result<(), VerifyError> {
         let place = format!("ledger_file of commit {}", row.tree_of.unwrap_or(row.n));
-        let Some(files) = self.rows(store.files(row.tree_of.unwrap_or(row.n)))? else {
+        let Some(files) = self.rows(self.store.files(row.tree_of.unwrap_or(row.n)))? else {
             return Ok(());
         };
-        let Ok(entries) = self.repository.tree(tree) else {
+        let Ok(entries) = self.ledger.repository.tree(tree) else {
             return Ok(());
         };
         let stored: Vec<String> = files
@@ -537,7 +518,7 @@ impl Checker<'_> {
             row.segment,
             entries.iter().find(|entry| entry.name == "audit.log"),
         ) {
-            let lines = self.rows(store.lines(from, to))?.unwrap_or_default();
+            let lines = self.rows(self.store.lines(from, to))?.unwrap_or_default();
             let text: String = lines
                 .iter()
                 .flat_map(|line| [line.as_str(), "\n"])
@@ -547,12 +528,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn check_session_row(
-        &mut self,
-        store: &ReadStore,
-        row: &SessionRow,
-        level: bool,
-    ) -> Result<(), VerifyError> {
+    fn check_session_row(&mut self, row: &SessionRow, level: bool) -> Result<(), VerifyError> {
         let (id, place) = (Some(row.id), format!("chat_session {}", row.uuid));
         self.cell::<Uuid>(
             id,
@@ -561,25 +537,20 @@ impl Checker<'_> {
             row_id("session", row.id, 0),
             row.uuid,
         );
-        if let Some(kernel) = self.rows(store.kernel(row.kernel_hash))? {
+        if let Some(kernel) = self.rows(self.store.kernel(row.kernel_hash))? {
             let digest = kernel.map(|document| Hash32::digest(document.as_bytes()));
             self.cell_opt(id, "kernel", "kernel_hash", Some(row.kernel_hash), digest);
         }
-        if let Some(keys) = self.rows(store.auth_keys())?
+        if let Some(keys) = self.rows(self.store.auth_keys())?
             && !keys.iter().any(|key| key.hash == row.auth_key_hash)
         {
             let expected = format!("auth_key_hash {} of session {}", row.auth_key_hash, row.id);
-            self.findings.add(
-                AuditQuestion::Consistent,
-                id,
-                "database, auth_key",
-                expected,
-                "none",
-            );
+            self.fault(id, "auth_key", expected, "none");
         }
         if let Some(document) = self
+            .ledger
             .sessions
-            .get(&row.id)
+            .get(row.id)
             .and_then(|session| session.document.clone())
         {
             self.cell(id, &place, "phase", document.phase, row.phase.clone());
@@ -600,19 +571,9 @@ impl Checker<'_> {
             );
             self.cell(id, &place, "model_id", document.model, row.model.clone());
         }
-        let Some(logged) = self.lines.state.session(row.id).cloned() else {
-            let question = if level {
-                AuditQuestion::Consistent
-            } else {
-                AuditQuestion::Complete
-            };
-            self.findings.add(
-                question,
-                id,
-                format!("database, {place}"),
-                "a session of the log",
-                "none",
-            );
+        let Some(logged) = self.ledger.lines.state.session(row.id).cloned() else {
+            let (expected, actual) = ("a session of the log".to_owned(), "none".to_owned());
+            self.fault_unless_newer(!level, id, (&place, expected, actual));
             return Ok(());
         };
         self.cell(id, &place, "started_at", logged.start.time, row.started_at);
@@ -678,14 +639,8 @@ impl Checker<'_> {
         let earliest = logged.start.time.min(logged.last_time);
         if row.last_at > logged.last_time || row.last_at < earliest {
             let expected = format!("{earliest} to {}", logged.last_time);
-            let place = format!("database, {place}, last_at");
-            self.findings.add(
-                AuditQuestion::Consistent,
-                Some(row.id),
-                place,
-                expected,
-                row.last_at.to_string(),
-            );
+            let (place, actual) = (format!("{place}, last_at"), row.last_at.to_string());
+            self.fault(Some(row.id), place, expected, actual);
         }
     }
 
@@ -700,29 +655,23 @@ impl Checker<'_> {
             hashed,
         );
         let named = self
+            .ledger
             .lines
             .blocks
             .get(&block.height)
             .is_some_and(|hashes| hashes.contains(&block.hash));
         if !named {
             let actual = format!("block {} of height {}", block.hash, block.height);
-            let place = format!("database, {place}, block");
-            self.findings.add(
-                AuditQuestion::Consistent,
-                Some(row.id),
-                place,
-                "the last block the session has seen",
-                actual,
-            );
+            let expected = "the last block the session has seen";
+            self.fault(Some(row.id), format!("{place}, block"), expected, actual);
         }
     }
-}
 
-impl Checker<'_> {
     /// An exchange without an outcome has none in the log: the database is written first, so what
     /// the log has of it, the database has.
-    pub(crate) fn check_no_outcome(&mut self, session: Hash32, seq: u64, place: &str) {
+    pub fn check_no_outcome(&mut self, session: Hash32, seq: u64, place: &str) {
         let turn = self
+            .ledger
             .lines
             .state
             .session(session)
@@ -731,23 +680,14 @@ impl Checker<'_> {
             logged @ (PromptOutcome::Answered | PromptOutcome::Failed | PromptOutcome::Denied),
         ) = turn.map(|turn| turn.outcome)
         {
-            let (expected, place) = (
-                format!("{logged:?}, as the log says"),
-                format!("database, {place}, outcome"),
-            );
-            self.findings.add(
-                AuditQuestion::Consistent,
-                Some(session),
-                place,
-                expected,
-                "none",
-            );
+            let expected = format!("{logged:?}, as the log says");
+            self.fault(Some(session), format!("{place}, outcome"), expected, "none");
         }
     }
 }
 
 /// Ends an iteration whose failure is kept beside it.
-pub(crate) fn stop() -> StoreError {
+pub fn stop() -> StoreError {
     StoreError::Sqlite {
         what: "check a session",
         reason: "stopped".to_owned(),

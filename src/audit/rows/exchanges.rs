@@ -11,36 +11,29 @@ use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::documents::Record;
 use crate::record::ledger::exchange::row_id;
 use crate::record::log::entry::Event;
-use crate::store::{
-    ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows, ReadStore, SessionRow, TurnRow,
-};
+use crate::store::{ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, TurnRow};
 
-use super::continuity::ReferenceFacts;
-use super::database::{DatabaseCounts, stop};
+use super::database::{RowCheck, stop};
 use super::exchange_rows::ExchangeEvidence;
 use crate::verify::VerifyError;
-use crate::verify::checker::Checker;
-use crate::verify::report::AuditQuestion;
 
-impl Checker<'_> {
+impl RowCheck<'_> {
     /// Checks the exchanges of one session: each against its lines, texts and commitments.
-    pub(crate) fn check_exchanges(
-        &mut self,
-        store: &ReadStore,
-        session: &SessionRow,
-        counts: &mut DatabaseCounts,
-    ) -> Result<(), VerifyError> {
-        let kernel = self.rows(store.kernel(session.kernel_hash))?.flatten();
+    pub fn check_exchanges(&mut self, session: &SessionRow) -> Result<(), VerifyError> {
+        let kernel = self.rows(self.store.kernel(session.kernel_hash))?.flatten();
         let kernel = kernel.map(|json| Kernel::from_canonical(&json).map_err(|e| e.to_string()));
         let (mut found, mut failed) = (0, Ok(()));
-        let read = store.each_exchange(Some(session.uuid), &mut |exchange| {
-            found += 1;
-            failed = self.check_exchange(store, (session, &kernel), &exchange, counts);
-            failed.as_ref().map_err(|_| stop()).copied()
-        });
+        let read = self
+            .store
+            .each_exchange(Some(session.uuid), &mut |exchange| {
+                found += 1;
+                failed = self.check_exchange((session, &kernel), &exchange);
+                failed.as_ref().map_err(|_| stop()).copied()
+            });
         failed?;
         self.rows(read)?;
         let logged = self
+            .ledger
             .lines
             .state
             .session(session.id)
@@ -59,56 +52,44 @@ impl Checker<'_> {
 
     fn check_exchange(
         &mut self,
-        store: &ReadStore,
         (session, kernel): (&SessionRow, &Option<Result<Kernel, String>>),
         exchange: &ExchangeRow,
-        counts: &mut DatabaseCounts,
     ) -> Result<(), VerifyError> {
-        counts.exchanges += 1;
-        self.progress.step();
+        self.counts.exchanges += 1;
+        self.ledger.progress.step();
         let refs = self
-            .rows(store.artifact_refs(exchange.exchange_id))?
+            .rows(self.store.artifact_refs(exchange.exchange_id))?
             .unwrap_or_default();
         let context = self
-            .rows(ContextRows::read(store, exchange.exchange_id))?
+            .rows(ContextRows::read(self.store, exchange.exchange_id))?
             .flatten();
         let rows = ExchangeRows {
             session,
             exchange,
-            user: self.rows(store.turn(exchange.turn_user))?.flatten(),
+            user: self.rows(self.store.turn(exchange.turn_user))?.flatten(),
             aurora: match exchange
                 .outcome
                 .as_ref()
                 .and_then(|outcome| outcome.turn_aurora)
             {
-                Some(id) => self.rows(store.turn(id))?.flatten(),
+                Some(id) => self.rows(self.store.turn(id))?.flatten(),
                 None => None,
             },
-            prior: self.prior_turns(store, session, &refs, context.is_some())?,
+            prior: self.prior_turns(session, &refs, context.is_some())?,
             refs,
             context,
             drift: self
-                .rows(store.drift(exchange.exchange_id))?
+                .rows(self.store.drift(exchange.exchange_id))?
                 .unwrap_or_default(),
         };
         let evidence = ExchangeEvidence::of(rows, kernel);
-        let rows = &evidence.rows;
-        self.check_ids(rows);
-        let place = rows.place();
-        self.check_injected(
-            store,
-            &ReferenceFacts {
-                session,
-                exchange,
-                refs: &rows.refs,
-                place,
-            },
-        )?;
-        self.check_prompt(store, rows)?;
-        self.check_texts(&evidence, counts)?;
-        self.check_outcome(store, &evidence, counts)?;
-        self.check_assertions(store, &evidence)?;
-        self.check_context(store, &evidence)
+        self.check_ids(&evidence.rows);
+        self.check_injected(&evidence)?;
+        self.check_prompt(&evidence.rows)?;
+        self.check_texts(&evidence)?;
+        self.check_outcome(&evidence)?;
+        self.check_assertions(&evidence)?;
+        self.check_context(&evidence)
     }
 
     /// Ids are derived from session and number, so they can't be moved to another row.
@@ -167,13 +148,9 @@ impl Checker<'_> {
         }
     }
 
-    fn check_prompt(
-        &mut self,
-        store: &ReadStore,
-        rows: &ExchangeRows<'_>,
-    ) -> Result<(), VerifyError> {
+    fn check_prompt(&mut self, rows: &ExchangeRows<'_>) -> Result<(), VerifyError> {
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
-        let Some(line) = self.line_of(store, row.prompt_line)? else {
+        let Some(line) = self.line_of(row.prompt_line)? else {
             self.no_line(rows, "prompt_line", row.prompt_line);
             return Ok(());
         };
@@ -210,39 +187,19 @@ impl Checker<'_> {
 
     /// A row whose line the log lacks: newer than the log, or of another ledger.
     fn no_line(&mut self, rows: &ExchangeRows<'_>, what: &str, n: u64) {
-        let newer = n >= self.lines.state.count();
-        let question = if newer {
-            AuditQuestion::Complete
-        } else {
-            AuditQuestion::Consistent
-        };
-        let place = format!("database, {}", rows.place());
+        let newer = n >= self.ledger.lines.state.count();
+        let expected = format!("{what} of a line that is its own");
         let actual = format!("{what} {n}, which is no line of the log");
-        self.findings.add(
-            question,
-            Some(rows.session.id),
-            place,
-            format!("{what} of a line that is its own"),
-            actual,
-        );
+        let id = Some(rows.session.id);
+        self.fault_unless_newer(newer, id, (&rows.place(), expected, actual));
     }
 
     /// Texts against their digests and commitments.
-    fn check_texts(
-        &mut self,
-        evidence: &ExchangeEvidence<'_>,
-        counts: &mut DatabaseCounts,
-    ) -> Result<(), VerifyError> {
+    fn check_texts(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
         let rows = &evidence.rows;
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(user) = &rows.user else {
-            self.findings.add(
-                AuditQuestion::Consistent,
-                id,
-                format!("database, {place}"),
-                "a user turn",
-                "none",
-            );
+            self.fault(id, place, "a user turn", "none");
             return Ok(());
         };
         for turn in [Some(user), rows.aurora.as_ref()].into_iter().flatten() {
@@ -286,7 +243,7 @@ impl Checker<'_> {
             );
         }
         if let Some(not_kept) = row.not_kept {
-            self.check_unkept(rows, not_kept, counts);
+            self.check_unkept(rows, not_kept);
             return Ok(());
         }
         self.check_policy(rows);
@@ -296,10 +253,10 @@ impl Checker<'_> {
             .map(|json| Hash32::digest(json.as_bytes()));
         self.cell_opt(id, &place, "context_bundle_hash", bundle, row.bundle_hash);
         let (Some(text), Some(salt)) = (&user.content, &row.salt) else {
-            self.check_erased(rows, counts);
+            self.check_erased(rows);
             return Ok(());
         };
-        let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
+        let Some(scheme) = self.scheme() else {
             return Ok(());
         };
         let commitment = commit(scheme, salt, Role::Prompt, text.as_bytes());
@@ -311,7 +268,7 @@ impl Checker<'_> {
             row.prompt_commitment,
         );
         if self.tombstones.has_context(&row.exchange_id.to_string()) {
-            counts.contexts += 1;
+            self.counts.contexts += 1;
             return Ok(());
         }
         match evidence.compiled() {
@@ -326,66 +283,38 @@ impl Checker<'_> {
                 );
             }
             Err(reason) => {
-                let place = format!("database, {place}");
-                self.findings.add(
-                    AuditQuestion::Consistent,
-                    id,
-                    place,
-                    "a prompt that can be rendered again",
-                    reason,
-                );
+                self.fault(id, place, "a prompt that can be rendered again", reason);
             }
         }
         Ok(())
     }
 
-    pub(crate) fn check_erased(&mut self, rows: &ExchangeRows<'_>, counts: &mut DatabaseCounts) {
+    pub fn check_erased(&mut self, rows: &ExchangeRows<'_>) {
         let texts = [&rows.user, &rows.aurora]
             .into_iter()
             .flatten()
             .any(|turn| turn.content.is_some());
         if self.tombstones.has(&rows.exchange.exchange_id.to_string()) {
-            counts.erased += 1;
+            self.counts.erased += 1;
             if texts && rows.exchange.salt.is_none() {
                 // Without its salt a text is anybody's word.
-                let (expected, place) = (
-                    "no text, as it is erased",
-                    format!("database, {}", rows.place()),
-                );
-                self.findings.add(
-                    AuditQuestion::Consistent,
-                    Some(rows.session.id),
-                    place,
-                    expected,
-                    "a text",
-                );
+                let expected = "no text, as it is erased";
+                self.fault(Some(rows.session.id), rows.place(), expected, "a text");
             }
         } else {
             let expected = "its text and salt, or a tombstone on record";
-            let place = format!("database, {}", rows.place());
-            self.findings.add(
-                AuditQuestion::Consistent,
-                Some(rows.session.id),
-                place,
-                expected,
-                "neither",
-            );
+            self.fault(Some(rows.session.id), rows.place(), expected, "neither");
         }
     }
 
-    fn check_outcome(
-        &mut self,
-        store: &ReadStore,
-        evidence: &ExchangeEvidence<'_>,
-        counts: &mut DatabaseCounts,
-    ) -> Result<(), VerifyError> {
+    fn check_outcome(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
         let rows = &evidence.rows;
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
         let Some(outcome) = &row.outcome else {
             self.check_no_outcome(rows.session.id, row.seq, &place);
             return Ok(());
         };
-        let Some(line) = self.line_of(store, outcome.outcome_line)? else {
+        let Some(line) = self.line_of(outcome.outcome_line)? else {
             self.no_line(rows, "outcome_line", outcome.outcome_line);
             return Ok(());
         };
@@ -435,13 +364,13 @@ impl Checker<'_> {
             self.cell(id, &place, "created_at", line.time, drift.created_at);
         }
         if let Event::Response { record, .. } = &line.event {
-            self.check_record(store, rows, outcome.outcome_line, *record)?;
+            self.check_record(rows, outcome.outcome_line, *record)?;
         }
         if row.not_kept.is_some() {
             // An answer that was lost with a backup is in a tombstone, and what committed to it is
             // lost with it.
             if outcome.turn_aurora.is_none() || outcome.aurora_text.is_some() {
-                self.check_exchange_document(evidence, counts);
+                self.check_exchange_document(evidence);
             }
             return Ok(());
         }
@@ -450,11 +379,11 @@ impl Checker<'_> {
         if gone(&rows.aurora) && row.salt.is_some() && !gone(&rows.user) {
             // Asked before a backup, answered after it: the answer is lost, and the document with
             // it.
-            self.check_erased(rows, counts);
+            self.check_erased(rows);
             return Ok(());
         }
         if !gone(&rows.user) {
-            self.check_exchange_document(evidence, counts);
+            self.check_exchange_document(evidence);
         }
         Ok(())
     }
@@ -464,12 +393,11 @@ impl Checker<'_> {
     /// of commits.
     fn check_record(
         &mut self,
-        store: &ReadStore,
         rows: &ExchangeRows<'_>,
         line: u64,
         record: Hash32,
     ) -> Result<(), VerifyError> {
-        let stored = self.rows(store.record_of_line(line))?.flatten();
+        let stored = self.rows(self.store.record_of_line(line))?.flatten();
         let stored = stored.filter(|bytes| Hash32::digest(bytes) == record);
         if let Some(document) =
             stored.and_then(|bytes| canon::parse_in_order::<Record>(&bytes).ok())
@@ -491,16 +419,12 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn check_exchange_document(
-        &mut self,
-        evidence: &ExchangeEvidence<'_>,
-        counts: &mut DatabaseCounts,
-    ) {
+    fn check_exchange_document(&mut self, evidence: &ExchangeEvidence<'_>) {
         let rows = &evidence.rows;
         let Some(outcome) = &rows.exchange.outcome else {
             return;
         };
-        let Some(scheme) = self.genesis.as_ref().map(|genesis| genesis.commitments) else {
+        let Some(scheme) = self.scheme() else {
             return;
         };
         // An erased exchange can't be opened, by nobody: that is what erasing is.
@@ -529,14 +453,7 @@ impl Checker<'_> {
                 );
             }
             Err(reason) => {
-                let place = format!("database, {place}");
-                self.findings.add(
-                    AuditQuestion::Consistent,
-                    id,
-                    place,
-                    "rows that give the exchange document",
-                    reason,
-                );
+                self.fault(id, place, "rows that give the exchange document", reason);
             }
         }
         let answer = rows.aurora.as_ref().and_then(|turn| turn.content.as_ref());
@@ -545,7 +462,7 @@ impl Checker<'_> {
         {
             // The answer was shown with a secret that is not stored; the exchange document holds
             // the rest.
-            counts.redacted += 1;
+            self.counts.redacted += 1;
         }
     }
 }
@@ -554,7 +471,7 @@ fn turn_place(turn: &TurnRow) -> String {
     format!("chat_turn {}", turn.turn_id)
 }
 
-pub(crate) fn describe(event: &Event) -> String {
+pub fn describe(event: &Event) -> String {
     format!("{} {}", event.name(), event.details())
 }
 

@@ -8,4 +8,5 @@ pub(crate) mod continuity;
 pub(crate) mod database;
 pub(crate) mod exchange_rows;
 pub(crate) mod exchanges;
+pub(crate) mod stored_lines;
 pub(crate) mod threads;

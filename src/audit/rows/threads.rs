@@ -11,13 +11,12 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::exchange::{ArtifactDoc, row_id};
 use crate::record::time::Seconds;
-use crate::store::{ArtifactFilter, ContextRows, EventRow, ExchangeRows, ReadStore, ThreadRow};
+use crate::store::{ArtifactFilter, ContextRows, EventRow, ExchangeRows, ThreadRow};
 
 use super::contexts::{ContextFault, event_again, place_of};
+use super::database::RowCheck;
 use super::exchange_rows::ExchangeEvidence;
 use crate::verify::VerifyError;
-use crate::verify::checker::Checker;
-use crate::verify::report::AuditQuestion;
 
 /// What an event's row must say.
 struct ExpectedRow {
@@ -65,20 +64,16 @@ impl ExpectedRow {
     }
 }
 
-impl Checker<'_> {
+impl RowCheck<'_> {
     /// The context of one exchange; an exchange from before threads has none, and its document says
     /// so.
-    pub(crate) fn check_context(
-        &mut self,
-        store: &ReadStore,
-        evidence: &ExchangeEvidence<'_>,
-    ) -> Result<(), VerifyError> {
+    pub fn check_context(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
         let rows = &evidence.rows;
         let Some(context) = &rows.context else {
             return Ok(());
         };
         let (id, place) = (Some(rows.session.id), rows.place());
-        self.check_thread(store, rows, context)?;
+        self.check_thread(rows, context)?;
         for expected in ExpectedRow::all(rows, context) {
             self.check_event(rows, context, &expected);
         }
@@ -91,9 +86,9 @@ impl Checker<'_> {
             0,
             extra,
         );
-        let config = self.rows(store.context_config(context.row.config_digest))?;
+        let config = self.rows(self.store.context_config(context.row.config_digest))?;
         if config.is_some() {
-            let digest = match context.config(store) {
+            let digest = match context.config(self.store) {
                 Ok(config) => config.digest().0.to_string(),
                 Err(fault) => fault.to_string(),
             };
@@ -105,26 +100,26 @@ impl Checker<'_> {
                 digest,
             );
         }
-        self.check_context_digests(store, evidence, context)
+        self.check_context_digests(evidence, context)
     }
 
     /// Every thread: a session's own begins with its first event and has no name, any other with
     /// its artifact.
-    pub(crate) fn check_threads(&mut self, store: &ReadStore) -> Result<(), VerifyError> {
+    pub fn check_threads(&mut self) -> Result<(), VerifyError> {
         for thread in self
-            .rows(store.newest_threads(u32::MAX))?
+            .rows(self.store.newest_threads(u32::MAX))?
             .unwrap_or_default()
         {
             let place = format!("thread {}", thread.thread);
             let session = self
-                .rows(store.session_of(thread.session))?
+                .rows(self.store.session_of(thread.session))?
                 .flatten()
                 .map(|session| session.id);
             let derived = session.map(|session| row_id("thread", session, thread.number));
             self.cell_opt(session, &place, "thread_id", derived, Some(thread.thread));
             let (name, begun) = match thread.number {
-                0 => (None, self.first_event(store, &thread)?),
-                _ => self.begun(store, &thread)?,
+                0 => (None, self.first_event(&thread)?),
+                _ => self.begun(&thread)?,
             };
             self.cell_opt(session, &place, "name", name, thread.name.clone());
             // Without its line in the log yet, what begun it is checked when it is there.
@@ -141,13 +136,9 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn first_event(
-        &mut self,
-        store: &ReadStore,
-        thread: &ThreadRow,
-    ) -> Result<Option<Seconds>, VerifyError> {
+    fn first_event(&mut self, thread: &ThreadRow) -> Result<Option<Seconds>, VerifyError> {
         let mut first = None;
-        let read = store.each_event(thread.thread, &mut |event| {
+        let read = self.store.each_event(thread.thread, &mut |event| {
             first.get_or_insert(event.created_at);
             Ok(())
         });
@@ -158,11 +149,13 @@ impl Checker<'_> {
     /// Name and time of the artifact that a thread was begun with; no name once it is erased.
     fn begun(
         &mut self,
-        store: &ReadStore,
         thread: &ThreadRow,
     ) -> Result<(Option<String>, Option<Seconds>), VerifyError> {
         let rows = self
-            .rows(store.artifacts(ArtifactFilter::Id(&thread.thread.to_string())))?
+            .rows(
+                self.store
+                    .artifacts(ArtifactFilter::Id(&thread.thread.to_string())),
+            )?
             .unwrap_or_default();
         let Some(row) = rows.into_iter().find(|row| row.kind == "thread") else {
             return Ok((None, None));
@@ -172,20 +165,19 @@ impl Checker<'_> {
             .as_deref()
             .and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
         let name = document.and_then(|doc| doc.content.get("name")?.as_str().map(str::to_owned));
-        Ok((name, self.line_of(store, row.line)?.map(|line| line.time)))
+        Ok((name, self.line_of(row.line)?.map(|line| line.time)))
     }
 
     /// Thread and parent are what their ids say.
     fn check_thread(
         &mut self,
-        store: &ReadStore,
         rows: &ExchangeRows<'_>,
         context: &ContextRows,
     ) -> Result<(), VerifyError> {
         let (id, place) = (Some(rows.session.id), rows.place());
-        let thread = self.rows(store.thread(context.row.thread))?.flatten();
+        let thread = self.rows(self.store.thread(context.row.thread))?.flatten();
         let begun = match &thread {
-            Some(thread) => self.rows(store.session_of(thread.session))?.flatten(),
+            Some(thread) => self.rows(self.store.session_of(thread.session))?.flatten(),
             None => None,
         };
         let derived = thread
@@ -193,7 +185,7 @@ impl Checker<'_> {
             .map(|(thread, session)| row_id("thread", session.id, thread.number));
         self.cell_opt(id, &place, "thread_id", derived, Some(context.row.thread));
         if let Some(parent) = context.row.parent {
-            let row = self.rows(store.thread_turn(parent))?.flatten();
+            let row = self.rows(self.store.thread_turn(parent))?.flatten();
             let of = row.map(|row| row.thread);
             self.cell_opt(
                 id,
@@ -217,14 +209,7 @@ impl Checker<'_> {
             format!("{} event of {}", expected.kind.name(), rows.place()),
         );
         let Some(event) = context.event(expected.kind) else {
-            let name = format!("database, {place}");
-            return self.findings.add(
-                AuditQuestion::Consistent,
-                id,
-                name,
-                format!("event {}", expected.event),
-                "none",
-            );
+            return self.fault(id, place, format!("event {}", expected.event), "none");
         };
         self.cell(id, &place, "event_id", expected.event, event.event);
         self.cell(id, &place, "thread_id", context.row.thread, event.thread);
@@ -237,7 +222,6 @@ impl Checker<'_> {
     /// be left.
     fn check_context_digests(
         &mut self,
-        store: &ReadStore,
         evidence: &ExchangeEvidence<'_>,
         context: &ContextRows,
     ) -> Result<(), VerifyError> {
@@ -248,7 +232,7 @@ impl Checker<'_> {
             .iter()
             .filter(|event| event.kind != EventKind::Decision)
         {
-            let again = self.again(event_again(store, event))?;
+            let again = self.again(event_again(self.store, event))?;
             self.check_digest(
                 rows,
                 &format!("event_digest of its {}", event.kind.name()),
@@ -257,7 +241,7 @@ impl Checker<'_> {
             );
         }
         for one in &context.refs {
-            let event = self.rows(store.event(one.reference.event))?.flatten();
+            let event = self.rows(self.store.event(one.reference.event))?.flatten();
             let now = event.as_ref().and_then(|event| event.digest);
             let what = format!("event_digest of its reference {}", one.reference.ref_id);
             self.cell_opt(id, &place, &what, now, one.reference.digest);
@@ -281,7 +265,7 @@ impl Checker<'_> {
             return Ok(());
         }
         let text = text.unwrap_or_default();
-        let made = self.again(context.documents(store, text))?.flatten();
+        let made = self.again(context.documents(self.store, text))?.flatten();
         let digest = match made.map(|documents| documents.digest()).transpose() {
             Ok(digest) => digest,
             Err(fault) => return self.again::<()>(Err(fault)).map(drop),
@@ -332,13 +316,7 @@ impl Checker<'_> {
             Err(ContextFault::Store(error)) => self.rows(Err(error)),
             Err(ContextFault::Wrong(words)) => {
                 let expected = "rows that give the context again";
-                self.findings.add(
-                    AuditQuestion::Consistent,
-                    None,
-                    "database, thread_turn",
-                    expected,
-                    words,
-                );
+                self.fault(None, "thread_turn", expected, words);
                 Ok(None)
             }
         }
@@ -346,7 +324,7 @@ impl Checker<'_> {
 }
 
 /// A turn's DECISION with a context digest that was computed again.
-pub(crate) fn decision(
+pub fn decision(
     rows: &ExchangeRows<'_>,
     context: &ContextRows,
     event: &EventRow,

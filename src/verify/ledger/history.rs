@@ -22,7 +22,7 @@ use super::commit_graph::{CommitGraph, Half, half, number};
 use super::refs::BranchTips;
 use super::signatures::{Outbox, Queue, SignatureClaim};
 use crate::verify::progress::Progress;
-use crate::verify::report::{AuditQuestion, Findings};
+use crate::verify::report::Findings;
 
 /// About what is kept of a commit that is no answer's, with its session.
 pub(crate) const COMMIT: u64 = 300;
@@ -379,13 +379,7 @@ impl History {
             self.graph.set_chain(old, CommitChain::Branch(n, 0));
         } else if chain.is_empty() {
             let expected = "a session's commit that is on no other branch";
-            findings.add(
-                AuditQuestion::Consistent,
-                None,
-                branch_name(n),
-                expected,
-                format!("commit {tip}"),
-            );
+            findings.inconsistent(None, branch_name(n), expected, format!("commit {tip}"));
         }
         chain.reverse();
         for (position, at) in (0..).zip(&chain) {
@@ -437,15 +431,13 @@ impl History {
         for node in unplaced.filter_map(|at| self.graph.get(at)) {
             let first = node.parents.first();
             match tips.iter().find(|(_, tip)| Some(*tip) == first) {
-                Some((n, tip)) => findings.add(
-                    AuditQuestion::Consistent,
+                Some((n, tip)) => findings.inconsistent(
                     node.session,
                     branch_name(*n),
                     format!("{}, which follows, or a later one", node.place()),
                     format!("commit {tip}"),
                 ),
-                None => findings.add(
-                    AuditQuestion::Consistent,
+                None => findings.inconsistent(
                     node.session,
                     node.place(),
                     "a commit on the first parents of main or of its session's branch",

@@ -7,7 +7,7 @@ use crate::ledger::read::{OpenError, Ref, RefTarget, Repository};
 use crate::record::ledger::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 
 use super::history::branch_name;
-use crate::verify::report::{AuditQuestion, Findings};
+use crate::verify::report::Findings;
 
 /// Where a plain clone keeps the refs of what it is a clone of.
 const ORIGIN: &str = "refs/remotes/origin/";
@@ -90,23 +90,11 @@ impl BranchTips {
                 RefTarget::Direct(id) => id,
                 RefTarget::Symbolic(to) => {
                     let actual = format!("a symbolic ref to {to}");
-                    findings.add(
-                        AuditQuestion::Consistent,
-                        None,
-                        found.name,
-                        "a ref to a commit",
-                        actual,
-                    );
+                    findings.inconsistent(None, found.name, "a ref to a commit", actual);
                     continue;
                 }
                 RefTarget::Broken(actual) => {
-                    findings.add(
-                        AuditQuestion::Consistent,
-                        None,
-                        found.name,
-                        "a commit's id and a newline",
-                        actual,
-                    );
+                    findings.inconsistent(None, found.name, "a commit's id and a newline", actual);
                     continue;
                 }
             };
@@ -118,13 +106,7 @@ impl BranchTips {
             }
         }
         if tips.main.is_none() {
-            findings.add(
-                AuditQuestion::Consistent,
-                None,
-                MAIN,
-                "a ref to a commit",
-                "nothing",
-            );
+            findings.inconsistent(None, MAIN, "a ref to a commit", "nothing");
         }
         Ok(tips)
     }

@@ -180,13 +180,7 @@ impl LogFile {
         self.differed |= !same;
         if !same && matches!(self.state, FileState::Same) {
             let (expected, actual) = difference(segment_line, &line.bytes);
-            findings.add(
-                AuditQuestion::Consistent,
-                None,
-                format!("audit.log line {number}"),
-                expected,
-                actual,
-            );
+            findings.inconsistent(None, format!("audit.log line {number}"), expected, actual);
         }
         self.state = if same {
             FileState::Same
@@ -204,13 +198,7 @@ impl LogFile {
             .filter(|(_, bytes)| !segment_line.starts_with(bytes))
         {
             let (expected, actual) = difference(segment_line, bytes);
-            findings.add(
-                AuditQuestion::Consistent,
-                None,
-                format!("audit.log line {number}"),
-                expected,
-                actual,
-            );
+            findings.inconsistent(None, format!("audit.log line {number}"), expected, actual);
             self.differed = true;
         }
     }
