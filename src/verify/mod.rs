@@ -132,9 +132,9 @@ pub struct VerifyOptions<'a> {
     pub receipts: &'a [KeptReceipt],
     /// The network that the caller names: a test network's blocks count only then.
     pub network: Option<Network>,
-    /// Judge only the lines that the tree head beside the log covers, as a writer is adding to the
-    /// ledger.
-    pub(super) covered_only: bool,
+    /// Judge only the lines that the tree head beside the log covers: [`verify_in_use`] sets it when
+    /// a writer is adding to the ledger.
+    pub covered_only: bool,
 }
 
 /// Behind what a check begins.
