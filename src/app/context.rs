@@ -5,6 +5,7 @@ use uuid::Uuid;
 use crate::ask::recall::{DeclaredContext, recall};
 use crate::ask::refer::{ResolvedRefs, count, refer};
 use crate::ask::withheld::{WITHHELD, Withheld};
+use crate::audit::rows::contexts::ContextFault;
 use crate::config::Config;
 use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
 use crate::continuity::turns::TURN;
@@ -16,7 +17,6 @@ use crate::record::canon;
 use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
 use crate::record::time::Seconds;
 use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
-use crate::audit::rows::contexts::ContextFault;
 
 use super::digests::{TurnDigests, digests};
 use super::find;

@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
+use crate::audit::rows::contexts::{Context, ContextFault};
 use crate::record::context::event::{EventKind, event_digest};
 use crate::record::context::turn::prompt_document;
 use crate::record::ledger::bundle::NamedHash;
 use crate::store::{ExchangeRow, Store};
-use crate::audit::rows::contexts::{Context, ContextFault};
 
 /// What is hashed of one turn, beside the digests on record; none for an exchange without a thread.
 ///

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::audit::replay::{
+    Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
+};
 use crate::config::Config;
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
 use crate::store::Store;
-use crate::audit::replay::{
-    Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
-};
 
 use super::find;
 use super::open::{self, OpenHomeError};

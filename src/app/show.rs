@@ -1,6 +1,7 @@
 //! All that is on record of one turn, and whether it still is what was recorded.
 
 use crate::ask::withheld::Withheld;
+use crate::audit::rows::contexts::Context;
 use crate::continuity::prompt::{Earlier, PriorTurn, render_again};
 use crate::continuity::turns::{DEEP, TURN};
 use crate::govern::kernel::Kernel;
@@ -15,7 +16,6 @@ use crate::store::{
     ArtifactRefRow, CommitRow, DriftRow, ExchangeOutcome, ExchangeRow, ReadStore, SessionRow,
     Store, StoreError, TurnRow,
 };
-use crate::audit::rows::contexts::Context;
 
 use super::find;
 use super::open::OpenHomeError;

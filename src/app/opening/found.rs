@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::app::find;
 use crate::app::open::OpenHome;
 use crate::ask::withheld::{WITHHELD, Withheld};
+use crate::audit::exchange_document;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, TextOpening, commit, opening_key};
@@ -16,7 +17,6 @@ use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::log::entry::Line;
 use crate::recorder::{ACTION, tombstone_of};
 use crate::store::{ArtifactFilter, ArtifactRow, ExchangeOutcome, ExchangeRow, SessionRow, Store};
-use crate::audit::exchange_document;
 
 use super::{OpenTextsError, OpeningRequest, TurnText, because, broken};
 

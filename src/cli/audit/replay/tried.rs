@@ -1,7 +1,7 @@
 //! What came of another kernel on history, for people.
 
-use crate::cli::screen::{beginning, counted, quiet};
 use crate::audit::replay::{Cause, DenyingRule, Trial, TrialDifference};
+use crate::cli::screen::{beginning, counted, quiet};
 
 /// So many differences are shown line by line; `--json` has all.
 const SHOWN: usize = 50;
