@@ -132,9 +132,9 @@ pub struct VerifyOptions<'a> {
     pub receipts: &'a [KeptReceipt],
     /// The network that the caller names: a test network's blocks count only then.
     pub network: Option<Network>,
-    /// Judge only the lines that the tree head beside the log covers, as a writer is adding to the
-    /// ledger.
-    pub(super) covered_only: bool,
+    /// Judge only the lines that the tree head beside the log covers: [`verify_in_use`] sets it when
+    /// a writer is adding to the ledger.
+    pub covered_only: bool,
 }
 
 /// Behind what a check begins.
@@ -152,10 +152,10 @@ pub enum Since<'a> {
 /// position.
 ///
 /// Of what is new the answers are *yes since*, never *yes*: read are the new commits and lines, and
-/// of the older ones what the beginning is held against; the owner's check does not take part. A saved
-/// position that does not fit the ledger, or behind which something is inconsistent, is named in
-/// the report, and everything is checked; one whose commit `main` does not go through any more is a
-/// finding: there is another history.
+/// of the older ones what the beginning is held against; the owner's check does not take part. A
+/// saved position that does not fit the ledger, or behind which something is inconsistent, is named
+/// in the report, and everything is checked; one whose commit `main` does not go through any more is
+/// a finding: there is another history.
 pub fn verify_as(evidence: &Evidence<'_>, terms: VerifyOptions<'_>) -> Result<Report, VerifyError> {
     let new = VerifyOptions {
         owner: None,

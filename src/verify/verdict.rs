@@ -234,8 +234,9 @@ impl Checker<'_> {
                 return no(format!("the kept headers end below block {highest}: gently anchor sync"));
             }
             if !self.proofs.kept && !self.log.lines.cheap.is_empty() {
-                let named: Vec<String> = self.log.lines.cheap.iter().take(NAMED).map(Hash32::short16).collect();
-                let more = if self.log.lines.cheap.len() > NAMED { " and others" } else { "" };
+                let cheap = &self.log.lines.cheap;
+                let named: Vec<String> = cheap.iter().take(NAMED).map(Hash32::short16).collect();
+                let more = if cheap.len() > NAMED { " and others" } else { "" };
                 return no(format!(
                     "cheap work: less than a sixteenth of what the built-in table ends with, of session {}{more}",
                     named.join(", ")

@@ -110,8 +110,8 @@ impl LogCheck<'_> {
         }
     }
 
-    /// Behind the segment of the commit that the caller named the check begins: everything up to the
-    /// last line taken is old.
+    /// Behind the segment of the commit that the caller named the check begins: everything up to
+    /// the last line taken is old.
     fn end_position(&mut self, position: usize) {
         if self.start.named_base != Some(position) {
             return;

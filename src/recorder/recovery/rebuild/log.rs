@@ -194,20 +194,21 @@ impl StoredChain {
         Ok(Ok(text))
     }
 
+    /// Holds the head against the lines; what their words say besides, `audit verify` compares.
     fn check_head(&self, head: &LedgerHead) -> Result<(), RecorderError> {
-        let said = head.log_end();
-        let of_lines = LogEnd {
+        let given = LogEnd {
             hash: self.head,
             bytes: self.bytes,
             frontier: self.frontier.to_bytes(),
-            ..said.clone()
+            ..head.log_end()
         };
         let Some(EndDifference { what, given, said }) =
-            of_lines.differences(&said).into_iter().next()
+            given.differences(&head.log_end()).into_iter().next()
         else {
             return Ok(());
         };
-        let (database, given) = match what {
+        // Two trees tell a reader nothing.
+        let (database, of_lines) = match what {
             "frontier" => ("another tree".to_owned(), "a tree".to_owned()),
             _ => (said, given),
         };
@@ -215,7 +216,7 @@ impl StoredChain {
             place: format!("head.{what}"),
             database,
             holder: "gently.db",
-            found: format!("{given} in its own {} lines", head.lines),
+            found: format!("{of_lines} in its own {} lines", head.lines),
             next: database_is_wrong(),
         }
         .into())
