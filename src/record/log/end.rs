@@ -87,6 +87,8 @@ fn spelled<T: ToString>(value: &Option<T>) -> String {
 mod tests {
     use super::*;
 
+    type Change = fn(&mut LogEnd);
+
     #[test]
     fn each_thing_that_is_said_otherwise_is_named_and_nothing_else() {
         let end = LogEnd {
@@ -100,7 +102,7 @@ mod tests {
             last_branch: Some("none".to_owned()),
         };
         assert_eq!(end.differences(&end), []);
-        let changes: [(&str, fn(&mut LogEnd)); 8] = [
+        let changes: [(&str, Change); 8] = [
             ("lines", |end| (end.lines, end.bytes) = (3, 5)),
             ("hash", |end| end.hash = Hash32::ZERO),
             ("time", |end| end.time = Some(Seconds::ZERO)),
