@@ -9,11 +9,11 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use toml_edit::{Item, TableLike};
 
 use super::ConfigError;
+use super::named::{TablePlace, place_of};
 use super::rules::SOURCE;
 use crate::record::tree::note::{KeyKind, VerifierKey};
 
@@ -35,8 +35,6 @@ pub struct ConfiguredWitness {
     /// Where it is asked, without a slash at the end.
     pub url: String,
 }
-
-type WitnessPlace<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
 
 /// Whether a word may be a witness's name.
 pub fn is_witness_name(text: &str) -> bool {
@@ -62,12 +60,27 @@ pub fn read_key(text: &str) -> Result<VerifierKey, String> {
     Err("it is the key of a log (kind 01); a witness's is of kind 04".to_owned())
 }
 
-/// Reads one `[witness.NAME]`.
+/// One `[witness.NAME]`, as it stands in a file.
+pub(super) struct WitnessTable<'a> {
+    pub name: &'a str,
+    pub fields: &'a dyn TableLike,
+    /// Where it begins.
+    pub at: String,
+    /// Where a part of it stands.
+    pub place: TablePlace<'a>,
+}
+
+/// Reads one witness.
 pub(super) fn read(
     known: &mut BTreeMap<String, ConfiguredWitness>,
-    (name, item, at): (&str, &dyn TableLike, String),
-    place: WitnessPlace<'_>,
+    table: WitnessTable<'_>,
 ) -> Result<(), ConfigError> {
+    let WitnessTable {
+        name,
+        fields: item,
+        at,
+        place,
+    } = table;
     let key = format!("{WITNESS}.{name}");
     let fault = |at: String, key: String, expected: String, actual: String| ConfigError::Wrong {
         place: at,
@@ -143,10 +156,6 @@ pub(super) fn read(
         },
     );
     Ok(())
-}
-
-fn place_of(table: &dyn TableLike, name: &str, place: WitnessPlace<'_>) -> String {
-    place(table.get_key_value(name).and_then(|(key, _)| key.span()))
 }
 
 #[cfg(test)]
