@@ -89,13 +89,13 @@ pub async fn sync(
         .as_ref()
         .map_or(0, |kept| KeptHeaders::of(kept).count());
     let done = match &request.from {
-        Some(file) => run.from_file(before, file, request.start),
+        Some(file) => run.read_file(before, file, request.start),
         None if config.anchor.mode == AnchorMode::Off => {
             return Err(refused(
                 &"anchor.mode is off: nobody is asked. From a file: gently anchor sync --from FILE",
             ));
         }
-        None => run.from_sources(before).await?,
+        None => run.ask_sources(before).await?,
     };
     drop(lock);
     let after = HeadersStore::open(&run.folder, run.network, &[]);
@@ -124,7 +124,7 @@ struct SyncRun<'a> {
 }
 
 impl SyncRun<'_> {
-    fn from_file(
+    fn read_file(
         &self,
         kept: Option<HeadersStore>,
         path: &Path,
@@ -154,7 +154,7 @@ impl SyncRun<'_> {
     }
 
     /// The first node that answers, else the first explorer.
-    async fn from_sources(
+    async fn ask_sources(
         &self,
         mut kept: Option<HeadersStore>,
     ) -> Result<Result<SyncResult, String>, OpenHomeError> {
