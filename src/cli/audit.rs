@@ -31,16 +31,9 @@ use crate::record::bitcoin::block::Network;
 use crate::view::report::{FetchedCopyView, ReportView};
 use crate::view::unrecorded::ErrorView;
 
-use super::{json_line, rendered};
+use super::{COULD_NOT, FINE, NEGATIVE, json_line, rendered};
 
 use progress::watched;
-
-/// Fine: consistent and complete.
-const FINE: u8 = 0;
-/// Something was found.
-const FOUND: u8 = 1;
-/// Could not look.
-const COULD_NOT_LOOK: u8 = 2;
 
 /// What to check.
 #[derive(Debug, Subcommand)]
@@ -160,11 +153,11 @@ fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write)
             .trim_start_matches("gently audit check: ");
         let view = ErrorView {
             error: why.trim_end().to_owned(),
-            exit: COULD_NOT_LOOK,
+            exit: COULD_NOT,
         };
-        say(out, &json_line(&view), COULD_NOT_LOOK);
+        say(out, &json_line(&view), COULD_NOT);
     }
-    warn(err, words.as_str(), COULD_NOT_LOOK)
+    warn(err, words.as_str(), COULD_NOT)
 }
 
 /// What is said of a tree head that a power loss kept from its place.
@@ -195,8 +188,8 @@ fn run_verify(
     let text = rendered(json, view, || render::text(report));
     let otherwise = render::contradicted(report);
     let fine = report.holds() && otherwise.is_none() && checked.unmet.is_none();
-    let code = say(out, &text, if fine { FINE } else { FOUND });
-    if code != FOUND {
+    let code = say(out, &text, if fine { FINE } else { NEGATIVE });
+    if code != NEGATIVE {
         return Ok(code);
     }
     let unplaced = checked.has_tree_head_to_place.then(|| TO_PLACE.to_owned());
@@ -278,7 +271,7 @@ fn show_session(
         if session.chain_valid && session.all_verified {
             FINE
         } else {
-            FOUND
+            NEGATIVE
         },
     )
 }
@@ -292,6 +285,6 @@ fn warn(err: &mut dyn Write, text: &str, code: u8) -> u8 {
 fn say(to: &mut dyn Write, text: &str, code: u8) -> u8 {
     match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
         Ok(()) => code,
-        Err(_) => COULD_NOT_LOOK,
+        Err(_) => COULD_NOT,
     }
 }

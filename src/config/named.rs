@@ -93,7 +93,7 @@ impl NamedTables {
     }
 
     /// Reads one `[witness.NAME]`.
-    pub(super) fn read_witness(&mut self, table: WitnessTable<'_>) -> Result<(), ConfigError> {
+    pub(super) fn read_witness(&mut self, table: &WitnessTable<'_>) -> Result<(), ConfigError> {
         witnesses::read(&mut self.witnesses, table)
     }
 

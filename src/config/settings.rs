@@ -142,7 +142,7 @@ impl FileSettings {
                 continue;
             }
             if let Some(witness) = item.as_table_like().filter(|_| section == WITNESS) {
-                self.named.read_witness(WitnessTable {
+                self.named.read_witness(&WitnessTable {
                     name,
                     fields: witness,
                     at,

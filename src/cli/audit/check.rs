@@ -16,8 +16,8 @@ use crate::record::log::entry::Event;
 use crate::verify::{About, OpeningReport, QuestionAnswer};
 use crate::view::opening::OpeningReportView;
 
-use super::super::rendered;
-use super::{FINE, FOUND, not_looked, say, warn};
+use super::super::{FINE, NEGATIVE, rendered};
+use super::{not_looked, say, warn};
 
 /// Flags of `gently audit check`.
 #[derive(Debug, Args)]
@@ -80,7 +80,7 @@ pub(super) fn run(
     };
     let view = || OpeningReportView::of(&checked);
     let text = rendered(args.json, view, || words(&checked.file, &checked.report));
-    let code = say(out, &text, if checked.holds { FINE } else { FOUND });
+    let code = say(out, &text, if checked.holds { FINE } else { NEGATIVE });
     if checked.missing.is_empty() {
         return code;
     }
