@@ -145,25 +145,15 @@ pub fn run(
         AuditCommand::Verify(args) => args.target.json,
         AuditCommand::Session(args) => args.target.json,
     };
-    checked.unwrap_or_else(|error| {
-        let words = format!("gently audit: {error}\n");
-        match error {
-            // What a receipt says is public, and its digits are what is wrong with it.
-            TargetError::Receipt(_) => not_looked_plainly(&words, json, out, err),
-            _ => not_looked(&words, json, out, err),
-        }
-    })
+    checked.unwrap_or_else(|error| not_looked(&format!("gently audit: {error}\n"), json, out, err))
 }
 
 /// Says why nothing could be judged: in words, and with `--json` as an object, too.
 fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
-    not_looked_plainly(redact(words).clean.as_str(), json, out, err)
-}
-
-/// The same of words that hold no secret.
-fn not_looked_plainly(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    let words = redact(words).clean;
     if json {
         let why = words
+            .as_str()
             .trim_start_matches("gently audit: ")
             .trim_start_matches("gently audit check: ");
         let view = ErrorView {
@@ -172,7 +162,7 @@ fn not_looked_plainly(words: &str, json: bool, out: &mut dyn Write, err: &mut dy
         };
         say(out, &json_line(&view), COULD_NOT_LOOK);
     }
-    say(err, words, COULD_NOT_LOOK)
+    warn(err, words.as_str(), COULD_NOT_LOOK)
 }
 
 /// What is said of a tree head that a power loss kept from its place.
