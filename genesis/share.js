@@ -404,19 +404,25 @@ const gentlyOpening = (() => {
 
   // The text with everything spelled out that moves, hides or reorders; newline and tab stay.
   const MOST_MARKS = 8;
-  const spelled = (text) => {
-    if (/^[\n\t\x20-\x7e]*$/.test(text)) return text;
+  // In parts: [text, whether it is spelled out].
+  const spelledParts = (text) => {
+    if (/^[\n\t\x20-\x7e]*$/.test(text)) return [[text, false]];
     const all = Array.from(text);
+    const parts = [];
     let marks = 0;
-    return all.map((c, at) => {
+    all.forEach((c, at) => {
       marks = /\p{M}/u.test(c) && !isSelector(c) ? marks + 1 : 0;
-      const moves = /[\p{Cc}\u2028\u2029]/u.test(c);
-      if (c === '\n' || c === '\t') return c;
-      if (!moves && marks <= MOST_MARKS && (!isInvisible(c) || isOfUse(all[at - 1], c, all[at + 1]))) return c;
-      if (c === '\r') return '\\r';
-      return Array.from({length: c.length}, (_, half) => `\\u${c.charCodeAt(half).toString(16).padStart(4, '0')}`).join('');
-    }).join('');
+      const stays = c === '\n' || c === '\t'
+        || (!/[\p{Cc}\u2028\u2029]/u.test(c) && marks <= MOST_MARKS && (!isInvisible(c) || isOfUse(all[at - 1], c, all[at + 1])));
+      const halves = Array.from({length: c.length}, (_, half) => `\\u${c.charCodeAt(half).toString(16).padStart(4, '0')}`);
+      const shown = stays ? c : c === '\r' ? '\\r' : halves.join('');
+      const last = parts[parts.length - 1];
+      if (last && last[1] === !stays) last[0] += shown;
+      else parts.push([shown, !stays]);
+    });
+    return parts;
   };
+  const spelled = (text) => spelledParts(text).map(([part]) => part).join('');
 
   // ---- Reading: sections 1 and 11.1 ------------------------------------------------------------------------------
 
@@ -1301,7 +1307,7 @@ const gentlyOpening = (() => {
     return {
       answers, reasons, findings, opens, code: opens ? 0 : 1, signer, network,
       start: blocks.start || null, end: blocks.end || null, seen, genesis, session,
-      sessionStart: start || null, sessionEnd: end || null, head, openings: file.openings, cosignatures: head ? head.cosignatures : 0,
+      sessionStart: start || null, sessionEnd: end || null, head, openings: file.openings, entries, cosignatures: head ? head.cosignatures : 0,
     };
   };
 
@@ -1317,10 +1323,227 @@ const gentlyOpening = (() => {
 
   const fingerprint = (key) => `SHA256:${base64(sha256(concat(KEY_START, keyBytes(key)))).replace(/=+$/, '')}`;
 
+  // ---- In words ----------------------------------------------------------------------------------------------------
+
+  const when = (seconds) => `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const TEXTS = {prompt: 'question', response: 'answer to question', exchange: 'document of question'};
+
+  // Where a finding is, for somebody who sees texts and no file.
+  const place = (report, at) => {
+    const opening = report.openings && report.openings.find((one) => one.at === at);
+    if (opening) return opening.role === 'artifact' ? `the text ${at.replace('opening ', '')}` : `the ${TEXTS[opening.role]} ${opening.seq}`;
+    return at.replace(/^(line|document|header) (\d+)/, '$1 $2 of the file');
+  };
+
+  // Keys in what somebody pasted: `ssh-ed25519 AAAA…` wherever it stands (a file of them, the newest last), or fingerprints
+  // of keys that are in these files. Null if there is something, and no key in it; a fingerprint of none of them stays as it is.
+  const keysOf = (pasted, reports) => {
+    const found = pasted.match(/ssh-ed25519 [A-Za-z0-9+/=]+|SHA256:[A-Za-z0-9+/]{43}/g) || [];
+    if (found.length === 0) return pasted.trim() === '' ? [] : null;
+    const known = reports.flatMap((report) => (report.signer ? [report.signer] : []));
+    const keys = found.map((one) => (one.startsWith('SHA256:') ? known.find((key) => fingerprint(key) === one) || one : one));
+    return keys.every((key) => key.startsWith('SHA256:') || isKey(key)) ? keys : null;
+  };
+
+  // The first line. `mark`: 'yes' only if everything that has to hold does, and nothing that was looked at is *no*.
+  const verdict = (report, pinned = []) => {
+    if (report.no) return {mark: 'no', word: 'Changed', text: `this is not a file as gently writes it. ${report.no.at}: ${report.no.why}.`};
+    const {answers} = report;
+    const said = (about) => report.findings.find((one) => one.about.includes(about));
+    if (answers.commitment === 'no') {
+      const one = said('commitment');
+      const opened = report.openings.some(({at}) => at === one.at);
+      return {mark: 'no', word: 'Changed', text: opened ? `${place(report, one.at)} is not the text that was put on record.` : `${place(report, one.at)}: ${one.text}.`};
+    }
+    for (const [about, word, but] of [
+      ['consistent', 'Changed', ''], ['tree_head', 'Not signed', ''],
+      ['not_before', 'Wrong about the time', 'text and signature hold, but '], ['not_after', 'Wrong about the time', 'text and signature hold, but '],
+    ]) {
+      if (answers[about] === 'no') return {mark: 'no', word, text: `${but}${place(report, said(about).at)}: ${said(about).text}.`};
+    }
+    const by = fingerprint(report.signer);
+    if (answers.signed_by === 'no') return {mark: 'no', word: 'Another key', text: `this is signed by ${by}, and not by the key that you gave.`};
+    if (pinned.length && answers.signed_by !== 'yes') return {mark: 'open', word: 'Not proven', text: `this is signed by ${by}, an older key than the newest that you gave.`};
+    const after = answers.not_before === 'yes' ? when(report.start.header.time) : null;
+    const before = answers.not_after === 'yes' ? when(report.seen.header.time) : null;
+    const time = after && before ? `between ${after} and ${before}` : after ? `after ${after} (before when, is not proven)`
+      : before ? `before ${before} (after when, is not proven)` : 'at a time that is not proven';
+    return {mark: 'yes', word: 'Genuine', text: `put on record and signed by ${pinned.length ? 'the key that you gave, ' : ''}${by}, ${time}.`};
+  };
+
   return {
     QUESTIONS, check, fingerprint, keyBytes, readEpochs, utf8, unbase64, base64, hex, unhex, sha256, sha512, sha1, ripemd160,
-    keccak256, hmac, verifies, readProof, concat, isKey, spelled,
+    keccak256, hmac, verifies, readProof, concat, isKey, spelled, spelledParts, keysOf, place, verdict, when,
   };
 })();
 
+// ---- The page ------------------------------------------------------------------------------------------------------
+
+const gentlyPage = (page) => {
+  const {check, fingerprint, keysOf, place, readEpochs, spelledParts, unbase64, verdict, when} = gentlyOpening;
+  const part = (id) => page.getElementById(id);
+  const epochs = readEpochs(part('epochs').textContent);
+  const MARKS = {yes: '✔', no: '✘', open: '?'};
+
+  // Text is put in as text, never as markup; what would not be seen, or reorder what is, is spelled out and marked.
+  const add = (parent, tag, text = '', name = '') => {
+    const element = page.createElement(tag);
+    if (name) element.className = name;
+    for (const [piece, spelledOut] of spelledParts(text)) {
+      if (spelledOut) element.appendChild(page.createElement('mark')).textContent = piece;
+      else element.appendChild(page.createTextNode(piece));
+    }
+    return parent.appendChild(element);
+  };
+  const isBlock = ({height, header}, network) => `block ${height} of ${network === 'bitcoin' ? 'Bitcoin' : network} was found, ${when(header.time)}`;
+  const row = (list, name, text, kind) => {
+    add(list, 'dt', name);
+    return add(list, 'dd', text, kind);
+  };
+
+  const showTexts = (parent, report) => {
+    let last = null;
+    for (const opening of report.openings) {
+      const {line} = opening.carrier || {};
+      const turn = opening.seq !== null && last === opening.seq ? parent.lastChild : add(parent, 'section', '', 'turn');
+      last = opening.seq;
+      const at = line ? `${when(line.time)}, the writer's clock` : '';
+      const model = line && line.event === 'response' ? line.model : '';
+      const says = {
+        prompt: `Question ${opening.seq}`, response: `Answer ${opening.seq}${model ? `, ${model}` : ''}`, exchange: `How turn ${opening.seq} came about`,
+        artifact: `Kept on record${line ? `: ${line.kind} ${line.id}` : ''}`,
+      }[opening.role];
+      const box = opening.role === 'exchange' ? add(turn, 'details', '', 'text') : add(turn, 'div', '', `text ${opening.role}`);
+      const title = add(box, opening.role === 'exchange' ? 'summary' : 'h3', says);
+      if (opening.role !== 'exchange' && !(opening.role === 'prompt' && line && line.event === 'response')) add(title, 'span', at, 'time');
+      if (!opening.opens) add(box, 'p', '✘ This is not the text that was put on record.', 'wrong');
+      add(box, 'div', opening.text, 'words').dir = 'auto';
+      const outcome = report.entries.find((entry) => entry.line.seq === String(opening.seq) && ['response_fail', 'denied'].includes(entry.line.event));
+      if (opening.role === 'prompt' && outcome) {
+        add(box, 'p', outcome.line.event === 'denied' ? `Not answered: a rule forbade it (${outcome.line.reason}).` : `Not answered: the call gave nothing (${outcome.line.reason}).`, 'time');
+      }
+    }
+  };
+
+  const showClaims = (parent, report, pinned, mark) => {
+    const {answers, reasons, network} = report;
+    const lists = {yes: [], open: [], no: []};
+    const say = (about, yes, open) => {
+      if (answers[about] === 'yes') lists.yes.push(yes());
+      else if (answers[about] === 'not checked') lists.open.push(open);
+    };
+    // Where parts contradict each other, none of them shows anything.
+    if (answers.consistent === 'yes') {
+      say('commitment', () => 'These are, character for character, the texts that were put on record.');
+      say('tree_head', () => `The record (${report.head.origin}, ${report.head.size} lines then) is signed by the key ${fingerprint(report.signer)}. Whoever holds it cannot take this back.`);
+      say('not_before', () => `Nothing of this was on record before ${isBlock(report.start, network)}: the record names its hash, which nobody knew earlier. (That it is number ${report.start.height} is the file's word.)`, `After when it was recorded: ${reasons.not_before}.`);
+      say('not_after', () => `It was on record when ${isBlock(report.seen, network)}: a timestamp leads into that block. (That it is number ${report.seen.height} is the file's word, and blocks' times are right to two hours.)`, `Before when it was recorded: ${reasons.not_after}.`);
+    }
+    if (pinned.length) say('signed_by', () => 'That is the newest of the keys that you gave.', `By whom: ${reasons.signed_by}.`);
+    else lists.open.push('Whose key it is: nobody can tell from this file. Compare the fingerprint below with one that you got from its owner another way, or paste it.');
+    lists.open.push(`That there is no second record that says otherwise: ${report.cosignatures ? `the file has ${report.cosignatures} signatures of witnesses, which this page does not check` : 'no witness signed'}.`);
+    lists.open.push('That the model that is named gave the answer, and that the writer\'s clock was right: both are the writer\'s word.');
+    lists.open.push('That nothing else was asked, and that an answer is true.');
+    for (const one of report.findings) lists.no.push(`${place(report, one.at)}: ${one.text}.`);
+    for (const [kind, title] of [['no', 'What does not hold'], ['yes', mark === 'no' ? 'What still holds' : 'What is proven'], ['open', 'What is not proven']]) {
+      if (lists[kind].length === 0) continue;
+      add(parent, 'h2', title);
+      const list = add(parent, 'ul', '', kind);
+      lists[kind].slice(0, 20).forEach((one) => add(list, 'li', one[0].toUpperCase() + one.slice(1)));
+      if (lists[kind].length > 20) add(list, 'li', `And ${lists[kind].length - 20} more.`);
+    }
+  };
+
+  const showDetails = (parent, report, file) => {
+    const box = add(parent, 'details');
+    add(box, 'summary', 'Every answer, and the hashes');
+    const list = add(box, 'dl');
+    for (const about of Object.keys(report.answers)) {
+      row(list, about.replace('_', ' '), `${report.answers[about]}: ${report.reasons[about]}`, 'hash').dataset.answer = about;
+    }
+    row(list, 'session', report.session, 'hash');
+    if (report.head) row(list, 'root of the record', `${report.head.root}, ${report.head.size} lines`, 'hash');
+    for (const [name, one] of [['block of the start', report.start], ['block of the end', report.end], ['block of the timestamp', report.seen]]) {
+      if (one) row(list, name, `${one.height}, ${one.header.hash}, ${when(one.header.time)}`, 'hash');
+    }
+    for (const one of report.openings) row(list, `commitment of ${one.role}${one.seq === null ? '' : ` ${one.seq}`}`, one.commitment, 'hash');
+    const save = add(add(parent, 'p', '', 'save'), 'a', 'Save the file that is in this page');
+    save.download = 'opening.json';
+    save.href = `data:application/json;base64,${file}`;
+    if (report.signer) {
+      add(parent, 'h2', 'The key');
+      const key = add(parent, 'dl');
+      row(key, 'as ssh-keygen -l prints it', `256 ${fingerprint(report.signer)} (ED25519)`, 'hash');
+      row(key, 'as gently prints it', report.signer, 'hash');
+    }
+  };
+
+  // The files: as they stand in the page, or as somebody chose them instead.
+  let files = (part('opening').textContent.match(/\S+/g) || []);
+
+  const show = () => {
+    const begun = Date.now();
+    const body = part('body');
+    const line = part('verdict');
+    const tell = ({mark, word, text}) => {
+      line.className = mark;
+      line.textContent = '';
+      add(line, 'b', `${MARKS[mark]} ${word}: `);
+      add(line, 'span', text);
+      if (mark === 'yes') add(line, 'small', `Not checked here: ${part('key').value.trim() && part('nokey').hidden ? '' : 'whose key that is; '}witnesses; whether blocks have the heights that the file names.`);
+      page.title = `${MARKS[mark]} ${word}`;
+    };
+    body.textContent = '';
+    if (files.length === 0) return tell({mark: 'open', word: 'Nothing to check', text: 'this page holds no file. Choose one below.'});
+    const judge = (pinned) => files.map((file) => {
+      const bytes = unbase64(file);
+      if (bytes === null) return {no: {at: 'the page', why: 'what it holds is not base64'}, answers: null, findings: []};
+      return check(bytes, {epochs, pinned});
+    });
+    const pasted = part('key').value;
+    const pinned = keysOf(pasted, pasted.trim() ? judge([]) : []);
+    const reports = judge(pinned || []);
+    const verdicts = reports.map((report) => verdict(report, pinned || []));
+    part('nokey').hidden = pinned !== null;
+    tell(verdicts.find(({mark}) => mark === 'no') || verdicts.find(({mark}) => mark === 'open') || verdicts[0]);
+    reports.forEach((report, n) => {
+      if (report.answers === null) return;
+      const holds = verdicts[n].mark !== 'no';
+      const texts = add(body, 'div', '', holds ? 'texts' : 'texts doubtful');
+      if (!holds) add(texts, 'p', 'The file shows this, and it is not to be relied on:', 'wrong');
+      showTexts(texts, report);
+      showClaims(body, report, pinned || [], verdicts[n].mark);
+      showDetails(body, report, files[n]);
+    });
+    part('took').textContent = String(Date.now() - begun);
+    return undefined;
+  };
+
+  const safely = () => {
+    try {
+      show();
+    } catch (fault) {
+      part('body').textContent = '';
+      part('verdict').className = 'open';
+      part('verdict').textContent = `? Not checked: the script of this page failed in this browser (${fault}). Check the file with gently or verify.py.`;
+      page.title = '? Not checked';
+    }
+  };
+  part('key').addEventListener('input', safely);
+  part('other').addEventListener('change', (event) => {
+    const reader = new FileReader();
+    reader.addEventListener('load', () => {
+      const bytes = new Uint8Array(reader.result);
+      // A page of this kind is taken for the files that it holds.
+      const held = bytes[0] === 0x3c && /<script type="text\/plain" id="opening">([^<]*)<\/script>/.exec(new TextDecoder().decode(bytes));
+      files = held ? held[1].match(/\S+/g) || [] : [gentlyOpening.base64(bytes)];
+      safely();
+    });
+    if (event.target.files[0]) reader.readAsArrayBuffer(event.target.files[0]);
+  });
+  part('tools').hidden = false;
+  safely();
+};
+
 if (typeof module === 'object') module.exports = gentlyOpening;
+else gentlyPage(document);

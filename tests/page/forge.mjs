@@ -555,3 +555,10 @@ export const forged = () => {
   }
   return found;
 };
+
+// One turn of these texts, as an opening file.
+export const forgedTexts = (prompt, response) => {
+  const forge = new Forge({});
+  forge.start(null, NOW).turn(prompt, response, NOW + 1).end(null, NOW + 2);
+  return printed(forge.file([[1, 'prompt'], [1, 'response']]));
+};
