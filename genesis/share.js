@@ -428,9 +428,10 @@ const gentlyOpening = (() => {
 
   // What is no opening file: nothing in it is judged, and `at` says where it stops being one.
   class NoFile extends Error {
-    constructor(at, why) {
+    constructor(at, why, newer = false) {
       super(why);
       this.at = at;
+      this.newer = newer;
     }
   }
 
@@ -621,6 +622,13 @@ const gentlyOpening = (() => {
     return value.map((one, index) => each(one, `${at} ${index + 1}`));
   };
 
+  // A role that is spelled as one and not known here is nobody's change: the file may be of a later format.
+  const readOpening = (one, at) => {
+    const role = one instanceof Map ? one.get('role') : null;
+    if (isText(role) && /^[a-z_]+$/.test(role) && !ROLES.includes(role)) throw new NoFile(`${at}: role`, `this page knows no role ${role}`, true);
+    return {at, ...shaped(one, OPENING, at)};
+  };
+
   const readEntry = (entry, at) => {
     if (!Array.isArray(entry) || entry.length < 3 || entry.length > 4) throw new NoFile(at, 'this is no entry of a line');
     const [index, text, proof, more] = entry;
@@ -655,7 +663,7 @@ const gentlyOpening = (() => {
     const all = shaped(readJson(bytes), FILE, 'the file');
     const file = {
       head: all.head,
-      openings: aList(all.openings, 'opening', (one, at) => ({at, ...shaped(one, OPENING, at)})),
+      openings: aList(all.openings, 'opening', readOpening),
       lines: aList(all.lines, 'line', readEntry),
       documents: aList(all.documents, 'document', readDocument),
       headers: aList(all.headers, 'header', (one, at) => {
@@ -1030,7 +1038,7 @@ const gentlyOpening = (() => {
     if (file.documents.length > named.length) no(['consistent'], file.documents[named.length].at, 'no line names this document');
 
     // Line 0.
-    const first = entries.find(({line, index}) => line.event === 'genesis' && index === 0);
+    const first = entries.find((entry) => entry === file.lines[0] && entry.line.event === 'genesis' && entry.index === 0);
     if (!first) no(['consistent'], 'line 1', 'the record does not begin with its first line');
     const genesis = first && first.document;
     if (first && lineHash(GENESIS, first.line) !== first.line.hash) no(['consistent'], first.at, 'the first line does not have its own hash');
@@ -1126,7 +1134,7 @@ const gentlyOpening = (() => {
         if (carrier) needed.add(carrier);
       } else {
         const ofTurn = ({line}) => line.session === opening.session_id && line.seq === String(seq);
-        const outcome = entries.find((entry) => OUTCOMES.includes(entry.line.event) && ofTurn(entry));
+        const outcome = OUTCOMES.map((event) => all(event).find(ofTurn)).find(Boolean);
         const prompt = all('prompt').find(ofTurn);
         if (outcome) needed.add(outcome);
         if (outcome && outcome.line.event === 'response') {
@@ -1292,7 +1300,7 @@ const gentlyOpening = (() => {
       ? ['not checked', `cheap work: the header of block ${height} costs next to nothing to make`]
       : ['yes', `${words} block ${height}`]);
     times('not_before', () => {
-      if (!inSession) return ['not checked', 'it is in no session, so no block is named before it'];
+      if (!start) return ['not checked', 'it is in no session, so no block is named before it'];
       if (!blocks.start) return ['not checked', 'the session started without a block'];
       return ofBlock(blocks.start, 'the session started on');
     });
@@ -1317,7 +1325,7 @@ const gentlyOpening = (() => {
       return {no: null, ...judge(readFile(bytes), trust)};
     } catch (fault) {
       if (!(fault instanceof NoFile)) throw fault;
-      return {no: {at: fault.at, why: fault.message}, answers: null, reasons: null, findings: [], opens: false, code: 2};
+      return {no: {at: fault.at, why: fault.message, newer: fault.newer}, answers: null, reasons: null, findings: [], opens: false, code: 2};
     }
   };
 
@@ -1332,6 +1340,8 @@ const gentlyOpening = (() => {
   const place = (report, at) => {
     const opening = report.openings && report.openings.find((one) => one.at === at);
     if (opening) return opening.role === 'artifact' ? `the text ${at.replace('opening ', '')}` : `the ${TEXTS[opening.role]} ${opening.seq}`;
+    const entry = report.entries && report.entries.find((one) => one.at === at);
+    if (entry) return `line ${entry.index + 1} of the record (${entry.line.event})`;
     return at.replace(/^(line|document|header) (\d+)/, '$1 $2 of the file');
   };
 
@@ -1347,6 +1357,7 @@ const gentlyOpening = (() => {
 
   // The first line. `mark`: 'yes' only if everything that has to hold does, and nothing that was looked at is *no*.
   const verdict = (report, pinned = []) => {
+    if (report.no && report.no.newer) return {mark: 'open', word: 'Not checked', text: `the file may be newer than this page. ${report.no.at}: ${report.no.why}.`};
     if (report.no) return {mark: 'no', word: 'Changed', text: `this is not a file as gently writes it. ${report.no.at}: ${report.no.why}.`};
     const {answers} = report;
     const said = (about) => report.findings.find((one) => one.about.includes(about));
@@ -1490,7 +1501,7 @@ const gentlyPage = (page) => {
       line.textContent = '';
       add(line, 'b', `${MARKS[mark]} ${word}: `);
       add(line, 'span', text);
-      if (mark === 'yes') add(line, 'small', `Not checked here: ${part('key').value.trim() && part('nokey').hidden ? '' : 'whose key that is; '}witnesses; whether blocks have the heights that the file names.`);
+      if (mark === 'yes') add(line, 'small', `Not checked here: ${part('key').value.trim() && part('nokey').hidden ? '' : 'whose key that is; '}witnesses${reports.some(({start, seen}) => start || seen) ? '; whether blocks have the heights that the file names' : ''}.`);
       page.title = `${MARKS[mark]} ${word}`;
     };
     body.textContent = '';

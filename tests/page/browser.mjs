@@ -141,7 +141,7 @@ await said.context.close();
 said = await opened(wrong((file) => {
   file.lines[2][1] = file.lines[2][1].replace('06:14:02', '06:14:03');
 }));
-test('a changed line is named', /^✘ Changed: line 3 of the file: /.test(said.verdict), said.verdict);
+test('a changed line is named', /^✘ Changed: line 7 of the record \(response\): /.test(said.verdict), said.verdict);
 await said.context.close();
 said = await opened(made([Buffer.from(whole.toString().replace('"format":"gently/1","head"', '"formal":"gently/1","head"'))]));
 test('a file of another form: the byte is named', /^✘ Changed: this is not a file as gently writes it\. /.test(said.verdict), said.verdict);

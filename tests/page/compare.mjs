@@ -122,6 +122,7 @@ const KNOWN = [
   [/forged: genesis origin (empty|plus)/, 'ruling 40: a genesis of another form says nothing; the program uses the rest of it'],
   [/forged: record seq large/, 'ruling 95: seq is below 2^53; the program reads 2^53'],
   [/forged: head with a mark of order/, 'a name that nobody sees as it is is none; verify.py reads U+FEFF'],
+  [/forged: an answer behind a failure, .* with line 3/, 'ruling 96: one line more is inconsistent; the program takes a failure beside the answer'],
   [/forged: stamp of the prompt with outcome, line 3 as a rotation/, 'section 11.1: an outcome beside its prompt may have a proof, and needs none'],
 ];
 let [agree, unchecked, differ, known] = [0, 0, 0, 0];

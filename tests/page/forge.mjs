@@ -529,6 +529,59 @@ export const forged = () => {
       add(`stamp of height ${height} at ${time - NOW}`, forge.stamped(one, stampAt, [height, time]), {forge});
     }
   }
+  // A line more, of every kind, with its proof and its document.
+  const two = rotated();
+  two.start([ground(3, NOW + 3 * DAY), 105], NOW + 3 * DAY).turn('Another session', 'Yes', NOW + 3 * DAY + 2).note('of the other', NOW + 3 * DAY + 3).end(null, NOW + 3 * DAY + 4).other(NOW + 4 * DAY);
+  const grown = (file, from, at) => {
+    if (file.lines.some(([known]) => known === at)) return null;
+    const entry = [at, from.log[at], from.proof(at), ...(from.log[at].split('|')[3] === 'key_rotate' ? [[from.head(at + 1), from.proof(at, at + 1)]] : [])];
+    const lines = [...file.lines, entry].sort(([a], [b]) => a - b);
+    return {...file, lines, documents: lines.map(([index]) => from.docs[index]).filter(Boolean)};
+  };
+  for (const choice of [[[1, 'response']], [['artifact', 2]]]) {
+    const file = two.file(choice);
+    for (let n = 0; n < two.log.length; n += 1) {
+      const more = grown(file, two, n);
+      if (more) add(`${choice.join()} with line ${n} more`, more, {forge: two});
+    }
+  }
+  // Sessions that are not as sessions are.
+  const odd = {
+    'a note behind the end': (x) => x.turn('Q', 'A', NOW + 1).end(null, NOW + 2).note('late', NOW + 3),
+    'a turn behind the end': (x) => x.end(null, NOW + 2).turn('Q', 'A', NOW + 3),
+    'an answer behind the end': (x) => x.ask('Q', NOW + 1).end(null, NOW + 2).settle(1, 'A', NOW + 3),
+    'an end twice': (x) => x.turn('Q', 'A', NOW + 1).end(null, NOW + 2).end(null, NOW + 3),
+    'an answer twice': (x) => x.turn('Q', 'A', NOW + 1).settle(1, 'B', NOW + 2).end(null, NOW + 3),
+    'a failure behind an answer': (x) => x.turn('Q', 'A', NOW + 1).settle(1, null, NOW + 2).end(null, NOW + 3),
+    'an answer behind a failure': (x) => x.turn('Q', null, NOW + 1).settle(1, 'A', NOW + 2).end(null, NOW + 3),
+    'no end': (x) => x.turn('Q', 'A', NOW + 1),
+    'an end without an answer': (x) => x.turn('Q', null, NOW + 1, null).end(null, NOW + 2),
+    'times that fall': (x) => x.turn('Q', 'A', NOW - DAY).end(null, NOW - 2 * DAY),
+  };
+  for (const [name, make] of Object.entries(odd)) {
+    const made = make(new Forge({}).start([ground(1, NOW - 600), 100], NOW));
+    const roles = ['prompt', 'response', 'exchange'].filter((role) => made.turns[1] && made.turns[1].texts[role] !== undefined);
+    const choices = [...roles.map((role) => [[1, role]]), roles.map((role) => [1, role]), ...(made.notes ? [[['artifact', 0]]] : [])];
+    for (const choice of choices.filter((one) => one.length)) {
+      const file = made.file(choice);
+      add(`${name}, ${choice.join()}`, file, {forge: made});
+      add(`${name}, ${choice.join()}, stamped`, made.stamped(file, made.log.length, later), {forge: made});
+      for (let n = 0; n < made.log.length; n += 1) {
+        const more = grown(file, made, n);
+        if (more) add(`${name}, ${choice.join()}, with line ${n}`, more, {forge: made});
+      }
+    }
+  }
+  // An answer in no session, and openings of two.
+  const [mine] = forge.file([[1, 'prompt']]).openings;
+  for (const session_id of ['-', two.session, '', 'A'.repeat(64)]) add(`a prompt of session ${session_id.slice(0, 4)}`, {...one, openings: [{...mine, session_id}]}, {forge});
+  add('openings of two sessions', {...two.file([['artifact', 2]]), openings: [...two.file([['artifact', 2]]).openings, mine]}, {forge: two});
+  add('an artifact with a number', {...one, openings: [{...mine, role: 'artifact'}]}, {forge});
+  add('a prompt without one', {...one, openings: [{...mine, seq: null}]}, {forge});
+  // The first line twice; another log's lines under this head.
+  add('line 0 twice', {...one, lines: [one.lines[0], ...one.lines], documents: [one.documents[0], ...one.documents]}, {forge});
+  add('no genesis', {...one, lines: one.lines.slice(1), documents: one.documents.slice(1)}, {forge});
+  add('lines turned', {...one, lines: one.lines.toReversed(), documents: one.documents.toReversed()}, {forge});
   // JSON of other spellings.
   const text = printed(one).toString();
   const spelled = {

@@ -124,6 +124,14 @@ tests['what is pasted is a key, or is said to be none'] = () => {
   assert.deepEqual(page.keysOf(page.fingerprint(signers[0]), reports), [page.fingerprint(signers[0])]);
 };
 
+tests['a role of a later format is not called a change'] = () => {
+  const text = read('tests/vectors/ledgers/honest/openings/one_response.json');
+  const of = (role) => page.verdict(page.check(utf8(text.replace('"role":"response"', `"role":"${role}"`)), {epochs}));
+  assert.deepEqual([of('reply').mark, of('reply').word], ['open', 'Not checked']);
+  assert.deepEqual([of('Reply').mark, of('prompt').mark], ['no', 'no']);
+  assert.ok(!/\r/.test(read('genesis/share.js') + read('genesis/share.html')), 'a browser would read other line ends, and another script');
+};
+
 tests['the page asks nobody, and holds what it is made of'] = () => {
   const script = read('genesis/share.js');
   const html = read('genesis/share.html');
