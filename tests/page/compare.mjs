@@ -58,9 +58,12 @@ const real = (home) => {
 };
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'page-'));
 
-const bases = args.length
-  ? args.map((name) => ({name: path.basename(name), bytes: fs.readFileSync(name), signers: [], network: null}))
-  : process.env.ONLY === 'forged' ? forged().map((one) => ({...one, alone: true})) : [...samples(), ...real(folder), ...forged()];
+// ONLY=forged: the forged ones, each as it is (NAMES: those that it matches); ONLY=bases: the others and their changed copies.
+const all = () => {
+  if (process.env.ONLY === 'forged') return forged().filter((one) => new RegExp(process.env.NAMES || '').test(one.name)).map((one) => ({...one, alone: true}));
+  return [...samples(), ...real(folder), ...forged().filter((one) => process.env.ONLY !== 'bases' || !one.alone)];
+};
+const bases = args.length ? args.map((name) => ({name: path.basename(name), bytes: fs.readFileSync(name), signers: [], network: null})) : all();
 
 const cases = [];
 for (const base of bases) {
