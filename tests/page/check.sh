@@ -5,7 +5,7 @@
 #
 # GENTLY names the program, else it is left out of the comparison, which says so. --install fetches Chromium and
 # playwright-core into target/page; without them the browser is skipped, and that is said. --all compares 300 changed bytes
-# and every changed value of each file: some 25,000 files, an hour on two slow cores; else 3,000.
+# and every changed value of each file: some 25,000 files, and takes an hour or more; else 3,000.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

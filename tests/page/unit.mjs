@@ -97,8 +97,8 @@ tests['fingerprints are those of ssh-keygen'] = () => {
 // The first line says "genuine" of a file if, and only if, it holds and nothing that was looked at is no.
 tests['the verdict follows from the answers'] = () => {
   const marks = {};
-  for (const one of forged()) {
-    for (const pinned of [one.signers, []]) {
+  for (const [n, one] of forged().entries()) {
+    for (const pinned of n % 7 ? [one.signers] : [one.signers, []]) {
       const report = page.check(one.bytes, {epochs, pinned, network: one.network});
       const {mark, word, text} = page.verdict(report, pinned);
       const holds = report.code === 0 && !Object.values(report.answers).includes('no');
