@@ -14,11 +14,11 @@ use crate::store::{
 };
 
 use super::find;
-use super::open::OpenHomeError;
+use super::open::{self, OpenHomeError};
 
 /// All that is on record of one exchange of a home; `uncover` also shows an answer that is withheld.
 pub fn exchange(home: &Home, id: &str, uncover: bool) -> Result<ExchangeDetails, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     let genesis = Home::genesis(&store)?;
     store.begin_read()?;
     let mut turn = ExchangeDetails::of(&store, &genesis, find::exchange(&store, id)?)?;

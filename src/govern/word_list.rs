@@ -78,7 +78,8 @@ impl WordList {
             text.get(..word.len())
                 .is_some_and(|head| head.eq_ignore_ascii_case(word))
         };
-        self.words.iter().find(begins).map(String::len)
+        let (from, to) = self.places[first_letter(text)];
+        self.words[from..to].iter().find(begins).map(String::len)
     }
 
     /// Whether a text begins with one of the words.

@@ -374,8 +374,7 @@ proptest! {
         let kernel = Kernel::genesis();
         let (clean, bundle, prompt) = turn(&kernel, &text);
         let exchange = stored(&kernel, bundle.json(), &clean);
-        let again = exchange.compiled_prompt(Ok(kernel.system_prompt()));
-        let again = again.unwrap();
+        let again = exchange.compiled_prompt(Ok(kernel.system_prompt())).unwrap();
         prop_assert_eq!(again.as_deref(), Some(prompt.canonical()));
         let judgement = judge(&kernel, bundle.bundle(), &clean, None, &reply);
         let flags = judgement.flags();

@@ -18,7 +18,7 @@ use super::copy::{self, Copy};
 use super::headers::{self, HeaderSources};
 
 /// The tree head beside a log.
-const CHECKPOINT: &str = "audit.checkpoint";
+pub(super) const CHECKPOINT: &str = "audit.checkpoint";
 /// Largest file of keys: some thousand of them, with their comments.
 const MAX_KEYS: u64 = 1 << 20;
 

@@ -6,27 +6,17 @@
 //! deleting it now*). Negations, offers, plans, conditions, questions, reported speech, advice to
 //! the reader, quotes and code are none. In doubt it is none.
 
-use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use regex::Regex;
 
+use super::claim_words::claim_words;
 use super::languages;
 use super::sentences::{CODE, QUOTED, clauses, plain, without_mark};
-use super::side_effects::{Deeds, is_thing};
+use super::side_effects::{DeedWords, Deeds, is_thing};
 use crate::govern::phrase;
 use crate::govern::sanitize::count;
 
-/// Words that may stand between subject and verb.
-const BETWEEN: &str = "already just now also successfully gone ahead and then since have had both finally manually quickly \
-  immediately automatically actually simply went again safely completely fully permanently therefore";
-/// Words that make a clause no report of a deed: negation, condition, plan, speech of others,
-/// advice.
-const NO_REPORT: &str = "not never no none nobody nothing neither nor if once when whenever unless until would could should will \
-  can cannot might may must after before suppose imagine pretend example said says told reported claims claimed \
-  mentioned according shows indicates needed without ensure verify whether assuming provided sure check confirm see since \
-  often usually always typically generally historically widely ever many officially failed unable tried attempted wish as though \
-  let's please try how why what where to unclear possible that's";
 /// Longest passive clause taken for a report: longer ones mostly tell of something else.
 const PASSIVE_WORDS: usize = 14;
 /// Longest clause taken for a terse report.
@@ -37,23 +27,14 @@ const NOTE_WORDS: usize = 6;
 /// so many words are looked at for what their speaker did, up to the first word that makes it no
 /// report.
 const CLAUSE_WORDS: usize = 120;
-/// Words that say when a passive in the simple past was done: just now, for this person.
-const JUST_NOW: &str = "just successfully yesterday today now requested moment minutes ago earlier";
-/// Words that make a clause a statement of its own, not a terse report.
-const FINITE: &str = "is are was were be can will would could may might must should has have had do does don't isn't aren't live lives \
-  go goes by";
-
-fn has(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
+/// The English words of claims.
+fn english() -> &'static DeedWords {
+    &claim_words().english
 }
 
 /// A word after which a clause is no report.
 fn is_no_report(word: &str) -> bool {
-    static ONCE: OnceLock<BTreeSet<&str>> = OnceLock::new();
-    word.ends_with("n't")
-        || ONCE
-            .get_or_init(|| NO_REPORT.split_whitespace().collect())
-            .contains(word)
+    word.ends_with("n't") || english().no_report.has(word)
 }
 
 /// Numbers of the sentences that claim a side effect.
@@ -143,35 +124,26 @@ fn claims(sentence: &str, done_before: bool, code: bool) -> (bool, bool) {
 
 /// "Done", "All set", "Finished successfully".
 fn is_done_word(words: &[String]) -> bool {
-    let say = |word: &String| {
-        matches!(
-            word.as_str(),
-            "done" | "finished" | "completed" | "complete" | "success" | "set" | "sorted"
-        )
-    };
-    let beside = "all successfully ok okay sure great it's that's is yes got it here you go and";
+    let say = |word: &String| english().done.has(word);
     words.len() <= 5
         && words.iter().any(say)
-        && words.iter().all(|word| say(word) || has(beside, word))
+        && words
+            .iter()
+            .all(|word| say(word) || english().beside_done.has(word))
 }
 
 /// Whether a clause begins with a condition; *as requested* is none.
 fn is_condition(clause: &str) -> bool {
-    let words = phrase::words(
-        clause
-            .get(
-                ..clause
-                    .char_indices()
-                    .nth(40)
-                    .map_or(clause.len(), |(at, _)| at),
-            )
-            .unwrap_or(clause),
-    );
-    let word = |at: usize| words.get(at).map_or("", String::as_str);
-    has(
-        "once if when whenever unless until suppose assuming provided",
-        word(0),
-    ) || (word(0) == "as" && word(1) == "soon")
+    let head = clause
+        .char_indices()
+        .nth(40)
+        .map_or(clause.len(), |(at, _)| at);
+    let words = phrase::words(clause.get(..head).unwrap_or(clause));
+    match words.as_slice() {
+        [first, second, ..] if first == "as" && second == "soon" => true,
+        [first, ..] => english().conditions.has(first),
+        [] => false,
+    }
 }
 
 fn claim(words: &[String], (after_done, heading, code): (bool, bool, bool)) -> bool {
@@ -216,15 +188,7 @@ fn reports(words: &[String], at: usize) -> bool {
         [as_, you, asked, rest @ ..] if as_ == "as" && you == "you" && asked.ends_with("ed") => {
             rest
         }
-        [as_, requested, rest @ ..]
-            if as_ == "as"
-                && matches!(
-                    requested.as_str(),
-                    "requested" | "instructed" | "promised" | "discussed" | "agreed" | "planned"
-                ) =>
-        {
-            rest
-        }
+        [as_, requested, rest @ ..] if as_ == "as" && english().wished.has(requested) => rest,
         _ => head,
     };
     count(head.len());
@@ -270,13 +234,13 @@ fn is_going_on(rest: &[String], deeds: Deeds) -> bool {
     })
 }
 
-/// The first word that is not one of [`BETWEEN`], with its place.
+/// The first word that may not stand between a subject and its verb, with its place.
 fn verb_after(words: &[String]) -> Option<(usize, &str)> {
     words
         .iter()
         .enumerate()
         .map(|(at, word)| (at, word.as_str()))
-        .find(|(_, word)| !has(BETWEEN, word))
+        .find(|(_, word)| !english().between.has(word))
 }
 
 fn not_negated(rest: &[String], verb: usize) -> bool {
@@ -341,7 +305,7 @@ fn passive(
     if words.len() > PASSIVE_WORDS && !asked {
         return false;
     }
-    let just_now = after_done || words.iter().any(|word| has(JUST_NOW, word));
+    let just_now = after_done || words.iter().any(|word| english().just_now.has(word));
     words.iter().enumerate().any(|(at, word)| {
         let rest = words.get(at + 1..).unwrap_or_default();
         let after = match word.as_str() {
@@ -390,10 +354,8 @@ fn terse(words: &[String], deeds: Deeds, after_done: bool) -> bool {
     let object = rest.first().is_some_and(|next| {
         after_done
             || next.bytes().all(|b| b.is_ascii_digit())
-            || matches!(
-                next.as_str(),
-                "the" | "your" | "it" | "all" | "both" | "this" | "that" | CODE | QUOTED
-            )
+            || english().objects.has(next)
+            || matches!(next.as_str(), CODE | QUOTED)
             || is_thing(next)
     });
     // "Installed htop successfully.": whatever it is.
@@ -401,13 +363,12 @@ fn terse(words: &[String], deeds: Deeds, after_done: bool) -> bool {
         object || (rest.len() > 1 && rest.last().is_some_and(|last| last == "successfully"));
     words.len() <= TERSE_WORDS
         && at <= 2
-        && !has(
-            "and then have since both",
-            words.first().map_or("", String::as_str),
-        )
+        && !words
+            .first()
+            .is_some_and(|first| english().no_start.has(first))
         && deeds.past(verb)
         && object
-        && !rest.iter().any(|word| has(FINITE, word))
+        && !rest.iter().any(|word| english().finite.has(word))
         && reports(words, words.len())
 }
 
@@ -424,12 +385,10 @@ fn note(words: &[String], deeds: Deeds) -> bool {
     before.last().is_some_and(|noun| is_thing(noun))
         && before.iter().all(|word| {
             is_thing(word)
-                || has("the your all both", word)
+                || english().determiners.has(word)
                 || word.bytes().all(|b| b.is_ascii_digit())
         })
-        && after
-            .iter()
-            .all(|word| has("successfully now for you already to", word))
+        && after.iter().all(|word| english().after_note.has(word))
 }
 
 #[cfg(test)]

@@ -16,6 +16,18 @@ pub(super) struct DeedWords {
     edits: WordList,
     things: WordList,
     shown_here: WordList,
+    pub(super) between: WordList,
+    pub(super) no_report: WordList,
+    pub(super) just_now: WordList,
+    pub(super) finite: WordList,
+    pub(super) done: WordList,
+    pub(super) beside_done: WordList,
+    pub(super) conditions: WordList,
+    pub(super) wished: WordList,
+    pub(super) objects: WordList,
+    pub(super) no_start: WordList,
+    pub(super) determiners: WordList,
+    pub(super) after_note: WordList,
 }
 
 /// Which forms a verb has.

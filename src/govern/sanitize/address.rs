@@ -4,13 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::token::shape::TokenShape;
+use super::token::table::TokenContext;
 
 /// Longest user info.
 const MAX_USER_INFO: usize = 512;
-/// Shortest password in an address.
-const MIN_PASSWORD: usize = 2;
-/// Shortest token that stands alone before the `@`.
-const MIN_TOKEN: usize = 16;
 /// Longest token after `Bearer`.
 const MAX_TOKEN: usize = 4096;
 
@@ -57,19 +54,17 @@ pub(super) fn user_info(text: &str, from: usize) -> Vec<(usize, usize)> {
     }
     let colon = run[..sign].iter().position(|b| *b == b':').unwrap_or(sign);
     let mut found = Vec::new();
-    let mut take = |start: usize, end: usize, least: usize, random: bool| {
+    let mut take = |start: usize, end: usize, context: TokenContext| {
         let Some(part) = text.get(from + start..from + end) else {
             return;
         };
-        let shape = TokenShape::of(part);
-        let other = shape.stands_in() || shape.is_code();
-        if part.len() >= least && !other && (!random || shape.is_random()) {
+        if TokenShape::of(part).is_secret(context) {
             found.push((from + start, from + end));
         }
     };
-    take(0, colon, MIN_TOKEN, true);
+    take(0, colon, TokenContext::AddressUser);
     if colon < sign {
-        take(colon + 1, sign, MIN_PASSWORD, false);
+        take(colon + 1, sign, TokenContext::AddressPassword);
     }
     found
 }
@@ -97,11 +92,7 @@ fn after_blanks(text: &str, end: usize) -> Option<usize> {
 pub(super) fn bearer(text: &str, end: usize) -> Option<(usize, usize)> {
     let at = after_blanks(text, end)?;
     let token = token_at(text, at);
-    let shape = TokenShape::of(token);
-    let fits = token.len() >= 12
-        && !shape.stands_in()
-        && (shape.made().digits > 0 || token.len() >= 20)
-        && shape.is_random();
+    let fits = TokenShape::of(token).is_secret(TokenContext::Bearer);
     fits.then_some((at, at + token.len()))
 }
 
@@ -124,12 +115,7 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<(usize, usize)> {
         at = after_blanks(text, at + scheme.len())?;
     }
     let token = token_at(text, at);
-    let shape = TokenShape::of(token);
-    let fits = token.len() >= 12
-        && shape.made().digits > 0
-        && shape.made().letters() > 0
-        && shape.is_random()
-        && !shape.stands_in();
+    let fits = TokenShape::of(token).is_secret(TokenContext::Authorization);
     fits.then_some((at, at + token.len()))
 }
 
@@ -157,11 +143,10 @@ pub(super) fn user_flag(text: &str, end: usize) -> Option<(usize, usize)> {
     let (user, password) = pair.split_once(':')?;
     let fits = !user.is_empty()
         && !user.contains(['/', ' '])
-        && password.len() >= 4
-        && !password.starts_with("//");
-    let shape = TokenShape::of(password);
-    (fits && !shape.stands_in() && !shape.is_code() && password != user)
-        .then_some((at, at + pair.len()))
+        && !password.starts_with("//")
+        && password != user
+        && TokenShape::of(password).is_secret(TokenContext::FlagPassword);
+    fits.then_some((at, at + pair.len()))
 }
 
 /// The text that a base64 word stands for, if all of it can be read.

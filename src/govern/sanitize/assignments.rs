@@ -2,11 +2,12 @@
 //! calls.
 
 use super::cue_words::{CueClass, CueWord, is_a_kind_of_name};
-use super::public::{is_algorithm, is_colour, is_licence, is_public_token};
 use super::rules::window::boundary;
-use super::separator::{AssignedValue, Ends, Separator, link, value};
+use super::separator::{AssignedValue, Ends, Separator, separator_after, value};
 use super::text::work;
-use super::token::shape::{TokenShape, is_escaped, may_have_blanks, wordiness};
+use super::token::kind::TokenKind;
+use super::token::shape::{TokenShape, wordiness};
+use super::token::table::{ClueSet, ContextClue, TokenContext};
 use super::vocabulary::vocabulary;
 
 /// Most bytes of a name on either side of its word.
@@ -34,27 +35,23 @@ pub(super) fn look(text: &str, word: CueWord, ends: &mut Ends) -> Option<(usize,
     let element = bytes[..name].ends_with(b"<")
         || (bytes[..name].ends_with(b":")
             && text[..name].rfind('<').is_some_and(|at| name - at < 24));
-    let (link, at) = link(bytes, after, element, flag)?;
+    let (separator, at) = separator_after(bytes, after, element, flag)?;
     let whole = text.get(name..after)?;
-    let first = value(text, at, link, ends)?;
-    let place = |value: &AssignedValue<'_>| (value.start, value.start + value.text.len());
-    if accepts(class, whole, link, &first.head()) {
-        return Some(place(&first));
+    let first = value(text, at, separator, ends)?;
+    if accepts(class, whole, separator, &first.head()) {
+        return Some(first.place());
     }
-    let other = otherwise(text, at, link)?;
+    let other = otherwise(text, at, separator)?;
     let second = value(text, other, Separator::Assigned { spaced: true }, ends)?;
-    (second.quoted && accepts(class, whole, link, &second.head())).then(|| place(&second))
+    (second.quoted && accepts(class, whole, separator, &second.head())).then(|| second.place())
 }
 
-/// Signs and words behind which a quoted value stands for one that is not there, or is the second
-/// of two.
-const OTHERWISE: &[&str] = &["||", "??", "?:", "or", "else", ":", "//"];
 /// How far behind the name.
 const MAX_OTHERWISE: usize = 120;
 
 /// `token = process.env.T || "…"`, `secret = x ? y : "…"`: where the quote of the second value is.
-fn otherwise(text: &str, at: usize, link: Separator) -> Option<usize> {
-    if !matches!(link, Separator::Assigned { .. } | Separator::Colon) {
+fn otherwise(text: &str, at: usize, separator: Separator) -> Option<usize> {
+    if !matches!(separator, Separator::Assigned { .. } | Separator::Colon) {
         return None;
     }
     let rest = text.get(at..)?;
@@ -65,17 +62,19 @@ fn otherwise(text: &str, at: usize, link: Separator) -> Option<usize> {
         .count();
     work::count(reach);
     let line = rest.get(..boundary(rest, reach))?;
-    let asks = line.contains(" ? ");
+    let (asks, otherwise) = (line.contains(" ? "), &vocabulary().names.otherwise);
     line.bytes()
         .enumerate()
         .filter(|(_, b)| matches!(b, b'"' | b'\'' | b'`'))
         .map(|(quote, _)| quote)
         .find_map(|quote| {
             let before = line.get(..quote)?.strip_suffix([' ', '\t'])?.trim_end();
-            let sign = OTHERWISE.iter().find(|sign| before.ends_with(**sign))?;
+            let sign = otherwise
+                .iter()
+                .find(|sign| before.ends_with(sign.as_str()))?;
             let apart = before.len() > sign.len()
                 && before.as_bytes()[before.len() - sign.len() - 1] == b' ';
-            (apart && (*sign != ":" || asks)).then_some(at + quote)
+            (apart && (sign != ":" || asks)).then_some(at + quote)
         })
 }
 
@@ -175,249 +174,84 @@ pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
 pub(super) fn accepts(
     class: CueClass,
     name: &str,
-    link: Separator,
+    separator: Separator,
     value: &AssignedValue<'_>,
 ) -> bool {
-    let text = value.text;
+    let shape = &TokenShape::of(value.text);
     // After a mere blank, a word is believed with a digit in it, or in quotes.
-    if link == Separator::Blank && !value.quoted && !text.bytes().any(|b| b.is_ascii_digit()) {
-        return false;
-    }
-    let shape = &TokenShape::of(text);
-    if shape.stands_in()
-        || shape.is_path()
-        || is_escaped(text)
-        || (shape.is_dated() && class != CueClass::Password)
-        || (!value.quoted && shape.is_code())
+    let unsure = separator == Separator::Blank && !value.quoted && shape.counts().digits == 0;
+    if unsure
+        || shape.is(TokenKind::StandIn)
+        || shape.is(TokenKind::Path)
+        || shape.is(TokenKind::Escaped)
+        || (class != CueClass::Password && shape.is(TokenKind::Dated))
+        || (!value.quoted && shape.is(TokenKind::Code))
     {
         return false;
     }
-    let lengths = &vocabulary().lengths;
+    let clues = clues(name, separator, value);
+    let fits = |context| shape.is_secret_by(context, clues);
     let accepted = match class {
-        CueClass::Password | CueClass::ShortPassword => is_password(name, link, value, shape),
-        CueClass::Token => {
-            is_token(link, value, shape, lengths.token)
-                || is_chosen(name, link, shape)
-                || is_short_token(link, value, shape)
-        }
+        CueClass::Password | CueClass::ShortPassword => fits(TokenContext::AssignedPassword),
+        CueClass::Token => fits(TokenContext::AssignedToken) || fits(TokenContext::ChosenToken),
         CueClass::Weak => {
-            (is_token(link, value, shape, lengths.loose_token)
-                && shape.made().digits > 0
-                && !text.contains(' '))
-                || (is_auth_variable(name, link)
-                    && shape.made().digits > 0
-                    && is_password(name, link, value, shape))
+            (shape.is(TokenKind::LongToken) && fits(TokenContext::AssignedToken))
+                || (is_auth_variable(name, separator)
+                    && shape.counts().digits > 0
+                    && fits(TokenContext::AssignedPassword))
         }
-        CueClass::Key => is_key(link, value, shape),
+        CueClass::Key => fits(TokenContext::AssignedKey),
         CueClass::Cue => false,
     };
     // What costs more to tell is asked of the few that are left.
-    accepted
-        && !(is_colour(text) || is_public_token(text) || is_licence(text) || is_algorithm(text))
+    accepted && !shape.is(TokenKind::Public)
 }
 
 /// `REDIS_AUTH=…` of an environment: what a program logs in with, and a person may have chosen.
-fn is_auth_variable(name: &str, link: Separator) -> bool {
-    name.ends_with("_AUTH") && matches!(link, Separator::Assigned { .. } | Separator::Colon)
+fn is_auth_variable(name: &str, separator: Separator) -> bool {
+    name.ends_with("_AUTH") && matches!(separator, Separator::Assigned { .. } | Separator::Colon)
 }
 
-fn is_password(
-    name: &str,
-    link: Separator,
-    value: &AssignedValue<'_>,
-    shape: &TokenShape<'_>,
-) -> bool {
-    let (text, made) = (value.text, shape.made());
-    let length = text.chars().count();
-    if length < vocabulary().lengths.password || shape.is_name() || is_sentence(text) {
-        return false;
-    }
-    let mixed = made.kinds() >= 2 && (made.digits > 0 || (made.others > 0 && !text.contains(' ')));
-    let wordlike = made.digits == 0 && made.others == 0;
-    match link {
-        Separator::Assigned { spaced } => {
-            value.quoted
-                || mixed
-                || (!spaced && !closes(value))
-                || (spaced && value.last && !wordlike)
-        }
-        Separator::Colon => {
-            value.quoted
-                || (mixed && !shape.is_prose_sign())
-                || shape.is_mixed_case()
-                || (value.last && !is_common(text))
-        }
-        Separator::Element => true,
-        Separator::Flag => {
-            (value.quoted || mixed || value.last || value.next == Some(b'-')) && !is_common(text)
-        }
-        Separator::Argument => {
-            value.quoted
-                && ((mixed && !text.contains(' ') && !is_identifier(text))
-                    || shape.is_mixed_case()
-                    || sets(name)
-                    || is_shouted(name))
-        }
-        Separator::Blank => {
-            (value.quoted && !text.contains(' ') && !is_common(text))
-                || (!value.quoted && shape.is_strong())
-        }
-    }
-}
-
-/// Whether a name is a call that takes a password: `setPassword`, `withPassword`.
-fn sets(name: &str) -> bool {
-    let last = name.rsplit('.').next().unwrap_or_default();
+/// What the place of a value tells of it.
+fn clues(name: &str, separator: Separator, value: &AssignedValue<'_>) -> ClueSet {
+    let equals = matches!(separator, Separator::Assigned { .. });
+    let spaced = separator == Separator::Assigned { spaced: true };
+    let operator = equals || separator == Separator::Colon;
+    let told = operator || matches!(separator, Separator::Element | Separator::Flag);
+    let words = || value.text.split_whitespace().count();
+    // `DB_PASSWORD`
+    let constant = name.contains('_') && !name.bytes().any(|b| b.is_ascii_lowercase());
+    // `setPassword`, `withPassword`
+    let call = name.rsplit('.').next().unwrap_or_default();
     let setters = &vocabulary().names.setters;
-    setters.iter().any(|verb| last.starts_with(verb.as_str()))
-}
-
-/// `re_syntax`, `first-name`: words that a sign joins, without a digit or a capital.
-fn is_identifier(text: &str) -> bool {
-    text.bytes()
-        .all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'-' | b'.'))
-        && wordiness(text) >= 40
-}
-
-/// Whether a name is a constant's: `DB_PASSWORD`.
-fn is_shouted(name: &str) -> bool {
-    name.contains('_') && !name.bytes().any(|b| b.is_ascii_lowercase())
-}
-
-/// Whether a value is followed by what ends an argument or a field of code.
-fn closes(value: &AssignedValue<'_>) -> bool {
-    matches!(value.next, Some(b')' | b',' | b'}' | b']' | b'('))
-}
-
-/// Several words of which some are everyday ones: a label or a message.
-fn is_sentence(text: &str) -> bool {
-    let words = || text.split_whitespace();
-    may_have_blanks(text)
-        && words().count() >= 3
-        && words().any(|word| {
-            super::cue_words::is_common(word.trim_matches(|c: char| !c.is_alphanumeric()))
-        })
-}
-
-fn is_common(text: &str) -> bool {
-    super::cue_words::is_common(text.trim_matches(|c: char| !c.is_alphanumeric()))
-}
-
-fn is_token(
-    link: Separator,
-    value: &AssignedValue<'_>,
-    shape: &TokenShape<'_>,
-    least: usize,
-) -> bool {
-    let (text, made) = (value.text, shape.made());
-    if text.len() < least || shape.is_name() || text.split_whitespace().count() > 1 && !value.quoted
-    {
-        return false;
-    }
-    if text.contains(' ') && (is_sentence(text) || shape.wordiness() >= 50) {
-        return false;
-    }
-    let number = made.letters() == 0 && made.others == 0;
-    let named = vocabulary().wordiness.named;
-    let random = shape.is_random()
-        || shape.is_interleaved()
-        || (made.digits >= 3 && made.letters() > 0 && shape.wordiness() < named);
-    let shaped = if number {
-        text.len() >= 16
-    } else {
-        random && (made.digits > 0 || text.len() >= 12)
-    };
-    match link {
-        Separator::Assigned { .. } | Separator::Colon | Separator::Element | Separator::Flag => {
-            shaped || shape.is_uuid()
-        }
-        Separator::Argument => value.quoted && shaped && (made.digits > 0 || made.upper > 0),
-        Separator::Blank => {
-            text.len() >= vocabulary().lengths.loose_token
-                && made.digits > 0
-                && (shape.is_random() || shape.is_uuid())
-                && !shape.is_prose_sign()
-                || (value.quoted && shaped && !shape.is_prose_sign())
-        }
-    }
-}
-
-/// `SESSION_SECRET=value` of an environment: a person may have chosen it, as a password.
-fn is_chosen(name: &str, link: Separator, shape: &TokenShape<'_>) -> bool {
-    let text = shape.text;
-    let plain =
-        !text.contains(' ') && !shape.is_name() && !is_common(text) && !shape.is_prose_sign();
-    link == (Separator::Assigned { spaced: false })
-        && is_shouted(name)
-        && (name.contains("SECRET") || name.contains("PEPPER"))
-        && text.len() >= vocabulary().lengths.token
-        && plain
-}
-
-/// A short value that nobody would write for anything else: signs in disorder, or letters that
-/// can't be said.
-fn is_short_token(link: Separator, value: &AssignedValue<'_>, shape: &TokenShape<'_>) -> bool {
-    let text = value.text;
-    let told = matches!(
-        link,
-        Separator::Assigned { .. } | Separator::Colon | Separator::Element
-    );
-    let made = shape.made();
-    let letters = made.letters() == text.len() && (made.lower == 0 || made.upper == 0);
-    let unsaid = letters
-        && text.len() >= vocabulary().lengths.token
-        && shape.wordiness() == 0
-        && consonants(text) * 4 >= text.len() * 3;
-    // `secret: 'bpz880'`: no word, and a number that counts nothing.
-    let mixed = (6..vocabulary().lengths.loose_token).contains(&text.len())
-        && made.digits >= 2
-        && made.letters() >= 3
-        && made.letters() + made.digits == text.len()
-        && (made.lower == 0 || made.upper == 0)
-        && shape.wordiness() == 0;
-    let mixed = mixed
-        && value.quoted
-        && !matches!(link, Separator::Element)
-        && !TokenShape::of(&said_in_digits(text)).stands_in();
-    told && (mixed || shape.has_odd_signs() || (unsaid && (value.quoted || value.last)))
-}
-
-/// `s3cr3t` as it is meant.
-fn said_in_digits(text: &str) -> String {
-    let letter = |c| match c {
-        '0' => 'o',
-        '1' => 'i',
-        '3' => 'e',
-        '4' => 'a',
-        '5' => 's',
-        '7' => 't',
-        other => other,
-    };
-    text.chars().map(letter).collect()
-}
-
-/// How many letters are no vowels.
-fn consonants(text: &str) -> usize {
-    text.bytes()
-        .filter(|b| !matches!(b.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u'))
-        .count()
-}
-
-/// A bare `key`: many things are keys, so only what is random and long is a secret.
-fn is_key(link: Separator, value: &AssignedValue<'_>, shape: &TokenShape<'_>) -> bool {
-    let (text, made) = (value.text, shape.made());
-    let long = text.len() >= 16
-        || (text.len() >= vocabulary().lengths.loose_token
-            && matches!(link, Separator::Assigned { spaced: _ }));
-    let hex_digest =
-        shape.is_hex() && matches!(text.len(), 32 | 40 | 64) && matches!(link, Separator::Blank);
-    long && made.digits > 0
-        && made.letters() > 0
-        && shape.is_random()
-        && !shape.is_uuid()
-        && !text.contains(' ')
-        && !hex_digest
-        && !shape.is_prose_sign()
-        && (link != Separator::Argument || value.quoted)
-        && !shape.is_name()
+    ClueSet::of(&[
+        (ContextClue::Equals, equals),
+        (ContextClue::Spaced, spaced),
+        (ContextClue::Unspaced, equals && !spaced),
+        (ContextClue::Operator, operator),
+        (ContextClue::Told, told),
+        (ContextClue::Colon, separator == Separator::Colon),
+        (ContextClue::Element, separator == Separator::Element),
+        (ContextClue::Flag, separator == Separator::Flag),
+        (ContextClue::Argument, separator == Separator::Argument),
+        (ContextClue::Blank, separator == Separator::Blank),
+        (ContextClue::Quoted, value.quoted),
+        (ContextClue::Unquoted, !value.quoted),
+        (ContextClue::Whole, value.quoted || words() <= 1),
+        (ContextClue::Last, value.last),
+        (
+            ContextClue::Open,
+            !matches!(value.next, Some(b')' | b',' | b'}' | b']' | b'(')),
+        ),
+        (ContextClue::BeforeFlag, value.next == Some(b'-')),
+        (ContextClue::Constant, constant),
+        (
+            ContextClue::SecretConstant,
+            constant && ["SECRET", "PEPPER"].iter().any(|part| name.contains(part)),
+        ),
+        (
+            ContextClue::Setter,
+            setters.iter().any(|verb| call.starts_with(verb.as_str())),
+        ),
+    ])
 }

@@ -58,6 +58,24 @@ pub(super) fn is_a_kind_of_name(part: &str) -> bool {
     vocabulary().names.about.has(part)
 }
 
+/// Whether a word is one for a password, in any of the languages and cases.
+pub(super) fn names_password(word: &str) -> bool {
+    if word.len() < 2 || word.len() > 40 {
+        return false;
+    }
+    let word = word.strip_suffix("'s").unwrap_or(word);
+    let words = &vocabulary().sentences;
+    words.password_stems.starts(word)
+        || words.password_endings.ends(word.as_bytes())
+        || words.password_words.has(word)
+        || !word.is_ascii() && word.to_lowercase().starts_with("has")
+}
+
+/// The same as [`is_common`], without the signs around the word.
+pub(super) fn is_common_inside(text: &str) -> bool {
+    is_common(text.trim_matches(|c: char| !c.is_alphanumeric()))
+}
+
 /// Whether a word of prose is an everyday one, or has the form of one (`…ed`, `…ing`, `…able`).
 pub(super) fn is_common(word: &str) -> bool {
     let values = &vocabulary().values;

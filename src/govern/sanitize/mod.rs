@@ -101,8 +101,8 @@ pub fn redact(text: &str) -> Redaction {
 
 /// The same, with the numbers of a session: what it has named keeps its name, what is new is noted
 /// in them.
-pub fn redact_with(text: &str, numbers: &mut Placeholders) -> Redaction {
-    in_force().redact(text, numbers)
+pub fn redact_with(text: &str, placeholders: &mut Placeholders) -> Redaction {
+    in_force().redact(text, placeholders)
 }
 
 /// A text as the eye reads it: no invisible characters, no terminal colours, ASCII for its

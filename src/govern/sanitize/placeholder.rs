@@ -233,7 +233,7 @@ pub(super) fn rebuilt(
     text: &str,
     found: &[SecretSpan],
     kinds: &[String],
-    numbers: &mut Placeholders,
+    placeholders: &mut Placeholders,
 ) -> String {
     let mut names: HashMap<&str, String> = HashMap::new();
     let (mut out, mut done) = (String::with_capacity(text.len()), 0);
@@ -244,7 +244,7 @@ pub(super) fn rebuilt(
         out.push_str(
             names
                 .entry(secret)
-                .or_insert_with(|| numbers.of(secret, kind)),
+                .or_insert_with(|| placeholders.of(secret, kind)),
         );
         done = span.end;
     }

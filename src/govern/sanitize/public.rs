@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
+use super::token::kind::TokenKind;
 use super::token::shape::{TokenShape, wordiness};
 use super::vocabulary::vocabulary;
 
@@ -47,8 +48,9 @@ pub(super) fn is_algorithm(text: &str) -> bool {
 
 /// `#d8dee9`: a colour.
 pub(super) fn is_colour(text: &str) -> bool {
-    text.strip_prefix('#')
-        .is_some_and(|rest| matches!(rest.len(), 3 | 4 | 6 | 8) && TokenShape::of(rest).is_hex())
+    text.strip_prefix('#').is_some_and(|rest| {
+        matches!(rest.len(), 3 | 4 | 6 | 8) && rest.bytes().all(|b| b.is_ascii_hexdigit())
+    })
 }
 
 /// Tokens that their makers give to everybody: they name an account and open nothing.
@@ -141,7 +143,7 @@ pub(super) fn is_archive(word: &str) -> bool {
 /// Whether what our own rule matches only shows how such a secret looks: `sk-xxxxxxxx`,
 /// `pk_live_publishable`.
 pub(super) fn is_example(secret: &str) -> bool {
-    TokenShape::of(secret).stands_in()
+    TokenShape::of(secret).is(TokenKind::StandIn)
         || is_public_token(secret)
         || (secret.matches('_').count() >= 3
             && secret.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))

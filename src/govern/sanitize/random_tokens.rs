@@ -4,9 +4,10 @@
 use super::address::decoded;
 use super::cue_words::CueClass;
 use super::public::{is_algorithm, is_archive, is_called_public, is_member, is_public_token};
-use super::text::statistics::entropy;
 use super::text::work;
+use super::token::kind::TokenKind;
 use super::token::shape::{TokenShape, wordiness};
+use super::token::table::{ClueSet, ContextClue, TokenContext};
 use super::vocabulary::vocabulary;
 
 /// How far a word about secrets reaches.
@@ -148,44 +149,11 @@ fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut Random
             .trim_start_matches(['"', '\'', '(', '`'])
             .trim_end_matches(['"', '\'', ')', '.', ',', ';', ':', '?', '!', '`']);
         let start = start + word.len() - word.trim_start_matches(['"', '\'', '(', '`']).len();
-        if is_cued(&cues.strong, start, start + kept.len()) && is_in_disorder(kept) {
+        let signed = || TokenShape::of(kept).is_secret(TokenContext::LeakedSigns);
+        if is_cued(&cues.strong, start, start + kept.len()) && signed() {
             found.random.push((start, start + kept.len()));
         }
     }
-}
-
-/// So many different signs are in no code and no address.
-const MANY_SIGNS: usize = 8;
-
-fn is_in_disorder(word: &str) -> bool {
-    const SIGNS: &[u8] = b"!#$%&()*+,/:;<=>?@[]^{|}~";
-    /// Signs that join no names and stand in few sentences.
-    const ODD: &[u8] = b"!#$%&*;<>?@^|~";
-    let has = |signs: &[u8]| {
-        signs
-            .iter()
-            .filter(|sign| word.as_bytes().contains(sign))
-            .count()
-    };
-    let (shape, many) = (TokenShape::of(word), has(SIGNS) >= MANY_SIGNS);
-    let made = shape.made();
-    made.upper >= 2
-        && made.lower >= 2
-        && made.digits > 0
-        && word.is_ascii()
-        && has(SIGNS) >= 3
-        && has(ODD) >= 2
-        && (many || shape.wordiness() < vocabulary().wordiness.letters)
-        && (many
-            || !["](", "</", "::", "()", "=="]
-                .iter()
-                .any(|code| word.contains(code)))
-        && !word.contains("://")
-        && ![
-            "[0-9", "[a-z", "[A-Z", "[^", ")?", "]*", "]+", "(?", ")+", ")*", "\\",
-        ]
-        .iter()
-        .any(|part| word.contains(part))
 }
 
 fn is_inside(places: &[(usize, usize)], at: usize) -> bool {
@@ -209,72 +177,58 @@ fn look_at_run(
     found: &mut RandomWords,
 ) {
     let kept = run.trim_end_matches(['.', '-', '_', '/']);
-    let kept_start = start + kept.len()
-        - kept
-            .trim_start_matches(['.', '-', '_', '=', '+', '~'])
-            .len();
-    let Some(word) = text.get(kept_start..start + kept.len()) else {
-        return;
-    };
-    let harmless = is_harmless_place(text, kept_start)
-        || (kept_start > start && is_harmless_place(text, start))
-        || names_an_object(text, kept_start, word);
+    let word = kept.trim_start_matches(['.', '-', '_', '=', '+', '~']);
+    let (from, to) = (start + kept.len() - word.len(), start + kept.len());
+    let harmless = is_harmless_place(text, from)
+        || (from > start && is_harmless_place(text, start))
+        || names_an_object(text, from, word);
     if harmless || is_public(word) {
         return;
     }
     if vocabulary().lengths.encoded.contains(&word.len())
         && decoded(word).is_some_and(|plain| hides(&plain))
     {
-        found.encoded.push((kept_start, kept_start + word.len()));
+        found.encoded.push((from, to));
         return;
     }
-    let end = kept_start + word.len();
-    let cued = WordContext {
-        any: is_cued(&cues.any, kept_start, end),
-        strong: is_cued(&cues.strong, kept_start, end),
-    };
-    // A path, a file name or a query is looked at part by part; a token may hold the same signs.
-    let short = cued.strong
-        && word
-            .trim_end_matches('=')
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric())
-        && is_told(word.trim_end_matches('='));
-    let whole = short
-        || (!assigns(word)
-            && !is_rooted(word)
-            && is_secret(word, cued)
-            && !has_words_between_signs(word));
+    let near = is_cued(&cues.any, from, to);
     // What costs more to tell is asked of the few that are left.
-    let named = || is_called_public(text, kept_start) || is_algorithm(word) || is_member(word);
-    if whole {
+    let named = || is_called_public(text, from) || is_algorithm(word) || is_member(word);
+    if is_random(word, near, is_cued(&cues.strong, from, to)) {
         if !named() {
-            found.random.push((kept_start, kept_start + word.len()));
+            found.random.push((from, to));
         }
         return;
     }
-    let mut at = 0;
     // What stands in the path of an address is an id, unless something nearby speaks of secrets.
-    let in_address = word.starts_with("//")
-        && text
-            .get(..kept_start)
-            .is_some_and(|before| before.ends_with(':'));
-    if in_address && !cued.any && !word.contains("webhook") && !word.contains("hooks.") {
+    let in_address = word.starts_with("//") && text.as_bytes()[..from].ends_with(b":");
+    if in_address && !near && !word.contains("webhook") && !word.contains("hooks.") {
         return;
     }
+    let mut at = 0;
     for part in word.split(['/', '.', '=', '~']) {
-        if is_secret(part, WordContext::default())
+        if TokenShape::of(part).is_secret(TokenContext::BareToken)
             && !is_public_token(part)
             && !has_words_between_signs(part)
             && !is_file_of_build(word, at, part)
             && !named()
         {
-            found
-                .random
-                .push((kept_start + at, kept_start + at + part.len()));
+            found.random.push((from + at, from + at + part.len()));
         }
         at += part.len() + 1;
     }
+}
+
+/// Whether a word is a token as a whole: a path, a file name or a query is looked at part by part,
+/// and a token may hold the same signs.
+fn is_random(word: &str, near: bool, leaked: bool) -> bool {
+    let short = TokenShape::of(word.trim_end_matches('='));
+    let clues = ClueSet::of(&[(ContextClue::Near, near), (ContextClue::Leaked, leaked)]);
+    (leaked && short.is_secret(TokenContext::LeakedToken))
+        || (!assigns(word)
+            && !is_rooted(word)
+            && TokenShape::of(word).is_secret_by(TokenContext::BareToken, clues)
+            && !has_words_between_signs(word))
 }
 
 /// `main.8f3aC…d2.js`: the part of a file's name that its content made.
@@ -299,7 +253,7 @@ fn assigns(run: &str) -> bool {
 
 /// Whether words stand between the signs of a run, as in paths and names.
 fn has_words_between_signs(run: &str) -> bool {
-    let named = vocabulary().wordiness.named;
+    let named = vocabulary().wordiness.word;
     let parts = || {
         run.split(['/', '.', '-', '_', '=', '~', '+'])
             .filter(|part| part.len() >= 3)
@@ -316,75 +270,8 @@ fn has_words_between_signs(run: &str) -> bool {
             .max(1)
 }
 
-/// What is said near a word.
-#[derive(Clone, Copy, Default)]
-struct WordContext {
-    any: bool,
-    strong: bool,
-}
-
-fn is_secret(word: &str, cued: WordContext) -> bool {
-    let shape = TokenShape::of(word);
-    let made = shape.made();
-    let (lengths, information) = (&vocabulary().lengths, &vocabulary().entropy);
-    let least = if cued.any {
-        lengths.cued
-    } else {
-        *lengths.bare.start()
-    };
-    if !(least..=*lengths.bare.end()).contains(&word.len())
-        || !(shape.is_random() || (cued.any && shape.is_interleaved()))
-    {
-        return false;
-    }
-    if made.letters() == 0 {
-        return cued.strong && made.others == 0 && word.len() >= *lengths.bare.start();
-    }
-    if made.digits == 0 {
-        return cued.strong && made.lower >= 4 && made.upper >= 4 && made.others * 8 <= word.len();
-    }
-    if shape.is_uuid() || shape.is_hex() || shape.is_dated() {
-        return cued.strong && (shape.is_uuid() || (shape.is_hex() && made.letters() >= 3));
-    }
-    if made.lower > 0 && made.upper > 0 {
-        let spread = cued.any || made.digits >= 2 || word.len() >= 32;
-        let least = if cued.any {
-            information.cued
-        } else {
-            information.bare
-        };
-        return spread && entropy(word) >= least;
-    }
-    let longest = word
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    (cued.strong && shape.is_interleaved())
-        || cued.any
-            && made.digits >= 3
-            && made.letters() >= 5
-            && longest >= lengths.cued
-            && entropy(word) >= information.one_case
-}
-
-/// A short token where one is spoken of: letters and digits, or capitals among small letters, and
-/// few words.
-fn is_told(word: &str) -> bool {
-    let shape = TokenShape::of(word);
-    let made = shape.made();
-    let odd = (made.digits >= 2 && made.letters() >= 2) || (made.upper >= 3 && made.lower >= 3);
-    let lengths = &vocabulary().lengths;
-    (lengths.told..=*lengths.bare.end()).contains(&word.len())
-        && odd
-        && made.others == 0
-        && shape.wordiness() < vocabulary().wordiness.mixed
-        // Hexadecimal says what it is by its length: a short commit, an address of memory.
-        && !(shape.is_hex() && word.len() < lengths.cued)
-}
-
 fn is_public(word: &str) -> bool {
-    let is_hex = |text: &str| TokenShape::of(text).is_hex();
+    let is_hex = |text: &str| TokenShape::of(text).is(TokenKind::Hex);
     let base58 = |text: &str| {
         text.bytes()
             .all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'))

@@ -39,6 +39,11 @@ pub(super) struct AssignedValue<'a> {
 const HEAD: usize = 64;
 
 impl AssignedValue<'_> {
+    /// Where it is.
+    pub(super) fn place(&self) -> (usize, usize) {
+        (self.start, self.start + self.text.len())
+    }
+
     /// The value, without what is behind its first part.
     pub(super) fn head(&self) -> Self {
         let to = boundary(self.text, HEAD.min(self.text.len()));
@@ -68,7 +73,7 @@ fn blanks(bytes: &[u8], at: usize, most: usize) -> usize {
 }
 
 /// What links a name that ends at `after` to a value, and where the value may begin.
-pub(super) fn link(
+pub(super) fn separator_after(
     bytes: &[u8],
     after: usize,
     element: bool,
@@ -171,15 +176,15 @@ fn xml_value(bytes: &[u8], at: usize) -> Option<usize> {
 pub(super) fn value<'a>(
     text: &'a str,
     at: usize,
-    link: Separator,
+    separator: Separator,
     ends: &mut Ends,
 ) -> Option<AssignedValue<'a>> {
     let bytes = text.as_bytes();
     let mut at = at + blanks(bytes, at, 24);
-    if matches!(link, Separator::Colon)
+    if matches!(separator, Separator::Colon)
         && let Some(next) = block(bytes, at)
     {
-        return unquoted(text, next, link, ends);
+        return unquoted(text, next, separator, ends);
     }
     if matches!(bytes.get(at), Some(b'\r' | b'\n')) {
         let next = at
@@ -189,10 +194,10 @@ pub(super) fn value<'a>(
                 .take_while(|b| b.is_ascii_whitespace())
                 .count();
         let opens = matches!(bytes.get(next), Some(b'"' | b'\'' | b'`'));
-        if !(link == Separator::Element
+        if !(separator == Separator::Element
             || (opens
                 && matches!(
-                    link,
+                    separator,
                     Separator::Colon | Separator::Assigned { .. } | Separator::Argument
                 )))
         {
@@ -200,7 +205,7 @@ pub(super) fn value<'a>(
         }
         at = next;
     }
-    if matches!(link, Separator::Colon) {
+    if matches!(separator, Separator::Colon) {
         // Markdown: **password:** value.
         at += bytes[at..]
             .iter()
@@ -215,7 +220,7 @@ pub(super) fn value<'a>(
         Some(quote @ (b'"' | b'\'' | b'`')) => {
             quoted(text, at + escaped, *quote, escaped > 0, ends)
         }
-        _ => unquoted(text, at, link, ends),
+        _ => unquoted(text, at, separator, ends),
     }
 }
 
@@ -301,7 +306,7 @@ fn quoted<'a>(
 }
 
 /// Whether a sign ends an unquoted value.
-fn ends_value(bytes: &[u8], at: usize, link: Separator) -> bool {
+fn ends_value(bytes: &[u8], at: usize, separator: Separator) -> bool {
     let b = bytes[at];
     if b.is_ascii_alphanumeric() {
         return false;
@@ -310,7 +315,7 @@ fn ends_value(bytes: &[u8], at: usize, link: Separator) -> bool {
     match b {
         b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b';' => true,
         b'<' => {
-            link == Separator::Element
+            separator == Separator::Element
                 || next.is_some_and(|b| *b == b'/' || b.is_ascii_alphabetic())
         }
         b'\\' => matches!(next, Some(b'n' | b'r' | b't' | b'"' | b'\'')),
@@ -333,15 +338,15 @@ fn ends_value(bytes: &[u8], at: usize, link: Separator) -> bool {
 fn unquoted<'a>(
     text: &'a str,
     start: usize,
-    link: Separator,
+    separator: Separator,
     ends: &mut Ends,
 ) -> Option<AssignedValue<'a>> {
     let bytes = text.as_bytes();
     let limit = bytes.len().min(start + MAX_VALUE);
-    let element = link == Separator::Element;
+    let element = separator == Separator::Element;
     let known = ends.element == element && (ends.from..ends.to).contains(&start);
     let mut end = if known { ends.to.min(limit) } else { start };
-    while end < limit && !ends_value(bytes, end, link) {
+    while end < limit && !ends_value(bytes, end, separator) {
         end += 1;
     }
     *ends = Ends {

@@ -26,8 +26,8 @@ pub(super) struct Vocabulary {
     pub(super) values: ValueWords,
     pub(super) sentences: SentenceWords,
     pub(super) triggers: TriggerWords,
+    pub(super) markup: MarkupWords,
     pub(super) lengths: TokenLengths,
-    pub(super) entropy: LeastEntropy,
     pub(super) wordiness: WordShares,
 }
 
@@ -53,6 +53,16 @@ pub(super) struct NameWords {
     pub(super) secret: WordList,
     pub(super) called_public: WordList,
     pub(super) owners: Vec<String>,
+    pub(super) otherwise: Vec<String>,
+}
+
+/// Marks inside of a token.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MarkupWords {
+    pub(super) tags: WordList,
+    pub(super) bracketed: WordList,
+    pub(super) unseen: Vec<String>,
 }
 
 /// What a value may be instead of a secret.
@@ -76,6 +86,8 @@ pub(super) struct ValueWords {
     pub(super) harmless_before: WordList,
     pub(super) objects: WordList,
     pub(super) digest_starts: WordList,
+    pub(super) code_parts: Vec<String>,
+    pub(super) expression_parts: Vec<String>,
 }
 
 /// Words around a password in a sentence.
@@ -137,37 +149,15 @@ pub(super) struct TriggerWords {
     pub(super) opens: Vec<String>,
 }
 
-/// Shortest and longest of what is taken for a secret.
+/// Lengths of what is read.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TokenLengths {
     pub(super) password: usize,
-    pub(super) token: usize,
-    pub(super) loose_token: usize,
-    pub(super) said_token: usize,
-    pub(super) chosen: usize,
-    pub(super) sentence_password: RangeInclusive<usize>,
-    pub(super) made_up: RangeInclusive<usize>,
-    pub(super) made_up_plain: usize,
-    pub(super) said: usize,
+    pub(super) made_up: usize,
     pub(super) phrase: RangeInclusive<usize>,
-    pub(super) pin: RangeInclusive<usize>,
-    pub(super) code_digits: RangeInclusive<usize>,
-    pub(super) code_mixed: RangeInclusive<usize>,
-    pub(super) bare: RangeInclusive<usize>,
-    pub(super) cued: usize,
-    pub(super) told: usize,
     pub(super) disordered: RangeInclusive<usize>,
     pub(super) encoded: RangeInclusive<usize>,
-}
-
-/// Least information of a token, in bits a character.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct LeastEntropy {
-    pub(super) bare: f64,
-    pub(super) cued: f64,
-    pub(super) one_case: f64,
 }
 
 /// Shares of a token, in hundredths, that stand in words.
@@ -175,10 +165,7 @@ pub(super) struct LeastEntropy {
 #[serde(deny_unknown_fields)]
 pub(super) struct WordShares {
     pub(super) mixed: usize,
-    pub(super) letters: usize,
-    pub(super) chosen: usize,
-    pub(super) turned: usize,
-    pub(super) named: usize,
+    pub(super) word: usize,
 }
 
 #[cfg(test)]

@@ -103,38 +103,41 @@ fn disks(left: &mut UnnamedValues) -> Vec<String> {
 
 /// `index_status`.
 fn holdings(left: &mut UnnamedValues) -> Vec<String> {
-    let mut list = |names: &[(&str, &str, &str)], show: fn(&Measurement) -> String| {
-        let part = |(name, one, many): &(&str, &str, &str)| {
-            let value = left.remove(*name)?;
-            Some(format!("{} {}", show(&value), plural(&value, one, many)))
-        };
-        names.iter().filter_map(part).collect::<Vec<_>>().join(", ")
+    let mut counted = |name: &str, one: &str, many: &str| {
+        let value = left.remove(name)?;
+        Some(format!("{value} {}", plural(&value, one, many)))
     };
     let rows = [
-        ("sessions", "session", "sessions"),
-        ("sessions_open", "of them open", "of them open"),
-        ("exchanges", "exchange", "exchanges"),
-        ("artifacts", "artifact", "artifacts"),
-        ("search_entries", "search entry", "search entries"),
-        ("log_lines", "line", "lines"),
-        ("ledger_commits", "commit", "commits"),
+        counted("sessions", "session", "sessions"),
+        counted("sessions_open", "of them open", "of them open"),
+        counted("exchanges", "exchange", "exchanges"),
+        counted("artifacts", "artifact", "artifacts"),
+        counted("search_entries", "search entry", "search entries"),
+        counted("log_lines", "line", "lines"),
+        counted("ledger_commits", "commit", "commits"),
     ];
-    let rows = list(&rows, Measurement::to_string);
-    let files = ["database", "ledger", "log"].map(|part| (format!("{part}_bytes"), part));
-    let files: Vec<(&str, &str, &str)> = files
-        .iter()
-        .map(|(name, part)| (name.as_str(), *part, *part))
-        .collect();
-    let files = list(&files, bytes);
+    let mut sized = |part: &str| {
+        let value = left.remove(&format!("{part}_bytes"))?;
+        Some(format!("{} {part}", bytes(&value)))
+    };
+    let files = ["database", "ledger", "log"].map(&mut sized);
+    let list = |parts: &[Option<String>]| {
+        let parts: Vec<&str> = parts.iter().flatten().map(String::as_str).collect();
+        parts.join(", ")
+    };
     let newest = left
         .remove("last_record_at")
         .map(|at| at.to_string())
         .unwrap_or_default();
-    [("holds", rows), ("sizes", files), ("newest", newest)]
-        .into_iter()
-        .filter(|(_, text)| !text.is_empty())
-        .map(|(name, text)| format!("  {name:8} {text}"))
-        .collect()
+    [
+        ("holds", list(&rows)),
+        ("sizes", list(&files)),
+        ("newest", newest),
+    ]
+    .into_iter()
+    .filter(|(_, text)| !text.is_empty())
+    .map(|(name, text)| format!("  {name:8} {text}"))
+    .collect()
 }
 
 /// `index_changed`: what is the same on one line, what is not on another. It *differs*: "changed

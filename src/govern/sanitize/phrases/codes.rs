@@ -4,7 +4,9 @@
 use super::lexicon::{CODE, COUNTED, NOT, OPENS, PIN, STRONG, WordSenses, says};
 use super::words::{reach_after, reach_before};
 use crate::govern::sanitize::text::passes::OPAQUE;
-use crate::govern::sanitize::vocabulary::vocabulary;
+use crate::govern::sanitize::token::kind::TokenKind;
+use crate::govern::sanitize::token::shape::TokenShape;
+use crate::govern::sanitize::token::table::{ClueSet, ContextClue, TokenContext};
 
 /// How far behind its name a code is looked for.
 const BEHIND: usize = 72;
@@ -17,11 +19,7 @@ const MAX_LINE: usize = 48;
 const MAX_NAME: usize = 32;
 
 /// The codes that the word `start..end` names.
-pub(in crate::govern::sanitize) fn look(
-    text: &str,
-    start: usize,
-    end: usize,
-) -> Vec<(usize, usize)> {
+pub fn look(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
     let Some((name, from, to)) = name(text, start, end) else {
         return Vec::new();
     };
@@ -167,22 +165,20 @@ fn behind(text: &str, rest: &str, base: usize, opened: CodePurpose) -> Option<(u
         let skip = usize::from(code.len() > 5 && code.starts_with("G-")) * 2;
         let code = code.get(skip..).unwrap_or(code);
         let place = place + skip;
-        let direct = nth == 0;
-        nth += 1;
         if code.bytes().any(|b| b.is_ascii_digit()) {
-            let fits = is_digits(code)
-                && (code.len() >= 4 || (linked && opened == CodePurpose::Something))
-                || is_groups(code)
-                || (opened == CodePurpose::Something && (linked || direct) && is_mixed(code));
-            let surely = linked
-                || (direct && opened == CodePurpose::Something)
-                || (direct && (is_groups(code) || (4..=8).contains(&code.len())));
-            if !fits || !surely || is_counted(text, place + code.len()) {
+            let clues = ClueSet::of(&[
+                (ContextClue::Linked, linked),
+                (ContextClue::Direct, nth == 0),
+                (ContextClue::Opens, opened == CodePurpose::Something),
+            ]);
+            let fits = TokenShape::of(code).is_secret_by(TokenContext::Code, clues);
+            if !fits || is_counted(text, place + code.len()) {
                 return None;
             }
             return Some((place, groups_end(text, place, place + code.len())));
         }
         linked = says(word).any(STRONG) || raw.ends_with([':', '=']);
+        nth += 1;
         // "here is the OTP I just got: …", but not over the end of a sentence.
         if nth > MAX_BETWEEN || raw.ends_with(['.', '?', '!', ';']) {
             return None;
@@ -201,7 +197,7 @@ fn in_front(before: &str, base: usize, opened: CodePurpose) -> Option<(usize, us
         at -= raw.len();
         let skip = usize::from(raw.starts_with("G-")) * 2;
         let word = raw.get(skip..).unwrap_or(raw);
-        if linked && is_digits(word) && word.len() >= 4 {
+        if linked && TokenShape::of(word).is(TokenKind::LongNumber) {
             return Some((base + at + skip, base + at + raw.len()));
         }
         if !raw.is_empty() {
@@ -215,40 +211,6 @@ fn in_front(before: &str, base: usize, opened: CodePurpose) -> Option<(usize, us
     None
 }
 
-fn is_digits(code: &str) -> bool {
-    vocabulary().lengths.code_digits.contains(&code.len())
-        && code.bytes().all(|b| b.is_ascii_digit())
-}
-
-/// `7fk2-9dm4-xq81`, `12-34-56`: groups of one length, with digits.
-fn is_groups(code: &str) -> bool {
-    let mut groups = code.split('-');
-    let Some(first) = groups.next() else {
-        return false;
-    };
-    let mut count = 1;
-    let alike = groups.all(|group| {
-        count += 1;
-        group.len() == first.len() && group.bytes().all(|b| b.is_ascii_alphanumeric())
-    });
-    alike
-        && count >= 2
-        && (2..=8).contains(&first.len())
-        && first.bytes().all(|b| b.is_ascii_alphanumeric())
-        && (first.len() >= 4 || count >= 3)
-        && code.bytes().any(|b| b.is_ascii_digit())
-}
-
-fn is_mixed(code: &str) -> bool {
-    let digits = code.bytes().filter(u8::is_ascii_digit).count();
-    let letters = code.bytes().filter(u8::is_ascii_alphabetic).count();
-    vocabulary().lengths.code_mixed.contains(&code.len())
-        && digits + letters == code.len()
-        && digits >= 1
-        && letters >= 1
-        && (digits >= 2 || code.len() >= 8)
-}
-
 /// Whether what follows is counted by the number: "8 digits", "300 seconds".
 fn is_counted(text: &str, end: usize) -> bool {
     let rest = reach_after(text, end).trim_start_matches([' ', '-']);
@@ -257,10 +219,14 @@ fn is_counted(text: &str, end: usize) -> bool {
         .is_some_and(|word| says(word).any(COUNTED))
 }
 
+fn is_number(code: &str) -> bool {
+    TokenShape::of(code).is(TokenKind::Number)
+}
+
 /// Where a code of several groups with blanks between ends: "3381 9027".
 fn groups_end(text: &str, start: usize, end: usize) -> usize {
     let length = end - start;
-    let digits = text.get(start..end).is_some_and(is_digits);
+    let digits = text.get(start..end).is_some_and(is_number);
     let mut to = end;
     if !digits || length < 3 {
         return to;
@@ -272,7 +238,7 @@ fn groups_end(text: &str, start: usize, end: usize) -> usize {
     };
     while let Some(next) = next(to) {
         let after = text.as_bytes().get(to + 1 + length);
-        if !is_digits(next) || after.is_some_and(u8::is_ascii_alphanumeric) {
+        if !is_number(next) || after.is_some_and(u8::is_ascii_alphanumeric) {
             break;
         }
         to += 1 + length;
@@ -290,8 +256,7 @@ fn list(text: &str, from: usize) -> Vec<(usize, usize)> {
         .take(MAX_LINES)
     {
         let inner = line.trim().trim_start_matches(['-', '*', '•', '>', ' ']);
-        let is_code =
-            |word: &str| is_groups(word) || is_mixed(word) || (is_digits(word) && word.len() >= 4);
+        let is_code = |word: &str| TokenShape::of(word).is_secret(TokenContext::ListedCode);
         if inner.len() > MAX_LINE || inner.is_empty() || !inner.split_whitespace().all(is_code) {
             break;
         }

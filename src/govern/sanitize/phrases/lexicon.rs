@@ -10,7 +10,7 @@ const SAID: &str = include_str!("../../../../genesis/said.toml");
 
 /// What a word says, as bits: a word may say several things, also in several languages.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::govern::sanitize) struct WordSenses(u16);
+pub struct WordSenses(u16);
 
 impl WordSenses {
     /// The bits of one list by the name that it has in the file.
@@ -32,7 +32,7 @@ impl WordSenses {
     ];
 
     /// Whether it says one of those.
-    pub(in crate::govern::sanitize) fn any(self, bits: WordSenses) -> bool {
+    pub fn any(self, bits: WordSenses) -> bool {
         self.0 & bits.0 != 0
     }
 }
@@ -45,23 +45,23 @@ impl std::ops::BitOr for WordSenses {
     }
 }
 
-pub(in crate::govern::sanitize) const STRONG: WordSenses = WordSenses(1);
-pub(in crate::govern::sanitize) const WEAK: WordSenses = WordSenses(1 << 1);
-pub(in crate::govern::sanitize) const AS: WordSenses = WordSenses(1 << 2);
-pub(in crate::govern::sanitize) const JUDGE: WordSenses = WordSenses(1 << 3);
-pub(in crate::govern::sanitize) const DONE: WordSenses = WordSenses(1 << 4);
-pub(in crate::govern::sanitize) const CHANGE: WordSenses = WordSenses(1 << 5);
-pub(in crate::govern::sanitize) const USER: WordSenses = WordSenses(1 << 6);
-pub(in crate::govern::sanitize) const BOTH: WordSenses = WordSenses(1 << 7);
-pub(in crate::govern::sanitize) const KEY: WordSenses = WordSenses(1 << 8);
-pub(in crate::govern::sanitize) const PHRASE: WordSenses = WordSenses(1 << 9);
-pub(in crate::govern::sanitize) const CODE: WordSenses = WordSenses(1 << 10);
-pub(in crate::govern::sanitize) const PIN: WordSenses = WordSenses(1 << 11);
-pub(in crate::govern::sanitize) const OPENS: WordSenses = WordSenses(1 << 12);
-pub(in crate::govern::sanitize) const NOT: WordSenses = WordSenses(1 << 13);
-pub(in crate::govern::sanitize) const COUNTED: WordSenses = WordSenses(1 << 14);
+pub const STRONG: WordSenses = WordSenses(1);
+pub const WEAK: WordSenses = WordSenses(1 << 1);
+pub const AS: WordSenses = WordSenses(1 << 2);
+pub const JUDGE: WordSenses = WordSenses(1 << 3);
+pub const DONE: WordSenses = WordSenses(1 << 4);
+pub const CHANGE: WordSenses = WordSenses(1 << 5);
+pub const USER: WordSenses = WordSenses(1 << 6);
+pub const BOTH: WordSenses = WordSenses(1 << 7);
+pub const KEY: WordSenses = WordSenses(1 << 8);
+pub const PHRASE: WordSenses = WordSenses(1 << 9);
+pub const CODE: WordSenses = WordSenses(1 << 10);
+pub const PIN: WordSenses = WordSenses(1 << 11);
+pub const OPENS: WordSenses = WordSenses(1 << 12);
+pub const NOT: WordSenses = WordSenses(1 << 13);
+pub const COUNTED: WordSenses = WordSenses(1 << 14);
 /// The name of something that has a number in its name.
-pub(in crate::govern::sanitize) const NUMBERED: WordSenses = WordSenses(1 << 15);
+pub const NUMBERED: WordSenses = WordSenses(1 << 15);
 
 /// Longest word that is looked up, in bytes.
 const MAX_WORD: usize = 40;
@@ -104,7 +104,7 @@ static WORDS: LazyLock<WordTable> = LazyLock::new(|| {
 });
 
 /// What a word says, in capitals or small letters.
-pub(in crate::govern::sanitize) fn says(word: &str) -> WordSenses {
+pub fn says(word: &str) -> WordSenses {
     if word.is_empty() || word.len() > MAX_WORD {
         return WordSenses::default();
     }

@@ -3,8 +3,9 @@
 
 use super::passwords::pair;
 use super::words::{last_words, reach_after, reach_before, words};
-use crate::govern::sanitize::token::password::ContextStrength;
+use crate::govern::sanitize::token::kind::TokenKind;
 use crate::govern::sanitize::token::shape::TokenShape;
+use crate::govern::sanitize::token::table::TokenContext;
 use crate::govern::sanitize::vocabulary::vocabulary;
 
 /// Most words between "log in" and "with".
@@ -12,7 +13,7 @@ const MAX_BETWEEN: usize = 6;
 
 /// "log in … with X", "authenticate as bob using X", "ssh to it with bob / X": after the verb that
 /// ends at `end`.
-pub(in crate::govern::sanitize) fn login(text: &str, end: usize) -> Option<(usize, usize)> {
+pub fn login(text: &str, end: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
     if !rest.starts_with([' ', ',']) {
         return None;
@@ -24,12 +25,12 @@ pub(in crate::govern::sanitize) fn login(text: &str, end: usize) -> Option<(usiz
     let mut with = None;
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 2).enumerate() {
         if let Some(after) = with {
-            let said = word.shape().is_password(ContextStrength::Said);
+            let said = word.shape().is_secret(TokenContext::UsedPassword);
             let said = said.then(|| word.place());
             return said.or_else(|| {
                 pair(text, after).filter(|(from, to)| {
                     let password = text.get(*from..*to).unwrap_or_default();
-                    TokenShape::of(password).is_strong()
+                    TokenShape::of(password).is(TokenKind::Strong)
                 })
             });
         }
@@ -47,17 +48,14 @@ pub(in crate::govern::sanitize) fn login(text: &str, end: usize) -> Option<(usiz
 }
 
 /// "use X to log in", "enter X when prompted": before the phrase that begins at `start`.
-pub(in crate::govern::sanitize) fn before_purpose(
-    text: &str,
-    start: usize,
-) -> Option<(usize, usize)> {
+pub fn before_purpose(text: &str, start: usize) -> Option<(usize, usize)> {
     let (from, before) = reach_before(text, start);
     let all = last_words(before, from, 2);
     let [.., told, said] = all.as_slice() else {
         return None;
     };
     (told.is(&vocabulary().sentences.used_before)
-        && said.shape().is_password(ContextStrength::Said))
+        && said.shape().is_secret(TokenContext::UsedPassword))
     .then(|| said.place())
 }
 
@@ -65,7 +63,7 @@ pub(in crate::govern::sanitize) fn before_purpose(
 ///
 /// With `number`, a number is one; with `told`, nothing is unless the word before says what the
 /// code opens.
-pub(in crate::govern::sanitize) fn code(
+pub fn code(
     text: &str,
     (start, end): (usize, usize),
     number: bool,
@@ -78,11 +76,9 @@ pub(in crate::govern::sanitize) fn code(
         .rsplit(|c: char| !c.is_alphanumeric() && c != '-')
         .next()?;
     let opened = vocabulary().sentences.opens.has(before);
-    let digits = vocabulary().lengths.pin.contains(&word.text.len())
-        && word.text.bytes().all(|b| b.is_ascii_digit());
     let shape = word.shape();
-    ((digits && (number || opened))
-        || ((opened || !told) && shape.is_password(ContextStrength::Said))
-        || (opened && shape.is_password(ContextStrength::Assigned)))
+    ((shape.is(TokenKind::LongNumber) && (number || opened))
+        || ((opened || !told) && shape.is_secret(TokenContext::UsedPassword))
+        || (opened && shape.is_secret(TokenContext::GivenPassword)))
     .then(|| word.place())
 }

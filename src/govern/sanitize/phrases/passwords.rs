@@ -5,10 +5,10 @@ use super::words::{
     QUOTES, SentenceWord, has_hump, is_english, last_words, reach_after, reach_before, words,
 };
 use crate::govern::sanitize::cue_words::{CueClass, CueWord, is_a_kind_of_name, is_common};
-use crate::govern::sanitize::public::{is_algorithm, is_public_token};
 use crate::govern::sanitize::rules::window::boundary;
-use crate::govern::sanitize::token::password::ContextStrength;
+use crate::govern::sanitize::token::kind::TokenKind;
 use crate::govern::sanitize::token::shape::TokenShape;
+use crate::govern::sanitize::token::table::TokenContext;
 use crate::govern::sanitize::vocabulary::vocabulary;
 use crate::govern::word_list::WordList;
 
@@ -21,7 +21,7 @@ const TOKEN_LINKS: [char; 5] = [' ', ':', '*', '`', '"'];
 
 /// For every word, where the next one begins that reads on as this one would: no word reads past it
 /// for a verb.
-pub(in crate::govern::sanitize) fn nexts(text: &str, words: &[CueWord]) -> Vec<usize> {
+pub fn nexts(text: &str, words: &[CueWord]) -> Vec<usize> {
     let mut nexts = vec![usize::MAX; words.len()];
     let (mut password, mut token) = (usize::MAX, usize::MAX);
     for (next, word) in nexts.iter_mut().zip(words).rev() {
@@ -43,12 +43,7 @@ pub(in crate::govern::sanitize) fn nexts(text: &str, words: &[CueWord]) -> Vec<u
 
 /// The password that is said around the word `start..end`; `next` is where another word of its kind
 /// begins.
-pub(in crate::govern::sanitize) fn look(
-    text: &str,
-    start: usize,
-    end: usize,
-    next: usize,
-) -> Option<(usize, usize)> {
+pub fn look(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, usize)> {
     let before = reach_before(text, start);
     forward(text, start, end, next)
         .or_else(|| backward(text, before, end))
@@ -72,14 +67,15 @@ fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
     }
     let word = words(rest, end).next()?;
     let shape = word.shape();
-    let assigned = || shape.is_password(ContextStrength::Assigned) && !shape.is_numbered_method();
-    let listed = || apart && (shape.is_listed() || assigned()) && names_a_user(before);
+    let assigned =
+        || shape.is_secret(TokenContext::GivenPassword) && !shape.is(TokenKind::NumberedMethod);
+    let listed = || apart && (shape.is(TokenKind::Listed) || assigned()) && names_a_user(before);
     if !(called || listed()) {
         return None;
     }
-    let made = shape.made();
-    let odd = made.digits > 0 || made.others > 0 || shape.is_mixed_case();
-    let fits = made.letters() > 0 && odd && word.may_be_password(|| false);
+    let counts = shape.counts();
+    let odd = counts.digits > 0 || counts.others > 0 || shape.is(TokenKind::MixedCase);
+    let fits = counts.letters() > 0 && odd && word.may_be_password(|| false);
     fits.then(|| word.place())
 }
 
@@ -121,7 +117,7 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
     }
     let (mut verb, mut sets, mut weak) = (false, false, false);
     for (nth, word) in words(rest, rest_start).take(MAX_BETWEEN + 5).enumerate() {
-        if weak && word.shape().is_password(ContextStrength::Said) {
+        if weak && word.shape().is_secret(TokenContext::UsedPassword) {
             return Some(word.place());
         }
         if verb {
@@ -225,10 +221,11 @@ fn leads_back(before: &str, ends: bool) -> bool {
     }
     let Some(link) = link else { return false };
     if !said.links.has(link) {
-        return ends && TokenShape::of(link).is_password(ContextStrength::Said);
+        return ends && TokenShape::of(link).is_secret(TokenContext::UsedPassword);
     }
     last.next().map_or(is_cut, |value| {
-        value.contains(QUOTES) || !(is_common(value) || TokenShape::of(value).stands_in())
+        value.contains(QUOTES)
+            || !(is_common(value) || TokenShape::of(value).is(TokenKind::StandIn))
     })
 }
 
@@ -240,8 +237,8 @@ fn asked(all: &[SentenceWord<'_>], at: usize) -> Option<(usize, usize)> {
     let shape = said.shape();
     (at < all.len()
         && verb.is(&vocabulary().sentences.judged)
-        && (shape.is_password(ContextStrength::Said)
-            || shape.is_password(ContextStrength::Assigned)))
+        && (shape.is_secret(TokenContext::UsedPassword)
+            || shape.is_secret(TokenContext::GivenPassword)))
     .then(|| said.place())
 }
 
@@ -274,16 +271,17 @@ fn backward(text: &str, (from, before): (usize, &str), end: usize) -> Option<(us
         .is_some_and(|word| word.is(&words.given));
     let is_link = |word: &str| link.text.eq_ignore_ascii_case(word);
     let shape = value.shape();
-    let made = shape.made();
-    let mixed = ends && (is_link("is") || is_link("was")) && made.digits > 0 && made.letters() > 0;
+    let counts = shape.counts();
+    let mixed =
+        ends && (is_link("is") || is_link("was")) && counts.digits > 0 && counts.letters() > 0;
     (value.may_be_password(|| told && is_link("as"))
-        && (value.quoted || told || mixed || shape.is_strong()))
+        && (value.quoted || told || mixed || shape.is(TokenKind::Strong)))
     .then(|| value.place())
 }
 
 /// `user/pw: a/b`, "ID PW master iPp9", "log in with a / b": the second of two, after the word that
 /// ends at `end`.
-pub(in crate::govern::sanitize) fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
+pub fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
     let skipped = rest.len()
         - rest
@@ -318,11 +316,11 @@ pub(in crate::govern::sanitize) fn pair(text: &str, end: usize) -> Option<(usize
     let shape = TokenShape::of(second);
     // "creds: a b", "creds a:b": the two are said to be a pair.
     let told =
-        (in_one.is_some() || rest.starts_with(':')) && shape.is_password(ContextStrength::Assigned);
+        (in_one.is_some() || rest.starts_with(':')) && shape.is_secret(TokenContext::GivenPassword);
     let password = told
-        || (slashed && !is_common(second) && !shape.is_code())
-        || shape.is_password(ContextStrength::Named);
-    if !user || shape.stands_in() || !password {
+        || (slashed && !is_common(second) && !shape.is(TokenKind::Code))
+        || shape.is_secret(TokenContext::NamedPassword);
+    if !user || shape.is(TokenKind::StandIn) || !password {
         return None;
     }
     Some((start, start + second.len()))
@@ -336,11 +334,7 @@ fn calls_a_token(text: &str, start: usize, class: CueClass) -> bool {
 }
 
 /// "my token is X", "the API key: X": a random word after a verb.
-pub(in crate::govern::sanitize) fn token(
-    text: &str,
-    word: CueWord,
-    next: usize,
-) -> Option<(usize, usize)> {
+pub fn token(text: &str, word: CueWord, next: usize) -> Option<(usize, usize)> {
     let CueWord { start, end, class } = word;
     if !calls_a_token(text, start, class) {
         return None;
@@ -354,9 +348,11 @@ pub(in crate::govern::sanitize) fn token(
     for (nth, word) in words(rest, end).take(MAX_BETWEEN + 3).enumerate() {
         if verb && !word.is(&said.fillers) {
             let shape = word.shape();
-            let id = class == CueClass::Key && shape.is_uuid();
-            return (!id && (is_said_token(&shape) || shape.is_password(ContextStrength::Bare)))
-                .then(|| word.place());
+            let id = class == CueClass::Key && shape.is(TokenKind::Uuid);
+            return (!id
+                && (shape.is_secret(TokenContext::SaidToken)
+                    || shape.is_secret(TokenContext::BarePassword)))
+            .then(|| word.place());
         }
         if !verb && word.start + word.text.len() > next {
             return None;
@@ -367,18 +363,4 @@ pub(in crate::govern::sanitize) fn token(
         }
     }
     None
-}
-
-fn is_said_token(shape: &TokenShape<'_>) -> bool {
-    let (text, made) = (shape.text, shape.made());
-    let cases = made.lower >= 4 && made.upper >= 4;
-    text.len() >= vocabulary().lengths.said_token
-        && (made.digits > 0 || cases)
-        && (shape.is_random() || shape.is_interleaved())
-        && !is_algorithm(text)
-        && !is_public_token(text)
-        && !shape.stands_in()
-        && !shape.is_prose_sign()
-        && !shape.is_code()
-        && !shape.is_path()
 }

@@ -4,8 +4,9 @@
 use super::words::{QUOTES, reach_after, reach_before};
 use crate::govern::sanitize::text::passes::OPAQUE;
 use crate::govern::sanitize::text::work;
-use crate::govern::sanitize::token::password::{ContextStrength, SIGNS};
+use crate::govern::sanitize::token::kind::PASSWORD_SIGNS;
 use crate::govern::sanitize::token::shape::TokenShape;
+use crate::govern::sanitize::token::table::TokenContext;
 use crate::govern::sanitize::vocabulary::vocabulary;
 
 /// How far behind a word about logging in one is looked for.
@@ -17,14 +18,16 @@ const EDGES: &[char] = &['*', '_', '.', ':'];
 fn is_tag(text: &str) -> bool {
     let parts = text.split_once('#');
     parts.is_some_and(|(name, number)| {
-        number.len() == 4 && number.bytes().all(|b| b.is_ascii_digit()) && !name.contains(SIGNS)
+        number.len() == 4
+            && number.bytes().all(|b| b.is_ascii_digit())
+            && !name.contains(PASSWORD_SIGNS)
     })
 }
 
 /// How far one text was read for them, so that many words near each other don't have the same line
 /// read many times.
 #[derive(Default)]
-pub(in crate::govern::sanitize) struct CueScan<'a> {
+pub struct CueScan<'a> {
     /// Where the reading ended.
     seen: usize,
     /// The last word that was read there.
@@ -34,12 +37,7 @@ pub(in crate::govern::sanitize) struct CueScan<'a> {
 impl<'a> CueScan<'a> {
     /// All of them in the line of the word `start..end` that were not told before, unless something
     /// was taken out of it. The words that it is called for come in the order of the text.
-    pub(in crate::govern::sanitize) fn around(
-        &mut self,
-        text: &'a str,
-        start: usize,
-        end: usize,
-    ) -> Vec<(usize, usize)> {
+    pub fn around(&mut self, text: &'a str, start: usize, end: usize) -> Vec<(usize, usize)> {
         if is_part_of_a_name(text.as_bytes(), start, end) {
             return Vec::new();
         }
@@ -61,7 +59,7 @@ impl<'a> CueScan<'a> {
             // one of them.
             let rest = new
                 .rfind(is_apart)
-                .or((new.len() < vocabulary().lengths.made_up.end() + EDGES.len()).then_some(0));
+                .or((new.len() < vocabulary().lengths.made_up + EDGES.len()).then_some(0));
             to = self.seen + rest.unwrap_or(new.len());
         }
         self.read(text, to, &mut found);
@@ -96,7 +94,7 @@ fn is_part_of_a_name(bytes: &[u8], start: usize, end: usize) -> bool {
 }
 
 /// The first one behind a word about logging in that ends at `end`; it must have a sign.
-pub(in crate::govern::sanitize) fn behind(text: &str, end: usize) -> Option<(usize, usize)> {
+pub fn behind(text: &str, end: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
     let to = (0..=BEHIND.min(rest.len()))
         .rev()
@@ -111,11 +109,7 @@ pub(in crate::govern::sanitize) fn behind(text: &str, end: usize) -> Option<(usi
 
 /// `admin/Tiger2063!`, `root:…`: behind the sign that ends at `end`, when a user's name begins a
 /// word at `start`.
-pub(in crate::govern::sanitize) fn joined(
-    text: &str,
-    start: usize,
-    end: usize,
-) -> Option<(usize, usize)> {
+pub fn joined(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let before = text
         .get(..start)
         .and_then(|before| before.chars().next_back());
@@ -124,13 +118,13 @@ pub(in crate::govern::sanitize) fn joined(
     }
     let word = first_word(reach_after(text, end))?;
     TokenShape::of(word)
-        .is_password(ContextStrength::Near)
+        .is_secret(TokenContext::NearPassword)
         .then_some((end, end + word.len()))
 }
 
 /// `ann@example.org:Tiger2063`: behind the colon that ends at `end`, when an address of mail stands
 /// before it.
-pub(in crate::govern::sanitize) fn of_mail(text: &str, end: usize) -> Option<(usize, usize)> {
+pub fn of_mail(text: &str, end: usize) -> Option<(usize, usize)> {
     let (_, before) = reach_before(text, end);
     let address = before
         .trim_end_matches([':', ' '])
@@ -146,7 +140,7 @@ pub(in crate::govern::sanitize) fn of_mail(text: &str, end: usize) -> Option<(us
     let fits = if apart == 0 {
         is_mixed_up(word)
     } else {
-        TokenShape::of(word).is_password(ContextStrength::Near)
+        TokenShape::of(word).is_secret(TokenContext::NearPassword)
     };
     fits.then_some((end + apart, end + apart + word.len()))
 }
@@ -154,9 +148,9 @@ pub(in crate::govern::sanitize) fn of_mail(text: &str, end: usize) -> Option<(us
 /// Whether a word has letters and digits, and is no file and no path.
 fn is_mixed_up(word: &str) -> bool {
     let shape = TokenShape::of(word);
-    (shape.is_password(ContextStrength::Assigned) || shape.is_password(ContextStrength::Near))
+    (shape.is_secret(TokenContext::GivenPassword) || shape.is_secret(TokenContext::NearPassword))
         && !word.contains(['/', ':'])
-        && (!word.contains('.') || word.contains(SIGNS))
+        && (!word.contains('.') || word.contains(PASSWORD_SIGNS))
 }
 
 /// What stands between words.
@@ -194,7 +188,7 @@ fn among<'a>(
     found: &mut Vec<(usize, usize)>,
 ) -> &'a str {
     work::count(piece.len());
-    let sign = |b: u8| SIGNS.contains(&char::from(b));
+    let sign = |b: u8| PASSWORD_SIGNS.contains(&char::from(b));
     if !piece.bytes().any(|b| b.is_ascii_digit()) || (signed && !piece.bytes().any(sign)) {
         return piece
             .rsplit(is_apart)
@@ -214,11 +208,11 @@ fn among<'a>(
         // `$2b$12$…`: a digest of a password.
         let other = shows || word.starts_with('$') || (signed && is_tag(word));
         let context = if signed {
-            ContextStrength::Bare
+            TokenContext::BarePassword
         } else {
-            ContextStrength::Near
+            TokenContext::NearPassword
         };
-        if !other && TokenShape::of(word).is_password(context) {
+        if !other && TokenShape::of(word).is_secret(context) {
             found.push((start, start + word.len()));
         }
         if !word.is_empty() {

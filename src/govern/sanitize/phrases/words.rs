@@ -1,8 +1,8 @@
 //! Sentences as words: where each stands, what is around it, and whether it may be a password.
 
-use crate::govern::sanitize::cue_words::is_common;
 use crate::govern::sanitize::text::work;
-use crate::govern::sanitize::token::shape::{TokenShape, is_escaped};
+use crate::govern::sanitize::token::shape::TokenShape;
+use crate::govern::sanitize::token::table::{ClueSet, ContextClue, TokenContext};
 use crate::govern::sanitize::vocabulary::vocabulary;
 use crate::govern::word_list::WordList;
 
@@ -13,13 +13,13 @@ const MAX_WORD: usize = 16;
 
 /// A word of a sentence: where it is, without the signs around it.
 #[derive(Clone, Copy)]
-pub(in crate::govern::sanitize) struct SentenceWord<'a> {
-    pub(in crate::govern::sanitize) start: usize,
-    pub(in crate::govern::sanitize) text: &'a str,
+pub struct SentenceWord<'a> {
+    pub start: usize,
+    pub text: &'a str,
     /// Whether a pair of quotes or backticks was around it.
-    pub(in crate::govern::sanitize) quoted: bool,
+    pub quoted: bool,
     /// What ends it: a colon makes it a verb.
-    pub(in crate::govern::sanitize) colon: bool,
+    pub colon: bool,
     /// Whether a bracket opens right behind it: the name of a function.
     calls: bool,
 }
@@ -27,11 +27,10 @@ pub(in crate::govern::sanitize) struct SentenceWord<'a> {
 const MARKS: &[char] = &[
     '"', '\'', '`', '*', '“', '”', '‘', '’', '«', '»', '„', '(', ')', '_', '¿', '¡',
 ];
-pub(in crate::govern::sanitize) const QUOTES: &[char] =
-    &['"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„'];
+pub const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„'];
 
 /// The rest of the line after a place, as far as it is read.
-pub(in crate::govern::sanitize) fn reach_after(text: &str, from: usize) -> &str {
+pub fn reach_after(text: &str, from: usize) -> &str {
     let mut to = text.len().min(from + REACH);
     while !text.is_char_boundary(to) {
         to -= 1;
@@ -43,7 +42,7 @@ pub(in crate::govern::sanitize) fn reach_after(text: &str, from: usize) -> &str 
 }
 
 /// The line before a place, as far as it is read, and where that begins.
-pub(in crate::govern::sanitize) fn reach_before(text: &str, to: usize) -> (usize, &str) {
+pub fn reach_before(text: &str, to: usize) -> (usize, &str) {
     let mut from = to.saturating_sub(REACH);
     while !text.is_char_boundary(from) {
         from += 1;
@@ -57,10 +56,7 @@ pub(in crate::govern::sanitize) fn reach_before(text: &str, to: usize) -> (usize
 }
 
 /// The words of a piece of text that begins at `base`; what stands between quotes is one word.
-pub(in crate::govern::sanitize) fn words(
-    piece: &str,
-    base: usize,
-) -> impl Iterator<Item = SentenceWord<'_>> {
+pub fn words(piece: &str, base: usize) -> impl Iterator<Item = SentenceWord<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = piece.get(at..)?;
@@ -102,11 +98,7 @@ fn end_of_word(text: &str) -> usize {
 
 /// The last words of a piece of text that begins at `base`, at least `count` of them if there are
 /// as many.
-pub(in crate::govern::sanitize) fn last_words(
-    piece: &str,
-    base: usize,
-    count: usize,
-) -> Vec<SentenceWord<'_>> {
+pub fn last_words(piece: &str, base: usize, count: usize) -> Vec<SentenceWord<'_>> {
     // Without quotes a word is what stands between blanks, wherever the reading begins.
     let quoted = piece
         .bytes()
@@ -161,17 +153,17 @@ fn said(raw: &str, start: usize) -> SentenceWord<'_> {
 
 impl SentenceWord<'_> {
     /// Its bytes.
-    pub(in crate::govern::sanitize) fn place(&self) -> (usize, usize) {
+    pub fn place(&self) -> (usize, usize) {
         (self.start, self.start + self.text.len())
     }
 
     /// What can be told of it without its sentence.
-    pub(in crate::govern::sanitize) fn shape(&self) -> TokenShape<'_> {
+    pub fn shape(&self) -> TokenShape<'_> {
         TokenShape::of(self.text)
     }
 
     /// Whether it is one of those, in capitals or small letters.
-    pub(in crate::govern::sanitize) fn is(&self, words: &WordList) -> bool {
+    pub fn is(&self, words: &WordList) -> bool {
         if self.text.is_ascii() {
             return words.has(self.text);
         }
@@ -180,66 +172,34 @@ impl SentenceWord<'_> {
 
     /// Whether it may be a password: quoted, or nothing that a sentence would say.
     ///
-    /// `plain_words_too` is asked last, when all depends on it: whether any word would be one here.
-    pub(in crate::govern::sanitize) fn may_be_password(
-        &self,
-        plain_words_too: impl FnOnce() -> bool,
-    ) -> bool {
-        let text = self.text;
+    /// `certain` is asked last, when all depends on it: whether any word would be one here.
+    pub fn may_be_password(&self, certain: impl FnOnce() -> bool) -> bool {
         let shape = self.shape();
-        let length = text.chars().count();
-        let lengths = &vocabulary().lengths;
-        if !(lengths.password..=lengths.said).contains(&length)
-            || self.calls
-            || is_common(text)
-            || shape.stands_in()
-            || shape.is_path()
-            || shape.is_dated()
-            || is_escaped(text)
-            || shape.is_name()
-            || shape.is_numbered_method()
-        {
-            return false;
-        }
-        if self.quoted {
-            let words = || text.split_whitespace();
-            // More words are a phrase that somebody chose, unless everyday ones make it a message.
-            return match words().count() {
-                ..=2 => !words().all(is_common),
-                count => {
-                    lengths.phrase.contains(&count)
-                        && !words().any(is_common)
-                        && text.chars().all(|c| c.is_alphanumeric() || c == ' ')
-                }
-            };
-        }
-        let made = shape.made();
-        let plain = made.digits == 0 && (made.others == 0 || shape.is_prose_sign());
-        if plain {
-            made.others == 0 && (shape.is_mixed_case() || plain_words_too())
-        } else {
-            !shape.is_prose_sign() && !shape.is_code() && made.letters() > 0
-                || (made.digits >= 4 && made.letters() == 0 && made.others == 0)
-        }
+        let clues = ClueSet::of(&[
+            (ContextClue::Quoted, self.quoted),
+            (ContextClue::Unquoted, !self.quoted),
+        ]);
+        let said = |clues| shape.is_secret_by(TokenContext::SaidPassword, clues);
+        !self.calls && (said(clues) || (said(clues.with(ContextClue::Certain)) && certain()))
     }
 }
 
 /// Whether a word for a password is an English one: what is said of passwords elsewhere is known
 /// less well.
-pub(in crate::govern::sanitize) fn is_english(text: &str, start: usize, end: usize) -> bool {
+pub fn is_english(text: &str, start: usize, end: usize) -> bool {
     let word = text.get(start..end).unwrap_or_default();
     !vocabulary().sentences.foreign_stems.starts(word)
 }
 
 /// Whether there is a capital inside of a word and a small letter, as in no word of a sentence.
-pub(in crate::govern::sanitize) fn has_hump(word: &str) -> bool {
+pub fn has_hump(word: &str) -> bool {
     let mut rest = word.chars();
     rest.next();
     rest.clone().any(char::is_uppercase) && word.chars().any(char::is_lowercase)
 }
 
 /// Whether a word is the end of "boarding pass".
-pub(in crate::govern::sanitize) fn is_ticket(text: &str, start: usize, end: usize) -> bool {
+pub fn is_ticket(text: &str, start: usize, end: usize) -> bool {
     let before = text
         .get(start.saturating_sub(10)..start)
         .unwrap_or_default()

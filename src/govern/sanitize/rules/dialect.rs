@@ -5,7 +5,7 @@
 /// In Go a brace that repeats nothing and a bracket inside a class are themselves, and a class has
 /// no operators. That `\w`, `\d`, `\s` and `\b` know ASCII only is said where an expression is
 /// compiled.
-pub(in crate::govern::sanitize) fn from_go(text: &str) -> String {
+pub fn from_go(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 2);
     let mut rest = text.char_indices();
     let (mut in_class, mut repeats) = (false, false);

@@ -5,14 +5,14 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 
-use super::file::{Allow, RuleFault, RuleFile, SecretRule, read, read_own};
+use super::file::{Allow, RuleFault, SecretRule, read, read_own};
 use super::keywords::{KeywordTable, forms};
 use super::triggers::TriggerTask;
 use super::window::{AFTER, ScanWindows, boundary, boundary_before};
 use crate::govern::sanitize::cue_words::{CueClass, CueWord};
 use crate::govern::sanitize::exempt::{Exempt, Exemptions};
 use crate::govern::sanitize::optional::{OPTIONAL, Optional};
-use crate::govern::sanitize::phrases::chat::{Chat, SentenceTopic};
+use crate::govern::sanitize::phrases::sentences::{SentenceScan, SentenceTopic};
 use crate::govern::sanitize::phrases::strong_cues;
 use crate::govern::sanitize::phrases::strong_cues::CueScan;
 use crate::govern::sanitize::phrases::words::is_ticket;
@@ -22,7 +22,7 @@ use crate::govern::sanitize::separator::Ends;
 use crate::govern::sanitize::tables;
 use crate::govern::sanitize::tables::Heads;
 use crate::govern::sanitize::text::passes::OPAQUE;
-use crate::govern::sanitize::text::span::SecretSpan;
+use crate::govern::sanitize::text::span::{SecretSpan, of_kind};
 use crate::govern::sanitize::text::work;
 use crate::govern::sanitize::{address, assignments, optional, pem, random_tokens};
 
@@ -70,19 +70,19 @@ struct Kinds {
     token: usize,
 }
 
-struct SessionSecrets {
+struct KnownRule {
     rule: SecretRule,
     kind: usize,
     file: usize,
-    /// Whether every match stands near one of its keywords, which is so for our own rules.
-    near: bool,
+    /// Whether it is one of ours: every match of those stands near one of its keywords.
+    is_own: bool,
 }
 
 /// Rules, ready to be used; their expressions are compiled when a keyword calls for them.
 pub struct Engine {
     kinds: Vec<String>,
     is_kind: HashSet<String>,
-    rules: Vec<SessionSecrets>,
+    rules: Vec<KnownRule>,
     allow: Vec<Vec<Allow>>,
     always: Vec<usize>,
     keywords: AhoCorasick,
@@ -120,16 +120,9 @@ impl Engine {
         let mut kinds: Vec<String> = FIRST.map(str::to_owned).to_vec();
         let mut gathered = KeywordTable::default();
         let (mut rules, mut allow, mut always) = (Vec::new(), Vec::new(), Vec::new());
-        for (
-            file,
-            RuleFile {
-                rules: of_file,
-                allow: of_all,
-            },
-        ) in read_files.into_iter().enumerate()
-        {
-            allow.push(of_all);
-            for rule in of_file {
+        for (file, read) in read_files.into_iter().enumerate() {
+            allow.push(read.allow);
+            for rule in read.rules {
                 let kind = index_of(&mut kinds, &rule.id);
                 if rule.keywords.is_empty() {
                     always.push(rules.len());
@@ -137,11 +130,11 @@ impl Engine {
                 rule.keywords
                     .iter()
                     .for_each(|word| gathered.add(word, TriggerTask::Rule(rules.len())));
-                rules.push(SessionSecrets {
+                rules.push(KnownRule {
                     rule,
                     kind,
                     file,
-                    near: file == 0,
+                    is_own: file == 0,
                 });
             }
         }
@@ -211,7 +204,7 @@ impl Engine {
 
     /// Whether there are rules whose matches may be anywhere, however far from what changes.
     pub(in crate::govern::sanitize) fn reaches_far(&self) -> bool {
-        self.rules.iter().any(|known| !known.near)
+        self.rules.iter().any(|known| !known.is_own)
     }
 
     fn search(&self, text: &str) -> &AhoCorasick {
@@ -264,31 +257,30 @@ impl Engine {
         let mut words: Vec<CueWord> = Vec::new();
         let mut spans = Vec::new();
         let mut has_blocks = false;
-        let mut chats: [Chat; 3] = Default::default();
+        let mut sentences: [SentenceScan; 3] = Default::default();
         for hit in self.search(text).find_overlapping_iter(text) {
             let (start, end) = (hit.start(), hit.end());
             for action in &self.actions[hit.pattern().as_usize()] {
                 match action {
-                    TriggerTask::Rule(rule) if self.rules[*rule].near => {
+                    TriggerTask::Rule(rule) if self.rules[*rule].is_own => {
                         windows.add(*rule, start, end, self.rules[*rule].rule.expression.run());
                     }
                     TriggerTask::Rule(rule) => windows.everything(*rule),
-                    TriggerTask::Named(class) => push_word(
-                        &mut words,
-                        CueWord {
-                            start,
-                            end,
-                            class: *class,
-                        },
-                    ),
+                    TriggerTask::Named(class) => {
+                        push_word(
+                            &mut words,
+                            CueWord {
+                                start,
+                                end,
+                                class: *class,
+                            },
+                        );
+                    }
                     TriggerTask::Block => has_blocks = true,
-                    TriggerTask::Chat(topic) => {
-                        let found = chats[*topic as usize].around(text, start, end, *topic);
-                        spans.extend(found.into_iter().map(|(start, end)| SecretSpan {
-                            start,
-                            end,
-                            kind: self.of.password,
-                        }));
+                    TriggerTask::Sentence(topic) => {
+                        let scan = &mut sentences[*topic as usize];
+                        let places = scan.around(text, start, end, *topic);
+                        spans.extend(of_kind(self.of.password, places));
                     }
                     action => self.look_around(text, start, end, *action, &mut spans),
                 }
@@ -307,17 +299,12 @@ impl Engine {
             self.look_by_rule(text, known, windows.of(rule), &mut spans);
         }
         for (kind, index) in &self.optional {
-            let places = optional::look(text, *kind).into_iter();
-            spans.extend(places.map(|(start, end)| SecretSpan {
-                start,
-                end,
-                kind: *index,
-            }));
+            spans.extend(of_kind(*index, optional::look(text, *kind)));
         }
         let cues = self.look_by_name(
             text,
             words,
-            &mut chats[SentenceTopic::Password as usize],
+            &mut sentences[SentenceTopic::Password as usize],
             &mut spans,
         );
         let mut covered = blocks.public.clone();
@@ -325,16 +312,8 @@ impl Engine {
         covered.sort_unstable();
         let hides = |plain: &str| decode && self.hides(plain);
         let found = random_tokens::look(text, &covered, &cues, &hides);
-        spans.extend(found.random.into_iter().map(|(start, end)| SecretSpan {
-            start,
-            end,
-            kind: self.of.token,
-        }));
-        spans.extend(found.encoded.into_iter().map(|(start, end)| SecretSpan {
-            start,
-            end,
-            kind: self.of.encoded,
-        }));
+        spans.extend(of_kind(self.of.token, found.random));
+        spans.extend(of_kind(self.of.encoded, found.encoded));
         ScanResult {
             spans,
             public: blocks.public,
@@ -364,44 +343,24 @@ impl Engine {
         action: TriggerTask,
         spans: &mut Vec<SecretSpan>,
     ) {
-        let mut add = |place: Option<(usize, usize)>, kind: usize| {
-            spans.extend(place.map(|(start, end)| SecretSpan { start, end, kind }));
-        };
+        let of = &self.of;
         match action {
-            TriggerTask::Address => address::user_info(text, end)
-                .into_iter()
-                .for_each(|place| add(Some(place), self.of.url)),
-            TriggerTask::Bearer => add(address::bearer(text, end), self.of.bearer),
-            TriggerTask::Basic => add(address::basic(text, end), self.of.basic),
+            TriggerTask::Address => spans.extend(of_kind(of.url, address::user_info(text, end))),
+            TriggerTask::Bearer => spans.extend(of_kind(of.bearer, address::bearer(text, end))),
+            TriggerTask::Basic => spans.extend(of_kind(of.basic, address::basic(text, end))),
             TriggerTask::Authorization => {
-                add(address::authorization(text, end), self.of.authorization)
+                let place = address::authorization(text, end);
+                spans.extend(of_kind(of.authorization, place));
             }
-            TriggerTask::UserFlag => add(address::user_flag(text, end), self.of.password),
-            TriggerTask::Pair => add(passwords::pair(text, end), self.of.password),
-            TriggerTask::Login => add(
-                logins::login(text, end).or_else(|| strong_cues::behind(text, end)),
-                self.of.password,
-            ),
-            TriggerTask::Behind => add(strong_cues::behind(text, end), self.of.password),
-            TriggerTask::Joined => add(strong_cues::joined(text, start, end), self.of.password),
-            TriggerTask::Mail => add(strong_cues::of_mail(text, end), self.of.password),
-            TriggerTask::Purpose => add(logins::before_purpose(text, start), self.of.password),
-            TriggerTask::Code | TriggerTask::ToldCode | TriggerTask::Pin => {
-                let place = logins::code(
-                    text,
-                    (start, end),
-                    action == TriggerTask::Pin,
-                    action == TriggerTask::ToldCode,
-                );
-                add(place, self.of.password);
+            TriggerTask::Opens => {
+                spans.extend(of_kind(of.password, codes::look(text, start, end)));
             }
-            TriggerTask::Opens => codes::look(text, start, end)
-                .into_iter()
-                .for_each(|place| add(Some(place), self.of.password)),
-            TriggerTask::Rule(_)
-            | TriggerTask::Named(_)
-            | TriggerTask::Block
-            | TriggerTask::Chat(_) => {}
+            action => {
+                spans.extend(of_kind(
+                    of.password,
+                    password_around(text, (start, end), action),
+                ));
+            }
         }
     }
 
@@ -409,7 +368,7 @@ impl Engine {
     fn look_by_rule(
         &self,
         text: &str,
-        known: &SessionSecrets,
+        known: &KnownRule,
         windows: &[(usize, usize)],
         spans: &mut Vec<SecretSpan>,
     ) {
@@ -449,7 +408,8 @@ impl Engine {
                     secret.map(|(start, end)| (boundary_before(text, start), boundary(text, end)));
                 if let Some(secret) = secret
                     && known.rule.counts(text, secret, matched, global)
-                    && !(known.near && is_example(text.get(secret.0..secret.1).unwrap_or_default()))
+                    && !(known.is_own
+                        && is_example(text.get(secret.0..secret.1).unwrap_or_default()))
                 {
                     spans.push(SecretSpan {
                         start: secret.0,
@@ -476,11 +436,11 @@ impl Engine {
         &self,
         text: &str,
         words: Vec<CueWord>,
-        chat: &mut Chat,
+        sentences: &mut SentenceScan,
         spans: &mut Vec<SecretSpan>,
     ) -> random_tokens::Cues {
         let mut cues = random_tokens::Cues::default();
-        let (mut ends, mut heads, mut near) =
+        let (mut ends, mut heads, mut scan) =
             (Ends::default(), Heads::default(), CueScan::default());
         let nexts = passwords::nexts(text, &words);
         for (word, next) in words.iter().zip(nexts) {
@@ -496,43 +456,53 @@ impl Engine {
                 self.of.secret
             };
             if let Some(values) = tables::look(text, *word, &mut heads) {
-                spans.extend(values.into_iter().map(|(start, end)| SecretSpan {
-                    start,
-                    end,
-                    kind,
-                }));
+                spans.extend(of_kind(kind, values));
                 continue;
             }
-            let place = assignments::look(text, *word, &mut ends);
-            let place = place.or_else(|| assignments::look_grouped(text, *word));
+            let place = assignments::look(text, *word, &mut ends)
+                .or_else(|| assignments::look_grouped(text, *word));
             let place = if class.is_password() {
                 place.or_else(|| passwords::look(text, start, end, next))
             } else {
                 let place = place.or_else(|| passwords::token(text, *word, next));
                 place.filter(|(at, _)| !is_called_public(text, *at))
             };
-            let calls = class.is_password()
-                || text
-                    .get(start..end)
-                    .is_some_and(|word| word.eq_ignore_ascii_case("credential"));
-            if place.is_none() && class.is_password() {
-                let found = chat.around(text, start, end, SentenceTopic::Password);
-                spans.extend(
-                    found
-                        .into_iter()
-                        .map(|(start, end)| SecretSpan { start, end, kind }),
-                );
+            if let Some(place) = place {
+                spans.extend(of_kind(kind, [place]));
+                continue;
             }
-            if place.is_none() && calls {
-                spans.extend(
-                    near.around(text, start, end)
-                        .into_iter()
-                        .map(|(start, end)| SecretSpan { start, end, kind }),
-                );
+            if class.is_password() {
+                let places = sentences.around(text, start, end, SentenceTopic::Password);
+                spans.extend(of_kind(kind, places));
             }
-            spans.extend(place.map(|(start, end)| SecretSpan { start, end, kind }));
+            let called = text.get(start..end).unwrap_or_default();
+            if class.is_password() || called.eq_ignore_ascii_case("credential") {
+                spans.extend(of_kind(kind, scan.around(text, start, end)));
+            }
         }
         cues
+    }
+}
+
+/// The password that a trigger of `start..end` calls for.
+fn password_around(
+    text: &str,
+    (start, end): (usize, usize),
+    action: TriggerTask,
+) -> Option<(usize, usize)> {
+    match action {
+        TriggerTask::UserFlag => address::user_flag(text, end),
+        TriggerTask::Pair => passwords::pair(text, end),
+        TriggerTask::Login => logins::login(text, end).or_else(|| strong_cues::behind(text, end)),
+        TriggerTask::Behind => strong_cues::behind(text, end),
+        TriggerTask::Joined => strong_cues::joined(text, start, end),
+        TriggerTask::Mail => strong_cues::of_mail(text, end),
+        TriggerTask::Purpose => logins::before_purpose(text, start),
+        TriggerTask::Code | TriggerTask::ToldCode | TriggerTask::Pin => {
+            let (number, told) = (action == TriggerTask::Pin, action == TriggerTask::ToldCode);
+            logins::code(text, (start, end), number, told)
+        }
+        _ => None,
     }
 }
 

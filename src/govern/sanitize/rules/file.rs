@@ -12,7 +12,7 @@ use crate::govern::sanitize::text::statistics::entropy;
 /// Largest compiled expression: stock files need about a tenth.
 const MAX_PROGRAM: usize = 128 * 1024 * 1024;
 /// Longest name of a rule: it becomes a part of a placeholder.
-pub(in crate::govern::sanitize) const MAX_ID: usize = 64;
+pub const MAX_ID: usize = 64;
 
 /// Why a rule file can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +27,7 @@ pub struct RuleFault {
 }
 
 /// An expression that is compiled when it is first needed.
-pub(in crate::govern::sanitize) struct Expression {
+pub struct Expression {
     text: String,
     compiled: OnceLock<Option<Regex>>,
     /// Fewest bytes of a match, when every match lies inside one run of token bytes; else 0.
@@ -81,14 +81,14 @@ impl Expression {
 
     /// How long a run of token bytes must be for a match to lie in it; 0 when a match may be
     /// anything else.
-    pub(in crate::govern::sanitize) fn run(&self) -> usize {
+    pub fn run(&self) -> usize {
         *self
             .run
             .get_or_init(|| self.parsed().map_or(0, |parsed| run_of(&parsed)))
     }
 
     /// The expression, or none when it is larger than any program may be.
-    pub(in crate::govern::sanitize) fn regex(&self) -> Option<&Regex> {
+    pub fn regex(&self) -> Option<&Regex> {
         let unicode = is_unicode(&self.text);
         let compile = || {
             RegexBuilder::new(&self.text)
@@ -102,7 +102,7 @@ impl Expression {
 }
 
 /// Whether a byte may be a part of a token, in the widest sense of any rule.
-pub(in crate::govern::sanitize) fn is_token_byte(b: u8) -> bool {
+pub fn is_token_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"_-.+/=~%:@!*$|".contains(&b)
 }
 
@@ -205,7 +205,7 @@ enum AllowTarget {
 }
 
 /// What a match is not, although its expression fits.
-pub(in crate::govern::sanitize) struct Allow {
+pub struct Allow {
     all: bool,
     target: AllowTarget,
     regexes: Vec<Expression>,
@@ -290,10 +290,10 @@ impl Allow {
 }
 
 /// One rule.
-pub(in crate::govern::sanitize) struct SecretRule {
-    pub(in crate::govern::sanitize) id: String,
-    pub(in crate::govern::sanitize) keywords: Vec<String>,
-    pub(in crate::govern::sanitize) expression: Expression,
+pub struct SecretRule {
+    pub id: String,
+    pub keywords: Vec<String>,
+    pub expression: Expression,
     group: usize,
     entropy: f64,
     allow: Vec<Allow>,
@@ -350,10 +350,7 @@ impl SecretRule {
     }
 
     /// The secret of a match: the named group, else the first that took part, else all of it.
-    pub(in crate::govern::sanitize) fn secret(
-        &self,
-        found: &Captures<'_>,
-    ) -> Option<(usize, usize)> {
+    pub fn secret(&self, found: &Captures<'_>) -> Option<(usize, usize)> {
         let group = if self.group > 0 {
             found.get(self.group)
         } else {
@@ -371,7 +368,7 @@ impl SecretRule {
 
     /// Whether a match counts: random enough, and not allowed by its own or the `global`
     /// allowlists.
-    pub(in crate::govern::sanitize) fn counts(
+    pub fn counts(
         &self,
         text: &str,
         secret: (usize, usize),
@@ -417,18 +414,18 @@ fn is_id(text: &str) -> bool {
 }
 
 /// The rules of one file, and what it never counts.
-pub(in crate::govern::sanitize) struct RuleFile {
-    pub(in crate::govern::sanitize) rules: Vec<SecretRule>,
-    pub(in crate::govern::sanitize) allow: Vec<Allow>,
+pub struct RuleFile {
+    pub rules: Vec<SecretRule>,
+    pub allow: Vec<Allow>,
 }
 
 /// Reads a rule file; `name` is what errors call it.
-pub(in crate::govern::sanitize) fn read(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
+pub fn read(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
     read_from(name, text, Origin::Foreign)
 }
 
 /// Reads the rules that are compiled in, whose expressions are looked at when they are needed.
-pub(in crate::govern::sanitize) fn read_own(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
+pub fn read_own(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
     read_from(name, text, Origin::Own)
 }
 

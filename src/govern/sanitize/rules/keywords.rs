@@ -6,14 +6,14 @@ use super::triggers::TriggerTask;
 
 /// Keywords while they are gathered: each once, with all that it calls for.
 #[derive(Default)]
-pub(in crate::govern::sanitize) struct KeywordTable {
+pub struct KeywordTable {
     index: HashMap<String, usize>,
-    pub(in crate::govern::sanitize) words: Vec<String>,
-    pub(in crate::govern::sanitize) actions: Vec<Vec<TriggerTask>>,
+    pub words: Vec<String>,
+    pub actions: Vec<Vec<TriggerTask>>,
 }
 
 impl KeywordTable {
-    pub(in crate::govern::sanitize) fn add(&mut self, word: &str, action: TriggerTask) {
+    pub fn add(&mut self, word: &str, action: TriggerTask) {
         let at = *self.index.entry(word.to_owned()).or_insert_with(|| {
             self.words.push(word.to_owned());
             self.actions.push(Vec::new());
@@ -27,7 +27,7 @@ impl KeywordTable {
 
 /// A word as it is written: letters outside ASCII have two forms that the search does not know to
 /// be one.
-pub(in crate::govern::sanitize) fn forms(word: &str) -> Vec<String> {
+pub fn forms(word: &str) -> Vec<String> {
     if word.is_ascii() {
         return vec![word.to_owned()];
     }

@@ -1,12 +1,12 @@
 //! Keywords that no rule file has, and what is looked for where they stand.
 
 use crate::govern::sanitize::cue_words::CueClass;
-use crate::govern::sanitize::phrases::chat::SentenceTopic;
+use crate::govern::sanitize::phrases::sentences::SentenceTopic;
 use crate::govern::sanitize::vocabulary::vocabulary;
 
 /// What is looked for where a keyword stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::govern::sanitize) enum TriggerTask {
+pub enum TriggerTask {
     Rule(usize),
     Named(CueClass),
     Block,
@@ -29,14 +29,14 @@ pub(in crate::govern::sanitize) enum TriggerTask {
     /// What a colon joins to an address of mail.
     Mail,
     /// A password in a sentence of any language, where its words say what it is.
-    Chat(SentenceTopic),
+    Sentence(SentenceTopic),
     /// A code that opens something.
     Opens,
 }
 
 impl TriggerTask {
     /// What is looked for where words of no rule file stand, with those words.
-    pub(in crate::govern::sanitize) fn all() -> [(TriggerTask, &'static [String]); 19] {
+    pub fn all() -> [(TriggerTask, &'static [String]); 19] {
         let words = &vocabulary().triggers;
         [
             (TriggerTask::Block, &words.blocks),
@@ -55,15 +55,15 @@ impl TriggerTask {
             (TriggerTask::Joined, &words.joined),
             (TriggerTask::Mail, &words.mail),
             (
-                TriggerTask::Chat(SentenceTopic::Password),
+                TriggerTask::Sentence(SentenceTopic::Password),
                 &words.password_sentences,
             ),
             (
-                TriggerTask::Chat(SentenceTopic::Network),
+                TriggerTask::Sentence(SentenceTopic::Network),
                 &words.network_sentences,
             ),
             (
-                TriggerTask::Chat(SentenceTopic::Login),
+                TriggerTask::Sentence(SentenceTopic::Login),
                 &words.login_sentences,
             ),
             (TriggerTask::Opens, &words.opens),

@@ -6,10 +6,10 @@ use super::file::is_token_byte;
 const BEFORE: usize = 160;
 /// How far after its keyword a match is looked for first; one that reaches the end is looked for
 /// further.
-pub(in crate::govern::sanitize) const AFTER: usize = 512;
+pub const AFTER: usize = 512;
 
 /// Stretches of text for each rule, in the order of the text; those that meet are one.
-pub(in crate::govern::sanitize) struct ScanWindows<'a> {
+pub struct ScanWindows<'a> {
     text: &'a str,
     of_rule: Vec<Vec<(usize, usize)>>,
     /// The run of token bytes that was measured last.
@@ -17,7 +17,7 @@ pub(in crate::govern::sanitize) struct ScanWindows<'a> {
 }
 
 impl<'a> ScanWindows<'a> {
-    pub(in crate::govern::sanitize) fn new(text: &'a str, rules: usize) -> Self {
+    pub fn new(text: &'a str, rules: usize) -> Self {
         ScanWindows {
             text,
             of_rule: vec![Vec::new(); rules],
@@ -26,12 +26,12 @@ impl<'a> ScanWindows<'a> {
     }
 
     /// The stretches of one rule.
-    pub(in crate::govern::sanitize) fn of(&self, rule: usize) -> &[(usize, usize)] {
+    pub fn of(&self, rule: usize) -> &[(usize, usize)] {
         &self.of_rule[rule]
     }
 
     /// The whole text, for a rule whose matches may be anywhere.
-    pub(in crate::govern::sanitize) fn everything(&mut self, rule: usize) {
+    pub fn everything(&mut self, rule: usize) {
         if self.of_rule[rule].is_empty() {
             self.of_rule[rule].push((0, self.text.len()));
         }
@@ -39,13 +39,7 @@ impl<'a> ScanWindows<'a> {
 
     /// Around a keyword at `start..end`. With `run`, matches lie in a run of so many token bytes
     /// around it, or nowhere.
-    pub(in crate::govern::sanitize) fn add(
-        &mut self,
-        rule: usize,
-        start: usize,
-        end: usize,
-        run: usize,
-    ) {
+    pub fn add(&mut self, rule: usize, start: usize, end: usize, run: usize) {
         let mut window = (
             start.saturating_sub(BEFORE),
             (end + AFTER).min(self.text.len()),
@@ -86,7 +80,7 @@ impl<'a> ScanWindows<'a> {
 }
 
 /// The nearest character boundary at or before a place.
-pub(in crate::govern::sanitize) fn boundary_before(text: &str, mut at: usize) -> usize {
+pub fn boundary_before(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
     }
@@ -94,7 +88,7 @@ pub(in crate::govern::sanitize) fn boundary_before(text: &str, mut at: usize) ->
 }
 
 /// The nearest character boundary at or after a place.
-pub(in crate::govern::sanitize) fn boundary(text: &str, mut at: usize) -> usize {
+pub fn boundary(text: &str, mut at: usize) -> usize {
     while at < text.len() && !text.is_char_boundary(at) {
         at += 1;
     }

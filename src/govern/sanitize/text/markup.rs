@@ -2,46 +2,20 @@
 //! token whole.
 
 use super::view::Edit;
+use crate::govern::sanitize::vocabulary::vocabulary;
+use crate::govern::word_list::WordList;
 
 /// Longest run of marks between two pieces of a token.
 const MAX_MARKS: usize = 160;
 /// Longest tag.
 const MAX_TAG: usize = 80;
-/// Tags that break no word on a page.
-const TAGS: &[&[u8]] = &[
-    b"a", b"abbr", b"b", b"bdi", b"bdo", b"big", b"br", b"code", b"del", b"em", b"font", b"i",
-    b"ins", b"kbd", b"mark", b"nobr", b"q", b"s", b"samp", b"small", b"span", b"strike", b"strong",
-    b"sub", b"sup", b"tt", b"u", b"var", b"wbr",
-];
-/// The same between square brackets.
-const BRACKETED: &[&[u8]] = &[
-    b"b", b"i", b"u", b"s", b"code", b"color", b"size", b"font", b"url",
-];
-/// What is written for a sign that is not seen.
-const UNSEEN: &[&[u8]] = &[
-    b"&shy;",
-    b"&zwj;",
-    b"&zwnj;",
-    b"&ZeroWidthSpace;",
-    b"&NoBreak;",
-    b"&#173;",
-    b"&#8203;",
-    b"&#8204;",
-    b"&#8205;",
-    b"&#8288;",
-    b"&#xad;",
-    b"&#xAD;",
-    b"&#x200b;",
-    b"&#x200B;",
-    b"&#x2060;",
-];
 
 const fn is_token(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.')
 }
 
 /// Edits that take marks out of what would be one token without them.
-pub(in crate::govern::sanitize) fn marked(text: &str) -> Vec<Edit> {
+pub fn marked(text: &str) -> Vec<Edit> {
     let bytes = text.as_bytes();
     let (mut edits, mut at) = (Vec::new(), 0);
     while let Some(next) = bytes
@@ -93,6 +67,7 @@ fn marks(bytes: &[u8]) -> usize {
 
 /// Length of the mark that bytes begin with; zero when none does.
 fn mark(bytes: &[u8]) -> usize {
+    let words = &vocabulary().markup;
     let run = |sign: u8, most: usize| {
         bytes
             .iter()
@@ -108,13 +83,15 @@ fn mark(bytes: &[u8]) -> usize {
             .filter(|at| rest[..*at].ends_with(b"--"))
             .map_or(0, |at| at + 5),
         [b'<', rest @ ..] => {
-            tag(rest, b'>', TAGS).map_or(0, |length| length + 1 + line(&rest[length..]))
+            tag(rest, b'>', &words.tags).map_or(0, |length| length + 1 + line(&rest[length..]))
         }
-        [b'[', rest @ ..] => tag(rest, b']', BRACKETED).map_or(0, |length| length + 1),
-        [b'&', ..] => UNSEEN
-            .iter()
-            .find(|sign| bytes.starts_with(sign))
-            .map_or(0, |sign| sign.len()),
+        [b'[', rest @ ..] => tag(rest, b']', &words.bracketed).map_or(0, |length| length + 1),
+        [b'&', ..] => {
+            let mut signs = words.unseen.iter();
+            signs
+                .find(|sign| bytes.starts_with(sign.as_bytes()))
+                .map_or(0, String::len)
+        }
         [b'*', ..] => run(b'*', 3),
         [b'~', b'~', ..] => 2,
         [b'`', ..] => run(b'`', 2),
@@ -135,7 +112,7 @@ fn mark(bytes: &[u8]) -> usize {
 }
 
 /// `b>`, `/span>`, `font color=red>`: how long what follows the opening sign is.
-fn tag(rest: &[u8], close: u8, names: &[&[u8]]) -> Option<usize> {
+fn tag(rest: &[u8], close: u8, names: &WordList) -> Option<usize> {
     let end = rest
         .iter()
         .take(MAX_TAG)
@@ -149,7 +126,7 @@ fn tag(rest: &[u8], close: u8, names: &[&[u8]]) -> Option<usize> {
         .count();
     let (name, behind) = inside.split_at(name);
     let ends = matches!(behind.first(), None | Some(b' ' | b'/' | b'='));
-    (ends && names.iter().any(|known| known.eq_ignore_ascii_case(name))).then_some(end + 1)
+    (ends && std::str::from_utf8(name).is_ok_and(|name| names.has(name))).then_some(end + 1)
 }
 
 /// Length of a line's end that is only in the source of a page.

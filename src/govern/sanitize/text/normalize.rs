@@ -29,7 +29,7 @@ fn ascii_of_styled(c: char) -> Option<char> {
 }
 
 /// The Latin letter or digit that a letter of another script looks like.
-pub(in crate::govern::sanitize) fn ascii_look_alike(c: char) -> Option<char> {
+pub fn ascii_look_alike(c: char) -> Option<char> {
     let mut buffer = [0; 4];
     let word: &str = c.encode_utf8(&mut buffer);
     let mut like = skeleton(word);
@@ -49,7 +49,7 @@ pub(in crate::govern::sanitize) fn ascii_look_alike(c: char) -> Option<char> {
 ///
 /// A look-alike counts only inside a word that also has ASCII letters or digits: Cyrillic prose
 /// stays Cyrillic.
-pub(in crate::govern::sanitize) fn unmasked(text: &str) -> Vec<Edit> {
+pub fn unmasked(text: &str) -> Vec<Edit> {
     let bytes = text.as_bytes();
     let mut edits: Vec<Edit> = Vec::new();
     if text.is_ascii() && !bytes.contains(&b'\x1b') {
@@ -137,7 +137,7 @@ const fn may_join(b: u8) -> bool {
 
 /// Edits that read escapes and join what was cut: `%3D`, `&quot;`, `"abc" + "def"`, a line's end
 /// inside a token.
-pub(in crate::govern::sanitize) fn joined(text: &str) -> Vec<Edit> {
+pub fn joined(text: &str) -> Vec<Edit> {
     let bytes = text.as_bytes();
     let (mut edits, mut at) = (Vec::new(), 0);
     while let Some(next) = bytes

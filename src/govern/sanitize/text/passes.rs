@@ -14,8 +14,8 @@ use crate::govern::sanitize::rules::engine::Engine;
 use crate::govern::sanitize::rules::window::{boundary, boundary_before};
 use crate::govern::sanitize::{Clean, Redaction, SecretFinding};
 
-/// How often a text is looked at: a removal may uncover a shape, each round removes at least one.
-const MAX_ROUNDS: usize = 16;
+/// How often a text is looked at: a removal may uncover a shape, each pass removes at least one.
+const MAX_PASSES: usize = 16;
 /// Bytes that may be looked at beyond that, so that a short text is looked at until nothing is
 /// found.
 const SPARE: usize = 128 * 1024;
@@ -28,7 +28,7 @@ const MIN_REPEATED: usize = 8;
 /// From this length it is, even without a digit: a shorter one of letters may be a word.
 const MIN_REPEATED_LETTERS: usize = 12;
 /// What a placeholder is to the rules: one sign that is no part of anything.
-pub(in crate::govern::sanitize) const OPAQUE: char = '\u{1}';
+pub const OPAQUE: char = '\u{1}';
 /// How much text around a joint is looked at again with the joint closed.
 const BEFORE_JOINT: usize = 256;
 const AFTER_JOINT: usize = 1024;
@@ -38,7 +38,7 @@ const AGAIN: usize = 4096;
 const EDGE: usize = 1024;
 
 /// One text while its secrets are looked for; all places are bytes of the text as given.
-struct Rounds<'a> {
+struct RedactionPasses<'a> {
     engine: &'a Engine,
     text: &'a str,
     /// Placeholders that stand in it.
@@ -52,13 +52,13 @@ struct Rounds<'a> {
 
 impl Engine {
     /// Takes secrets out of a text by these rules; see [`crate::govern::sanitize::redact_with`].
-    pub fn redact(&self, text: &str, numbers: &mut Placeholders) -> Redaction {
+    pub fn redact(&self, text: &str, placeholders: &mut Placeholders) -> Redaction {
         let mut stay = Vec::new();
         for (place, kind, number) in placeholder::all(text, &|name| self.is_kind(name)) {
-            numbers.saw(kind, number);
+            placeholders.saw(kind, number);
             stay.push(place);
         }
-        let mut rounds = Rounds {
+        let mut passes = RedactionPasses {
             engine: self,
             text,
             stay,
@@ -66,8 +66,8 @@ impl Engine {
             public: Vec::new(),
             allowed: Vec::new(),
         };
-        rounds.run();
-        let clean = placeholder::rebuilt(text, &rounds.found, self.kinds(), numbers);
+        passes.run();
+        let clean = placeholder::rebuilt(text, &passes.found, self.kinds(), placeholders);
         let kind = |span: &SecretSpan| self.kinds().get(span.kind).cloned().unwrap_or_default();
         let told = |spans: &[SecretSpan]| {
             spans
@@ -79,29 +79,29 @@ impl Engine {
                 })
                 .collect()
         };
-        let mut allowed = std::mem::take(&mut rounds.allowed);
+        let mut allowed = std::mem::take(&mut passes.allowed);
         allowed.sort_unstable_by_key(|span| (span.start, span.end, span.kind));
         allowed.dedup_by_key(|span| (span.start, span.end));
         allowed.retain(|span| {
-            !rounds
+            !passes
                 .found
                 .iter()
                 .any(|f| f.start < span.end && span.start < f.end)
         });
         Redaction {
             clean: Clean(clean),
-            found: told(&rounds.found),
+            found: told(&passes.found),
             allowed: told(&allowed),
         }
     }
 }
 
-impl Rounds<'_> {
+impl RedactionPasses<'_> {
     fn run(&mut self) {
         let mut pieces = vec![(0, self.text.len())];
-        let mut budget = MAX_ROUNDS * self.text.len() + SPARE;
+        let mut budget = MAX_PASSES * self.text.len() + SPARE;
         loop {
-            let new = self.round(&pieces);
+            let new = self.pass(&pieces);
             if new.is_empty() {
                 break;
             }
@@ -158,7 +158,7 @@ impl Rounds<'_> {
     }
 
     /// All secrets in pieces of the text, sorted, apart, and free of what is hidden.
-    fn round(&mut self, pieces: &[(usize, usize)]) -> Vec<SecretSpan> {
+    fn pass(&mut self, pieces: &[(usize, usize)]) -> Vec<SecretSpan> {
         let hidden = self.hidden();
         let mut spans = Vec::new();
         for piece in pieces {

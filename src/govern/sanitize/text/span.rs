@@ -2,15 +2,24 @@
 
 /// A place that holds a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::govern::sanitize) struct SecretSpan {
-    pub(in crate::govern::sanitize) start: usize,
-    pub(in crate::govern::sanitize) end: usize,
+pub struct SecretSpan {
+    pub start: usize,
+    pub end: usize,
     /// Index of its kind; where spans meet, the lowest names the whole.
-    pub(in crate::govern::sanitize) kind: usize,
+    pub kind: usize,
+}
+
+/// Places of secrets of one kind.
+pub fn of_kind(
+    kind: usize,
+    places: impl IntoIterator<Item = (usize, usize)>,
+) -> impl Iterator<Item = SecretSpan> {
+    let span = move |(start, end)| SecretSpan { start, end, kind };
+    places.into_iter().map(span)
 }
 
 /// Joins spans that overlap; the result is sorted and apart.
-pub(in crate::govern::sanitize) fn merged(mut spans: Vec<SecretSpan>) -> Vec<SecretSpan> {
+pub fn merged(mut spans: Vec<SecretSpan>) -> Vec<SecretSpan> {
     spans.sort_unstable_by_key(|span| (span.start, span.kind, span.end));
     let mut out: Vec<SecretSpan> = Vec::with_capacity(spans.len());
     for span in spans {
@@ -26,11 +35,7 @@ pub(in crate::govern::sanitize) fn merged(mut spans: Vec<SecretSpan>) -> Vec<Sec
 }
 
 /// Cuts places that are to stay out of spans; what is left without a letter or digit is no secret.
-pub(in crate::govern::sanitize) fn without(
-    text: &str,
-    spans: Vec<SecretSpan>,
-    stay: &[(usize, usize)],
-) -> Vec<SecretSpan> {
+pub fn without(text: &str, spans: Vec<SecretSpan>, stay: &[(usize, usize)]) -> Vec<SecretSpan> {
     let mut out = Vec::with_capacity(spans.len());
     for span in spans {
         let mut start = span.start;

@@ -2,7 +2,7 @@
 //! among them.
 
 /// Bits of information for each character of a text, by how often each byte occurs (Shannon).
-pub(in crate::govern::sanitize) fn entropy(text: &str) -> f64 {
+pub fn entropy(text: &str) -> f64 {
     let mut counts = [0u32; 256];
     for byte in text.bytes() {
         counts[usize::from(byte)] += 1;
@@ -22,11 +22,11 @@ pub(in crate::govern::sanitize) fn entropy(text: &str) -> f64 {
 
 /// How many letters, capitals, digits and others a text has.
 #[derive(Clone, Copy, Default)]
-pub(in crate::govern::sanitize) struct Makeup {
-    pub(in crate::govern::sanitize) lower: usize,
-    pub(in crate::govern::sanitize) upper: usize,
-    pub(in crate::govern::sanitize) digits: usize,
-    pub(in crate::govern::sanitize) others: usize,
+pub struct CharacterCounts {
+    pub lower: usize,
+    pub upper: usize,
+    pub digits: usize,
+    pub others: usize,
 }
 
 /// For each byte, one in its column of the counts: small letters, capitals, digits, others; 16 bits
@@ -53,49 +53,25 @@ const fn columns() -> [u64; 256] {
 /// Most bytes that are counted at once: no column overflows.
 const COUNTED: usize = 0xffff;
 
-pub(in crate::govern::sanitize) fn makeup(text: &str) -> Makeup {
-    let mut made = Makeup::default();
-    if text.is_ascii() {
-        for piece in text.as_bytes().chunks(COUNTED) {
-            let counts = piece.iter().map(|b| COLUMNS[usize::from(*b)]).sum::<u64>();
-            let column = |nth: u32| usize::from((counts >> (16 * nth)) as u16);
-            made.lower += column(0);
-            made.upper += column(1);
-            made.digits += column(2);
-            made.others += column(3);
-        }
-        return made;
-    }
-    for c in text.chars() {
-        match c {
-            _ if c.is_lowercase() => made.lower += 1,
-            _ if c.is_uppercase() => made.upper += 1,
-            _ if c.is_ascii_digit() => made.digits += 1,
-            _ => made.others += 1,
-        }
-    }
-    made
-}
-
 /// The signs of a text, as bits: those that code, paths, sentences and stand-ins can't do without.
 #[derive(Clone, Copy)]
-pub(in crate::govern::sanitize) struct Signs(u16);
+pub struct Signs(u16);
 
-pub(in crate::govern::sanitize) const SLASH: u16 = 1;
+pub const SLASH: u16 = 1;
 const UNDER: u16 = 1 << 1;
 const STAR: u16 = 1 << 2;
 const X: u16 = 1 << 3;
 const Y_OR_P: u16 = 1 << 4;
-pub(in crate::govern::sanitize) const ROUND: u16 = 1 << 5;
-pub(in crate::govern::sanitize) const SQUARE: u16 = 1 << 6;
-pub(in crate::govern::sanitize) const DOT: u16 = 1 << 7;
-pub(in crate::govern::sanitize) const COLON: u16 = 1 << 8;
-pub(in crate::govern::sanitize) const ARROW: u16 = 1 << 9;
-pub(in crate::govern::sanitize) const EQUALS: u16 = 1 << 10;
+pub const ROUND: u16 = 1 << 5;
+pub const SQUARE: u16 = 1 << 6;
+pub const DOT: u16 = 1 << 7;
+pub const COLON: u16 = 1 << 8;
+pub const ARROW: u16 = 1 << 9;
+pub const EQUALS: u16 = 1 << 10;
 /// Of code: without one of them there is none.
-pub(in crate::govern::sanitize) const OF_CODE: u16 = ROUND | SQUARE | DOT | COLON | ARROW | EQUALS;
+pub const OF_CODE: u16 = ROUND | SQUARE | DOT | COLON | ARROW | EQUALS;
 /// How parts of stand-ins begin.
-pub(in crate::govern::sanitize) const OF_STAND_INS: u16 = X | STAR | Y_OR_P | UNDER;
+pub const OF_STAND_INS: u16 = X | STAR | Y_OR_P | UNDER;
 
 static SIGNS: [u16; 256] = signs();
 
@@ -124,28 +100,53 @@ const fn signs() -> [u16; 256] {
 
 impl Signs {
     /// The signs of a text.
-    pub(in crate::govern::sanitize) fn of(text: &str) -> Self {
+    pub fn of(text: &str) -> Self {
         Signs(text.bytes().fold(0, |all, b| all | SIGNS[usize::from(b)]))
     }
 
     /// The sign that a byte is, if it is one.
-    pub(in crate::govern::sanitize) fn at(byte: u8) -> Self {
+    pub fn at(byte: u8) -> Self {
         Signs(SIGNS[usize::from(byte)])
     }
 
     /// Whether one of those is among them.
-    pub(in crate::govern::sanitize) fn any(self, bits: u16) -> bool {
+    pub fn any(self, bits: u16) -> bool {
         self.0 & bits != 0
     }
 }
 
-impl Makeup {
-    pub(in crate::govern::sanitize) fn letters(self) -> usize {
+impl CharacterCounts {
+    /// Those of a text.
+    pub fn of(text: &str) -> Self {
+        let mut counts = CharacterCounts::default();
+        if text.is_ascii() {
+            for piece in text.as_bytes().chunks(COUNTED) {
+                let columns = piece.iter().map(|b| COLUMNS[usize::from(*b)]).sum::<u64>();
+                let column = |nth: u32| usize::from((columns >> (16 * nth)) as u16);
+                counts.lower += column(0);
+                counts.upper += column(1);
+                counts.digits += column(2);
+                counts.others += column(3);
+            }
+            return counts;
+        }
+        for c in text.chars() {
+            match c {
+                _ if c.is_lowercase() => counts.lower += 1,
+                _ if c.is_uppercase() => counts.upper += 1,
+                _ if c.is_ascii_digit() => counts.digits += 1,
+                _ => counts.others += 1,
+            }
+        }
+        counts
+    }
+
+    pub fn letters(self) -> usize {
         self.lower + self.upper
     }
 
-    /// How many of the four kinds are there.
-    pub(in crate::govern::sanitize) fn kinds(self) -> usize {
+    /// How many of the four sorts are there.
+    pub fn sorts(self) -> usize {
         [self.lower, self.upper, self.digits, self.others]
             .iter()
             .filter(|count| **count > 0)

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 /// Bytes `start..end` of the original become one character, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::govern::sanitize) struct Edit {
-    pub(in crate::govern::sanitize) start: usize,
-    pub(in crate::govern::sanitize) end: usize,
-    pub(in crate::govern::sanitize) with: Option<char>,
+pub struct Edit {
+    pub start: usize,
+    pub end: usize,
+    pub with: Option<char>,
 }
 
 /// A place where offsets of view and original are known to agree.
@@ -19,14 +19,14 @@ struct OffsetPair {
 }
 
 /// What is looked at in place of a text.
-pub(in crate::govern::sanitize) struct TextView<'a> {
-    pub(in crate::govern::sanitize) text: Cow<'a, str>,
+pub struct TextView<'a> {
+    pub text: Cow<'a, str>,
     offsets: Vec<OffsetPair>,
 }
 
 impl<'a> TextView<'a> {
     /// Applies edits, which are sorted and apart.
-    pub(in crate::govern::sanitize) fn of(text: &'a str, edits: &[Edit]) -> Self {
+    pub fn of(text: &'a str, edits: &[Edit]) -> Self {
         if edits.is_empty() {
             return TextView {
                 text: Cow::Borrowed(text),
@@ -60,7 +60,7 @@ impl<'a> TextView<'a> {
 
     /// The bytes of the original that `start..end` of the view stand for; what was cut out inside
     /// is included.
-    pub(in crate::govern::sanitize) fn original(&self, start: usize, end: usize) -> (usize, usize) {
+    pub fn original(&self, start: usize, end: usize) -> (usize, usize) {
         let from = match self
             .offsets
             .partition_point(|mark| mark.view <= start)

@@ -1,4 +1,7 @@
-//! Tokens by themselves: what they are made of, and from which context on each is a password.
+//! Tokens by themselves: what they are made of, of what kind they are, and from which context on
+//! each is a secret.
 
-pub(in crate::govern::sanitize) mod password;
-pub(in crate::govern::sanitize) mod shape;
+pub mod kind;
+mod resemblance;
+pub mod shape;
+pub mod table;

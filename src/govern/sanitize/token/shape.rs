@@ -1,18 +1,29 @@
-//! What can be told of a token without what stands around it: random, a word, a stand-in, code.
+//! The shape of a token: what it is made of, and which kinds it is of; each is told once.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
-use crate::govern::sanitize::text::statistics::{
-    ARROW, COLON, DOT, EQUALS, Makeup, OF_CODE, OF_STAND_INS, ROUND, SLASH, SQUARE, Signs, makeup,
-};
-use crate::govern::sanitize::vocabulary::vocabulary;
+use super::kind::{TokenKind, coded, distinct};
+use super::table::{TokenMeasure, is_described};
+use crate::govern::sanitize::text::statistics::{CharacterCounts, Signs};
 
-/// A token, and what it is made of; what is asked for several times is told once.
-pub(in crate::govern::sanitize) struct TokenShape<'a> {
-    pub(in crate::govern::sanitize) text: &'a str,
-    made: OnceCell<Makeup>,
+/// Signs of code, and those among them that join no names and stand in few sentences.
+const CODE_SIGNS: &[u8] = b"!#$%&()*+,/:;<=>?@[]^{|}~";
+const ODD_SIGNS: &[u8] = b"!#$%&*;<>?@^|~";
+
+/// A token, and what was told of it so far.
+pub struct TokenShape<'a> {
+    pub text: &'a str,
+    counts: OnceCell<CharacterCounts>,
     signs: OnceCell<Signs>,
     wordiness: OnceCell<usize>,
+    kinds: Cell<KindSet>,
+}
+
+/// The kinds that were asked for, and those among them that the token is of, as bits.
+#[derive(Clone, Copy, Default)]
+struct KindSet {
+    asked: u128,
+    holding: u128,
 }
 
 /// Longest run of letters that may be one word.
@@ -80,7 +91,7 @@ fn can_be_said(word: &[u8]) -> bool {
 
 /// Share of the bytes, in hundredths, that stand in words (`TestTableHashKey`: 100; `zwD26NeyMCv`:
 /// 0).
-pub(in crate::govern::sanitize) fn wordiness(text: &str) -> usize {
+pub fn wordiness(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut said, mut at) = (0, 0);
     while at < bytes.len() {
@@ -113,314 +124,88 @@ pub(in crate::govern::sanitize) fn wordiness(text: &str) -> usize {
 }
 
 impl<'a> TokenShape<'a> {
-    pub(in crate::govern::sanitize) fn of(text: &'a str) -> Self {
+    pub fn of(text: &'a str) -> Self {
         TokenShape {
             text,
-            made: OnceCell::new(),
+            counts: OnceCell::new(),
             signs: OnceCell::new(),
             wordiness: OnceCell::new(),
+            kinds: Cell::default(),
         }
     }
 
     /// How many characters of each sort it has.
-    pub(in crate::govern::sanitize) fn made(&self) -> Makeup {
-        *self.made.get_or_init(|| makeup(self.text))
+    pub fn counts(&self) -> CharacterCounts {
+        *self.counts.get_or_init(|| CharacterCounts::of(self.text))
     }
 
     /// The signs that are in it.
-    fn signs(&self) -> Signs {
+    pub(super) fn signs(&self) -> Signs {
         *self.signs.get_or_init(|| Signs::of(self.text))
     }
 
     /// See [`wordiness`].
-    pub(in crate::govern::sanitize) fn wordiness(&self) -> usize {
+    pub fn wordiness(&self) -> usize {
         *self.wordiness.get_or_init(|| wordiness(self.text))
     }
 
-    /// Whether a text is random rather than named: few of its letters form words.
-    pub(in crate::govern::sanitize) fn is_random(&self) -> bool {
+    /// Whether it is of a kind.
+    pub fn is(&self, kind: TokenKind) -> bool {
+        let bit = 1 << kind as u32;
+        if self.kinds.get().asked & bit == 0 {
+            let holds = coded(self, kind).unwrap_or_else(|| is_described(self, kind));
+            // Telling it may have told others.
+            let KindSet { asked, holding } = self.kinds.get();
+            let holding = if holds { holding | bit } else { holding };
+            self.kinds.set(KindSet {
+                asked: asked | bit,
+                holding,
+            });
+        }
+        self.kinds.get().holding & bit != 0
+    }
+
+    pub(super) fn measure(&self, of: TokenMeasure) -> usize {
         let text = self.text;
-        let made = self.made();
-        let (wordy, named) = (self.wordiness(), &vocabulary().wordiness);
-        match () {
-            () if made.digits > 0 && made.letters() > 0 => wordy < named.mixed,
-            () if made.letters() == 0 => text.len() >= 16,
-            () => wordy < named.letters,
+        match of {
+            TokenMeasure::Length => text.len(),
+            TokenMeasure::Lower => self.counts().lower,
+            TokenMeasure::Upper => self.counts().upper,
+            TokenMeasure::Letters => self.counts().letters(),
+            TokenMeasure::Digits => self.counts().digits,
+            TokenMeasure::Others => self.counts().others,
+            TokenMeasure::Sorts => self.counts().sorts(),
+            TokenMeasure::Characters => text.chars().count(),
+            TokenMeasure::Alphabetic => text.chars().filter(|c| c.is_alphabetic()).count(),
+            TokenMeasure::LongestRun => {
+                let runs = text.split(|c: char| !c.is_ascii_alphanumeric());
+                runs.map(str::len).max().unwrap_or(0)
+            }
+            TokenMeasure::Turns => turns(text),
+            TokenMeasure::InnerTurns => turns(text.trim_end_matches(['!', '?'])),
+            TokenMeasure::Signs => distinct(text, CODE_SIGNS),
+            TokenMeasure::OddSigns => distinct(text, ODD_SIGNS),
+            TokenMeasure::Wordiness => self.wordiness(),
         }
     }
+}
 
-    /// Whether digits stand in the midst of letters more than once, as in no name: `vp7k8ugdmpoib`.
-    pub(in crate::govern::sanitize) fn is_interleaved(&self) -> bool {
-        let text = self.text;
-        const LEAST: usize = 12;
-        let bytes = text.as_bytes();
-        let first = bytes.iter().position(u8::is_ascii_alphabetic);
-        let last = bytes.iter().rposition(u8::is_ascii_alphabetic);
-        let (Some(first), Some(last)) = (first, last) else {
-            return false;
-        };
-        let inner = bytes.get(first..last).unwrap_or_default();
-        let groups = inner
-            .windows(2)
-            .filter(|two| two[0].is_ascii_alphabetic() && two[1].is_ascii_digit())
-            .count();
-        text.len() >= LEAST
-            && groups >= 2
-            && bytes.iter().all(u8::is_ascii_alphanumeric)
-            && !self.is_hex()
-    }
-
-    /// Whether brackets stand open or many kinds of signs are mixed, as in no code and no sentence:
-    /// `m{{h}o)p${e]nob>-_$#x`.
-    pub(in crate::govern::sanitize) fn has_odd_signs(&self) -> bool {
-        let text = self.text;
-        const SIGNS: &[u8] = b"!#$%&()*<>?@[]^{}~";
-        let has = |sign: &u8| text.as_bytes().contains(sign);
-        let count = |sign: char| text.matches(sign).count();
-        let balanced = [('(', ')'), ('[', ']'), ('{', '}')]
-            .iter()
-            .all(|(open, close)| count(*open) == count(*close));
-        text.len() >= 8
-            && !text.contains(char::is_whitespace)
-            && SIGNS.iter().filter(|sign| has(sign)).count() >= if balanced { 5 } else { 4 }
-    }
-
-    /// Whether letters are mixed as no word mixes them: `nscNZJTrqs`.
-    pub(in crate::govern::sanitize) fn is_mixed_case(&self) -> bool {
-        let text = self.text;
-        let made = self.made();
-        text.len() >= 8
-            && made.upper >= 2
-            && made.lower >= 2
-            && made.letters() == text.len()
-            && self.is_random()
-    }
-
-    /// Dates, times, versions and numbers: few letters among digits and signs.
-    pub(in crate::govern::sanitize) fn is_dated(&self) -> bool {
-        let text = self.text;
-        if !text.bytes().any(|b| b.is_ascii_digit()) || self.is_uuid() {
-            return false;
-        }
-        let made = self.made();
-        made.digits > 0
-            && made.others > 0
-            && made.letters() * 4 <= made.digits
-            && text
-                .chars()
-                .all(|c| c.is_alphanumeric() || "-:.+/_ ".contains(c))
-    }
-
-    /// Eight, four, four, four and twelve hexadecimal digits.
-    pub(in crate::govern::sanitize) fn is_uuid(&self) -> bool {
-        let text = self.text;
-        if text.len() != 36 {
-            return false;
-        }
-        let parts: Vec<&str> = text.split('-').collect();
-        let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-        lengths == [8, 4, 4, 4, 12]
-            && parts
-                .iter()
-                .all(|part| part.bytes().all(|b| b.is_ascii_hexdigit()))
-    }
-
-    pub(in crate::govern::sanitize) fn is_hex(&self) -> bool {
-        let text = self.text;
-        !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit())
-    }
-
-    /// Whether a value only stands for a secret: `<your-key>`, `xxxx`, `${VAR}`, `changeme`, `null`.
-    pub(in crate::govern::sanitize) fn stands_in(&self) -> bool {
-        let value = self.text;
-        let known = &vocabulary().values;
-        let Some(first) = value.bytes().next() else {
-            return true;
-        };
-        let bare = value.trim_matches(|c: char| !c.is_alphanumeric());
-        let zero = || self.is_uuid() && value.bytes().all(|b| b == first || b == b'-');
-        bare.is_empty()
-            || zero()
-            || value.bytes().all(|b| b.eq_ignore_ascii_case(&first))
-            || known.stand_ins.has(bare)
-            || (may_stand_in(first) && known.stand_in_starts.starts(value))
-            || has_stand_in_part(value, self.signs())
-            || is_variable(value)
-            || is_flag(value)
-    }
-
-    /// Whether an unquoted value is code that yields one: a call, a chain of names, an index, a type.
-    pub(in crate::govern::sanitize) fn is_code(&self) -> bool {
-        let value = self.text;
-        let signs = self.signs();
-        if !signs.any(OF_CODE) {
-            return false;
-        }
-        let identifier = |c: char| {
-            c.is_ascii_alphanumeric()
-                || matches!(c, '_' | '.' | ':' | '$' | '!' | '>' | '-' | '&' | '*')
-        };
-        let head = |mark: char| {
-            value.split_once(mark).is_some_and(|(head, _)| {
-                !head.is_empty()
-                    && head.chars().all(identifier)
-                    && head.starts_with(|c: char| !c.is_ascii_digit())
-            })
-        };
-        let chain = || {
-            value.split(['.', '?', '!']).all(|part| {
-                part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                    && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-                    && (!TokenShape::of(part).is_random() || part.len() < 8)
-            })
-        };
-        (signs.any(DOT)
-            && value
-                .find(").")
-                .is_some_and(|at| !value[..at].contains('(')))
-            || (signs.any(ROUND) && head('('))
-            || (signs.any(SQUARE) && head('['))
-            || (signs.any(DOT) && chain())
-            || (signs.any(COLON) && value.contains("::"))
-            || (signs.any(ARROW) && value.contains("->"))
-            || (signs.any(EQUALS) && (value.contains("===") || value.contains("!=")))
-    }
-
-    /// Whether a value is a path or an address.
-    pub(in crate::govern::sanitize) fn is_path(&self) -> bool {
-        let value = self.text;
-        if !self.signs().any(SLASH) {
-            return false;
-        }
-        let rooted = ["/", "./", "../", "~/", "\\\\"]
-            .iter()
-            .any(|start| value.starts_with(start));
-        let drive = value
-            .as_bytes()
-            .get(1..3)
-            .is_some_and(|two| two == b":\\" || two == b":/");
-        let parts = value.split(['/', '\\']);
-        let wordy = || {
-            parts
-                .clone()
-                .filter(|part| part.len() >= 4)
-                .all(|part| wordiness(part) >= 50)
-        };
-        value.contains("://")
-            || drive
-            || (value.matches('/').count() > usize::from(!rooted) && wordy())
-            || (rooted && wordy())
-    }
-
-    /// A name in code or configuration: `NATS_PASSWORD`, `confirm_password`, `dbSecretRef`.
-    pub(in crate::govern::sanitize) fn is_name(&self) -> bool {
-        let value = self.text;
-        let signs = value
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
-        let shouted = value.contains('_')
-            && value
-                .bytes()
-                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
-        let secret = &vocabulary().names.secret;
-        let called = secret.starts(value) || secret.ends(value.as_bytes());
-        // With a digit it is what people take for a password: hunter2-is-secret.
-        let called = called && !value.bytes().any(|b| b.is_ascii_digit());
-        signs && self.wordiness() >= 60 && (shouted || called)
-    }
+/// How often letters and digits take turns.
+fn turns(text: &str) -> usize {
+    let sort = |b: &u8| (b.is_ascii_digit(), b.is_ascii_alphabetic());
+    let pairs = text.as_bytes().windows(2);
+    pairs.filter(|two| sort(&two[0]) != sort(&two[1])).count()
 }
 
 /// Whether there is a blank in a text, or what may be one outside of ASCII: a glance that costs
 /// little.
-pub(in crate::govern::sanitize) fn may_have_blanks(text: &str) -> bool {
+pub fn may_have_blanks(text: &str) -> bool {
     text.bytes().any(|b| b <= b' ' || !b.is_ascii())
-}
-
-/// Whether a text is written in escapes of HTML: it is looked at again with them read.
-pub(in crate::govern::sanitize) fn is_escaped(text: &str) -> bool {
-    text.starts_with("&#") || text.starts_with("&quot;")
-}
-
-/// Whether the text of a stand-in begins with a byte.
-const fn may_stand_in(first: u8) -> bool {
-    matches!(
-        first.to_ascii_lowercase(),
-        b'y' | b'm' | b'<' | b'$' | b'{' | b'%' | b'#' | b'i' | b'r' | b'c' | b'e'
-    )
-}
-
-/// Whether there is in a value what is in no secret, but in what stands for one.
-fn has_stand_in_part(value: &str, signs: Signs) -> bool {
-    if !signs.any(OF_STAND_INS) {
-        return false;
-    }
-    let bytes = value.as_bytes();
-    let at = |start: usize, part: &[u8]| {
-        bytes
-            .get(start..start + part.len())
-            .is_some_and(|piece| piece.eq_ignore_ascii_case(part))
-    };
-    let mut starts = bytes
-        .iter()
-        .enumerate()
-        .filter(|(_, b)| Signs::at(**b).any(OF_STAND_INS));
-    starts.any(|(start, b)| match (*b, bytes.get(start + 1)) {
-        (b'x' | b'X', Some(b'x' | b'X')) => at(start, b"xxxx"),
-        (b'*', Some(b'*')) => at(start, b"****"),
-        (b'p' | b'P', Some(b'l' | b'L')) => at(start, b"placeholder"),
-        (b'y' | b'Y', Some(b'o' | b'O')) => at(start, b"your_") || at(start, b"your-"),
-        (b'_' | b'-', Some(b'h' | b'H')) => at(start + 1, b"here"),
-        _ => false,
-    })
-}
-
-/// `--password-file`: the name of an option, not its value.
-fn is_flag(value: &str) -> bool {
-    value
-        .strip_prefix("--")
-        .is_some_and(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
-}
-
-/// `$NAME`, `%NAME%`, `@name@`, `:name`, `{name}`, `[name]`, `%s`.
-fn is_variable(value: &str) -> bool {
-    let inside = |text: &str| {
-        text.len() <= 64
-            && text
-                .chars()
-                .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '))
-    };
-    let between = |open: char, close: char| {
-        value
-            .strip_prefix(open)
-            .and_then(|rest| rest.strip_suffix(close))
-            .is_some_and(inside)
-    };
-    let name = |text: &str| {
-        !text.is_empty()
-            && text.bytes().all(|b| {
-                b.is_ascii_alphabetic()
-                    || matches!(b, b'_' | b'.' | b'>' | b'-' | b'[' | b']' | b'\'')
-            })
-    };
-    between('%', '%')
-        || between('@', '@')
-        || between('{', '}')
-        || between('[', ']')
-        || between('<', '>')
-        || value.strip_prefix('$').is_some_and(name)
-        || value.strip_prefix(':').is_some_and(name)
-        || (value.starts_with('%') && value.len() <= 3)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_start_of_a_stand_in_is_looked_for() {
-        let mut starts = vocabulary().values.stand_in_starts.iter();
-        assert!(starts.all(|start| may_stand_in(start.as_bytes()[0])));
-    }
 
     #[test]
     fn random_and_named_are_told_apart() {
@@ -433,7 +218,7 @@ mod tests {
             "abcdefghijabcdefghijabcd",
         ] {
             assert!(
-                TokenShape::of(value).is_random(),
+                TokenShape::of(value).is(TokenKind::Random),
                 "{value}: {}",
                 wordiness(value)
             );
@@ -448,7 +233,7 @@ mod tests {
             "SettingsKeyName2",
         ] {
             assert!(
-                !TokenShape::of(value).is_random(),
+                !TokenShape::of(value).is(TokenKind::Random),
                 "{value}: {}",
                 wordiness(value)
             );
@@ -458,7 +243,7 @@ mod tests {
     #[test]
     fn digits_in_the_midst_of_letters() {
         for value in ["vp7k8ugdmpoiblli", "gktjua03nuesfuich7ezz2qz"] {
-            assert!(TokenShape::of(value).is_interleaved(), "{value}");
+            assert!(TokenShape::of(value).is(TokenKind::Interleaved), "{value}");
         }
         for value in [
             "production2024",
@@ -468,7 +253,7 @@ mod tests {
             "release1beta",
             "2024q1report",
         ] {
-            assert!(!TokenShape::of(value).is_interleaved(), "{value}");
+            assert!(!TokenShape::of(value).is(TokenKind::Interleaved), "{value}");
         }
     }
 
@@ -485,10 +270,10 @@ mod tests {
             "{password}",
             "xxxxxxxx",
         ] {
-            assert!(TokenShape::of(value).stands_in(), "{value}");
+            assert!(TokenShape::of(value).is(TokenKind::StandIn), "{value}");
         }
         for value in ["hunter2", "correct horse battery", "p@ss", "$ecret!1"] {
-            assert!(!TokenShape::of(value).stands_in(), "{value}");
+            assert!(!TokenShape::of(value).is(TokenKind::StandIn), "{value}");
         }
         for value in [
             "getpass()",
@@ -497,19 +282,19 @@ mod tests {
             "a::b",
             "crypto.randomBytes(32)",
         ] {
-            assert!(TokenShape::of(value).is_code(), "{value}");
+            assert!(TokenShape::of(value).is(TokenKind::Code), "{value}");
         }
         let signs = "m{{h}o)p${e]nob(ody[finds>-_$#thisone}}";
-        assert!(!TokenShape::of(signs).is_code());
+        assert!(!TokenShape::of(signs).is(TokenKind::Code));
         assert!(
-            TokenShape::of("/etc/ssl/private/server.key").is_path()
-                && TokenShape::of("https://a/b").is_path()
-                && !TokenShape::of("K7MDENG/bPxRfiCYKEY").is_path()
+            TokenShape::of("/etc/ssl/private/server.key").is(TokenKind::Path)
+                && TokenShape::of("https://a/b").is(TokenKind::Path)
+                && !TokenShape::of("K7MDENG/bPxRfiCYKEY").is(TokenKind::Path)
         );
         assert!(
-            TokenShape::of("NATS_PASSWORD").is_name()
-                && TokenShape::of("confirm_password").is_name()
-                && !TokenShape::of("hunter2").is_name()
+            TokenShape::of("NATS_PASSWORD").is(TokenKind::Name)
+                && TokenShape::of("confirm_password").is(TokenKind::Name)
+                && !TokenShape::of("hunter2").is(TokenKind::Name)
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The beginning of a text, for a list in which each thing has one line.
+//! Words that lists and messages share.
 
 use crate::record::unseen::spelled_on_a_line;
 
@@ -12,6 +12,14 @@ pub fn beginning(text: &str, most: usize) -> String {
     format!("{}{more}", spelled_on_a_line(&cut))
 }
 
+/// `1 line`, `2 lines`.
+pub fn counted(n: impl TryInto<u64>, one: &str) -> String {
+    match n.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {one}"),
+        n => format!("{n} {one}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -21,5 +29,17 @@ mod tests {
         assert_eq!(beginning(" a \n b\tc", 3), "a b…");
         assert_eq!(beginning("abc", 3), "abc");
         assert_eq!(beginning("\u{202e}abc", 2), "\\u202ea…");
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(
+            [
+                counted(0_u64, "turn"),
+                counted(1_usize, "turn"),
+                counted(2_u64, "turn")
+            ],
+            ["0 turns", "1 turn", "2 turns"]
+        );
     }
 }

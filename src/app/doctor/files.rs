@@ -74,23 +74,19 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
             return None;
         }
     };
-    let state = || -> Result<(String, u64, u64), StoreError> {
-        Ok((
-            store.integrity()?,
-            store.broken_references()?,
-            crate::store::ReadStore::head(&store)?.lines,
-        ))
-    };
-    let check = match state() {
-        Ok((words, 0, lines)) if words == "ok" => {
-            DoctorCheck::ok("database", format!("sound, {lines} log lines"))
+    let check = match DatabaseState::of(&store) {
+        Ok(state) if state.words != "ok" => {
+            DoctorCheck::fail("database", format!("SQLite says: {}", state.words), MEND)
         }
-        Ok((words, references, _)) if words == "ok" => DoctorCheck::fail(
+        Ok(state) if state.broken_references > 0 => DoctorCheck::fail(
             "database",
-            format!("{references} rows refer to rows that are not there"),
+            format!(
+                "{} rows refer to rows that are not there",
+                state.broken_references
+            ),
             MEND,
         ),
-        Ok((words, ..)) => DoctorCheck::fail("database", format!("SQLite says: {words}"), MEND),
+        Ok(state) => DoctorCheck::ok("database", format!("sound, {} log lines", state.lines)),
         Err(error @ StoreError::Busy { .. }) => {
             DoctorCheck::warn("database", error.to_string(), "gently doctor")
         }
@@ -101,4 +97,24 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
     };
     checks.push(check);
     Some(store)
+}
+
+/// What the database says of itself.
+struct DatabaseState {
+    /// SQLite's own words: `ok` when the file is sound.
+    words: String,
+    /// Rows that refer to rows that are not there.
+    broken_references: u64,
+    /// Lines of the log.
+    lines: u64,
+}
+
+impl DatabaseState {
+    fn of(store: &Store) -> Result<Self, StoreError> {
+        Ok(DatabaseState {
+            words: store.integrity()?,
+            broken_references: store.broken_references()?,
+            lines: store.head()?.lines,
+        })
+    }
 }

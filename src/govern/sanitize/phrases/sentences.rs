@@ -5,21 +5,18 @@ use super::lexicon::{
     AS, BOTH, CHANGE, DONE, JUDGE, KEY, PHRASE, STRONG, USER, WEAK, WordSenses, says,
 };
 use super::words::{reach_after, reach_before};
-use crate::govern::sanitize::cue_words::is_common;
-use crate::govern::sanitize::public::{is_algorithm, is_file};
+use crate::govern::sanitize::cue_words::{is_common, names_password};
 use crate::govern::sanitize::text::passes::OPAQUE;
 use crate::govern::sanitize::text::work;
+use crate::govern::sanitize::token::kind::SENTENCE_SIGNS;
 use crate::govern::sanitize::token::shape::TokenShape;
+use crate::govern::sanitize::token::table::{ClueSet, ContextClue, TokenContext};
 use crate::govern::sanitize::vocabulary::vocabulary;
 
 /// How much of a line behind a word must have been read before for it not to be read again.
 const AHEAD: usize = 40;
 /// Most words between the word for a password and the password.
 const FAR: usize = 9;
-/// Signs that people put into passwords, and seldom into other words.
-const SIGNS: &[char] = &['!', '@', '#', '$', '%', '^', '&', '*', '+', '?'];
-/// Signs that join the parts of names, too.
-const JOINTS: &[char] = &['-', '_', '.', '~'];
 const OPENERS: &[char] = &[
     '"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„', '(', '[', '¿', '¡',
 ];
@@ -29,7 +26,7 @@ const CLOSERS: &[char] = &[
 
 /// Why a sentence is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::govern::sanitize) enum SentenceTopic {
+pub enum SentenceTopic {
     /// A word for a password is in it.
     Password,
     /// It speaks of a wireless network: the password may be called a key.
@@ -53,14 +50,14 @@ struct Token<'a> {
 /// How far one text was read, so that many words near each other don't have the same line read many
 /// times.
 #[derive(Default)]
-pub(in crate::govern::sanitize) struct Chat {
+pub struct SentenceScan {
     seen: usize,
 }
 
-impl Chat {
+impl SentenceScan {
     /// The passwords in the sentence around the word `start..end`, unless something was taken out
     /// of its line.
-    pub(in crate::govern::sanitize) fn around(
+    pub fn around(
         &mut self,
         text: &str,
         start: usize,
@@ -73,7 +70,7 @@ impl Chat {
         let ((from, before), after) = (reach_before(text, start), reach_after(text, end));
         let to = end + after.len();
         let telling =
-            |part: &str| part.contains(|c: char| c.is_ascii_digit() || SIGNS.contains(&c));
+            |part: &str| part.contains(|c: char| c.is_ascii_digit() || SENTENCE_SIGNS.contains(&c));
         let phrase = text
             .get(start..end)
             .is_some_and(|word| word.contains("ras") || word.contains("raz"));
@@ -160,19 +157,6 @@ fn ends_sentence(text: &str, token: &Token<'_>) -> bool {
             .is_none_or(|c| c.is_uppercase() || c == '¿')
 }
 
-/// Whether a word is one for a password, in any of the languages and cases.
-pub(in crate::govern::sanitize) fn names_password(word: &str) -> bool {
-    if word.len() < 2 || word.len() > 40 {
-        return false;
-    }
-    let word = word.strip_suffix("'s").unwrap_or(word);
-    let words = &vocabulary().sentences;
-    words.password_stems.starts(word)
-        || words.password_endings.ends(word.as_bytes())
-        || words.password_words.has(word)
-        || !word.is_ascii() && word.to_lowercase().starts_with("has")
-}
-
 /// All passwords of one sentence.
 fn read(sentence: &[Token<'_>], topic: SentenceTopic, found: &mut Vec<(usize, usize)>) {
     let password = |at: usize| {
@@ -189,8 +173,9 @@ fn read(sentence: &[Token<'_>], topic: SentenceTopic, found: &mut Vec<(usize, us
         let Some(surely) = is_placed(sentence, at, topic, named, &password) else {
             continue;
         };
+        let clues = ClueSet::of(&[(ContextClue::Certain, surely || changes)]);
         let shape = TokenShape::of(token.text);
-        let fits = is_odd(&shape) && (surely || changes || !is_product(&shape));
+        let fits = shape.is_secret_by(TokenContext::SentencePassword, clues);
         if fits && (surely || !is_shouted(token.text)) {
             found.push((token.start, token.start + token.text.len()));
         }
@@ -221,7 +206,7 @@ fn is_placed(
     }
     if topic == SentenceTopic::Network && !named {
         // "we use X for the wifi": only what was made up.
-        let used = said.any(WEAK) && token.text.contains(SIGNS);
+        let used = said.any(WEAK) && token.text.contains(SENTENCE_SIGNS);
         return used.then_some(false);
     }
     if !named {
@@ -291,96 +276,14 @@ fn phrase(sentence: &[Token<'_>]) -> Option<(usize, usize)> {
 }
 
 fn has_sign(text: &str) -> bool {
-    text.contains(SIGNS) || text.contains(['-', '_', '.'])
+    text.contains(SENTENCE_SIGNS) || text.contains(['-', '_', '.'])
 }
 
 /// Letters with a digit among them, or with a sign.
 fn is_mixed(text: &str) -> bool {
-    text.bytes().any(|b| b.is_ascii_digit()) || text.contains(SIGNS)
+    text.bytes().any(|b| b.is_ascii_digit()) || text.contains(SENTENCE_SIGNS)
 }
 
 fn is_shouted(text: &str) -> bool {
     !text.chars().any(char::is_lowercase)
-}
-
-/// Whether a word is none that a sentence says: letters with digits or signs, and no name, file,
-/// date, or number.
-fn is_odd(shape: &TokenShape<'_>) -> bool {
-    let text = shape.text;
-    let known = |c: char| c.is_alphanumeric() || SIGNS.contains(&c) || JOINTS.contains(&c);
-    let lengths = &vocabulary().lengths;
-    if !lengths.sentence_password.contains(&text.len()) || !text.chars().all(known) {
-        return false;
-    }
-    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-    let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    let inner = text.trim_matches(SIGNS);
-    let signed = inner.contains(SIGNS) && letters >= 5 && inner.len() >= 7;
-    if letters < 2 || !(digits > 0 || signed || shape.is_mixed_case()) {
-        return false;
-    }
-    let hash = text.starts_with(['$', '#']) && digits == 0;
-    !(shape.is_mail()
-        || hash
-        || shape.is_account()
-        || is_version(text)
-        || is_counted(text)
-        || shape.is_dated()
-        || shape.is_uuid()
-        || (shape.is_hex() && text.len() >= 8)
-        || shape.stands_in()
-        || shape.is_numbered_method()
-        || is_algorithm(text)
-        || is_file(text)
-        || names_password(text)
-        || shape.is_numbered_name())
-}
-
-/// `v2.1`, `V3b`.
-fn is_version(text: &str) -> bool {
-    text.strip_prefix(['v', 'V']).is_some_and(|rest| {
-        rest.starts_with(|c: char| c.is_ascii_digit())
-            && rest.chars().filter(|c| c.is_alphabetic()).count() <= 1
-    })
-}
-
-/// `30min`, `12-character`, `4th`, `18h10`: a number and what is counted.
-fn is_counted(text: &str) -> bool {
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if rest.len() == text.len() {
-        return false;
-    }
-    let word = rest.trim_start_matches('-');
-    let plain = word.chars().all(char::is_alphabetic);
-    (plain && (word.chars().count() <= 4 || rest.starts_with('-')))
-        || word
-            .trim_end_matches(|c: char| c.is_ascii_digit())
-            .chars()
-            .count()
-            <= 1
-}
-
-/// Whether a word may as well be the name of a product, of a machine or of a document: letters and
-/// then digits.
-fn is_product(shape: &TokenShape<'_>) -> bool {
-    let (text, made) = (shape.text, shape.made());
-    let longest = text
-        .split(|c: char| !c.is_alphabetic())
-        .map(|part| part.chars().count())
-        .max()
-        .unwrap_or(0);
-    let head = text.trim_end_matches(|c: char| c.is_ascii_digit());
-    let numbered = head.len() < text.len() && head.chars().all(char::is_alphabetic);
-    let signed = text.trim_end_matches(['!', '?']).contains(SIGNS)
-        || text.ends_with('!') && made.digits >= 2 && !shape.is_numbered_name();
-    let bytes = text.as_bytes();
-    let humped = bytes
-        .windows(2)
-        .any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase());
-    numbered
-        || !(signed
-            || humped
-            || longest >= 4
-            || shape.is_mixed_case()
-            || (made.digits >= 2 && made.upper >= 2 && made.lower >= 2))
 }

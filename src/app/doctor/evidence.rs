@@ -15,7 +15,7 @@ use crate::recorder::{
 };
 use crate::store::{LedgerHead, Store, StoreError};
 
-use super::super::screen::counted;
+use super::super::words::counted;
 use super::{CheckState, DoctorCheck};
 
 /// How many of the newest lines are compared; `gently audit verify` looks at all.

@@ -249,8 +249,8 @@ fn version(program: &str, arguments: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::CheckState;
     use super::*;
-    use crate::cli::doctor::CheckState;
 
     #[test]
     fn little_room_is_said_before_there_is_none() {

@@ -1,0 +1,126 @@
+//! What a token may be that is no secret: a stand-in, the name of a variable, a flag, code, a path.
+
+use super::kind::TokenKind;
+use super::shape::{TokenShape, wordiness};
+use crate::govern::sanitize::text::statistics::{
+    ARROW, COLON, DOT, EQUALS, OF_CODE, OF_STAND_INS, ROUND, SLASH, SQUARE, Signs,
+};
+
+/// Whether an unquoted value is code that yields one: a call, a chain of names, an index, a type.
+pub(super) fn is_code(shape: &TokenShape<'_>) -> bool {
+    let (value, signs) = (shape.text, shape.signs());
+    if !signs.any(OF_CODE) {
+        return false;
+    }
+    (signs.any(DOT)
+        && value
+            .find(").")
+            .is_some_and(|at| !value[..at].contains('(')))
+        || (signs.any(ROUND)
+            && value
+                .split_once('(')
+                .is_some_and(|(head, _)| is_callee(head)))
+        || (signs.any(SQUARE)
+            && value
+                .split_once('[')
+                .is_some_and(|(head, _)| is_callee(head)))
+        || (signs.any(DOT) && value.split(['.', '?', '!']).all(is_member))
+        || (signs.any(COLON) && value.contains("::"))
+        || (signs.any(ARROW) && value.contains("->"))
+        || (signs.any(EQUALS) && (value.contains("===") || value.contains("!=")))
+}
+
+/// Whether it may be what is called or indexed.
+fn is_callee(head: &str) -> bool {
+    let known = |b: u8| b.is_ascii_alphanumeric() || b"_.:$!>-&*".contains(&b);
+    head.starts_with(|c: char| !c.is_ascii_digit()) && head.bytes().all(known)
+}
+
+/// Whether it may be a name in a chain of names.
+fn is_member(part: &str) -> bool {
+    part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && (part.len() < 8 || !TokenShape::of(part).is(TokenKind::Random))
+}
+
+/// Whether a value is a path or an address.
+pub(super) fn is_path(shape: &TokenShape<'_>) -> bool {
+    let value = shape.text;
+    if !shape.signs().any(SLASH) {
+        return false;
+    }
+    let rooted = ["/", "./", "../", "~/", "\\\\"]
+        .iter()
+        .any(|start| value.starts_with(start));
+    let drive = value
+        .as_bytes()
+        .get(1..3)
+        .is_some_and(|two| two == b":\\" || two == b":/");
+    let is_wordy = |part: &str| part.len() < 4 || wordiness(part) >= 50;
+    value.contains("://")
+        || drive
+        || ((rooted || value.matches('/').count() > 1) && value.split(['/', '\\']).all(is_wordy))
+}
+
+/// Whether there is in a value what is in no secret, but in what stands for one.
+pub(super) fn has_stand_in_part(shape: &TokenShape<'_>) -> bool {
+    if !shape.signs().any(OF_STAND_INS) {
+        return false;
+    }
+    let bytes = shape.text.as_bytes();
+    let at = |start: usize, part: &[u8]| {
+        bytes
+            .get(start..start + part.len())
+            .is_some_and(|piece| piece.eq_ignore_ascii_case(part))
+    };
+    let mut starts = bytes
+        .iter()
+        .enumerate()
+        .filter(|(_, b)| Signs::at(**b).any(OF_STAND_INS));
+    starts.any(|(start, b)| match (*b, bytes.get(start + 1)) {
+        (b'x' | b'X', Some(b'x' | b'X')) => at(start, b"xxxx"),
+        (b'*', Some(b'*')) => at(start, b"****"),
+        (b'p' | b'P', Some(b'l' | b'L')) => at(start, b"placeholder"),
+        (b'y' | b'Y', Some(b'o' | b'O')) => at(start, b"your_") || at(start, b"your-"),
+        (b'_' | b'-', Some(b'h' | b'H')) => at(start + 1, b"here"),
+        _ => false,
+    })
+}
+
+/// `--password-file`: the name of an option, not its value.
+pub(super) fn is_flag(value: &str) -> bool {
+    value
+        .strip_prefix("--")
+        .is_some_and(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
+}
+
+/// `$NAME`, `%NAME%`, `@name@`, `:name`, `{name}`, `[name]`, `%s`.
+pub(super) fn is_variable(value: &str) -> bool {
+    let inside = |text: &str| {
+        text.len() <= 64
+            && text
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '))
+    };
+    let between = |open: char, close: char| {
+        value
+            .strip_prefix(open)
+            .and_then(|rest| rest.strip_suffix(close))
+            .is_some_and(inside)
+    };
+    let name = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|b| {
+                b.is_ascii_alphabetic()
+                    || matches!(b, b'_' | b'.' | b'>' | b'-' | b'[' | b']' | b'\'')
+            })
+    };
+    between('%', '%')
+        || between('@', '@')
+        || between('{', '}')
+        || between('[', ']')
+        || between('<', '>')
+        || value.strip_prefix('$').is_some_and(name)
+        || value.strip_prefix(':').is_some_and(name)
+        || (value.starts_with('%') && value.len() <= 3)
+}
