@@ -1227,7 +1227,7 @@ const gentlyOpening = (() => {
         heads.push(['stamp', stamped]);
         if (!genesis || stamped.origin !== genesis.origin) stampNo('stamp', 'the stamped tree head is of another record');
         if (key === null || !headIsBy(stamped, key)) stampNo('stamp', 'the stamped tree head is not signed by the key of its time');
-        if (head && stamped.size > head.size) stampNo('stamp', 'what was stamped is newer than the head');
+        if (head === null || stamped.size > head.size) stampNo('stamp', 'what was stamped is newer than the head');
         for (const entry of [first, start, ...opened]) {
           if (entry && !(entry.stamped && includes(entry.text, entry.index, stamped.size, entry.stamped, stamped.root))) {
             stampNo(entry.at, 'the line is not under the stamped root');
@@ -1259,9 +1259,9 @@ const gentlyOpening = (() => {
     }
     for (const entry of entries) {
       const {line} = entry;
-      const mayBeStamped = stamp && (entry === first || entry === start || opened.has(entry) || OUTCOMES.includes(line.event));
+      const mayBeStamped = stamp && (entry === first || entry === start || opened.has(entry) || (OUTCOMES.includes(line.event) && needed.has(entry)));
       if (entry.stamped && !mayBeStamped) no(['consistent'], entry.at, 'nothing asks for its second proof');
-      else if (entry.stamped && !opened.has(entry) && entry !== first && entry !== start && stamped
+      else if (entry.stamped && needed.has(entry) && !opened.has(entry) && entry !== first && entry !== start && stamped
         && !includes(entry.text, entry.index, stamped.size, entry.stamped, stamped.root)) {
         stampNo(entry.at, 'the line is not under the stamped root');
       }
