@@ -308,8 +308,8 @@ def one_of(*words):
 
 
 def is_note_name(value):
-    """A name that may stand in a signed note."""
-    return isinstance(value, str) and value != "" and "+" not in value and not any(
+    """A name that may stand in a signed note: nothing in it that is not seen as it is."""
+    return isinstance(value, str) and value != "" and "+" not in value and not UNSEEN.search(value) and not any(
         c.isspace() or ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0 for c in value)
 
 

@@ -230,11 +230,12 @@ fn carrier(
     }
 }
 
-/// Where the outcome of the prompt is that an opening is of, if the file has one.
+/// Where the outcome of the prompt is that an opening is of, if the file has one: a failure beside
+/// an answer is none.
 fn outcome(lines: &[OpeningEntry<'_>], opening: &TextOpening) -> Option<usize> {
     opening.seq?;
-    let outcome = |event: &Event| matches!(event, Event::Response { .. }) || is_failure(event);
-    of_turn(lines, opening, outcome)
+    let find = |is: fn(&Event) -> bool| of_turn(lines, opening, is);
+    find(|event| matches!(event, Event::Response { .. })).or_else(|| find(is_failure))
 }
 
 fn is_failure(event: &Event) -> bool {

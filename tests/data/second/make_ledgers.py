@@ -2007,6 +2007,24 @@ altered("a_line_that_is_not_needed", "first", ONE, lambda file: file.file["lines
     1, file.rows[1].decode(), inclusion(1, file.rows)]), CONSISTENT)
 altered("the_prompt_of_an_answer", "first", ONE, lambda file: file.file["lines"].insert(2, [
     5, file.rows[5].decode(), inclusion(5, file.rows)]), CONSISTENT)
+
+
+def a_failure_beside_the_answer():
+    """A log in which one prompt has failed and is answered behind it; its file shows both outcomes."""
+    one = Ledger(None, "bitcoin", "test/second", scheme="hmac-sha256")
+    one.genesis()
+    first = one.start(HEIGHTS[0], b"auth 1")
+    seq = one.prompt(first)
+    one.fail(first, seq)
+    one.answer(first, seq)
+    file = Opened(one, first, ONE)
+    at = next(n for n, line in enumerate(file.parsed) if line.event == "response_fail")
+    place = next(n for n, entry in enumerate(file.file["lines"]) if entry[0] > at)
+    file.file["lines"].insert(place, [at, file.rows[at].decode(), inclusion(at, file.rows)])
+    return file.bytes()
+
+
+opening("a_failure_beside_the_answer", a_failure_beside_the_answer, CONSISTENT)
 altered("document_left_out", "first", ONE, edited_in(["documents"], lambda documents: documents[:-1]), CONSISTENT)
 altered("document_more", "first", ONE, edited_in(["documents"], lambda documents: documents + [documents[0]]), CONSISTENT)
 altered("documents_in_another_order", "first", ONE, edited_in(["documents"], lambda documents: documents[::-1]), CONSISTENT)
