@@ -146,6 +146,12 @@ pub(super) enum TokenMeasure {
     Wordiness,
 }
 
+impl TokenMeasure {
+    fn is_wordiness(self) -> bool {
+        self == TokenMeasure::Wordiness
+    }
+}
+
 /// What a token may look like; all that is said must hold.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -163,31 +169,33 @@ struct TokenPattern {
 }
 
 impl TokenPattern {
+    /// What costs little is looked at first: most tokens fail there.
     fn fits(&self, shape: &TokenShape<'_>, clues: ClueSet) -> bool {
-        let in_list = |list: &str, b: u8| list.as_bytes().contains(&b);
-        let bytes = shape.text.as_bytes();
         clues.holds(self.r#where)
-            && self
-                .least
-                .iter()
-                .all(|(of, least)| shape.measure(*of) >= *least)
-            && self
-                .most
-                .iter()
-                .all(|(of, most)| shape.measure(*of) <= *most)
-            && self
-                .has
-                .as_ref()
-                .is_none_or(|signs| bytes.iter().any(|b| in_list(signs, *b)))
-            && !bytes.iter().any(|b| in_list(&self.without, *b))
-            && self.only.as_ref().is_none_or(|signs| {
-                let mut characters = shape.text.chars();
-                characters.all(|c| c.is_alphanumeric() || signs.contains(c))
-            })
+            && self.is_within(shape, false)
+            && self.has_signs(shape.text)
+            && self.is_within(shape, true)
             && self.is.iter().all(|kind| shape.is(*kind))
             && (self.any.is_empty() || self.any.iter().any(|kind| shape.is(*kind)))
             && !self.not.iter().any(|kind| shape.is(*kind))
             && (self.entropy == 0.0 || entropy(shape.text) >= self.entropy)
+    }
+
+    /// Whether the measures are within their bounds: wordiness, or all the others.
+    fn is_within(&self, shape: &TokenShape<'_>, wordiness: bool) -> bool {
+        let (mut least, mut most) = (self.least.iter(), self.most.iter());
+        least.all(|(of, least)| of.is_wordiness() != wordiness || shape.measure(*of) >= *least)
+            && most.all(|(of, most)| of.is_wordiness() != wordiness || shape.measure(*of) <= *most)
+    }
+
+    fn has_signs(&self, text: &str) -> bool {
+        let holds = |signs: &str| text.bytes().any(|b| signs.as_bytes().contains(&b));
+        self.has.as_deref().is_none_or(holds)
+            && (self.without.is_empty() || !holds(&self.without))
+            && self.only.as_ref().is_none_or(|signs| {
+                text.chars()
+                    .all(|c| c.is_alphanumeric() || signs.contains(c))
+            })
     }
 }
 
