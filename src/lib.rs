@@ -2,8 +2,8 @@
 //!
 //! The floors, in order; a module imports only from floors below it (`docs/architecture.md`): 0
 //! [`record`], [`os`], [`net`] · 1 [`govern`], [`continuity`] · 2 [`anchor`], [`sight`], [`keys`],
-//! [`log`], [`ledger`], [`store`] · 3 [`recorder`] · 4 [`models`] · 5 [`session`], [`ask`], [`witness`],
-//! [`verify`] · 6 [`cli`].
+//! [`log`], [`ledger`], [`store`] · 3 [`recorder`], [`verify`] · 4 [`models`], [`audit`] · 5 [`session`],
+//! [`ask`], [`witness`] · 6 [`app`] · 7 [`view`] · 8 [`cli`].
 
 pub mod net;
 pub mod os;
@@ -21,7 +21,9 @@ pub mod sight;
 pub mod store;
 
 pub mod recorder;
+pub mod verify;
 
+pub mod audit;
 pub mod models;
 
 pub mod ask;
@@ -29,7 +31,6 @@ pub mod backup;
 pub mod home;
 pub mod session;
 pub mod stamp;
-pub mod verify;
 pub mod witness;
 
 pub mod app;

@@ -5,23 +5,22 @@ use uuid::Uuid;
 use crate::ask::recall::{DeclaredContext, recall};
 use crate::ask::refer::{ResolvedRefs, count, refer};
 use crate::ask::withheld::{WITHHELD, Withheld};
-use crate::config::Config;
+use crate::audit::rows::contexts::ContextFault;
 use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
-use crate::continuity::turns::TURN;
 use crate::govern::authority::{PolicyInput, broken_beside, decide};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, redact};
 use crate::home::Home;
 use crate::record::canon;
 use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
+use crate::record::ledger::prompt::TURN;
 use crate::record::time::Seconds;
 use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
-use crate::verify::rows::contexts::ContextFault;
 
 use super::digests::{TurnDigests, digests};
 use super::find;
 use super::model_choice::{CallOptions, choose};
-use super::open::{self, OpenHomeError, env};
+use super::open::{self, OpenHomeError};
 use super::references::{ContextRequest, ThreadRequest};
 use super::show;
 
@@ -43,7 +42,7 @@ pub struct ContextDetails {
 
 /// What was put before the model in the exchange that `id` means.
 pub fn show(home: &Home, id: &str) -> Result<ContextDetails, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     store.begin_read()?;
     let exchange = find::exchange(&store, id)?;
     let refs = refs_of(&store.artifact_refs(exchange.exchange_id)?);
@@ -198,9 +197,9 @@ pub async fn preview(
     home: &Home,
     request: &PreviewRequest,
 ) -> Result<ContextPreview, OpenHomeError> {
-    let config = Config::load(home.root(), &env)?;
+    let config = open::config(home)?;
     let database = home.paths().database();
-    let store = Store::open_read_only(&database)?;
+    let store = open::store(home)?;
     let kernel = Home::kernel(&store)?;
     let config = config.on_host(kernel.host_role());
     let context = home.context()?;
@@ -233,7 +232,7 @@ pub async fn preview(
         referred,
         outcome,
     };
-    if let Some(denied) = denied(&store, &kernel, (&text, model.id()), &referred, now)? {
+    if let Some(denied) = denied(&store, &kernel, &text, model.id(), &referred, now)? {
         return Ok(preview(denied, referred));
     }
     let sight = open::sight(home, &config, &kernel)?;
@@ -267,7 +266,8 @@ pub async fn preview(
 fn denied(
     store: &Store,
     kernel: &Kernel,
-    (text, model): (&Clean, &str),
+    text: &Clean,
+    model: &str,
     referred: &ResolvedRefs,
     now: Seconds,
 ) -> Result<Option<PreviewOutcome>, OpenHomeError> {

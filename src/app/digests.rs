@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
+use crate::audit::rows::contexts::ContextFault;
 use crate::record::context::event::{EventKind, event_digest};
 use crate::record::context::turn::prompt_document;
 use crate::record::ledger::bundle::NamedHash;
-use crate::store::{ExchangeRow, Store};
-use crate::verify::rows::contexts::{Context, ContextFault};
+use crate::store::{ContextRows, ExchangeRow, Store};
 
 /// What is hashed of one turn, beside the digests on record; none for an exchange without a thread.
 ///
@@ -21,7 +21,7 @@ pub fn digests(
     exchange: &ExchangeRow,
     compiled: Option<&str>,
 ) -> Result<Option<TurnDigests>, ContextFault> {
-    let Some(context) = Context::read(store, exchange.exchange_id)? else {
+    let Some(context) = ContextRows::read(store, exchange.exchange_id)? else {
         return Ok(None);
     };
     let config = context.config(store)?;
@@ -74,7 +74,7 @@ struct ContextTexts {
 fn texts(
     store: &Store,
     exchange: &ExchangeRow,
-    context: &Context,
+    context: &ContextRows,
 ) -> Result<ContextTexts, ContextFault> {
     let user = store
         .turn(exchange.turn_user)?

@@ -135,10 +135,7 @@ fn texts_of(exchanges: Vec<Uuid>, reason: Clean) -> Erasure {
 
 /// Which exchange that is, without a word of it.
 fn name(opened: &OpenHome, exchange: &ExchangeRow) -> Result<String, OpenHomeError> {
-    let session = opened
-        .store
-        .sessions_like(&exchange.session.to_string(), 1)?
-        .pop();
+    let session = opened.store.session_of(exchange.session)?;
     let session = session.map_or_else(String::new, |row| {
         format!(" of session {}", row.id.short16())
     });

@@ -11,7 +11,7 @@ use crate::ask::recall::Reference;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, trailer};
 use crate::store::{
-    CommitRow, DriftState, ExchangeRow, ReadStore, SessionRow, StoreError, ThreadRow,
+    CommitRow, DriftState, EventRow, ExchangeRow, ReadStore, SessionRow, StoreError, ThreadRow,
 };
 
 /// So many digits of a commit's id are shown by git, and are enough.
@@ -134,7 +134,7 @@ pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> 
     let typed = text.trim().trim_end_matches('…').to_ascii_lowercase();
     let is_digits = is_digits(&typed);
     if is_digits && typed.len() >= EXCHANGE_DIGITS {
-        let events = store.events_like(&typed, NAMED)?;
+        let events: Vec<EventRow> = store.like(&typed, NAMED)?;
         match events.as_slice() {
             [event] => return Ok(Reference::Id(event.event.to_string())),
             [] => {}
@@ -165,7 +165,8 @@ pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> 
 
 /// The thread that a text means: its name, or the first digits of its id.
 pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
-    let mut found = store.threads_like(text.trim().trim_end_matches('…'), NAMED)?;
+    let typed = text.trim().trim_end_matches('…');
+    let mut found: Vec<ThreadRow> = store.like(typed, NAMED)?;
     match found.len() {
         1 => found
             .pop()
@@ -192,14 +193,16 @@ pub fn drift(store: &ReadStore, text: &str) -> Result<DriftState, FindError> {
         && digits.len() < EXCHANGE_DIGITS
         && digits.bytes().all(|b| b.is_ascii_digit());
     let none = || unknown("drift event", text, "gently drift list --all shows them");
-    if let Some(number) = is_number.then(|| digits.parse().ok()).flatten() {
-        return store.drift_numbered(number)?.ok_or_else(none);
+    if let Some(number) = is_number.then(|| digits.parse::<u64>().ok()).flatten() {
+        let (newest, _) = store.drift_states(false, Some(number + 1), 1)?;
+        let found = newest.into_iter().find(|state| state.number == number);
+        return found.ok_or_else(none);
     }
     // As it stands in a context: driftwatch: and the event's id.
     if !is_digits(digits) || digits.len() < EXCHANGE_DIGITS {
         return Err(none());
     }
-    let mut found = store.drift_like(digits, NAMED)?;
+    let mut found: Vec<DriftState> = store.like(digits, NAMED)?;
     match found.len() {
         1 => found.pop().ok_or_else(none),
         0 => Err(none()),
@@ -229,10 +232,7 @@ fn newest_session(store: &ReadStore) -> Result<SessionRow, FindError> {
         .filter(|newest| opened.prompts > 0 && newest.session != opened.uuid)
     {
         None => Ok(opened),
-        Some(newest) => Ok(store
-            .sessions_like(&newest.session.to_string(), 1)?
-            .pop()
-            .unwrap_or(opened)),
+        Some(newest) => Ok(store.session_of(newest.session)?.unwrap_or(opened)),
     }
 }
 
@@ -240,7 +240,7 @@ fn by_prefix(store: &ReadStore, prefix: &str) -> Result<SessionRow, FindError> {
     if prefix == "last" {
         return newest_session(store);
     }
-    let mut found = store.sessions_like(prefix, NAMED)?;
+    let mut found: Vec<SessionRow> = store.like(prefix, NAMED)?;
     match found.len() {
         1 => found
             .pop()
@@ -282,12 +282,7 @@ fn session_around(store: &ReadStore, digits: &str) -> Result<SessionRow, FindErr
     let (exchanges, commits) = candidates(store, digits)?;
     let mut ids: Vec<Hash32> = commits.iter().filter_map(session_of).collect();
     for exchange in &exchanges {
-        ids.extend(
-            store
-                .sessions_like(&exchange.session.to_string(), 1)?
-                .iter()
-                .map(|row| row.id),
-        );
+        ids.extend(store.session_of(exchange.session)?.map(|row| row.id));
     }
     ids.sort_unstable();
     ids.dedup();
@@ -312,12 +307,12 @@ fn candidates(
     digits: &str,
 ) -> Result<(Vec<ExchangeRow>, Vec<CommitRow>), FindError> {
     let exchanges = if digits.len() >= EXCHANGE_DIGITS {
-        store.exchanges_like(digits, NAMED)?
+        store.like(digits, NAMED)?
     } else {
         Vec::new()
     };
     let commits = if digits.len() >= COMMIT_DIGITS {
-        store.commits_like(digits, NAMED)?
+        store.like(digits, NAMED)?
     } else {
         Vec::new()
     };
@@ -344,7 +339,8 @@ fn exchange_by_digits(store: &ReadStore, digits: &str) -> Result<ExchangeRow, Fi
             )),
         }
     }
-    others.extend(store.sessions_like(digits, NAMED)?.iter().map(name_session));
+    let sessions: Vec<SessionRow> = store.like(digits, NAMED)?;
+    others.extend(sessions.iter().map(name_session));
     match found.len() {
         1 => found
             .pop()

@@ -59,6 +59,18 @@ pub(crate) fn git_in(overlay: &Overlay) -> Command {
     git
 }
 
+/// What a git command prints; `what` names the command in the words of a failure.
+pub(crate) fn output(git: &mut Command, what: &str) -> Result<String, String> {
+    let done = git
+        .output()
+        .map_err(|e| format!("git does not run ({e}); install git"))?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr);
+        return Err(format!("git {what}: {}", said.trim()));
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
 /// Where a ledger is pushed: an address as it was typed, a path from the current folder on.
 ///
 /// What begins with `-` is taken for an option by no command behind `--`; what names a helper

@@ -12,7 +12,7 @@ use crate::keys::{ALLOWED_SIGNERS, AuthKey, Signer, allowed_signers, os_random};
 use crate::record::signature::PublicKey;
 use crate::recorder::{AuthKeyChange, RecorderError};
 use crate::session;
-use crate::store::{AuthKeyRow, Store};
+use crate::store::AuthKeyRow;
 
 use super::open::{self, OpenHome, OpenHomeError};
 use super::redacted::no_secret;
@@ -61,7 +61,7 @@ pub async fn add(opened: &OpenHome, name: &str) -> Result<NewAuthKey, OpenHomeEr
 
 /// All auth keys of a home, revoked ones too.
 pub fn list(home: &Home) -> Result<Vec<AuthKeyRow>, OpenHomeError> {
-    Ok(Store::open_read_only(&home.paths().database())?.auth_keys()?)
+    Ok(open::store(home)?.auth_keys()?)
 }
 
 /// An auth key that opens this home no more.
@@ -214,7 +214,7 @@ pub async fn unprotect(opened: &OpenHome) -> Result<PathBuf, OpenHomeError> {
 /// Checks the auth key without writing anything: for homes that may not be written to yet.
 pub fn is_known(home: &Home, config: &Config) -> Result<(), OpenHomeError> {
     let key = auth_key(home, config)?;
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     let usable: Vec<_> = store
         .auth_keys()?
         .into_iter()

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
+use crate::home::Home;
 use crate::log::back::{LineBack, LinesBack};
 use crate::log::read::ReadError;
 use crate::record::hash::Hash32;
@@ -13,20 +14,79 @@ use crate::record::log::entry::{EntryError, Event, Line};
 use crate::record::time::Seconds;
 use crate::store::ReadStore;
 
+use super::find;
+use super::moment::when;
+use super::open::{self, OpenHomeError};
+
 /// A writer between two of its writes looks like a torn line for as long as this, at most.
 const SETTLES: Duration = Duration::from_millis(50);
 /// How far the database may be ahead of the log, in lines, for a line's number to be looked up in
 /// it.
 const AHEAD: u64 = 1024;
 
+/// How many lines are shown when nothing else is said.
+const USUAL: usize = 20;
+
+/// Which lines are asked for, as a person says it.
+#[derive(Clone, Debug, Default)]
+pub struct LinesRequest {
+    /// None older: a time, or an age.
+    pub since: Option<String>,
+    /// Of one session only, by any id of the home that means it.
+    pub session: Option<String>,
+    /// At most so many, the newest ones; all that is since then, when only that is said.
+    pub number: Option<usize>,
+}
+
+/// Why no lines are shown.
+#[derive(Debug)]
+pub enum LinesError {
+    /// The time is none.
+    Since(String),
+    /// The log can't be read.
+    Log(ReadError),
+    /// The home.
+    Home(OpenHomeError),
+}
+
+impl<E> From<E> for LinesError
+where
+    OpenHomeError: From<E>,
+{
+    fn from(error: E) -> Self {
+        LinesError::Home(error.into())
+    }
+}
+
+/// The newest lines of a home's log that are asked for.
+pub fn newest(home: &Home, request: &LinesRequest) -> Result<LineMatches, LinesError> {
+    let since = request.since.as_deref();
+    let since = since
+        .map(|text| when("--since", text, open::clock_or_epoch()))
+        .transpose()
+        .map_err(LinesError::Since)?;
+    let store = open::store(home)?;
+    let session = request.session.as_deref();
+    let session = session
+        .map(|text| find::session(&store, text))
+        .transpose()?;
+    let usual = if since.is_some() { usize::MAX } else { USUAL };
+    let filter = LineFilter {
+        most: request.number.unwrap_or(usual),
+        since,
+        session: session.map(|row| row.id),
+    };
+    collect(&home.paths().log(), &store, &filter).map_err(LinesError::Log)
+}
+
 /// What is asked for.
-pub struct LineFilter {
+struct LineFilter {
     /// At most so many, the newest ones.
-    pub most: usize,
+    most: usize,
     /// None older.
-    pub since: Option<Seconds>,
+    since: Option<Seconds>,
     /// Of one session only.
-    pub session: Option<Hash32>,
+    session: Option<Hash32>,
 }
 
 /// One line to be shown.
@@ -62,12 +122,16 @@ pub struct LineMatches {
     pub torn: u64,
 }
 
+impl LineMatches {
+    /// How many do not hold.
+    pub fn broken(&self) -> usize {
+        let fault = |line: &&CheckedLine| line.fault().is_some();
+        self.shown.iter().filter(fault).count()
+    }
+}
+
 /// Reads from the end until all that is wanted was seen.
-pub fn collect(
-    path: &Path,
-    store: &ReadStore,
-    wanted: &LineFilter,
-) -> Result<LineMatches, ReadError> {
+fn collect(path: &Path, store: &ReadStore, wanted: &LineFilter) -> Result<LineMatches, ReadError> {
     let mut back = LinesBack::open(path)?;
     if back.torn() > 0 {
         // Somebody may be writing it just now.

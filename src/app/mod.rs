@@ -1,17 +1,25 @@
 //! The desk: what every door asks for, as functions that take an open home and a request, and
 //! return a value. Nothing here prints, asks or exits.
 
+pub mod actions;
+pub mod adopt;
+pub mod anchor;
 pub mod ask;
+pub mod backup;
 pub mod context;
 pub mod denial;
 pub mod digests;
+pub mod doctor;
 pub mod drift;
 pub mod erase;
-pub mod excerpt;
 pub mod find;
 pub mod git;
+pub mod header_sync;
 pub mod history;
+pub mod hook;
+pub mod init;
 pub mod items;
+pub mod kernel;
 pub mod keys;
 pub mod log_lines;
 pub mod model_choice;
@@ -23,6 +31,8 @@ pub mod open_error;
 pub mod opening;
 pub mod overlay;
 pub mod provider_key;
+pub mod publish;
+pub mod rebuild;
 pub mod redacted;
 pub mod references;
 pub mod replay;
@@ -31,8 +41,11 @@ pub mod secrets;
 pub mod session;
 pub mod settings;
 pub mod show;
+pub mod sight;
 pub mod stamping;
 pub mod thread;
 pub mod tree_heads;
+pub mod unrecorded;
 pub mod verify;
 pub mod witnesses;
+pub mod words;

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
-use crate::govern::reply::output::{ANY_JSON, Shape};
+use crate::govern::reply::output::Shape;
 use crate::models::http::ServerAddress;
 use crate::models::remote::{self, Remote};
 use crate::models::replay::{ReplayModel, StoredAnswer};
@@ -17,7 +17,7 @@ use crate::models::wire::Wire;
 use crate::models::{Model, ModelFault, listing, observer};
 use crate::net;
 use crate::record::hash::Hash32;
-use crate::record::ledger::params::Params;
+use crate::record::ledger::params::{ANY_JSON, Params};
 use crate::record::unseen::is_plain_name;
 use crate::store::{ExchangeOutcome, ExchangeRow, Store, StoreError};
 
@@ -474,11 +474,13 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_where_nobody_listens_is_not_waited_for() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        assert!(!is_shut(&url).await);
-        drop(listener);
+        // Held and not listened at: another test could take a port that is free again.
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let url = format!("http://{}", socket.local_addr().unwrap());
         assert!(is_shut(&url).await);
+        let _listener = socket.listen(1).unwrap();
+        assert!(!is_shut(&url).await);
         // Elsewhere a proxy may lead there: only the client knows.
         for elsewhere in ["http://gpu.invalid:11434", "nothing"] {
             assert!(!is_shut(elsewhere).await, "{elsewhere}");

@@ -1,16 +1,41 @@
 //! Which models could answer: every server that is known, asked for its list.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::config::Config;
+use crate::home::Home;
 use crate::models::listing;
 use crate::models::wire::Wire;
 
 use super::model_choice;
+use super::open::{OpenHomeError, env};
 use super::redacted::clean;
 
 /// For all servers together: they are asked at once.
 const DEADLINE: Duration = Duration::from_secs(3);
+
+/// All that could answer, but for what is built in.
+pub struct ModelList {
+    /// Servers that are configured or found.
+    pub servers: Vec<Server>,
+    /// Names that the owner gave.
+    pub aliases: BTreeMap<String, String>,
+    /// What is asked when nothing is said.
+    pub default: String,
+}
+
+/// Asks every server; needs no home.
+pub async fn list(root: &Path) -> Result<ModelList, OpenHomeError> {
+    Home::open(root)?;
+    let config = Config::load(root, &env)?;
+    Ok(ModelList {
+        servers: servers(&config).await,
+        default: clean(&config.model.default),
+        aliases: config.model.named.aliases,
+    })
+}
 
 /// How it stands with a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +84,7 @@ pub struct Server {
 }
 
 /// All servers that are known, asked at once.
-pub async fn servers(config: &Config) -> Vec<Server> {
+async fn servers(config: &Config) -> Vec<Server> {
     futures_util::future::join_all(Wire::ALL.map(|wire| ask(wire, config))).await
 }
 

@@ -14,7 +14,7 @@ use crate::anchor::bitcoind::{Auth, Bitcoind};
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
 use crate::ask::Observations;
-use crate::config::{AnchorMode, Config, Content};
+use crate::config::{AnchorMode, Config, ConfigError, Content};
 use crate::govern::actions::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
 use crate::home::{Home, InitOptions, locate};
@@ -35,7 +35,7 @@ use crate::sight::index_status::IndexStatus;
 use crate::sight::service_status::ServiceStatus;
 use crate::sight::sys_health::SysHealth;
 use crate::sight::{Tool, observe_all};
-use crate::store::{AuthKeyRow, Store};
+use crate::store::{AuthKeyRow, Store, StoreError};
 
 pub use super::open_error::OpenHomeError;
 use super::redacted::no_secret;
@@ -66,6 +66,16 @@ pub fn env(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
+/// The database of a home, to be read alone.
+pub fn store(home: &Home) -> Result<Store, StoreError> {
+    Store::open_read_only(&home.paths().database())
+}
+
+/// The configuration of a home, under the environment of this process.
+pub fn config(home: &Home) -> Result<Config, ConfigError> {
+    Config::load(home.root(), &env)
+}
+
 /// Where the home is.
 pub fn home_path() -> Result<PathBuf, OpenHomeError> {
     Ok(locate(env("GENTLY_HOME"))?)
@@ -75,6 +85,11 @@ pub fn home_path() -> Result<PathBuf, OpenHomeError> {
 pub fn existing_home() -> Result<Home, OpenHomeError> {
     let path = home_path()?;
     Home::open(&path)?.ok_or(OpenHomeError::NoHome { path })
+}
+
+/// The home, which must exist, opened for writing.
+pub fn open_home() -> Result<OpenHome, OpenHomeError> {
+    OpenHome::open(existing_home()?)
 }
 
 /// The home, made with defaults when it does not exist; and whether it was made.
@@ -128,7 +143,7 @@ impl OpenHome {
     where
         OpenHomeError: From<E>,
     {
-        let config = Config::load(home.root(), &env)?;
+        let config = config(&home)?;
         put_in_force(&config)?;
         no_secret("session.host_role", &config.session.host_role)?;
         home.is_private()?;
@@ -142,7 +157,7 @@ impl OpenHome {
             clock()?,
             unwatched(),
         )?;
-        let store = Store::open_read_only(&home.paths().database())?;
+        let store = store(&home)?;
         let genesis = Home::genesis(&store)?;
         let kernel = kernel(&store)?;
         let config = config.on_host(kernel.host_role());
@@ -297,9 +312,7 @@ pub fn sight(
 /// did.
 pub fn finish_rotation(home: &Home) -> Result<(), OpenHomeError> {
     if home.rotation_is_begun() {
-        let in_force = Store::open_read_only(&home.paths().database())?
-            .head()?
-            .signer;
+        let in_force = store(home)?.head()?.signer;
         home.finish_rotation(&in_force)?;
     }
     Ok(())

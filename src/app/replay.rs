@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::config::Config;
+use crate::audit::replay::{
+    Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
+};
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
 use crate::store::Store;
-use crate::verify::replay::{
-    Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
-};
 
 use super::find;
 use super::open::{self, OpenHomeError};
@@ -69,8 +68,8 @@ pub struct ReplayResult {
 /// Computes exchanges again.
 pub fn replay(home: &Home, request: &ReplayRequest) -> Result<ReplayResult, OpenHomeError> {
     // What the home's own rules left in a text is left again.
-    put_in_force(&Config::load(home.root(), &open::env)?)?;
-    let store = Store::open_read_only(&home.paths().database())?;
+    put_in_force(&open::config(home)?)?;
+    let store = open::store(home)?;
     store.begin_read()?;
     let other = request.kernel.as_deref();
     let other = other

@@ -3,15 +3,16 @@
 use crate::record::bitcoin::block::Block;
 use crate::record::canon;
 use crate::record::ledger::documents::{Close, SessionDoc};
+use crate::record::time::Seconds;
 use crate::recorder::SessionClose;
 use crate::session;
 use crate::store::{CommitRow, ExchangeRow, ReadStore, SessionRow, Store, StoreError};
 
-use super::excerpt::beginning;
 use super::find;
 use super::model_choice::{self, CallOptions};
-use super::open::{OpenHome, OpenHomeError};
+use super::open::{self, OpenHome, OpenHomeError, clock};
 use super::tree_heads::{self, ThirdPartyReport};
+use super::words::beginning;
 use crate::home::Home;
 
 /// How much of a prompt stands in the list of a session's exchanges.
@@ -30,6 +31,15 @@ pub async fn open(
     choice.notes.iter().for_each(|note| notice(note));
     let environment = opened.environment(choice.model.id(), notice);
     Ok(session::open(&environment, key).await?)
+}
+
+/// Puts on record that the clock is right, when the last line is further ahead than a writer takes;
+/// gives the time at which the log goes on.
+pub async fn clock_set(opened: &OpenHome) -> Result<Seconds, OpenHomeError> {
+    opened.authorize().await?;
+    let now = clock()?;
+    opened.recorder.clock_set(now).await?;
+    Ok(now)
 }
 
 /// Closes the open session that `prefix` means, or all open ones without it, and has calendars and
@@ -101,7 +111,7 @@ pub struct ListedSession {
 
 /// All sessions of a home, oldest first, or the open ones alone.
 pub fn list(home: &Home, only_open: bool) -> Result<Vec<ListedSession>, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     let mut rows = Vec::new();
     store.each_session(&mut |row| {
         if !only_open || row.ended_at.is_none() {
@@ -159,7 +169,7 @@ pub struct ListedExchange {
 
 /// All that is on record around the session that `id` means.
 pub fn show(home: &Home, id: &str) -> Result<SessionDetails, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     store.begin_read()?;
     Ok(details(&store, find::session(&store, id)?)?)
 }

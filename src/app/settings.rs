@@ -1,4 +1,5 @@
-//! Changing `gently.toml`: comments and order stay, and a file that would be wrong is never written.
+//! Reading and changing `gently.toml`. A change leaves comments and order, and a file that would be
+//! wrong is never written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -6,15 +7,109 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table};
 
-use crate::config::table::{Key, Value};
-use crate::config::{ConfigError, FILE, GENESIS, Settings, file_text};
+use crate::config::table::{KEYS, Key, Value};
+use crate::config::{ConfigError, Environment, FILE, GENESIS, Settings, ValueSource, file_text};
+use crate::home::Home;
+
+use super::keys;
+use super::open::{self, OpenHomeError};
+
+/// A key, and what is in force for it.
+pub struct SettingState {
+    /// The key.
+    pub key: &'static Key,
+    /// Its value; none when nobody set it and it has no default.
+    pub value: Option<Value>,
+    /// Where that is from.
+    pub source: ValueSource,
+}
+
+impl SettingState {
+    fn of(key: &'static Key, settings: &Settings) -> Self {
+        let found = settings.get(key.name);
+        SettingState {
+            key,
+            value: found.map(|(value, _)| value.clone()),
+            source: found.map_or(ValueSource::Default, |(_, source)| source),
+        }
+    }
+}
+
+/// What a name in `gently.toml` is of.
+pub enum NamedSetting {
+    /// A key of the table.
+    Key(SettingState),
+    /// `model.alias.NAME`: the model that has the name, if one has.
+    Alias(Option<String>),
+}
+
+/// A value that was written.
+pub struct ChangedSetting {
+    /// Section and name.
+    pub name: String,
+    /// What the file holds now.
+    pub value: Value,
+    /// Whether it is a key of the table, and no alias.
+    pub is_key: bool,
+    /// The variable of the environment that is set, and wins over it.
+    pub overridden_by: Option<String>,
+}
+
+/// The alias that `model.alias.NAME` is about.
+fn alias_of(name: &str) -> Option<&str> {
+    name.strip_prefix("model.alias.")
+}
+
+/// What is in force for one key, or an alias.
+pub fn get(
+    name: &str,
+    home: &Path,
+    environment: Environment<'_>,
+) -> Result<NamedSetting, ConfigError> {
+    if let Some(alias) = alias_of(name) {
+        let settings = read(home, environment)?;
+        return Ok(NamedSetting::Alias(
+            settings.named().aliases.get(alias).cloned(),
+        ));
+    }
+    let key = Key::find(name, "gently config get")?;
+    let settings = read(home, environment)?;
+    Ok(NamedSetting::Key(SettingState::of(key, &settings)))
+}
+
+/// What is in force for every key, in the order of the file.
+pub fn list(home: &Path, environment: Environment<'_>) -> Result<Vec<SettingState>, ConfigError> {
+    let settings = read(home, environment)?;
+    let state = |key| SettingState::of(key, &settings);
+    Ok(KEYS.iter().map(state).collect())
+}
+
+fn read(home: &Path, environment: Environment<'_>) -> Result<Settings, ConfigError> {
+    let path = home.join(FILE);
+    Settings::read(
+        &file_text(&path)?.unwrap_or_default(),
+        &path.display().to_string(),
+        environment,
+    )
+}
+
+/// Checks the auth key when a key guards the home: whoever has the machine for a minute has none.
+pub fn authorize(name: &str, root: &Path) -> Result<(), OpenHomeError> {
+    match Home::open(root) {
+        Ok(Some(home)) if guards(name) => {
+            let config = open::config(&home)?;
+            keys::is_known(&home, &config)
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Whether a key guards what is recorded, kept or believed: then `gently config set` asks for the
 /// auth key.
 ///
 /// The others choose a model's voice or what a person sees; what is asked with them is on record
 /// each time.
-pub fn guards(key: &str) -> bool {
+fn guards(key: &str) -> bool {
     const SECTIONS: [&str; 8] = [
         "anchor",
         "keys",
@@ -37,9 +132,17 @@ pub fn guards(key: &str) -> bool {
     KEYS.contains(&key) || SECTIONS.contains(&key.split('.').next().unwrap_or_default())
 }
 
-/// Sets one key as it was typed: a TOML value, or a bare word for a string. Gives the value that is
-/// kept.
-pub fn set(key: &Key, typed: &str, home: &Path) -> Result<Value, ConfigError> {
+/// Sets a key, as it was typed: a TOML value, or a bare word for a string; or gives a model a name.
+pub fn set(
+    name: &str,
+    typed: &str,
+    home: &Path,
+    environment: Environment<'_>,
+) -> Result<ChangedSetting, ConfigError> {
+    if let Some(alias) = alias_of(name) {
+        return set_alias(name, alias, typed, home);
+    }
+    let key = Key::find(name, "gently config set")?;
     if !home.is_dir() {
         return Err(ConfigError::NoHome {
             path: home.to_owned(),
@@ -47,7 +150,39 @@ pub fn set(key: &Key, typed: &str, home: &Path) -> Result<Value, ConfigError> {
     }
     let value = key.accept_typed(typed, "gently config set")?;
     edit(home, &|document| put(document, key, &value))?;
-    Ok(value)
+    let variable = key.variable();
+    Ok(ChangedSetting {
+        name: key.name.to_owned(),
+        value,
+        is_key: true,
+        overridden_by: environment(&variable).map(|_| variable),
+    })
+}
+
+/// Names a model; the file is read again as a home would, so that what is no alias or no model is
+/// refused.
+fn set_alias(
+    name: &str,
+    alias: &str,
+    model: &str,
+    home: &Path,
+) -> Result<ChangedSetting, ConfigError> {
+    let table = || Item::Table(Table::new());
+    edit(home, &|document| {
+        let section = document.entry("model").or_insert_with(table);
+        let aliases = section
+            .as_table_like_mut()
+            .map(|section| section.entry("alias").or_insert_with(table));
+        if let Some(aliases) = aliases.and_then(Item::as_table_like_mut) {
+            aliases.insert(alias, toml_edit::value(model));
+        }
+    })?;
+    Ok(ChangedSetting {
+        name: name.to_owned(),
+        value: Value::Text(model.to_owned()),
+        is_key: false,
+        overridden_by: None,
+    })
 }
 
 /// Changes the file of a home: read, change, read again as the parser would, replace atomically.

@@ -1,28 +1,24 @@
 //! All that is on record of one turn, and whether it still is what was recorded.
 
 use crate::ask::withheld::Withheld;
-use crate::continuity::prompt::{Earlier, PriorTurn, render_again};
-use crate::continuity::turns::{DEEP, TURN};
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, commit};
 use crate::record::ledger::documents::Genesis;
-use crate::record::ledger::params::Params;
 use crate::record::log::entry::Line;
 use crate::recorder::tombstone_of;
 use crate::store::{
-    ArtifactRefRow, CommitRow, DriftRow, ExchangeOutcome, ExchangeRow, ReadStore, SessionRow,
-    Store, StoreError, TurnRow,
+    ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, ExchangeRows, ReadStore, SessionRow, Store,
+    StoreError, TurnRow,
 };
-use crate::verify::rows::contexts::Context;
 
 use super::find;
-use super::open::OpenHomeError;
+use super::open::{self, OpenHomeError};
 
 /// All that is on record of one exchange of a home; `uncover` also shows an answer that is withheld.
 pub fn exchange(home: &Home, id: &str, uncover: bool) -> Result<ExchangeDetails, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     let genesis = Home::genesis(&store)?;
     store.begin_read()?;
     let mut turn = ExchangeDetails::of(&store, &genesis, find::exchange(&store, id)?)?;
@@ -87,61 +83,26 @@ impl ExchangeDetails {
             expected: "a session".to_owned(),
             actual: exchange.session.to_string(),
         };
-        let session = store
-            .sessions_like(&exchange.session.to_string(), 1)?
-            .pop()
-            .ok_or_else(lost)?;
-        let kernel = store
-            .kernel(session.kernel_hash)?
-            .map(|json| Kernel::from_canonical(&json));
-        let prompt = store.turn(exchange.turn_user)?;
-        let outcome = exchange.outcome.as_ref();
-        let answer = outcome
-            .and_then(|o| o.turn_aurora)
-            .map(|id| store.turn(id))
-            .transpose()?
-            .flatten();
-        let drift = store.drift(exchange.exchange_id)?;
-        let commits = match outcome.filter(|o| o.outcome == ExchangeOutcome::Answered) {
+        let session = store.session_of(exchange.session)?.ok_or_else(lost)?;
+        let rows = ExchangeRows::read(store, &session, &exchange)?;
+        let kernel = kernel_of(store, &session)?;
+        let kernel = kernel.as_ref().map_err(Clone::clone);
+        let compiled = rows
+            .record()
+            .compiled_prompt(kernel.map(Kernel::system_prompt));
+        let compiled = compiled.map_err(|e| e.to_string()).transpose();
+        let ExchangeRows {
+            user: prompt,
+            aurora: answer,
+            refs,
+            drift,
+            ..
+        } = rows;
+        let answered = exchange.outcome.as_ref().filter(|_| exchange.is_answered());
+        let commits = match answered {
             Some(outcome) => store.commits_of_line(outcome.outcome_line)?,
             None => Vec::new(),
         };
-        let kernel = match &kernel {
-            Some(Ok(kernel)) => Ok(kernel),
-            Some(Err(e)) => Err(e.to_string()),
-            None => Err("its kernel is not here".to_owned()),
-        };
-        let text = prompt.as_ref().and_then(|turn| turn.content.as_deref());
-        let refs = store.artifact_refs(exchange.exchange_id)?;
-        let context = Context::read(store, exchange.exchange_id)?;
-        let turns = prior_turns(store, &refs, context.is_some())?;
-        let block = context
-            .as_ref()
-            .map(|context| context.block().map_err(|e| e.to_string()))
-            .transpose();
-        let compiled = exchange.bundle_json.as_deref().map(|bundle| {
-            let (kernel, text) = (
-                kernel.clone()?,
-                text.ok_or("the prompt's text is not here")?,
-            );
-            let params = exchange
-                .params
-                .as_deref()
-                .map(Params::parse)
-                .transpose()
-                .map_err(|e| e.to_string())?;
-            let system = params.and_then(|params| params.system);
-            let (turns, block) = (turns.clone()?, block.clone()?);
-            let earlier = match &block {
-                Some(block) => Earlier::Context {
-                    deep: &turns,
-                    block: block.as_deref(),
-                },
-                None => Earlier::Turns(&turns),
-            };
-            render_again(kernel, bundle, system.as_deref(), earlier, text)
-                .map_err(|e| e.to_string())
-        });
         let withheld = Withheld::of(store).answer_of(&exchange)?;
         let checks = checks(
             genesis,
@@ -150,7 +111,7 @@ impl ExchangeDetails {
             answer.as_ref(),
             compiled.as_ref(),
         );
-        let erased = if text.is_none() {
+        let erased = if prompt.as_ref().is_none_or(|turn| turn.content.is_none()) {
             erased(store, &exchange)?
         } else {
             None
@@ -210,57 +171,15 @@ impl ExchangeDetails {
     }
 }
 
-/// The earlier turns that references name and that stand beside a context block, or which of them
-/// is gone.
-fn prior_turns(
+/// A session's kernel, or why it can't be read.
+pub fn kernel_of(
     store: &ReadStore,
-    refs: &[ArtifactRefRow],
-    has_context: bool,
-) -> Result<Result<Vec<PriorTurn>, String>, StoreError> {
-    let mut turns = Vec::new();
-    let apart = |row: &&ArtifactRefRow| !has_context || row.included_reason.starts_with(DEEP);
-    for row in refs
-        .iter()
-        .filter(|row| row.artifact_type == TURN)
-        .filter(apart)
-    {
-        let turn = row
-            .artifact_id
-            .parse()
-            .ok()
-            .map(|id| store.turn(id))
-            .transpose()?
-            .flatten();
-        let not_kept = match row.artifact_id.parse() {
-            Ok(id) => store
-                .exchange_of_turn(id)?
-                .is_some_and(|exchange| exchange.not_kept.is_some()),
-            Err(_) => false,
-        };
-        let prior = turn.and_then(|turn| {
-            PriorTurn::new(
-                turn.turn_id,
-                turn.by_user,
-                turn.created_at,
-                turn.content.as_deref(),
-            )
-        });
-        match prior {
-            Some(prior) => turns.push(prior),
-            None => {
-                let gone = if not_kept {
-                    "was not kept"
-                } else {
-                    "is erased"
-                };
-                return Ok(Err(format!(
-                    "the text of the earlier turn {} in it {gone}",
-                    row.artifact_id
-                )));
-            }
-        }
-    }
-    Ok(Ok(turns))
+    session: &SessionRow,
+) -> Result<Result<Kernel, String>, StoreError> {
+    Ok(match store.kernel(session.kernel_hash)? {
+        Some(json) => Kernel::from_canonical(&json).map_err(|e| e.to_string()),
+        None => Err("its kernel is not here".to_owned()),
+    })
 }
 
 /// Time and reason of the tombstone that names an exchange.

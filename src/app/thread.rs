@@ -34,7 +34,7 @@ pub struct ListedThread {
 
 /// The threads of a home, newest last.
 pub fn list(home: &Home) -> Result<Vec<ListedThread>, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     store.begin_read()?;
     let mut threads = store.newest_threads(MOST)?;
     threads.reverse();
@@ -144,7 +144,7 @@ impl ThreadEntry {
 
 /// The events of the thread that `id` means, or of the newest one.
 pub fn show(home: &Home, id: Option<&str>) -> Result<(ThreadRow, Vec<ThreadEntry>), OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     store.begin_read()?;
     let thread = match id {
         Some(id) => find::thread(&store, id)?,

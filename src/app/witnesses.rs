@@ -115,7 +115,7 @@ pub fn remove(home: &Home, config: &Config, name: &str) -> Result<VerifierKey, O
 /// What a witness, or the policy of a verifier, knows this log by: its origin and the key that
 /// signs now.
 pub fn log_key(home: &Home) -> Result<VerifierKey, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     let genesis = Home::genesis(&store)?;
     Ok(VerifierKey {
         name: genesis.origin,
@@ -162,7 +162,7 @@ pub struct WitnessList {
 
 /// Lists the witnesses of a home and what each cosigned last; asks nobody.
 pub fn list(home: &Home, config: &Config) -> Result<WitnessList, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     let (log, states) = (log_key(home)?, store.witness_states()?);
     let lines = newest_head(&store)?.map(|head| head.note.size);
     let Witnesses { quorum, named, .. } = &config.witness;
@@ -270,4 +270,29 @@ pub fn own_policy(home: &std::path::Path) -> Result<Option<WitnessPolicy>, Confi
     };
     let has_any = !named.is_empty();
     Ok(has_any.then(|| WitnessPolicy::of(named.into_iter().map(witness).collect(), quorum)))
+}
+
+/// Why a quorum can't be reached, and what mends it.
+pub fn hopeless(here: usize, quorum: usize) -> String {
+    format!(
+        "witness.quorum is {quorum}, witnesses are {here}: it can't be reached. Add witnesses, or: gently config set \
+         witness.quorum {here}"
+    )
+}
+
+/// `cosigned 58 of 58 lines at 2026-…`, and what was wrong since.
+pub fn state_words(state: Option<&WitnessState>, head: Option<u64>) -> String {
+    let Some(state) = state else {
+        return "not asked yet".to_owned();
+    };
+    let all = head.map_or("no tree head".to_owned(), |lines| format!("{lines} lines"));
+    let cosigned = match (state.lines, state.cosigned_at) {
+        (0, _) => "has cosigned nothing".to_owned(),
+        (lines, Some(at)) => format!("cosigned {lines} of {all} at {at}"),
+        (lines, None) => format!("cosigned {lines} of {all}"),
+    };
+    match &state.said {
+        Some(said) => format!("{cosigned}; asked at {}: {said}", state.asked_at),
+        None => cosigned,
+    }
 }

@@ -1,142 +1,75 @@
 //! `gently anchor status`: what each block source says now, and the block that comes of it.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::anchor::agree::{Observation, observe_beside};
-use crate::config::{AnchorMode, Config};
-use crate::home::Home;
-use crate::record::bitcoin::block::{Block, Network, Source};
-use crate::recorder::block_elsewhere;
-use crate::store::Store;
-
-use super::{COULD_NOT, FINE, NEGATIVE, print, print_view, say};
-use crate::app::open;
-use crate::app::open::OpenHomeError;
+use crate::app::anchor::{self, AnchorStatus};
+use crate::app::open::{self, OpenHomeError};
+use crate::config::AnchorMode;
+use crate::record::bitcoin::block::{Block, Source};
 use crate::view::anchor::AnchorStatusView;
 
-/// Asks every source, shows their answers, and writes nothing.
+use super::{COULD_NOT, FINE, NEGATIVE, clean, present, say};
+
+/// Asks every source, and shows their answers.
 ///
-/// Of a home only the configuration and the genesis are read; without one the defaults and
-/// `bitcoin` are taken. 0 when a session could be anchored now, 1 when not, 2 when the
-/// configuration can't work.
+/// 0 when a session could be anchored now, 1 when not, 2 when the configuration can't work.
 pub async fn status(json: bool) -> Result<u8, OpenHomeError> {
-    let path = open::home_path()?;
-    let store = Home::open(&path)?
-        .map(|home| Store::open_read_only(&home.paths().database()))
-        .transpose()?;
-    let network = store
-        .as_ref()
-        .map(Home::genesis)
-        .transpose()?
-        .map_or(Network::Bitcoin, |genesis| genesis.network);
-    let config = Config::load(&path, &open::env)?;
-    let sources = open::sources(&config, network)?;
-    let names: BTreeSet<&str> = sources.iter().map(|source| source.name()).collect();
-    let quorum = config.anchor.quorum;
-    // One source is no quorum of two, whatever it answers.
-    let hopeless = quorum
-        .filter(|quorum| !names.is_empty() && names.len() < *quorum)
-        .map(|quorum| {
-            format!(
-                "anchor.quorum is {quorum}, sources are {here}: no session can be anchored. \
-             Add sources, or: gently config set anchor.quorum {here}",
-                here = names.len()
-            )
-        });
-    let known = |hash, height| {
-        store
-            .as_ref()
-            .and_then(|store| block_elsewhere(store, hash, height).ok().flatten())
-    };
-    let seen = observe_beside(
-        &sources,
-        network,
-        open::policy(&config),
-        open::clock()?,
-        &known,
-    )
-    .await;
-    let report = AnchorReport {
-        network,
-        config: &config,
-        seen: &seen,
-    };
-    let printed = if json {
-        let why = hopeless.as_deref();
-        print_view(&AnchorStatusView::of(network, &config, &seen, why))
-    } else {
-        print(&report.text())
-    };
-    if !json && config.anchor.mode == AnchorMode::Auto {
-        for note in &seen.notes {
+    let status = anchor::status(&open::home_path()?).await?;
+    let printed = present(json, || AnchorStatusView::of(&status), || text(&status));
+    if !json && status.config.anchor.mode == AnchorMode::Auto {
+        for note in &status.seen.notes {
             say(note);
         }
     }
-    if let Some(why) = &hopeless {
+    if let Some(why) = &status.misconfigured {
         say(&format!("error: {why}"));
         return Ok(COULD_NOT);
     }
-    Ok(if seen.anchor.block.is_local() {
+    let code = if status.seen.anchor.block.is_local() {
         NEGATIVE
     } else {
         FINE
-    }
-    .max(printed))
+    };
+    Ok(code.max(printed))
 }
 
-struct AnchorReport<'a> {
-    network: Network,
-    config: &'a Config,
-    seen: &'a Observation,
-}
-
-impl AnchorReport<'_> {
-    fn mode(&self) -> &'static str {
-        if self.config.anchor.mode == AnchorMode::Off {
-            "off"
-        } else {
-            "auto"
-        }
-    }
-
-    fn text(&self) -> String {
-        let anchor = &self.config.anchor;
-        let mut out = format!(
-            "network {} · mode {} · quorum {} · deadline {} ms\n",
-            self.network.name(),
-            self.mode(),
-            open::policy(self.config).quorum,
-            anchor.deadline.as_millis()
-        );
-        let width = self
-            .seen
-            .answers
-            .iter()
-            .map(|answer| answer.name.chars().count())
-            .max()
-            .unwrap_or(0);
-        for answer in &self.seen.answers {
-            let said = match &answer.outcome {
-                Ok(block) => block_words(block),
-                Err(fault) if fault.is_lie() => super::clean(&format!("LIES: {fault}")),
-                Err(fault) if fault.is_dropped() => super::clean(&format!("dropped: {fault}")),
-                Err(fault) => super::clean(&format!("no block: {fault}")),
-            };
-            let (name, kind, took) = (&answer.name, kind(answer.kind), answer.elapsed.as_millis());
-            writeln!(out, "{name:width$}  {kind:8}  {took:>5} ms  {said}")
-                .expect("a string takes every byte");
-        }
-        let chosen = &self.seen.anchor.block;
-        let last = if self.config.anchor.mode == AnchorMode::Off {
-            "no anchor: nobody is asked (gently config set anchor.mode auto)".to_owned()
-        } else if chosen.is_local() {
-            "no anchor: a session now would rest on the local clock".to_owned()
-        } else {
-            format!("anchor: {}, {}", block_words(chosen), chosen.branch())
+fn text(status: &AnchorStatus) -> String {
+    let anchor = &status.config.anchor;
+    let is_off = anchor.mode == AnchorMode::Off;
+    let mut out = format!(
+        "network {} · mode {} · quorum {} · deadline {} ms\n",
+        status.network.name(),
+        if is_off { "off" } else { "auto" },
+        open::policy(&status.config).quorum,
+        anchor.deadline.as_millis()
+    );
+    let width = status
+        .seen
+        .answers
+        .iter()
+        .map(|answer| answer.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    for answer in &status.seen.answers {
+        let said = match &answer.outcome {
+            Ok(block) => block_words(block),
+            Err(fault) if fault.is_lie() => clean(&format!("LIES: {fault}")),
+            Err(fault) if fault.is_dropped() => clean(&format!("dropped: {fault}")),
+            Err(fault) => clean(&format!("no block: {fault}")),
         };
-        out + &last + "\n"
+        let (name, kind, took) = (&answer.name, kind(answer.kind), answer.elapsed.as_millis());
+        writeln!(out, "{name:width$}  {kind:8}  {took:>5} ms  {said}")
+            .expect("a string takes every byte");
     }
+    let chosen = &status.seen.anchor.block;
+    let last = if is_off {
+        "no anchor: nobody is asked (gently config set anchor.mode auto)".to_owned()
+    } else if chosen.is_local() {
+        "no anchor: a session now would rest on the local clock".to_owned()
+    } else {
+        format!("anchor: {}, {}", block_words(chosen), chosen.branch())
+    };
+    out + &last + "\n"
 }
 
 /// `block 930226 0000…c2d4 of 2026-01-01T00:00:00Z`

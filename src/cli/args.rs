@@ -393,13 +393,3 @@ pub struct AdoptArgs {
     #[arg(long)]
     pub nothing_newer: bool,
 }
-
-impl AdoptArgs {
-    /// Whether `--from` was given an address, which is fetched with git first.
-    pub fn is_address(&self) -> bool {
-        self.from.as_ref().is_some_and(|from| {
-            let text = from.to_string_lossy();
-            text.contains("://") || (text.contains('@') && text.contains(':'))
-        })
-    }
-}

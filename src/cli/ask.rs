@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use crate::app::ask::{AskRequest, AskResult, AskSetup, prepare, settle};
 use crate::app::open::{self, OpenHome, OpenHomeError};
+use crate::app::unrecorded::RecordState;
 use crate::ask::{AskError, TurnEnd};
 use crate::govern::drift::ReplyVerdict;
-use crate::recorder::{RecordedAnswer, RecordedFailure, RecordedRefusal};
+use crate::recorder::{RecordedAnswer, RecordedFailure, RecordedRefusal, RecorderError};
 use crate::store::SessionRow;
 use crate::view::context::disclosed;
 use crate::view::turn::{TurnNotes, TurnView, answer_kinds, removed_kinds};
@@ -106,9 +107,14 @@ impl Door<'_> {
                 code.max(receipt.say())
             }
             Err(AskError::Interrupted) => given_up(self.json, signalled),
-            Err(AskError::Prompt(cause)) => withheld(&cause, self.json, "no model was called"),
-            Err(AskError::Outcome(cause)) => withheld(&cause, self.json, "the answer is withheld"),
+            Err(AskError::Prompt(cause)) => self.withheld(&cause, "no model was called"),
+            Err(AskError::Outcome(cause)) => self.withheld(&cause, "the answer is withheld"),
         })
+    }
+
+    fn withheld(&self, cause: &RecorderError, what: &str) -> u8 {
+        let state = RecordState::of(cause);
+        withheld(&cause.to_string(), state, self.json, what)
     }
 
     fn show(&self, asked: &AskResult, receipt: &TurnReceipt, signalled: u8) -> u8 {

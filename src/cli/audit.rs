@@ -6,6 +6,7 @@
 //! includes that there is nothing to check. 0 without `--require` says nothing about time,
 //! uniqueness or whose key.
 
+pub(super) mod answers;
 mod bounds;
 mod check;
 pub(super) mod open;
@@ -22,23 +23,17 @@ use clap::{Args, Subcommand};
 use crate::app::verify::copy;
 use crate::app::verify::required::{RequiredAnswer, read_required};
 use crate::app::verify::target::TargetError;
-use crate::app::verify::{TargetRequest, VerifyRequest, verify, verify_session};
+use crate::app::verify::{
+    SessionVerifyResult, TargetRequest, VerifyRequest, verify, verify_session,
+};
 use crate::govern::sanitize::redact;
 use crate::record::bitcoin::block::Network;
-use crate::verify::Report;
 use crate::view::report::{FetchedCopyView, ReportView};
 use crate::view::unrecorded::ErrorView;
 
-use super::json_line;
+use super::{COULD_NOT, FINE, NEGATIVE, json_line, rendered};
 
 use progress::watched;
-
-/// Fine: consistent and complete.
-const FINE: u8 = 0;
-/// Something was found.
-const FOUND: u8 = 1;
-/// Could not look.
-const COULD_NOT_LOOK: u8 = 2;
 
 /// What to check.
 #[derive(Debug, Subcommand)]
@@ -138,7 +133,7 @@ pub fn run(
         AuditCommand::Check(args) => return check::run(args, out, err),
         AuditCommand::Verify(args) => run_verify(args, home, out, err),
         AuditCommand::Session(args) => verify_session(&args.target.request(), home, &args.prefix)
-            .map(|(report, prefix)| run_session(&report, &prefix, args.target.json, out, err)),
+            .map(|checked| show_session(&checked, args.target.json, out, err)),
     };
     let json = match &command {
         AuditCommand::Check(args) => args.json,
@@ -158,11 +153,11 @@ fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write)
             .trim_start_matches("gently audit check: ");
         let view = ErrorView {
             error: why.trim_end().to_owned(),
-            exit: COULD_NOT_LOOK,
+            exit: COULD_NOT,
         };
-        say(out, &json_line(&view), COULD_NOT_LOOK);
+        say(out, &json_line(&view), COULD_NOT);
     }
-    warn(err, words.as_str(), COULD_NOT_LOOK)
+    warn(err, words.as_str(), COULD_NOT)
 }
 
 /// What is said of a tree head that a power loss kept from its place.
@@ -186,17 +181,15 @@ fn run_verify(
     if let Some(words) = render::cost(report) {
         warn(err, &words, FINE);
     }
-    let text = match json {
-        true => {
-            let copy = checked.copy.as_ref().map(FetchedCopyView::of);
-            json_line(&ReportView::of_ledger(report, copy))
-        }
-        false => render::text(report),
+    let view = || {
+        let copy = checked.copy.as_ref().map(FetchedCopyView::of);
+        ReportView::of_ledger(report, copy)
     };
+    let text = rendered(json, view, || render::text(report));
     let otherwise = render::contradicted(report);
     let fine = report.holds() && otherwise.is_none() && checked.unmet.is_none();
-    let code = say(out, &text, if fine { FINE } else { FOUND });
-    if code != FOUND {
+    let code = say(out, &text, if fine { FINE } else { NEGATIVE });
+    if code != NEGATIVE {
         return Ok(code);
     }
     let unplaced = checked.has_tree_head_to_place.then(|| TO_PLACE.to_owned());
@@ -258,30 +251,27 @@ fn announce(args: &VerifyArgs, err: &mut dyn Write) {
     }
 }
 
-fn run_session(
-    report: &Report,
-    prefix: &str,
+fn show_session(
+    checked: &SessionVerifyResult,
     json: bool,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> u8 {
-    let session = match report.sessions_of(prefix).as_slice() {
+    let SessionVerifyResult { report, prefix } = checked;
+    let session = match checked.sessions().as_slice() {
         [session] => *session,
         [] => return not_looked(&render::unknown_session(report, prefix), json, out, err),
         several => return not_looked(&render::ambiguous_session(prefix, several), json, out, err),
     };
-    let text = if json {
-        json_line(&ReportView::of_session(report, session))
-    } else {
-        render::session_text(report, session)
-    };
+    let view = || ReportView::of_session(report, session);
+    let text = rendered(json, view, || render::session_text(report, session));
     say(
         out,
         &text,
         if session.chain_valid && session.all_verified {
             FINE
         } else {
-            FOUND
+            NEGATIVE
         },
     )
 }
@@ -295,6 +285,6 @@ fn warn(err: &mut dyn Write, text: &str, code: u8) -> u8 {
 fn say(to: &mut dyn Write, text: &str, code: u8) -> u8 {
     match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
         Ok(()) => code,
-        Err(_) => COULD_NOT_LOOK,
+        Err(_) => COULD_NOT,
     }
 }

@@ -1,15 +1,16 @@
 //! `gently config`: shows and edits `gently.toml`.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::Subcommand;
-use serde_json::{Map, Value as Json, json};
-use toml_edit::{Item, Table};
 
-use crate::app::settings::{edit, set};
-use crate::config::table::{KEYS, Key, Value};
-use crate::config::{ConfigError, Environment, FILE, Settings, ValueSource, file_text};
+use crate::app::open::{self, OpenHomeError};
+use crate::app::settings::{self, ChangedSetting, NamedSetting, SettingState};
+use crate::config::table::Value;
+use crate::config::{ConfigError, Environment, ValueSource};
+use crate::view::setting::{AliasView, ChangedSettingView, ConfigPathView, SettingView};
+
+use super::{print, rendered};
 
 /// What `gently config` is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
@@ -31,185 +32,95 @@ pub enum ConfigCommand {
     Path,
 }
 
-/// Does it, with the process's environment, and returns what stdout shows.
-pub fn run(command: &ConfigCommand, home: &Path, json: bool) -> Result<String, ConfigError> {
-    run_in(command, home, json, &|name| std::env::var_os(name))
+/// Does it, with the process's environment.
+pub fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeError> {
+    let home = open::home_path()?;
+    if let ConfigCommand::Set { key, .. } = command {
+        settings::authorize(key, &home)?;
+    }
+    Ok(print(&run_in(command, &home, json, &open::env)?))
 }
 
-/// Does it in a given environment.
-pub fn run_in(
+/// Does it in a given environment, and returns what stdout shows.
+fn run_in(
     command: &ConfigCommand,
     home: &Path,
     json: bool,
     environment: Environment<'_>,
 ) -> Result<String, ConfigError> {
-    let path = home.join(FILE);
-    match command {
-        ConfigCommand::Path if json => Ok(format!(
-            "{}\n",
-            json!({ "path": path.display().to_string() })
-        )),
-        ConfigCommand::Path => Ok(format!("{}\n", path.display())),
-        ConfigCommand::Get { key: Some(name) } if alias_of(name).is_some() => {
-            get_alias(name, &path, json, environment)
+    Ok(match command {
+        ConfigCommand::Path => {
+            let view = ConfigPathView::of(home);
+            rendered(json, || &view, || format!("{}\n", view.path))
         }
-        ConfigCommand::Set { key, value } if alias_of(key).is_some() => {
-            set_alias(key, value, home, json)
+        ConfigCommand::Get { key: Some(name) } => match settings::get(name, home, environment)? {
+            NamedSetting::Key(state) => {
+                rendered(json, || SettingView::of(&state), || plain(&state))
+            }
+            NamedSetting::Alias(model) => {
+                let view = AliasView::of(name, model.as_deref());
+                rendered(
+                    json,
+                    || view,
+                    || model.map_or(String::new(), |id| id + "\n"),
+                )
+            }
+        },
+        ConfigCommand::Get { key: None } => {
+            let all = settings::list(home, environment)?;
+            rendered(json, || SettingView::all(&all), || list(&all))
         }
-        ConfigCommand::Get { key: Some(name) } => get(
-            Key::find(name, "gently config get")?,
-            &path,
-            json,
-            environment,
-        ),
-        ConfigCommand::Get { key: None } => list(&path, json, environment),
         ConfigCommand::Set { key, value } => {
-            let key = Key::find(key, "gently config set")?;
-            let value = set(key, value, home)?;
-            Ok(confirmed(key, &value, json, environment))
+            let changed = settings::set(key, value, home, environment)?;
+            let view = || ChangedSettingView::of(&changed);
+            rendered(json, view, || confirmed(&changed))
         }
-    }
-}
-
-/// The alias that `model.alias.NAME` is about.
-fn alias_of(key: &str) -> Option<&str> {
-    key.strip_prefix("model.alias.")
-}
-
-fn get_alias(
-    key: &str,
-    path: &Path,
-    json: bool,
-    environment: Environment<'_>,
-) -> Result<String, ConfigError> {
-    let settings = settings(path, environment)?;
-    let id = alias_of(key).and_then(|alias| settings.named().aliases.get(alias));
-    if json {
-        return Ok(format!("{}\n", json!({ "key": key, "value": id })));
-    }
-    Ok(id.map_or(String::new(), |id| format!("{id}\n")))
-}
-
-/// Names a model; the file is read again as a home would, so that what is no alias or no model is
-/// refused.
-fn set_alias(key: &str, id: &str, home: &Path, json: bool) -> Result<String, ConfigError> {
-    if !home.is_dir() {
-        return Err(ConfigError::NoHome {
-            path: home.to_owned(),
-        });
-    }
-    let alias = alias_of(key).unwrap_or_default();
-    edit(home, &|document| {
-        let model = document
-            .entry("model")
-            .or_insert_with(|| Item::Table(Table::new()));
-        let Some(model) = model.as_table_like_mut() else {
-            return;
-        };
-        let table = model
-            .entry("alias")
-            .or_insert_with(|| Item::Table(Table::new()));
-        if let Some(table) = table.as_table_like_mut() {
-            table.insert(alias, toml_edit::value(id));
-        }
-    })?;
-    Ok(if json {
-        format!("{}\n", json!({ "key": key, "value": id }))
-    } else {
-        format!("{key} = \"{id}\"\n")
     })
 }
 
-fn get(
-    key: &Key,
-    path: &Path,
-    json: bool,
-    environment: Environment<'_>,
-) -> Result<String, ConfigError> {
-    let settings = settings(path, environment)?;
-    if json {
-        return Ok(format!("{}\n", described(key, &settings)));
-    }
-    Ok(match settings.get(key.name) {
-        // A plain string is printed plain, for scripts.
-        Some((Value::Text(text), _)) => format!("{text}\n"),
-        Some((value, _)) => format!("{value}\n"),
+/// A plain string is printed plain, for scripts.
+fn plain(state: &SettingState) -> String {
+    match &state.value {
+        Some(Value::Text(text)) => format!("{text}\n"),
+        Some(value) => format!("{value}\n"),
         None => String::new(),
-    })
+    }
 }
 
 /// What was written; and that it is not in force, if the environment wins over it.
-fn confirmed(key: &Key, value: &Value, json: bool, environment: Environment<'_>) -> String {
-    let over = environment(&key.variable()).map(|_| key.variable());
-    if json {
-        return format!(
-            "{}\n",
-            json!({ "key": key.name, "value": as_json(value), "overridden_by": over })
-        );
-    }
-    let note = over
+fn confirmed(changed: &ChangedSetting) -> String {
+    let note = changed
+        .overridden_by
+        .as_ref()
         .map(|variable| format!("  # not in force: {variable} is set and wins"))
         .unwrap_or_default();
-    format!("{} = {value}{note}\n", key.name)
+    format!("{} = {}{note}\n", changed.name, changed.value)
 }
 
-fn list(path: &Path, json: bool, environment: Environment<'_>) -> Result<String, ConfigError> {
-    let settings = settings(path, environment)?;
-    if json {
-        let all: Map<_, _> = KEYS
-            .iter()
-            .map(|key| (key.name.to_owned(), described(key, &settings)))
-            .collect();
-        return Ok(format!("{}\n", Json::Object(all)));
-    }
-    let mut out = String::new();
-    for key in KEYS {
-        let (value, source) = match settings.get(key.name) {
-            Some((value, ValueSource::Environment)) => (value.to_string(), key.variable()),
-            Some((value, source)) => (value.to_string(), source.name().to_owned()),
-            None => ("(unset)".to_owned(), ValueSource::Default.name().to_owned()),
+fn list(all: &[SettingState]) -> String {
+    let line = |state: &SettingState| {
+        let SettingState { key, value, source } = state;
+        let value = value
+            .as_ref()
+            .map_or("(unset)".to_owned(), ToString::to_string);
+        let source = match source {
+            ValueSource::Environment => key.variable(),
+            other => other.name().to_owned(),
         };
-        writeln!(out, "{} = {value}  # {source}; {}", key.name, key.doc)
-            .expect("a string takes every byte");
-    }
-    Ok(out)
-}
-
-fn described(key: &Key, settings: &Settings) -> Json {
-    let found = settings.get(key.name);
-    let default = key.default_value();
-    json!({
-        "key": key.name,
-        "value": found.map(|(value, _)| as_json(value)),
-        "default": default.as_ref().map(as_json),
-        "source": found.map_or(ValueSource::Default, |(_, source)| source).name(),
-        "takes": key.kind.describe(),
-    })
-}
-
-fn as_json(value: &Value) -> Json {
-    match value {
-        Value::Text(text) => json!(text),
-        Value::List(list) => json!(list),
-        Value::Number(number) => json!(number),
-        Value::Flag(flag) => json!(flag),
-    }
-}
-
-fn settings(path: &Path, environment: Environment<'_>) -> Result<Settings, ConfigError> {
-    Settings::read(
-        &file_text(path)?.unwrap_or_default(),
-        &path.display().to_string(),
-        environment,
-    )
+        format!("{} = {value}  # {source}; {}\n", key.name, key.doc)
+    };
+    all.iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
+    use serde_json::Value as Json;
+
     use super::*;
-    use crate::config::GENESIS;
+    use crate::config::table::{KEYS, Key};
+    use crate::config::{FILE, GENESIS};
 
     fn set_command(key: &str, value: &str) -> ConfigCommand {
         ConfigCommand::Set {
@@ -429,10 +340,9 @@ mod tests {
             assert!(all.contains(line), "{all}");
         }
         let one: Json = serde_json::from_str(&get(Some("anchor.deadline_ms"), true)).unwrap();
-        assert_eq!(
-            (&one["value"], &one["default"], &one["source"]),
-            (&json!(500), &json!(3000), &json!("file"))
-        );
+        assert_eq!(one["value"], 500);
+        assert_eq!(one["default"], 3000);
+        assert_eq!(one["source"], "file");
         let all: Json = serde_json::from_str(&get(None, true)).unwrap();
         assert_eq!(all["anchor.headers"]["value"], Json::Null);
         assert_eq!(all.as_object().unwrap().len(), KEYS.len());

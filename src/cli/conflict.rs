@@ -2,13 +2,13 @@
 
 use clap::Subcommand;
 
-use crate::app::items::conflict::{list, resolve};
-use crate::app::open::{self, OpenHome, OpenHomeError};
+use crate::app::items::conflict::{Conflict, list, resolve};
+use crate::app::open::{self, OpenHomeError};
 use crate::view::item::{ConflictView, ResolvedConflictView};
 
 use super::items::line;
 use super::screen::quiet;
-use super::{print, print_view, program, say};
+use super::{present, program, say};
 
 /// What `gently conflict` is asked to do.
 #[derive(Debug, Subcommand)]
@@ -37,22 +37,9 @@ pub async fn run(command: ConflictCommand, json: bool) -> Result<u8, OpenHomeErr
 
 fn print_list(json: bool) -> Result<u8, OpenHomeError> {
     let found = list(&open::existing_home()?)?;
-    if json {
-        let views: Vec<ConflictView> = found.iter().map(ConflictView::of).collect();
-        return Ok(print_view(&views));
-    }
-    if found.is_empty() {
-        say("nothing in force disagrees");
-    }
-    let mut out = String::new();
-    for conflict in &found {
-        out.push_str(&format!("{}\n", quiet(&conflict.subject)));
-        for (item, text) in &conflict.items {
-            out.push_str(&format!("    {}\n", line(item, Some(text))));
-        }
-    }
-    let printed = print(&out);
-    if !found.is_empty() {
+    let views = || found.iter().map(ConflictView::of).collect::<Vec<_>>();
+    let printed = present(json, views, || text(&found));
+    if !json && !found.is_empty() {
         say(&format!(
             "say which one holds: {} conflict resolve ID",
             program()
@@ -61,16 +48,30 @@ fn print_list(json: bool) -> Result<u8, OpenHomeError> {
     Ok(printed)
 }
 
-async fn put_in_force(holds: &str, reason: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(open::existing_home()?)?;
-    let resolved = resolve(&opened, holds, reason).await?;
-    if json {
-        return Ok(print_view(&ResolvedConflictView::of(&resolved)));
+fn text(found: &[Conflict]) -> String {
+    if found.is_empty() {
+        say("nothing in force disagrees");
     }
-    Ok(print(&format!(
-        "{}  {} holds; superseded: {}\n",
-        resolved.recorded.document.id,
-        resolved.holds.id,
-        resolved.superseded.join(", ")
-    )))
+    let mut out = String::new();
+    for conflict in found {
+        out.push_str(&format!("{}\n", quiet(&conflict.subject)));
+        for (item, text) in &conflict.items {
+            out.push_str(&format!("    {}\n", line(item, Some(text))));
+        }
+    }
+    out
+}
+
+async fn put_in_force(holds: &str, reason: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
+    let opened = open::open_home()?;
+    let resolved = resolve(&opened, holds, reason).await?;
+    let text = || {
+        format!(
+            "{}  {} holds; superseded: {}\n",
+            resolved.recorded.document.id,
+            resolved.holds.id,
+            resolved.superseded.join(", ")
+        )
+    };
+    Ok(present(json, || ResolvedConflictView::of(&resolved), text))
 }

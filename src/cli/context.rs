@@ -6,15 +6,17 @@ mod text;
 
 use clap::{Args, Subcommand};
 
-use crate::app::context::{self, ContextPreview, PreviewOutcome, PreviewRequest, preview_texts};
+use crate::app::context::{
+    self, ContextDetails, ContextPreview, PreviewOutcome, PreviewRequest, preview_texts,
+};
 use crate::app::open::{self, OpenHomeError};
 use crate::app::references::{ContextRequest, ThreadRequest};
 use crate::continuity::compile::ContextBundle;
-use crate::continuity::turns::TURN;
 use crate::record::ledger::bundle::ArtifactRef;
+use crate::record::ledger::prompt::TURN;
 use crate::view::context::{ContextView, DenialView, PreviewView};
 
-use super::{NEGATIVE, could_not, print, print_view, say};
+use super::{NEGATIVE, could_not, present, print_view, say};
 
 pub use lost::lines as lost;
 use text::ContextText;
@@ -112,9 +114,11 @@ pub async fn run(command: ContextCommand, json: bool) -> Result<u8, OpenHomeErro
 
 fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let details = context::show(&open::existing_home()?, id)?;
-    if json {
-        return Ok(print_view(&ContextView::of(&details)));
-    }
+    let view = || ContextView::of(&details);
+    Ok(present(json, view, || text(&details)))
+}
+
+fn text(details: &ContextDetails) -> String {
     let exchange = &details.exchange;
     if details.bundle.is_none() {
         say(match exchange.not_kept {
@@ -132,7 +136,7 @@ fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
         texts: &details.texts,
         exclusions: &details.exclusions,
     };
-    Ok(print(&text.print()))
+    text.print()
 }
 
 async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
@@ -162,15 +166,13 @@ async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
         }
         PreviewOutcome::Compiled(bundle) => {
             told();
-            if json {
-                return Ok(print_view(&PreviewView::of(&preview, bundle)));
-            }
-            print_preview(&preview, bundle)
+            let view = || PreviewView::of(&preview, bundle);
+            present(json, view, || preview_text(&preview, bundle))
         }
     })
 }
 
-fn print_preview(preview: &ContextPreview, bundle: &ContextBundle) -> u8 {
+fn preview_text(preview: &ContextPreview, bundle: &ContextBundle) -> String {
     if preview.session.is_none() {
         say("no session that fits is open: one would be opened, without earlier turns");
     }
@@ -180,5 +182,5 @@ fn print_preview(preview: &ContextPreview, bundle: &ContextBundle) -> u8 {
         texts: &preview_texts(bundle),
         exclusions: bundle.exclusions(),
     };
-    print(&text.print())
+    text.print()
 }

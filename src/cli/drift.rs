@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 
 use crate::app::drift::trial::{judge_line, kernel};
 use crate::app::drift::{
-    ACK, CLOSE, DriftDetails, DriftFilter, DriftTransition, list, show, state,
+    ACK, CLOSE, DriftDetails, DriftFilter, DriftStep, DriftTransition, list, show, state,
 };
-use crate::app::open::{self, OpenHome, OpenHomeError};
+use crate::app::open::{self, OpenHomeError};
 use crate::record::time::Seconds;
 use crate::store::DriftState;
 use crate::view::drift::{
@@ -17,7 +17,7 @@ use crate::view::drift::{
 };
 
 use super::screen::quiet;
-use super::{FINE, could_not, print, print_view, program, say};
+use super::{FINE, could_not, present, print_view, program, say};
 
 /// Events of one list, unless another number is asked for.
 const USUAL: u32 = 1000;
@@ -103,18 +103,17 @@ fn print_list(filter: &DriftFilter, json: bool) -> Result<u8, OpenHomeError> {
         );
         say(&format!("{} older not listed: {next}", found.older));
     }
-    if json {
-        return Ok(print_view(&DriftListView::of(&found, now)));
-    }
-    if found.events.is_empty() {
-        say(if filter.all {
-            "no drift on record"
-        } else {
-            "no open drift; closed ones: gently drift list --all"
-        });
-    }
-    let lines = found.events.iter().map(|event| line(event, now));
-    Ok(print(&lines.collect::<String>()))
+    let text = || {
+        if found.events.is_empty() {
+            say(if filter.all {
+                "no drift on record"
+            } else {
+                "no open drift; closed ones: gently drift list --all"
+            });
+        }
+        found.events.iter().map(|event| line(event, now)).collect()
+    };
+    Ok(present(json, || DriftListView::of(&found, now), text))
 }
 
 fn line(event: &DriftDetails, now: Seconds) -> String {
@@ -141,9 +140,10 @@ fn age(seconds: u64) -> String {
 fn print_event(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let (details, steps) = show(&open::existing_home()?, id)?;
     let view = DriftDetailsView::of(&details, &steps, open::clock()?);
-    if json {
-        return Ok(print_view(&view));
-    }
+    Ok(present(json, || &view, || text(&view, &steps)))
+}
+
+fn text(view: &DriftDetailsView, steps: &[DriftStep]) -> String {
     let DriftEntryView {
         id,
         drift_id,
@@ -182,7 +182,7 @@ fn print_event(id: &str, json: bool) -> Result<u8, OpenHomeError> {
         .iter()
         .map(|(name, value)| format!("{name:13}  {}\n", quiet(value)))
         .collect();
-    for step in &steps {
+    for step in steps {
         let field = |key: &str| quiet(step.said[key].as_str().unwrap_or("-"));
         text.push_str(&format!(
             "{:13}  {} by {} (line {}): {}\n",
@@ -193,7 +193,7 @@ fn print_event(id: &str, json: bool) -> Result<u8, OpenHomeError> {
             field("reason")
         ));
     }
-    Ok(print(&text))
+    text
 }
 
 async fn put(
@@ -201,16 +201,15 @@ async fn put(
     step: DriftTransition,
     json: bool,
 ) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(open::existing_home()?)?;
+    let opened = open::open_home()?;
     let done = state(&opened, &stated.events, stated.reason.as_deref(), step).await?;
-    if json {
-        return Ok(print_view(&DriftTransitionView {
-            state: step.word,
-            drift: done,
-        }));
-    }
-    let lines = done.iter().map(|id| format!("{id} {}\n", step.word));
-    Ok(print(&lines.collect::<String>()))
+    let view = DriftTransitionView {
+        state: step.word,
+        drift: done,
+    };
+    let line = |id| format!("{id} {}\n", step.word);
+    let text = || view.drift.iter().map(line).collect();
+    Ok(present(json, || &view, text))
 }
 
 /// Judges standard input line by line; the first line that can't be read ends it.

@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::app::erase::{EraseTarget, erase};
-use crate::app::open::{self, OpenHome, OpenHomeError};
+use crate::app::open::{self, OpenHomeError};
 use crate::recorder::ErasureResult;
 use crate::view::erasure::ErasureView;
 
@@ -14,7 +14,7 @@ use super::{FINE, print, print_view, say};
 
 /// Erases what is named, or what is old.
 pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(open::existing_home()?)?;
+    let opened = open::open_home()?;
     let target = match (&args.id, args.older_than) {
         (Some(id), _) => EraseTarget::One(id.clone()),
         (None, Some(days)) if !args.due => EraseTarget::OlderThan(days),

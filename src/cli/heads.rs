@@ -1,18 +1,9 @@
 //! What calendars and witnesses said of new tree heads, in lines.
 
-use crate::app::open::OpenHome;
 use crate::app::stamping::StampingReport;
-use crate::app::tree_heads::{self, ThirdPartyReport};
-use crate::view::tree_head::ThirdPartyView;
+use crate::app::tree_heads::ThirdPartyReport;
 
 use super::{Notices, stamp, witness};
-
-/// Asks about what is new on `main` since `before`, says what came of it, and gives the view.
-pub async fn after(opened: &OpenHome, before: Option<u64>, told: &Notices) -> ThirdPartyView {
-    let report = tree_heads::after(opened, before).await;
-    say(&report, told);
-    ThirdPartyView::of(&report)
-}
 
 /// Says what calendars and witnesses said.
 pub fn say(report: &ThirdPartyReport, told: &Notices) {

@@ -1,47 +1,35 @@
 //! `gently init`: makes the home.
 
 use crate::anchor::agree::host;
+use crate::app::init::{NewHome, init};
+use crate::app::open::{self, OpenHomeError};
 use crate::config::{AnchorMode, Config};
 use crate::home::{Home, InitOptions};
-use crate::keys::os_random;
-use crate::store::Store;
+use crate::view::home::HomeView;
 
 use super::args::InitArgs;
-use super::{Notices, could_not, no_secret, print, print_view, program};
-use crate::app::open;
-use crate::app::open::OpenHomeError;
-use crate::view::home::HomeView;
+use super::{Notices, present, program};
 
 /// Makes the home; fails when there is one.
 pub fn run(args: InitArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let path = open::home_path()?;
-    if Home::open(&path)?.is_some() {
-        let why = format!(
-            "there is a home at {} already; another place: GENTLY_HOME=DIR gently init",
-            path.display()
-        );
-        return Ok(could_not(&why, json));
-    }
-    no_secret("--origin", args.origin.as_deref().unwrap_or_default())?;
     let options = InitOptions {
         network: args.network,
         commitments: args.commitments,
         origin: args.origin,
     };
-    let home = Home::init(&path, &options, &mut os_random, open::clock()?)?;
-    let store = Store::open_read_only(&home.paths().database())?;
-    let genesis = Home::genesis(&store)?;
-    if json {
-        return Ok(print_view(&HomeView::of(&home, &genesis)));
-    }
-    Ok(print(&format!(
+    let new = init(&open::home_path()?, &options)?;
+    Ok(present(json, || HomeView::of(&new), || text(&new)))
+}
+
+fn text(NewHome { home, genesis }: &NewHome) -> String {
+    format!(
         "home         {}\nledger       {}\nsigner       {}\nnetwork      {}\ncommitments  {}\n",
         home.root().display(),
         genesis.origin,
         genesis.signer,
         genesis.network.name(),
         genesis.commitments.name(),
-    )))
+    )
 }
 
 /// What a person reads when the first `ask` made the home.

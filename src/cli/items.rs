@@ -7,13 +7,13 @@ use crate::app::items::list::{ItemList, MOST, intent as declared_intent, list, n
 use crate::app::items::{
     ItemInput, ItemOrigin, RecordedItem, add, check, clear_intent, end, ratify,
 };
-use crate::app::open::{self, OpenHome, OpenHomeError};
+use crate::app::open::{self, OpenHomeError};
 use crate::continuity::candidate::Confidence;
 use crate::record::ledger::item::{Item, ItemKind};
 use crate::view::item::{ItemView, RecordedItemView};
 
 use super::screen::quiet;
-use super::{print, print_view, program, say};
+use super::{present, program, say};
 
 /// `gently fact`.
 #[derive(Debug, Subcommand)]
@@ -173,7 +173,7 @@ pub async fn fact(command: FactCommand, json: bool) -> Result<u8, OpenHomeError>
             let said = ItemInput::new(ItemKind::Fact, &args.text, subject, origin);
             put(&said, Some(args.confidence.confidence()), json).await
         }
-        FactCommand::Ratify { id } => Ok(told(&ratify(&opened()?, &id).await?, json)),
+        FactCommand::Ratify { id } => Ok(told(&ratify(&open::open_home()?, &id).await?, json)),
         FactCommand::Retire(args) => retire(ItemKind::Fact, args, json).await,
         FactCommand::List(args) => print_list(ItemKind::Fact, args.all, json),
     }
@@ -214,12 +214,8 @@ pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, OpenHomeEr
             put(&said, None, json).await
         }
         IntentCommand::Show => print_intent(json),
-        IntentCommand::Clear => Ok(told(&clear_intent(&opened()?).await?, json)),
+        IntentCommand::Clear => Ok(told(&clear_intent(&open::open_home()?).await?, json)),
     }
-}
-
-fn opened() -> Result<OpenHome, OpenHomeError> {
-    OpenHome::open(open::existing_home()?)
 }
 
 async fn put(
@@ -229,7 +225,7 @@ async fn put(
 ) -> Result<u8, OpenHomeError> {
     // What says nothing needs no home to be refused.
     check(said)?;
-    let item = add(&opened()?, said, confidence).await?;
+    let item = add(&open::open_home()?, said, confidence).await?;
     for kind in &item.removed {
         say(&format!("removed before it was stored: {kind}"));
     }
@@ -250,20 +246,14 @@ async fn put(
 }
 
 async fn retire(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let item = end(&opened()?, kind, &args.id, args.reason.as_deref()).await?;
+    let item = end(&open::open_home()?, kind, &args.id, args.reason.as_deref()).await?;
     Ok(told(&item, json))
 }
 
 fn told(item: &RecordedItem, json: bool) -> u8 {
-    if json {
-        return print_view(&RecordedItemView::of(item));
-    }
     let id = &item.recorded.document.id;
-    print(&format!(
-        "{id}  {}  {}\n",
-        item.state_name(),
-        quiet(&item.text)
-    ))
+    let text = || format!("{id}  {}  {}\n", item.state_name(), quiet(&item.text));
+    present(json, || RecordedItemView::of(item), text)
 }
 
 fn print_list(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError> {
@@ -272,17 +262,16 @@ fn print_list(kind: ItemKind, all: bool, json: bool) -> Result<u8, OpenHomeError
         say(&format!("only the newest {MOST} are listed"));
     }
     say_unkept(kind, found.not_kept);
-    if json {
-        return Ok(print_view(&ItemView::all(&found)));
-    }
-    if found.items.is_empty() && found.not_kept == 0 {
-        say(&format!("no {} is on record", kind.name()));
-    }
-    let lines = found
-        .items
-        .iter()
-        .map(|(item, text)| line(item, text.as_deref()) + "\n");
-    Ok(print(&lines.collect::<String>()))
+    let text = || {
+        if found.items.is_empty() && found.not_kept == 0 {
+            say(&format!("no {} is on record", kind.name()));
+        }
+        let items = found.items.iter();
+        items
+            .map(|(item, text)| line(item, text.as_deref()) + "\n")
+            .collect()
+    };
+    Ok(present(json, || ItemView::all(&found), text))
 }
 
 /// Says how many are on record whose text was never kept.
@@ -305,10 +294,9 @@ fn print_intent(json: bool) -> Result<u8, OpenHomeError> {
         say_unkept(ItemKind::Intent, declared.not_kept);
         return Err(no_intent());
     };
-    if json {
-        return Ok(print_view(&ItemView::of(&item, text.as_deref())));
-    }
-    Ok(print(&format!("{}\n", line(&item, text.as_deref()))))
+    let text = text.as_deref();
+    let view = || ItemView::of(&item, text);
+    Ok(present(json, view, || line(&item, text) + "\n"))
 }
 
 /// An item as people read it: its id, where it stands, what it says, what it is about, where it is

@@ -4,20 +4,15 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::govern::kernel::Kernel;
-use crate::govern::kernel_diff::{Change, changes};
-use crate::home::{Home, HomeError};
-use crate::record::canon;
-use crate::session;
-use crate::store::Store;
+use crate::app::kernel::{self, KernelCheck, KernelFileError, KernelSetResult, NewKernel};
+use crate::app::open::{self, OpenHomeError};
+use crate::govern::kernel_diff::Change;
+use crate::home::HomeError;
+use crate::view::kernel::{KernelCheckView, KernelSetView, KernelView};
 
 use super::args::KernelCommand;
 use super::screen::{counted, quiet};
-use super::{FINE, NEGATIVE, Notices, could_not, heads, print, print_view, say};
-use crate::app::open;
-use crate::app::open::{OpenHome, OpenHomeError};
-use crate::app::tree_heads;
-use crate::view::kernel::{KernelChangeView, KernelCheckView, KernelSetView, KernelView};
+use super::{FINE, NEGATIVE, Notices, could_not, heads, present, print_view, say};
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
@@ -31,131 +26,84 @@ pub async fn run(command: KernelCommand, json: bool) -> Result<u8, OpenHomeError
     }
 }
 
-fn in_force(home: &Home) -> Result<Kernel, HomeError> {
-    Home::kernel(&Store::open_read_only(&home.paths().database())?)
-}
-
 fn show(json: bool) -> Result<u8, OpenHomeError> {
-    let kernel = in_force(&open::existing_home()?)?;
-    if json {
-        return Ok(print_view(&KernelView {
-            kernel_hash: kernel.hash(),
-            kernel: document(&kernel),
-        }));
-    }
+    let kernel = kernel::in_force(&open::existing_home()?)?;
     let toml = kernel.to_toml().map_err(HomeError::from)?;
-    Ok(print(&format!("# kernel {}\n{toml}", kernel.hash())))
-}
-
-fn document(kernel: &Kernel) -> Value {
-    canon::parse(kernel.canonical_json().as_bytes()).unwrap_or(Value::Null)
-}
-
-/// Reads a file; the error is a sentence, and whether there was a file at all.
-fn read(file: &Path) -> Result<Kernel, (bool, String)> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|e| (false, format!("cannot read {}: {e}", file.display())))?;
-    Kernel::from_toml(&text).map_err(|e| (true, format!("{}: {e}", file.display())))
+    let text = || format!("# kernel {}\n{toml}", kernel.hash());
+    Ok(present(json, || KernelView::of(&kernel), text))
 }
 
 fn check(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
-    let kernel = match read(file) {
+    let kernel = match kernel::read(file) {
         Ok(kernel) => kernel,
-        Err((false, why)) => return Ok(could_not(&why, json)),
-        Err((true, why)) => {
+        Err(KernelFileError::Unreadable(why)) => return Ok(could_not(&why, json)),
+        Err(KernelFileError::Invalid(why)) => {
             if json {
-                print_view(&KernelCheckView::Invalid {
-                    valid: false,
-                    error: super::clean(&why),
-                });
+                print_view(&KernelCheckView::invalid(super::clean(&why)));
             }
             say(&why);
             return Ok(NEGATIVE);
         }
     };
-    let root = open::home_path()?;
-    let (known, name) = match Home::open(&root)? {
-        Some(home) => (in_force(&home)?, "in force"),
-        None => (Kernel::genesis(), "of a new home"),
+    let checked = kernel::check(&open::home_path()?, kernel)?;
+    let view = || KernelCheckView::of(&checked);
+    Ok(present(json, view, || comparison(&checked)))
+}
+
+fn comparison(checked: &KernelCheck) -> String {
+    let name = if checked.has_home {
+        "in force"
+    } else {
+        "of a new home"
     };
-    let changes = changes(&known, &kernel);
-    if json {
-        return Ok(print_view(&KernelCheckView::Valid {
-            valid: true,
-            kernel_hash: kernel.hash(),
-            compared_with: known.hash(),
-            identical: changes.is_empty(),
-            changes: KernelChangeView::all(&changes),
-        }));
-    }
-    let head = format!("valid: kernel {}\n", kernel.hash());
-    let compared = if changes.is_empty() {
+    let head = format!("valid: kernel {}\n", checked.kernel.hash());
+    let compared = if checked.changes.is_empty() {
         format!("the same as the kernel {name}\n")
     } else {
-        format!("from the kernel {name}, {}:\n", known.hash())
+        format!(
+            "from the kernel {name}, {}:\n",
+            checked.compared_with.hash()
+        )
     };
-    Ok(print(&format!("{head}{compared}{}", lines(&changes))))
+    format!("{head}{compared}{}", lines(&checked.changes))
 }
 
 async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
-    let kernel = match read(file) {
+    let kernel = match kernel::read(file) {
         Ok(kernel) => kernel,
-        Err((_, why)) => {
-            return Ok(could_not(
-                &format!("{why}. The kernel in force stays"),
-                json,
-            ));
+        Err(KernelFileError::Unreadable(why) | KernelFileError::Invalid(why)) => {
+            let why = format!("{why}. The kernel in force stays");
+            return Ok(could_not(&why, json));
         }
     };
-    super::no_secret("the kernel", kernel.canonical_json())?;
-    let home = open::existing_home()?;
-    let known = in_force(&home).ok();
-    if known
-        .as_ref()
-        .is_some_and(|known| known.hash() == kernel.hash())
-    {
-        if json {
-            print_view(&KernelSetView::unchanged(kernel.hash()));
-        }
-        say(&format!(
-            "kernel {} is in force already; nothing was recorded",
-            kernel.hash()
-        ));
-        return Ok(FINE);
-    }
-    // Under the new one: the kernel in force may be lost (a home that adopted a newer ledger), and
-    // this mends it.
-    let opened = OpenHome::open_under(home, |_| Ok::<_, OpenHomeError>(kernel.clone()))?;
-    opened.authorize().await?;
-    let changes = known
-        .map(|known| changes(&known, &kernel))
-        .unwrap_or_default();
     let told = Notices::default();
-    let say_on = |line: &str| told.say(line);
-    let before = tree_heads::main_tip(&opened)?;
-    let closed = session::set_kernel(
-        &opened.environment("", &say_on),
-        &kernel,
-        &open::fresh_salt()?,
-    )
-    .await?;
-    let outside = heads::after(&opened, before, &told).await;
-    if json {
-        let view = KernelSetView::of(kernel.hash(), &changes, &closed, outside);
-        return Ok(print_view(&view));
-    }
-    for closed in &closed {
+    let done = kernel::set(open::existing_home()?, &kernel, &|line| told.say(line)).await?;
+    Ok(match done {
+        KernelSetResult::Unchanged(hash) => {
+            if json {
+                print_view(&KernelSetView::unchanged(hash));
+            }
+            say(&format!(
+                "kernel {hash} is in force already; nothing was recorded"
+            ));
+            FINE
+        }
+        KernelSetResult::Set(new) => {
+            heads::say(&new.outside, &told);
+            present(json, || KernelSetView::of(&new), || put_in_force(&new))
+        }
+    })
+}
+
+fn put_in_force(new: &NewKernel) -> String {
+    for closed in &new.closed {
         say(&format!(
             "closed session {} ({})",
             closed.session.id.short16(),
             counted(closed.session.interactions, "interaction")
         ));
     }
-    Ok(print(&format!(
-        "kernel {} is in force\n{}",
-        kernel.hash(),
-        lines(&changes)
-    )))
+    format!("kernel {} is in force\n{}", new.hash, lines(&new.changes))
 }
 
 /// One line a key; of a list what comes and what goes.

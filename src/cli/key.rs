@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::app::keys::{self, KeyRotation, check_name};
-use crate::app::open::{self, OpenHome, OpenHomeError};
+use crate::app::open::{self, OpenHomeError};
 use crate::store::AuthKeyRow;
 use crate::view::key::{AuthKeyView, KeyFileView, KeyRotationView, NewAuthKeyView};
 
 use super::args::KeyCommand;
-use super::{FINE, Notices, heads, print, print_view, say};
+use super::{FINE, Notices, heads, present, print_view, say};
 
 /// Runs one of the verbs.
 pub async fn run(command: KeyCommand, json: bool) -> Result<u8, OpenHomeError> {
@@ -18,11 +18,11 @@ pub async fn run(command: KeyCommand, json: bool) -> Result<u8, OpenHomeError> {
         KeyCommand::Revoke { name, force } => revoke(&name, force, json).await,
         KeyCommand::Rotate { to } => rotate(to.as_deref(), json).await,
         KeyCommand::Protect => {
-            let path = keys::protect(&opened()?).await?;
+            let path = keys::protect(&open::open_home()?).await?;
             Ok(done(&path, "protected", json))
         }
         KeyCommand::Unprotect => {
-            let path = keys::unprotect(&opened()?).await?;
+            let path = keys::unprotect(&open::open_home()?).await?;
             Ok(done(&path, "unprotected", json))
         }
     }
@@ -33,45 +33,36 @@ pub fn name(text: &str) -> Result<String, String> {
     check_name(text).map(|()| text.to_owned())
 }
 
-fn opened() -> Result<OpenHome, OpenHomeError> {
-    OpenHome::open(open::existing_home()?)
-}
-
 async fn add(name: &str, json: bool) -> Result<u8, OpenHomeError> {
-    let new = keys::add(&opened()?, name).await?;
-    if json {
-        return Ok(print_view(&NewAuthKeyView::of(&new)));
-    }
-    say(&format!(
-        "the key '{}' is shown this once and kept nowhere; use it as $GENTLY_AUTH_KEY",
-        new.row.name
-    ));
-    Ok(print(&format!("{}\n", *new.key)))
+    let new = keys::add(&open::open_home()?, name).await?;
+    let text = || {
+        say(&format!(
+            "the key '{}' is shown this once and kept nowhere; use it as $GENTLY_AUTH_KEY",
+            new.row.name
+        ));
+        format!("{}\n", *new.key)
+    };
+    Ok(present(json, || NewAuthKeyView::of(&new), text))
 }
 
 fn list(json: bool) -> Result<u8, OpenHomeError> {
     let rows = keys::list(&open::existing_home()?)?;
-    if json {
-        let views: Vec<AuthKeyView> = rows.iter().map(AuthKeyView::of).collect();
-        return Ok(print_view(&views));
-    }
+    let views = || rows.iter().map(AuthKeyView::of).collect::<Vec<_>>();
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
     let lines = rows.iter().map(|row| line(row, width) + "\n");
-    Ok(print(&lines.collect::<String>()))
+    Ok(present(json, views, || lines.collect()))
 }
 
 async fn revoke(name: &str, force: bool, json: bool) -> Result<u8, OpenHomeError> {
-    let revoked = keys::revoke(&opened()?, name, force).await?;
+    let revoked = keys::revoke(&open::open_home()?, name, force).await?;
     if revoked.open_sessions > 0 {
         say(&format!(
             "{} open session(s) of this key take no more prompts; close them with: gently session close",
             revoked.open_sessions
         ));
     }
-    if json {
-        return Ok(print_view(&AuthKeyView::of(&revoked.row)));
-    }
-    Ok(print(&format!("{}\n", line(&revoked.row, 0))))
+    let text = || line(&revoked.row, 0) + "\n";
+    Ok(present(json, || AuthKeyView::of(&revoked.row), text))
 }
 
 fn line(row: &AuthKeyRow, width: usize) -> String {
@@ -88,12 +79,15 @@ fn line(row: &AuthKeyRow, width: usize) -> String {
 
 async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
     let told = Notices::default();
-    let rotation = keys::rotate(opened()?, to, &say).await?;
+    let rotation = keys::rotate(open::open_home()?, to, &say).await?;
     heads::say(&rotation.outside, &told);
-    if json {
-        return Ok(print_view(&KeyRotationView::of(&rotation)));
-    }
-    let KeyRotation { new, log_key, .. } = &rotation;
+    let view = || KeyRotationView::of(&rotation);
+    Ok(present(json, view, || next_steps(&rotation)))
+}
+
+/// The new key; and what whoever knows the old one has to be told.
+fn next_steps(rotation: &KeyRotation) -> String {
+    let KeyRotation { new, log_key, .. } = rotation;
     // On stdout, because a key is to be copied, and what goes to stderr passes the sanitizer.
     let log = log_key.as_ref().map_or_else(String::new, |key| {
         format!("give your witnesses' operators the log's new key: {key}\n")
@@ -107,7 +101,7 @@ async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
         "{gone}; what it signed stays valid. Give whoever pinned a key keys/allowed_signers as it is now, another way than \
          through the ledger: they pin all its keys, the newest last"
     ));
-    Ok(print(&format!("{new}\n{log}")))
+    format!("{new}\n{log}")
 }
 
 fn done(path: &Path, state: &'static str, json: bool) -> u8 {

@@ -3,93 +3,46 @@
 //! Reads the file from its end. Exit 1 when a shown line does not follow the one before, or is no
 //! line.
 
+use crate::app::log_lines::{CheckedLine, LinesError, LinesRequest, newest};
+use crate::app::open::{self, OpenHomeError};
 use crate::record::log::entry::Line;
-use crate::store::Store;
+use crate::view::log_line::{LogLineView, TornLineView};
 
 use super::args::LogArgs;
 use super::screen::quiet;
-use super::{COULD_NOT, NEGATIVE, json_line, print, say};
-use crate::app::find;
-use crate::app::open;
-use crate::app::open::OpenHomeError;
+use super::{COULD_NOT, NEGATIVE, present, print, rendered, say};
 
-use crate::app::log_lines::{CheckedLine, LineFilter, collect};
-use crate::app::moment::when;
-use crate::view::log_line::{LogLineView, TornLineView};
-
-/// How many lines are shown when nothing else is asked for.
-const USUAL: usize = 20;
 /// The widest event name of the format.
 const EVENT_WIDTH: usize = 13;
 
 /// Shows the lines.
 pub fn run(args: &LogArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let home = open::existing_home()?;
-    let since = match args
-        .since
-        .as_deref()
-        .map(|text| when("--since", text, open::clock_or_epoch()))
-        .transpose()
-    {
-        Ok(since) => since,
-        Err(why) => {
-            say(&format!("error: {why}"));
-            return Ok(COULD_NOT);
-        }
+    let request = LinesRequest {
+        since: args.since.clone(),
+        session: args.session.clone(),
+        number: args.number,
     };
-    let store = Store::open_read_only(&home.paths().database())?;
-    let session = args
-        .session
-        .as_deref()
-        .map(|text| find::session(&store, text))
-        .transpose()?;
-    // All that is since then, unless a number is named too.
-    let most = args
-        .number
-        .unwrap_or(if since.is_some() { usize::MAX } else { USUAL });
-    let wanted = LineFilter {
-        most,
-        since,
-        session: session.map(|row| row.id),
-    };
-    let found = match collect(&home.paths().log(), &store, &wanted) {
+    let found = match newest(&open::existing_home()?, &request) {
         Ok(found) => found,
-        Err(error) => {
-            say(&format!("error: {error}; look with: gently doctor"));
-            return Ok(COULD_NOT);
+        Err(LinesError::Home(error)) => return Err(error),
+        Err(LinesError::Since(why)) => return Ok(not_read(&why)),
+        Err(LinesError::Log(error)) => {
+            return Ok(not_read(&format!("{error}; look with: gently doctor")));
         }
     };
-    let text: String = found
-        .shown
-        .iter()
-        .map(|line| {
-            if json {
-                json_line(&LogLineView::of(line))
-            } else {
-                plain(line) + "\n"
-            }
-        })
-        .collect();
-    let printed = print(&text);
+    let line = |line: &CheckedLine| rendered(json, || LogLineView::of(line), || plain(line) + "\n");
+    let printed = print(&found.shown.iter().map(line).collect::<String>());
     if found.torn > 0 {
-        if json {
-            print(&json_line(&TornLineView {
-                torn_bytes: found.torn,
-            }));
-        }
+        let torn_bytes = found.torn;
+        present(json, || TornLineView { torn_bytes }, String::new);
         say(&format!(
-            "the last line is torn: {} bytes without a newline; the next gently that writes finishes it",
-            found.torn
+            "the last line is torn: {torn_bytes} bytes without a newline; the next gently that writes finishes it"
         ));
     }
     if found.shown.is_empty() {
         say("no such lines");
     }
-    let broken = found
-        .shown
-        .iter()
-        .filter(|line| line.fault().is_some())
-        .count();
+    let broken = found.broken();
     if broken > 0 {
         say(&format!(
             "{broken} of {} lines do not hold: gently audit verify",
@@ -98,6 +51,11 @@ pub fn run(args: &LogArgs, json: bool) -> Result<u8, OpenHomeError> {
         return Ok(NEGATIVE.max(printed));
     }
     Ok(printed)
+}
+
+fn not_read(why: &str) -> u8 {
+    say(&format!("error: {why}"));
+    COULD_NOT
 }
 
 /// One line as people read it.

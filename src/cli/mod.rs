@@ -43,14 +43,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::govern::sanitize::{Clean, redact};
-use crate::recorder::RecorderError;
 use crate::view::unrecorded::{ErrorView, UnrecordedView};
 use clap::Parser;
 
-use crate::app::redacted::{clean, no_secret};
+use crate::app::open::OpenHomeError;
+use crate::app::redacted::clean;
+use crate::app::unrecorded::RecordState;
 use screen::Gate;
 
-use crate::app::open::OpenHomeError;
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
 
 /// Everything went well.
@@ -125,12 +125,8 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Audit(Audit::ClockSet) => session::clock_set().await,
         Command::Audit(Audit::Stamp) => stamp::stamp(json).await,
         Command::Audit(Audit::Upgrade) => stamp::upgrade(json).await,
-        Command::Audit(Audit::Publish(args)) => {
-            crate::app::open::existing_home().map(|home| publish::publish(&args, home.root()))
-        }
-        Command::Audit(Audit::Export(args)) => {
-            crate::app::open::existing_home().map(|home| publish::export(&args, home.root()))
-        }
+        Command::Audit(Audit::Publish(args)) => publish::push(&args),
+        Command::Audit(Audit::Export(args)) => publish::write_files(&args),
         Command::Audit(Audit::Open(args)) => audit::open::run(args, json).await,
         Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
@@ -147,12 +143,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Anchor(args::AnchorCommand::Status) => anchor::status(json).await,
         Command::Anchor(args::AnchorCommand::Sync(args)) => sync::run(&args, json).await,
         Command::Model(command) => model::run(command, json).await,
-        Command::Config(command) => crate::app::open::home_path()
-            .and_then(|home| {
-                config_key(&command, &home)?;
-                Ok(config::run(&command, &home, json)?)
-            })
-            .map(|text| print(&text)),
+        Command::Config(command) => config::run(&command, json),
         Command::Fact(command) => items::fact(command, json).await,
         Command::Note(command) => items::note(command, json).await,
         Command::Decision(command) => items::decision(command, json).await,
@@ -176,19 +167,6 @@ async fn dispatch(cli: Cli) -> u8 {
     done.unwrap_or_else(|e| stopped(&e, json))
 }
 
-/// What guards a home is changed by who may ask in it: whoever has the machine for a minute has no
-/// auth key.
-fn config_key(command: &config::ConfigCommand, root: &Path) -> Result<(), OpenHomeError> {
-    let guards = matches!(command, config::ConfigCommand::Set { key, .. } if crate::app::settings::guards(key));
-    match crate::home::Home::open(root) {
-        Ok(Some(home)) if guards => {
-            let config = crate::config::Config::load(home.root(), &crate::app::open::env)?;
-            crate::app::keys::is_known(&home, &config)
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Whether a command records something, or changes a file of the home: what sight then compares
 /// with.
 fn writes(command: &Command) -> bool {
@@ -208,34 +186,16 @@ fn writes(command: &Command) -> bool {
 
 /// Says what stopped a command, and gives its exit code.
 fn stopped(error: &OpenHomeError, json: bool) -> u8 {
-    if matches!(error, OpenHomeError::ReadOnly { .. }) {
-        return not_recorded(error, json);
-    }
-    let OpenHomeError::Recorder(cause) = error else {
-        return could_not(&error.to_string(), json);
-    };
-    let refused_before_writing = matches!(
-        cause,
-        RecorderError::NotOpen { .. }
-            | RecorderError::InFlight { .. }
-            | RecorderError::ClockFine { .. }
-            | RecorderError::AuthKey(_)
-            | RecorderError::NotAllowed { .. }
-            | RecorderError::KernelChanged { .. }
-            | RecorderError::KeyNotNew { .. }
-            | RecorderError::Adopt(_)
-    );
-    if refused_before_writing {
-        could_not(&error.to_string(), json)
-    } else {
-        withheld(cause, json, "")
+    let why = error.to_string();
+    match RecordState::after(error) {
+        None => could_not(&why, json),
+        Some(state) => withheld(&why, state, json, ""),
     }
 }
 
 /// Says why something could not be done; what others wrote into it has passed the sanitizer.
 fn could_not(why: &str, json: bool) -> u8 {
-    let error = redact(why).clean;
-    let error = error.as_str().to_owned();
+    let error = clean(why);
     say(&format!("error: {error}"));
     if json {
         let exit = COULD_NOT;
@@ -244,40 +204,19 @@ fn could_not(why: &str, json: bool) -> u8 {
     COULD_NOT
 }
 
-/// Says that nothing may be shown; one of three sentences says what is on record.
-fn withheld(cause: &RecorderError, json: bool, what: &str) -> u8 {
-    let (recorded, sentence) = match (cause.is_recorded(), cause.is_unknown()) {
-        (true, _) => (Some(true), "recorded, withheld, finished at the next start"),
-        (false, true) => (
-            None,
-            "withheld; the next start shows whether it was recorded",
-        ),
-        (false, false) => (Some(false), "not recorded"),
-    };
-    say_withheld(&cause.to_string(), recorded, sentence, json);
-    say(&if what.is_empty() {
-        sentence.to_owned()
-    } else {
-        format!("{sentence}: {what}")
-    });
-    WITHHELD
-}
-
-/// Says that nothing can be recorded, so that nothing was begun.
-fn not_recorded(error: &OpenHomeError, json: bool) -> u8 {
-    let sentence = "not recorded";
-    say_withheld(&error.to_string(), Some(false), sentence, json);
-    say(sentence);
-    WITHHELD
-}
-
-fn say_withheld(error: &str, recorded: Option<bool>, sentence: &'static str, json: bool) {
-    let error = redact(error).clean.as_str().to_owned();
+/// Says that nothing may be shown, what is on record, and in `what` words of the caller's.
+fn withheld(why: &str, state: RecordState, json: bool, what: &str) -> u8 {
+    let error = clean(why);
     say(&format!("error: {error}"));
     if json {
-        let view = UnrecordedView::withheld(recorded, sentence, error, WITHHELD);
-        print_view(&view);
+        print_view(&UnrecordedView::withheld(state, error, WITHHELD));
     }
+    say(&if what.is_empty() {
+        state.sentence.to_owned()
+    } else {
+        format!("{}: {what}", state.sentence)
+    });
+    WITHHELD
 }
 
 /// Lines that a person was told on the way, so that `--json` can hold them too.
@@ -327,6 +266,24 @@ fn print(text: &str) -> u8 {
 /// Writes what a view says, as one line of JSON on stdout.
 fn print_view(view: &impl serde::Serialize) -> u8 {
     print(&json_line(view))
+}
+
+/// Prints the view of something with `--json`, else its text.
+fn present<V: serde::Serialize>(
+    json: bool,
+    view: impl FnOnce() -> V,
+    text: impl FnOnce() -> String,
+) -> u8 {
+    print(&rendered(json, view, text))
+}
+
+/// What stdout shows of something; only what is shown is made.
+fn rendered<V: serde::Serialize>(
+    json: bool,
+    view: impl FnOnce() -> V,
+    text: impl FnOnce() -> String,
+) -> String {
+    if json { json_line(&view()) } else { text() }
 }
 
 /// What a view says, as one line of JSON; its keys are sorted.

@@ -2,15 +2,12 @@
 
 use clap::Subcommand;
 
-use crate::config::Config;
-use crate::home::Home;
+use crate::app::model_list::{ModelList, ServerState, list};
+use crate::app::open::{self, OpenHomeError};
 use crate::models::observer;
-
-use super::{print, print_view};
-use crate::app::model_list::{Server, ServerState, servers};
-use crate::app::open;
-use crate::app::open::{OpenHomeError, env};
 use crate::view::model::ModelListView;
+
+use super::present;
 
 /// Names that a screen shows of one server; `--json` has all.
 const SHOWN: usize = 20;
@@ -25,26 +22,17 @@ pub enum ModelCommand {
 /// Runs it; needs no home.
 pub async fn run(command: ModelCommand, json: bool) -> Result<u8, OpenHomeError> {
     let ModelCommand::List = command;
-    let home = open::home_path()?;
-    let config = match Home::open(&home)? {
-        Some(home) => Config::load(home.root(), &env)?,
-        None => Config::load(&home, &env)?,
-    };
-    let servers = servers(&config).await;
-    Ok(if json {
-        print_view(&ModelListView::of(&servers, &config))
-    } else {
-        print(&screen(&servers, &config))
-    })
+    let list = list(&open::home_path()?).await?;
+    Ok(present(json, || ModelListView::of(&list), || screen(&list)))
 }
 
-fn screen(servers: &[Server], config: &Config) -> String {
+fn screen(list: &ModelList) -> String {
     let mut lines = vec![format!(
         "{}   built in, no language model: always there",
         observer::ID
     )];
     lines.push("replay     answers on record: --model replay, --model replay:EXCHANGE".to_owned());
-    for server in servers {
+    for server in &list.servers {
         let name = format!("{}/", server.wire.name());
         let key = match (&server.key_variable, server.has_key) {
             (None, _) => String::new(),
@@ -78,18 +66,9 @@ fn screen(servers: &[Server], config: &Config) -> String {
         }
     }
     lines.push("aliases    edit them in [model.alias]: gently config path".to_owned());
-    lines.extend(
-        config
-            .model
-            .named
-            .aliases
-            .iter()
-            .map(|(alias, id)| format!("  {alias} = {id}")),
-    );
-    lines.push(format!(
-        "default    {}",
-        super::clean(&config.model.default)
-    ));
+    let alias = |(alias, id): (&String, &String)| format!("  {alias} = {id}");
+    lines.extend(list.aliases.iter().map(alias));
+    lines.push(format!("default    {}", list.default));
     lines.join("\n") + "\n"
 }
 

@@ -1,25 +1,13 @@
 //! `gently audit publish` and `gently audit export`: giving the evidence to others.
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::ledger::Oid;
-use crate::ledger::read::{Commit, ObjectFault, Repository};
-use crate::ledger::write::Ledger;
-use crate::record::ledger::commit::{
-    CommitKind, MAIN, NOTES_OTS, NOTES_WITNESS, branch_ref, trailer,
-};
-use crate::record::time::Seconds;
-use crate::recorder::CHECKPOINT;
-use crate::store::Store;
+use crate::app::open::{self, OpenHomeError};
+use crate::app::publish::{PushSetup, export, prepare_push};
 
 use super::{COULD_NOT, NEGATIVE, print, say, say_finding};
-use crate::app::git::{git_in, place};
-use crate::app::history::{ancestors, first_parents, is_ancestor, is_ledger_ref, refs};
-use crate::app::overlay::Overlay;
 
 /// `gently audit publish`.
 #[derive(Debug, Args)]
@@ -37,379 +25,66 @@ pub struct ExportArgs {
     pub dir: PathBuf,
 }
 
-/// Pushes `main`, branches and notes with the user's own git, and never by force.
+/// Pushes the ledger.
 ///
 /// 1 when the remote holds a history that ours does not continue (of notes: everything else is
 /// pushed); 2 when git can't push.
-pub fn publish(args: &PublishArgs, home: &Path) -> u8 {
-    let ledger = home.join("ledger.git");
-    match push(args, &ledger) {
-        Ok(code) => code,
-        Err(why) => {
-            say(&format!("error: {why}"));
-            COULD_NOT
-        }
-    }
+pub fn push(args: &PublishArgs) -> Result<u8, OpenHomeError> {
+    let home = open::existing_home()?;
+    let pushed = prepare_push(home.root(), &args.remote).and_then(push_prepared);
+    Ok(pushed.unwrap_or_else(|why| failed(&why)))
 }
 
-fn push(args: &PublishArgs, ledger: &Path) -> Result<u8, String> {
-    let repository = Repository::open(ledger).map_err(|e| e.to_string())?;
-    let ours = refs(&repository).map_err(|e| e.to_string())?;
-    let objects = std::path::absolute(ledger.join("objects")).map_err(|e| e.to_string())?;
-    let pushed: BTreeMap<String, Oid> = ours
-        .into_iter()
-        .filter(|(name, _)| is_ledger_ref(name))
-        .collect();
-    let overlay = Overlay::new(&[objects], &pushed).map_err(|e| e.to_string())?;
-    let ours = pushed;
-    let remote = place(&args.remote)?;
-    let theirs = remote_refs(&overlay, &remote)?;
-    let mut refused = BTreeMap::new();
-    // A host's own refs, such as those of its pull requests, are nobody's history.
-    for (name, id) in theirs.iter().filter(|(name, _)| is_ledger_ref(name)) {
-        let continued = match ours.get(name) {
-            // A commit that we do not have can't be an ancestor of ours.
-            Some(tip) if repository.foreign_commit(id).is_ok() => {
-                is_ancestor(&repository, id, tip).map_err(|e| format!("{name}: {}", e.actual()))?
-            }
-            _ => false,
-        };
-        if !continued {
-            refused.insert(name.as_str(), id);
-        }
-    }
-    for (name, id) in &refused {
+fn failed(why: &str) -> u8 {
+    say(&format!("error: {why}"));
+    COULD_NOT
+}
+
+fn push_prepared(setup: PushSetup) -> Result<u8, String> {
+    for tip in &setup.refused {
         say_finding(&format!(
-            "refused: {name} is at {id} there, which our history does not continue"
+            "refused: {} is at {} there, which our history does not continue",
+            tip.name, tip.id
         ));
     }
-    // Anybody who may push could have begun refs of notes there: they are unsigned, and hold up
-    // nothing that is signed.
-    if refused.keys().any(|name| !is_notes(name)) {
+    if setup.is_refused() {
         say("nothing was pushed. If this home was restored from a backup: gently audit adopt");
         return Ok(NEGATIVE);
     }
-    let names: Vec<&String> = ours
-        .keys()
-        .filter(|name| !refused.contains_key(name.as_str()))
-        .collect();
-    let specs = names.iter().map(|name| format!("{name}:{name}"));
-    let pushed = run(git_in(&overlay)
-        .args(["push", "--atomic", "--", &remote])
-        .args(specs))?;
-    if !pushed.status.success() {
-        return Err(format!(
-            "git push: {}",
-            String::from_utf8_lossy(&pushed.stderr).trim()
-        ));
-    }
-    let printed = print(
-        &names
-            .iter()
-            .map(|name| format!("published {name} {}\n", ours[*name]))
-            .collect::<String>(),
-    );
-    if refused.is_empty() {
-        return Ok(printed);
-    }
-    for name in refused.keys() {
+    let refused = setup.refused.clone();
+    let pushed = setup.push()?;
+    let lines = pushed
+        .iter()
+        .map(|tip| format!("published {} {}\n", tip.name, tip.id));
+    let printed = print(&lines.collect::<String>());
+    for tip in &refused {
+        let name = &tip.name;
         say(&format!(
             "left out: {name}. Somebody else began it there, or this home lost its own notes. Whoever runs that host looks \
              with `git log {name}`, and takes it away with `git -c core.hooksPath=/dev/null update-ref -d {name}`; then \
              publish again"
         ));
     }
-    Ok(printed.max(NEGATIVE))
+    Ok(if refused.is_empty() {
+        printed
+    } else {
+        printed.max(NEGATIVE)
+    })
 }
 
-fn is_notes(name: &str) -> bool {
-    [NOTES_OTS, NOTES_WITNESS].contains(&name)
-}
-
-fn remote_refs(overlay: &Overlay, remote: &str) -> Result<BTreeMap<String, Oid>, String> {
-    let listed = run(git_in(overlay).args(["ls-remote", "--", remote]))?;
-    if !listed.status.success() {
-        return Err(format!(
-            "git ls-remote {remote}: {}",
-            String::from_utf8_lossy(&listed.stderr).trim()
-        ));
-    }
-    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let parsed = text.lines().filter_map(|line| {
-        let (id, name) = line.split_once('\t')?;
-        Some((name.to_owned(), id.parse().ok()?))
-    });
-    Ok(parsed.collect())
-}
-
-fn run(git: &mut Command) -> Result<Output, String> {
-    git.output()
-        .map_err(|e| format!("git does not run ({e}); install git"))
-}
-
-/// Writes one session with all that an outsider needs: bundle with notes, log, the signed tree head
-/// over it, keys, and how to check them.
-pub fn export(args: &ExportArgs, home: &Path) -> u8 {
-    match write_export(args, &home.join("ledger.git")) {
-        Ok(files) => print(
-            &files
-                .iter()
-                .map(|file| format!("{}\n", file.display()))
-                .collect::<String>(),
-        ),
-        Err(why) => {
-            say(&format!("error: {why}"));
-            COULD_NOT
-        }
-    }
-}
-
-fn write_export(args: &ExportArgs, ledger: &Path) -> Result<Vec<PathBuf>, String> {
-    let repository = Repository::open(ledger).map_err(|e| e.to_string())?;
-    let tips = refs(&repository).map_err(|e| e.to_string())?;
-    let main = tips
-        .get(MAIN)
-        .ok_or("this ledger has no main; run `gently audit verify`")?;
-    let chain = first_parents(&repository, main).map_err(|e| format!("main: {}", e.actual()))?;
-    let at = find_close(&chain, &meant(&args.session, ledger))?;
-    let (close, upto) = (chain[at].0, &chain[at..]);
-    let inside = ancestors(&repository, &close).map_err(|e| e.actual())?;
-    let mut kept = BTreeMap::from([(MAIN.to_owned(), close)]);
-    for n in 1..=7 {
-        let name = branch_ref(&format!("branch-{n}"));
-        if let Some(tip) = tips
-            .get(&name)
-            .map(|tip| newest_inside(&repository, *tip, &inside))
-            .transpose()?
-            .flatten()
-        {
-            kept.insert(name, tip);
-        }
-    }
-    let objects = std::path::absolute(ledger.join("objects")).map_err(|e| e.to_string())?;
-    let overlay = Overlay::new(&[objects], &kept).map_err(|e| e.to_string())?;
-    carry_notes(&overlay, &repository, &tips, upto)?
-        .iter()
-        .for_each(|line| say(line));
-    prepare_dir(&args.dir)?;
-    let dir = std::path::absolute(&args.dir).map_err(|e| e.to_string())?;
-    let bundle = dir.join("ledger.bundle");
-    let bundled = run(git_in(&overlay)
-        .args(["bundle", "create", "--quiet"])
-        .arg(&bundle)
-        .arg("--all"))?;
-    if !bundled.status.success() {
-        return Err(format!(
-            "git bundle: {}",
-            String::from_utf8_lossy(&bundled.stderr).trim()
-        ));
-    }
-    let session = trailer(&chain[at].1.message, "Session")
-        .unwrap_or_default()
-        .to_owned();
-    let (_, closing) = &chain[at];
-    let head = file_of(&repository, closing, "checkpoint")?;
-    let head = head.ok_or("the close on main has no checkpoint; run `gently audit verify`")?;
-    let files = [
-        ("audit.log", log_of(&repository, upto)?),
-        // The close's own tree head is the one over exactly these lines.
-        (CHECKPOINT, head),
-        ("allowed_signers", signers_of(&repository, upto)?),
-        ("README.md", readme(&session).into_bytes()),
-    ];
-    let mut written = vec![args.dir.join("ledger.bundle")];
-    for (name, bytes) in files {
-        std::fs::write(dir.join(name), bytes).map_err(|e| format!("write {name}: {e}"))?;
-        written.push(args.dir.join(name));
-    }
-    Ok(written)
-}
-
-/// Puts the notes on a stretch of `main` into an overlay: proofs and cosignatures go where their
-/// commits go.
-///
-/// Notes on later commits stay out, as those do. Returns a line for each ref of notes that can't be
-/// read, and is left out: the evidence does not rest on it.
-fn carry_notes(
-    overlay: &Overlay,
-    repository: &Repository,
-    tips: &BTreeMap<String, Oid>,
-    upto: &[(Oid, Commit)],
-) -> Result<Vec<String>, String> {
-    let mut ledger = Ledger::open(&overlay.repository()).map_err(|e| e.to_string())?;
-    let mut left_out = Vec::new();
-    for reference in [NOTES_OTS, NOTES_WITNESS] {
-        let Some(tip) = tips.get(reference) else {
-            continue;
-        };
-        match notes_on(repository, tip, upto) {
-            Ok((notes, time)) => {
-                ledger
-                    .put_notes(reference, &notes, time)
-                    .map_err(|e| format!("{reference}: {e}"))?;
-            }
-            Err(fault) => left_out.push(format!(
-                "left out: {reference}: {}, not {}",
-                fault.actual(),
-                fault.expected()
-            )),
-        }
-    }
-    Ok(left_out)
-}
-
-/// The notes under a tip that are on some commits, and the time of the tip.
-fn notes_on(
-    repository: &Repository,
-    tip: &Oid,
-    commits: &[(Oid, Commit)],
-) -> Result<(BTreeMap<Oid, Vec<u8>>, Seconds), ObjectFault> {
-    let (known, time) = (repository.notes(tip)?, repository.noted_at(tip)?);
-    let on = commits
-        .iter()
-        .filter_map(|(commit, _)| Some((*commit, known.get(commit)?)));
-    let notes = on
-        .map(|(commit, blob)| Ok((commit, repository.blob(blob)?)))
-        .collect::<Result<_, ObjectFault>>()?;
-    Ok((
-        notes,
-        time.and_then(|time| Seconds::new(time).ok())
-            .unwrap_or(Seconds::ZERO),
-    ))
-}
-
-/// The session that any id of the home means: `last`, an exchange, a UUID, a commit; else what was
-/// typed.
-///
-/// A home without its database, or one that does not know the id, still has the session in its
-/// ledger.
-fn meant(typed: &str, ledger: &Path) -> String {
-    let store = Store::open_read_only(&ledger.with_file_name("gently.db"));
-    // The newest that is closed, which may not be the newest.
-    let named = (typed != "last").then_some(store.ok()).flatten();
-    let found = named.and_then(|store| crate::app::find::session(&store, typed).ok());
-    found.map_or_else(|| typed.to_owned(), |row| row.id.to_string())
-}
-
-/// The place of a session's close on `main`, by the first digits of its id.
-fn find_close(chain: &[(Oid, Commit)], prefix: &str) -> Result<usize, String> {
-    let closes = chain.iter().enumerate().filter_map(|(at, (_, commit))| {
-        let subject = commit.message.lines().next()?;
-        let closes = CommitKind::of_subject(subject) == Some(CommitKind::Close);
-        closes
-            .then(|| trailer(&commit.message, "Session").map(|session| (at, session.to_owned())))?
-    });
-    let closed: Vec<(usize, String)> = closes.collect();
-    let names = |of: &[(usize, String)]| {
-        of.iter()
-            .map(|(_, s)| s[..16.min(s.len())].to_owned())
-            .collect::<Vec<_>>()
-            .join(", ")
+/// Writes the files of one session.
+pub fn write_files(args: &ExportArgs) -> Result<u8, OpenHomeError> {
+    let home = open::existing_home()?;
+    let done = match export(home.root(), &args.session, &args.dir) {
+        Ok(done) => done,
+        Err(why) => return Ok(failed(&why)),
     };
-    let fits: Vec<(usize, String)> = closed
+    for line in &done.left_out {
+        say(&format!("left out: {line}"));
+    }
+    let lines = done
+        .files
         .iter()
-        .filter(|(_, session)| session.starts_with(prefix))
-        .cloned()
-        .collect();
-    match fits.as_slice() {
-        _ if prefix == "last" => match closed.first() {
-            Some((at, _)) => Ok(*at),
-            None => {
-                Err("no session is closed yet; close one first: gently session close".to_owned())
-            }
-        },
-        [(at, _)] => Ok(*at),
-        [] if closed.is_empty() => {
-            Err("no session is closed yet; close one first: gently session close".to_owned())
-        }
-        [] => Err(format!(
-            "no closed session begins with '{prefix}'; closed are: {}",
-            names(&closed)
-        )),
-        several => Err(format!("'{prefix}' could be any of: {}", names(several))),
-    }
-}
-
-/// The newest commit of a branch that the close reaches.
-fn newest_inside(
-    repository: &Repository,
-    tip: Oid,
-    inside: &HashSet<Oid>,
-) -> Result<Option<Oid>, String> {
-    let mut next = Some(tip);
-    while let Some(id) = next {
-        let commit = repository.commit(&id).map_err(|e| e.actual())?;
-        let subject = commit.message.lines().next().unwrap_or_default();
-        let on_main = matches!(
-            CommitKind::of_subject(subject),
-            Some(
-                CommitKind::Genesis
-                    | CommitKind::Close
-                    | CommitKind::Checkpoint
-                    | CommitKind::KeyRotate
-            ) | None
-        );
-        if on_main {
-            return Ok(None);
-        }
-        if inside.contains(&id) {
-            return Ok(Some(id));
-        }
-        next = commit.parents.first().copied();
-    }
-    Ok(None)
-}
-
-/// The segments of a stretch of `main`, oldest first.
-fn log_of(repository: &Repository, newest_first: &[(Oid, Commit)]) -> Result<Vec<u8>, String> {
-    let mut log = Vec::new();
-    for (_, commit) in newest_first.iter().rev() {
-        log.extend(file_of(repository, commit, "audit.log")?.unwrap_or_default());
-    }
-    Ok(log)
-}
-
-/// The newest `allowed_signers` of a stretch of `main`.
-fn signers_of(repository: &Repository, newest_first: &[(Oid, Commit)]) -> Result<Vec<u8>, String> {
-    for (_, commit) in newest_first {
-        if let Some(bytes) = file_of(repository, commit, "allowed_signers")? {
-            return Ok(bytes);
-        }
-    }
-    Err("no allowed_signers on main; run `gently audit verify`".to_owned())
-}
-
-fn file_of(
-    repository: &Repository,
-    commit: &Commit,
-    name: &str,
-) -> Result<Option<Vec<u8>>, String> {
-    let tree = repository.tree(&commit.tree).map_err(|e| e.actual())?;
-    let entry = tree.into_iter().find(|entry| entry.name == name);
-    entry
-        .map(|entry| {
-            repository
-                .file(&entry)
-                .map_err(|e| format!("{name}: {}", e.actual()))
-        })
-        .transpose()
-}
-
-fn prepare_dir(dir: &Path) -> Result<(), String> {
-    match std::fs::read_dir(dir).map(|mut found| found.next().is_none()) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(format!(
-            "{} is not empty; name a new directory",
-            dir.display()
-        )),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            std::fs::create_dir_all(dir).map_err(|e| format!("make {}: {e}", dir.display()))
-        }
-        Err(e) => Err(format!("read {}: {e}", dir.display())),
-    }
-}
-
-/// What an outsider reads first.
-fn readme(session: &str) -> String {
-    include_str!("export_readme.md").replace("SESSION_ID", session)
+        .map(|file| format!("{}\n", file.display()));
+    Ok(print(&lines.collect::<String>()))
 }

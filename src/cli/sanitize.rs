@@ -11,7 +11,7 @@ use crate::home::locate;
 
 use super::args::SanitizeArgs;
 use super::screen::Gate;
-use super::{FINE, could_not, json_line, print, print_view, say};
+use super::{FINE, could_not, json_line, present, say};
 use crate::app::open::{OpenHomeError, env};
 use crate::app::rules_in_force::put_in_force;
 use crate::view::sanitized::RedactionView;
@@ -60,10 +60,9 @@ fn whole(json: bool) -> Result<u8, String> {
             finding.kind, finding.start, finding.end
         ));
     }
-    if json {
-        return Ok(print_view(&RedactionView::of(None, &redaction)));
-    }
-    Ok(print(redaction.clean.as_str()))
+    let view = || RedactionView::of(None, &redaction);
+    let text = || redaction.clean.as_str().to_owned();
+    Ok(present(json, view, text))
 }
 
 #[derive(Deserialize)]

@@ -7,7 +7,7 @@
 
 use std::io::{IsTerminal as _, Stderr, StdoutLock, Write};
 
-pub use crate::app::excerpt::beginning;
+pub use crate::app::words::{beginning, counted};
 use crate::record::unseen::{spelled, spelled_on_a_line};
 
 /// Where text leaves the program.
@@ -72,14 +72,6 @@ pub fn block(text: &str, indent: &str) -> String {
         .collect()
 }
 
-/// `1 line`, `2 lines`.
-pub fn counted(n: impl TryInto<u64>, one: &str) -> String {
-    match n.try_into().unwrap_or(u64::MAX) {
-        1 => format!("1 {one}"),
-        n => format!("{n} {one}s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,17 +98,5 @@ mod tests {
             gate.write_all(b"a\x1b[2J\n").unwrap();
             assert_eq!(gate.to, expected.as_bytes());
         }
-    }
-
-    #[test]
-    fn one_is_no_plural() {
-        assert_eq!(
-            [
-                counted(0_u64, "turn"),
-                counted(1_usize, "turn"),
-                counted(2_u64, "turn")
-            ],
-            ["0 turns", "1 turn", "2 turns"]
-        );
     }
 }

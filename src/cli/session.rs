@@ -9,7 +9,7 @@ use crate::view::session::{ClosedSessionView, ListedSessionView, SessionView};
 use crate::view::tree_head::ThirdPartyView;
 
 use super::args::SessionCommand;
-use super::{FINE, Notices, heads, init, print, print_view, say};
+use super::{FINE, Notices, heads, init, present, print, print_view, say};
 
 /// Runs one of the verbs.
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, OpenHomeError> {
@@ -30,14 +30,15 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
         init::welcome(&opened.home, &opened.config, &told);
     }
     let row = session::open(&opened, model.as_deref(), &|line| told.say(line)).await?;
-    if json {
-        return Ok(print_view(&SessionView::of(&row)));
-    }
-    Ok(print(&format!("{}\n", line(&row))))
+    Ok(present(
+        json,
+        || SessionView::of(&row),
+        || line(&row) + "\n",
+    ))
 }
 
 async fn close(prefix: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(open::existing_home()?)?;
+    let opened = open::open_home()?;
     let told = Notices::default();
     let mut closed: Vec<SessionClose> = Vec::new();
     let outside = session::close(
@@ -62,22 +63,25 @@ async fn close(prefix: Option<String>, json: bool) -> Result<u8, OpenHomeError> 
 
 fn list(only_open: bool, json: bool) -> Result<u8, OpenHomeError> {
     let sessions = session::list(&open::existing_home()?, only_open)?;
-    if json {
-        let views: Vec<ListedSessionView> = sessions.iter().map(ListedSessionView::of).collect();
-        return Ok(print_view(&views));
-    }
-    if sessions.is_empty() {
-        say(if only_open {
-            "no session is open"
-        } else {
-            "no sessions"
-        });
-    }
-    let text = |listed: &ListedSession| {
-        let line = line_from(&listed.row, listed.start_block.as_ref());
-        format!("{line}\n")
+    let views = || {
+        sessions
+            .iter()
+            .map(ListedSessionView::of)
+            .collect::<Vec<_>>()
     };
-    Ok(print(&sessions.iter().map(text).collect::<String>()))
+    let text = || {
+        if sessions.is_empty() {
+            say(if only_open {
+                "no session is open"
+            } else {
+                "no sessions"
+            });
+        }
+        let line =
+            |listed: &ListedSession| line_from(&listed.row, listed.start_block.as_ref()) + "\n";
+        sessions.iter().map(line).collect()
+    };
+    Ok(present(json, views, text))
 }
 
 fn line(row: &SessionRow) -> String {
@@ -127,10 +131,8 @@ fn number(block: &Block) -> String {
 
 /// `gently audit clock-set`.
 pub async fn clock_set() -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(open::existing_home()?)?;
-    opened.authorize().await?;
-    let now = open::clock()?;
-    opened.recorder.clock_set(now).await?;
+    let opened = open::open_home()?;
+    let now = session::clock_set(&opened).await?;
     say(&format!("the log goes on at {now}"));
     Ok(FINE)
 }

@@ -10,16 +10,12 @@ use crate::app::open::{self, OpenHomeError};
 use crate::app::show;
 use crate::view::exchange::ExchangeView;
 
-use super::{NEGATIVE, print, print_view, say};
+use super::{NEGATIVE, present, say};
 
 /// Shows one exchange.
 pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, OpenHomeError> {
     let turn = show::exchange(&open::existing_home()?, id, uncover)?;
-    let printed = if json {
-        print_view(&ExchangeView::of(&turn))
-    } else {
-        print(&text::of(&turn))
-    };
+    let printed = present(json, || ExchangeView::of(&turn), || text::of(&turn));
     let wrong: Vec<&str> = turn
         .checks
         .iter()

@@ -1,59 +1,27 @@
 //! `gently sight`: what the observational tools show, and why one shows nothing.
 
-use std::collections::BTreeMap;
-
-use crate::config::Config;
-use crate::continuity::compile::without_secrets;
-use crate::govern::kernel::Kernel;
-use crate::home::Home;
-use crate::record::ledger::bundle::SightEntry;
-use crate::sight::observe_all;
-use crate::store::Store;
+use crate::app::open::{self, OpenHomeError};
+use crate::app::sight::{SightReport, observe};
+use crate::record::ledger::bundle::{Measurement, NoSight, SightEntry};
+use crate::view::sight::SightView;
 
 use super::screen::quiet;
-use super::{FINE, NEGATIVE, could_not, print, print_view};
-use crate::app::open;
-use crate::app::open::OpenHomeError;
-use crate::view::sight::SightView;
+use super::{FINE, NEGATIVE, present};
 
 /// Looks with all tools, or with one.
 pub fn run(tool: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
-    let home = open::existing_home()?;
-    let config = Config::load(home.root(), &open::env)?;
-    let kernel = Home::kernel(&Store::open_read_only(&home.paths().database())?)?;
-    let mut tools = open::tools(&home, &config);
-    let mut allowed = kernel.tools().to_vec();
-    if let Some(name) = tool {
-        let known: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
-        if !known.contains(&name) && !allowed.iter().any(|declared| declared == name) {
-            let why = format!("there is no tool '{name}'; there are: {}", known.join(", "));
-            return Ok(could_not(&why, json));
-        }
-        tools.retain(|tool| tool.name() == name);
-        allowed.retain(|declared| declared == name);
-    }
-    let mut sight = observe_all(&tools, &allowed, open::clock()?);
-    sight.values_mut().for_each(without_secrets);
-    let printed = if json {
-        print_view(&SightView {
-            tier: kernel.tier(),
-            allowed: kernel.tools(),
-            sight: &sight,
-        })
-    } else {
-        print(&words(&kernel, &sight))
-    };
-    let blind = tool.is_some()
-        && sight
-            .values()
-            .all(|entry| matches!(entry, SightEntry::Unavailable { .. }));
+    let report = observe(&open::existing_home()?, tool)?;
+    let printed = present(json, || SightView::of(&report), || words(&report));
+    let blind = tool.is_some() && report.is_blind();
     Ok(printed.max(if blind { NEGATIVE } else { FINE }))
 }
 
-fn words(kernel: &Kernel, sight: &BTreeMap<String, SightEntry>) -> String {
-    sight
+fn words(report: &SightReport) -> String {
+    let tier = report.kernel.tier();
+    report
+        .entries
         .iter()
-        .map(|(name, entry)| tool_words(kernel.tier(), name, entry))
+        .map(|(name, entry)| tool_words(tier, name, entry))
         .collect::<Vec<_>>()
         .join("\n")
 }
@@ -67,7 +35,7 @@ fn tool_words(tier: u8, name: &str, entry: &SightEntry) -> String {
             ..
         } => {
             let width = values.keys().map(String::len).max().unwrap_or(0);
-            let line = |(key, value): (&String, &crate::record::ledger::bundle::Reading)| {
+            let line = |(key, value): (&String, &Measurement)| {
                 format!("    {:width$}  {}\n", quiet(key), quiet(&value.to_string()))
             };
             (
@@ -80,7 +48,7 @@ fn tool_words(tier: u8, name: &str, entry: &SightEntry) -> String {
         }
         SightEntry::Unavailable { reason, unknowns } => {
             let mend = match reason {
-                crate::record::ledger::bundle::NoSight::BlockedByTier => {
+                NoSight::BlockedByTier => {
                     format!(
                         ": tier {tier} does not allow it (tools.tier{tier} of the kernel: gently kernel show)"
                     )

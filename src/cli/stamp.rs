@@ -1,48 +1,47 @@
 //! `gently audit stamp` and `gently audit upgrade`.
 
 use crate::anchor::agree::in_short;
-use crate::app::open::{self, OpenHome, OpenHomeError};
+use crate::app::open::{self, OpenHomeError};
 use crate::app::stamping::{self, StampingError};
 use crate::stamp::{StampResult, UpgradeResult};
 use crate::view::tree_head::{StampView, UpgradeView};
 
-use super::{COULD_NOT, FINE, could_not, print, print_view, say};
+use super::{COULD_NOT, FINE, could_not, present, say};
 
 /// Stamps every tree head that has no proof.
 pub async fn stamp(json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(open::existing_home()?)?;
+    let opened = open::open_home()?;
     let all = match stamping::stamp(&opened, &say).await {
         Ok(all) => all,
         Err(error) => return refused(error, json),
     };
-    let printed = if json {
-        print_view(&StampView::of(&all))
-    } else {
-        let words =
-            stamping_words(&all).unwrap_or_else(|| "every tree head has its proof".to_owned());
-        print(&format!("{words}\n"))
+    let text = || {
+        let words = stamping_words(&all);
+        words.unwrap_or_else(|| "every tree head has its proof".to_owned()) + "\n"
     };
+    let printed = present(json, || StampView::of(&all), text);
     Ok(if all.left == 0 { FINE } else { COULD_NOT }.max(printed))
 }
 
 /// Asks calendars what became of every pending proof.
 pub async fn upgrade(json: bool) -> Result<u8, OpenHomeError> {
-    let opened = OpenHome::open(open::existing_home()?)?;
+    let opened = open::open_home()?;
     let done = match stamping::upgrade(&opened).await {
         Ok(done) => done,
         Err(error) => return refused(error, json),
     };
-    if json {
-        return Ok(print_view(&UpgradeView::of(&done)));
-    }
-    let mut lines = upgrading_words(&done);
-    lines.extend(unreached_words(&done));
+    Ok(present(json, || UpgradeView::of(&done), || upgraded(&done)))
+}
+
+fn upgraded(done: &UpgradeResult) -> String {
+    let mut lines = upgrading_words(done);
+    lines.extend(unreached_words(done));
     lines.push(match (done.completed.len(), done.pending.len()) {
         (_, 0) => "no proof is pending".to_owned(),
         (_, 1) => "1 proof is pending".to_owned(),
         (_, n) => format!("{n} proofs are pending"),
     });
-    Ok(print(&format!("{}\n", lines.join("\n"))))
+    lines.join("\n") + "\n"
 }
 
 fn refused(error: StampingError, json: bool) -> Result<u8, OpenHomeError> {

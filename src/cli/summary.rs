@@ -1,18 +1,20 @@
 //! `gently session summary`: facts, theories and decisions of a session.
 
-use crate::app::items::summary::summary;
+use crate::app::items::summary::{SessionSummary, summary};
 use crate::app::open::{self, OpenHomeError};
 use crate::view::item::SessionSummaryView;
 
 use super::items::line;
-use super::{print, print_view};
+use super::present;
 
 /// Prints it.
 pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let found = summary(&open::existing_home()?, id)?;
-    if json {
-        return Ok(print_view(&SessionSummaryView::of(&found)));
-    }
+    let view = || SessionSummaryView::of(&found);
+    Ok(present(json, view, || text(&found)))
+}
+
+fn text(found: &SessionSummary) -> String {
     let session = &found.session;
     let mut out = format!(
         "session {} · {} of {} answered\n",
@@ -31,5 +33,5 @@ pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
             .map(|(item, text)| format!("    {}\n", line(item, text.as_deref())));
         out.extend(lines);
     }
-    Ok(print(&out))
+    out
 }

@@ -10,7 +10,7 @@ use crate::store::ThreadRow;
 use crate::view::thread::{ListedThreadView, NewThreadView, ThreadView};
 
 use super::screen::{beginning, counted, quiet};
-use super::{Notices, print, print_view, program, say};
+use super::{Notices, present, program, say};
 
 /// How much of a text stands in a line.
 const EXCERPT: usize = 70;
@@ -46,14 +46,14 @@ pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, OpenHomeError
 
 fn print_list(json: bool) -> Result<u8, OpenHomeError> {
     let threads = list(&open::existing_home()?)?;
-    if json {
-        let views: Vec<ListedThreadView> = threads.iter().map(ListedThreadView::of).collect();
-        return Ok(print_view(&views));
-    }
-    if threads.is_empty() {
-        say("no thread yet: a session's own begins with its first question");
-    }
-    Ok(print(&threads.iter().map(thread_line).collect::<String>()))
+    let views = || threads.iter().map(ListedThreadView::of).collect::<Vec<_>>();
+    let text = || {
+        if threads.is_empty() {
+            say("no thread yet: a session's own begins with its first question");
+        }
+        threads.iter().map(thread_line).collect()
+    };
+    Ok(present(json, views, text))
 }
 
 fn thread_line(listed: &ListedThread) -> String {
@@ -76,17 +76,17 @@ fn thread_line(listed: &ListedThread) -> String {
 async fn put(name: Option<&str>, model: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let told = Notices::default();
     let new = begin(open::existing_home()?, name, model, &|line| told.say(line)).await?;
-    if json {
-        return Ok(print_view(&NewThreadView::of(&new)));
-    }
-    Ok(print(&format!("{}\n", new.row.thread)))
+    let text = || format!("{}\n", new.row.thread);
+    Ok(present(json, || NewThreadView::of(&new), text))
 }
 
 fn print_events(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let (thread, events) = show(&open::existing_home()?, id)?;
-    if json {
-        return Ok(print_view(&ThreadView::of(&thread, &events)));
-    }
+    let view = || ThreadView::of(&thread, &events);
+    Ok(present(json, view, || text(&thread, &events)))
+}
+
+fn text(thread: &ThreadRow, events: &[ThreadEntry]) -> String {
     if events.is_empty() {
         say(&format!(
             "nothing was asked in it yet: {} ask --thread {}",
@@ -94,9 +94,9 @@ fn print_events(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
             thread.thread
         ));
     }
-    let mut text = format!("thread {}{}\n", thread.thread, name(&thread));
+    let mut text = format!("thread {}{}\n", thread.thread, name(thread));
     let mut last: Option<Uuid> = None;
-    for event in &events {
+    for event in events {
         if last != Some(event.row.turn) {
             let parent = event
                 .parent
@@ -106,7 +106,7 @@ fn print_events(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
         }
         text.push_str(&line(event));
     }
-    Ok(print(&text))
+    text
 }
 
 fn name(thread: &ThreadRow) -> String {

@@ -3,16 +3,15 @@
 use clap::Subcommand;
 
 use crate::app::open::{self, OpenHomeError};
-use crate::app::witnesses::{self, NewWitness};
+use crate::app::witnesses::{self, NewWitness, WitnessList, hopeless, state_words};
 use crate::config::Config;
 use crate::config::witnesses::{is_witness_name, name_rule};
 use crate::home::Home;
-use crate::store::WitnessState;
 use crate::view::tree_head::WitnessRoundView;
 use crate::view::witness::{AddedWitnessView, RemovedWitnessView, WitnessListView};
 use crate::witness::{RoundResult, WitnessOutcome};
 
-use super::{COULD_NOT, FINE, NEGATIVE, print, print_view, say};
+use super::{COULD_NOT, FINE, NEGATIVE, present, print, print_view, say};
 
 /// What there is to do with witnesses.
 #[derive(Debug, Subcommand)]
@@ -62,7 +61,7 @@ fn name(text: &str) -> Result<String, String> {
 /// Runs one of the verbs.
 pub async fn run(command: WitnessCommand, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
-    let config = Config::load(home.root(), &open::env)?;
+    let config = open::config(&home)?;
     match command {
         WitnessCommand::Add { name, vkey, url } => {
             let new = NewWitness {
@@ -85,18 +84,19 @@ fn add(
     json: bool,
 ) -> Result<u8, OpenHomeError> {
     let added = witnesses::add(home, config, new)?;
-    if json {
-        return Ok(print_view(&AddedWitnessView::of(new.name, &added)));
-    }
-    say("it is asked with the next tree head; or now: gently witness ask");
-    Ok(print(&format!(
-        "{}  {}  {}\nits operator has to know this log: origin {}, key {}\n",
-        new.name,
-        added.url,
-        added.key.print(),
-        added.log.name,
-        added.log.print()
-    )))
+    let text = || {
+        say("it is asked with the next tree head; or now: gently witness ask");
+        format!(
+            "{}  {}  {}\nits operator has to know this log: origin {}, key {}\n",
+            new.name,
+            added.url,
+            added.key.print(),
+            added.log.name,
+            added.log.print()
+        )
+    };
+    let view = || AddedWitnessView::of(new.name, &added);
+    Ok(present(json, view, text))
 }
 
 fn remove(home: &Home, config: &Config, name: &str, json: bool) -> Result<u8, OpenHomeError> {
@@ -105,25 +105,20 @@ fn remove(home: &Home, config: &Config, name: &str, json: bool) -> Result<u8, Op
     if left < config.witness.quorum && left > 0 {
         say(&hopeless(left, config.witness.quorum));
     }
-    if json {
-        return Ok(print_view(&RemovedWitnessView::of(name, &key)));
-    }
-    Ok(print(&format!("{name}  removed\n")))
-}
-
-/// Why a quorum can't be reached, and what mends it.
-pub fn hopeless(here: usize, quorum: usize) -> String {
-    format!(
-        "witness.quorum is {quorum}, witnesses are {here}: it can't be reached. Add witnesses, or: gently config set \
-         witness.quorum {here}"
-    )
+    let view = || RemovedWitnessView::of(name, &key);
+    Ok(present(json, view, || format!("{name}  removed\n")))
 }
 
 fn list(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHomeError> {
     let list = witnesses::list(home, config)?;
-    if json {
-        return Ok(print_view(&WitnessListView::of(&list)));
-    }
+    Ok(present(
+        json,
+        || WitnessListView::of(&list),
+        || listed(&list),
+    ))
+}
+
+fn listed(list: &WitnessList) -> String {
     let (count, quorum) = (list.witnesses.len(), list.quorum);
     let width = list.witnesses.iter().map(|one| one.name.len()).max();
     let width = width.unwrap_or(0);
@@ -145,24 +140,7 @@ fn list(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHomeError> {
     } else if count < quorum {
         say(&hopeless(count, quorum));
     }
-    Ok(print(&out))
-}
-
-/// `cosigned 58 of 58 lines at 2026-…`, and what was wrong since.
-pub fn state_words(state: Option<&WitnessState>, head: Option<u64>) -> String {
-    let Some(state) = state else {
-        return "not asked yet".to_owned();
-    };
-    let all = head.map_or("no tree head".to_owned(), |lines| format!("{lines} lines"));
-    let cosigned = match (state.lines, state.cosigned_at) {
-        (0, _) => "has cosigned nothing".to_owned(),
-        (lines, Some(at)) => format!("cosigned {lines} of {all} at {at}"),
-        (lines, None) => format!("cosigned {lines} of {all}"),
-    };
-    match &state.said {
-        Some(said) => format!("{cosigned}; asked at {}: {said}", state.asked_at),
-        None => cosigned,
-    }
+    out
 }
 
 async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHomeError> {

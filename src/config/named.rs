@@ -8,7 +8,7 @@ use toml_edit::{Item, TableLike};
 
 use super::ConfigError;
 use super::rules::is_model_id;
-use super::witnesses::{self, ConfiguredWitness};
+use super::witnesses::{self, ConfiguredWitness, WitnessTable};
 use crate::record::ledger::params::{Price, is_currency, micro_units};
 
 /// The section of prices.
@@ -29,7 +29,7 @@ const TAKEN: [&str; 3] = ["auto", "observer", "replay"];
 /// Characters of an alias: it is typed often.
 const MAX_ALIAS: usize = 40;
 
-type TablePlace<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
+pub(super) type TablePlace<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
 
 /// Aliases, prices and witnesses, those of the file and those that are shipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,14 +93,8 @@ impl NamedTables {
     }
 
     /// Reads one `[witness.NAME]`.
-    pub(super) fn read_witness(
-        &mut self,
-        name: &str,
-        table: &dyn TableLike,
-        at: String,
-        place: TablePlace<'_>,
-    ) -> Result<(), ConfigError> {
-        witnesses::read(&mut self.witnesses, (name, table, at), place)
+    pub(super) fn read_witness(&mut self, table: &WitnessTable<'_>) -> Result<(), ConfigError> {
+        witnesses::read(&mut self.witnesses, table)
     }
 
     /// Reads all of `[price]`.
@@ -194,7 +188,7 @@ fn section<'a>(
     })
 }
 
-fn place_of(table: &dyn TableLike, name: &str, place: TablePlace<'_>) -> String {
+pub(super) fn place_of(table: &dyn TableLike, name: &str, place: TablePlace<'_>) -> String {
     place(table.get_key_value(name).and_then(|(key, _)| key.span()))
 }
 

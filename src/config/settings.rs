@@ -8,7 +8,7 @@ use toml_edit::{Document, Item, TableLike};
 
 use super::named::{self, NamedTables};
 use super::table::{KEYS, Key, Value};
-use super::witnesses::WITNESS;
+use super::witnesses::{WITNESS, WitnessTable};
 use super::{ConfigError, Environment};
 
 /// Where a value in force is from.
@@ -49,7 +49,10 @@ impl Settings {
                 values.insert(key.name, (value, ValueSource::Default));
             }
         }
-        let (in_file, named) = parse_file(text, file)?;
+        let FileSettings {
+            values: in_file,
+            named,
+        } = FileSettings::parse(text, file)?;
         for (name, value) in in_file {
             values.insert(name, (value, ValueSource::File));
         }
@@ -81,70 +84,81 @@ impl Settings {
     }
 }
 
-/// The keys that a file sets; everything else in it is refused.
-pub(super) fn parse_file(
-    text: &str,
-    file: &str,
-) -> Result<(BTreeMap<&'static str, Value>, NamedTables), ConfigError> {
-    let document = Document::parse(text).map_err(|e| ConfigError::Syntax {
-        place: place(text, file, e.span()),
-        reason: e.message().to_owned(),
-    })?;
-    let (mut values, mut named) = (BTreeMap::new(), NamedTables::default());
-    for (section, item) in document.as_table().iter() {
-        let at = place(text, file, span_of(document.as_table(), section));
-        if section == named::PRICE {
-            named.read_prices(item, &|span| place(text, file, span))?;
-            continue;
-        }
-        let known = KEYS.iter().any(|key| key.parts().0 == section);
-        match item.as_table_like() {
-            Some(table) => {
-                read_section(section, table, (&mut values, &mut named), &|span| {
-                    place(text, file, span)
-                })?;
-            }
-            None if known => {
-                return Err(ConfigError::Wrong {
-                    place: at,
-                    key: section.to_owned(),
-                    expected: format!("a section: [{section}]"),
-                    actual: item.type_name().to_owned(),
-                });
-            }
-            None => Key::find(section, &at).map(|_| ())?,
-        }
-        if !known {
-            Key::find(section, &at)?;
-        }
-    }
-    Ok((values, named))
+/// What a file sets.
+#[derive(Default)]
+struct FileSettings {
+    values: BTreeMap<&'static str, Value>,
+    named: NamedTables,
 }
 
-fn read_section(
-    section: &str,
-    table: &dyn TableLike,
-    (values, named): (&mut BTreeMap<&'static str, Value>, &mut NamedTables),
-    place: &dyn Fn(Option<Range<usize>>) -> String,
-) -> Result<(), ConfigError> {
-    for (name, item) in table.iter() {
-        let at = place(table.get_key_value(name).and_then(|(key, _)| key.span()));
-        if (section, name) == named::ALIAS {
-            named.read_aliases(item, place)?;
-            continue;
+impl FileSettings {
+    /// Reads a file; what is no key is refused.
+    fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
+        let document = Document::parse(text).map_err(|e| ConfigError::Syntax {
+            place: place(text, file, e.span()),
+            reason: e.message().to_owned(),
+        })?;
+        let mut settings = FileSettings::default();
+        for (section, item) in document.as_table().iter() {
+            let at = place(text, file, span_of(document.as_table(), section));
+            if section == named::PRICE {
+                settings
+                    .named
+                    .read_prices(item, &|span| place(text, file, span))?;
+                continue;
+            }
+            let known = KEYS.iter().any(|key| key.parts().0 == section);
+            match item.as_table_like() {
+                Some(table) => {
+                    settings.read_section(section, table, &|span| place(text, file, span))?;
+                }
+                None if known => {
+                    return Err(ConfigError::Wrong {
+                        place: at,
+                        key: section.to_owned(),
+                        expected: format!("a section: [{section}]"),
+                        actual: item.type_name().to_owned(),
+                    });
+                }
+                None => Key::find(section, &at).map(|_| ())?,
+            }
+            if !known {
+                Key::find(section, &at)?;
+            }
         }
-        if let Some(witness) = item.as_table_like().filter(|_| section == WITNESS) {
-            named.read_witness(name, witness, at, place)?;
-            continue;
-        }
-        let key = Key::find(&format!("{section}.{name}"), &at)?;
-        let value = match item {
-            Item::Value(value) => key.accept(value, &at)?,
-            other => return Err(key.wrong(&at, other.type_name().to_owned())),
-        };
-        values.insert(key.name, value);
+        Ok(settings)
     }
-    Ok(())
+
+    fn read_section(
+        &mut self,
+        section: &str,
+        table: &dyn TableLike,
+        place: &dyn Fn(Option<Range<usize>>) -> String,
+    ) -> Result<(), ConfigError> {
+        for (name, item) in table.iter() {
+            let at = place(table.get_key_value(name).and_then(|(key, _)| key.span()));
+            if (section, name) == named::ALIAS {
+                self.named.read_aliases(item, place)?;
+                continue;
+            }
+            if let Some(witness) = item.as_table_like().filter(|_| section == WITNESS) {
+                self.named.read_witness(&WitnessTable {
+                    name,
+                    fields: witness,
+                    at,
+                    place,
+                })?;
+                continue;
+            }
+            let key = Key::find(&format!("{section}.{name}"), &at)?;
+            let value = match item {
+                Item::Value(value) => key.accept(value, &at)?,
+                other => return Err(key.wrong(&at, other.type_name().to_owned())),
+            };
+            self.values.insert(key.name, value);
+        }
+        Ok(())
+    }
 }
 
 fn from_environment(key: &Key, variable: &str, value: OsString) -> Result<Value, ConfigError> {

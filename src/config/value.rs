@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::Serialize;
 use toml_edit::Value as Toml;
 
 use super::AnchorMode;
 use crate::record::ledger::params::Temperature;
 
 /// A value that its key accepts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Value {
     /// A string.
     Text(String),

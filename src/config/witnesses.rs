@@ -9,11 +9,11 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use toml_edit::{Item, TableLike};
 
 use super::ConfigError;
+use super::named::{TablePlace, place_of};
 use super::rules::SOURCE;
 use crate::record::tree::note::{KeyKind, VerifierKey};
 
@@ -35,8 +35,6 @@ pub struct ConfiguredWitness {
     /// Where it is asked, without a slash at the end.
     pub url: String,
 }
-
-type WitnessPlace<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
 
 /// Whether a word may be a witness's name.
 pub fn is_witness_name(text: &str) -> bool {
@@ -62,91 +60,87 @@ pub fn read_key(text: &str) -> Result<VerifierKey, String> {
     Err("it is the key of a log (kind 01); a witness's is of kind 04".to_owned())
 }
 
-/// Reads one `[witness.NAME]`.
+/// One `[witness.NAME]`, as it stands in a file.
+pub(super) struct WitnessTable<'a> {
+    pub name: &'a str,
+    pub fields: &'a dyn TableLike,
+    /// Where it begins.
+    pub at: String,
+    /// Where a part of it stands.
+    pub place: TablePlace<'a>,
+}
+
+impl WitnessTable<'_> {
+    fn key(&self) -> String {
+        format!("{WITNESS}.{}", self.name)
+    }
+
+    fn wrong(&self, expected: impl Into<String>, actual: impl Into<String>) -> ConfigError {
+        ConfigError::Wrong {
+            place: self.at.clone(),
+            key: self.key(),
+            expected: expected.into(),
+            actual: actual.into(),
+        }
+    }
+
+    /// A field that holds a text of some form.
+    fn text(
+        &self,
+        field: &str,
+        expected: &str,
+        accepts: impl Fn(&str) -> bool,
+    ) -> Result<&str, ConfigError> {
+        let found = self.fields.get(field);
+        let text = found.and_then(Item::as_str).filter(|text| accepts(text));
+        text.ok_or_else(|| ConfigError::Wrong {
+            place: match found {
+                Some(_) => place_of(self.fields, field, self.place),
+                None => self.at.clone(),
+            },
+            key: format!("{}.{field}", self.key()),
+            expected: expected.to_owned(),
+            actual: found.map_or("nothing", |_| "another value").to_owned(),
+        })
+    }
+}
+
+/// Reads one witness.
 pub(super) fn read(
     known: &mut BTreeMap<String, ConfiguredWitness>,
-    (name, item, at): (&str, &dyn TableLike, String),
-    place: WitnessPlace<'_>,
+    table: &WitnessTable<'_>,
 ) -> Result<(), ConfigError> {
-    let key = format!("{WITNESS}.{name}");
-    let fault = |at: String, key: String, expected: String, actual: String| ConfigError::Wrong {
-        place: at,
-        key,
-        expected,
-        actual,
-    };
-    let wrong = |at, key, expected, actual| Err(fault(at, key, expected, actual));
-    if !is_witness_name(name) {
-        return wrong(at, key, name_rule(), format!("\"{name}\""));
+    if !is_witness_name(table.name) {
+        return Err(table.wrong(name_rule(), format!("\"{}\"", table.name)));
     }
-    if let Some((other, _)) = item
-        .iter()
-        .find(|(field, _)| !["key", "url"].contains(field))
-    {
-        let place = place_of(item, other, place);
+    let mut fields = table.fields.iter().map(|(field, _)| field);
+    if let Some(other) = fields.find(|field| !["key", "url"].contains(field)) {
         return Err(ConfigError::Unknown {
-            place,
-            key: format!("{key}.{other}"),
+            place: place_of(table.fields, other, table.place),
+            key: format!("{}.{other}", table.key()),
             nearest: None,
         });
     }
-    let text = |field: &str, expected: &str, takes: &dyn Fn(&str) -> bool| match item
-        .get(field)
-        .and_then(Item::as_str)
-    {
-        Some(text) if takes(text) => Ok(text.to_owned()),
-        _ => Err(fault(
-            if item.contains_key(field) {
-                place_of(item, field, place)
-            } else {
-                at.clone()
-            },
-            format!("{key}.{field}"),
-            expected.to_owned(),
-            item.get(field)
-                .map_or("nothing".to_owned(), |_| "another value".to_owned()),
-        )),
-    };
-    let vkey = text(
+    let vkey = table.text(
         "key",
         "a verifier key of cosignatures, NAME+ID+BASE64 of kind 04",
-        &|text| read_key(text).is_ok(),
+        |text| read_key(text).is_ok(),
     )?;
-    let url = text("url", SOURCE.says, &|text| (SOURCE.accepts)(text))?;
-    let Ok(vkey) = read_key(&vkey) else {
-        return wrong(at, key, "a verifier key".to_owned(), "another".to_owned());
+    let url = table.text("url", SOURCE.says, SOURCE.accepts)?;
+    let Ok(key) = read_key(vkey) else {
+        return Err(table.wrong("a verifier key", "another"));
     };
-    if let Some((other, _)) = known
-        .iter()
-        .find(|(_, witness)| witness.key.key == vkey.key)
-    {
-        return wrong(
-            at,
-            key,
-            "a key of its own".to_owned(),
-            format!("that of witness.{other}"),
-        );
+    let same = known.iter().find(|(_, witness)| witness.key.key == key.key);
+    if let Some((other, _)) = same {
+        return Err(table.wrong("a key of its own", format!("that of witness.{other}")));
     }
     if known.len() >= MAX_WITNESSES {
-        return wrong(
-            at,
-            key,
-            format!("at most {MAX_WITNESSES} witnesses"),
-            "one more".to_owned(),
-        );
+        let expected = format!("at most {MAX_WITNESSES} witnesses");
+        return Err(table.wrong(expected, "one more"));
     }
-    known.insert(
-        name.to_owned(),
-        ConfiguredWitness {
-            key: vkey,
-            url: url.trim_end_matches('/').to_owned(),
-        },
-    );
+    let url = url.trim_end_matches('/').to_owned();
+    known.insert(table.name.to_owned(), ConfiguredWitness { key, url });
     Ok(())
-}
-
-fn place_of(table: &dyn TableLike, name: &str, place: WitnessPlace<'_>) -> String {
-    place(table.get_key_value(name).and_then(|(key, _)| key.span()))
 }
 
 #[cfg(test)]

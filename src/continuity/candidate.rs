@@ -4,6 +4,7 @@
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
+use crate::record::ledger::prompt::PriorTurn;
 use crate::record::time::Seconds;
 
 /// What a candidate is.
@@ -119,6 +120,13 @@ pub struct TurnCandidate {
     pub relevance: u64,
     /// Which declaration named it: `last:6`, `exchange`; `deep` for deep history.
     pub declared: String,
+}
+
+impl TurnCandidate {
+    /// It as a model sees it; none when its text is not here.
+    pub(super) fn prior(&self) -> Option<PriorTurn> {
+        PriorTurn::new(self.turn, self.by_user, self.at, self.text.as_deref())
+    }
 }
 
 /// What was found for a question.

@@ -14,13 +14,13 @@ use crate::govern::sanitize::{Clean, redact};
 use crate::record::canon::{self, CanonError};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{
-    ArtifactRef, Bundle, BundleIntent, Constraint, Exclusion, Fact, Moment, NamedHash, Reading,
+    ArtifactRef, Bundle, BundleIntent, Constraint, Exclusion, Fact, Measurement, Moment, NamedHash,
     SightEntry,
 };
+use crate::record::ledger::prompt::PriorTurn;
 use crate::record::time::Seconds;
 
 use super::candidate::{Confidence, RecallResult};
-use super::prompt::PriorTurn;
 use super::select::select;
 
 /// Everything a compile looks at; observations were taken before it.
@@ -254,7 +254,7 @@ pub fn without_secrets(entry: &mut SightEntry) {
     *values = std::mem::take(values)
         .into_iter()
         .map(|(name, value)| match value {
-            Reading::Text(text) => (clean(&name), Reading::Text(clean(&text))),
+            Measurement::Text(text) => (clean(&name), Measurement::Text(clean(&text))),
             number => (clean(&name), number),
         })
         .collect();
@@ -391,7 +391,7 @@ mod tests {
             freshness_s: 0,
             values: values
                 .iter()
-                .map(|(name, n)| ((*name).to_owned(), Reading::Count(*n)))
+                .map(|(name, n)| ((*name).to_owned(), Measurement::Count(*n)))
                 .collect(),
             unknowns: vec!["gpu_health".to_owned()],
         }
@@ -454,7 +454,7 @@ mod tests {
         let secret = ["ghp_", "wJ8kQ2mZxV5nB7cR4tY9uL1oP3sD6fG0hA2E"].concat();
         values.insert(
             "disk1_mount".to_owned(),
-            Reading::Text(format!("/srv/{secret}")),
+            Measurement::Text(format!("/srv/{secret}")),
         );
         let bundle = with(&kernel, &[("sys_health", entry)]).unwrap();
         assert!(

@@ -10,13 +10,13 @@ use crate::govern::policy::Topics;
 use crate::govern::sanitize::Clean;
 use crate::record::canon;
 use crate::record::ledger::bundle::{ArtifactRef, BundleIntent, Exclusion, Fact, Moment, OpenItem};
+use crate::record::ledger::prompt::PriorTurn;
 use crate::record::time::Seconds;
 
 use super::candidate::{Candidate, CandidateClass, RecallResult};
 use super::compile::tokens;
 use super::conflict::{self, Dispute};
 use super::gates::{ExclusionReason, gate};
-use super::prompt::PriorTurn;
 use super::score::{ScoreParts, score};
 use super::turns;
 use super::words::words;

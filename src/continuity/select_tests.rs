@@ -6,11 +6,11 @@ use uuid::Uuid;
 use super::candidate::{Candidate, CandidateClass, Confidence, RecallResult, TurnCandidate};
 use super::compile::tokens;
 use super::select::{Selection, select};
-use super::turns::TURN;
 use crate::govern::kernel::{GENESIS_KERNEL, Kernel};
 use crate::govern::sanitize::redact;
 use crate::record::canon;
 use crate::record::hash::Hash32;
+use crate::record::ledger::prompt::TURN;
 use crate::record::time::Seconds;
 
 fn kernel(ring1: (u64, u64), ring2: (u64, u64), refs: (u64, u64)) -> Kernel {

@@ -3,18 +3,14 @@
 
 use crate::govern::policy::Topics;
 use crate::record::ledger::bundle::{ArtifactRef, Exclusion};
+use crate::record::ledger::prompt::{DEEP, TURN};
 use crate::record::time::Seconds;
 
 use super::candidate::{RecallResult, TurnCandidate};
 use super::gates::{ExclusionReason, gate_turn};
-use super::prompt::PriorTurn;
 use super::score::{ScoreParts, score_turn};
 use super::select::{FOR_A_CONFLICT, Room, Selection};
 
-/// `artifact_type` of a turn.
-pub const TURN: &str = "turn";
-/// Why a turn of deep history is there.
-pub const DEEP: &str = "ring2.deep";
 /// How the reason of a declared turn begins; what was declared follows.
 pub const DECLARED: &str = "declared.";
 
@@ -38,7 +34,7 @@ pub(super) fn choose(
         chosen
             .refs
             .push(reference(turn, format!("{DECLARED}{}", turn.declared), now));
-        chosen.declared.extend(PriorTurn::of(turn));
+        chosen.declared.extend(turn.prior());
     }
     chosen.block.clone_from(&recalled.block);
     let kept = recalled.kept.iter();
@@ -76,7 +72,7 @@ pub(super) fn choose(
     }
     put.sort_by_key(|one| one.turn.line);
     for Put { turn, reason } in put {
-        chosen.turns.extend(PriorTurn::of(turn));
+        chosen.turns.extend(turn.prior());
         chosen.refs.push(reference(turn, reason, now));
     }
 }
@@ -103,7 +99,7 @@ fn offer<'a>(
     if put.iter().any(|one| one.turn.turn == turn.turn) {
         return;
     }
-    let length = PriorTurn::of(turn).map_or(0, |prior| prior.length());
+    let length = turn.prior().map_or(0, |prior| prior.length());
     let kept = match gate_turn(turn, |text| topics.forbid(text)) {
         Some(kept) => Some(kept),
         None => room.take(length).err(),

@@ -695,14 +695,14 @@ mod tests {
         assert!(
             fits(
                 "(?i)^bomb$",
-                &crate::govern::reply::output::told(r#"{"description":"BOMB"}"#)
+                &crate::record::ledger::params::shape_told(r#"{"description":"BOMB"}"#)
             ),
             "a string of a shape"
         );
         assert!(
             fits(
                 "^bomb$",
-                &crate::govern::reply::output::told(r#"{"properties":{"bomb":{}}}"#)
+                &crate::record::ledger::params::shape_told(r#"{"properties":{"bomb":{}}}"#)
             ),
             "a name in a shape"
         );

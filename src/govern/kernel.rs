@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::canon;
 use crate::record::hash::Hash32;
+use crate::record::ledger::prompt::SystemPrompt;
 
 use super::drift::{DriftClass, DriftEffect, GENERAL};
 use super::policy::PolicyRules;
@@ -301,6 +302,14 @@ impl Kernel {
     /// Canonical JSON: what is hashed, and what is stored.
     pub fn canonical_json(&self) -> &str {
         &self.canonical
+    }
+
+    /// What it says to a model.
+    pub fn system_prompt(&self) -> SystemPrompt<'_> {
+        SystemPrompt {
+            kernel: self.hash,
+            text: &self.rules.prompt.system,
+        }
     }
 
     /// SHA-256 of the canonical JSON.

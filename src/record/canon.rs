@@ -53,7 +53,7 @@ pub fn parse<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T, CanonEr
         reason: e.to_string(),
     })?;
     // The good case: the plain print is compared while it is made, and is seen to be canonical.
-    let mut left = Remaining(bytes);
+    let mut left = Remainder(bytes);
     if serde_json::to_writer(&mut left, &value).is_ok()
         && left.0.is_empty()
         && plain_is_canonical(bytes)
@@ -101,7 +101,7 @@ pub fn parse_in_order<T: InOrder>(bytes: &[u8]) -> Result<T, CanonError> {
     let value: T = serde_json::from_slice(bytes).map_err(|e| CanonError::Shape {
         reason: e.to_string(),
     })?;
-    let mut left = Remaining(bytes);
+    let mut left = Remainder(bytes);
     if has_small_numbers(bytes)
         && serde_json::to_writer(&mut left, &value).is_ok()
         && left.0.is_empty()
@@ -115,9 +115,9 @@ pub fn parse_in_order<T: InOrder>(bytes: &[u8]) -> Result<T, CanonError> {
 const SMALL: usize = 15;
 
 /// What is left of bytes that are compared with what is printed.
-pub(super) struct Remaining<'a>(pub &'a [u8]);
+pub(super) struct Remainder<'a>(pub &'a [u8]);
 
-impl std::io::Write for Remaining<'_> {
+impl std::io::Write for Remainder<'_> {
     fn write(&mut self, printed: &[u8]) -> std::io::Result<usize> {
         self.0 = self
             .0
@@ -131,7 +131,7 @@ impl std::io::Write for Remaining<'_> {
     }
 }
 
-impl std::fmt::Write for Remaining<'_> {
+impl std::fmt::Write for Remainder<'_> {
     fn write_str(&mut self, printed: &str) -> std::fmt::Result {
         let compared = std::io::Write::write_all(self, printed.as_bytes());
         compared.map_err(|_| std::fmt::Error)

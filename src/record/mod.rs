@@ -7,6 +7,7 @@ pub mod bitcoin;
 pub mod canon;
 pub mod context;
 pub mod equation;
+pub mod exchange;
 pub mod hash;
 pub mod ledger;
 pub mod limits;
@@ -17,3 +18,5 @@ pub mod signature;
 pub mod time;
 pub mod tree;
 pub mod unseen;
+
+pub use exchange::Exchange;

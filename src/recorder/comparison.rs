@@ -1,12 +1,12 @@
 //! Whether database, log and ledger agree, and where not: the one comparison that applying,
-//! rebuild, doctor and sight read.
+//! rebuild, adopt, doctor and sight read.
 //!
-//! What the database says and what was found come in as values, nothing is read here. It covers
-//! what a writer goes on from: the end of the log, the tree head beside it, and every branch. Older
-//! lines and commits are compared where they are read, one after the other: by rebuild, adopt and
-//! verify.
+//! What the database says and what was found come in as values, nothing is read here. What a writer
+//! goes on from is compared at once: the end of the log, the tree head beside it, and every branch.
+//! Rebuild holds every line against the log, and adopt all that another ledger has.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::ledger::Oid;
 use crate::ledger::read::RefTarget;
@@ -194,6 +194,97 @@ fn compare_rest(
     })
 }
 
+/// What a log has at the place of a line.
+pub enum FoundLine {
+    /// A line.
+    Line(String),
+    /// An unfinished one at the end of the file.
+    Torn(Vec<u8>),
+    /// What is no line, and not the end.
+    Foreign(Vec<u8>),
+}
+
+impl FoundLine {
+    /// Whether it is a line that follows from the one before, which has this HASH.
+    pub fn follows(&self, before: Hash32) -> bool {
+        match self {
+            FoundLine::Line(text) => {
+                Line::parse(text.as_bytes()).is_ok_and(|line| line.follows(before))
+            }
+            FoundLine::Torn(_) | FoundLine::Foreign(_) => false,
+        }
+    }
+}
+
+/// As a message shows it.
+impl fmt::Display for FoundLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FoundLine::Line(text) => write!(f, "'{text}'"),
+            FoundLine::Torn(bytes) | FoundLine::Foreign(bytes) => {
+                let shown = bytes.get(..SHOWN_BYTES).unwrap_or(bytes);
+                write!(f, "'{}', which is no line", shown.escape_ascii())
+            }
+        }
+    }
+}
+
+/// How a log goes on where the database has a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineState {
+    /// It has that line.
+    Same,
+    /// It has ended.
+    Missing,
+    /// It ends with so many bytes of that line.
+    Cut(usize),
+    /// It has a line of other words.
+    Other {
+        /// Which goes on from the line before.
+        follows: bool,
+    },
+    /// It has what is no line.
+    NoLine {
+        /// With which it ends.
+        is_end: bool,
+    },
+}
+
+/// Compares a line with what the log has at its place; `before` is the HASH of the line before.
+pub fn compare_line(database: &str, found: Option<&FoundLine>, before: Hash32) -> LineState {
+    match found {
+        None => LineState::Missing,
+        Some(FoundLine::Line(text)) if text == database => LineState::Same,
+        Some(other @ FoundLine::Line(_)) => LineState::Other {
+            follows: other.follows(before),
+        },
+        Some(FoundLine::Torn(bytes)) if database.as_bytes().starts_with(bytes) => {
+            LineState::Cut(bytes.len())
+        }
+        Some(FoundLine::Torn(_)) => LineState::NoLine { is_end: true },
+        Some(FoundLine::Foreign(_)) => LineState::NoLine { is_end: false },
+    }
+}
+
+/// Compares what stands in one order here and there, up to the end of the shorter one: lines, or
+/// the ids of commits. `what` names one of them.
+pub fn compare_order<'a>(
+    (part, what): (EvidencePart, &str),
+    database: impl Iterator<Item = &'a str>,
+    found: impl Iterator<Item = &'a str>,
+) -> Result<(), Difference> {
+    match database.zip(found).zip(1u64..).find(|((a, b), _)| a != b) {
+        None => Ok(()),
+        Some(((database, found), number)) => Err(Difference {
+            part,
+            is_behind: false,
+            place: format!("{what} {number}"),
+            database: database.to_owned(),
+            found: found.to_owned(),
+        }),
+    }
+}
+
 /// What the database says of the tree head beside the log.
 pub struct ExpectedCheckpoint<'a> {
     /// The signed note, once there is one.
@@ -351,6 +442,32 @@ mod tests {
         let strange = BTreeMap::from([(name, RefTarget::Direct(id('1')))]);
         let unknown = compare_refs(&BTreeMap::new(), &strange).unwrap_err();
         assert!(!unknown.is_behind && unknown.found == id('1').to_string());
+    }
+
+    #[test]
+    fn a_line_is_cut_or_torn_or_of_another_history() {
+        let line = |text: &str| FoundLine::Line(text.to_owned());
+        let torn = |text: &str| FoundLine::Torn(text.as_bytes().to_vec());
+        for (found, state) in [
+            (None, LineState::Missing),
+            (Some(line("a|b")), LineState::Same),
+            (Some(line("a|c")), LineState::Other { follows: false }),
+            (Some(torn("a|")), LineState::Cut(2)),
+            (Some(torn("\0\0")), LineState::NoLine { is_end: true }),
+            (
+                Some(FoundLine::Foreign(b"a|".to_vec())),
+                LineState::NoLine { is_end: false },
+            ),
+        ] {
+            let compared = compare_line("a|b", found.as_ref(), Hash32::GENESIS);
+            assert_eq!(compared, state);
+        }
+        let order = |found: &[&'static str]| {
+            let database = ["a", "b"].into_iter();
+            compare_order((EvidencePart::Log, "line"), database, found.iter().copied())
+        };
+        assert_eq!((order(&[]), order(&["a", "b", "c"])), (Ok(()), Ok(())));
+        assert_eq!(order(&["a", "c"]).unwrap_err().place, "line 2");
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn plain(mount: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::ledger::bundle::Reading;
+    use crate::record::ledger::bundle::Measurement;
 
     fn disk(mount: &str, device: &str, total: u64, free: u64) -> Disk {
         Disk {
@@ -144,7 +144,7 @@ mod tests {
             (text("disk1_used_pct"), text("disk2_used_pct")),
             ("1".into(), "60".into())
         );
-        assert_eq!(found.values["disk2_free_mb"], Reading::Count(40));
+        assert_eq!(found.values["disk2_free_mb"], Measurement::Count(40));
         assert!(!found.values.contains_key("disk3_mount"));
         assert_eq!(found.unknowns, NEVER_KNOWN);
     }

@@ -128,7 +128,7 @@ fn folder_bytes(path: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::ledger::bundle::{NoSight, Reading};
+    use crate::record::ledger::bundle::{Measurement, NoSight};
 
     fn tool(root: &Path, counted: Result<IndexCounts, String>) -> IndexStatus {
         IndexStatus {
@@ -180,11 +180,11 @@ mod tests {
             ("exchanges", 3),
             ("ledger_commits", 7),
         ] {
-            assert_eq!(values[name], Reading::Count(count), "{name}");
+            assert_eq!(values[name], Measurement::Count(count), "{name}");
         }
         assert_eq!(
             values["last_record_at"],
-            Reading::Text("2026-01-08T00:00:00Z".into())
+            Measurement::Text("2026-01-08T00:00:00Z".into())
         );
         assert!(unknowns.is_empty());
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use crate::record::ledger::bundle::{Moment, NoSight, Reading, SightEntry};
+use crate::record::ledger::bundle::{Measurement, Moment, NoSight, SightEntry};
 use crate::record::time::Seconds;
 
 /// One read-only tool.
@@ -101,20 +101,20 @@ fn nothing(reason: NoSight, unknown: &str) -> SightEntry {
 /// What a tool has found so far: values, and the names of what it could not tell.
 #[derive(Default)]
 struct ToolReadings {
-    values: BTreeMap<String, Reading>,
+    values: BTreeMap<String, Measurement>,
     unknowns: Vec<String>,
 }
 
 impl ToolReadings {
     fn count(&mut self, name: &str, value: Option<u64>) {
-        self.put(name, value.map(Reading::Count));
+        self.put(name, value.map(Measurement::Count));
     }
 
     fn text(&mut self, name: &str, value: &str) {
-        self.put(name, Some(Reading::Text(value.to_owned())));
+        self.put(name, Some(Measurement::Text(value.to_owned())));
     }
 
-    fn put(&mut self, name: &str, value: Option<Reading>) {
+    fn put(&mut self, name: &str, value: Option<Measurement>) {
         match value {
             Some(value) => drop(self.values.insert(name.to_owned(), value)),
             None => self.unknowns.push(name.to_owned()),
@@ -149,7 +149,7 @@ mod tests {
             "fixed"
         }
         fn observe(&self, now: Seconds) -> SightEntry {
-            let values = BTreeMap::from([("n".to_owned(), Reading::Count(1))]);
+            let values = BTreeMap::from([("n".to_owned(), Measurement::Count(1))]);
             SightEntry::Seen {
                 observed_at: Moment(now),
                 freshness_s: 0,

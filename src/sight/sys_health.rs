@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use sysinfo::{DiskRefreshKind, Disks, MemoryRefreshKind, RefreshKind, System};
 
-use crate::record::ledger::bundle::{Reading, SightEntry};
+use crate::record::ledger::bundle::{Measurement, SightEntry};
 use crate::record::time::Seconds;
 
 use super::{Tool, ToolReadings};
@@ -62,7 +62,7 @@ fn load(looked: &mut ToolReadings) {
         ("cpu_load_5m", load.as_ref().map(|l| l.five)),
         ("cpu_load_15m", load.as_ref().map(|l| l.fifteen)),
     ] {
-        looked.put(name, value.and_then(Reading::fraction));
+        looked.put(name, value.and_then(Measurement::fraction));
     }
     let cores = std::thread::available_parallelism()
         .ok()

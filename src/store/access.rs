@@ -218,6 +218,15 @@ impl ReadStore {
         self.each(R::READING, &select::<R>(rest), values, take)
     }
 
+    /// Up to `most` rows an id of which begins with a prefix, oldest first. A prefix is lower-case
+    /// hexadecimal digits, for a UUID with its hyphens; anything else finds nothing.
+    pub fn like<T: PrefixLookup>(&self, prefix: &str, most: u32) -> Result<Vec<T>, StoreError> {
+        // The first text after all that begin so: no id holds a character past `f`.
+        let after = format!("{prefix}g");
+        let values = values![prefix, after, most];
+        self.list(T::FINDING, &T::by_prefix(), values)
+    }
+
     /// The place of the newest turn; 0 before the first.
     pub(super) fn last_turn(&self) -> Result<u64, StoreError> {
         let sql = "SELECT ifnull(max(n), 0) FROM chat_turn";
@@ -227,6 +236,14 @@ impl ReadStore {
 
 fn select<R: Row>(rest: &str) -> String {
     format!("SELECT {} FROM {} {rest}", R::names().join(", "), R::TABLE)
+}
+
+/// What can be looked up by the first digits of an id.
+pub trait PrefixLookup: Columns {
+    /// What is done, for an error.
+    const FINDING: &'static str;
+    /// The query: the id is at least `?1` and below `?2`, and at most `?3` are found.
+    fn by_prefix() -> String;
 }
 
 /// Rows of one statement. With more, there would be more different statements to keep compiled, for
@@ -244,6 +261,9 @@ pub trait RowInsert: Row {
     }
 }
 
+/// A document that is known by its own hash.
+pub trait HashedRow: Row {}
+
 impl WriteStore {
     /// Runs a statement; says how many rows it changed.
     pub(super) fn change(
@@ -253,6 +273,12 @@ impl WriteStore {
         values: &[SqlValue<'_>],
     ) -> Result<usize, StoreError> {
         self.driver.execute(what, sql, values)
+    }
+
+    /// Remembers what is known by its own hash; the same one twice is fine.
+    pub fn remember<R: HashedRow>(&mut self, row: &R) -> Result<(), StoreError> {
+        self.insert(std::slice::from_ref(row), &[], "ON CONFLICT DO NOTHING")
+            .map(drop)
     }
 
     /// Adds a row.

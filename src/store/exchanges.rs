@@ -5,12 +5,12 @@ use uuid::Uuid;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::access::{Beside, ReadStore, RowInsert, WriteStore};
-use super::ledger::{PARTS, after};
+use super::access::{Beside, HashedRow, PrefixLookup, ReadStore, RowInsert, WriteStore};
+use super::ledger::PARTS;
 use super::table::{Row, values};
 use super::{
-    ArtifactRefRow, AssertionRow, AuthKeyRow, DriftRow, DriftState, ExchangeRow, OutcomeUpdate,
-    SessionProgress, SessionRow, StoreError, TurnRow,
+    ArtifactRefRow, AssertionRow, AuthKeyRow, DriftRow, DriftState, ExchangeRow, KernelRow,
+    OutcomeUpdate, SessionProgress, SessionRow, StoreError, TurnRow,
 };
 
 /// Joins an exchange `e` with its drift events `d` that a person was told of and that nobody has
@@ -77,22 +77,6 @@ impl ReadStore {
         self.row("ORDER BY rowid DESC LIMIT 1", values![])
     }
 
-    /// Up to `most` sessions whose ledger id or UUID begins with a prefix, oldest first. A prefix is
-    /// lower-case hexadecimal digits, for a UUID with its hyphens; anything else finds nothing.
-    pub fn sessions_like(&self, prefix: &str, most: u32) -> Result<Vec<SessionRow>, StoreError> {
-        let columns = SessionRow::names().join(", ");
-        let sql = format!(
-            "SELECT {columns} FROM chat_session WHERE ledger_session >= ?1 AND ledger_session < ?2
-             UNION SELECT {columns} FROM chat_session WHERE session_id >= ?1 AND session_id < ?2
-             ORDER BY started_at LIMIT ?3"
-        );
-        self.list(
-            SessionRow::READING,
-            &sql,
-            values![prefix, after(prefix), most],
-        )
-    }
-
     /// Calls `each` for every exchange, or for those of one session, in the order of sessions and
     /// `seq`.
     pub fn each_exchange(
@@ -128,22 +112,6 @@ impl ReadStore {
         let rest = "WHERE prompt_line = (SELECT line FROM chat_turn WHERE turn_id = ?1)
                       AND ?1 IN (turn_user_id, turn_aurora_id)";
         self.row(rest, values![turn])
-    }
-
-    /// Up to `most` exchanges whose id or chain entry begins with a prefix, oldest first.
-    pub fn exchanges_like(&self, prefix: &str, most: u32) -> Result<Vec<ExchangeRow>, StoreError> {
-        let columns = ExchangeRow::columns_of("e");
-        let sql = format!(
-            "{PARTS} SELECT {columns} FROM llm_exchange e WHERE exchange_id >= ?1 AND exchange_id < ?2
-             UNION SELECT {columns} FROM part CROSS JOIN llm_exchange e
-                    WHERE e.prompt_line >> 15 = part.p AND e.chain_entry >= ?1 AND e.chain_entry < ?2
-             ORDER BY prompt_line LIMIT ?3"
-        );
-        self.list(
-            ExchangeRow::READING,
-            &sql,
-            values![prefix, after(prefix), most],
-        )
     }
 
     /// The newest answer to a compiled prompt (SHA-256 of it); replays don't count.
@@ -230,23 +198,6 @@ impl ReadStore {
         Ok((found, older))
     }
 
-    /// The drift event of that number, from 1.
-    pub fn drift_numbered(&self, number: u64) -> Result<Option<DriftState>, StoreError> {
-        let sql = drift_states("WHERE d.rowid = ?1");
-        self.one(DriftRow::READING, &sql, values![number])
-    }
-
-    /// Up to `most` drift events whose id begins with a prefix, oldest first.
-    pub fn drift_like(&self, prefix: &str, most: u32) -> Result<Vec<DriftState>, StoreError> {
-        let filter = "WHERE d.drift_id >= ?1 AND d.drift_id < ?2 ORDER BY d.rowid LIMIT ?3";
-        let sql = drift_states(filter);
-        self.list(
-            DriftRow::READING,
-            &sql,
-            values![prefix, after(prefix), most],
-        )
-    }
-
     /// Checks of an exchange, in the order in which they were made.
     pub fn assertions(&self, exchange: Uuid) -> Result<Vec<AssertionRow>, StoreError> {
         let rest = "WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1)
@@ -302,15 +253,44 @@ impl ExchangeRow {
     }
 }
 
-impl WriteStore {
-    /// Remembers a kernel; the same one twice is fine.
-    pub fn put_kernel(&mut self, hash: Hash32, document: &str) -> Result<(), StoreError> {
-        let sql =
-            "INSERT INTO kernel (kernel_hash, document) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-        self.change("remember a kernel", sql, values![hash, document])
-            .map(drop)
-    }
+/// By the ledger's id or by its own.
+impl PrefixLookup for SessionRow {
+    const FINDING: &'static str = Self::READING;
 
+    fn by_prefix() -> String {
+        let columns = Self::names().join(", ");
+        format!(
+            "SELECT {columns} FROM chat_session WHERE ledger_session >= ?1 AND ledger_session < ?2
+             UNION SELECT {columns} FROM chat_session WHERE session_id >= ?1 AND session_id < ?2
+             ORDER BY started_at LIMIT ?3"
+        )
+    }
+}
+
+/// By its id or its chain entry.
+impl PrefixLookup for ExchangeRow {
+    const FINDING: &'static str = Self::READING;
+
+    fn by_prefix() -> String {
+        let columns = Self::columns_of("e");
+        format!(
+            "{PARTS} SELECT {columns} FROM llm_exchange e WHERE exchange_id >= ?1 AND exchange_id < ?2
+             UNION SELECT {columns} FROM part CROSS JOIN llm_exchange e
+                    WHERE e.prompt_line >> 15 = part.p AND e.chain_entry >= ?1 AND e.chain_entry < ?2
+             ORDER BY prompt_line LIMIT ?3"
+        )
+    }
+}
+
+impl PrefixLookup for DriftState {
+    const FINDING: &'static str = DriftRow::READING;
+
+    fn by_prefix() -> String {
+        drift_states("WHERE d.drift_id >= ?1 AND d.drift_id < ?2 ORDER BY d.rowid LIMIT ?3")
+    }
+}
+
+impl WriteStore {
     /// Marks an auth key as revoked; true when it was not before.
     pub fn revoke_auth_key(&mut self, hash: Hash32, at: Seconds) -> Result<bool, StoreError> {
         let sql =
@@ -359,6 +339,7 @@ impl WriteStore {
     }
 }
 
+impl HashedRow for KernelRow {}
 impl RowInsert for AuthKeyRow {}
 impl RowInsert for SessionRow {}
 /// With its outcome, if it has one already.

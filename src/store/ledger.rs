@@ -7,9 +7,9 @@ use crate::record::bitcoin::block::Anchor;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, MAIN, branch_ref};
 
-use super::access::{ReadStore, Store, WriteStore};
+use super::access::{PrefixLookup, ReadStore, Store, WriteStore};
 use super::rows::{FileRow, LineRow};
-use super::table::{Bind, values};
+use super::table::{Bind, Row, values};
 use super::{AppliedMark, BlockRow, CommitRow, LedgerHead, SessionRow, StoreError};
 
 /// The parts that indexes of ids without an order have, the newest first: `line >> 15` of every line
@@ -24,11 +24,6 @@ const REFS: &str = "WITH RECURSIVE known(ref) AS (
        SELECT min(ref) FROM ledger_commit
        UNION ALL SELECT (SELECT min(ref) FROM ledger_commit WHERE ref > known.ref) FROM known WHERE ref IS NOT NULL)
      SELECT ref FROM known WHERE ref IS NOT NULL ORDER BY ref";
-
-/// The first text after all that begin with `prefix`: no id holds a character past `f`.
-pub(super) fn after(prefix: &str) -> String {
-    format!("{prefix}g")
-}
 
 /// How a commit's message names its session (format, section 5).
 fn trailer(row: &SessionRow) -> Vec<u8> {
@@ -70,21 +65,6 @@ impl ReadStore {
     /// The commits that belong to a log line, in the order of application.
     pub fn commits_of_line(&self, line: u64) -> Result<Vec<CommitRow>, StoreError> {
         self.rows("WHERE line = ?1 ORDER BY n", values![line])
-    }
-
-    /// Up to `most` commits whose git id begins with a prefix, oldest first.
-    pub fn commits_like(&self, prefix: &str, most: u32) -> Result<Vec<CommitRow>, StoreError> {
-        use super::table::Row;
-        let sql = format!(
-            "{PARTS} SELECT {} FROM part CROSS JOIN ledger_commit c
-              WHERE c.line >> 15 = part.p AND c.id >= ?1 AND c.id < ?2 ORDER BY n LIMIT ?3",
-            CommitRow::columns_of("c")
-        );
-        self.list(
-            CommitRow::READING,
-            &sql,
-            values![prefix, after(prefix), most],
-        )
     }
 
     /// The newest commit of a ref among the first `below` commits.
@@ -189,6 +169,19 @@ impl ReadStore {
     pub fn lowest_block(&self) -> Result<Option<u32>, StoreError> {
         let sql = "SELECT min(height) FROM block WHERE height > 0";
         self.sole("read the lowest block", sql, values![])
+    }
+}
+
+/// By its git id.
+impl PrefixLookup for CommitRow {
+    const FINDING: &'static str = Self::READING;
+
+    fn by_prefix() -> String {
+        format!(
+            "{PARTS} SELECT {} FROM part CROSS JOIN ledger_commit c
+              WHERE c.line >> 15 = part.p AND c.id >= ?1 AND c.id < ?2 ORDER BY n LIMIT ?3",
+            Self::columns_of("c")
+        )
     }
 }
 

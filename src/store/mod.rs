@@ -9,6 +9,7 @@
 //! | `driver`, `sqlite/` | what is asked of a database; SQLite |
 //! | `open` | which database the file of a home is |
 //! | `table`, `rows` | how rows stand in columns; each row, declared once |
+//! | `exchange_rows` | all rows of one exchange, and the plain exchange that they give |
 //! | `access` | the handles, transactions, and the few ways to run a query |
 //! | the others | the queries and statements, by what they are about |
 
@@ -16,6 +17,7 @@ mod access;
 mod artifacts;
 mod driver;
 mod erase;
+mod exchange_rows;
 mod exchanges;
 mod ledger;
 mod open;
@@ -28,13 +30,14 @@ mod upkeep;
 
 pub use access::{ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
+pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use recall::OpenDrift;
 pub use rows::{
     AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuthKeyRow, BlockRow,
-    CalendarState, CommitRow, ContextRefRow, DriftRow, DriftState, EventRow, ExchangeOutcome,
-    ExchangeRow, HomeFile, IntentRow, LedgerHead, MissingCommitments, OutcomeUpdate,
-    PlaceholderRow, PlaceholderRows, ReferredText, RowCounts, SessionProgress, SessionRow,
-    ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
+    CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState, EventRow,
+    ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow, LedgerHead, MissingCommitments,
+    OutcomeUpdate, PlaceholderRow, PlaceholderRows, ReferredText, RowCounts, SessionProgress,
+    SessionRow, ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
 };
 
 use std::path::PathBuf;
@@ -193,6 +196,8 @@ mod tests {
             declared::<DriftRow>,
             declared::<AssertionRow>,
             declared::<AuthKeyRow>,
+            declared::<KernelRow>,
+            declared::<ConfigRow>,
             declared::<HomeFile>,
             declared::<PlaceholderRow>,
             declared::<CommitRow>,

@@ -11,6 +11,7 @@ use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
+use crate::record::log::end::LogEnd;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
@@ -52,6 +53,22 @@ row! {
         applied: AppliedMark,
     } derived {
         "id" = |_row| SqlValue::Integer(1),
+    }
+}
+
+impl LedgerHead {
+    /// Where it says that the log ends.
+    pub fn log_end(&self) -> LogEnd {
+        LogEnd {
+            lines: self.lines,
+            hash: self.hash,
+            time: Some(self.time),
+            height: self.height,
+            bytes: self.bytes,
+            frontier: self.frontier.clone(),
+            segment_lines: self.segment_lines,
+            last_branch: self.last_branch.clone(),
+        }
     }
 }
 
@@ -493,6 +510,28 @@ impl DriftState {
             (Some(_), None) => "acked",
             (None, None) => "open",
         }
+    }
+}
+
+row! {
+    /// A kernel.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct KernelRow of "kernel" {
+        /// Its hash.
+        hash: Hash32 = "kernel_hash",
+        /// Its canonical JSON; empty where only its hash is known.
+        document: String = "document",
+    }
+}
+
+row! {
+    /// A context configuration.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ConfigRow of "context_config" {
+        /// Its digest.
+        digest: Hash32 = "config_digest",
+        /// Its document.
+        document: String = "document",
     }
 }
 

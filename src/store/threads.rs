@@ -8,11 +8,11 @@ use uuid::Uuid;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::access::{Beside, ReadStore, RowInsert, WriteStore};
-use super::ledger::{PARTS, after};
+use super::access::{Beside, HashedRow, PrefixLookup, ReadStore, RowInsert};
+use super::ledger::PARTS;
 use super::table::{Row, values};
 use super::{
-    AskedRow, ContextRefRow, EventRow, IntentRow, ReferredText, StoreError, ThreadRow,
+    AskedRow, ConfigRow, ContextRefRow, EventRow, IntentRow, ReferredText, StoreError, ThreadRow,
     ThreadTurnRow,
 };
 
@@ -62,17 +62,6 @@ impl ReadStore {
         self.rows("ORDER BY rowid DESC LIMIT ?1", values![most])
     }
 
-    /// Up to `most` threads of this name, or whose id begins so, oldest first.
-    pub fn threads_like(&self, text: &str, most: u32) -> Result<Vec<ThreadRow>, StoreError> {
-        let columns = ThreadRow::names().join(", ");
-        let sql = format!(
-            "SELECT {columns} FROM thread WHERE name = ?1
-             UNION SELECT {columns} FROM thread WHERE thread_id >= ?1 AND thread_id < ?2
-             ORDER BY created_at LIMIT ?3"
-        );
-        self.list(ThreadRow::READING, &sql, values![text, after(text), most])
-    }
-
     /// How many threads a session has begun.
     pub fn thread_count(&self, session: Uuid) -> Result<u64, StoreError> {
         let sql = "SELECT ifnull(max(number) + 1, 0) FROM thread WHERE session_id = ?1";
@@ -97,19 +86,6 @@ impl ReadStore {
     pub fn event(&self, id: Uuid) -> Result<Option<EventRow>, StoreError> {
         let sql = events("t.turn_id = ?1", "v.event_id = ?1 LIMIT 1");
         self.one(EventRow::READING, &sql, values![id])
-    }
-
-    /// Up to `most` events whose id begins so.
-    pub fn events_like(&self, prefix: &str, most: u32) -> Result<Vec<EventRow>, StoreError> {
-        let sql = events(
-            "t.turn_id >= ?1 AND t.turn_id < ?2",
-            "v.event_id >= ?1 AND v.event_id < ?2 LIMIT ?3",
-        );
-        self.list(
-            EventRow::READING,
-            &sql,
-            values![prefix, after(prefix), most],
-        )
     }
 
     /// The events of a turn, by index.
@@ -196,16 +172,32 @@ impl ReadStore {
     }
 }
 
-impl WriteStore {
-    /// Remembers a configuration; the same one twice is fine.
-    pub fn put_context_config(&mut self, digest: Hash32, document: &str) -> Result<(), StoreError> {
-        let sql = "INSERT INTO context_config (config_digest, document) VALUES (?1, ?2)
-                   ON CONFLICT DO NOTHING";
-        self.change("remember a configuration", sql, values![digest, document])
-            .map(drop)
+/// By its name, or its id.
+impl PrefixLookup for ThreadRow {
+    const FINDING: &'static str = Self::READING;
+
+    fn by_prefix() -> String {
+        let columns = Self::names().join(", ");
+        format!(
+            "SELECT {columns} FROM thread WHERE name = ?1
+             UNION SELECT {columns} FROM thread WHERE thread_id >= ?1 AND thread_id < ?2
+             ORDER BY created_at LIMIT ?3"
+        )
     }
 }
 
+impl PrefixLookup for EventRow {
+    const FINDING: &'static str = Self::READING;
+
+    fn by_prefix() -> String {
+        events(
+            "t.turn_id >= ?1 AND t.turn_id < ?2",
+            "v.event_id >= ?1 AND v.event_id < ?2 LIMIT ?3",
+        )
+    }
+}
+
+impl HashedRow for ConfigRow {}
 impl RowInsert for ThreadRow {}
 /// Fails when its place in the thread is taken.
 impl RowInsert for EventRow {}

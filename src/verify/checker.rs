@@ -1,9 +1,16 @@
-//! What the checks share while a ledger is gone through.
+//! The checks of one ledger, in their order, and what they have read and found so far.
+//!
+//! A [`Checker`] has parts, and holds nothing else: where the check began, the history of commits,
+//! the keys, the log, the sessions, the blocks that are named, the proofs, the tree heads of others,
+//! and the findings. Each check borrows the parts that it needs: [`LogCheck`] goes through the log
+//! and [`CommitCheck`] through the commits, once each, in order; [`OutsideCheck`], [`ReceiptCheck`]
+//! and [`ProofCheck`] hold what stands outside against both. Whoever has more than is public checks
+//! it against a [`CheckedLedger`]. The answers are made from all parts, at the end.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::ledger::Oid;
-use crate::ledger::read::{OpenError, Repository, TreeEntry};
+use crate::ledger::read::{OpenError, Repository};
 use crate::record::bitcoin::block::Network;
 use crate::record::canon;
 use crate::record::hash::Hash32;
@@ -13,107 +20,57 @@ use crate::record::signature::PublicKey;
 
 use super::cursor::file::PositionMismatch;
 use super::cursor::fit::ResumePoint;
-use super::cursor::start::{ResumeStart, Scope, SegmentEnd};
-use super::ledger::commit_graph::half;
+use super::cursor::start::{CheckStart, ResumeStart, Scope};
+use super::ledger::commits::{CheckedCommits, CommitCheck};
 use super::ledger::history::{CommitNode, History, PendingParents};
-use super::ledger::keys::InForce;
+use super::ledger::keys::KeyHistory;
 use super::ledger::notes;
-use super::ledger::read_ahead::{FetchedFiles, ReadAhead, Taker};
+use super::ledger::read_ahead::ReadAhead;
 use super::ledger::signatures::{CloseOnDrop, Queue};
 use super::log::file::LogFile;
-use super::log::line_index::RowComparison;
 use super::log::lines::Lines;
-use super::log::receipts::Receipts;
-use super::log::sessions::SessionCheck;
+use super::log::receipts::{ReceiptCheck, Receipts};
+use super::log::segments::{CheckedLog, LogCheck};
+use super::log::sessions::SessionChains;
 use super::log::tree_head::Beside;
-use super::progress::{CheckStage, Progress};
-use super::report::{AuditQuestion, Findings, TreeHead};
-use super::rows::artifacts::Tombstones;
-use super::rows::content_policy::ContentPolicies;
-use super::rows::database::DatabaseCounts;
-use super::time::blocks::FirstMention;
-use super::time::proofs::Proofs;
-use super::time::witnesses::ForeignTreeHeads;
+use super::owner::{CheckedLedger, DatabaseSummary, OwnerCheck};
+use super::progress::Progress;
+use super::report::{AuditQuestion, Findings};
+use super::time::blocks::NamedBlocks;
+use super::time::proofs::{FindHeaders, ProofCheck, Proofs};
+use super::time::witnesses::{ForeignTreeHeads, OutsideCheck};
 use super::{Evidence, VerifyError, VerifyOptions};
 
-/// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
-#[derive(Default)]
-pub(super) struct CommitFiles(Vec<(String, Vec<u8>)>);
-
-impl CommitFiles {
-    /// A file; of two with one name the last.
-    pub fn get(&self, name: &str) -> Option<&Vec<u8>> {
-        self.0
-            .iter()
-            .rev()
-            .find(|(known, _)| known == name)
-            .map(|(_, bytes)| bytes)
-    }
-}
-
-/// Goes through one ledger.
-pub(super) struct Checker<'a> {
+/// What is looked at, and what the caller knows of it.
+#[derive(Clone, Copy)]
+pub(crate) struct CheckTerms<'a> {
     pub repository: &'a Repository,
     pub progress: &'a Progress,
     /// The keys that the caller knows the ledger by, the newest last.
-    pub pinned: Vec<PublicKey>,
+    pub signers: &'a [PublicKey],
     /// The network that the caller names.
-    pub named_network: Option<Network>,
-    /// The tree head beside the log, until it is judged.
-    pub beside: Beside,
-    /// Lines behind this one are newer and not read.
-    pub limit: Option<u64>,
-    /// How many those are.
-    pub newer: u64,
-    /// Lines that nobody signed.
-    pub unsigned: u64,
-    /// Commits behind the last segment, where the log is not at hand.
-    pub commits_apart: u64,
-    pub findings: Findings,
-    pub history: History,
+    pub network: Option<Network>,
+    /// Whether there is a log beside the segments in `main`.
+    pub has_log: bool,
+}
+
+/// Checks one ledger.
+pub(crate) struct Checker<'a> {
+    pub terms: CheckTerms<'a>,
+    pub start: CheckStart,
     pub genesis: Option<Genesis>,
-    pub lines: Lines,
-    pub keys: Vec<InForce>,
-    /// Line numbers of the commits of `main`, in its order; none for one whose line is not known.
-    pub main_lines: Vec<Option<u64>>,
-    pub sessions: HashMap<Hash32, SessionCheck>,
-    /// Sessions in the order in which their commits were met.
-    pub met: Vec<Hash32>,
-    /// Trees whose segment and tree head were checked on `main`.
-    pub segment_trees: HashSet<Oid>,
-    pub tree_heads: Vec<TreeHead>,
-    pub commits: BTreeMap<CommitKind, u64>,
-    pub btc_anchors: u64,
-    /// Lines of session starts and ends whose commit was met.
-    pub anchored: HashSet<Hash32>,
-    pub lines_in_segments: u64,
-    pub log_file: bool,
-    /// Rows of stored lines, as far as they were held against the log.
-    pub stored_lines: RowComparison,
-    pub tombstones: Tombstones,
-    /// What was kept of texts, by line.
-    pub policies: ContentPolicies,
-    pub database: Option<DatabaseCounts>,
-    pub scope: Scope,
-    /// The commits that brought the keys: the root of `main`, then rotations.
-    pub key_commits: Vec<Oid>,
-    /// The log at the end of the last segment.
-    pub mark: Option<SegmentEnd>,
-    /// Place on `main` of the commit that the caller named.
-    pub named_base: Option<usize>,
-    /// Blocks that commits name, each with who named it first.
-    pub named: BTreeMap<(u32, Hash32), FirstMention>,
-    /// Heights whose headers are in the kept chain.
-    pub chained: BTreeSet<u32>,
+    pub history: History,
+    pub keys: KeyHistory,
+    pub log: CheckedLog,
+    pub commits: CheckedCommits,
+    pub sessions: SessionChains,
+    pub blocks: NamedBlocks,
     pub proofs: Proofs,
-    /// Tips of the branches at the saved position.
-    pub saved_tips: BTreeMap<u8, Oid>,
-    /// Lines before the saved position that were read again.
-    pub replayed: u64,
-    /// Tree heads of others.
     pub outside: ForeignTreeHeads<'a>,
     /// Receipts that were held against the log.
     pub receipts: u64,
+    pub database: Option<DatabaseSummary>,
+    pub findings: Findings,
 }
 
 impl<'a> Checker<'a> {
@@ -122,15 +79,15 @@ impl<'a> Checker<'a> {
     /// While this thread takes the log, a second one reads the commits that are not on `main`;
     /// signatures are checked by whichever of the two is free.
     pub fn read(
-        evidence: &Evidence<'_>,
+        evidence: &Evidence<'a>,
         repository: &'a Repository,
         start: ResumeStart<'_>,
-        (terms, progress): (VerifyOptions<'a>, &'a Progress),
+        (options, progress): (VerifyOptions<'a>, &'a Progress),
     ) -> Result<Self, VerifyError> {
         // The tree head beside the log is read before the log, and the log's length is noted before
         // the refs are read.
         let beside = Beside::read(evidence.checkpoint.filter(|_| evidence.log.is_some()))?;
-        let limit = beside.size().filter(|_| terms.covered_only);
+        let limit = beside.size().filter(|_| options.covered_only);
         let file = open_log(evidence, start)?;
         let (queue, mut findings) = (Queue::default(), Findings::default());
         let until = if let ResumeStart::Saved(position) = start {
@@ -140,26 +97,29 @@ impl<'a> Checker<'a> {
         };
         let (mut history, mut unread) =
             History::read_main(repository, (until, limit), &queue, &mut findings)?;
-        let mut checker = Checker::new(evidence, repository, &history, progress);
-        (checker.beside, checker.limit, checker.named_network) = (beside, limit, terms.network);
-        checker.lines.receipts = Receipts::new(terms.receipts);
+        let terms = CheckTerms {
+            repository,
+            progress,
+            signers: evidence.signers,
+            network: options.network,
+            has_log: evidence.log.is_some(),
+        };
+        let mut checker = Checker::new(terms, &history, beside, limit);
+        checker.log.lines.receipts = Receipts::new(options.receipts);
         checker.begin(start, &mut history, &mut unread)?;
-        checker.outside = ForeignTreeHeads::of(terms.policy, terms.heads);
+        checker.outside = ForeignTreeHeads::new(options.policy, options.heads);
         checker.read_outside(&history);
         // Only now: that `main` has left the position says more than that the log is shorter.
         let mut file = file.transpose()?;
         let main: Vec<CommitNode> = history.on_main().collect();
         // Which commits are behind the one that the caller named is known when the log is.
-        let early = (checker.named_base.is_some() || limit.is_some())
-            .then(|| checker.take_segments(&main, file.as_mut()));
+        let early = (checker.start.named_base.is_some() || limit.is_some())
+            .then(|| checker.log_check().take_segments(&main, file.as_mut()));
         if limit.is_some() {
-            checker.take_rest(file.take(), &history)?;
-            let lines = &checker.lines;
-            unread.pass_newer(repository, |log| {
-                lines.records.number(log).is_some() || lines.old.contains(&half(*log))
-            });
+            checker.log_check().take_rest(file.take(), &history)?;
+            unread.pass_newer(repository, |log| checker.log.lines.is_known(log));
         }
-        let old = checker.old();
+        let old = checker.start.old(&checker.log.lines);
         let (history, of_walk, log) = std::thread::scope(|scope| {
             let (queue, place, budget) = (&queue, repository.path(), repository.budget().clone());
             let walker = scope.spawn(move || -> Result<_, OpenError> {
@@ -170,7 +130,8 @@ impl<'a> Checker<'a> {
                 queue.help();
                 Ok((history, findings))
             });
-            let log = early.unwrap_or_else(|| checker.take_segments(&main, file.as_mut()));
+            let log =
+                early.unwrap_or_else(|| checker.log_check().take_segments(&main, file.as_mut()));
             queue.help();
             // A panic there is this one's too: nothing is passed that was not checked.
             let walked = walker
@@ -181,7 +142,7 @@ impl<'a> Checker<'a> {
         log?;
         checker.history = history;
         checker.history.unsign(queue.into_bad());
-        checker.check_saved_tips()?;
+        checker.start.check_tips(&checker.history, &checker.keys)?;
         findings.append(of_walk);
         findings.append(std::mem::take(&mut checker.findings));
         checker.findings = findings;
@@ -189,67 +150,58 @@ impl<'a> Checker<'a> {
         Ok(checker)
     }
 
-    fn new(
-        evidence: &Evidence<'_>,
-        repository: &'a Repository,
-        history: &History,
-        progress: &'a Progress,
-    ) -> Self {
-        let genesis = read_genesis(repository, history);
+    fn new(terms: CheckTerms<'a>, history: &History, beside: Beside, limit: Option<u64>) -> Self {
+        let genesis = read_genesis(terms.repository, history);
+        let root = history.on_main().next().map(|root| root.id);
         let lines = Lines::new(genesis.as_ref().map(|genesis| genesis.network));
         Checker {
-            repository,
-            progress,
-            pinned: evidence.signers.to_vec(),
-            named_network: None,
-            beside: Beside::None,
-            limit: None,
-            newer: 0,
-            unsigned: 0,
-            commits_apart: 0,
-            findings: Findings::default(),
+            terms,
+            start: CheckStart::new(),
             history: History::default(),
-            keys: genesis
-                .iter()
-                .map(|genesis| InForce {
-                    after: Some(0),
-                    from: Some(0),
-                    key: genesis.signer,
-                })
-                .collect(),
+            keys: KeyHistory::new(genesis.as_ref(), root),
             genesis,
-            lines,
-            main_lines: Vec::new(),
-            sessions: HashMap::new(),
-            met: Vec::new(),
-            segment_trees: HashSet::new(),
-            tree_heads: Vec::new(),
-            commits: BTreeMap::new(),
-            btc_anchors: 0,
-            anchored: HashSet::new(),
-            lines_in_segments: 0,
-            log_file: evidence.log.is_some(),
-            stored_lines: RowComparison::default(),
-            tombstones: Tombstones::default(),
-            policies: ContentPolicies::default(),
-            database: None,
-            scope: Scope::Whole { mismatch: None },
-            key_commits: history
-                .on_main()
-                .next()
-                .map(|root| root.id)
-                .into_iter()
-                .collect(),
-            mark: None,
-            named_base: None,
-            named: BTreeMap::new(),
-            chained: BTreeSet::new(),
+            log: CheckedLog::new(lines, beside, limit),
+            commits: CheckedCommits::default(),
+            sessions: SessionChains::default(),
+            blocks: NamedBlocks::default(),
             proofs: Proofs::default(),
-            saved_tips: BTreeMap::new(),
-            replayed: 0,
             outside: ForeignTreeHeads::default(),
             receipts: 0,
+            database: None,
+            findings: Findings::default(),
         }
+    }
+
+    fn log_check(&mut self) -> LogCheck<'_> {
+        LogCheck {
+            repository: self.terms.repository,
+            genesis: self.genesis.as_ref(),
+            log: &mut self.log,
+            keys: &mut self.keys,
+            start: &mut self.start,
+            sessions: &mut self.sessions,
+            findings: &mut self.findings,
+        }
+    }
+
+    /// Takes the file's newer lines, when the segments are taken and the commits known.
+    fn end_log(&mut self, file: Option<LogFile>) -> Result<(), VerifyError> {
+        let history = std::mem::take(&mut self.history);
+        self.log_check().end_log(file, &history)?;
+        self.history = history;
+        Ok(())
+    }
+
+    /// Reads the tree heads of others, and notes of which sizes of the log they are.
+    fn read_outside(&mut self, history: &History) {
+        let is_saved = self.start.is_saved();
+        let sizes = self
+            .outside
+            .read(self.terms.repository, history, is_saved)
+            .into_iter()
+            .chain(self.log.beside.size());
+        self.log.lines.sizes.wanted = sizes.collect();
+        self.log.lines.keep_size();
     }
 
     /// Begins where the caller wants it, if the ledger goes through there.
@@ -261,7 +213,7 @@ impl<'a> Checker<'a> {
     ) -> Result<(), VerifyError> {
         match start {
             ResumeStart::Genesis(mismatch) => {
-                self.scope = Scope::Whole {
+                self.start.scope = Scope::Whole {
                     mismatch: mismatch.cloned(),
                 };
                 self.note_rewritten(mismatch);
@@ -272,12 +224,12 @@ impl<'a> Checker<'a> {
                         commit: digits.to_owned(),
                     });
                 }
-                self.named_base = history.base;
+                self.start.named_base = history.base;
                 let commit = history
                     .base
                     .and_then(|base| history.on_main().nth(base))
                     .map(|node| node.id.to_string());
-                self.scope = Scope::Since {
+                self.start.scope = Scope::Since {
                     commit: commit.unwrap_or_default(),
                     line: 0,
                     saved: None,
@@ -291,7 +243,7 @@ impl<'a> Checker<'a> {
                         .missed(history.on_main().next().map(|root| root.id))
                         .into());
                 }
-                self.stand_on(ResumePoint::of(position, self.repository)?, position);
+                self.stand_on(ResumePoint::of(position, self.terms.repository)?, position);
             }
         }
         Ok(())
@@ -313,76 +265,112 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Runs all checks of commits, in their order.
+    fn commit_check(&mut self) -> CommitCheck<'_> {
+        CommitCheck {
+            repository: self.terms.repository,
+            progress: self.terms.progress,
+            has_log: self.terms.has_log,
+            genesis: self.genesis.as_ref(),
+            history: &self.history,
+            keys: &self.keys,
+            main_lines: &self.log.main_lines,
+            lines: &mut self.log.lines,
+            sessions: &mut self.sessions,
+            blocks: &mut self.blocks,
+            commits: &mut self.commits,
+            findings: &mut self.findings,
+        }
+    }
+
+    /// Runs all checks of log and commits, in their order.
     pub fn check_all(&mut self) {
-        let history = std::mem::take(&mut self.history);
-        if let Some(root) = history.on_main().next().filter(|_| !self.saved_base()) {
+        let root = self.history.on_main().next();
+        if let Some(root) = root.filter(|_| !self.start.is_saved()) {
             self.check_root(&root);
         }
-        let segment_trees = std::mem::take(&mut self.segment_trees);
-        let read_ahead = ReadAhead::new(&history, &segment_trees);
-        let repository = self.repository;
+        let (base, repository) = (self.start.named_base, self.terms.repository);
+        let segment_trees = std::mem::take(&mut self.log.segment_trees);
+        let mut check = self.commit_check();
+        let read_ahead = ReadAhead::new(check.history, &segment_trees);
         let (place, budget) = (repository.path(), repository.budget().clone());
         std::thread::scope(|scope| {
             scope.spawn(|| read_ahead.run(place, &budget));
-            self.check_chains(&history, &mut read_ahead.taker(repository));
+            check.check_chains(base, &mut read_ahead.taker(repository));
         });
-        let newer = history.newer_on_main.iter().map(Oid::to_string);
-        let on_main: HashSet<String> = history
+        self.check_notes();
+        let is_saved = self.start.is_saved();
+        OutsideCheck {
+            repository,
+            genesis: self.genesis.as_ref(),
+            history: &self.history,
+            keys: &self.keys,
+            lines: &self.log.lines,
+            outside: &mut self.outside,
+            findings: &mut self.findings,
+        }
+        .check(is_saved);
+        self.commit_check().check_lines_have_commits();
+        self.log.lines.report_unanswered(&mut self.findings);
+        self.receipts = ReceiptCheck {
+            genesis: self.genesis.as_ref(),
+            keys: &self.keys,
+            count: self.log.lines.state.count(),
+            has_log: self.terms.has_log,
+            findings: &mut self.findings,
+        }
+        .check(&std::mem::take(&mut self.log.lines.receipts));
+        self.check_signer();
+    }
+
+    /// Notes are by commit, and the older commits of `main` are not known behind a saved position.
+    fn check_notes(&mut self) {
+        if self.start.is_saved() {
+            return;
+        }
+        let newer = self.history.newer_on_main.iter().map(Oid::to_string);
+        let on_main: HashSet<String> = self
+            .history
             .on_main()
             .map(|node| node.id.to_string())
             .chain(newer)
             .collect();
-        // Notes are by commit, and the older commits of `main` are not known behind a saved
-        // position.
-        let notes = if self.saved_base() {
-            &[][..]
-        } else {
-            &history.notes
-        };
-        for (name, tip) in notes {
-            notes::check(self.repository, name, *tip, &on_main, &mut self.findings);
+        let repository = self.terms.repository;
+        for (name, tip) in &self.history.notes {
+            notes::check(repository, name, *tip, &on_main, &mut self.findings);
         }
-        self.check_outside(&history);
-        self.check_lines_have_commits(&history);
-        self.history = history;
-        self.lines.report_unanswered(&mut self.findings);
-        self.check_receipts();
-        self.check_signer();
     }
 
-    /// Every commit of every chain, oldest first.
-    fn check_chains(&mut self, history: &History, files: &mut Taker<'_, '_>) {
-        let branches = history
-            .branches
-            .values()
-            .chain(&history.unreachable)
-            .map(Vec::len)
-            .sum::<usize>();
-        let commits = history.new_on_main().len() + branches;
-        self.progress.begin(
-            CheckStage::Commits,
-            u64::try_from(commits).unwrap_or(u64::MAX),
-        );
-        if self.named_base == Some(0)
-            && let Some(log) = history.on_main().next().and_then(|root| root.log)
-        {
-            // The root has no segment: its line stands in the first one behind it, and has its
-            // commit.
-            self.lines.records.count_commit(&log);
+    /// Asks for headers, and holds proofs and blocks against them.
+    pub fn check_proofs(&mut self, find: Option<&FindHeaders<'_>>) {
+        ProofCheck {
+            repository: self.terms.repository,
+            genesis: self.genesis.as_ref(),
+            history: &self.history,
+            is_saved: self.start.is_saved(),
+            first_line: self.start.first_line(),
+            log: &mut self.log,
+            blocks: &mut self.blocks,
+            proofs: &mut self.proofs,
+            findings: &mut self.findings,
         }
-        let mut last = None;
-        let skipped = history.base.map_or(0, |base| base + 1);
-        for (position, node) in history.on_main().enumerate().skip(skipped) {
-            self.check_commit(history, &node, position, files.next());
-            last = self.check_order(&node, last);
-        }
-        for n in 1..=7 {
-            self.check_branch(history, history.on_branch(n), files);
-        }
-        for n in 0..history.unreachable.len() {
-            self.check_branch(history, history.on_lost(n), files);
-        }
+        .check(find);
+    }
+
+    /// Lets the owner's check look at everything that was read.
+    pub fn check_owned(&mut self, check: &dyn OwnerCheck) -> Result<(), VerifyError> {
+        let checked = CheckedLedger {
+            repository: self.terms.repository,
+            progress: self.terms.progress,
+            genesis: self.genesis.as_ref(),
+            history: &self.history,
+            keys: &self.keys,
+            lines: &self.log.lines,
+            in_segments: self.log.in_segments,
+            sessions: &self.sessions,
+            commits: &self.commits,
+        };
+        self.database = check.check(&checked, &mut self.findings)?;
+        Ok(())
     }
 
     fn check_root(&mut self, root: &CommitNode) {
@@ -392,23 +380,14 @@ impl<'a> Checker<'a> {
                 "the root of main with a genesis.json of format {}",
                 crate::record::ledger::documents::FORMAT
             );
-            return self.findings.add(
-                AuditQuestion::Consistent,
-                None,
-                place,
-                expected,
-                "none that can be read",
-            );
+            return self
+                .findings
+                .inconsistent(None, place, expected, "none that can be read");
         };
         if root.kind != Some(CommitKind::Genesis) || !root.parents.is_empty() {
             let actual = format!("{} with {} parents", root.place(), root.parents.len());
-            self.findings.add(
-                AuditQuestion::Consistent,
-                None,
-                MAIN,
-                "a history that begins with genesis",
-                actual,
-            );
+            self.findings
+                .inconsistent(None, MAIN, "a history that begins with genesis", actual);
         }
         self.findings.same(
             None,
@@ -419,51 +398,13 @@ impl<'a> Checker<'a> {
         );
         if !origin_is_valid(&genesis.origin) {
             let actual = format!("'{}'", genesis.origin.escape_debug());
-            self.findings.add(
-                AuditQuestion::Consistent,
+            self.findings.inconsistent(
                 None,
                 place.clone(),
                 "an origin without white space or '+'",
                 actual,
             );
         }
-    }
-
-    /// The entries and files of a commit; what could not be read is a finding.
-    pub fn take_files(
-        &mut self,
-        node: &CommitNode,
-        fetched: FetchedFiles,
-    ) -> Option<(Vec<TreeEntry>, CommitFiles)> {
-        let FetchedFiles {
-            entries,
-            files: read,
-        } = fetched;
-        let entries = match entries {
-            Ok(entries) => entries,
-            Err(fault) => {
-                self.findings.object(
-                    node.session,
-                    format!("{}, tree {}", node.place(), node.tree),
-                    &fault,
-                );
-                return None;
-            }
-        };
-        let mut files = CommitFiles::default();
-        for (at, content) in read {
-            let Some(entry) = entries.get(at) else {
-                continue;
-            };
-            match content {
-                Ok(bytes) => files.0.push((entry.name.clone(), bytes)),
-                Err(fault) => {
-                    let place = format!("{} (object {})", node.file(&entry.name), entry.id);
-                    self.findings.object(node.session, place, &fault);
-                }
-            }
-        }
-        Some((entries, files))
     }
 }
 

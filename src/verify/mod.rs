@@ -1,4 +1,5 @@
-//! Can it be trusted: checks of ledger, log, anchors and database (format, section 11).
+//! Can it be trusted: what everybody can check of a ledger, a log and an opening, without the
+//! owner's database (format, section 11). `crate::audit` holds that against it.
 //!
 //! A broken chain is a finding, not an error: everything that can still be looked at is looked at,
 //! and the report lists what is wrong with its place. An error means that nothing could be checked.
@@ -9,16 +10,15 @@
 //! log file is held against them, then every commit is held against its line, and every session
 //! against its chain.
 
-mod checker;
+pub(crate) mod checker;
 mod cursor;
-mod ledger;
-mod log;
+pub(crate) mod ledger;
+pub(crate) mod log;
 mod opening;
-mod progress;
+pub(crate) mod owner;
+pub(crate) mod progress;
 mod question;
-pub mod replay;
 pub mod report;
-pub mod rows;
 mod time;
 mod verdict;
 
@@ -30,7 +30,6 @@ use crate::log::read::ReadError;
 use crate::record::bitcoin::block::Network;
 use crate::record::signature::PublicKey;
 use crate::record::tree::witness_policy::WitnessPolicy;
-use crate::store::{ReadStore, StoreError};
 
 use cursor::start::{PositionRelation, ResumeStart};
 
@@ -38,24 +37,15 @@ pub use cursor::file::{Position, PositionMismatch};
 pub use cursor::start::{PositionSummary, Scope};
 pub use log::receipts::KeptReceipt;
 pub use opening::{About, OpeningFinding, OpeningReport, Trust, check_opening, wanted_headers};
+pub use owner::{CheckedLedger, DatabaseSummary, OwnerCheck};
 pub use progress::{CheckStage, Progress};
 pub use report::{
     AuditQuestion, ClockSet, Extents, Finding, QuestionAnswer, QuestionAnswers, QuestionVerdict,
     Report, SessionBlock, SessionReport, TreeHead,
 };
-pub use rows::rebuilt::exchange_document;
 pub use time::bounds::{LedgerBounds, SessionBound, TimeBounds, Waits};
 pub use time::proofs::{FindHeaders, HeaderRequests, Headers};
 pub use time::witnesses::OutsideHead;
-
-/// Opens the database, hands it to the check inside one read transaction, and closes it.
-///
-/// The transaction begins after git and log were read: the database is written before them, so it
-/// holds all that they held.
-pub type Database<'a> = dyn Fn(&mut WithDatabase<'_>) -> Result<(), VerifyError> + 'a;
-
-/// What the check does with the database.
-pub type WithDatabase<'a> = dyn FnMut(&ReadStore) -> Result<(), VerifyError> + 'a;
 
 /// What is to be checked.
 #[derive(Clone, Copy)]
@@ -68,8 +58,6 @@ pub struct Evidence<'a> {
     pub checkpoint: Option<&'a Path>,
     /// The keys that the checker knows the ledger by, the newest last.
     pub signers: &'a [PublicKey],
-    /// Shows the database, if it is at hand.
-    pub database: Option<&'a Database<'a>>,
 }
 
 /// Why nothing could be checked.
@@ -89,9 +77,9 @@ pub enum VerifyError {
         /// What is wrong.
         reason: String,
     },
-    /// The database can't be looked at.
+    /// What only the owner has can't be looked at.
     #[error(transparent)]
-    Database(#[from] StoreError),
+    Owned(Box<dyn std::error::Error + Send + Sync>),
     /// The commit that a check was to begin behind is not there.
     #[error(
         "'{commit}' begins the id of no commit on main, or of several; git log --first-parent main lists them"
@@ -129,6 +117,8 @@ pub fn verify(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
 pub struct VerifyOptions<'a> {
     /// Behind what it begins.
     pub since: Option<Since<'a>>,
+    /// What the owner has more, and holds against the ledger.
+    pub owner: Option<&'a dyn OwnerCheck>,
     /// Where it tells how far it is.
     pub progress: Option<&'a Progress>,
     /// Where headers of Bitcoin blocks are found; without it no proof and no height is checked.
@@ -142,9 +132,9 @@ pub struct VerifyOptions<'a> {
     pub receipts: &'a [KeptReceipt],
     /// The network that the caller names: a test network's blocks count only then.
     pub network: Option<Network>,
-    /// Judge only the lines that the tree head beside the log covers, as a writer is adding to the
-    /// ledger.
-    pub(super) covered_only: bool,
+    /// Judge only the lines that the tree head beside the log covers: [`verify_in_use`] sets it when
+    /// a writer is adding to the ledger.
+    pub covered_only: bool,
 }
 
 /// Behind what a check begins.
@@ -162,23 +152,23 @@ pub enum Since<'a> {
 /// position.
 ///
 /// Of what is new the answers are *yes since*, never *yes*: read are the new commits and lines, and
-/// of the older ones what the beginning is held against; the database is not looked at. A saved
-/// position that does not fit the ledger, or behind which something is inconsistent, is named in
-/// the report, and everything is checked; one whose commit `main` does not go through any more is a
-/// finding: there is another history.
+/// of the older ones what the beginning is held against; the owner's check does not take part. A
+/// saved position that does not fit the ledger, or behind which something is inconsistent, is named
+/// in the report, and everything is checked; one whose commit `main` does not go through any more is
+/// a finding: there is another history.
 pub fn verify_as(evidence: &Evidence<'_>, terms: VerifyOptions<'_>) -> Result<Report, VerifyError> {
-    let new = Evidence {
-        database: None,
-        ..*evidence
+    let new = VerifyOptions {
+        owner: None,
+        ..terms
     };
     // Of lines before a beginning nothing is known, and a receipt may be about them.
     let since = terms.since.filter(|_| terms.receipts.is_empty());
     let mismatch = match since {
         None => return check(evidence, ResumeStart::Genesis(None), terms),
-        Some(Since::Commit(digits, saved)) => return since_commit(&new, digits, saved, terms),
+        Some(Since::Commit(digits, saved)) => return since_commit(evidence, digits, saved, new),
         Some(Since::Position(Err(mismatch))) => mismatch.clone(),
         Some(Since::Position(Ok(position))) => {
-            match check(&new, ResumeStart::Saved(position), terms) {
+            match check(evidence, ResumeStart::Saved(position), new) {
                 Err(VerifyError::Position(mismatch)) => mismatch,
                 Ok(report) if report.answers.consistent.answer == QuestionAnswer::No => {
                     found(&report)
@@ -262,8 +252,8 @@ fn check(
     within()?;
     checker.check_proofs(terms.headers);
     within()?;
-    if let Some(database) = evidence.database {
-        database(&mut |store| checker.check_database(store))?;
+    if let Some(owner) = terms.owner {
+        checker.check_owned(owner)?;
     }
     Ok(checker.into_report())
 }

@@ -23,14 +23,14 @@ pub struct Progress {
 
 impl Progress {
     /// Begins a stage with so many steps; 0 where their number is not known.
-    pub(super) fn begin(&self, stage: CheckStage, total: u64) {
+    pub(crate) fn begin(&self, stage: CheckStage, total: u64) {
         self.done.store(0, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
         self.stage.store(stage as u8, Ordering::Relaxed);
     }
 
     /// One step is done.
-    pub(super) fn step(&self) {
+    pub(crate) fn step(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -22,7 +22,7 @@ pub use super::question::{
 pub const MAX_FINDINGS: usize = 1000;
 
 /// A number of things: `1 line`, `2 lines`.
-pub(super) fn counted(n: u64, thing: &str) -> String {
+pub(crate) fn counted(n: u64, thing: &str) -> String {
     if n == 1 {
         format!("1 {thing}")
     } else {
@@ -77,6 +77,17 @@ impl Findings {
         }
     }
 
+    /// Takes in that something does not hold together.
+    pub fn inconsistent(
+        &mut self,
+        session: Option<Hash32>,
+        place: impl Into<String>,
+        expected: impl Into<String>,
+        actual: impl Into<String>,
+    ) {
+        self.add(AuditQuestion::Consistent, session, place, expected, actual);
+    }
+
     /// Takes in that something which the caller has kept of this ledger says otherwise than the
     /// ledger.
     pub fn contradicted(&mut self, by: impl Into<String>) {
@@ -84,7 +95,7 @@ impl Findings {
     }
 
     /// What the caller has kept that says otherwise.
-    pub(super) fn contradicted_by(&self) -> BTreeSet<String> {
+    pub(crate) fn contradicted_by(&self) -> BTreeSet<String> {
         self.contradicted_by.clone()
     }
 
@@ -105,13 +116,7 @@ impl Findings {
         place: impl Into<String>,
         fault: &ObjectFault,
     ) {
-        self.add(
-            AuditQuestion::Consistent,
-            session,
-            place,
-            fault.expected(),
-            fault.actual(),
-        );
+        self.inconsistent(session, place, fault.expected(), fault.actual());
     }
 
     /// Takes in a difference between two values that should be the same, if there is one.
@@ -126,8 +131,7 @@ impl Findings {
         if expected == actual {
             return true;
         }
-        self.add(
-            AuditQuestion::Consistent,
+        self.inconsistent(
             session,
             place(),
             format!("{what} {expected}"),
@@ -137,7 +141,7 @@ impl Findings {
     }
 
     /// Takes in the findings of another thread, behind those that are here.
-    pub(super) fn append(&mut self, other: Findings) {
+    pub(crate) fn append(&mut self, other: Findings) {
         for (key, count) in other.counts {
             *self.counts.entry(key).or_default() += count;
         }
@@ -170,7 +174,7 @@ impl Findings {
     }
 
     /// All findings listed, and how many more there are.
-    pub(super) fn into_list(self) -> (Vec<Finding>, u64) {
+    pub(crate) fn into_list(self) -> (Vec<Finding>, u64) {
         let total: u64 = self.counts.values().sum();
         let listed = u64::try_from(self.list.len()).unwrap_or(u64::MAX);
         (self.list, total.saturating_sub(listed))

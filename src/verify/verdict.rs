@@ -37,19 +37,20 @@ impl Checker<'_> {
             proves_nothing: self.proves_nothing(),
             entries,
             extents: self.extents(),
-            last_time: self.lines.state.last_time(),
-            unsigned: self.unsigned,
-            newer: self.newer,
-            commits_without_line: self.commits_apart,
-            clock_sets: std::mem::take(&mut self.lines.clock_sets),
+            last_time: self.log.lines.state.last_time(),
+            unsigned: self.log.unsigned,
+            newer: self.log.newer,
+            commits_without_line: self.commits.apart,
+            clock_sets: std::mem::take(&mut self.log.lines.clock_sets),
             foreign_refs: self.history.foreign_refs,
             plain_clone: self.history.plain,
             root_pinned: self
                 .keys
+                .known
                 .first()
-                .is_some_and(|first| self.pinned.contains(&first.key)),
+                .is_some_and(|first| self.terms.signers.contains(&first.key)),
             chain_valid,
-            btc_anchors: self.btc_anchors,
+            btc_anchors: self.blocks.anchors,
             sessions,
             answers,
             findings,
@@ -57,22 +58,23 @@ impl Checker<'_> {
             origin: self.genesis.map(|genesis| genesis.origin),
             signers: self
                 .keys
+                .known
                 .iter()
                 .map(|known| known.key.to_string())
                 .collect(),
-            log_head: self.lines.state.head(),
-            lines_in_segments: self.lines_in_segments,
-            commits: self.commits,
-            tree_heads: self.tree_heads,
+            log_head: self.log.lines.state.head(),
+            lines_in_segments: self.log.in_segments,
+            commits: self.commits.kinds,
+            tree_heads: self.log.tree_heads,
             bounds,
-            not_kept: self.database.as_ref().map_or(0, |counts| counts.not_kept),
+            not_kept: self.database.as_ref().map_or(0, |found| found.not_kept),
             search: self
                 .database
                 .as_ref()
-                .and_then(|counts| counts.search.clone()),
-            database: self.database.map(|counts| counts.to_string()),
-            scope: self.scope,
-            replayed: self.replayed,
+                .and_then(|found| found.search.clone()),
+            database: self.database.map(|found| found.words),
+            scope: self.start.scope,
+            replayed: self.start.replayed,
             receipts: self.receipts,
             contradicted_by,
             position,
@@ -81,7 +83,7 @@ impl Checker<'_> {
 
     fn unique(&self) -> QuestionVerdict {
         self.broken(AuditQuestion::Unique)
-            .unwrap_or_else(|| self.witnessed())
+            .unwrap_or_else(|| self.outside.verdict(self.log.lines.state.count()))
     }
 
     fn broken(&self, question: AuditQuestion) -> Option<QuestionVerdict> {
@@ -114,9 +116,9 @@ impl Checker<'_> {
     }
 
     fn whole(&self) -> QuestionVerdict {
-        let commits = counted(self.commits.values().sum(), "commit");
+        let commits = counted(self.commits.kinds.values().sum(), "commit");
         let heads = counted(
-            u64::try_from(self.tree_heads.len()).unwrap_or(u64::MAX),
+            u64::try_from(self.log.tree_heads.len()).unwrap_or(u64::MAX),
             "tree head",
         );
         let lines = counted(self.lines_checked(), "log line");
@@ -144,11 +146,12 @@ impl Checker<'_> {
     /// Up to where the log was judged, with its time.
     fn reached(&self) -> String {
         let time = self
+            .log
             .lines
             .state
             .last_time()
             .map_or("no time".to_owned(), |time| time.to_string());
-        format!("up to line {} of {time}", self.lines.state.count())
+        format!("up to line {} of {time}", self.log.lines.state.count())
     }
 
     fn complete(&self, bounds: &LedgerBounds) -> QuestionVerdict {
@@ -156,14 +159,14 @@ impl Checker<'_> {
         if let Some(broken) = self.broken(AuditQuestion::Complete) {
             return QuestionVerdict::new(broken.answer, format!("{}, {reached}", broken.reason));
         }
-        if self.lines.state.count() == 0 {
+        if self.log.lines.state.count() == 0 {
             return QuestionVerdict::new(
                 QuestionAnswer::NotChecked,
                 "no line of the log is at hand",
             );
         }
         let tail = self.tail_words(bounds);
-        let log = match (self.log_file, self.commits_apart) {
+        let log = match (self.terms.has_log, self.commits.apart) {
             (true, _) => String::new(),
             (false, 0) => {
                 "; no audit.log was given, lines after the last segment are not known".to_owned()
@@ -173,7 +176,7 @@ impl Checker<'_> {
                 counted(n, "commit")
             ),
         };
-        let newer = match self.newer {
+        let newer = match self.log.newer {
             0 => String::new(),
             n => format!("; {} newer, not read", counted(n, "line")),
         };
@@ -187,7 +190,7 @@ impl Checker<'_> {
     pub(super) fn proves_nothing(&self) -> bool {
         let network = self.genesis.as_ref().map(|genesis| genesis.network);
         network.is_some_and(|network| {
-            network != Network::Bitcoin && self.named_network != Some(network)
+            network != Network::Bitcoin && self.terms.network != Some(network)
         })
     }
 
@@ -221,7 +224,7 @@ impl Checker<'_> {
                     "{unlooked} places where a start, an end or an anchor may be could not be looked at"
                 ));
             }
-            let anchors = self.btc_anchors + self.lines.accepted_anchors;
+            let anchors = self.blocks.anchors + self.log.lines.accepted_anchors;
             if anchors == 0 {
                 return no("no session names a block: all are local".to_owned());
             }
@@ -230,15 +233,16 @@ impl Checker<'_> {
             if let Some(((highest, _), _)) = beyond.next_back().filter(|_| self.proofs.kept && bitcoin) {
                 return no(format!("the kept headers end below block {highest}: gently anchor sync"));
             }
-            if !self.proofs.kept && !self.lines.cheap.is_empty() {
-                let named: Vec<String> = self.lines.cheap.iter().take(NAMED).map(Hash32::short16).collect();
-                let more = if self.lines.cheap.len() > NAMED { " and others" } else { "" };
+            if !self.proofs.kept && !self.log.lines.cheap.is_empty() {
+                let cheap = &self.log.lines.cheap;
+                let named: Vec<String> = cheap.iter().take(NAMED).map(Hash32::short16).collect();
+                let more = if cheap.len() > NAMED { " and others" } else { "" };
                 return no(format!(
                     "cheap work: less than a sixteenth of what the built-in table ends with, of session {}{more}",
                     named.join(", ")
                 ));
             }
-            let local = self.sessions.values().filter(|s| s.start == SessionBlock::Local).count();
+            let local = self.sessions.count_local();
             let anchors = match anchors {
                 1 => "1 block header shows its work".to_owned(),
                 n => format!("{n} block headers show their work"),
@@ -255,26 +259,27 @@ impl Checker<'_> {
     /// Up to which lines the answers speak.
     fn extents(&self) -> Extents {
         Extents {
-            complete: self.lines.state.count(),
-            unique: self.witnessed_lines(),
+            complete: self.log.lines.state.count(),
+            unique: self.outside.covered_lines(),
             not_after: self.not_after_line(),
-            signed_by: self.lines.state.count(),
+            signed_by: self.log.lines.state.count(),
         }
     }
 
     /// The key in force at the last signed line has to be one of those that the caller pinned.
-    pub(super) fn check_signer(&mut self) {
-        let Some(key) = self.key_of_size(self.lines.state.count()) else {
+    pub fn check_signer(&mut self) {
+        let Some(key) = self.keys.of_size(self.log.lines.state.count()) else {
             return;
         };
-        if !self.pinned.is_empty() && !self.pinned.contains(&key) {
-            let place = format!("log line {}", self.lines.state.count());
-            let pinned: Vec<String> = self.pinned.iter().map(ToString::to_string).collect();
+        if !self.terms.signers.is_empty() && !self.terms.signers.contains(&key) {
+            let place = format!("log line {}", self.log.lines.state.count());
+            let pinned: Vec<String> = self.terms.signers.iter().map(ToString::to_string).collect();
             let expected = format!("signed by a key of --signer: {}", pinned.join(", "));
             let has_handed_over = self
                 .keys
+                .known
                 .iter()
-                .any(|known| self.pinned.contains(&known.key));
+                .any(|known| self.terms.signers.contains(&known.key));
             let more = if has_handed_over {
                 ", to which a key of --signer handed over: give --signer the newer keys, too, the newest last \
                  (allowed_signers, from the owner)"
@@ -294,26 +299,26 @@ impl Checker<'_> {
     fn signed_by(&self) -> QuestionVerdict {
         self.broken(AuditQuestion::SignedBy).unwrap_or_else(|| {
             let no = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
-            let line = self.lines.state.count();
-            let Some(key) = self.key_of_size(line).filter(|_| self.genesis.is_some()) else {
+            let line = self.log.lines.state.count();
+            let Some(key) = self.keys.of_size(line).filter(|_| self.genesis.is_some()) else {
                 return no("no genesis.json says which key".to_owned());
             };
             let unlooked = self.findings.count_unlooked(AuditQuestion::SignedBy);
             if unlooked > 0 {
                 return no(format!("{unlooked} signatures could not be read"));
             }
-            let commits = counted(self.commits.values().sum(), "commit");
+            let commits = counted(self.commits.kinds.values().sum(), "commit");
             let how = format!("{commits}, through line {line}, the last by {key}");
-            if self.unsigned > 0 {
-                let lines = lines_from(line + 1, self.unsigned);
+            if self.log.unsigned > 0 {
+                let lines = lines_from(line + 1, self.log.unsigned);
                 return no(format!("{lines} signed by nobody; {how}"));
             }
             if line == 0 {
                 return no("no line is at hand that anybody signed".to_owned());
             }
-            match self.pinned.last() {
+            match self.terms.signers.last() {
                 None => no(format!("unpinned: {how}; pin it with --signer")),
-                Some(newest) if *newest != key => match self.keys.last() {
+                Some(newest) if *newest != key => match self.keys.known.last() {
                     Some(last) if last.key == *newest && last.after == Some(line) => no(format!(
                         "retired: line {line} is the rotation to {newest}, which the old key signs; the next line is \
                          signed by the new one; {how}"
@@ -327,8 +332,8 @@ impl Checker<'_> {
 
     /// Whether the key that the ledger began with is pinned too, when it is another.
     fn root_words(&self) -> String {
-        match self.keys.first() {
-            Some(first) if !self.pinned.contains(&first.key) => {
+        match self.keys.known.first() {
+            Some(first) if !self.terms.signers.contains(&first.key) => {
                 format!("; it began with {}, which is not", first.key)
             }
             _ => String::new(),
@@ -338,23 +343,24 @@ impl Checker<'_> {
     /// Sessions of the log in the order of their starts, then those that only commits tell of.
     fn session_reports(&self) -> Vec<SessionReport> {
         // Sessions that ended before what is checked are not this report's.
-        let first = self.first_line();
+        let first = self.start.first_line();
         let checked =
             |session: &&SessionState| session.end.as_ref().is_none_or(|end| end.line > first);
-        let mut logged: Vec<_> = self.lines.state.sessions().filter(checked).collect();
+        let mut logged: Vec<_> = self.log.lines.state.sessions().filter(checked).collect();
         logged.sort_by_key(|session| session.start.line);
         let mut ids: Vec<Hash32> = logged.iter().map(|session| session.id).collect();
         let only_commits = self
+            .sessions
             .met
             .iter()
-            .filter(|id| self.lines.state.session(**id).is_none());
+            .filter(|id| self.log.lines.state.session(**id).is_none());
         ids.extend(only_commits);
         ids.into_iter().map(|id| self.session_report(id)).collect()
     }
 
     fn session_report(&self, id: Hash32) -> SessionReport {
-        let line = self.lines.state.session(id);
-        let commits = self.sessions.get(&id);
+        let line = self.log.lines.state.session(id);
+        let commits = self.sessions.get(id);
         let of_height = |btc: u32| {
             if btc == 0 {
                 SessionBlock::Local
@@ -389,7 +395,8 @@ impl Checker<'_> {
                 AuditQuestion::Consistent,
                 AuditQuestion::NotBefore,
                 AuditQuestion::SignedBy,
-            ]) && line.is_none_or(|session| session.start.line > self.first_line()),
+            ]) && line
+                .is_none_or(|session| session.start.line > self.start.first_line()),
         }
     }
 }

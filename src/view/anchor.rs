@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use crate::anchor::SourceFault;
-use crate::anchor::agree::{Observation, SourceTip};
+use crate::anchor::agree::SourceTip;
+use crate::app::anchor::AnchorStatus;
 use crate::app::redacted::clean;
-use crate::config::{AnchorMode, Config};
-use crate::record::bitcoin::block::{Block, Network, Source};
+use crate::config::AnchorMode;
+use crate::record::bitcoin::block::{Block, Source};
 
 /// What one source says.
 #[derive(Clone, Debug, Serialize)]
@@ -77,17 +78,13 @@ pub struct AnchorStatusView {
 }
 
 impl AnchorStatusView {
-    /// Of a configuration and what was observed.
-    pub fn of(
-        network: Network,
-        config: &Config,
-        seen: &Observation,
-        misconfigured: Option<&str>,
-    ) -> Self {
-        let (anchor, chosen) = (&config.anchor, &seen.anchor.block);
+    /// Of what sources say.
+    pub fn of(status: &AnchorStatus) -> Self {
+        let (anchor, seen) = (&status.config.anchor, &status.seen);
+        let chosen = &seen.anchor.block;
         let is_anchored = !chosen.is_local();
         AnchorStatusView {
-            network: network.name(),
+            network: status.network.name(),
             mode: if anchor.mode == AnchorMode::Off {
                 "off"
             } else {
@@ -103,7 +100,7 @@ impl AnchorStatusView {
             header: seen.anchor.header.as_ref().map(ToString::to_string),
             branch: is_anchored.then(|| chosen.branch().to_string()),
             notes: seen.notes.clone(),
-            misconfigured: misconfigured.map(str::to_owned),
+            misconfigured: status.misconfigured.clone(),
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use crate::home::Home;
-use crate::record::ledger::documents::Genesis;
+use crate::app::init::NewHome;
 
 /// A home that was made.
 #[derive(Clone, Debug, Serialize)]
@@ -22,7 +21,7 @@ pub struct HomeView {
 
 impl HomeView {
     /// Of a home and its genesis.
-    pub fn of(home: &Home, genesis: &Genesis) -> Self {
+    pub fn of(NewHome { home, genesis }: &NewHome) -> Self {
         HomeView {
             home: home.root().display().to_string(),
             origin: genesis.origin.clone(),

@@ -3,9 +3,11 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::app::kernel::{KernelCheck, NewKernel};
+use crate::govern::kernel::Kernel;
 use crate::govern::kernel_diff::Change;
+use crate::record::canon;
 use crate::record::hash::Hash32;
-use crate::recorder::SessionClose;
 
 use super::tree_head::ThirdPartyView;
 
@@ -16,6 +18,16 @@ pub struct KernelView {
     pub kernel_hash: Hash32,
     /// The document.
     pub kernel: Value,
+}
+
+impl KernelView {
+    /// Of a kernel.
+    pub fn of(kernel: &Kernel) -> Self {
+        KernelView {
+            kernel_hash: kernel.hash(),
+            kernel: canon::parse(kernel.canonical_json().as_bytes()).unwrap_or(Value::Null),
+        }
+    }
 }
 
 /// One key that differs between two kernels.
@@ -67,6 +79,27 @@ pub enum KernelCheckView {
     },
 }
 
+impl KernelCheckView {
+    /// Of a kernel and the one that it was compared with.
+    pub fn of(checked: &KernelCheck) -> Self {
+        KernelCheckView::Valid {
+            valid: true,
+            kernel_hash: checked.kernel.hash(),
+            compared_with: checked.compared_with.hash(),
+            identical: checked.changes.is_empty(),
+            changes: KernelChangeView::all(&checked.changes),
+        }
+    }
+
+    /// Of a file that is no kernel.
+    pub fn invalid(error: String) -> Self {
+        KernelCheckView::Invalid {
+            valid: false,
+            error,
+        }
+    }
+}
+
 /// A kernel that was put in force, or was already.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelSetView {
@@ -100,20 +133,15 @@ impl KernelSetView {
     }
 
     /// Of a kernel that is in force now.
-    pub fn of(
-        kernel_hash: Hash32,
-        changes: &[Change],
-        closed: &[SessionClose],
-        outside: ThirdPartyView,
-    ) -> Self {
-        let interactions = closed.iter().map(|closed| closed.session.interactions);
+    pub fn of(new: &NewKernel) -> Self {
+        let sessions = || new.closed.iter().map(|closed| &closed.session);
         KernelSetView {
-            kernel_hash,
+            kernel_hash: new.hash,
             set: true,
-            changes: KernelChangeView::all(changes),
-            closed: closed.iter().map(|closed| closed.session.id).collect(),
-            closed_interactions: Some(interactions.collect()),
-            outside: Some(outside),
+            changes: KernelChangeView::all(&new.changes),
+            closed: sessions().map(|session| session.id).collect(),
+            closed_interactions: Some(sessions().map(|session| session.interactions).collect()),
+            outside: Some(ThirdPartyView::of(&new.outside)),
         }
     }
 }

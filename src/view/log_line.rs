@@ -28,7 +28,7 @@ pub struct LogLineView {
 #[serde(untagged)]
 pub enum LineContentView {
     /// It could be read.
-    Entry {
+    Fields {
         /// HASH.
         hash: Hash32,
         /// BTC_HEIGHT; 0 without an anchor.
@@ -63,7 +63,7 @@ impl LogLineView {
     pub fn of(shown: &CheckedLine) -> Self {
         let fault = shown.fault();
         let content = match &shown.line {
-            Ok(line) => LineContentView::Entry {
+            Ok(line) => LineContentView::Fields {
                 hash: line.hash,
                 btc_height: line.height,
                 time: line.time.to_string(),

@@ -4,20 +4,26 @@
 
 pub mod action;
 pub mod anchor;
+pub mod backup;
 pub mod context;
+pub mod doctor;
 pub mod drift;
 pub mod erasure;
 pub mod exchange;
+pub mod header_sync;
 pub mod home;
 pub mod item;
 pub mod kernel;
 pub mod key;
 pub mod log_line;
 pub mod model;
+pub mod opening;
+pub mod rebuild;
 pub mod replay;
 pub mod report;
 pub mod sanitized;
 pub mod session;
+pub mod setting;
 pub mod sight;
 pub mod thread;
 pub mod tree_head;

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::app::model_list::{Server, ServerState};
-use crate::app::redacted::clean;
-use crate::config::Config;
+use crate::app::model_list::{ModelList, Server, ServerState};
 use crate::models::{observer, replay};
 
 /// A server of models.
@@ -69,13 +67,13 @@ pub struct ModelListView {
 }
 
 impl ModelListView {
-    /// Of the servers and a configuration.
-    pub fn of(servers: &[Server], config: &Config) -> Self {
+    /// Of a list.
+    pub fn of(list: &ModelList) -> Self {
         ModelListView {
             built_in: [observer::ID, replay::ID],
-            servers: servers.iter().map(ModelServerView::of).collect(),
-            aliases: config.model.named.aliases.clone(),
-            default: clean(&config.model.default),
+            servers: list.servers.iter().map(ModelServerView::of).collect(),
+            aliases: list.aliases.clone(),
+            default: list.default.clone(),
         }
     }
 }

@@ -6,11 +6,11 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::app::replay::{ReplayCount, ReplayFailure, ReplayResult};
-use crate::record::hash::Hash32;
-use crate::verify::replay::{
+use crate::audit::replay::{
     Assertion, AssertionOutcome, Cause, DenyingRule, ExchangeReplay, ReplayFault, Trial,
     TrialDifference,
 };
+use crate::record::hash::Hash32;
 
 /// An assertion over all exchanges.
 #[derive(Clone, Debug, Serialize)]

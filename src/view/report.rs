@@ -55,6 +55,30 @@ impl FindingView {
     }
 }
 
+/// The answer to a question, and its reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerdictView {
+    /// The answer.
+    pub answer: &'static str,
+    /// Its reason.
+    pub reason: String,
+}
+
+impl VerdictView {
+    /// All of a report, by question.
+    pub fn all(report: &Report) -> BTreeMap<&'static str, Self> {
+        let view = |question: AuditQuestion| {
+            let verdict = report.answers.to(question);
+            let view = VerdictView {
+                answer: verdict.answer.word(),
+                reason: verdict.reason.clone(),
+            };
+            (question.name(), view)
+        };
+        AuditQuestion::ALL.into_iter().map(view).collect()
+    }
+}
+
 /// Up to which lines the answers speak.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExtentsView {

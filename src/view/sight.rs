@@ -4,15 +4,27 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::app::sight::SightReport;
 use crate::record::ledger::bundle::SightEntry;
 
 /// What each tool shows, and which the kernel allows.
 #[derive(Clone, Debug, Serialize)]
-pub struct SightView<'a> {
+pub struct SightView {
     /// Tier of the kernel.
     pub tier: u8,
     /// Tools that it allows.
-    pub allowed: &'a [String],
+    pub allowed: Vec<String>,
     /// By tool.
-    pub sight: &'a BTreeMap<String, SightEntry>,
+    pub sight: BTreeMap<String, SightEntry>,
+}
+
+impl SightView {
+    /// Of what tools show.
+    pub fn of(report: &SightReport) -> Self {
+        SightView {
+            tier: report.kernel.tier(),
+            allowed: report.kernel.tools().to_vec(),
+            sight: report.entries.clone(),
+        }
+    }
 }

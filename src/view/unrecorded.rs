@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::app::unrecorded::RecordState;
+
 /// An answer that nobody is shown.
 #[derive(Clone, Debug, Serialize)]
 pub struct UnrecordedView {
@@ -34,17 +36,12 @@ impl UnrecordedView {
     }
 
     /// Of a turn that could not be recorded, or not as a whole.
-    pub fn withheld(
-        recorded: Option<bool>,
-        sentence: &'static str,
-        error: String,
-        exit: u8,
-    ) -> Self {
+    pub fn withheld(state: RecordState, error: String, exit: u8) -> Self {
         UnrecordedView {
             answer: (),
             withheld: true,
-            recorded,
-            sentence: Some(sentence),
+            recorded: state.recorded,
+            sentence: Some(state.sentence),
             error,
             exit,
         }

@@ -18,11 +18,7 @@ use crate::processor;
 pub fn measure(gently: &str, home: &Path, runs: usize, print: fn(&str, &mut [Duration])) {
     let store = Store::open_read_only(&home.join("gently.db")).unwrap();
     let exchange = store.newest_exchange().unwrap().unwrap();
-    let session = store
-        .sessions_like(&exchange.session.to_string(), 1)
-        .unwrap()
-        .pop()
-        .unwrap();
+    let session = store.session_of(exchange.session).unwrap().unwrap();
     let file = home.with_extension("opening");
     let _ = std::fs::remove_file(&file);
     let program = |args: &[&str]| {

@@ -10,6 +10,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use futures_util::future::join_all;
 use gently::ask::recall::{DeclaredContext, Reference, recall};
 use gently::ask::refer::{ThreadPosition, count, refer};
+use gently::audit::replay::{AssertionOutcome, Replay};
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
@@ -27,7 +28,6 @@ use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use gently::store::{SessionRow, Store};
-use gently::verify::replay::{AssertionOutcome, Replay};
 
 /// Turns of one thread.
 const TURNS: u64 = 100;

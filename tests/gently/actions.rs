@@ -155,7 +155,7 @@ fn a_reply_that_is_about_to_act_is_an_intent_and_the_kernel_of_a_home_has_no_way
 /// What starts programs, and why: none of it takes a word of a prompt or a reply.
 const STARTS: [(&str, &str); 7] = [
     (
-        "cli/doctor/outside.rs",
+        "app/doctor/outside.rs",
         "asks git and ssh-keygen for their versions",
     ),
     (
@@ -163,7 +163,7 @@ const STARTS: [(&str, &str); 7] = [
         "git clone, fetch and push of a ledger, asked for by a person",
     ),
     (
-        "cli/hook.rs",
+        "app/hook/install.rs",
         "asks git for the configuration that makes installed hooks inert",
     ),
     (
@@ -198,7 +198,7 @@ fn no_program_is_started_but_by_the_few_places_that_are_named() {
                 found.push(name.clone());
             }
             // A hook takes updates of refs, and no intents.
-            if name != "cli/hook.rs"
+            if name != "app/hook/install.rs"
                 && (text.contains("ACTION")
                     || text.contains("Action,")
                     || text.contains("actions::"))

@@ -45,7 +45,6 @@ fn five_hundred_looks_beside_eight_writers_find_nothing_broken() {
         log: Some(&log),
         checkpoint: Some(&checkpoint),
         signers: &signers,
-        database: None,
     };
     let (rig, looks) = (&rig, &looks);
     std::thread::scope(|scope| {

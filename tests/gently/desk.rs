@@ -1,14 +1,19 @@
 //! The door to come: a program that asks, shows, verifies and opens a turn through the desk alone,
 //! without a terminal and without the program `gently`.
 
+use std::path::Path;
+
 use gently::app::ask::{AskRequest, prepare, settle};
+use gently::app::doctor::examine;
+use gently::app::log_lines::{self, LinesRequest};
 use gently::app::open::{OpenHome, home_at};
 use gently::app::opening::{OpeningRequest, TurnText, open_texts};
+use gently::app::verify::home::holds;
 use gently::app::verify::opening::{CheckRequest, check};
 use gently::app::verify::{VerifyRequest, verify};
-use gently::app::{settings, show};
+use gently::app::{rebuild, settings, show};
 use gently::ask::TurnControl;
-use gently::config::table::Key;
+use gently::view::doctor::DoctorView;
 use gently::view::exchange::ExchangeView;
 use gently::view::turn::{TurnNotes, TurnView};
 
@@ -18,8 +23,7 @@ async fn a_turn_is_asked_shown_verified_and_opened_without_a_terminal() {
     let place = folder.path().join("home");
     let (home, made) = home_at(&place).unwrap();
     assert!(made);
-    let key = Key::find("anchor.mode", "a test").unwrap();
-    settings::set(key, "off", &place).unwrap();
+    settings::set("anchor.mode", "off", &place, &|_| None).unwrap();
 
     // Ask.
     let opened = OpenHome::open(home.clone()).unwrap();
@@ -70,4 +74,37 @@ async fn a_turn_is_asked_shown_verified_and_opened_without_a_terminal() {
     let checked = check(&request).unwrap();
     assert!(checked.holds);
     assert_eq!(checked.file.openings[0].text, answer);
+}
+
+#[tokio::test]
+async fn a_lost_log_is_found_and_rebuilt_without_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("home");
+    let (home, _) = home_at(&place).unwrap();
+    settings::set("anchor.mode", "off", &place, &|_| None).unwrap();
+    let log = home.paths().log();
+    let before = std::fs::read(&log).unwrap();
+    assert!(rebuild::losses(&place).unwrap().is_nothing());
+    assert_eq!(log_check(&place).await, "ok");
+
+    std::fs::remove_file(&log).unwrap();
+    assert_eq!(log_check(&place).await, "FAIL");
+    let lost = rebuild::losses(&place).unwrap();
+    assert_eq!(lost.lines.map(|(from, _)| from), Some(1));
+
+    let done = rebuild::rebuild(&place).unwrap();
+    assert_eq!(done.rebuilt.lost.lines, lost.lines);
+    assert!(holds(&done.report), "{:?}", done.report.findings);
+    assert!(std::fs::read(&log).unwrap().starts_with(&before));
+    let lines = log_lines::newest(&home, &LinesRequest::default()).unwrap();
+    assert_eq!(lines.broken(), 0);
+    // That it was rebuilt is on record.
+    assert_eq!(lines.shown.len() as u64, done.rebuilt.recover.unwrap());
+}
+
+/// What the examination says of the log.
+async fn log_check(place: &Path) -> String {
+    let report = DoctorView::of(&examine(place).await);
+    let check = report.checks.iter().find(|check| check.check == "log");
+    check.unwrap().state.to_owned()
 }

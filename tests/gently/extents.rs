@@ -60,7 +60,6 @@ impl Copy {
             log: Some(&log),
             checkpoint: Some(&checkpoint),
             signers,
-            database: None,
         })
     }
 
@@ -251,7 +250,6 @@ fn a_plain_clone_is_read_through_its_origin() {
         log: Some(&log),
         checkpoint: Some(&checkpoint),
         signers: &copy.sample.signers(),
-        database: None,
     };
     let report = verify(&evidence).unwrap();
     assert!(
@@ -289,7 +287,6 @@ fn a_ledger_without_its_log_is_complete_up_to_its_last_segment() {
         log: None,
         checkpoint: None,
         signers: &signers,
-        database: None,
     };
     let report = verify(&evidence).unwrap();
     assert!(report.holds() && report.commits_without_line == 0);

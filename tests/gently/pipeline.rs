@@ -10,29 +10,26 @@ use std::sync::Arc;
 
 use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{ContextBundle, Inputs, compile};
-use gently::continuity::prompt::Earlier;
-use gently::continuity::prompt::{CompiledPrompt, RenderFault, render, render_again};
+use gently::continuity::prompt::{CompiledPrompt, render};
 use gently::govern::authority::{Decision, PolicyInput, decide};
 use gently::govern::drift::ReplyVerdict;
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::reply::validate::judge;
 use gently::govern::sanitize::{Clean, redact};
 use gently::models::observer;
+use gently::record::Exchange;
 use gently::record::context::turn::Counts;
+use gently::record::exchange::{ExchangeContext, ExchangeFault};
 use gently::record::hash::Hash32;
-use gently::record::ledger::bundle::{Bundle, Moment, NoSight, Reading, SightEntry};
+use gently::record::ledger::bundle::{
+    Bundle, Measurement, Moment, NoSight, SightEntry, StoredBundle,
+};
 use gently::record::ledger::documents::AuthorityState;
 use gently::record::time::Seconds;
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use proptest::prelude::*;
 use uuid::Uuid;
-
-/// No earlier turn.
-const NOTHING: Earlier<'_> = Earlier::Context {
-    deep: &[],
-    block: None,
-};
 
 const QUESTION: &str = "How is this machine doing?";
 
@@ -42,17 +39,17 @@ fn now() -> Seconds {
 
 fn sample_sight() -> BTreeMap<String, SightEntry> {
     let values = [
-        ("cores", Reading::Count(2)),
-        ("cpu_load", Reading::fraction(0.42).unwrap()),
-        ("disk_free_mb", Reading::Count(71_000)),
-        ("disk_free_pct", Reading::Count(71)),
-        ("disk_total_mb", Reading::Count(100_000)),
-        ("mem_available_mb", Reading::Count(4000)),
-        ("mem_total_mb", Reading::Count(7950)),
-        ("mem_used_mb", Reading::Count(3812)),
-        ("swap_total_mb", Reading::Count(2048)),
-        ("swap_used_mb", Reading::Count(17)),
-        ("uptime_s", Reading::Count(93_784)),
+        ("cores", Measurement::Count(2)),
+        ("cpu_load", Measurement::fraction(0.42).unwrap()),
+        ("disk_free_mb", Measurement::Count(71_000)),
+        ("disk_free_pct", Measurement::Count(71)),
+        ("disk_total_mb", Measurement::Count(100_000)),
+        ("mem_available_mb", Measurement::Count(4000)),
+        ("mem_total_mb", Measurement::Count(7950)),
+        ("mem_used_mb", Measurement::Count(3812)),
+        ("swap_total_mb", Measurement::Count(2048)),
+        ("swap_used_mb", Measurement::Count(17)),
+        ("uptime_s", Measurement::Count(93_784)),
     ];
     let entry = SightEntry::Seen {
         observed_at: Moment(Seconds::new(1_767_830_400).unwrap()),
@@ -204,31 +201,60 @@ fn sanitization_is_on_by_default() {
     );
 }
 
+/// A turn as it is stored, in a thread and with nothing declared.
+fn stored(kernel: &Kernel, bundle_json: &str, text: &Clean) -> Exchange {
+    Exchange {
+        id: Uuid::nil(),
+        session: Hash32::ZERO,
+        seq: 1,
+        kernel_hash: kernel.hash(),
+        model: "m".to_owned(),
+        asked_at: now(),
+        decision: "allow".to_owned(),
+        authority_state: AuthorityState::Ok,
+        params: None,
+        exclusions: "[]".to_owned(),
+        artifacts: Vec::new(),
+        context: Some(ExchangeContext {
+            thread: Uuid::nil(),
+            parent: None,
+            intent_type: "chat.message".to_owned(),
+            config_digest: Hash32::ZERO,
+            declared: "[]".to_owned(),
+            transformations: "[]".to_owned(),
+            inputs: "{}".to_owned(),
+            reasons: "[]".to_owned(),
+            context_digest: None,
+            prompt_digest: None,
+            events: Vec::new(),
+            refs: Vec::new(),
+        }),
+        prior: Vec::new(),
+        bundle: Some(StoredBundle::new(bundle_json.to_owned())),
+        user: Some(text.as_str().to_owned()),
+        not_kept: None,
+        drift: Vec::new(),
+        outcome: None,
+    }
+}
+
 /// AEGIS 11.5, the pure part: rendering from what is stored gives the bytes that were hashed.
 #[test]
 fn a_stored_exchange_renders_to_the_same_bytes() {
     let kernel = Kernel::genesis();
     let (clean, bundle, prompt) = turn(&kernel, "Was \"</gently-context>\" there? é\u{1F600}\n");
     let snapshot = Kernel::from_canonical(kernel.canonical_json()).unwrap();
-    assert_eq!(
-        render_again(&snapshot, bundle.json(), None, NOTHING, clean.as_str()).unwrap(),
-        prompt.canonical()
-    );
+    let exchange = stored(&kernel, bundle.json(), &clean);
+    let again = exchange.compiled_prompt(Ok(snapshot.system_prompt()));
+    assert_eq!(again.unwrap().as_deref(), Some(prompt.canonical()));
     let other = Kernel::from_toml(&GENESIS_KERNEL.replacen("tier = 2", "tier = 3", 1)).unwrap();
     assert!(matches!(
-        render_again(&other, bundle.json(), None, NOTHING, clean.as_str()),
-        Err(RenderFault::Kernel { .. })
+        exchange.compiled_prompt(Ok(other.system_prompt())),
+        Err(ExchangeFault::Kernel { .. })
     ));
-    assert!(
-        render_again(
-            &kernel,
-            &format!("{} ", bundle.json()),
-            None,
-            NOTHING,
-            clean.as_str()
-        )
-        .is_err()
-    );
+    let changed = stored(&kernel, &format!("{} ", bundle.json()), &clean);
+    let faulty = changed.compiled_prompt(Ok(kernel.system_prompt()));
+    assert!(!faulty.unwrap_err().is_gone());
 }
 
 #[test]
@@ -242,7 +268,7 @@ fn the_context_block_can_not_be_forged() {
     // A text of the bundle that holds markers: still one block, and still the same JSON.
     let mut sight = sample_sight();
     if let Some(SightEntry::Seen { values, .. }) = sight.get_mut("sys_health") {
-        values.insert("note".to_owned(), Reading::Text(forged.to_owned()));
+        values.insert("note".to_owned(), Measurement::Text(forged.to_owned()));
     }
     let clean = redact("Hi").clean;
     let bundle = bundle_for(&kernel, &clean, sight);
@@ -347,7 +373,9 @@ proptest! {
     fn any_text_goes_through(text in "\\PC{0,200}", reply in "\\PC{0,200}") {
         let kernel = Kernel::genesis();
         let (clean, bundle, prompt) = turn(&kernel, &text);
-        prop_assert_eq!(render_again(&kernel, bundle.json(), None, NOTHING, clean.as_str()).unwrap(), prompt.canonical());
+        let exchange = stored(&kernel, bundle.json(), &clean);
+        let again = exchange.compiled_prompt(Ok(kernel.system_prompt())).unwrap();
+        prop_assert_eq!(again.as_deref(), Some(prompt.canonical()));
         let judgement = judge(&kernel, bundle.bundle(), &clean, None, &reply);
         let flags = judgement.flags();
         let drifted = flags.authority_drift || flags.completeness_drift || flags.evidence_drift

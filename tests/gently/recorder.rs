@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use gently::audit::{DatabaseAudit, WithDatabase};
 use gently::continuity::candidate::RecallResult;
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::declared::TurnContext;
@@ -22,7 +23,7 @@ use gently::record::bitcoin::block::{Anchor, Block, Network, Source};
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::context::turn::Counts;
 use gently::record::hash::Hash32;
-use gently::record::ledger::bundle::{Moment, NoSight, Reading, SightEntry};
+use gently::record::ledger::bundle::{Measurement, Moment, NoSight, SightEntry};
 use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::documents::AuthorityState;
 use gently::record::time::Seconds;
@@ -33,7 +34,7 @@ use gently::recorder::{
     Refusal, RefusedPrompt, SessionTerms, unwatched,
 };
 use gently::store::{SessionRow, Store};
-use gently::verify::{Evidence, Report, WithDatabase, verify};
+use gently::verify::{Evidence, Report, VerifyOptions, verify_as};
 
 use crate::log::judge;
 
@@ -210,9 +211,12 @@ impl Rig {
             log: Some(&log),
             checkpoint: Some(&log.with_file_name("audit.checkpoint")),
             signers: &[pinned],
-            database: Some(&database),
         };
-        verify(&evidence).unwrap()
+        let options = VerifyOptions {
+            owner: Some(&DatabaseAudit(&database)),
+            ..VerifyOptions::default()
+        };
+        verify_as(&evidence, options).unwrap()
     }
 
     /// Stock git has nothing to say, the log keeps all rules, the database knows the same head, and
@@ -356,7 +360,7 @@ fn sight(now: Seconds) -> BTreeMap<String, SightEntry> {
     let entry = SightEntry::Seen {
         observed_at: Moment(now),
         freshness_s: 0,
-        values: BTreeMap::from([("cores".to_owned(), Reading::Count(2))]),
+        values: BTreeMap::from([("cores".to_owned(), Measurement::Count(2))]),
         unknowns: vec!["gpu_health".to_owned()],
     };
     // Of the other tools the machine that tests has none.

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-use gently::continuity::prompt::{Earlier, render_again};
 use serde_json::json;
 
 use crate::model_choice::{Ran, gently};
@@ -82,7 +81,7 @@ fn a_prompt_is_found_by_its_digest() {
     use gently::govern::kernel::Kernel;
     use gently::record::hash::Hash32;
     use gently::record::ledger::params::Params;
-    use gently::store::Store;
+    use gently::store::{ExchangeRows, Store};
 
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path().join("home");
@@ -114,18 +113,17 @@ fn a_prompt_is_found_by_its_digest() {
     let params = Params::parse(row.params.as_deref().unwrap()).unwrap();
     assert_eq!(params.system.as_deref(), Some("Be kind."));
     let user = store.turn(row.turn_user).unwrap().unwrap().content.unwrap();
-    let bundle = row.bundle_json.as_deref().unwrap();
-    let nothing = Earlier::Context {
-        deep: &[],
-        block: None,
-    };
-    let again = render_again(&kernel, bundle, params.system.as_deref(), nothing, &user).unwrap();
+    let mut exchange = ExchangeRows::read(&store, &session, &row).unwrap().record();
+    let again = exchange.compiled_prompt(Ok(kernel.system_prompt()));
+    let again = again.unwrap().unwrap();
     let found = store
         .answered_prompt(Hash32::digest(again.as_bytes()))
         .unwrap()
         .unwrap();
     assert_eq!(found.exchange_id, row.exchange_id);
-    let without = render_again(&kernel, bundle, None, nothing, &user).unwrap();
+    exchange.params = None;
+    let without = exchange.compiled_prompt(Ok(kernel.system_prompt()));
+    let without = without.unwrap().unwrap();
     assert!(
         store
             .answered_prompt(Hash32::digest(without.as_bytes()))

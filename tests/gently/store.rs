@@ -17,8 +17,8 @@ use gently::record::ledger::documents::AuthorityState;
 use gently::record::time::Seconds;
 use gently::store::{
     AppliedMark, ArtifactFilter, ArtifactRefRow, ArtifactRow, AssertionRow, AuthKeyRow, CommitRow,
-    DriftRow, ExchangeOutcome, ExchangeRow, LedgerHead, OutcomeUpdate, ReadStore, SessionRow,
-    Store, StoreError, TurnRow, WriteStore,
+    DriftRow, ExchangeOutcome, ExchangeRow, KernelRow, LedgerHead, OutcomeUpdate, ReadStore,
+    SessionRow, Store, StoreError, TurnRow, WriteStore,
 };
 use uuid::Uuid;
 
@@ -241,8 +241,12 @@ fn files() -> BTreeMap<String, Vec<u8>> {
 /// Everything once, in one transaction.
 fn write_all(tx: &mut WriteStore) -> Result<(), StoreError> {
     tx.create_head(&head(), "{\"genesis\":1}")?;
-    tx.put_kernel(hash("kernel"), "{\"tier\":2}")?;
-    tx.put_kernel(hash("kernel"), "{\"tier\":2}")?;
+    let kernel = KernelRow {
+        hash: hash("kernel"),
+        document: "{\"tier\":2}".to_owned(),
+    };
+    tx.remember(&kernel)?;
+    tx.remember(&kernel)?;
     tx.put(&auth_key())?;
     for n in 0..3u64 {
         tx.put_line(n, hash(&format!("line {n}")), &line(n, "text"))?;

@@ -91,7 +91,6 @@ impl Ledger {
             log: Some(&file),
             checkpoint: Some(&self.sample.checkpoint()),
             signers: &self.sample.signers(),
-            database: None,
         })
         .unwrap()
     }

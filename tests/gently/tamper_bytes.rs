@@ -115,7 +115,6 @@ fn check(ledger: &Path, small: &Small) -> Result<Report, VerifyError> {
         log: None,
         checkpoint: None,
         signers: &[small.pinned],
-        database: None,
     })
 }
 

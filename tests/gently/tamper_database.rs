@@ -13,9 +13,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use gently::audit::{DatabaseAudit, WithDatabase};
 use gently::record::signature::PublicKey;
 use gently::store::Store;
-use gently::verify::{Evidence, Report, WithDatabase, verify};
+use gently::verify::{Evidence, Report, VerifyOptions, verify_as};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -176,9 +177,12 @@ fn report(home: &Path, pinned: &[PublicKey]) -> Result<Report, String> {
         log: Some(&log),
         checkpoint: Some(&log.with_file_name("audit.checkpoint")),
         signers: pinned,
-        database: Some(&database),
     };
-    verify(&evidence).map_err(|e| e.to_string())
+    let options = VerifyOptions {
+        owner: Some(&DatabaseAudit(&database)),
+        ..VerifyOptions::default()
+    };
+    verify_as(&evidence, options).map_err(|e| e.to_string())
 }
 
 /// The keys of the home, the newest last.

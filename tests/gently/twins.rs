@@ -19,6 +19,7 @@ use gently::anchor::agree::AgreementPolicy;
 use gently::ask::recall::{DeclaredContext, Reference};
 use gently::ask::refer::ThreadPosition;
 use gently::ask::{Observations, Question, TurnControl, TurnEnd, ask};
+use gently::audit::replay::{AssertionOutcome, Replay as Replayed};
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::{redact, unnumbered};
 use gently::keys::AuthKey;
@@ -33,7 +34,6 @@ use gently::record::ledger::bundle::{NoSight, SightEntry};
 use gently::record::ledger::commitment::Salt;
 use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Refusal, always, thread_id};
 use gently::session::{TurnEnvironment, set_kernel};
-use gently::verify::replay::{AssertionOutcome, Replay as Replayed};
 use uuid::Uuid;
 
 use crate::recorder::{Rig, action_salts, at, wait};

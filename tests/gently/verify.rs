@@ -82,7 +82,6 @@ impl Sample {
             log: Some(&log),
             checkpoint: Some(&checkpoint),
             signers: &self.signers(),
-            database: None,
         })
         .unwrap()
     }

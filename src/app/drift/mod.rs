@@ -11,7 +11,7 @@ use crate::keys::os_random;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::Salt;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
-use crate::store::{DriftState, ExchangeRow, ReadStore, SessionRow, Store};
+use crate::store::{DriftState, ExchangeRow, ReadStore, SessionRow};
 
 use super::find;
 use super::open::{self, OpenHome, OpenHomeError};
@@ -50,12 +50,12 @@ impl DriftDetails {
         let exchange = store.exchange(state.event.exchange)?;
         let session = exchange
             .as_ref()
-            .map(|row| store.sessions_like(&row.session.to_string(), 1))
+            .map(|row| store.session_of(row.session))
             .transpose()?;
         Ok(DriftDetails {
             state,
             exchange,
-            session: session.and_then(|mut found| found.pop()),
+            session: session.flatten(),
         })
     }
 
@@ -93,7 +93,7 @@ pub struct DriftList {
 
 /// Lists drift events.
 pub fn list(home: &Home, filter: &DriftFilter) -> Result<DriftList, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     store.begin_read()?;
     let before = match &filter.before {
         Some(id) => Some(find::drift(&store, id)?.number),
@@ -120,7 +120,7 @@ pub struct DriftStep {
 
 /// The drift event that `id` means, and who looked at it.
 pub fn show(home: &Home, id: &str) -> Result<(DriftDetails, Vec<DriftStep>), OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     store.begin_read()?;
     let details = DriftDetails::of(&store, find::drift(&store, id)?)?;
     let lines = [(ACK, details.state.acked), (CLOSE, details.state.closed)];

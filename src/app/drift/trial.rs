@@ -8,10 +8,11 @@ use serde_json::Value;
 use crate::app::open::{self, OpenHomeError};
 use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
-use crate::govern::reply::output::{ANY_JSON, Shape};
+use crate::govern::reply::output::Shape;
 use crate::govern::reply::validate::judge;
 use crate::govern::sanitize::redact;
 use crate::home::Home;
+use crate::record::ledger::params::ANY_JSON;
 use crate::store::Store;
 
 /// One line in.

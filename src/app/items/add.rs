@@ -171,7 +171,8 @@ pub async fn add(
         let content = content(
             said,
             &clean,
-            (confidence, observed_at),
+            confidence,
+            observed_at,
             session.as_ref(),
             opened.kernel.phase(),
         );
@@ -221,7 +222,8 @@ pub async fn add(
 fn content(
     said: &ItemInput,
     clean: &RedactedItem,
-    (confidence, observed_at): (Option<Confidence>, Seconds),
+    confidence: Option<Confidence>,
+    observed_at: Seconds,
     session: Option<&SessionRow>,
     phase: &str,
 ) -> Vec<(&'static str, ArtifactField)> {

@@ -7,7 +7,7 @@ use crate::govern::sanitize::redact;
 use crate::home::Home;
 use crate::record::ledger::item::{CONFLICT_RESOLVED, Item};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::{ReadStore, Store, StoreError};
+use crate::store::{ReadStore, StoreError};
 
 use super::session;
 
@@ -26,7 +26,7 @@ pub struct Conflict {
 
 /// All conflicts of a home.
 pub fn list(home: &Home) -> Result<Vec<Conflict>, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     store.begin_read()?;
     let mut found = Vec::new();
     for subject in store.shared_subjects(MOST)? {

@@ -1,9 +1,8 @@
 //! Listing what is on record for continuity.
 
-use crate::app::open::OpenHomeError;
+use crate::app::open::{self, OpenHomeError};
 use crate::home::Home;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
-use crate::store::Store;
 
 /// So many items are listed at most.
 pub const MOST: u32 = 1000;
@@ -20,7 +19,7 @@ pub struct ItemList {
 
 /// Items of a kind that are in force or proposed, or `all` of them.
 pub fn list(home: &Home, kind: ItemKind, all: bool) -> Result<ItemList, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     let is_listed = |state: &ItemState| all || state.in_force() || *state == ItemState::Proposed;
     let states: Vec<ItemState> = ItemState::ALL.into_iter().filter(is_listed).collect();
     let mut items = store.items_of(&[kind], &states, MOST + 1)?;
@@ -45,7 +44,7 @@ pub struct DeclaredIntent {
 
 /// The intent in force.
 pub fn intent(home: &Home) -> Result<DeclaredIntent, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     let intent = store
         .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
         .pop();

@@ -4,10 +4,10 @@
 //! model is asked.
 
 use crate::app::find;
-use crate::app::open::OpenHomeError;
+use crate::app::open::{self, OpenHomeError};
 use crate::home::Home;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
-use crate::store::{ReadStore, SessionRow, Store, StoreError};
+use crate::store::{ReadStore, SessionRow, StoreError};
 
 /// A heading with what stands under it.
 pub struct SummarySection {
@@ -39,7 +39,7 @@ fn heading(item: &Item) -> Option<usize> {
 
 /// The summary of the session that `id` means.
 pub fn summary(home: &Home, id: &str) -> Result<SessionSummary, OpenHomeError> {
-    let store = Store::open_read_only(&home.paths().database())?;
+    let store = open::store(home)?;
     store.begin_read()?;
     let session = find::session(&store, id)?;
     let mut items = store.items_in(session.id)?;

@@ -7,7 +7,9 @@ use uuid::Uuid;
 
 use crate::app::find;
 use crate::app::open::OpenHome;
+use crate::app::show::kernel_of;
 use crate::ask::withheld::{WITHHELD, Withheld};
+use crate::govern::kernel::Kernel;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, TextOpening, commit, opening_key};
@@ -15,8 +17,10 @@ use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::log::entry::Line;
 use crate::recorder::{ACTION, tombstone_of};
-use crate::store::{ArtifactFilter, ArtifactRow, ExchangeOutcome, ExchangeRow, SessionRow, Store};
-use crate::verify::exchange_document;
+use crate::store::{
+    ArtifactFilter, ArtifactRow, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, Store,
+    StoreError,
+};
 
 use super::{OpenTextsError, OpeningRequest, TurnText, because, broken};
 
@@ -55,17 +59,12 @@ pub(super) fn find_turns(
     };
     for seq in numbers {
         let row = find::exchange(&opened.store, &format!("{session}/{seq}"))?;
-        let around = opened
-            .store
-            .sessions_like(&row.session.to_string(), 1)?
-            .pop();
-        let Some(around) = around else {
+        let Some(around) = opened.store.session_of(row.session)? else {
             return because("the session of this turn is not in the database");
         };
         for role in &roles {
-            found
-                .pieces
-                .push(find_turn(opened, &around, &row, (*role, request.withheld))?);
+            let turn = find_turn(opened, &around, &row, *role, request.withheld)?;
+            found.pieces.push(turn);
         }
         found.session = Some(around);
     }
@@ -78,11 +77,12 @@ fn find_turn(
     opened: &OpenHome,
     around: &SessionRow,
     row: &ExchangeRow,
-    (asked, withheld): (TurnText, bool),
+    asked: TurnText,
+    withheld: bool,
 ) -> Result<OpenedText, OpenTextsError> {
     let (store, seq) = (&opened.store, row.seq);
-    let (role, commitment, line) = place(row, asked, seq)?;
-    if role == Role::Response && !withheld && Withheld::of(store).answer_of(row)? {
+    let committed = CommittedText::of(row, asked, seq)?;
+    if committed.role == Role::Response && !withheld && Withheld::of(store).answer_of(row)? {
         return because(format!(
             "the answer is {WITHHELD}; --withheld opens it all the same"
         ));
@@ -100,7 +100,7 @@ fn find_turn(
                 .flatten()
                 .and_then(|turn| turn.content)
         }
-        TurnText::Exchange => match exchange_document(store, scheme, around, row)? {
+        TurnText::Exchange => match exchange_document(store, (scheme, salt), around, row)? {
             Ok(document) => Some(document),
             Err(why) => {
                 return because(format!(
@@ -112,14 +112,16 @@ fn find_turn(
     let Some(text) = text else {
         return because(erased(store, row)?);
     };
-    let Some(opening) = opening(
-        scheme,
-        salt,
-        role,
-        commitment,
+    let unopened = TextOpening {
+        commitment: committed.commitment,
+        format: Format,
+        key: None,
+        role: committed.role,
+        seq: Some(seq),
+        session_id: around.id.to_string(),
         text,
-        (Some(seq), around.id.to_string()),
-    ) else {
+    };
+    let Some(opening) = with_key(unopened, scheme, salt) else {
         return because(match asked {
             TurnText::Response => {
                 "the answer was stored without its secrets, and the commitment is over the answer as it came: nothing \
@@ -137,42 +139,71 @@ fn find_turn(
     let outcome = row.outcome.as_ref().map(|outcome| outcome.outcome_line);
     Ok(OpenedText {
         opening,
-        line,
+        line: committed.line,
         outcome,
         exchange: Some(row.exchange_id),
     })
 }
 
-/// Commitment and line of a role; answered turns have all roles in one line.
-fn place(
+/// The canonical JSON of an exchange document, from the rows; or why it can't be made again.
+///
+/// Whether it is the one that was recorded, its commitment tells.
+fn exchange_document(
+    store: &Store,
+    (scheme, salt): (Scheme, &Salt),
+    session: &SessionRow,
     row: &ExchangeRow,
-    asked: TurnText,
-    seq: u64,
-) -> Result<(Role, Hash32, u64), OpenTextsError> {
-    let outcome = row.outcome.as_ref();
-    let answered = outcome.filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
-    match (asked, outcome) {
-        (TurnText::Prompt, _) => Ok((
-            Role::Prompt,
-            row.prompt_commitment,
-            answered.map_or(row.prompt_line, |outcome| outcome.outcome_line),
-        )),
-        (TurnText::Exchange, Some(outcome)) => Ok((
-            Role::Exchange,
-            outcome.exchange_commitment,
-            outcome.outcome_line,
-        )),
-        (TurnText::Response, Some(outcome)) => match outcome.response_commitment {
-            Some(commitment) => Ok((Role::Response, commitment, outcome.outcome_line)),
-            None => because(format!(
-                "prompt {seq} has no answer: it is {} ({}). Open --role prompt or --role exchange",
-                outcome.outcome.name(),
-                outcome.reason.as_deref().unwrap_or("no reason")
+) -> Result<Result<String, String>, StoreError> {
+    let kernel = kernel_of(store, session)?;
+    let kernel = kernel.as_ref().map_err(Clone::clone);
+    let exchange = ExchangeRows::read(store, session, row)?.record();
+    let document = exchange
+        .compiled_prompt(kernel.map(Kernel::system_prompt))
+        .and_then(|compiled| exchange.document(scheme, salt, compiled.as_deref()))
+        .map_err(|e| e.to_string());
+    Ok(document.and_then(|document| canon::print(&document).map_err(|e| e.to_string())))
+}
+
+/// What the ledger carries of a text.
+struct CommittedText {
+    role: Role,
+    commitment: Hash32,
+    /// The number of its line, from 0.
+    line: u64,
+}
+
+impl CommittedText {
+    /// Of a turn; answered ones have all roles in one line.
+    fn of(row: &ExchangeRow, asked: TurnText, seq: u64) -> Result<Self, OpenTextsError> {
+        let outcome = row.outcome.as_ref();
+        let answered = outcome.filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
+        match (asked, outcome) {
+            (TurnText::Prompt, _) => Ok(CommittedText {
+                role: Role::Prompt,
+                commitment: row.prompt_commitment,
+                line: answered.map_or(row.prompt_line, |outcome| outcome.outcome_line),
+            }),
+            (TurnText::Exchange, Some(outcome)) => Ok(CommittedText {
+                role: Role::Exchange,
+                commitment: outcome.exchange_commitment,
+                line: outcome.outcome_line,
+            }),
+            (TurnText::Response, Some(outcome)) => match outcome.response_commitment {
+                Some(commitment) => Ok(CommittedText {
+                    role: Role::Response,
+                    commitment,
+                    line: outcome.outcome_line,
+                }),
+                None => because(format!(
+                    "prompt {seq} has no answer: it is {} ({}). Open --role prompt or --role exchange",
+                    outcome.outcome.name(),
+                    outcome.reason.as_deref().unwrap_or("no reason")
+                )),
+            },
+            (_, None) => because(format!(
+                "prompt {seq} has no outcome yet; only --role prompt can be opened"
             )),
-        },
-        (_, None) => because(format!(
-            "prompt {seq} has no outcome yet; only --role prompt can be opened"
-        )),
+        }
     }
 }
 
@@ -286,15 +317,16 @@ fn find_artifact(
         .session
         .map_or_else(|| "-".to_owned(), |id| id.to_string());
     let scheme = opened.genesis.commitments;
-    let opening = opening(
-        scheme,
-        salt,
-        Role::Artifact,
-        row.commitment,
-        document.clone(),
-        (None, named),
-    );
-    let Some(opening) = opening else {
+    let unopened = TextOpening {
+        commitment: row.commitment,
+        format: Format,
+        key: None,
+        role: Role::Artifact,
+        seq: None,
+        session_id: named,
+        text: document.clone(),
+    };
+    let Some(opening) = with_key(unopened, scheme, salt) else {
         return because(format!(
             "'{id}' does not give its commitment: it was changed (gently audit verify)"
         ));
@@ -307,24 +339,12 @@ fn find_artifact(
     })
 }
 
-/// The opening, if the text gives the commitment.
-fn opening(
-    scheme: Scheme,
-    salt: &Salt,
-    role: Role,
-    commitment: Hash32,
-    text: String,
-    (seq, session_id): (Option<u64>, String),
-) -> Option<TextOpening> {
-    let key = (scheme == Scheme::HmacSha256).then(|| opening_key(salt, role));
-    let opens = commit(scheme, salt, role, text.as_bytes()) == commitment;
-    opens.then_some(TextOpening {
-        commitment,
-        format: Format,
-        key,
-        role,
-        seq,
-        session_id,
-        text,
+/// An opening with its key, if the text gives the commitment.
+fn with_key(unopened: TextOpening, scheme: Scheme, salt: &Salt) -> Option<TextOpening> {
+    let role = unopened.role;
+    let opens = commit(scheme, salt, role, unopened.text.as_bytes()) == unopened.commitment;
+    opens.then(|| TextOpening {
+        key: (scheme == Scheme::HmacSha256).then(|| opening_key(salt, role)),
+        ..unopened
     })
 }

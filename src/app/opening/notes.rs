@@ -45,7 +45,7 @@ pub(super) fn noted(
     let mut found = Vec::new();
     for (commit, blob) in notes {
         // A note on something that the database does not know is nobody's here.
-        let row = store.commits_like(&commit.to_string(), 1)?.pop();
+        let row = store.like::<CommitRow>(&commit.to_string(), 1)?.pop();
         found.extend(
             row.filter(|row| row.reference == MAIN)
                 .map(|commit| CommitNote { commit, blob }),

@@ -3,6 +3,7 @@
 
 pub mod copy;
 pub mod headers;
+pub mod home;
 pub mod opening;
 pub mod outside;
 pub mod required;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::record::bitcoin::block::Network;
 use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::store::Store;
-use crate::verify::{OutsideHead, Progress, Report, Since, VerifyOptions};
+use crate::verify::{OutsideHead, Progress, Report, SessionReport, Since, VerifyOptions};
 
 use super::{find, witnesses};
 use copy::Copy;
@@ -197,13 +198,28 @@ fn heads(request: &VerifyRequest) -> Result<Vec<OutsideHead>, TargetError> {
     Ok(heads)
 }
 
-/// Verifies a ledger for the sake of one session of it, and gives the id that `text` means: itself,
-/// or what the home knows by it (`last`, an exchange, a commit).
+/// A ledger that was verified for the sake of one session of it.
+pub struct SessionVerifyResult {
+    /// The report.
+    pub report: Report,
+    /// The first digits of the session's id, as the home knows it.
+    pub prefix: String,
+}
+
+impl SessionVerifyResult {
+    /// The sessions that are meant; one, unless the digits are none or too few.
+    pub fn sessions(&self) -> Vec<&SessionReport> {
+        self.report.sessions_of(&self.prefix)
+    }
+}
+
+/// Verifies a ledger for the sake of one session of it: `text` is the first digits of its id, or
+/// what the home knows it by (`last`, an exchange, a commit).
 pub fn verify_session(
     request: &TargetRequest,
     home: Option<&Path>,
     text: &str,
-) -> Result<(Report, String), TargetError> {
+) -> Result<SessionVerifyResult, TargetError> {
     let target = AuditTarget::find(request, home)?;
     let report = target.report(VerifyOptions {
         network: request.network,
@@ -214,7 +230,10 @@ pub fn verify_session(
         Some(home) if !is_known => session_around(home, text),
         _ => None,
     };
-    Ok((report, named.unwrap_or_else(|| text.to_owned())))
+    Ok(SessionVerifyResult {
+        report,
+        prefix: named.unwrap_or_else(|| text.to_owned()),
+    })
 }
 
 /// The session that another id of this home means.

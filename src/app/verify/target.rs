@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::audit::{DatabaseAudit, WithDatabase};
 use crate::os::read_regular_text;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::signature::PublicKey;
 use crate::recorder::{Paths, checkpoint_is_newest};
 use crate::store::Store;
 use crate::verify::{
-    AuditQuestion, Database, Evidence, Finding, HeaderRequests, Report, VerifyError, VerifyOptions,
-    WithDatabase, verify_as, verify_in_use,
+    AuditQuestion, Evidence, Finding, HeaderRequests, OwnerCheck, Report, VerifyError,
+    VerifyOptions, verify_as, verify_in_use,
 };
 
 use super::TargetRequest;
@@ -17,7 +18,7 @@ use super::copy::{self, Copy};
 use super::headers::{self, HeaderSources};
 
 /// The tree head beside a log.
-const CHECKPOINT: &str = "audit.checkpoint";
+pub(super) const CHECKPOINT: &str = "audit.checkpoint";
 /// Largest file of keys: some thousand of them, with their comments.
 const MAX_KEYS: u64 = 1 << 20;
 
@@ -265,15 +266,16 @@ impl AuditTarget {
             look(&store)?;
             Ok(store.end_read()?)
         };
+        let audit = DatabaseAudit(&database);
         let evidence = Evidence {
             repository: &self.repository,
             log: self.log.as_deref(),
             checkpoint: self.checkpoint.as_deref(),
             signers: &self.signers,
-            database: self.database.as_ref().map(|_| &database as &Database<'_>),
         };
         let find = |wanted: &HeaderRequests| self.places.find(wanted);
         let terms = VerifyOptions {
+            owner: self.database.as_ref().map(|_| &audit as &dyn OwnerCheck),
             headers: Some(&find),
             ..terms
         };

@@ -7,16 +7,17 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::app::verify::opening::{CheckRequest, check, opened};
 use crate::record::bitcoin::block::Network;
 use crate::record::ledger::commitment::TextOpening;
 use crate::record::ledger::opening::OpeningFile;
-use crate::record::log::entry::{Event, Line};
+use crate::record::log::entry::Event;
 use crate::verify::{About, OpeningReport, QuestionAnswer};
+use crate::view::opening::OpeningReportView;
 
-use super::{FINE, FOUND, not_looked, say, warn};
+use super::super::{FINE, NEGATIVE, rendered};
+use super::{not_looked, say, warn};
 
 /// Flags of `gently audit check`.
 #[derive(Debug, Args)]
@@ -77,12 +78,9 @@ pub(super) fn run(
             return not_looked(&format!("gently audit check: {why}\n"), args.json, out, err);
         }
     };
-    let text = if args.json {
-        format!("{}\n", facts(&checked.file, &checked.report))
-    } else {
-        words(&checked.file, &checked.report)
-    };
-    let code = say(out, &text, if checked.holds { FINE } else { FOUND });
+    let view = || OpeningReportView::of(&checked);
+    let text = rendered(args.json, view, || words(&checked.file, &checked.report));
+    let code = say(out, &text, if checked.holds { FINE } else { NEGATIVE });
     if checked.missing.is_empty() {
         return code;
     }
@@ -198,48 +196,4 @@ fn put(out: &mut String, line: &str) {
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect();
     writeln!(out, "{clean}").expect("a String takes everything");
-}
-
-fn facts(file: &OpeningFile, report: &OpeningReport) -> Value {
-    let per_question = |what: &dyn Fn(About) -> Value| -> Value {
-        About::ALL
-            .iter()
-            .map(|about| (about.name().to_owned(), what(*about)))
-            .collect::<serde_json::Map<_, _>>()
-            .into()
-    };
-    let findings: Vec<Value> = report
-        .findings
-        .iter()
-        .map(|finding| {
-            json!({
-                "question": finding.about.name(), "place": finding.place, "expected": finding.expected,
-                "actual": finding.actual,
-            })
-        })
-        .collect();
-    let openings: Vec<Value> = opened(file)
-        .map(|(opening, line)| {
-            let model = line.as_ref().and_then(|line| match &line.event {
-                Event::Response { model, .. } => Some(model.clone()),
-                _ => None,
-            });
-            json!({
-                "role": opening.role.name(), "session": opening.session_id, "seq": opening.seq, "text": opening.text,
-                "line": line.as_ref().map(Line::text), "model": model,
-            })
-        })
-        .collect();
-    let first = openings.first().cloned().unwrap_or_default();
-    let mut facts = json!({
-        "answers": per_question(&|about| report.to(about).answer.word().into()),
-        "reasons": per_question(&|about| report.to(about).reason.into()),
-        "findings": findings, "openings": openings,
-        "network": report.network.map(Network::name), "signer": report.signer.map(|key| key.to_string()),
-    });
-    // Most files have one opening: its parts stand beside the list, too.
-    if let (Value::Object(facts), Value::Object(first)) = (&mut facts, first) {
-        facts.extend(first);
-    }
-    facts
 }

@@ -9,14 +9,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use serde_json::json;
 
-use crate::app::open::{self, OpenHome, OpenHomeError};
+use crate::app::open::{self, OpenHomeError};
 use crate::app::opening::{NewOpening, OpenTextsError, OpeningRequest, TurnText, open_texts};
-use crate::record::hash::Hash32;
 use crate::recorder::RecordedArtifact;
+use crate::view::opening::NewOpeningView;
 
-use super::super::{FINE, could_not, print, program, say};
+use super::super::{FINE, could_not, present, print, program, say};
 
 /// `gently audit open`.
 #[derive(Debug, Args)]
@@ -75,7 +74,7 @@ pub async fn run(args: OpenArgs, json: bool) -> Result<u8, OpenHomeError> {
 }
 
 async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpenTextsError> {
-    let home = OpenHome::open(open::existing_home()?)?;
+    let home = open::open_home()?;
     if let Some(out) = args.out.as_deref().filter(|out| out.exists()) {
         return Err(OpenTextsError::Because(format!(
             "{} exists, and is not written over; name a new file",
@@ -97,21 +96,28 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpenTextsError> {
         Some(out) => write(out, &opening.text).map_err(OpenTextsError::Because)?,
     };
     tell(&opening);
-    let Some(out) = args.out.as_deref().filter(|_| json) else {
-        let recorded = opening.recorded.iter().map(on_record);
-        recorded.for_each(|line| say(&line));
-        let Some(out) = &args.out else {
-            return Ok(code);
-        };
-        let checked = format!("{} audit check {}", program(), out.display());
-        return Ok(code.max(print(&format!(
-            "{}: {} bytes; check it with: {checked}\n",
-            out.display(),
-            opening.text.len()
-        ))));
+    let Some(out) = &args.out else {
+        say_recorded(&opening);
+        return Ok(code);
     };
-    let facts = facts(out, &opening);
-    Ok(code.max(print(&format!("{facts}\n"))))
+    let view = || NewOpeningView::of(&opening, out);
+    Ok(code.max(present(json, view, || written(&opening, out))))
+}
+
+/// What was written, for somebody who looks on.
+fn written(opening: &NewOpening, out: &Path) -> String {
+    say_recorded(opening);
+    let place = out.display();
+    format!(
+        "{place}: {} bytes; check it with: {} audit check {place}\n",
+        opening.text.len(),
+        program()
+    )
+}
+
+fn say_recorded(opening: &NewOpening) {
+    let lines = opening.recorded.iter().map(on_record);
+    lines.for_each(|line| say(&line));
 }
 
 fn on_record(recorded: &RecordedArtifact) -> String {
@@ -120,25 +126,6 @@ fn on_record(recorded: &RecordedArtifact) -> String {
         recorded.document.id,
         recorded.line + 1
     )
-}
-
-fn facts(out: &Path, opening: &NewOpening) -> serde_json::Value {
-    let NewOpening { file, text, .. } = opening;
-    let openings: Vec<serde_json::Value> = file
-        .openings
-        .iter()
-        .zip(&opening.recorded)
-        .map(|(opened, recorded)| {
-            json!({
-                "opening": recorded.document.id, "log_line": recorded.line + 1, "session": opened.session_id,
-                "seq": opened.seq, "role": opened.role.name(),
-            })
-        })
-        .collect();
-    json!({
-        "file": out.display().to_string(), "bytes": text.len(), "bytes_without_text": file.around().ok(),
-        "sha256": Hash32::digest(text.as_bytes()).to_string(), "openings": openings, "left_out": opening.left_out,
-    })
 }
 
 /// What whoever hands the file on should know of it.

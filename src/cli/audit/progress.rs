@@ -36,13 +36,17 @@ pub(super) fn watched<T>(shown: bool, check: impl FnOnce(&Progress) -> T) -> T {
             if is_over.recv_timeout(QUICK) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            let mut shown = None;
+            let mut shown: Option<StageBar> = None;
             while is_over.recv_timeout(FRAME) == Err(RecvTimeoutError::Timeout) {
-                draw(&mut shown, progress.now(), looked);
+                let (stage, done, total) = progress.now();
+                if shown.as_ref().is_none_or(|bar| bar.stage != stage) {
+                    // The old one goes before the new one is there.
+                    drop(shown.take());
+                }
+                shown
+                    .get_or_insert_with(|| StageBar::new(stage, total, looked))
+                    .show(done);
                 looked = Instant::now();
-            }
-            if let Some((_, bar)) = shown {
-                bar.finish_and_clear();
             }
         });
         // Dropped with the check, also when that ends in a panic.
@@ -51,23 +55,29 @@ pub(super) fn watched<T>(shown: bool, check: impl FnOnce(&Progress) -> T) -> T {
     })
 }
 
-/// Draws the bar of the stage, a new one for each: rate and time left are of the stage, which began
-/// not before the look before this one.
-fn draw(
-    shown: &mut Option<(CheckStage, ProgressBar)>,
-    (stage, done, total): (CheckStage, u64, Option<u64>),
-    looked: Instant,
-) {
-    if shown.as_ref().is_none_or(|(of, _)| *of != stage) {
-        if let Some((_, bar)) = shown.take() {
-            bar.finish_and_clear();
-        }
+/// The bar of one stage: rate and time left are of the stage, which began not before the look
+/// before the first that saw it.
+struct StageBar {
+    stage: CheckStage,
+    bar: ProgressBar,
+}
+
+impl StageBar {
+    fn new(stage: CheckStage, total: Option<u64>, begun: Instant) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-        bar.set_style(style(stage, total, looked));
-        *shown = Some((stage, bar));
+        bar.set_style(style(stage, total, begun));
+        StageBar { stage, bar }
     }
-    if let Some((_, bar)) = shown {
-        bar.set_position(total.map_or(done, |total| done.min(total)));
+
+    fn show(&self, done: u64) {
+        self.bar
+            .set_position(self.bar.length().map_or(done, |total| done.min(total)));
+    }
+}
+
+impl Drop for StageBar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }
 

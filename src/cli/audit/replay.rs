@@ -13,8 +13,8 @@ use clap::Args;
 
 use crate::app::open::{self, OpenHomeError};
 use crate::app::replay::{ReplayCount, ReplayRequest, ReplayResult, name, replay};
+use crate::audit::replay::{Assertion, AssertionOutcome, ExchangeReplay, Trial};
 use crate::cli::{FINE, NEGATIVE, print, print_view};
-use crate::verify::replay::{Assertion, AssertionOutcome, ExchangeReplay, Trial};
 use crate::view::replay::{ExchangeReplayView, ReplayView};
 
 use super::super::screen::{counted, quiet};

@@ -2,8 +2,9 @@
 
 use crate::cli::screen::{beginning, quiet};
 use crate::continuity::score::ScoreParts;
-use crate::continuity::turns::{DECLARED, TURN};
+use crate::continuity::turns::DECLARED;
 use crate::record::ledger::bundle::{ArtifactRef, Exclusion};
+use crate::record::ledger::prompt::TURN;
 use crate::view::context::disclosed;
 
 /// How much of a text stands in a line.

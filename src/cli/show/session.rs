@@ -2,8 +2,8 @@
 
 use crate::app::open::{self, OpenHomeError};
 use crate::app::session::{self, ListedExchange, SessionDetails};
+use crate::cli::present;
 use crate::cli::screen::quiet;
-use crate::cli::{print, print_view};
 use crate::record::bitcoin::block::Block;
 use crate::store::{CommitRow, ExchangeRow};
 use crate::view::session::SessionDetailsView;
@@ -11,11 +11,8 @@ use crate::view::session::SessionDetailsView;
 /// Shows one session.
 pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let details = session::show(&open::existing_home()?, id)?;
-    Ok(if json {
-        print_view(&SessionDetailsView::of(&details))
-    } else {
-        print(&text(&details))
-    })
+    let view = || SessionDetailsView::of(&details);
+    Ok(present(json, view, || text(&details)))
 }
 
 fn text(details: &SessionDetails) -> String {

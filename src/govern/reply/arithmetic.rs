@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::record::ledger::bundle::{Bundle, Reading, SightEntry};
+use crate::record::ledger::bundle::{Bundle, Measurement, SightEntry};
 
 /// Relative distance within which a round figure still is the value: *about 4000* for 3812.
 const ROUND: f64 = 0.06;
@@ -301,10 +301,11 @@ pub(in crate::govern) fn sight(bundle: &Bundle) -> Vec<(String, f64)> {
         else {
             continue;
         };
-        let number = |(name, reading): (&String, &Reading)| Some((name.clone(), reading.number()?));
+        let number =
+            |(name, reading): (&String, &Measurement)| Some((name.clone(), reading.number()?));
         out.extend(values.iter().filter_map(number));
         out.extend(
-            Reading::Count(*freshness_s)
+            Measurement::Count(*freshness_s)
                 .number()
                 .map(|age| ("freshness_s".to_owned(), age)),
         );

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use crate::record::ledger::bundle::{Bundle, Reading, SightEntry};
+use crate::record::ledger::bundle::{Bundle, Measurement, SightEntry};
 
 use super::arithmetic::{Number, numbers};
 use super::sentences::plain;
@@ -115,7 +115,7 @@ pub(in crate::govern) fn carries(
         topics.is_empty() || topics.iter().any(|topic| sight_figures::is_of(name, topic))
     };
     let words = phrase::words(spoken);
-    let text = |reading: &Reading| matches!(reading, Reading::Text(text) if phrase::find(&words, text).is_some());
+    let text = |reading: &Measurement| matches!(reading, Measurement::Text(text) if phrase::find(&words, text).is_some());
     let readings = bundle.sight.values().filter_map(|entry| match entry {
         SightEntry::Seen { values, .. } => Some(values),
         SightEntry::Unavailable { .. } => None,
@@ -147,7 +147,9 @@ fn says_a_count(bundle: &Bundle, seen: &dyn Fn(&str) -> bool, words: &[String]) 
     });
     let mut said: HashSet<String> = HashSet::new();
     for (_, reading) in counts.flatten().filter(|(name, _)| seen(name)) {
-        let Reading::Count(n) = reading else { continue };
+        let Measurement::Count(n) = reading else {
+            continue;
+        };
         said.insert(n.to_string());
         said.extend(
             usize::try_from(*n)

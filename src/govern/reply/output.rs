@@ -10,11 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::record::canon;
+use crate::record::ledger::params::{ANY_JSON, SCHEMA_TOLD, shape_told};
 
 use crate::govern::sanitize::redact;
-
-/// How any JSON is declared.
-pub const ANY_JSON: &str = "json";
 
 /// Why a text declares no shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -113,7 +111,7 @@ impl Shape {
 
     /// What the model is told: a part of the system message.
     pub fn told(&self) -> String {
-        told(&self.0)
+        shape_told(&self.0)
     }
 
     /// Whether a reply has the shape.
@@ -152,21 +150,9 @@ impl Shape {
     }
 }
 
-/// What the model is told of a recorded shape.
-pub fn told(recorded: &str) -> String {
-    if recorded == ANY_JSON {
-        return "Answer with one JSON value and nothing else.".to_owned();
-    }
-    format!("{TOLD}{recorded}")
-}
-
-/// What the model is told before a schema.
-const TOLD: &str =
-    "Answer with one JSON value and nothing else. It must hold against this JSON Schema: ";
-
 /// The schema in a text that tells a model of one; rules about words look at each of its strings.
 pub(in crate::govern) fn declared_in(text: &str) -> Option<Value> {
-    let (_, schema) = text.rsplit_once(TOLD)?;
+    let (_, schema) = text.rsplit_once(SCHEMA_TOLD)?;
     serde_json::Deserializer::from_str(schema)
         .into_iter()
         .next()?

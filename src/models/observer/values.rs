@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::ledger::bundle::Reading;
+use crate::record::ledger::bundle::Measurement;
 
 /// Values that no line has named so far.
-type UnnamedValues = BTreeMap<String, Reading>;
+type UnnamedValues = BTreeMap<String, Measurement>;
 
 /// The values in the order in which a person would ask for them; those without a sentence of their
 /// own follow by name.
-pub(super) fn lines(values: &BTreeMap<String, Reading>) -> Vec<String> {
+pub(super) fn lines(values: &BTreeMap<String, Measurement>) -> Vec<String> {
     let mut left = values.clone();
     let mut lines = machine(&mut left);
     lines.extend(disks(&mut left));
@@ -53,7 +53,7 @@ fn machine(left: &mut UnnamedValues) -> Vec<String> {
     }
     if let Some((used, total)) = both(take("swap_used_mb"), take("swap_total_mb")) {
         lines.push(match total {
-            Reading::Count(0) => "  swap     none".to_owned(),
+            Measurement::Count(0) => "  swap     none".to_owned(),
             _ => format!("  swap     {} of {} used", size(&used), size(&total)),
         });
     }
@@ -103,38 +103,41 @@ fn disks(left: &mut UnnamedValues) -> Vec<String> {
 
 /// `index_status`.
 fn holdings(left: &mut UnnamedValues) -> Vec<String> {
-    let mut list = |names: &[(&str, &str, &str)], show: fn(&Reading) -> String| {
-        let part = |(name, one, many): &(&str, &str, &str)| {
-            let value = left.remove(*name)?;
-            Some(format!("{} {}", show(&value), plural(&value, one, many)))
-        };
-        names.iter().filter_map(part).collect::<Vec<_>>().join(", ")
+    let mut counted = |name: &str, one: &str, many: &str| {
+        let value = left.remove(name)?;
+        Some(format!("{value} {}", plural(&value, one, many)))
     };
     let rows = [
-        ("sessions", "session", "sessions"),
-        ("sessions_open", "of them open", "of them open"),
-        ("exchanges", "exchange", "exchanges"),
-        ("artifacts", "artifact", "artifacts"),
-        ("search_entries", "search entry", "search entries"),
-        ("log_lines", "line", "lines"),
-        ("ledger_commits", "commit", "commits"),
+        counted("sessions", "session", "sessions"),
+        counted("sessions_open", "of them open", "of them open"),
+        counted("exchanges", "exchange", "exchanges"),
+        counted("artifacts", "artifact", "artifacts"),
+        counted("search_entries", "search entry", "search entries"),
+        counted("log_lines", "line", "lines"),
+        counted("ledger_commits", "commit", "commits"),
     ];
-    let rows = list(&rows, Reading::to_string);
-    let files = ["database", "ledger", "log"].map(|part| (format!("{part}_bytes"), part));
-    let files: Vec<(&str, &str, &str)> = files
-        .iter()
-        .map(|(name, part)| (name.as_str(), *part, *part))
-        .collect();
-    let files = list(&files, bytes);
+    let mut sized = |part: &str| {
+        let value = left.remove(&format!("{part}_bytes"))?;
+        Some(format!("{} {part}", bytes(&value)))
+    };
+    let files = ["database", "ledger", "log"].map(&mut sized);
+    let list = |parts: &[Option<String>]| {
+        let parts: Vec<&str> = parts.iter().flatten().map(String::as_str).collect();
+        parts.join(", ")
+    };
     let newest = left
         .remove("last_record_at")
         .map(|at| at.to_string())
         .unwrap_or_default();
-    [("holds", rows), ("sizes", files), ("newest", newest)]
-        .into_iter()
-        .filter(|(_, text)| !text.is_empty())
-        .map(|(name, text)| format!("  {name:8} {text}"))
-        .collect()
+    [
+        ("holds", list(&rows)),
+        ("sizes", list(&files)),
+        ("newest", newest),
+    ]
+    .into_iter()
+    .filter(|(_, text)| !text.is_empty())
+    .map(|(name, text)| format!("  {name:8} {text}"))
+    .collect()
 }
 
 /// `index_changed`: what is the same on one line, what is not on another. It *differs*: "changed
@@ -142,7 +145,7 @@ fn holdings(left: &mut UnnamedValues) -> Vec<String> {
 fn changes(left: &mut UnnamedValues) -> Vec<String> {
     let mut lines = Vec::new();
     for (state, said) in [("changed", "differs"), ("same", "same")] {
-        let is = |value: &Reading| *value == Reading::Text(state.to_owned());
+        let is = |value: &Measurement| *value == Measurement::Text(state.to_owned());
         let names: Vec<String> = left
             .iter()
             .filter(|(_, value)| is(value))
@@ -157,16 +160,20 @@ fn changes(left: &mut UnnamedValues) -> Vec<String> {
     lines.into_iter().chain(noted).collect()
 }
 
-fn both(a: Option<Reading>, b: Option<Reading>) -> Option<(Reading, Reading)> {
+fn both(a: Option<Measurement>, b: Option<Measurement>) -> Option<(Measurement, Measurement)> {
     Some((a?, b?))
 }
 
-fn plural<'a>(n: &Reading, one: &'a str, many: &'a str) -> &'a str {
-    if *n == Reading::Count(1) { one } else { many }
+fn plural<'a>(n: &Measurement, one: &'a str, many: &'a str) -> &'a str {
+    if *n == Measurement::Count(1) {
+        one
+    } else {
+        many
+    }
 }
 
 /// MiB as a person reads them.
-fn size(mebibytes: &Reading) -> String {
+fn size(mebibytes: &Measurement) -> String {
     match mebibytes.number() {
         Some(n) if n >= 1024.0 * 1024.0 => format!("{:.1} TiB", n / 1024.0 / 1024.0),
         Some(n) if n >= 1024.0 => format!("{:.1} GiB", n / 1024.0),
@@ -176,9 +183,9 @@ fn size(mebibytes: &Reading) -> String {
 }
 
 /// Bytes as a person reads them.
-fn bytes(bytes: &Reading) -> String {
+fn bytes(bytes: &Measurement) -> String {
     match bytes.number() {
-        Some(n) if n >= 1024.0 * 1024.0 => size(&Reading::Fraction(n / 1024.0 / 1024.0)),
+        Some(n) if n >= 1024.0 * 1024.0 => size(&Measurement::Fraction(n / 1024.0 / 1024.0)),
         Some(n) if n >= 10.0 * 1024.0 => format!("{:.0} KiB", n / 1024.0),
         // One digit would be too far from the value to be called the same.
         Some(n) if n >= 1024.0 => format!("{:.1} KiB", n / 1024.0),
@@ -188,8 +195,8 @@ fn bytes(bytes: &Reading) -> String {
 }
 
 /// Seconds as their two largest units.
-fn duration(seconds: &Reading) -> String {
-    let Reading::Count(seconds) = *seconds else {
+fn duration(seconds: &Measurement) -> String {
+    let Measurement::Count(seconds) = *seconds else {
         return seconds.to_string();
     };
     let units = [
@@ -217,8 +224,8 @@ mod tests {
 
     #[test]
     fn every_value_is_told_once() {
-        let text = |text: &str| Reading::Text(text.to_owned());
-        let told = |values: &[(&str, Reading)]| {
+        let text = |text: &str| Measurement::Text(text.to_owned());
+        let told = |values: &[(&str, Measurement)]| {
             lines(
                 &values
                     .iter()
@@ -228,9 +235,9 @@ mod tests {
         };
         let disks = [
             ("disk1_mount", text("/")),
-            ("disk1_total_mb", Reading::Count(2048)),
-            ("disk1_free_mb", Reading::Count(512)),
-            ("disk1_used_pct", Reading::Count(75)),
+            ("disk1_total_mb", Measurement::Count(2048)),
+            ("disk1_free_mb", Measurement::Count(512)),
+            ("disk1_used_pct", Measurement::Count(75)),
             ("disk2_mount", text("/srv")),
         ];
         assert_eq!(
@@ -241,10 +248,10 @@ mod tests {
             ]
         );
         let holds = [
-            ("exchanges", Reading::Count(3)),
-            ("log_lines", Reading::Count(9)),
-            ("log_bytes", Reading::Count(2048)),
-            ("database_bytes", Reading::Count(5 * 1024 * 1024)),
+            ("exchanges", Measurement::Count(3)),
+            ("log_lines", Measurement::Count(9)),
+            ("log_bytes", Measurement::Count(2048)),
+            ("database_bytes", Measurement::Count(5 * 1024 * 1024)),
         ];
         assert_eq!(
             told(&holds),
@@ -279,12 +286,15 @@ mod tests {
             (86_400, "1 day, 0 hours"),
             (200_000, "2 days, 7 hours"),
         ] {
-            assert_eq!(duration(&Reading::Count(seconds)), text);
+            assert_eq!(duration(&Measurement::Count(seconds)), text);
         }
-        assert_eq!(size(&Reading::Count(1024)), "1.0 GiB");
-        assert_eq!(size(&Reading::Text("?".into())), "?");
+        assert_eq!(size(&Measurement::Count(1024)), "1.0 GiB");
+        assert_eq!(size(&Measurement::Text("?".into())), "?");
         assert_eq!(
-            (bytes(&Reading::Count(12)), bytes(&Reading::Count(1 << 30))),
+            (
+                bytes(&Measurement::Count(12)),
+                bytes(&Measurement::Count(1 << 30))
+            ),
             ("12 B".into(), "1.0 GiB".into())
         );
     }

@@ -8,6 +8,7 @@
 //! ```
 //! Alone among the documents it may hold fractions: what was measured is not always whole.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -82,46 +83,46 @@ impl<'de> Deserialize<'de> for Moment {
 /// One measured value: a whole number, a fraction of two places, or a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Reading {
+pub enum Measurement {
     /// A whole number.
     Count(u64),
-    /// Finite; made by [`Reading::fraction`].
+    /// Finite; made by [`Measurement::fraction`].
     Fraction(f64),
     /// A short text.
     Text(String),
 }
 
-impl Reading {
+impl Measurement {
     /// Rounds to two places; a whole result becomes a count, so that one value has one spelling.
     /// `None` for what is not finite: an unmeasured value is an unknown, not a number.
-    pub fn fraction(value: f64) -> Option<Reading> {
+    pub fn fraction(value: f64) -> Option<Measurement> {
         let rounded = (value * 100.0).round() / 100.0;
         if !rounded.is_finite() {
             return None;
         }
         // Below 2^53 every whole f64 is exact, so the text of it is the integer.
         if rounded >= 0.0 && rounded.fract() == 0.0 && rounded < 9_007_199_254_740_992.0 {
-            return format!("{rounded:.0}").parse().ok().map(Reading::Count);
+            return format!("{rounded:.0}").parse().ok().map(Measurement::Count);
         }
-        Some(Reading::Fraction(rounded))
+        Some(Measurement::Fraction(rounded))
     }
 
     /// The value as a number, for comparing; `None` for a text.
     pub fn number(&self) -> Option<f64> {
         match self {
-            Reading::Count(n) => n.to_string().parse().ok(),
-            Reading::Fraction(x) => Some(*x),
-            Reading::Text(_) => None,
+            Measurement::Count(n) => n.to_string().parse().ok(),
+            Measurement::Fraction(x) => Some(*x),
+            Measurement::Text(_) => None,
         }
     }
 }
 
-impl fmt::Display for Reading {
+impl fmt::Display for Measurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reading::Count(n) => n.fmt(f),
-            Reading::Fraction(x) => x.fmt(f),
-            Reading::Text(t) => t.fmt(f),
+            Measurement::Count(n) => n.fmt(f),
+            Measurement::Fraction(x) => x.fmt(f),
+            Measurement::Text(t) => t.fmt(f),
         }
     }
 }
@@ -160,7 +161,7 @@ pub enum SightEntry {
         /// Age of the values when the bundle was compiled, in seconds.
         freshness_s: u64,
         /// Name and value; the unit is the name's ending (`_mb`, `_pct`, `_s`).
-        values: BTreeMap<String, Reading>,
+        values: BTreeMap<String, Measurement>,
         /// What the tool could not tell.
         unknowns: Vec<String>,
     },
@@ -185,7 +186,7 @@ struct WireSight {
     reason: Option<NoSight>,
     unknowns: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    values: Option<BTreeMap<String, Reading>>,
+    values: Option<BTreeMap<String, Measurement>>,
 }
 
 impl From<SightEntry> for WireSight {
@@ -338,6 +339,37 @@ pub struct Bundle {
     pub tier: u8,
 }
 
+/// A bundle as it is stored; read once, and only when somebody asks.
+#[derive(Clone, Debug)]
+pub struct StoredBundle {
+    json: String,
+    read: OnceCell<Result<Bundle, String>>,
+}
+
+impl StoredBundle {
+    /// From its text.
+    pub fn new(json: String) -> StoredBundle {
+        StoredBundle {
+            json,
+            read: OnceCell::new(),
+        }
+    }
+
+    /// The text.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// What it says; or why it is not what [`Bundle::print`] wrote.
+    pub fn read(&self) -> Result<&Bundle, &str> {
+        let parse = || Bundle::parse(&self.json).map_err(|e| e.to_string());
+        self.read
+            .get_or_init(parse)
+            .as_ref()
+            .map_err(String::as_str)
+    }
+}
+
 impl Bundle {
     /// Reads a stored bundle: only what [`canon::print`] would have written.
     pub fn parse(text: &str) -> Result<Bundle, CanonError> {
@@ -388,8 +420,8 @@ impl SightEntry {
             .into_iter()
             .flatten()
             .filter_map(|(_, value)| match value {
-                Reading::Text(text) => Some(text.as_str()),
-                Reading::Count(_) | Reading::Fraction(_) => None,
+                Measurement::Text(text) => Some(text.as_str()),
+                Measurement::Count(_) | Measurement::Fraction(_) => None,
             });
         let names = values
             .into_iter()
@@ -455,12 +487,15 @@ mod tests {
 
     #[test]
     fn one_number_has_one_spelling() {
-        assert_eq!(Reading::fraction(2.0), Some(Reading::Count(2)));
-        assert_eq!(Reading::fraction(0.4249), Some(Reading::Fraction(0.42)));
-        assert_eq!(Reading::fraction(0.0), Some(Reading::Count(0)));
-        assert_eq!(Reading::fraction(f64::NAN), None);
-        assert_eq!(Reading::fraction(f64::INFINITY), None);
-        assert_eq!(Reading::Count(7).number(), Some(7.0));
-        assert_eq!(Reading::Text("x".into()).number(), None);
+        assert_eq!(Measurement::fraction(2.0), Some(Measurement::Count(2)));
+        assert_eq!(
+            Measurement::fraction(0.4249),
+            Some(Measurement::Fraction(0.42))
+        );
+        assert_eq!(Measurement::fraction(0.0), Some(Measurement::Count(0)));
+        assert_eq!(Measurement::fraction(f64::NAN), None);
+        assert_eq!(Measurement::fraction(f64::INFINITY), None);
+        assert_eq!(Measurement::Count(7).number(), Some(7.0));
+        assert_eq!(Measurement::Text("x".into()).number(), None);
     }
 }

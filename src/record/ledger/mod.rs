@@ -8,4 +8,5 @@ pub mod exchange;
 pub mod item;
 pub mod opening;
 pub mod params;
+pub mod prompt;
 pub mod receipt;

@@ -85,6 +85,20 @@ impl<'de> Deserialize<'de> for Temperature {
     }
 }
 
+/// How any JSON is declared.
+pub const ANY_JSON: &str = "json";
+/// What the model is told before a schema.
+pub const SCHEMA_TOLD: &str =
+    "Answer with one JSON value and nothing else. It must hold against this JSON Schema: ";
+
+/// What the model is told of a declared shape.
+pub fn shape_told(shape: &str) -> String {
+    if shape == ANY_JSON {
+        return "Answer with one JSON value and nothing else.".to_owned();
+    }
+    format!("{SCHEMA_TOLD}{shape}")
+}
+
 /// What stands in `llm_exchange.params`; keys in this order are also their canonical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -119,6 +133,13 @@ impl Params {
     /// Anything else.
     pub fn parse(text: &str) -> Result<Self, CanonError> {
         canon::parse(text.as_bytes())
+    }
+
+    /// Whether the model was told of the shape that is declared, if one is.
+    pub fn is_shape_told(&self) -> bool {
+        let said = self.system.as_deref().unwrap_or_default();
+        let shape = self.expect.as_deref();
+        shape.is_none_or(|shape| said.starts_with(&shape_told(shape)))
     }
 
     /// As the exchange document names them: without text, which the compiled prompt's commitment

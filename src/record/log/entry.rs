@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use super::chain::line_hash;
 use super::details;
 use super::event::SessionField;
-use crate::record::canon::Remaining;
+use crate::record::canon::Remainder;
 use crate::record::hash::{Hash32, HashError};
 use crate::record::time::{Seconds, TimeError};
 
@@ -277,7 +277,7 @@ impl Line {
             },
             name,
         ) = (self, self.event.name());
-        let mut left = Remaining(text.as_bytes());
+        let mut left = Remainder(text.as_bytes());
         let begins = write!(left, "{hash}|{height}|{time}|{name}|").is_ok();
         let names = match self.session {
             Some(session) => write!(left, "{session}|"),

@@ -2,6 +2,7 @@
 
 pub mod chain;
 pub(in crate::record) mod details;
+pub mod end;
 pub mod entry;
 pub(in crate::record) mod event;
 pub(in crate::record) mod lifecycle;

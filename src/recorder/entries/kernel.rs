@@ -7,7 +7,7 @@ use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::time::Seconds;
-use crate::store::ReadStore;
+use crate::store::{KernelRow, ReadStore};
 
 use super::sessions::SessionClose;
 use super::{exchanges, sessions};
@@ -99,6 +99,9 @@ pub(in crate::recorder) fn put(
         id: artifact_id(hash),
         kind: KIND.to_owned(),
     };
-    transaction.tx.put_kernel(hash, canonical)?;
+    transaction.tx.remember(&KernelRow {
+        hash,
+        document: canonical.to_owned(),
+    })?;
     transaction.artifact(now, None, &doc, salt).map(|_| ())
 }

@@ -9,7 +9,7 @@ use crate::record::ledger::exchange::row_id;
 use crate::record::log::chain;
 use crate::record::log::entry::Event;
 use crate::record::time::Seconds;
-use crate::store::{ReadStore, SessionRow};
+use crate::store::{KernelRow, ReadStore, SessionRow};
 
 use super::kernel;
 use crate::recorder::batch::transaction::{
@@ -151,9 +151,10 @@ pub fn open(
         chain_head: id,
         last_at: last.time,
     };
-    transaction
-        .tx
-        .put_kernel(terms.kernel_hash, &terms.kernel_json)?;
+    transaction.tx.remember(&KernelRow {
+        hash: terms.kernel_hash,
+        document: terms.kernel_json.clone(),
+    })?;
     transaction.tx.put_block(anchor)?;
     transaction.tx.put(&row)?;
     Ok(row)

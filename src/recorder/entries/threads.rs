@@ -1,27 +1,27 @@
 //! What a turn leaves in its thread: INTENT and DECISION with its prompt, EXECUTION with its answer
 //! (DBL).
 
-use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::continuity::declared::TurnContext;
 use crate::govern::sanitize::unnumbered;
 use crate::record::canon;
-use crate::record::context::block::block_again;
 use crate::record::context::event::{
     Boundary, DecisionPayload, EventKind, EventPosition, Execution, IntentPayload, NormativeFields,
     PolicyName, PolicyVerdict, Reason,
 };
 use crate::record::context::json::JsonFault;
-use crate::record::context::spec::{ResolvedContext, Transformation, left_out};
-use crate::record::context::turn::{CHAT_MESSAGE, ContextNamed, Counts, EventNamed, RefNamed};
+use crate::record::context::spec::ResolvedContext;
+use crate::record::context::turn::{CHAT_MESSAGE, Counts};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
-use crate::record::ledger::commitment::{Role, Salt, commit};
+use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::{ArtifactDoc, row_id};
 use crate::record::time::Seconds;
-use crate::store::{ContextRefRow, EventRow, ExchangeRow, SessionRow, ThreadRow, ThreadTurnRow};
+use crate::store::{
+    ConfigRow, ContextRefRow, EventRow, ExchangeRow, SessionRow, ThreadRow, ThreadTurnRow,
+};
 
 use crate::recorder::RecorderError;
 use crate::recorder::batch::transaction::{LedgerTransaction, NewLine};
@@ -108,10 +108,10 @@ pub fn asked(
     let context = decided.context;
     let thread = context.thread();
     begin_if_default(transaction, session, thread, line.time)?;
-    transaction.tx.put_context_config(
-        context.config().digest().0,
-        &context.config().document().to_string(),
-    )?;
+    transaction.tx.remember(&ConfigRow {
+        digest: context.config().digest().0,
+        document: context.config().document().to_string(),
+    })?;
     let turn = row.exchange_id;
     let context_digest = match text {
         Some(text) => context.digest(turn, text).map_err(digesting)?,
@@ -317,81 +317,4 @@ pub fn answered(
         digest: digest.map(|digest| digest.0),
     };
     Ok(transaction.tx.put(&event)?)
-}
-
-/// The part of the exchange document that tells of thread and context; none for a turn from before
-/// threads.
-pub fn named(
-    transaction: &LedgerTransaction<'_>,
-    exchange: Uuid,
-    salt: &Salt,
-) -> Result<Option<ContextNamed>, RecorderError> {
-    let Some(turn) = transaction.tx.thread_turn(exchange)? else {
-        return Ok(None);
-    };
-    let scheme = transaction.genesis.commitments;
-    let commit_to = |role, digest: Option<Hash32>| {
-        digest.map(|digest| commit(scheme, salt, role, format!("sha256:{digest}").as_bytes()))
-    };
-    let events = transaction.tx.events_of(exchange)?.into_iter();
-    let refs = transaction.tx.context_refs(exchange)?.into_iter();
-    Ok(Some(ContextNamed {
-        config_digest: NamedHash(turn.config_digest),
-        context_digest: commit_to(Role::ContextDigest, turn.context_digest),
-        declared: read(&turn.declared)?,
-        events: events
-            .map(|e| EventNamed {
-                event_id: e.event,
-                event_index: e.index,
-                kind: e.kind,
-            })
-            .collect(),
-        inputs: read(&turn.inputs)?,
-        intent_type: turn.intent_type,
-        parent_turn_id: turn.parent,
-        prompt_digest: commit_to(Role::PromptDigest, turn.prompt_digest),
-        reasons: read(&turn.reasons)?,
-        refs: refs
-            .map(|r| RefNamed {
-                admitted_for: r.admitted_for,
-                event_id: r.event,
-                event_index: r.index,
-                ref_id: r.ref_id,
-            })
-            .collect(),
-        thread_id: turn.thread,
-        transformations: read(&turn.transformations)?,
-    }))
-}
-
-fn read<T: serde::Serialize + DeserializeOwned>(text: &str) -> Result<T, RecorderError> {
-    canon::parse(text.as_bytes()).map_err(printing)
-}
-
-/// The context block of a stored turn; the outer none when a text in it is gone.
-pub fn block(
-    transaction: &LedgerTransaction<'_>,
-    exchange: Uuid,
-) -> Result<Option<Option<String>>, RecorderError> {
-    let Some(turn) = transaction.tx.thread_turn(exchange)? else {
-        return Ok(Some(None));
-    };
-    let made: Vec<Transformation> = read(&turn.transformations)?;
-    let kept = left_out(&made);
-    let mut texts = transaction.tx.referred_texts(exchange)?;
-    texts.retain(|one| !kept.contains(one.reference.ref_id.as_str()));
-    if texts
-        .iter()
-        .any(|one| one.text.is_none() && one.kind != EventKind::Decision)
-    {
-        return Ok(None);
-    }
-    let parts = texts.iter();
-    Ok(Some(block_again(parts.map(|one| {
-        (
-            one.reference.ref_id.as_str(),
-            one.kind,
-            one.text.as_deref().unwrap_or_default(),
-        )
-    }))))
 }

@@ -23,6 +23,7 @@ use crate::record::time::Seconds;
 use crate::store::{CommitRow, LedgerHead, Store, StoreError, WriteStore};
 
 use crate::recorder::batch::transaction::LedgerTransaction;
+use crate::recorder::comparison::{Difference, EvidencePart, compare_order};
 use crate::recorder::entries::content_policy::WriterContext;
 use crate::recorder::lock::{WAIT, WriterLock};
 use crate::recorder::{Paths, RecorderError};
@@ -108,6 +109,16 @@ pub enum AdoptFault {
         /// At hand.
         ours: PublicKey,
     },
+}
+
+impl From<Difference> for AdoptFault {
+    fn from(difference: Difference) -> AdoptFault {
+        AdoptFault::Diverged {
+            place: difference.place,
+            theirs: difference.found,
+            ours: difference.database,
+        }
+    }
 }
 
 /// One commit of the ledger that is taken over.
@@ -253,12 +264,12 @@ impl<'a> AdoptionPlan<'a> {
         let head = store.head()?;
         let steps = steps(newer)?;
         let ours = store.lines(0, head.lines)?;
-        for (at, (ours, step)) in ours.iter().zip(&steps).enumerate() {
-            if ours != step.text {
-                let place = format!("log line {}", at + 1);
-                return Err(diverged(place, step.text, ours));
-            }
-        }
+        compare_order(
+            (EvidencePart::Log, "log line"),
+            ours.iter().map(String::as_str),
+            steps.iter().map(|step| step.text),
+        )
+        .map_err(AdoptFault::from)?;
         let theirs = u64::try_from(steps.len()).unwrap_or(u64::MAX);
         if theirs <= head.lines {
             return Err(AdoptFault::NothingNewer {
@@ -269,15 +280,16 @@ impl<'a> AdoptionPlan<'a> {
         }
         let known = usize::try_from(head.lines).unwrap_or(usize::MAX);
         let commits = steps.iter().take(known).flat_map(|step| &step.commits);
-        for (row, theirs) in store.commits(0, head.commits)?.iter().zip(commits) {
-            if row.id != theirs.id.to_string() {
-                return Err(diverged(
-                    format!("commit {}", row.n + 1),
-                    &theirs.id.to_string(),
-                    &row.id,
-                ));
-            }
-        }
+        let theirs: Vec<String> = commits.map(|commit| commit.id.to_string()).collect();
+        compare_order(
+            (EvidencePart::Ledger, "commit"),
+            store
+                .commits(0, head.commits)?
+                .iter()
+                .map(|row| row.id.as_str()),
+            theirs.iter().map(String::as_str),
+        )
+        .map_err(AdoptFault::from)?;
         Ok(AdoptionPlan { head, steps })
     }
 
@@ -299,15 +311,6 @@ impl<'a> AdoptionPlan<'a> {
         }
         replay.finish(&self.head, key, salts)
     }
-}
-
-fn diverged(place: String, theirs: &str, ours: &str) -> RecorderError {
-    AdoptFault::Diverged {
-        place,
-        theirs: theirs.to_owned(),
-        ours: ours.to_owned(),
-    }
-    .into()
 }
 
 /// Puts lines and commits together; each `record:` line has its own, and no commit is left over.

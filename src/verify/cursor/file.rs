@@ -83,7 +83,7 @@ pub enum PositionMismatch {
 /// A signing key, and what brought it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::verify) struct KeyAt {
+pub(crate) struct KeyAt {
     /// Number of the line after which it is in force.
     pub after: u64,
     /// The rotation; the root of `main` for the first key.
@@ -94,7 +94,7 @@ pub(in crate::verify) struct KeyAt {
 /// What a position says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::verify) struct PositionContent {
+pub(crate) struct PositionContent {
     /// When the check ended.
     pub at: Seconds,
     /// Blocks that the log names at the highest height.
@@ -123,7 +123,7 @@ pub(in crate::verify) struct PositionContent {
 
 /// Where an earlier check ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Position(pub(in crate::verify) PositionContent);
+pub struct Position(pub(crate) PositionContent);
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -186,7 +186,7 @@ impl Position {
     }
 
     /// Why `main`, which has this root, does not go through the position's commit.
-    pub(in crate::verify) fn missed(&self, root: Option<Oid>) -> PositionMismatch {
+    pub(crate) fn missed(&self, root: Option<Oid>) -> PositionMismatch {
         let own = self.0.keys.first().map(|first| first.commit);
         if own == root {
             return PositionMismatch::Rewritten {

@@ -23,7 +23,7 @@ use crate::record::tree::{Frontier, parse_note};
 use super::file::{KeyAt, Position, PositionContent, PositionMismatch};
 
 /// A position that fits its ledger, as far as it can be told before the newer commits are read.
-pub(in crate::verify) struct ResumePoint {
+pub(crate) struct ResumePoint {
     pub genesis: Genesis,
     pub state: LogState,
     pub tree: Frontier,

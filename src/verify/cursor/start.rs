@@ -7,26 +7,26 @@
 //! against ([`super::fit`]); so a check behind a named commit begins at a saved position that
 //! lies there or before, when the caller has one.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ledger::Oid;
 use crate::ledger::read::{OpenError, Repository};
 use crate::record::hash::Hash32;
+use crate::record::log::end::LogEnd;
 use crate::record::time::Seconds;
 
 use super::file::{KeyAt, Position, PositionContent, PositionMismatch};
 use super::fit::ResumePoint;
 use crate::verify::checker::Checker;
-use crate::verify::ledger::history::Old;
-use crate::verify::ledger::keys::InForce;
+use crate::verify::ledger::history::{History, Old};
+use crate::verify::ledger::keys::{InForce, KeyHistory};
 use crate::verify::ledger::refs::main_tip;
 use crate::verify::log::lines::Lines;
-use crate::verify::log::sessions::SessionCheck;
 use crate::verify::report::{AuditQuestion, QuestionAnswer, QuestionVerdict};
 
 /// Where a check begins.
 #[derive(Clone, Copy)]
-pub(in crate::verify) enum ResumeStart<'a> {
+pub(crate) enum ResumeStart<'a> {
     /// With genesis; the position that was to be gone on from does not fit.
     Genesis(Option<&'a PositionMismatch>),
     /// Behind the commit of `main` whose id begins so; the position that was to be gone on from
@@ -69,7 +69,7 @@ pub struct PositionSummary {
 }
 
 /// Where a saved position is, seen from a commit of `main` that the caller names.
-pub(in crate::verify) enum PositionRelation {
+pub(crate) enum PositionRelation {
     /// There, or before it.
     Before,
     /// Behind it; or the digits name no commit of `main`, or several objects.
@@ -80,7 +80,7 @@ pub(in crate::verify) enum PositionRelation {
 
 impl Position {
     /// Where it lies. Reads the commits of `main` that are newer than it, and no others.
-    pub(in crate::verify) fn relation_to(
+    pub(crate) fn relation_to(
         &self,
         digits: &str,
         repository: &Repository,
@@ -107,14 +107,11 @@ impl Position {
 }
 
 /// The log at the end of the last segment.
-pub(in crate::verify) struct SegmentEnd {
-    lines: u64,
-    bytes: u64,
-    head: Hash32,
-    frontier: String,
-    highest: u32,
-    last_branch: Option<String>,
+pub(crate) struct SegmentEnd {
+    end: LogEnd,
+    /// What its lines name at the highest height.
     blocks: BTreeSet<Hash32>,
+    /// Open sessions, with the numbers of their first lines.
     open: BTreeMap<Hash32, u64>,
 }
 
@@ -122,12 +119,7 @@ impl SegmentEnd {
     pub fn of(lines: &Lines) -> Self {
         let state = &lines.state;
         SegmentEnd {
-            lines: state.count(),
-            bytes: lines.bytes,
-            head: state.head(),
-            frontier: hex::encode(lines.tree.to_bytes()),
-            highest: state.highest(),
-            last_branch: state.last_branch().map(str::to_owned),
+            end: lines.end(state.count()),
             blocks: lines
                 .blocks
                 .get(&state.highest())
@@ -137,6 +129,77 @@ impl SegmentEnd {
                 .open_sessions()
                 .map(|session| (session.id, session.start.line))
                 .collect(),
+        }
+    }
+}
+
+/// Where this check began.
+pub(crate) struct CheckStart {
+    pub scope: Scope,
+    /// Place on `main` of the commit that the caller named.
+    pub named_base: Option<usize>,
+    /// Tips of the branches at the saved position.
+    saved_tips: BTreeMap<u8, Oid>,
+    /// Lines before the saved position that were read again.
+    pub replayed: u64,
+}
+
+impl CheckStart {
+    /// With genesis, until something else is said.
+    pub fn new() -> Self {
+        CheckStart {
+            scope: Scope::Whole { mismatch: None },
+            named_base: None,
+            saved_tips: BTreeMap::new(),
+            replayed: 0,
+        }
+    }
+
+    /// Everything up to this line is old.
+    pub fn begin_behind(&mut self, until: u64) {
+        if let Scope::Since { line, .. } = &mut self.scope {
+            *line = until;
+        }
+    }
+
+    /// Where reading commits ends.
+    pub fn old(&self, lines: &Lines) -> Old {
+        Old {
+            commits: self.saved_tips.values().copied().collect(),
+            logs: lines.old.clone(),
+        }
+    }
+
+    /// Whether the branches go through the commits that the position names, each signed by a key of
+    /// the ledger.
+    pub fn check_tips(&self, history: &History, keys: &KeyHistory) -> Result<(), PositionMismatch> {
+        for (n, tip) in &self.saved_tips {
+            let differs = |expected: &str| PositionMismatch::Differs {
+                what: "tips",
+                expected: expected.to_owned(),
+                actual: format!("commit {tip} on branch-{n}"),
+            };
+            if !history.is_old_on(tip, *n) {
+                return Err(differs("a branch that does not go through it"));
+            }
+            let signer = history.node(tip).and_then(|node| node.signer);
+            if !keys.known.iter().any(|known| Some(known.key) == signer) {
+                return Err(differs("no signature of it by a key of the ledger"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the check begins behind a saved position.
+    pub fn is_saved(&self) -> bool {
+        matches!(self.scope, Scope::Since { saved: Some(_), .. })
+    }
+
+    /// The line behind which commits are checked; 0 for a check of everything.
+    pub fn first_line(&self) -> u64 {
+        match self.scope {
+            Scope::Whole { .. } => 0,
+            Scope::Since { line, .. } => line,
         }
     }
 }
@@ -151,123 +214,54 @@ impl Checker<'_> {
             from: Some(0),
             key,
         };
-        self.keys = resume_point.keys.into_iter().map(in_force).collect();
-        self.key_commits = body.keys.iter().map(|at| at.commit).collect();
-        self.lines = Lines::new(Some(resume_point.genesis.network));
-        self.genesis = Some(resume_point.genesis);
-        self.lines.state = resume_point.state;
-        self.lines.tree = resume_point.tree;
-        self.lines.bytes = body.bytes;
-        self.lines.until = body.lines;
-        self.lines.blocks.insert(body.highest, body.blocks.clone());
-        self.replayed = resume_point.replayed;
-        self.saved_tips = body.tips.clone();
-        let (at, from_scratch_at) = (position.at(), position.from_scratch_at());
-        self.scope = Scope::Since {
-            commit: body.commit.to_string(),
-            line: body.lines,
-            saved: Some(PositionSummary {
-                at,
-                from_scratch_at,
-            }),
-            mismatch: None,
+        self.keys = KeyHistory {
+            known: resume_point.keys.into_iter().map(in_force).collect(),
+            commits: body.keys.iter().map(|at| at.commit).collect(),
         };
-        self.carry();
-    }
-
-    /// Takes over the sessions that are open where the check begins.
-    fn carry(&mut self) {
-        for session in self.lines.state.open_sessions() {
-            self.sessions
-                .insert(session.id, SessionCheck::carried(session));
-        }
-    }
-
-    /// Before the segment of a commit of `main`, counted from genesis: lines up to the commit that
-    /// the caller named are old.
-    pub fn begin_position(&mut self, position: usize) {
-        if self.named_base.is_some_and(|base| position <= base) {
-            self.lines.until = u64::MAX;
-        }
-    }
-
-    /// Behind the segment of the commit that the caller named the check begins.
-    pub fn end_position(&mut self, position: usize) {
-        if self.named_base == Some(position) {
-            self.begin_here();
-        }
-    }
-
-    /// Everything up to the last line taken is old.
-    pub fn begin_here(&mut self) {
-        self.lines.until = self.lines.state.count();
-        if let Scope::Since { line, .. } = &mut self.scope {
-            *line = self.lines.until;
-        }
-        self.carry();
-    }
-
-    /// Where reading commits ends.
-    pub fn old(&self) -> Old {
-        let commits: HashSet<Oid> = self.saved_tips.values().copied().collect();
-        Old {
-            commits,
-            logs: self.lines.old.clone(),
-        }
-    }
-
-    /// Whether the branches go through the commits that the position names, each signed by a key of
-    /// the ledger.
-    pub fn check_saved_tips(&self) -> Result<(), PositionMismatch> {
-        for (n, tip) in &self.saved_tips {
-            let differs = |expected: &str| PositionMismatch::Differs {
-                what: "tips",
-                expected: expected.to_owned(),
-                actual: format!("commit {tip} on branch-{n}"),
-            };
-            if !self.history.is_old_on(tip, *n) {
-                return Err(differs("a branch that does not go through it"));
-            }
-            let signer = self.history.node(tip).and_then(|node| node.signer);
-            if !self.keys.iter().any(|known| Some(known.key) == signer) {
-                return Err(differs("no signature of it by a key of the ledger"));
-            }
-        }
-        Ok(())
+        let mut lines = Lines::new(Some(resume_point.genesis.network));
+        self.genesis = Some(resume_point.genesis);
+        lines.state = resume_point.state;
+        lines.tree = resume_point.tree;
+        lines.bytes = body.bytes;
+        lines.until = body.lines;
+        lines.blocks.insert(body.highest, body.blocks.clone());
+        self.start = CheckStart {
+            scope: Scope::Since {
+                commit: body.commit.to_string(),
+                line: body.lines,
+                saved: Some(PositionSummary {
+                    at: position.at(),
+                    from_scratch_at: position.from_scratch_at(),
+                }),
+                mismatch: None,
+            },
+            named_base: None,
+            saved_tips: body.tips.clone(),
+            replayed: resume_point.replayed,
+        };
+        self.sessions.carry(&lines.state);
+        self.log.lines = lines;
     }
 
     /// Lines of the log that this check has judged.
     pub fn lines_checked(&self) -> u64 {
-        let before = if self.saved_base() {
-            self.first_line()
+        let before = if self.start.is_saved() {
+            self.start.first_line()
         } else {
             0
         };
-        self.lines.state.count().saturating_sub(before)
-    }
-
-    /// Whether the check begins behind a saved position.
-    pub fn saved_base(&self) -> bool {
-        matches!(self.scope, Scope::Since { saved: Some(_), .. })
-    }
-
-    /// The line behind which commits are checked; 0 for a check of everything.
-    pub fn first_line(&self) -> u64 {
-        match self.scope {
-            Scope::Whole { .. } => 0,
-            Scope::Since { line, .. } => line,
-        }
+        self.log.lines.state.count().saturating_sub(before)
     }
 
     /// What is so of the new part is not so of the whole.
     pub fn limited(&self, verdict: QuestionVerdict) -> QuestionVerdict {
-        let Scope::Since { line, saved, .. } = &self.scope else {
+        let Scope::Since { line, saved, .. } = &self.start.scope else {
             return verdict;
         };
         if verdict.answer != QuestionAnswer::Yes {
             return verdict;
         }
-        let nothing = self.commits.is_empty() && self.lines_checked() == 0;
+        let nothing = self.commits.kinds.is_empty() && self.lines_checked() == 0;
         let before = match saved {
             Some(_) if nothing => {
                 let reason = format!(
@@ -286,8 +280,8 @@ impl Checker<'_> {
 
     /// The position at `main`'s tip, for a check that found nothing wrong.
     pub fn position(&self) -> Option<Position> {
-        let mark = self.mark.as_ref().filter(|mark| mark.lines > 0)?;
-        let named = matches!(self.scope, Scope::Since { saved: None, .. });
+        let mark = self.log.end.as_ref().filter(|mark| mark.end.lines > 0)?;
+        let named = matches!(self.start.scope, Scope::Since { saved: None, .. });
         if named
             || AuditQuestion::ALL
                 .iter()
@@ -295,16 +289,16 @@ impl Checker<'_> {
         {
             return None;
         }
-        let keys = self.keys.iter().zip(&self.key_commits);
+        let keys = self.keys.known.iter().zip(&self.keys.commits);
         Some(Position(PositionContent {
             at: Seconds::ZERO,
             blocks: mark.blocks.clone(),
-            bytes: mark.bytes,
+            bytes: mark.end.bytes,
             commit: self.history.on_main().next_back()?.id,
             from_scratch_at: Seconds::ZERO,
-            frontier: mark.frontier.clone(),
-            head: mark.head,
-            highest: mark.highest,
+            frontier: hex::encode(&mark.end.frontier),
+            head: mark.end.hash,
+            highest: mark.end.height,
             keys: keys
                 .filter_map(|(known, at)| {
                     Some(KeyAt {
@@ -314,11 +308,11 @@ impl Checker<'_> {
                     })
                 })
                 .collect(),
-            last_branch: mark.last_branch.clone(),
-            lines: mark.lines,
+            last_branch: mark.end.last_branch.clone(),
+            lines: mark.end.lines,
             open: mark.open.clone(),
             tips: (1..=7)
-                .filter_map(|n| Some((n, self.tip_at(n, mark.lines)?)))
+                .filter_map(|n| Some((n, self.tip_at(n, mark.end.lines)?)))
                 .collect(),
         }))
     }
@@ -332,11 +326,11 @@ impl Checker<'_> {
             .filter_map(|at| self.history.graph.get(*at as usize))
             .find(|node| {
                 node.log
-                    .and_then(|log| self.lines.records.number(&log))
+                    .and_then(|log| self.log.lines.records.number(&log))
                     .is_some_and(|number| number <= line)
             });
         newest
             .map(|node| node.id)
-            .or_else(|| self.saved_tips.get(&n).copied())
+            .or_else(|| self.start.saved_tips.get(&n).copied())
     }
 }

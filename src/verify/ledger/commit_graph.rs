@@ -22,10 +22,10 @@ const MISSPELT: u16 = NOBODY - 1;
 const NONE: u32 = u32::MAX;
 
 /// The first half of a message's SHA-256: 128 bits, of which nobody finds a second text.
-pub(in crate::verify) type Half = [u8; 16];
+pub(crate) type Half = [u8; 16];
 
 /// The first half of a hash.
-pub(in crate::verify) fn half(hash: Hash32) -> Half {
+pub(crate) fn half(hash: Hash32) -> Half {
     hash.as_bytes().first_chunk().copied().unwrap_or_default()
 }
 
@@ -46,7 +46,7 @@ struct PackedCommit {
 
 /// All commits by number, and their numbers by id.
 #[derive(Default)]
-pub(in crate::verify) struct CommitGraph {
+pub(crate) struct CommitGraph {
     portions: Vec<Vec<PackedCommit>>,
     count: usize,
     index: HashIndex,
@@ -283,13 +283,13 @@ impl CommitGraph {
 const MAX_KEYS: usize = 1 << 12;
 
 /// A place as it is packed; four thousand million commits are beyond every other limit.
-pub(in crate::verify) fn number(at: usize) -> u32 {
+pub(crate) fn number(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(NONE)
 }
 
 /// Numbers by hash, open addressed: four bytes a slot, half of them taken at most.
 #[derive(Clone, Default)]
-pub(in crate::verify) struct HashIndex {
+pub(crate) struct HashIndex {
     slots: Vec<u32>,
     count: usize,
 }
@@ -340,7 +340,7 @@ impl HashIndex {
 }
 
 /// What is spread already, being a hash.
-pub(in crate::verify) trait HashKey {
+pub(crate) trait HashKey {
     /// Where the search begins.
     fn start(&self) -> usize;
 }

@@ -1,23 +1,110 @@
 //! Every commit against its line, its tree, its message, its parents and its key (format, sections
 //! 5 and 11.2).
 
-use crate::ledger::read::TreeEntry;
+use std::collections::{BTreeMap, HashSet};
+
+use crate::ledger::Oid;
+use crate::ledger::read::{Repository, TreeEntry};
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, CommitMessage, Subject};
+use crate::record::ledger::documents::Genesis;
 use crate::record::log::entry::Event;
 
 use super::commit_graph::half;
-use super::history::{CommitChain, CommitNode, History, branch_name};
-use super::read_ahead::{MAX_FILES, Taker, TreeContent};
-use crate::verify::checker::{Checker, CommitFiles};
+use super::history::{CommitChain, CommitNode, History};
+use super::keys::KeyHistory;
+use super::read_ahead::{FetchedFiles, MAX_FILES, Taker, TreeContent};
+use crate::verify::log::lines::Lines;
 use crate::verify::log::records::ExpectedCommit;
-use crate::verify::report::AuditQuestion;
+use crate::verify::log::sessions::SessionChains;
+use crate::verify::progress::{CheckStage, Progress};
+use crate::verify::report::{AuditQuestion, Findings};
+use crate::verify::time::blocks::NamedBlocks;
 
-impl Checker<'_> {
+/// The files of one commit, by name; what a tree holds beyond them is a finding of its own.
+#[derive(Default)]
+pub(crate) struct CommitFiles(Vec<(String, Vec<u8>)>);
+
+impl CommitFiles {
+    /// A file; of two with one name the last.
+    pub fn get(&self, name: &str) -> Option<&Vec<u8>> {
+        self.0
+            .iter()
+            .rev()
+            .find(|(known, _)| known == name)
+            .map(|(_, bytes)| bytes)
+    }
+}
+
+/// What was met among the commits.
+#[derive(Default)]
+pub(crate) struct CheckedCommits {
+    /// How many of each kind.
+    pub kinds: BTreeMap<CommitKind, u64>,
+    /// How many behind the last segment, where the log is not at hand.
+    pub apart: u64,
+    /// Lines of session starts and ends whose commit was met.
+    pub anchored: HashSet<Hash32>,
+}
+
+/// Goes through the commits of all chains: each against its line, its files, its session and its
+/// key.
+pub(crate) struct CommitCheck<'c> {
+    pub repository: &'c Repository,
+    pub progress: &'c Progress,
+    /// Whether there is a log beside the segments in `main`.
+    pub has_log: bool,
+    pub genesis: Option<&'c Genesis>,
+    pub history: &'c History,
+    pub keys: &'c KeyHistory,
+    /// Line numbers of the commits of `main`.
+    pub main_lines: &'c [Option<u64>],
+    pub lines: &'c mut Lines,
+    pub sessions: &'c mut SessionChains,
+    pub blocks: &'c mut NamedBlocks,
+    pub commits: &'c mut CheckedCommits,
+    pub findings: &'c mut Findings,
+}
+
+impl CommitCheck<'_> {
+    /// Every commit of every chain, oldest first; on `main` those behind the one at `named_base`.
+    pub fn check_chains(&mut self, named_base: Option<usize>, files: &mut Taker<'_, '_>) {
+        let history = self.history;
+        let branches = history
+            .branches
+            .values()
+            .chain(&history.unreachable)
+            .map(Vec::len)
+            .sum::<usize>();
+        let commits = history.new_on_main().len() + branches;
+        self.progress.begin(
+            CheckStage::Commits,
+            u64::try_from(commits).unwrap_or(u64::MAX),
+        );
+        if named_base == Some(0)
+            && let Some(log) = history.on_main().next().and_then(|root| root.log)
+        {
+            // The root has no segment: its line stands in the first one behind it, and has its
+            // commit.
+            self.lines.records.count_commit(&log);
+        }
+        let mut last = None;
+        let skipped = history.base.map_or(0, |base| base + 1);
+        for (position, node) in history.on_main().enumerate().skip(skipped) {
+            self.check_commit(&node, position, files.next());
+            last = self.check_order(&node, last);
+        }
+        for n in 1..=7 {
+            self.check_branch(history.on_branch(n), files);
+        }
+        for n in 0..history.unreachable.len() {
+            self.check_branch(history.on_lost(n), files);
+        }
+    }
+
     /// Checks one commit of `main` or of a branch; `position` counts from the chain's oldest.
     pub fn check_commit(
         &mut self,
-        history: &History,
         node: &CommitNode,
         position: usize,
         fetched: Option<TreeContent>,
@@ -28,8 +115,7 @@ impl Checker<'_> {
             .is_some_and(|kind| stands_on(kind, node.chain, position))
         {
             let actual = node.kind.map_or("another subject", CommitKind::name);
-            self.findings.add(
-                AuditQuestion::Consistent,
+            self.findings.inconsistent(
                 node.session,
                 node.place(),
                 "a commit of this place",
@@ -39,14 +125,14 @@ impl Checker<'_> {
         let Some(kind) = node.kind else {
             return self.check_signature(node);
         };
-        *self.commits.entry(kind).or_default() += 1;
+        *self.commits.kinds.entry(kind).or_default() += 1;
         let line = self.claim_line(node, kind);
         let number = line.as_ref().map(ExpectedCommit::number);
         if node.misspelt {
             return self.not_looked_at(kind);
         }
         self.check_signature(node);
-        self.check_parents(history, node, kind, number);
+        self.check_parents(node, kind, number);
         let fetched = match fetched {
             // Names, files, message: all that is left is what it has to agree with.
             Some(TreeContent::Answer(answered)) if kind == CommitKind::Interaction => {
@@ -64,6 +150,40 @@ impl Checker<'_> {
             self.not_looked_at(kind);
         }
         self.check_names(node, kind, &entries, anchored);
+    }
+
+    /// The entries and files of a commit; what could not be read is a finding.
+    fn take_files(
+        &mut self,
+        node: &CommitNode,
+        fetched: FetchedFiles,
+    ) -> Option<(Vec<TreeEntry>, CommitFiles)> {
+        let FetchedFiles {
+            entries,
+            files: read,
+        } = fetched;
+        let entries = match entries {
+            Ok(entries) => entries,
+            Err(fault) => {
+                let place = format!("{}, tree {}", node.place(), node.tree);
+                self.findings.object(node.session, place, &fault);
+                return None;
+            }
+        };
+        let mut files = CommitFiles::default();
+        for (at, content) in read {
+            let Some(entry) = entries.get(at) else {
+                continue;
+            };
+            match content {
+                Ok(bytes) => files.0.push((entry.name.clone(), bytes)),
+                Err(fault) => {
+                    let place = format!("{} (object {})", node.file(&entry.name), entry.id);
+                    self.findings.object(node.session, place, &fault);
+                }
+            }
+        }
+        Some((entries, files))
     }
 
     /// A start or end that can't be read is a block that nobody has looked at.
@@ -90,18 +210,13 @@ impl Checker<'_> {
         if !fits {
             let actual = format!("Log of a {name} line (log line {})", line.number());
             let expected = format!("Log of the line of this {}", kind.name());
-            self.findings.add(
-                AuditQuestion::Consistent,
-                node.session,
-                node.place(),
-                expected,
-                actual,
-            );
+            self.findings
+                .inconsistent(node.session, node.place(), expected, actual);
             return None;
         }
         self.lines.records.count_commit(&log);
         if matches!(kind, CommitKind::SessionStart | CommitKind::SessionEnd) {
-            self.anchored.insert(log);
+            self.commits.anchored.insert(log);
         }
         if !node.misspelt {
             self.findings
@@ -112,7 +227,7 @@ impl Checker<'_> {
 
     fn check_signature(&mut self, node: &CommitNode) {
         let line = node.log.and_then(|log| self.lines.records.number(&log));
-        let Some(key) = self.key_at(line, node).filter(|_| !node.misspelt) else {
+        let Some(key) = self.keys.at(line, node).filter(|_| !node.misspelt) else {
             return;
         };
         if node.signer == Some(key) {
@@ -139,15 +254,10 @@ impl Checker<'_> {
         }
     }
 
-    fn check_parents(
-        &mut self,
-        history: &History,
-        node: &CommitNode,
-        kind: CommitKind,
-        line: Option<u64>,
-    ) {
+    fn check_parents(&mut self, node: &CommitNode, kind: CommitKind, line: Option<u64>) {
+        let history = self.history;
         let chain_parent = node.parents.first().and_then(|id| history.node(id));
-        let tip = self.main_tip(history, line);
+        let tip = self.main_tip(line);
         let mut wrong = |expected: String| {
             let actual: Vec<String> = node.parents.iter().map(ToString::to_string).collect();
             let actual = if actual.is_empty() {
@@ -155,8 +265,7 @@ impl Checker<'_> {
             } else {
                 actual.join(", ")
             };
-            self.findings.add(
-                AuditQuestion::Consistent,
+            self.findings.inconsistent(
                 node.session,
                 format!("{}, parents", node.place()),
                 expected,
@@ -203,15 +312,13 @@ impl Checker<'_> {
 
     /// `main`'s tip at a line: its newest commit of an earlier line. A line that is not known is
     /// newer than all.
-    fn main_tip(&self, history: &History, line: Option<u64>) -> Option<(u32, crate::ledger::Oid)> {
+    fn main_tip(&self, line: Option<u64>) -> Option<(u32, Oid)> {
         let before = |number: &Option<u64>| {
             number.is_none_or(|number| line.is_none_or(|line| number < line))
         };
         let position = self.main_lines.iter().rposition(before)?;
-        let node = history
-            .main
-            .get(position)
-            .and_then(|at| history.graph.get(*at as usize))?;
+        let at = self.history.main.get(position)?;
+        let node = self.history.graph.get(*at as usize)?;
         Some((u32::try_from(position).ok()?, node.id))
     }
 
@@ -248,13 +355,8 @@ impl Checker<'_> {
         };
         let place = format!("{}, tree {}", node.place(), node.tree);
         let expected = spelled(anchored.unwrap_or(true)).join(", ");
-        self.findings.add(
-            AuditQuestion::Consistent,
-            node.session,
-            place,
-            expected,
-            names.join(", "),
-        );
+        self.findings
+            .inconsistent(node.session, place, expected, names.join(", "));
     }
 
     /// The message that document and line ask for, to the byte.
@@ -279,8 +381,7 @@ impl Checker<'_> {
             .find(|(expected, actual)| expected != actual);
         let (expected, actual) =
             differs.unwrap_or(("subject, empty line and trailers only", "another ending"));
-        self.findings.add(
-            AuditQuestion::Consistent,
+        self.findings.inconsistent(
             node.session,
             format!("{}, message", node.place()),
             expected,
@@ -291,17 +392,16 @@ impl Checker<'_> {
     /// Checks the commits of one branch, oldest first, with the sessions that they tell of.
     pub fn check_branch(
         &mut self,
-        history: &History,
         commits: impl Iterator<Item = CommitNode>,
         files: &mut Taker<'_, '_>,
     ) {
         let mut last = None;
         let mut unknown: Vec<CommitNode> = Vec::new();
         for (position, node) in commits.enumerate() {
-            self.check_commit(history, &node, position, files.next());
+            self.check_commit(&node, position, files.next());
             last = self.check_order(&node, last);
             if self.is_apart(&node) {
-                self.commits_apart += 1;
+                self.commits.apart += 1;
             } else if node
                 .log
                 .is_some_and(|log| self.lines.records.number(&log).is_some())
@@ -333,13 +433,8 @@ impl Checker<'_> {
                 format!("a Log after line {last}"),
                 format!("log line {number}"),
             );
-            self.findings.add(
-                AuditQuestion::Consistent,
-                node.session,
-                node.place(),
-                expected,
-                actual,
-            );
+            self.findings
+                .inconsistent(node.session, node.place(), expected, actual);
         }
         if number.is_none() && matches!(node.chain, Some(CommitChain::Main(_))) {
             self.report_unknown(node, !node.parents.is_empty(), "a line of the log");
@@ -350,7 +445,7 @@ impl Checker<'_> {
     /// Whether a commit stands behind the last segment of a ledger whose log is not at hand: it
     /// counts for *consistent* alone.
     pub fn is_apart(&self, node: &CommitNode) -> bool {
-        !self.log_file
+        !self.has_log
             && matches!(
                 node.kind,
                 Some(CommitKind::SessionStart | CommitKind::Interaction)
@@ -372,13 +467,8 @@ impl Checker<'_> {
             self.lines.state.count()
         );
         if contradicts {
-            self.findings.add(
-                AuditQuestion::Consistent,
-                node.session,
-                node.place(),
-                expected,
-                actual.clone(),
-            );
+            self.findings
+                .inconsistent(node.session, node.place(), expected, actual.clone());
         }
         self.findings.add(
             AuditQuestion::Complete,
@@ -387,36 +477,6 @@ impl Checker<'_> {
             expected,
             actual,
         );
-    }
-
-    /// A session's branch is the one its commits stand on.
-    pub fn check_on_branch(&mut self, node: &CommitNode, branch: &str) {
-        if let Some(CommitChain::Branch(n, _)) = node.chain {
-            let here = format!("branch-{n}");
-            if here != branch {
-                let actual = format!("on {}", branch_name(n));
-                self.findings.add(
-                    AuditQuestion::Consistent,
-                    node.session,
-                    node.place(),
-                    format!("on {branch}"),
-                    actual,
-                );
-            }
-        }
-        if let Some(CommitChain::Lost(..)) = node.chain {
-            let (place, expected) = (
-                format!("refs/heads/{branch}"),
-                format!("a ref that leads to {}", node.place()),
-            );
-            self.findings.add(
-                AuditQuestion::Consistent,
-                node.session,
-                place,
-                expected,
-                "another, or none",
-            );
-        }
     }
 
     /// A file of one hash and a newline.
@@ -437,13 +497,8 @@ impl Checker<'_> {
                 format!("'{hash}\\n'"),
                 format!("'{}'", actual.escape_debug()),
             );
-            self.findings.add(
-                AuditQuestion::Consistent,
-                node.session,
-                node.file(name),
-                expected,
-                actual,
-            );
+            self.findings
+                .inconsistent(node.session, node.file(name), expected, actual);
         }
     }
 }

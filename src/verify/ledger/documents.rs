@@ -16,13 +16,14 @@ use crate::record::log::entry::Event;
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
+use super::commits::{CommitCheck, CommitFiles};
 use super::history::CommitNode;
 use super::interaction::InteractionCommit;
-use crate::verify::checker::{Checker, CommitFiles};
 use crate::verify::log::records::{DocumentDigest, ExpectedCommit, RecordLine};
+use crate::verify::log::sessions::check_drift;
 use crate::verify::report::AuditQuestion;
 
-impl Checker<'_> {
+impl CommitCheck<'_> {
     /// Checks the commit's document; whether its block is a real one is given back, none when that
     /// can't be told.
     pub fn check_document(
@@ -83,13 +84,8 @@ impl Checker<'_> {
     fn not_canonical(&mut self, node: &CommitNode, kind: CommitKind, error: &CanonError) {
         let expected = format!("a canonical {}", kind.document());
         let place = node.file(kind.document());
-        self.findings.add(
-            AuditQuestion::Consistent,
-            node.session,
-            place,
-            expected,
-            error.to_string(),
-        );
+        self.findings
+            .inconsistent(node.session, place, expected, error.to_string());
     }
 
     /// Reports every row whose two texts are not equal.
@@ -145,7 +141,7 @@ impl Checker<'_> {
             self.agree(node, kind, &rows);
         }
         self.check_block(node, document.session_id, &document.block, files);
-        self.start_session(node, &document);
+        self.sessions.start(node, &document, self.findings);
         let subject = Subject::SessionStart {
             session: document.session_id,
             height: document.block.height,
@@ -214,6 +210,15 @@ impl Checker<'_> {
         self.answer(node, &document, document.chain_entry);
     }
 
+    /// Takes an answer into its session; `entry` is its chain entry, recomputed.
+    fn answer(&mut self, node: &CommitNode, document: &Record, entry: Hash32) {
+        if self.is_apart(node) {
+            let answered = (document.session_id, document.seq);
+            self.lines.answered_apart.insert(answered);
+        }
+        self.sessions.answer(node, document, entry, self.findings);
+    }
+
     /// The line that a commit claims; of a packed one read again.
     fn whole_line(&self, claimed: &ExpectedCommit) -> Option<RecordLine> {
         match claimed {
@@ -247,15 +252,10 @@ impl Checker<'_> {
         if agrees == Some(false) && self.findings.count(AuditQuestion::Consistent) == before {
             let place = node.file(CommitKind::Interaction.document());
             let (expected, actual) = ("what its response line says", "something else");
-            self.findings.add(
-                AuditQuestion::Consistent,
-                node.session,
-                place,
-                expected,
-                actual,
-            );
+            self.findings
+                .inconsistent(node.session, place, expected, actual);
         }
-        self.check_drift(node, document);
+        check_drift(node, document, &self.lines.state, self.findings);
     }
 
     /// The document is the one that its line names.
@@ -328,7 +328,7 @@ impl Checker<'_> {
             self.agree(node, kind, &rows);
         }
         self.check_block(node, document.session_id, &document.block, files);
-        self.end_session(node, &document);
+        self.sessions.end(node, &document, self.findings);
         let (session, close) = (document.session_id, document.session_close_hash);
         let subject = Subject::SessionEnd {
             session,
@@ -384,7 +384,6 @@ impl Checker<'_> {
         let local = block.height == 0 && block.hash == Hash32::ZERO;
         let network = self
             .genesis
-            .as_ref()
             .is_none_or(|genesis| genesis.network == block.network);
         let fits = if block.is_local() {
             local
@@ -401,8 +400,7 @@ impl Checker<'_> {
                 block.network.name()
             );
             let place = node.file(CommitKind::Checkpoint.document());
-            self.findings
-                .add(AuditQuestion::Consistent, None, place, expected, actual);
+            self.findings.inconsistent(None, place, expected, actual);
         }
     }
 
@@ -421,15 +419,10 @@ impl Checker<'_> {
                 kind,
                 &[row("created_at", &line.line.time, &document.created_at)],
             );
-            if let Some(key) = self.key_at(Some(line.number), node) {
+            if let Some(key) = self.keys.at(Some(line.number), node) {
                 self.agree(node, kind, &[row("old_signer", &key, &document.old_signer)]);
             }
-            let so_far = self
-                .keys
-                .iter()
-                .filter(|known| known.after.is_some_and(|after| after <= line.number));
-            let so_far = so_far.map(|known| known.key);
-            let so_far: Vec<PublicKey> = so_far.collect();
+            let so_far: Vec<PublicKey> = self.keys.before(line.number + 1).collect();
             self.check_signers(node, files, &so_far);
             self.check_is_new(node, line.number, &document.new_signer);
         }
@@ -441,20 +434,11 @@ impl Checker<'_> {
     /// A key comes into force once: with a key twice, nobody could say from it when a commit was
     /// signed.
     fn check_is_new(&mut self, node: &CommitNode, number: u64, key: &PublicKey) {
-        let mut before = self
-            .keys
-            .iter()
-            .filter(|known| known.after.is_some_and(|after| after < number));
-        if before.any(|known| known.key == *key) {
+        if self.keys.before(number).any(|known| known == *key) {
             let expected = "a new signer that was not in force before";
             let place = node.file(CommitKind::KeyRotate.document());
-            self.findings.add(
-                AuditQuestion::Consistent,
-                None,
-                place,
-                expected,
-                key.to_string(),
-            );
+            self.findings
+                .inconsistent(None, place, expected, key.to_string());
         }
     }
 
@@ -473,13 +457,8 @@ impl Checker<'_> {
                 expected.escape_debug().to_string(),
                 actual.escape_debug().to_string(),
             );
-            self.findings.add(
-                AuditQuestion::Consistent,
-                None,
-                node.file("allowed_signers"),
-                expected,
-                actual,
-            );
+            self.findings
+                .inconsistent(None, node.file("allowed_signers"), expected, actual);
         }
     }
 }

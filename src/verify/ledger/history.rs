@@ -22,14 +22,14 @@ use super::commit_graph::{CommitGraph, Half, half, number};
 use super::refs::BranchTips;
 use super::signatures::{Outbox, Queue, SignatureClaim};
 use crate::verify::progress::Progress;
-use crate::verify::report::{AuditQuestion, Findings};
+use crate::verify::report::Findings;
 
 /// About what is kept of a commit that is no answer's, with its session.
-pub(in crate::verify) const COMMIT: u64 = 300;
+pub(crate) const COMMIT: u64 = 300;
 
 /// Which chain a commit stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::verify) enum CommitChain {
+pub(crate) enum CommitChain {
     /// First parents of `main`, counted from genesis.
     Main(u32),
     /// First parents of `branch-N`, counted from where it leaves `main`.
@@ -39,7 +39,7 @@ pub(in crate::verify) enum CommitChain {
 }
 
 /// What is known of one commit.
-pub(in crate::verify) struct CommitNode {
+pub(crate) struct CommitNode {
     pub id: Oid,
     pub tree: Oid,
     pub parents: Vec<Oid>,
@@ -80,7 +80,7 @@ impl CommitNode {
 
 /// All commits, and the chains they stand on.
 #[derive(Default)]
-pub(in crate::verify) struct History {
+pub(crate) struct History {
     pub graph: CommitGraph,
     /// From genesis to the tip.
     pub main: Vec<u32>,
@@ -101,12 +101,12 @@ pub(in crate::verify) struct History {
     /// read first.
     pub newer_on_main: HashSet<Oid>,
     /// Commits, by number, that the check begins behind on the branches.
-    pub(in crate::verify) old: HashSet<u32>,
+    pub(crate) old: HashSet<u32>,
 }
 
 /// Commits at which reading ends, because the check begins behind them.
 #[derive(Default)]
-pub(in crate::verify) struct Old {
+pub(crate) struct Old {
     /// By their ids.
     pub commits: HashSet<Oid>,
     /// By their `Log`.
@@ -379,13 +379,7 @@ impl History {
             self.graph.set_chain(old, CommitChain::Branch(n, 0));
         } else if chain.is_empty() {
             let expected = "a session's commit that is on no other branch";
-            findings.add(
-                AuditQuestion::Consistent,
-                None,
-                branch_name(n),
-                expected,
-                format!("commit {tip}"),
-            );
+            findings.inconsistent(None, branch_name(n), expected, format!("commit {tip}"));
         }
         chain.reverse();
         for (position, at) in (0..).zip(&chain) {
@@ -437,15 +431,13 @@ impl History {
         for node in unplaced.filter_map(|at| self.graph.get(at)) {
             let first = node.parents.first();
             match tips.iter().find(|(_, tip)| Some(*tip) == first) {
-                Some((n, tip)) => findings.add(
-                    AuditQuestion::Consistent,
+                Some((n, tip)) => findings.inconsistent(
                     node.session,
                     branch_name(*n),
                     format!("{}, which follows, or a later one", node.place()),
                     format!("commit {tip}"),
                 ),
-                None => findings.add(
-                    AuditQuestion::Consistent,
+                None => findings.inconsistent(
                     node.session,
                     node.place(),
                     "a commit on the first parents of main or of its session's branch",
@@ -460,12 +452,12 @@ impl History {
 type Asked = (Oid, Option<usize>);
 
 /// What is left to be read when the first parents of `main` are.
-pub(in crate::verify) struct PendingParents {
-    pub(in crate::verify) tips: BranchTips,
+pub(crate) struct PendingParents {
+    pub(crate) tips: BranchTips,
     open: Vec<Asked>,
 }
 
 /// The full name of a session branch.
-pub(in crate::verify) fn branch_name(n: u8) -> String {
+pub(crate) fn branch_name(n: u8) -> String {
     branch_ref(&format!("branch-{n}"))
 }

@@ -28,7 +28,7 @@ const SESSIONS: usize = 8;
 /// message that it asks for.
 ///
 /// Of its line, its session and its parents nothing is known yet.
-pub(in crate::verify) struct InteractionCommit {
+pub(crate) struct InteractionCommit {
     pub document: Record,
     /// H of the document's bytes.
     pub record: Hash32,
@@ -36,7 +36,7 @@ pub(in crate::verify) struct InteractionCommit {
 }
 
 /// Reads such commits, each into the same memory.
-pub(in crate::verify) struct InteractionReader<'a> {
+pub(crate) struct InteractionReader<'a> {
     repository: &'a Repository,
     buffer: Vec<u8>,
     /// The sessions whose file was read last: all answers of a session have one and the same.

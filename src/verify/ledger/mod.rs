@@ -1,15 +1,15 @@
 //! The repository: refs, the graph of commits, their trees, documents, keys and signatures.
 
-pub(in crate::verify) mod commit_graph;
-pub(in crate::verify) mod commits;
-pub(in crate::verify) mod documents;
-pub(in crate::verify) mod history;
-pub(in crate::verify) mod interaction;
-pub(in crate::verify) mod keys;
-pub(in crate::verify) mod multiples;
-pub(in crate::verify) mod notes;
-pub(in crate::verify) mod read_ahead;
-pub(in crate::verify) mod refs;
-pub(in crate::verify) mod signatures;
-pub(in crate::verify) mod transaction;
-pub(in crate::verify) mod unreachable;
+pub(crate) mod commit_graph;
+pub(crate) mod commits;
+pub(crate) mod documents;
+pub(crate) mod history;
+pub(crate) mod interaction;
+pub(crate) mod keys;
+pub(crate) mod multiples;
+pub(crate) mod notes;
+pub(crate) mod read_ahead;
+pub(crate) mod refs;
+pub(crate) mod signatures;
+pub(crate) mod transaction;
+pub(crate) mod unreachable;

@@ -14,7 +14,7 @@ const HALF: usize = 128;
 
 /// `d·256^i·P` for every place `i` of a scalar and every digit `d` up to 128: two thirds of a
 /// megabyte.
-pub(in crate::verify) struct Multiples(Vec<EdwardsPoint>);
+pub(crate) struct Multiples(Vec<EdwardsPoint>);
 
 impl Multiples {
     /// All multiples of a point; takes about as long as checking fifty signatures.

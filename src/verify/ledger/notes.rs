@@ -7,13 +7,13 @@ use crate::ledger::Oid;
 use crate::ledger::read::{ObjectFault, Repository};
 use crate::record::limits;
 
-use crate::verify::report::{AuditQuestion, Findings};
+use crate::verify::report::Findings;
 
 /// About what is kept of an object of the notes: its id.
 const OBJECT: u64 = 64;
 
 /// Hashes everything that a notes ref reaches, and holds its names against the commits of `main`.
-pub(in crate::verify) fn check(
+pub(crate) fn check(
     repository: &Repository,
     name: &str,
     tip: Oid,
@@ -86,14 +86,11 @@ impl NotesCheck<'_> {
         if depth > limits::NOTES_DEPTH {
             let expected = format!("at most {} folders, one in the other", limits::NOTES_DEPTH);
             let place = format!("{}, tree {id}", self.name);
-            return self
-                .findings
-                .add(AuditQuestion::Consistent, None, place, expected, "more");
+            return self.findings.inconsistent(None, place, expected, "more");
         }
         if !self.here.insert(*id) {
             let place = format!("{}, tree {id}", self.name);
-            return self.findings.add(
-                AuditQuestion::Consistent,
+            return self.findings.inconsistent(
                 None,
                 place,
                 "a folder of one name",
@@ -121,14 +118,12 @@ impl NotesCheck<'_> {
                     "at most {} notes, one for each commit on main",
                     self.main.len()
                 );
-                self.findings
-                    .add(AuditQuestion::Consistent, None, place, expected, "more");
+                self.findings.inconsistent(None, place, expected, "more");
             }
             if entry.mode != "100644" || !self.main.contains(&path) {
                 let place = format!("{}, note {path}", self.name);
                 let actual = format!("mode {}, of an object that is not on main", entry.mode);
-                self.findings.add(
-                    AuditQuestion::Consistent,
+                self.findings.inconsistent(
                     None,
                     place,
                     "a file, mode 100644, of a commit on main",

@@ -23,10 +23,10 @@ const PORTION: usize = 32;
 /// Portions that wait to be checked: some megabytes.
 const WINDOW: usize = 32;
 /// The largest tree of a commit has five files.
-pub(in crate::verify) const MAX_FILES: usize = 16;
+pub(crate) const MAX_FILES: usize = 16;
 
 /// What a commit's tree holds.
-pub(in crate::verify) enum TreeContent {
+pub(crate) enum TreeContent {
     /// An answer that is right in itself.
     Answer(Box<InteractionCommit>),
     /// Anything else, and what nobody has looked at yet.
@@ -34,7 +34,7 @@ pub(in crate::verify) enum TreeContent {
 }
 
 /// The tree of a commit, and those of its files that were asked for.
-pub(in crate::verify) struct FetchedFiles {
+pub(crate) struct FetchedFiles {
     pub entries: Result<Vec<TreeEntry>, ObjectFault>,
     /// By the place of their entry.
     pub files: Vec<(usize, Result<Vec<u8>, ObjectFault>)>,
@@ -117,7 +117,7 @@ struct PipelineState {
 }
 
 /// The plan of what is read.
-pub(in crate::verify) struct ReadAhead<'a> {
+pub(crate) struct ReadAhead<'a> {
     history: &'a History,
     checked: &'a HashSet<Oid>,
     portions: Vec<&'a [u32]>,
@@ -277,7 +277,7 @@ impl Drop for WakeOnDrop<'_, '_> {
 }
 
 /// The checking thread's end.
-pub(in crate::verify) struct Taker<'a, 'b> {
+pub(crate) struct Taker<'a, 'b> {
     read_ahead: &'b ReadAhead<'a>,
     eyes: Eyes<'b>,
     current: VecDeque<TreeContent>,

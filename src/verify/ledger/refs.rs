@@ -7,13 +7,13 @@ use crate::ledger::read::{OpenError, Ref, RefTarget, Repository};
 use crate::record::ledger::commit::{MAIN, NOTES_OTS, NOTES_WITNESS};
 
 use super::history::branch_name;
-use crate::verify::report::{AuditQuestion, Findings};
+use crate::verify::report::Findings;
 
 /// Where a plain clone keeps the refs of what it is a clone of.
 const ORIGIN: &str = "refs/remotes/origin/";
 
 /// Where the refs of a ledger point.
-pub(in crate::verify) struct BranchTips {
+pub(crate) struct BranchTips {
     pub main: Option<Oid>,
     pub branches: BTreeMap<u8, Oid>,
     pub notes: Vec<(String, Oid)>,
@@ -26,7 +26,7 @@ pub(in crate::verify) struct BranchTips {
 /// Whether a repository is a plain clone, whose refs of the ledger stand under
 /// `refs/remotes/origin/`: one with files checked out beside its folder `.git`. A ledger's own
 /// folder is bare.
-pub(in crate::verify) fn is_plain(repository: &Repository, refs: &[Ref]) -> bool {
+pub(crate) fn is_plain(repository: &Repository, refs: &[Ref]) -> bool {
     let checked_out = repository
         .path()
         .file_name()
@@ -49,7 +49,7 @@ fn ledger_name(name: &str, plain: bool) -> Option<String> {
 }
 
 /// The tip of `main`.
-pub(in crate::verify) fn main_tip(repository: &Repository) -> Result<Option<Oid>, OpenError> {
+pub(crate) fn main_tip(repository: &Repository) -> Result<Option<Oid>, OpenError> {
     let refs = repository.refs()?;
     let plain = is_plain(repository, &refs);
     let main = refs
@@ -90,23 +90,11 @@ impl BranchTips {
                 RefTarget::Direct(id) => id,
                 RefTarget::Symbolic(to) => {
                     let actual = format!("a symbolic ref to {to}");
-                    findings.add(
-                        AuditQuestion::Consistent,
-                        None,
-                        found.name,
-                        "a ref to a commit",
-                        actual,
-                    );
+                    findings.inconsistent(None, found.name, "a ref to a commit", actual);
                     continue;
                 }
                 RefTarget::Broken(actual) => {
-                    findings.add(
-                        AuditQuestion::Consistent,
-                        None,
-                        found.name,
-                        "a commit's id and a newline",
-                        actual,
-                    );
+                    findings.inconsistent(None, found.name, "a commit's id and a newline", actual);
                     continue;
                 }
             };
@@ -118,13 +106,7 @@ impl BranchTips {
             }
         }
         if tips.main.is_none() {
-            findings.add(
-                AuditQuestion::Consistent,
-                None,
-                MAIN,
-                "a ref to a commit",
-                "nothing",
-            );
+            findings.inconsistent(None, MAIN, "a ref to a commit", "nothing");
         }
         Ok(tips)
     }

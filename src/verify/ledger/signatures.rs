@@ -27,7 +27,7 @@ const TABLES: usize = 4;
 static BASE: LazyLock<Multiples> = LazyLock::new(|| Multiples::of(&ED25519_BASEPOINT_POINT));
 
 /// One signature to be checked.
-pub(in crate::verify) struct SignatureClaim {
+pub(crate) struct SignatureClaim {
     /// Who asks; given back when the signature is bad.
     pub of: u32,
     pub key: PublicKey,
@@ -47,7 +47,7 @@ struct KeyState {
 
 /// Keys that many signatures are by.
 #[derive(Default)]
-pub(in crate::verify) struct Tables(Mutex<Vec<KeyState>>);
+pub(crate) struct Tables(Mutex<Vec<KeyState>>);
 
 impl Tables {
     /// A key of which so many signatures are to be checked.
@@ -124,7 +124,7 @@ impl Tables {
 
 /// Batches that wait for whichever thread is free.
 #[derive(Default)]
-pub(in crate::verify) struct Queue {
+pub(crate) struct Queue {
     waiting: Mutex<QueuedSignature>,
     changed: Condvar,
     tables: Tables,
@@ -199,7 +199,7 @@ impl Queue {
 }
 
 /// Says that no batch will come any more when the one who brings them ends, however he ends.
-pub(in crate::verify) struct CloseOnDrop<'a>(pub &'a Queue);
+pub(crate) struct CloseOnDrop<'a>(pub &'a Queue);
 
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
@@ -208,7 +208,7 @@ impl Drop for CloseOnDrop<'_> {
 }
 
 /// Gathers signatures into batches and hands them on.
-pub(in crate::verify) struct Outbox<'a> {
+pub(crate) struct Outbox<'a> {
     batch: Vec<SignatureClaim>,
     queue: &'a Queue,
     progress: Option<&'a Progress>,

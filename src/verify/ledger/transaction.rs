@@ -10,14 +10,13 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commit::MAIN;
 use crate::record::log::entry::Event;
 
-use super::history::History;
-use crate::verify::checker::Checker;
+use super::commits::CommitCheck;
 use crate::verify::log::records::{RecordLine, Short};
 use crate::verify::report::AuditQuestion;
 
-impl Checker<'_> {
+impl CommitCheck<'_> {
     /// A `record:` line without its commit, and a session without its branch.
-    pub(in crate::verify) fn check_lines_have_commits(&mut self, history: &History) {
+    pub fn check_lines_have_commits(&mut self) {
         self.check_lines_are_anchored();
         let last = self.lines.last_record;
         for Short {
@@ -54,7 +53,7 @@ impl Checker<'_> {
         }
         for (branch, session) in branches {
             let there = (1..=7)
-                .any(|n| format!("branch-{n}") == branch && history.branches.contains_key(&n));
+                .any(|n| format!("branch-{n}") == branch && self.history.branches.contains_key(&n));
             // The first commit of the last transaction would have made it.
             let first = self
                 .lines
@@ -65,8 +64,20 @@ impl Checker<'_> {
             if !there && !due {
                 let place = format!("refs/heads/{branch}");
                 let expected = format!("a ref to the commits of session {session} and later ones");
-                self.findings
-                    .add(AuditQuestion::Consistent, None, place, expected, "nothing");
+                self.findings.inconsistent(None, place, expected, "nothing");
+            }
+        }
+    }
+
+    /// A session's start or end on a block, of which no commit has been seen.
+    fn check_lines_are_anchored(&mut self) {
+        for line in self.lines.records.whole() {
+            let (Event::SessionStart { btc, .. } | Event::SessionEnd { btc, .. }) = &line.event
+            else {
+                continue;
+            };
+            if *btc != 0 && !self.commits.anchored.contains(&line.hash) {
+                self.findings.unlooked(AuditQuestion::NotBefore);
             }
         }
     }
@@ -76,7 +87,8 @@ impl Checker<'_> {
     fn may_be_missing(&self, line: Option<&RecordLine>, commits: u32) -> bool {
         let end = line.filter(|line| matches!(line.line.event, Event::SessionEnd { .. }));
         commits == 0
-            || (commits == 1 && end.is_some_and(|line| self.anchored.contains(&line.line.hash)))
+            || (commits == 1
+                && end.is_some_and(|line| self.commits.anchored.contains(&line.line.hash)))
     }
 }
 

@@ -18,7 +18,7 @@ use crate::verify::cursor::file::PositionMismatch;
 use crate::verify::report::{AuditQuestion, Findings};
 
 /// One line of the file, of whatever bytes.
-pub(in crate::verify) struct FileLine {
+pub(crate) struct FileLine {
     pub number: u64,
     pub bytes: Vec<u8>,
     /// The line ended before the length that was noted when the check began.
@@ -35,7 +35,7 @@ enum FileState {
 }
 
 /// A log file that is read once, in step with the segments.
-pub(in crate::verify) struct LogFile {
+pub(crate) struct LogFile {
     reader: LogReader<BufReader<File>>,
     noted: u64,
     last: u64,
@@ -180,13 +180,7 @@ impl LogFile {
         self.differed |= !same;
         if !same && matches!(self.state, FileState::Same) {
             let (expected, actual) = difference(segment_line, &line.bytes);
-            findings.add(
-                AuditQuestion::Consistent,
-                None,
-                format!("audit.log line {number}"),
-                expected,
-                actual,
-            );
+            findings.inconsistent(None, format!("audit.log line {number}"), expected, actual);
         }
         self.state = if same {
             FileState::Same
@@ -204,13 +198,7 @@ impl LogFile {
             .filter(|(_, bytes)| !segment_line.starts_with(bytes))
         {
             let (expected, actual) = difference(segment_line, bytes);
-            findings.add(
-                AuditQuestion::Consistent,
-                None,
-                format!("audit.log line {number}"),
-                expected,
-                actual,
-            );
+            findings.inconsistent(None, format!("audit.log line {number}"), expected, actual);
             self.differed = true;
         }
     }

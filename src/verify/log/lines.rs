@@ -8,6 +8,7 @@ use crate::record::bitcoin::block::{Block, Network, Source, check_header};
 use crate::record::bitcoin::epochs::is_cheap;
 use crate::record::bitcoin::fit::check_height;
 use crate::record::hash::Hash32;
+use crate::record::log::end::LogEnd;
 use crate::record::log::entry::{Event, Line};
 use crate::record::log::rules::{LogRule, LogState, OpenPrompt, Violation};
 use crate::record::time::Seconds;
@@ -23,7 +24,7 @@ use crate::verify::time::witnesses::Sizes;
 
 /// Where a line stands; spelled only for a finding.
 #[derive(Clone, Copy)]
-pub(in crate::verify) enum LinePosition<'a> {
+pub(crate) enum LinePosition<'a> {
     /// In a segment of `main`.
     Segment { number: u64, commit: &'a Oid },
     /// In the file, behind the segments.
@@ -43,7 +44,7 @@ impl LinePosition<'_> {
 
 /// The log as far as it was taken.
 #[derive(Clone)]
-pub(in crate::verify) struct Lines {
+pub(crate) struct Lines {
     pub state: LogState,
     pub tree: Frontier,
     /// Lines with `record:`.
@@ -138,13 +139,7 @@ impl Lines {
         let line = match Line::parse(bytes) {
             Ok(line) => line,
             Err(error) => {
-                findings.add(
-                    AuditQuestion::Consistent,
-                    None,
-                    place.words(),
-                    "a line of the log",
-                    error.to_string(),
-                );
+                findings.inconsistent(None, place.words(), "a line of the log", error.to_string());
                 // Nobody can tell that it is no anchor.
                 findings.unlooked(AuditQuestion::NotBefore);
                 self.last_record = None;
@@ -215,6 +210,25 @@ impl Lines {
         }
     }
 
+    /// Where the log ends; so many of its lines are inside `main`.
+    pub fn end(&self, segment_lines: u64) -> LogEnd {
+        LogEnd {
+            lines: self.state.count(),
+            hash: self.state.head(),
+            time: self.state.last_time(),
+            height: self.state.highest(),
+            bytes: self.bytes,
+            frontier: self.tree.to_bytes(),
+            segment_lines,
+            last_branch: self.state.last_branch().map(str::to_owned),
+        }
+    }
+
+    /// Whether a commit's line was taken, be it an old one.
+    pub fn is_known(&self, log: &Hash32) -> bool {
+        self.records.number(log).is_some() || self.old.contains(&half(*log))
+    }
+
     /// Keeps root and time of a size that a tree head outside is about.
     pub fn keep_size(&mut self) {
         let size = self.tree.size();
@@ -258,13 +272,7 @@ impl Lines {
                 if let Err(fault) = check_height(&block) {
                     let (expected, actual) =
                         ("height and time that belong together", fault.to_string());
-                    findings.add(
-                        AuditQuestion::Consistent,
-                        line.session,
-                        place.words(),
-                        expected,
-                        actual,
-                    );
+                    findings.inconsistent(line.session, place.words(), expected, actual);
                 }
                 match check_header(header, &block, network) {
                     Ok(()) => {
@@ -316,13 +324,7 @@ impl Lines {
                 format!("block {block} at height {first}, as before"),
                 format!("height {height}"),
             );
-            findings.add(
-                AuditQuestion::Consistent,
-                session,
-                place(),
-                expected,
-                actual,
-            );
+            findings.inconsistent(session, place(), expected, actual);
         }
     }
 
@@ -380,13 +382,7 @@ fn report(violation: &Violation, line: &Line, place: &str, findings: &mut Findin
         _ => line.session,
     };
     let actual = format!("{}: {}", violation.rule.words(), violation.actual);
-    findings.add(
-        AuditQuestion::Consistent,
-        session,
-        place,
-        violation.expected.clone(),
-        actual.clone(),
-    );
+    findings.inconsistent(session, place, violation.expected.clone(), actual.clone());
     if matches!(
         violation.rule,
         LogRule::PromptSeq | LogRule::OutcomeWithoutPrompt

@@ -21,12 +21,7 @@ impl History {
     /// noted as newer.
     ///
     /// What the newer ones say is only believed for leaving them out.
-    pub(in crate::verify) fn pass_newer(
-        &mut self,
-        repository: &Repository,
-        tip: Oid,
-        limit: u64,
-    ) -> Oid {
+    pub(crate) fn pass_newer(&mut self, repository: &Repository, tip: Oid, limit: u64) -> Oid {
         let mut at = tip;
         loop {
             let Ok(commit) = repository.commit(&at) else {
@@ -52,7 +47,7 @@ impl History {
 
 impl PendingParents {
     /// Moves the tips of branches back to the newest commit whose line is known.
-    pub(in crate::verify) fn pass_newer(
+    pub(crate) fn pass_newer(
         &mut self,
         repository: &Repository,
         is_known: impl Fn(&Hash32) -> bool,

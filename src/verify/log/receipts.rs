@@ -5,12 +5,13 @@
 //! receipt by a key that was not in force there is not this ledger's: *signed by* is *no*.
 
 use crate::record::hash::Hash32;
+use crate::record::ledger::documents::Genesis;
 use crate::record::ledger::receipt::Receipt;
 use crate::record::log::entry::{Event, Line};
 use crate::record::tree::Frontier;
 
-use crate::verify::checker::Checker;
-use crate::verify::report::AuditQuestion;
+use crate::verify::ledger::keys::KeyHistory;
+use crate::verify::report::{AuditQuestion, Findings, counted};
 
 /// A receipt, and what it is called in findings.
 #[derive(Clone, Debug)]
@@ -23,7 +24,7 @@ pub struct KeptReceipt {
 
 /// Receipts, while the lines pass by.
 #[derive(Clone, Default)]
-pub(in crate::verify) struct Receipts(Vec<ReceiptMatch>);
+pub(crate) struct Receipts(Vec<ReceiptMatch>);
 
 /// One receipt, and what the log has at the places that it names.
 #[derive(Clone)]
@@ -79,14 +80,24 @@ fn described(session: &str, seq: u64, chain: &str) -> String {
     format!("the outcome of prompt {seq} of session {session}, chain {chain}")
 }
 
-impl Checker<'_> {
-    /// Holds every receipt against the log; what they were fit by is counted.
-    pub(in crate::verify) fn check_receipts(&mut self) {
-        let receipts = std::mem::take(&mut self.lines.receipts);
+/// What receipts are held against.
+pub(crate) struct ReceiptCheck<'c> {
+    pub genesis: Option<&'c Genesis>,
+    pub keys: &'c KeyHistory,
+    /// How many lines were taken.
+    pub count: u64,
+    /// Whether there is a log beside the segments in `main`.
+    pub has_log: bool,
+    pub findings: &'c mut Findings,
+}
+
+impl ReceiptCheck<'_> {
+    /// Holds every receipt against the log; says how many there are.
+    pub fn check(&mut self, receipts: &Receipts) -> u64 {
         for met in &receipts.0 {
             self.check_receipt(met);
         }
-        self.receipts = u64::try_from(receipts.0.len()).unwrap_or(u64::MAX);
+        u64::try_from(receipts.0.len()).unwrap_or(u64::MAX)
     }
 
     fn check_receipt(&mut self, met: &ReceiptMatch) {
@@ -100,7 +111,7 @@ impl Checker<'_> {
                 .add(question, None, place.clone(), expected, actual);
             self.findings.contradicted(&place);
         };
-        if let Some(genesis) = &self.genesis
+        if let Some(genesis) = self.genesis
             && genesis.origin != note.origin
         {
             find(
@@ -111,8 +122,8 @@ impl Checker<'_> {
         }
         // A rotation's own line is the last that the old key signs; of a log that is too short any
         // key may be in force.
-        let count = self.lines.state.count();
-        let mut keys = self.keys.iter();
+        let count = self.count;
+        let mut keys = self.keys.known.iter();
         let known = if note.size > count {
             keys.any(|known| known.key == met.kept.receipt.key)
         } else {
@@ -130,9 +141,9 @@ impl Checker<'_> {
             );
         }
         let Some((head, root)) = met.there else {
-            let lines = |n: u64| crate::verify::report::counted(n, "line");
+            let lines = |n: u64| counted(n, "line");
             let expected = format!("{} or more, as its owner has signed", lines(note.size));
-            let log = if self.log_file {
+            let log = if self.has_log {
                 ""
             } else {
                 "; no audit.log was given, where newer ones may stand: --log FILE"

@@ -18,7 +18,7 @@ use crate::verify::ledger::commit_graph::{Half, HashIndex, half, number};
 
 /// A line with `record:`, and what its commit has to agree with.
 #[derive(Clone)]
-pub(in crate::verify) struct RecordLine {
+pub(crate) struct RecordLine {
     /// From 1.
     pub number: u64,
     pub line: Line,
@@ -85,7 +85,7 @@ fn digest(facts: &Facts<'_>) -> Half {
 
 /// An answer's line, packed.
 #[derive(Clone, Copy)]
-pub(in crate::verify) struct PackedAnswer {
+pub(crate) struct PackedAnswer {
     /// Half of its HASH.
     log: Half,
     pub time: Seconds,
@@ -105,7 +105,7 @@ impl PackedAnswer {
 
 /// The digest of what a document says that its line has to say too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::verify) struct DocumentDigest(Half);
+pub(crate) struct DocumentDigest(Half);
 
 impl DocumentDigest {
     /// By a document whose bytes have this hash.
@@ -130,7 +130,7 @@ impl DocumentDigest {
 }
 
 /// What a commit is held against.
-pub(in crate::verify) enum ExpectedCommit {
+pub(crate) enum ExpectedCommit {
     Whole(Box<RecordLine>),
     Packed(PackedAnswer),
 }
@@ -149,7 +149,7 @@ const PORTION: usize = 1 << 14;
 
 /// All lines with `record:`, by HASH.
 #[derive(Clone, Default)]
-pub(in crate::verify) struct Records {
+pub(crate) struct Records {
     whole: HashMap<Hash32, RecordLine>,
     answers: Vec<Vec<PackedAnswer>>,
     count: usize,
@@ -318,7 +318,7 @@ impl Records {
 }
 
 /// A line that has another number of commits than it wants.
-pub(in crate::verify) struct Short {
+pub(crate) struct Short {
     pub number: u64,
     pub commits: u32,
     pub line: Option<RecordLine>,

@@ -10,14 +10,12 @@ use std::io::Read as _;
 use std::path::Path;
 
 use crate::record::hash::Hash32;
-use crate::record::signature::PublicKey;
 use crate::record::tree::{SignedNote, parse_note};
 
 use super::file::LogFile;
 use super::lines::LinePosition;
+use super::segments::LogCheck;
 use crate::verify::VerifyError;
-use crate::verify::checker::Checker;
-use crate::verify::ledger::commit_graph::half;
 use crate::verify::ledger::history::History;
 use crate::verify::report::{AuditQuestion, counted};
 
@@ -27,7 +25,7 @@ const PLACE: &str = "audit.checkpoint";
 const MOST: u64 = 16 << 10;
 
 /// The tree head beside the log, as it was read before the log.
-pub(in crate::verify) enum Beside {
+pub(crate) enum Beside {
     /// There is none.
     None,
     /// It is no tree head, and why.
@@ -66,7 +64,7 @@ impl Beside {
 }
 
 /// The bytes of the file, one more than are allowed at most; none when there is no such file.
-pub(in crate::verify) fn read_file(path: Option<&Path>) -> Result<Option<Vec<u8>>, VerifyError> {
+pub(crate) fn read_file(path: Option<&Path>) -> Result<Option<Vec<u8>>, VerifyError> {
     let Some(path) = path else { return Ok(None) };
     let failed = |reason: String| VerifyError::Checkpoint {
         place: path.display().to_string(),
@@ -91,17 +89,11 @@ pub(in crate::verify) fn read_file(path: Option<&Path>) -> Result<Option<Vec<u8>
     Ok(Some(bytes))
 }
 
-impl Checker<'_> {
+impl LogCheck<'_> {
     /// Takes the lines of the file behind the segments as far as somebody signed them.
-    pub(in crate::verify) fn take_newer(
-        &mut self,
-        file: &mut LogFile,
-        history: &History,
-    ) -> Result<(), VerifyError> {
-        let here = self.lines.state.count();
-        let known = |log: &Hash32| {
-            self.lines.records.number(log).is_some() || self.lines.old.contains(&half(*log))
-        };
+    pub fn take_newer(&mut self, file: &mut LogFile, history: &History) -> Result<(), VerifyError> {
+        let here = self.log.lines.state.count();
+        let known = |log: &Hash32| self.log.lines.is_known(log);
         let mut named: HashSet<Hash32> = history.graph.logs().filter(|log| !known(log)).collect();
         // Nobody signed them yet, so they are only counted, and looked at for the HASHes that
         // commits name.
@@ -114,15 +106,16 @@ impl Checker<'_> {
         }
         let torn = file.report_torn();
         let over = self
+            .log
             .beside
             .size()
             .filter(|size| *size <= last && self.is_signed_beside());
         covered = covered.max(over.unwrap_or_default());
-        if let Some(limit) = self.limit {
+        if let Some(limit) = self.log.limit {
             covered = limit.clamp(here, last);
-            self.newer = last - covered;
+            self.log.newer = last - covered;
         } else {
-            self.unsigned = last - covered;
+            self.log.unsigned = last - covered;
             if let Some((number, actual)) = torn {
                 let place = format!("audit.log line {number}");
                 self.findings
@@ -130,16 +123,12 @@ impl Checker<'_> {
             }
         }
         file.back_to(start)?;
-        while self.lines.state.count() < covered {
+        while self.log.lines.state.count() < covered {
             let Some(line) = file.newer()? else { break };
-            self.lines.take(
-                &line.bytes,
-                LinePosition::File {
-                    number: line.number,
-                },
-                &mut self.findings,
-            );
-            self.keep_lines(line.number);
+            let number = line.number;
+            let position = LinePosition::File { number };
+            self.log.lines.take(&line.bytes, position, self.findings);
+            self.keep_lines(number);
             if self.repository.budget().refused().is_some() {
                 return Ok(());
             }
@@ -147,45 +136,32 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The key in force at the last of so many lines: that of a rotation's own line is the old one.
-    pub(in crate::verify) fn key_of_size(&self, size: u64) -> Option<PublicKey> {
-        let in_force = self
-            .keys
-            .iter()
-            .rev()
-            .find(|known| known.after.is_some_and(|after| after < size));
-        in_force.or(self.keys.first()).map(|known| known.key)
-    }
-
     /// Whether the tree head beside the log is of this ledger and signed by the key in force at its
     /// last line.
     fn is_signed_beside(&self) -> bool {
-        let (Beside::Note(note), Some(genesis)) = (&self.beside, &self.genesis) else {
+        let (Beside::Note(note), Some(genesis)) = (&self.log.beside, self.genesis) else {
             return false;
         };
         note.origin == genesis.origin
             && self
-                .key_of_size(note.size)
+                .keys
+                .of_size(note.size)
                 .is_some_and(|key| note.verify(&key))
     }
 
     /// Holds the tree head beside the log against the log; `last` lines are in the file, signed
     /// ones or not.
-    pub(in crate::verify) fn check_beside(&mut self) {
-        let note = match std::mem::replace(&mut self.beside, Beside::None) {
+    pub fn check_beside(&mut self) {
+        let note = match std::mem::replace(&mut self.log.beside, Beside::None) {
             Beside::None => return,
             Beside::Wrong(actual) => {
-                return self.findings.add(
-                    AuditQuestion::Consistent,
-                    None,
-                    PLACE,
-                    "a tree head",
-                    actual,
-                );
+                return self
+                    .findings
+                    .inconsistent(None, PLACE, "a tree head", actual);
             }
             Beside::Note(note) => note,
         };
-        let Some(genesis) = &self.genesis else { return };
+        let Some(genesis) = self.genesis else { return };
         self.findings.same(
             None,
             || PLACE.to_owned(),
@@ -193,14 +169,15 @@ impl Checker<'_> {
             &genesis.origin,
             &note.origin,
         );
-        if let Some(key) = self.key_of_size(note.size).filter(|key| !note.verify(key)) {
+        let key = self.keys.of_size(note.size);
+        if let Some(key) = key.filter(|key| !note.verify(key)) {
             for question in [AuditQuestion::Consistent, AuditQuestion::SignedBy] {
                 let expected = format!("a signature by the key in force, {key}");
                 self.findings
                     .add(question, None, PLACE, expected, "a signature that is not");
             }
         }
-        let last = self.lines.state.count() + self.unsigned + self.newer;
+        let last = self.log.lines.state.count() + self.log.unsigned + self.log.newer;
         if note.size > last {
             let expected = format!("a log of {}", counted(note.size, "line"));
             return self.findings.add(
@@ -212,20 +189,15 @@ impl Checker<'_> {
             );
         }
         // Of a size before the saved position that a check goes on from nothing is known.
-        if let Some(root) = self.lines.sizes.root(note.size)
+        if let Some(root) = self.log.lines.sizes.root(note.size)
             && root != note.root
         {
             let expected = format!(
                 "root {root}, that of the first {}",
                 counted(note.size, "line")
             );
-            self.findings.add(
-                AuditQuestion::Consistent,
-                None,
-                PLACE,
-                expected,
-                format!("root {}", note.root),
-            );
+            self.findings
+                .inconsistent(None, PLACE, expected, format!("root {}", note.root));
         }
     }
 }

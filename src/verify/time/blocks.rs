@@ -1,18 +1,20 @@
 //! The blocks that sessions start and end on, and those of the database (format, sections 4, 8,
 //! 11.5 and 11.6).
 
+use std::collections::BTreeMap;
+
 use crate::record::bitcoin::block::{Block, Header, HeaderFault, check_anchor};
 use crate::record::bitcoin::epochs::is_cheap;
 use crate::record::bitcoin::fit::{check_height, line_fits};
 use crate::record::hash::Hash32;
 
-use crate::verify::checker::{Checker, CommitFiles};
+use crate::verify::ledger::commits::{CommitCheck, CommitFiles};
 use crate::verify::ledger::history::CommitNode;
 use crate::verify::report::AuditQuestion;
 
 /// Who first named a block whose header was accepted.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct FirstMention {
+pub(crate) struct FirstMention {
     /// The block before it.
     pub prev: Hash32,
     /// The target that its header claims.
@@ -22,7 +24,16 @@ pub(in crate::verify) struct FirstMention {
     pub place: String,
 }
 
-impl Checker<'_> {
+/// The blocks that commits name.
+#[derive(Default)]
+pub(crate) struct NamedBlocks {
+    /// Each with who named it first.
+    pub first: BTreeMap<(u32, Hash32), FirstMention>,
+    /// Starts and ends of sessions with an accepted header.
+    pub anchors: u64,
+}
+
+impl CommitCheck<'_> {
     /// Holds a document's block against the header beside it; an accepted header is an anchor.
     pub fn check_block(
         &mut self,
@@ -31,7 +42,7 @@ impl Checker<'_> {
         block: &Block,
         files: &CommitFiles,
     ) {
-        let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else {
+        let Some(network) = self.genesis.map(|genesis| genesis.network) else {
             return;
         };
         let read = files
@@ -53,7 +64,7 @@ impl Checker<'_> {
         match checked {
             Ok(()) if block.is_local() => {}
             Ok(()) => {
-                self.btc_anchors += 1;
+                self.blocks.anchors += 1;
                 if let Ok(Some(header)) = read {
                     let (place, fields) = (|| node.file("btc_header"), header.fields());
                     if is_cheap(network, fields.bits) {
@@ -65,7 +76,8 @@ impl Checker<'_> {
                         session: Some(session),
                         place: place(),
                     };
-                    self.named
+                    self.blocks
+                        .first
                         .entry((block.height, block.hash))
                         .or_insert_with(named);
                 }
@@ -79,8 +91,7 @@ impl Checker<'_> {
                 );
                 let actual = fault.to_string();
                 if contradicts(&fault) {
-                    self.findings.add(
-                        AuditQuestion::Consistent,
+                    self.findings.inconsistent(
                         Some(session),
                         place.clone(),
                         expected.clone(),
@@ -100,21 +111,14 @@ impl Checker<'_> {
             }
         }
     }
-}
 
-impl Checker<'_> {
     /// Whether time and place of a named block belong together: its height and its time, its time
     /// and the line's, and one height to one block.
     fn check_fit(&mut self, node: &CommitNode, session: Hash32, block: &Block, header: &Header) {
         let time = header.fields().time;
         let mut find = |expected: String, actual: String| {
-            self.findings.add(
-                AuditQuestion::Consistent,
-                Some(session),
-                node.file("btc_header"),
-                expected,
-                actual,
-            );
+            self.findings
+                .inconsistent(Some(session), node.file("btc_header"), expected, actual);
         };
         // What the header says: that the document says the same is another check.
         if let Err(fault) = check_height(&Block {
@@ -142,7 +146,7 @@ impl Checker<'_> {
             block.hash,
             Some(session),
             &place,
-            &mut self.findings,
+            self.findings,
         );
     }
 }

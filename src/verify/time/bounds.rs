@@ -99,7 +99,7 @@ impl Checker<'_> {
     }
 
     /// The bracket of the whole ledger.
-    pub(in crate::verify) fn bounds(&self) -> LedgerBounds {
+    pub(crate) fn bounds(&self) -> LedgerBounds {
         let count = |placed: BlockStanding| {
             self.proofs
                 .placed
@@ -114,10 +114,11 @@ impl Checker<'_> {
             pending: self.proofs.pending,
             waits: self.proofs.waits,
             tail: self
+                .log
                 .lines
                 .state
                 .count()
-                .saturating_sub(last.max(self.witnessed_lines())),
+                .saturating_sub(last.max(self.outside.covered_lines())),
             placed: count(BlockStanding::There),
             orphaned: count(BlockStanding::Orphaned),
             claimed: count(BlockStanding::NotReached),
@@ -135,11 +136,18 @@ impl Checker<'_> {
     fn longest(&self, bounds: &mut LedgerBounds) {
         let mut from = 1;
         for proof in &self.proofs.attested {
-            let first_named = self.lines.rises.first().map_or(u64::MAX, |(line, _)| *line);
+            let first_named = self
+                .log
+                .lines
+                .rises
+                .first()
+                .map_or(u64::MAX, |(line, _)| *line);
             bounds.unbounded += (proof.line + 1).min(first_named).saturating_sub(from);
             let line = from.max(first_named);
-            let at = self.lines.rises.partition_point(|(of, _)| *of <= line);
-            let named = at.checked_sub(1).and_then(|at| self.lines.rises.get(at));
+            let at = self.log.lines.rises.partition_point(|(of, _)| *of <= line);
+            let named = at
+                .checked_sub(1)
+                .and_then(|at| self.log.lines.rises.get(at));
             if let (Some((_, after)), Some(before)) =
                 (named, self.attested(line).filter(|_| line <= proof.line))
             {
@@ -160,7 +168,7 @@ impl Checker<'_> {
     }
 
     /// What the kept chain says of the blocks that the ledger names; nothing when none is kept.
-    pub(in crate::verify) fn placed_words(&self) -> String {
+    pub(crate) fn placed_words(&self) -> String {
         let bounds = self.bounds();
         if bounds.placed + bounds.orphaned == 0 {
             return self
@@ -185,10 +193,10 @@ impl Checker<'_> {
     }
 
     /// After which block a session began.
-    pub(in crate::verify) fn not_before_of(&self, id: Hash32) -> SessionBound {
+    pub(crate) fn not_before_of(&self, id: Hash32) -> SessionBound {
         let Some(document) = self
             .sessions
-            .get(&id)
+            .get(id)
             .and_then(|session| session.document.as_ref())
         else {
             return SessionBound::None("its start was not looked at".to_owned());
@@ -217,7 +225,7 @@ impl Checker<'_> {
                 block.height
             ));
         }
-        if !self.proofs.kept && self.lines.cheap.contains(&id) {
+        if !self.proofs.kept && self.log.lines.cheap.contains(&id) {
             return SessionBound::None(format!(
                 "not checked: cheap work at block {}",
                 block.height
@@ -231,9 +239,10 @@ impl Checker<'_> {
     }
 
     /// Before which block a session had ended.
-    pub(in crate::verify) fn not_after_of(&self, id: Hash32) -> SessionBound {
+    pub(crate) fn not_after_of(&self, id: Hash32) -> SessionBound {
         let none = |words: &str| SessionBound::None(words.to_owned());
         let Some(end) = self
+            .log
             .lines
             .state
             .session(id)
@@ -251,10 +260,10 @@ impl Checker<'_> {
             return SessionBound::Block {
                 height: proof.height,
                 time: proof.time,
-                proven: self.chained.contains(&proof.height),
+                proven: self.proofs.chained.contains(&proof.height),
             };
         }
-        if let Some((_, time)) = self.witnessed_by().filter(|(lines, _)| *lines >= end.line) {
+        if let Some((_, time)) = self.outside.timed.filter(|(lines, _)| *lines >= end.line) {
             return SessionBound::None(format!(
                 "no block attests it; witnesses had seen it by {time}"
             ));
@@ -270,7 +279,7 @@ impl Checker<'_> {
                 "not checked: no header of block {height}, which attests it, is at hand"
             )),
             None if self.proofs.pending > 0 => none("not proven: proofs wait for a block"),
-            None if self.saved_base() => {
+            None if self.start.is_saved() => {
                 none("not checked: proofs on older commits are not looked at with --since")
             }
             None => none("not proven: no OpenTimestamps proof of the log after its end"),
@@ -278,13 +287,13 @@ impl Checker<'_> {
     }
 
     /// The last line that a block, or witnesses, show to have been there.
-    pub(in crate::verify) fn not_after_line(&self) -> u64 {
+    pub(crate) fn not_after_line(&self) -> u64 {
         let attested = self.proofs.attested.last().map_or(0, |proof| proof.line);
-        attested.max(self.witnessed_by().map_or(0, |(lines, _)| lines))
+        attested.max(self.outside.timed.map_or(0, |(lines, _)| lines))
     }
 
     /// The answer to *not after*.
-    pub(in crate::verify) fn not_after(&self, bounds: &LedgerBounds) -> QuestionVerdict {
+    pub(crate) fn not_after(&self, bounds: &LedgerBounds) -> QuestionVerdict {
         if let Some(verdict) = self.on_test_network() {
             return verdict;
         }
@@ -306,7 +315,7 @@ impl Checker<'_> {
         };
         let through = self.not_after_line();
         if through > 0 {
-            let answer = if through >= self.lines.state.count() {
+            let answer = if through >= self.log.lines.state.count() {
                 QuestionAnswer::Yes
             } else {
                 QuestionAnswer::Partly
@@ -320,7 +329,7 @@ impl Checker<'_> {
                     lowest.height, lowest.time
                 ));
             }
-            if let Some((lines, time)) = self.witnessed_by() {
+            if let Some((lines, time)) = self.outside.timed {
                 reasons.push(format!(
                     "witnesses had seen {} by {time}",
                     counted(lines, "line")
@@ -350,7 +359,7 @@ impl Checker<'_> {
                  sync, or a block source{pending}"
             ));
         }
-        let (part, older) = match self.saved_base() {
+        let (part, older) = match self.start.is_saved() {
             true => (
                 "what is new",
                 "; proofs on older commits are not looked at with --since",
@@ -373,10 +382,10 @@ impl Checker<'_> {
     }
 
     /// The words on lines that no proof covers.
-    pub(in crate::verify) fn tail_words(&self, bounds: &LedgerBounds) -> String {
+    pub(crate) fn tail_words(&self, bounds: &LedgerBounds) -> String {
         let lines = counted(bounds.tail, "line");
         let last = self.proofs.attested.last().map_or(0, |proof| proof.line);
-        match self.witnessed_lines() {
+        match self.outside.covered_lines() {
             0 if last == 0 => format!("unanchored tail: {lines}, as no outside proof was checked"),
             covered if covered > last => {
                 format!("unanchored tail: {lines}, after the {covered} that witnesses cosigned")

@@ -8,21 +8,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ledger::Oid;
+use crate::ledger::read::Repository;
 use crate::record::bitcoin::block::{Block, Header, Network, Source};
 use crate::record::bitcoin::epochs::is_cheap;
 use crate::record::bitcoin::fit::{check_height, proof_fits};
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::NOTES_OTS;
+use crate::record::ledger::documents::Genesis;
 use crate::record::limits;
 use crate::record::log::entry::Line;
 use crate::record::ots::{Attestation, FileHash, Proof};
 use crate::record::time::Seconds;
 
-use super::blocks::FirstMention;
+use super::blocks::{FirstMention, NamedBlocks};
 use super::bounds::Waits;
-use crate::verify::checker::Checker;
-use crate::verify::ledger::history::CommitNode;
-use crate::verify::report::AuditQuestion;
+use crate::verify::ledger::history::{CommitNode, History};
+use crate::verify::log::segments::CheckedLog;
+use crate::verify::report::{AuditQuestion, Findings};
 
 /// Which headers a check would like to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ pub type FindHeaders<'a> = dyn Fn(&HeaderRequests) -> Headers + 'a;
 
 /// How a block of the ledger stands to the checked chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::verify) enum BlockStanding {
+pub(crate) enum BlockStanding {
     /// It is the block of its height.
     There,
     /// It is on top of the block before its height: it was orphaned, and was real.
@@ -65,7 +67,7 @@ pub(in crate::verify) enum BlockStanding {
 
 /// A head of the log with the lowest block that attests it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::verify) struct AttestedLine {
+pub(crate) struct AttestedLine {
     /// Number of its line.
     pub line: u64,
     pub height: u32,
@@ -75,7 +77,7 @@ pub(in crate::verify) struct AttestedLine {
 
 /// What was found of proofs and places.
 #[derive(Debug, Default)]
-pub(in crate::verify) struct Proofs {
+pub(crate) struct Proofs {
     /// Heads that a block attests, in the order of lines.
     pub attested: Vec<AttestedLine>,
     /// Heads that only blocks attest whose headers are not at hand: the lowest height of each, by
@@ -86,6 +88,8 @@ pub(in crate::verify) struct Proofs {
     /// The oldest of them, when the notes say since when.
     pub waits: Option<Waits>,
     pub placed: BTreeMap<(u32, Hash32), BlockStanding>,
+    /// Heights whose headers are in the kept chain.
+    pub chained: BTreeSet<u32>,
     /// Whether a chain is kept that blocks were held against.
     pub kept: bool,
     /// Proofs that only a header with next to no work attests.
@@ -101,12 +105,26 @@ struct TimestampClaim {
     blocks: Vec<(u32, Vec<u8>)>,
 }
 
-impl Checker<'_> {
+/// Holds proofs and named blocks against headers from outside.
+pub(crate) struct ProofCheck<'c> {
+    pub repository: &'c Repository,
+    pub genesis: Option<&'c Genesis>,
+    pub history: &'c History,
+    pub log: &'c mut CheckedLog,
+    pub blocks: &'c mut NamedBlocks,
+    /// Whether the check begins behind a saved position, and behind which line.
+    pub is_saved: bool,
+    pub first_line: u64,
+    pub proofs: &'c mut Proofs,
+    pub findings: &'c mut Findings,
+}
+
+impl ProofCheck<'_> {
     /// Reads the proofs, asks for headers, and holds both against each other.
     ///
     /// Behind a saved position only proofs on the commits that are read: which line an older one is
     /// of is not known.
-    pub fn check_proofs(&mut self, find: Option<&FindHeaders<'_>>) {
+    pub fn check(&mut self, find: Option<&FindHeaders<'_>>) {
         let claims = self.read_proofs();
         let named = self.named_blocks();
         let headers = self.headers(find, &claims, &named);
@@ -119,7 +137,7 @@ impl Checker<'_> {
         }
         self.check_stamped_times();
         self.proofs.kept = headers.kept || !headers.chain.is_empty();
-        self.chained = headers.chain.into_keys().collect();
+        self.proofs.chained = headers.chain.into_keys().collect();
         self.proofs.fault = headers.fault;
     }
 
@@ -132,16 +150,16 @@ impl Checker<'_> {
             .find(|(name, _)| name == NOTES_OTS)
             .map(|(_, tip)| *tip);
         // What can't be read was named when the notes were walked.
-        let most = if self.saved_base() {
+        let most = if self.is_saved {
             limits::NOTE_OBJECTS
         } else {
-            self.main_lines.len()
+            self.log.main_lines.len()
         };
         let Some(notes) = tip.and_then(|tip| self.repository.notes_within(&tip, most).ok()) else {
             return Vec::new();
         };
         let mut heads = Vec::new();
-        for (node, line) in self.history.on_main().zip(&self.main_lines) {
+        for (node, line) in self.history.on_main().zip(&self.log.main_lines) {
             if let (Some(blob), Some(line)) = (notes.get(&node.id), line) {
                 heads.push((node.id, *blob, self.tree_head_of(&node), *line));
             }
@@ -192,8 +210,8 @@ impl Checker<'_> {
 
     /// The blocks that commits and lines name, each once.
     fn named_blocks(&mut self) -> BTreeMap<(u32, Hash32), FirstMention> {
-        let mut named = std::mem::take(&mut self.named);
-        for (block, by) in std::mem::take(&mut self.lines.anchors) {
+        let mut named = std::mem::take(&mut self.blocks.first);
+        for (block, by) in std::mem::take(&mut self.log.lines.anchors) {
             named.entry(block).or_insert(by);
         }
         named
@@ -205,7 +223,7 @@ impl Checker<'_> {
         claims: &[TimestampClaim],
         named: &BTreeMap<(u32, Hash32), FirstMention>,
     ) -> Headers {
-        let (Some(find), Some(genesis)) = (find, &self.genesis) else {
+        let (Some(find), Some(genesis)) = (find, self.genesis) else {
             return Headers::default();
         };
         let heights = named
@@ -308,9 +326,7 @@ impl Checker<'_> {
         };
         self.proofs.placed.insert((height, hash), placed);
     }
-}
 
-impl Checker<'_> {
     /// H of the `checkpoint` of a commit: what is stamped.
     fn tree_head_of(&self, node: &CommitNode) -> Option<Hash32> {
         let entries = self.repository.tree(&node.tree).ok()?;
@@ -324,7 +340,7 @@ impl Checker<'_> {
     /// Whether a header that somebody says stands at a height counts: by its work, and by height
     /// and time. A stamp whose height and time don't belong together is a finding.
     fn may_count(&mut self, claim: &TimestampClaim, height: u32, header: &Header) -> bool {
-        let Some(network) = self.genesis.as_ref().map(|genesis| genesis.network) else {
+        let Some(network) = self.genesis.map(|genesis| genesis.network) else {
             return false;
         };
         let fields = header.fields();
@@ -371,10 +387,11 @@ impl Checker<'_> {
         let main: BTreeMap<u64, Seconds> = self
             .history
             .on_main()
-            .zip(&self.main_lines)
+            .zip(&self.log.main_lines)
             .filter_map(|(node, line)| Some(((*line)?, node.time)))
             .collect();
         let set = self
+            .log
             .lines
             .clock_sets
             .iter()
@@ -397,10 +414,10 @@ impl Checker<'_> {
     /// Names each line that is younger than the block that attests it, with the segments read
     /// again.
     fn name_late_lines(&mut self, last: u64, earliest: &BTreeMap<u64, Seconds>) {
-        let mut number = self.first_line() + 1;
+        let mut number = self.first_line + 1;
         while number <= last {
-            let Some((first, bytes)) = self.lines.records.segment_of(number, self.repository)
-            else {
+            let records = &self.log.lines.records;
+            let Some((first, bytes)) = records.segment_of(number, self.repository) else {
                 return;
             };
             let lines = bytes

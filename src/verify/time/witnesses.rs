@@ -7,23 +7,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ledger::Oid;
+use crate::ledger::read::Repository;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::NOTES_WITNESS;
+use crate::record::ledger::documents::Genesis;
 use crate::record::limits;
 use crate::record::time::Seconds;
 use crate::record::tree::note::CosignedNote;
 use crate::record::tree::witness_policy::WitnessPolicy;
 
-use crate::verify::checker::Checker;
 use crate::verify::ledger::history::{CommitChain, CommitNode, History};
-use crate::verify::report::{AuditQuestion, QuestionAnswer, QuestionVerdict, counted};
+use crate::verify::ledger::keys::KeyHistory;
+use crate::verify::log::lines::Lines;
+use crate::verify::report::{AuditQuestion, Findings, QuestionAnswer, QuestionVerdict, counted};
 
 /// A witness's clock may be behind the ledger's by so many seconds: what the writer of a log allows
 /// of its own.
 const CLOCKS_APART: u64 = 3600;
 
 /// What is there in place of a witness's cosignature.
-pub(in crate::verify) const FORGED: &str = "a line in its name that its key did not sign";
+pub(crate) const FORGED: &str = "a line in its name that its key did not sign";
 
 /// A tree head that somebody kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,15 +39,16 @@ pub struct OutsideHead {
 
 /// Tree heads of others, and what the log says at their sizes.
 #[derive(Default)]
-pub(in crate::verify) struct ForeignTreeHeads<'a> {
+pub(crate) struct ForeignTreeHeads<'a> {
     pub policy: Option<&'a WitnessPolicy>,
     pub given: &'a [OutsideHead],
     /// Notes by the commit that they are on; none for one that is no cosigned note.
     notes: Vec<(Oid, Option<CosignedNote>)>,
     /// The largest tree head that the policy is content with, and by whom.
     covered: Option<(u64, Vec<String>)>,
-    /// The largest tree head of which witnesses say a time that counts.
-    timed: Option<(u64, Seconds)>,
+    /// The largest tree head that witnesses had seen by a time that counts: how many lines, and
+    /// when.
+    pub timed: Option<(u64, Seconds)>,
     /// Whether there is a tree head at all.
     any: bool,
     /// Tree heads that could not be held against the log: its lines there were not read.
@@ -53,7 +57,7 @@ pub(in crate::verify) struct ForeignTreeHeads<'a> {
 
 impl<'a> ForeignTreeHeads<'a> {
     /// What the caller brings along.
-    pub fn of(policy: Option<&'a WitnessPolicy>, given: &'a [OutsideHead]) -> Self {
+    pub fn new(policy: Option<&'a WitnessPolicy>, given: &'a [OutsideHead]) -> Self {
         ForeignTreeHeads {
             policy,
             given,
@@ -64,8 +68,8 @@ impl<'a> ForeignTreeHeads<'a> {
 
 /// What the log was at some of its sizes: root and time of the last line.
 #[derive(Clone, Default)]
-pub(in crate::verify) struct Sizes {
-    wanted: BTreeSet<u64>,
+pub(crate) struct Sizes {
+    pub wanted: BTreeSet<u64>,
     roots: BTreeMap<u64, (Hash32, Seconds)>,
 }
 
@@ -84,66 +88,121 @@ impl Sizes {
     }
 }
 
-impl Checker<'_> {
-    /// Reads the notes of witnesses, and notes which sizes of the log they are about.
+impl ForeignTreeHeads<'_> {
+    /// Reads the notes of witnesses; gives the sizes of the log that tree heads are about.
     ///
     /// Behind a saved position only those of the commits that are read. A notes tree that is none
     /// is reported where its objects are checked.
-    pub fn read_outside(&mut self, history: &History) {
+    pub fn read(
+        &mut self,
+        repository: &Repository,
+        history: &History,
+        is_saved: bool,
+    ) -> BTreeSet<u64> {
         let on_main: BTreeSet<Oid> = history.on_main().map(|node| node.id).collect();
         let tip = history
             .notes
             .iter()
             .find(|(name, _)| name == NOTES_WITNESS)
             .map(|(_, tip)| *tip);
+        // One note for each commit on `main`, where all of those are known.
+        let most = if is_saved {
+            limits::NOTE_OBJECTS
+        } else {
+            on_main.len()
+        };
         let notes = tip
-            .and_then(|tip| {
-                self.repository
-                    .notes_within(&tip, self.notes_at_most(&on_main))
-                    .ok()
-            })
+            .and_then(|tip| repository.notes_within(&tip, most).ok())
             .unwrap_or_default();
         for (commit, blob) in notes {
-            if self.saved_base() && !on_main.contains(&commit) {
+            if is_saved && !on_main.contains(&commit) {
                 continue;
             }
-            let Ok(bytes) = self.repository.blob(&blob) else {
+            let Ok(bytes) = repository.blob(&blob) else {
                 continue;
             };
             let kept = 2 * u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-            self.repository
+            repository
                 .budget()
                 .keep(|| format!("{NOTES_WITNESS}, object {blob}"), kept);
             let note = std::str::from_utf8(&bytes)
                 .ok()
                 .and_then(|text| CosignedNote::parse(text).ok());
-            self.outside.notes.push((commit, note));
+            self.notes.push((commit, note));
         }
-        let given = self.outside.given.iter().map(|head| head.note.head.size);
+        let given = self.given.iter().map(|head| head.note.head.size);
         let noted = self
-            .outside
             .notes
             .iter()
             .filter_map(|(_, note)| Some(note.as_ref()?.head.size));
-        self.lines.sizes.wanted = given.chain(noted).chain(self.beside.size()).collect();
-        self.lines.keep_size();
+        given.chain(noted).collect()
     }
 
-    /// How many notes a ref of notes may have: one for each commit on `main`, where all of those
-    /// are known.
-    pub fn notes_at_most(&self, on_main: &BTreeSet<Oid>) -> usize {
-        if self.saved_base() {
-            limits::NOTE_OBJECTS
-        } else {
-            on_main.len()
+    /// Lines up to the largest tree head that the policy is content with.
+    pub fn covered_lines(&self) -> u64 {
+        self.covered.as_ref().map_or(0, |(size, _)| *size)
+    }
+
+    /// The answer to *unique* for a log of so many lines, when nothing speaks against it.
+    pub fn verdict(&self, count: u64) -> QuestionVerdict {
+        let no = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
+        let Some(policy) = self.policy else {
+            return no("no witness policy was given: a second history would not show".to_owned());
+        };
+        if !policy.asks_somebody() {
+            return no("the policy asks no witness: a second history would not show".to_owned());
         }
+        if self.unjudged > 0 {
+            let heads = counted(self.unjudged, "tree head");
+            return no(format!(
+                "{heads} outside could not be held against lines that were not read"
+            ));
+        }
+        if !self.any {
+            return no("there is no tree head yet that a witness could have cosigned".to_owned());
+        }
+        let Some((size, names)) = &self.covered else {
+            return no(
+                "no tree head here has the cosignatures that the policy asks for".to_owned(),
+            );
+        };
+        let after = match count.saturating_sub(*size) {
+            0 => String::new(),
+            n => format!("; {} came after", counted(n, "line")),
+        };
+        let answer = if *size >= count {
+            QuestionAnswer::Yes
+        } else {
+            QuestionAnswer::Partly
+        };
+        QuestionVerdict::new(
+            answer,
+            format!(
+                "through line {size}: {} cosigned this history{after}",
+                names.join(", ")
+            ),
+        )
     }
+}
 
+/// Holds tree heads of others against the log.
+pub(crate) struct OutsideCheck<'c, 'a> {
+    pub repository: &'c Repository,
+    pub genesis: Option<&'c Genesis>,
+    pub history: &'c History,
+    pub keys: &'c KeyHistory,
+    pub lines: &'c Lines,
+    pub outside: &'c mut ForeignTreeHeads<'a>,
+    pub findings: &'c mut Findings,
+}
+
+impl OutsideCheck<'_, '_> {
     /// Holds every tree head outside against the log, and cosignatures against the policy.
-    pub fn check_outside(&mut self, history: &History) {
+    pub fn check(&mut self, is_saved: bool) {
+        let history = self.history;
         // The root has no tree head; behind a saved position the first that is known is not the
         // root.
-        let heads = if self.saved_base() { 0 } else { 1 };
+        let heads = if is_saved { 0 } else { 1 };
         self.outside.any = history.on_main().nth(heads).is_some();
         let notes = std::mem::take(&mut self.outside.notes);
         // What a writer put on newer commits meanwhile is about lines that are not read.
@@ -156,8 +215,7 @@ impl Checker<'_> {
                 .node(commit)
                 .filter(|node| matches!(node.chain, Some(CommitChain::Main(_))));
             let Some(note) = note else {
-                self.findings.add(
-                    AuditQuestion::Consistent,
+                self.findings.inconsistent(
                     None,
                     place,
                     "a tree head with signature lines",
@@ -170,13 +228,8 @@ impl Checker<'_> {
                 .is_some_and(|node| self.is_head_of(node, note));
             if node.is_some() && !own {
                 let expected = "the tree head of the commit that it is on";
-                self.findings.add(
-                    AuditQuestion::Consistent,
-                    None,
-                    place.clone(),
-                    expected,
-                    "another",
-                );
+                self.findings
+                    .inconsistent(None, place.clone(), expected, "another");
             }
             let cosigned = self.cosigned(&place, note);
             let by_witness = cosigned.as_deref().is_some_and(|by| !by.is_empty());
@@ -231,7 +284,8 @@ impl Checker<'_> {
     }
 
     fn is_signed_here(&self, note: &CosignedNote) -> bool {
-        self.keys.iter().any(|known| note.head.verify(&known.key))
+        let mut keys = self.keys.known.iter();
+        keys.any(|known| note.head.verify(&known.key))
     }
 
     /// A tree head that somebody outside has is one of this log; false when the log says otherwise.
@@ -239,7 +293,6 @@ impl Checker<'_> {
         let head = &note.head;
         if self
             .genesis
-            .as_ref()
             .is_none_or(|genesis| genesis.origin != head.origin)
         {
             return true;
@@ -269,13 +322,8 @@ impl Checker<'_> {
                 // Of the ledger's own key it is a second history, and this one does not hold
                 // without it.
                 if self.is_signed_here(note) {
-                    self.findings.add(
-                        AuditQuestion::Consistent,
-                        None,
-                        place,
-                        expected.clone(),
-                        actual.clone(),
-                    );
+                    self.findings
+                        .inconsistent(None, place, expected.clone(), actual.clone());
                 }
                 self.findings
                     .add(AuditQuestion::Unique, None, place, expected, actual);
@@ -323,62 +371,11 @@ impl Checker<'_> {
             self.outside.timed = Some((head.size, by));
         }
     }
-
-    /// The answer to *unique*, when nothing speaks against it.
-    pub fn witnessed(&self) -> QuestionVerdict {
-        let no = |reason: String| QuestionVerdict::new(QuestionAnswer::NotChecked, reason);
-        let Some(policy) = self.outside.policy else {
-            return no("no witness policy was given: a second history would not show".to_owned());
-        };
-        if !policy.asks_somebody() {
-            return no("the policy asks no witness: a second history would not show".to_owned());
-        }
-        if self.outside.unjudged > 0 {
-            let heads = counted(self.outside.unjudged, "tree head");
-            return no(format!(
-                "{heads} outside could not be held against lines that were not read"
-            ));
-        }
-        if !self.outside.any {
-            return no("there is no tree head yet that a witness could have cosigned".to_owned());
-        }
-        let Some((size, names)) = &self.outside.covered else {
-            return no(
-                "no tree head here has the cosignatures that the policy asks for".to_owned(),
-            );
-        };
-        let after = match self.lines.state.count().saturating_sub(*size) {
-            0 => String::new(),
-            n => format!("; {} came after", counted(n, "line")),
-        };
-        let answer = if *size >= self.lines.state.count() {
-            QuestionAnswer::Yes
-        } else {
-            QuestionAnswer::Partly
-        };
-        QuestionVerdict::new(
-            answer,
-            format!(
-                "through line {size}: {} cosigned this history{after}",
-                names.join(", ")
-            ),
-        )
-    }
-
-    /// The largest tree head that witnesses had seen by a time: how many lines, and when.
-    pub fn witnessed_by(&self) -> Option<(u64, Seconds)> {
-        self.outside.timed
-    }
-
-    /// Lines up to the largest tree head that the policy is content with.
-    pub fn witnessed_lines(&self) -> u64 {
-        self.outside.covered.as_ref().map_or(0, |(size, _)| *size)
-    }
 }
 
 /// The earliest time by which enough had cosigned; a cosignature from long before the last line
 /// counts for no time.
-pub(in crate::verify) fn reached_by(
+pub(crate) fn reached_by(
     policy: &WitnessPolicy,
     cosigned: &[(&str, u64)],
     line: Seconds,

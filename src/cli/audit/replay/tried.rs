@@ -1,7 +1,7 @@
 //! What came of another kernel on history, for people.
 
+use crate::audit::replay::{Cause, DenyingRule, Trial, TrialDifference};
 use crate::cli::screen::{beginning, counted, quiet};
-use crate::verify::replay::{Cause, DenyingRule, Trial, TrialDifference};
 
 /// So many differences are shown line by line; `--json` has all.
 const SHOWN: usize = 50;

@@ -17,8 +17,8 @@ use crate::record::log::entry::{Event, Line};
 use crate::record::signature::PublicKey;
 use crate::record::tree::Frontier;
 use crate::store::{
-    ArtifactRow, AuthKeyRow, EventRow, ExchangeOutcome, ExchangeRow, LedgerHead, OutcomeUpdate,
-    SessionRow, WriteStore,
+    ArtifactRow, AuthKeyRow, EventRow, ExchangeOutcome, ExchangeRow, KernelRow, LedgerHead,
+    OutcomeUpdate, SessionRow, WriteStore,
 };
 
 use super::rows::{bare, document, header, silent, unreadable};
@@ -185,7 +185,10 @@ impl<'a> Adoption<'a> {
         self.know_key(doc.auth_key_hash, line)?;
         if self.tx.kernel(doc.kernel_hash)?.is_none() {
             // Its text is in the lost database only; the row is what sessions refer to.
-            self.tx.put_kernel(doc.kernel_hash, "")?;
+            self.tx.remember(&KernelRow {
+                hash: doc.kernel_hash,
+                document: String::new(),
+            })?;
         }
         let row = SessionRow {
             uuid: row_id("session", doc.session_id, 0),

@@ -10,11 +10,12 @@ use crate::ledger::read::{RefTarget, Repository};
 use crate::ledger::write::Ledger;
 use crate::ledger::{LedgerError, Oid};
 use crate::record::ledger::commit::{NOTES_OTS, NOTES_WITNESS};
-use crate::store::{LedgerHead, Store};
+use crate::store::{CommitRow, LedgerHead, Store};
 
 use super::commits::Commits;
 use super::{Contradiction, MissingParts, RecorderError, changed, database_is_older, set_aside};
 use crate::recorder::apply::files_of;
+use crate::recorder::comparison::{ExpectedRef, RefPosition, ref_position};
 
 /// The file without which git sees no repository.
 const HEAD: &str = "HEAD";
@@ -79,21 +80,13 @@ pub fn open(path: &Path) -> Result<Here, RecorderError> {
 pub struct LedgerContent {
     here: Here,
     /// Refs that are not at their newest commit: where they are, and where they belong.
-    refs: BTreeMap<String, (RefState, Oid)>,
+    refs: BTreeMap<String, (RefPosition, Oid)>,
     /// Files of torn packs.
     packs: Vec<PathBuf>,
     /// `HEAD` is missing or torn: gently needs it not, stock git finds no repository without.
     no_head: bool,
     /// Commits of which an object is missing or torn.
     commits: u64,
-}
-
-/// Where a ref is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RefState {
-    Missing,
-    Torn,
-    At(Oid),
 }
 
 impl LedgerContent {
@@ -143,9 +136,10 @@ impl LedgerContent {
         }
         for (name, (place, tip)) in &self.refs {
             let moved = match place {
-                RefState::Torn => ledger.overwrite_torn_ref(name, *tip),
-                RefState::Missing => ledger.move_ref(name, None, *tip),
-                RefState::At(from) => ledger.move_ref(name, Some(*from), *tip),
+                RefPosition::Known(from) => ledger.move_ref(name, *from, *tip),
+                RefPosition::Torn => ledger.overwrite_torn_ref(name, *tip),
+                // Such a one is refused, and nothing is restored.
+                RefPosition::Elsewhere => continue,
             };
             moved.map_err(unapplied("moving a ref of ledger.git"))?;
         }
@@ -219,27 +213,30 @@ pub fn look(store: &Store, head: &LedgerHead, here: Here) -> Result<LedgerConten
         packs = ledger
             .torn_packs()
             .map_err(unapplied("reading the packs of ledger.git"))?;
-        for name in &names {
-            places.insert(name.clone(), place(ledger, name)?);
+        for name in names {
+            if let Some(target) = target(ledger, &name)? {
+                places.insert(name, target);
+            }
         }
     }
-    let mut behind = BTreeSet::new();
+    // A ref may be at any commit of its own history, or not there: what is lost is written again.
+    let mut known: BTreeMap<String, ExpectedRef> = BTreeMap::new();
     let (tips, commits) =
         Commits::begin(store, here.ledger(), !packs.is_empty())?.look(head, &mut |row, id| {
-            if places.get(&row.reference) == Some(&RefState::At(id)) {
-                behind.insert(row.reference.clone());
-            }
+            let expected = known.entry(row.reference.clone()).or_default();
+            expected.pending.push(id);
         })?;
     let mut refs = BTreeMap::new();
     for (name, tip) in tips {
-        let place = places.get(&name).copied().unwrap_or(RefState::Missing);
-        match (place, here.ledger()) {
-            (RefState::At(id), _) if id == tip => {}
-            (RefState::At(id), Some(ledger)) if !behind.contains(&name) => {
-                return Err(elsewhere(ledger, head, name, (id, tip)).into());
+        let place = places.get(&name);
+        let position = ref_position(&known.remove(&name).unwrap_or_default(), place);
+        match (position, place, here.ledger()) {
+            (RefPosition::Known(Some(id)), ..) if id == tip => {}
+            (RefPosition::Elsewhere, Some(RefTarget::Direct(id)), Some(ledger)) => {
+                return Err(elsewhere(ledger, head, name, (*id, tip)).into());
             }
             _ => {
-                refs.insert(name, (place, tip));
+                refs.insert(name, (position, tip));
             }
         }
     }
@@ -255,11 +252,11 @@ pub fn look(store: &Store, head: &LedgerHead, here: Here) -> Result<LedgerConten
     })
 }
 
-fn place(ledger: &Ledger, name: &str) -> Result<RefState, RecorderError> {
+/// Where a ref of the ledger points; none where there is none.
+fn target(ledger: &Ledger, name: &str) -> Result<Option<RefTarget>, RecorderError> {
     match ledger.tip(name) {
-        Ok(Some(id)) => Ok(RefState::At(id)),
-        Ok(None) => Ok(RefState::Missing),
-        Err(LedgerError::TornRef { .. }) => Ok(RefState::Torn),
+        Ok(id) => Ok(id.map(RefTarget::Direct)),
+        Err(LedgerError::TornRef { found, .. }) => Ok(Some(RefTarget::Broken(found))),
         Err(e) => Err(unapplied("reading a ref of ledger.git")(e)),
     }
 }
@@ -332,7 +329,7 @@ fn refuse_strange_refs(
         };
         let unknown = |id: &str| {
             store
-                .commits_like(id, 1)
+                .like::<CommitRow>(id, 1)
                 .is_ok_and(|found| found.is_empty())
         };
         let next = match said.strip_prefix("commit ") {

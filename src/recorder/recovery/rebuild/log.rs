@@ -9,11 +9,13 @@ use crate::ledger::write::Ledger;
 use crate::log::append::{AppendError, Appender};
 use crate::log::read::{LogPiece, LogReader, ReadError};
 use crate::record::hash::Hash32;
+use crate::record::log::end::{EndDifference, LogEnd};
 use crate::record::log::entry::Line;
 use crate::record::tree::{Frontier, parse_note};
 use crate::store::{LedgerHead, Store};
 
 use crate::recorder::apply::CHECKPOINT;
+use crate::recorder::comparison::{FoundLine, LineState, compare_line};
 
 use super::ledger::line_in_segments;
 use super::rows::{LineRows, RowFault};
@@ -22,8 +24,6 @@ use super::{
     nobody_signed, set_aside, two_histories,
 };
 
-/// How much of what is no line a message shows.
-const SHOWN_BYTES: usize = 80;
 /// How many lines are appended at a time.
 const APPENDED: u64 = 4096;
 
@@ -194,24 +194,32 @@ impl StoredChain {
         Ok(Ok(text))
     }
 
+    /// Holds the head against the lines; what their words say besides, `audit verify` compares.
     fn check_head(&self, head: &LedgerHead) -> Result<(), RecorderError> {
-        let wrong = |what: &str, of_head: String, of_lines: String| Contradiction {
+        let given = LogEnd {
+            hash: self.head,
+            bytes: self.bytes,
+            frontier: self.frontier.to_bytes(),
+            ..head.log_end()
+        };
+        let Some(EndDifference { what, given, said }) =
+            given.differences(&head.log_end()).into_iter().next()
+        else {
+            return Ok(());
+        };
+        // Two trees tell a reader nothing.
+        let (database, of_lines) = match what {
+            "frontier" => ("another tree".to_owned(), "a tree".to_owned()),
+            _ => (said, given),
+        };
+        Err(Contradiction {
             place: format!("head.{what}"),
-            database: of_head,
+            database,
             holder: "gently.db",
             found: format!("{of_lines} in its own {} lines", head.lines),
             next: database_is_wrong(),
-        };
-        if self.head != head.hash {
-            return Err(wrong("hash", head.hash.to_string(), self.head.to_string()).into());
         }
-        if self.bytes != head.bytes {
-            return Err(wrong("bytes", head.bytes.to_string(), self.bytes.to_string()).into());
-        }
-        if self.frontier.to_bytes() != head.frontier {
-            return Err(wrong("frontier", "another tree".to_owned(), "a tree".to_owned()).into());
-        }
-        Ok(())
+        .into())
     }
 }
 
@@ -219,11 +227,11 @@ impl StoredChain {
 fn own_fault(
     number: u64,
     said: String,
-    of_log: Option<OfLog>,
+    of_log: Option<FoundLine>,
     of_ledger: Option<String>,
 ) -> Contradiction {
     let (holder, found) = match (of_log, of_ledger) {
-        (Some(OfLog::Line(text)), _) => ("audit.log", format!("'{text}'")),
+        (Some(line @ FoundLine::Line(_)), _) => ("audit.log", line.to_string()),
         (_, Some(text)) => ("ledger.git", format!("'{text}', in a segment on main")),
         _ => (
             "gently.db",
@@ -237,15 +245,6 @@ fn own_fault(
         found,
         next: database_is_wrong(),
     }
-}
-
-/// What the log has where the database has a line.
-enum OfLog {
-    Line(String),
-    /// An unfinished line at the end.
-    Torn(Vec<u8>),
-    /// Not a line, and not the end.
-    Foreign(Vec<u8>),
 }
 
 /// The log, read beside the database.
@@ -307,14 +306,14 @@ impl<'a> Log<'a> {
         }
     }
 
-    fn line(&mut self, number: u64) -> Result<Option<OfLog>, RecorderError> {
+    fn line(&mut self, number: u64) -> Result<Option<FoundLine>, RecorderError> {
         let Some(reader) = &mut self.reader else {
             return Ok(None);
         };
         Ok(match reader.next() {
             None => None,
-            Some(Ok(LogPiece::Line(line))) => Some(OfLog::Line(line.text)),
-            Some(Ok(LogPiece::Torn(torn))) => Some(OfLog::Torn(torn.bytes)),
+            Some(Ok(LogPiece::Line(line))) => Some(FoundLine::Line(line.text)),
+            Some(Ok(LogPiece::Torn(torn))) => Some(FoundLine::Torn(torn.bytes)),
             Some(Err(ReadError::Io { source, .. })) => {
                 return Err(RecorderError::Unapplied {
                     what: "reading audit.log",
@@ -328,9 +327,9 @@ impl<'a> Log<'a> {
                     && reader.next().is_none()
                     && !self.ends_with_newline()?;
                 Some(if is_end {
-                    OfLog::Torn(bytes)
+                    FoundLine::Torn(bytes)
                 } else {
-                    OfLog::Foreign(bytes)
+                    FoundLine::Foreign(bytes)
                 })
             }
         })
@@ -358,77 +357,58 @@ impl<'a> Log<'a> {
     fn compare(
         &mut self,
         number: u64,
-        of_log: Option<OfLog>,
+        of_log: Option<FoundLine>,
         text: &str,
         before: Hash32,
     ) -> Result<(), RecorderError> {
         if self.changed {
             return Ok(());
         }
-        let follows =
-            |line: &str| Line::parse(line.as_bytes()).is_ok_and(|line| line.follows(before));
-        match of_log {
-            Some(OfLog::Line(line)) if line != text && self.signed && !follows(&line) => {
-                (self.changed, self.found.strange) = (true, true);
-                Ok(())
-            }
-            None => Ok(()),
-            Some(OfLog::Line(line)) if line == text => {
+        match compare_line(text, of_log.as_ref(), before) {
+            LineState::Missing => {}
+            LineState::Same => {
                 self.found.here += 1;
                 self.found.bytes += length(text.as_bytes()) + 1;
-                Ok(())
             }
-            Some(OfLog::Torn(bytes)) if text.as_bytes().starts_with(&bytes) => {
-                self.found.torn = length(&bytes);
-                Ok(())
+            LineState::Cut(bytes) => {
+                self.found.torn = u64::try_from(bytes).unwrap_or(u64::MAX);
             }
-            Some(OfLog::Torn(_)) if self.len <= self.most => {
+            LineState::Other { follows: false } if self.signed => {
+                (self.changed, self.found.strange) = (true, true);
+            }
+            LineState::NoLine { is_end: true } if self.len <= self.most => {
                 self.found.torn = self.len - self.found.bytes;
                 self.found.strange = true;
-                Ok(())
             }
-            Some(OfLog::Line(line)) => {
-                let follows = follows(&line);
-                Err(differs(number, text, format!("'{line}'"), follows).into())
+            state @ (LineState::Other { .. } | LineState::NoLine { .. }) => {
+                let found = of_log.map(|found| found.to_string()).unwrap_or_default();
+                let follows = state == LineState::Other { follows: true };
+                return Err(differs(number, text, found, follows).into());
             }
-            Some(OfLog::Torn(bytes) | OfLog::Foreign(bytes)) => Err(differs(
-                number,
-                text,
-                format!("{}, which is no line", shown(&bytes)),
-                false,
-            )
-            .into()),
         }
+        Ok(())
     }
 
     /// Refuses what stands behind the database's last line.
     fn end(mut self, head: &LedgerHead) -> Result<LogContent, RecorderError> {
         let number = head.lines + 1;
-        let (found, next) = match self.line(number)? {
-            None => return Ok(self.found),
-            Some(OfLog::Line(line)) => {
-                let follows =
-                    Line::parse(line.as_bytes()).is_ok_and(|line| line.follows(head.hash));
-                (
-                    format!("'{line}'"),
-                    match (follows, is_signed_behind(self.path, head.lines)) {
-                        (true, true) => database_is_older(),
-                        (true, false) => nobody_signed(head.lines),
-                        (false, _) => changed("audit.log"),
-                    },
-                )
-            }
-            Some(OfLog::Torn(_)) => {
+        let Some(found) = self.line(number)? else {
+            return Ok(self.found);
+        };
+        let (found, next) = match &found {
+            FoundLine::Torn(_) => {
                 let extra = self.len - self.found.bytes;
-                (
-                    format!("{extra} bytes that are no line"),
-                    cut(self.path, head.bytes),
-                )
+                let found = format!("{extra} bytes that are no line");
+                (found, cut(self.path, head.bytes))
             }
-            Some(OfLog::Foreign(bytes)) => (
-                format!("{}, which is no line", shown(&bytes)),
-                changed("audit.log"),
-            ),
+            FoundLine::Line(_) if found.follows(head.hash) => {
+                let next = match is_signed_behind(self.path, head.lines) {
+                    true => database_is_older(),
+                    false => nobody_signed(head.lines),
+                };
+                (found.to_string(), next)
+            }
+            _ => (found.to_string(), changed("audit.log")),
         };
         let place = format!("log line {number}");
         let database = format!("the log ends with line {}", head.lines);
@@ -445,13 +425,6 @@ impl<'a> Log<'a> {
 
 fn length(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
-}
-
-fn shown(bytes: &[u8]) -> String {
-    format!(
-        "'{}'",
-        bytes.get(..SHOWN_BYTES).unwrap_or(bytes).escape_ascii()
-    )
 }
 
 fn differs(number: u64, text: &str, found: String, follows: bool) -> Contradiction {

@@ -1,0 +1,75 @@
+//! Actuation intents on record. They are shown; there is nothing that carries them out.
+
+use serde_json::Value;
+
+use crate::ask::withheld::Withheld;
+use crate::home::Home;
+use crate::record::canon;
+use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::log::entry::Line;
+use crate::record::unseen::spelled_on_a_line;
+use crate::recorder::ACTION;
+use crate::store::{ArtifactFilter, ArtifactRow, Store, StoreError};
+
+use super::open::{self, OpenHomeError};
+
+/// An intent as it is on record.
+pub struct ActionDetails {
+    /// Its id.
+    pub id: String,
+    /// The number of its log line, from 1.
+    pub line: u64,
+    /// When it was recorded.
+    pub recorded_at: Option<String>,
+    /// The session that it was said in.
+    pub session: Option<String>,
+    /// What its document says; none once erased.
+    pub content: Option<Value>,
+    /// Whether it quotes an answer that is withheld.
+    pub is_withheld: bool,
+}
+
+impl ActionDetails {
+    fn of(store: &Store, gate: &Withheld<'_>, row: &ArtifactRow) -> Result<Self, StoreError> {
+        let line = store.lines(row.line, row.line + 1)?;
+        let line = line
+            .first()
+            .and_then(|line| Line::parse(line.as_bytes()).ok());
+        let document = row
+            .document
+            .as_ref()
+            .and_then(|text| canon::parse::<ArtifactDoc>(text.as_bytes()).ok());
+        let is_withheld = match &document {
+            Some(document) => gate.is_quoted_in(&document.content)?,
+            None => false,
+        };
+        Ok(ActionDetails {
+            id: row.id.clone(),
+            line: row.line + 1,
+            recorded_at: line.as_ref().map(|line| line.time.to_string()),
+            session: line.and_then(|line| line.session).map(|id| id.to_string()),
+            content: document.map(|document| document.content),
+            is_withheld,
+        })
+    }
+}
+
+/// All intents, oldest first.
+pub fn list(home: &Home) -> Result<Vec<ActionDetails>, OpenHomeError> {
+    let store = open::store(home)?;
+    let gate = Withheld::of(&store);
+    let rows = store.artifacts(ArtifactFilter::Kind(ACTION))?;
+    let details = rows.iter().map(|row| ActionDetails::of(&store, &gate, row));
+    Ok(details.collect::<Result<_, _>>()?)
+}
+
+/// One intent; what it quotes of a withheld answer is given to whoever asks for that by name.
+pub fn show(home: &Home, id: &str, withheld: bool) -> Result<ActionDetails, OpenHomeError> {
+    let found = list(home)?.into_iter().find(|details| details.id == id);
+    let mut details = found.ok_or_else(|| {
+        let id = spelled_on_a_line(id);
+        OpenHomeError::Refused(format!("no intent is called '{id}': gently action list"))
+    })?;
+    details.is_withheld &= !withheld;
+    Ok(details)
+}

@@ -1,0 +1,120 @@
+//! Modes, and the database as a file.
+
+use std::path::Path;
+
+use crate::home::PRIVATE;
+use crate::recorder::Paths;
+use crate::store::{Store, StoreError};
+
+use super::{DoctorCheck, shell};
+
+/// The keys, and the widest mode they may have; the rest of what is private is the home's to name.
+const KEYS: [(&str, u32); 3] = [
+    ("keys", 0o700),
+    ("keys/auth.key", 0o600),
+    ("keys/signing.key", 0o600),
+];
+
+/// Whether others can read or change what is private.
+pub fn modes(root: &Path) -> DoctorCheck {
+    let mut wrong = Vec::new();
+    let mut mend = Vec::new();
+    for (name, widest) in KEYS.into_iter().chain(PRIVATE) {
+        let path = if name.is_empty() {
+            root.to_owned()
+        } else {
+            root.join(name)
+        };
+        // What is missing is another check's affair; the auth key may be in the environment.
+        let Ok(found) = std::fs::symlink_metadata(&path) else {
+            continue;
+        };
+        let mode = permissions(&found);
+        if mode & !widest != 0 {
+            wrong.push(format!("{} has mode {mode:04o}", path.display()));
+            mend.push(format!("chmod {widest:o} {}", shell(&path)));
+        }
+    }
+    if wrong.is_empty() {
+        return DoctorCheck::ok(
+            "modes",
+            "home, keys, database and configuration are their owner's alone",
+        );
+    }
+    DoctorCheck::fail("modes", wrong.join(", "), mend.join(" && "))
+}
+
+#[cfg(unix)]
+fn permissions(found: &std::fs::Metadata) -> u32 {
+    std::os::unix::fs::MetadataExt::mode(found) & 0o777
+}
+
+#[cfg(not(unix))]
+fn permissions(_: &std::fs::Metadata) -> u32 {
+    0
+}
+
+/// Opens the database for reading, and lets SQLite check it.
+pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
+    const MEND: &str =
+        "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
+    if !paths.database().exists() {
+        let found = format!(
+            "{} is missing: it had the only texts and salts",
+            paths.database().display()
+        );
+        let mend = "move this home away, gently restore FILE, then gently audit adopt with its ledger.git and audit.log";
+        checks.push(DoctorCheck::fail("database", found, mend));
+        return None;
+    }
+    let store = match Store::open_read_only(&paths.database()) {
+        Ok(store) => store,
+        Err(error) => {
+            checks.push(DoctorCheck::fail("database", error.to_string(), MEND));
+            return None;
+        }
+    };
+    let check = match DatabaseState::of(&store) {
+        Ok(state) if state.words != "ok" => {
+            DoctorCheck::fail("database", format!("SQLite says: {}", state.words), MEND)
+        }
+        Ok(state) if state.broken_references > 0 => DoctorCheck::fail(
+            "database",
+            format!(
+                "{} rows refer to rows that are not there",
+                state.broken_references
+            ),
+            MEND,
+        ),
+        Ok(state) => DoctorCheck::ok("database", format!("sound, {} log lines", state.lines)),
+        Err(error @ StoreError::Busy { .. }) => {
+            DoctorCheck::warn("database", error.to_string(), "gently doctor")
+        }
+        Err(error) => {
+            checks.push(DoctorCheck::fail("database", error.to_string(), MEND));
+            return None;
+        }
+    };
+    checks.push(check);
+    Some(store)
+}
+
+/// What the database says of itself.
+struct DatabaseState {
+    /// SQLite's own words: `ok` when the file is sound.
+    words: String,
+    /// Rows that refer to rows that are not there.
+    broken_references: u64,
+    /// Lines of the log.
+    lines: u64,
+}
+
+impl DatabaseState {
+    fn of(store: &Store) -> Result<Self, StoreError> {
+        Ok(DatabaseState {
+            words: store.integrity()?,
+            broken_references: store.broken_references()?,
+            lines: store.head()?.lines,
+        })
+    }
+}

@@ -1,0 +1,58 @@
+//! What is on record of something that failed: what is not, or not for certain, is shown to nobody.
+
+use crate::recorder::RecorderError;
+
+use super::open_error::OpenHomeError;
+
+/// What is on record of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordState {
+    /// Whether it is recorded; none when only the next start shows it.
+    pub recorded: Option<bool>,
+    /// The same in words.
+    pub sentence: &'static str,
+}
+
+/// Nothing is.
+const NOT_RECORDED: RecordState = RecordState {
+    recorded: Some(false),
+    sentence: "not recorded",
+};
+
+impl RecordState {
+    /// After the recorder failed with something that was to be recorded.
+    pub fn of(cause: &RecorderError) -> Self {
+        if cause.is_recorded() {
+            RecordState {
+                recorded: Some(true),
+                sentence: "recorded, withheld, finished at the next start",
+            }
+        } else if cause.is_unknown() {
+            RecordState {
+                recorded: None,
+                sentence: "withheld; the next start shows whether it was recorded",
+            }
+        } else {
+            NOT_RECORDED
+        }
+    }
+
+    /// After an error; none when it came before there was anything to record.
+    pub fn after(error: &OpenHomeError) -> Option<Self> {
+        match error {
+            OpenHomeError::ReadOnly { .. } => Some(NOT_RECORDED),
+            OpenHomeError::Recorder(
+                RecorderError::NotOpen { .. }
+                | RecorderError::InFlight { .. }
+                | RecorderError::ClockFine { .. }
+                | RecorderError::AuthKey(_)
+                | RecorderError::NotAllowed { .. }
+                | RecorderError::KernelChanged { .. }
+                | RecorderError::KeyNotNew { .. }
+                | RecorderError::Adopt(_),
+            ) => None,
+            OpenHomeError::Recorder(cause) => Some(RecordState::of(cause)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Artifacts of the database against their lines and commitments; what was erased (format, section
+//! 11.6).
+
+use std::collections::HashSet;
+
+use crate::record::canon;
+use crate::record::ledger::commitment::{Role, commit};
+use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::ledger::item::Items;
+use crate::record::log::entry::Event;
+use crate::store::ArtifactFilter;
+
+use super::database::RowCheck;
+use super::exchanges::describe;
+use crate::verify::VerifyError;
+
+impl RowCheck<'_> {
+    /// Every artifact against its line and its commitment.
+    pub fn check_artifacts(&mut self, level: bool) -> Result<(), VerifyError> {
+        let Some(rows) = self.rows(self.store.artifacts(ArtifactFilter::All))? else {
+            return Ok(());
+        };
+        if level {
+            self.cell(
+                None,
+                "artifact",
+                "rows",
+                self.ledger.lines.artifacts,
+                u64::try_from(rows.len()).unwrap_or(u64::MAX),
+            );
+        }
+        let mut items = Items::default();
+        for row in rows {
+            items.take(
+                row.line,
+                &row.kind,
+                &row.id,
+                row.document.as_deref(),
+                row.commitment,
+            );
+            self.counts.artifacts += 1;
+            let place = format!("artifact of line {}", row.line);
+            if let Some(line) = self.line_of(row.line)? {
+                let event = Event::Artifact {
+                    kind: row.kind.clone(),
+                    id: row.id.clone(),
+                    hash: row.commitment,
+                };
+                self.cell(
+                    line.session,
+                    &place,
+                    "line",
+                    describe(&line.event),
+                    describe(&event),
+                );
+            } else if level {
+                self.cell(
+                    None,
+                    &place,
+                    "line",
+                    "a line of the log".to_owned(),
+                    "none".to_owned(),
+                );
+            }
+            let scheme = self.scheme();
+            match (&row.document, &row.salt, scheme) {
+                (Some(document), Some(salt), Some(scheme)) => {
+                    let found = commit(scheme, salt, Role::Artifact, document.as_bytes());
+                    self.cell(
+                        None,
+                        &place,
+                        "commitment of its document",
+                        found,
+                        row.commitment,
+                    );
+                }
+                (None, None, _) if self.tombstones.has(&row.id) => self.counts.erased += 1,
+                (None, ..) if self.is_unkept(&row) => {}
+                (_, _, None) => {}
+                _ => {
+                    let expected = "its document and salt, or a tombstone on record";
+                    self.fault(None, place, expected, "neither");
+                }
+            }
+        }
+        self.check_items(items.into_map())
+    }
+
+    /// Reads every tombstone that opens its commitment.
+    pub fn read_tombstones(&mut self) -> Result<(), VerifyError> {
+        let Some(scheme) = self.scheme() else {
+            return Ok(());
+        };
+        let rows = self
+            .rows(self.store.artifacts(ArtifactFilter::Kind("tombstone")))?
+            .unwrap_or_default();
+        for row in rows {
+            let (Some(text), Some(salt)) = (row.document, row.salt) else {
+                continue;
+            };
+            if commit(scheme, &salt, Role::Artifact, text.as_bytes()) == row.commitment {
+                self.tombstones.take(&text);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What tombstones on record name.
+#[derive(Default)]
+pub(crate) struct Tombstones {
+    gone: HashSet<String>,
+    contexts: HashSet<String>,
+}
+
+impl Tombstones {
+    fn take(&mut self, document: &str) {
+        let Ok(document) = canon::parse::<ArtifactDoc>(document.as_bytes()) else {
+            return;
+        };
+        let named = |key: &str| {
+            let list = document.content[key]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            list.into_iter()
+                .filter_map(|id| id.as_str().map(str::to_owned))
+                .collect::<Vec<_>>()
+        };
+        self.gone.extend(named("ids"));
+        self.contexts.extend(named("contexts"));
+    }
+
+    /// Whether the text of this exchange or artifact is said to be gone.
+    pub fn has(&self, id: &str) -> bool {
+        self.gone.contains(id)
+    }
+
+    /// Whether what stood before the model in this exchange is said to be gone.
+    pub fn has_context(&self, exchange: &str) -> bool {
+        self.contexts.contains(exchange)
+    }
+}

@@ -1,0 +1,144 @@
+//! What continuity put before a model, and what it selects from, against the artifacts on record.
+
+use std::collections::BTreeMap;
+
+use crate::record::canon;
+use crate::record::exchange::MissingTurn;
+use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::{OpenItem, StoredBundle};
+use crate::record::ledger::item::{Item, ItemState};
+use crate::record::ledger::prompt::{PriorTurn, TURN};
+use crate::store::{ArtifactRefRow, SessionRow};
+
+use super::database::RowCheck;
+use super::exchange_rows::ExchangeEvidence;
+use crate::verify::VerifyError;
+
+impl RowCheck<'_> {
+    /// The earlier turns that references name and that stand beside the context block; one that is
+    /// not here is a finding, one that is erased is none.
+    pub fn prior_turns(
+        &mut self,
+        session: &SessionRow,
+        refs: &[ArtifactRefRow],
+        has_context: bool,
+    ) -> Result<Vec<Result<PriorTurn, MissingTurn>>, VerifyError> {
+        let mut turns = Vec::new();
+        for row in refs.iter().filter(|row| row.is_in_turns(has_context)) {
+            let turn = match row.artifact_id.parse() {
+                Ok(id) => self.rows(self.store.turn(id))?.flatten(),
+                Err(_) => None,
+            };
+            match turn {
+                Some(turn) => {
+                    let erased = || MissingTurn::Erased(row.artifact_id.clone());
+                    turns.push(turn.prior().ok_or_else(erased));
+                }
+                None => {
+                    let place = format!("context_artifact_ref {}", row.ref_id);
+                    let expected = "the id of a turn that is here";
+                    self.fault(Some(session.id), place, expected, row.artifact_id.clone());
+                }
+            }
+        }
+        Ok(turns)
+    }
+
+    /// `artifact_hash` is that of the kernel, of the artifact as it stands in the bundle, or what
+    /// its line commits to.
+    pub fn check_injected(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
+        let (rows, bundle) = (&evidence.rows, evidence.record.bundle.as_ref());
+        let Some(Ok(bundle)) = bundle.map(StoredBundle::read) else {
+            return Ok(());
+        };
+        let place = rows.place();
+        for row in &rows.refs {
+            let expected = match row.artifact_type.as_str() {
+                "kernel" => Some(rows.session.kernel_hash),
+                "driftwatch" => {
+                    let is_it = |item: &&OpenItem| item.id == row.artifact_id;
+                    bundle
+                        .open_items
+                        .iter()
+                        .find(is_it)
+                        .and_then(|item| canon::digest(item).ok())
+                }
+                "ledger_fact" | "note" | "decision" | "intent" => self
+                    .rows(self.store.item(&row.artifact_id))?
+                    .flatten()
+                    .map(|item| item.hash),
+                TURN => self.turn_hash(row)?,
+                tool => bundle
+                    .sight
+                    .get(tool)
+                    .and_then(|entry| canon::digest(entry).ok()),
+            };
+            let what = format!("context_artifact_ref.artifact_hash of {}", row.artifact_id);
+            self.cell_opt(
+                Some(rows.session.id),
+                &place,
+                &what,
+                expected,
+                row.artifact_hash,
+            );
+        }
+        Ok(())
+    }
+
+    /// The ledger's commitment to a turn.
+    fn turn_hash(&mut self, row: &ArtifactRefRow) -> Result<Option<Hash32>, VerifyError> {
+        let Ok(turn) = row.artifact_id.parse() else {
+            return Ok(None);
+        };
+        let exchange = self.rows(self.store.exchange_of_turn(turn))?.flatten();
+        Ok(
+            exchange.and_then(|exchange| match exchange.turn_user == turn {
+                true => Some(exchange.prompt_commitment),
+                false => exchange
+                    .outcome
+                    .and_then(|outcome| outcome.response_commitment),
+            }),
+        )
+    }
+
+    /// Every item is what the artifacts give.
+    pub fn check_items(&mut self, mut expected: BTreeMap<String, Item>) -> Result<(), VerifyError> {
+        let mut found = Vec::new();
+        let read = self.store.each_item(&mut |item| {
+            found.push(item);
+            Ok(())
+        });
+        if self.rows(read)?.is_none() {
+            return Ok(());
+        }
+        for item in found {
+            let place = format!("continuity_item {}", item.id);
+            match expected.remove(&item.id) {
+                Some(known) if known == item => {}
+                known => {
+                    let known = known.map_or("none".to_owned(), |known| told(&known));
+                    self.cell(None, &place, "row", known, told(&item));
+                }
+            }
+        }
+        // An artifact whose document was lost before it came into this database has no row.
+        for item in expected
+            .into_values()
+            .filter(|item| item.state != ItemState::Erased)
+        {
+            self.cell(
+                None,
+                &format!("continuity_item {}", item.id),
+                "row",
+                told(&item),
+                "none".to_owned(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A row in one line; it holds no text but its subject.
+fn told(item: &Item) -> String {
+    format!("{item:?}")
+}

@@ -1,0 +1,503 @@
+//! Exchanges and turns of the database against their lines and commitments (format, section 11.6).
+//!
+//! The exchange document is built again from the rows, so a changed row shows in `exchange_hash`;
+//! what stands outside the document (ids, plain digests, line numbers) is held against its own
+//! source.
+
+use crate::govern::kernel::Kernel;
+use crate::record::canon;
+use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::{Role, commit};
+use crate::record::ledger::documents::Record;
+use crate::record::ledger::exchange::row_id;
+use crate::record::log::entry::Event;
+use crate::store::{ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, TurnRow};
+
+use super::database::{RowCheck, stop};
+use super::exchange_rows::ExchangeEvidence;
+use crate::verify::VerifyError;
+
+impl RowCheck<'_> {
+    /// Checks the exchanges of one session: each against its lines, texts and commitments.
+    pub fn check_exchanges(&mut self, session: &SessionRow) -> Result<(), VerifyError> {
+        let kernel = self.rows(self.store.kernel(session.kernel_hash))?.flatten();
+        let kernel = kernel.map(|json| Kernel::from_canonical(&json).map_err(|e| e.to_string()));
+        let (mut found, mut failed) = (0, Ok(()));
+        let read = self
+            .store
+            .each_exchange(Some(session.uuid), &mut |exchange| {
+                found += 1;
+                failed = self.check_exchange((session, &kernel), &exchange);
+                failed.as_ref().map_err(|_| stop()).copied()
+            });
+        failed?;
+        self.rows(read)?;
+        let logged = self
+            .ledger
+            .lines
+            .state
+            .session(session.id)
+            .map_or(0, |logged| logged.next_seq() - 1);
+        if found < logged {
+            self.cell(
+                Some(session.id),
+                &format!("llm_exchange of session {}", session.id),
+                "rows",
+                logged,
+                found,
+            );
+        }
+        Ok(())
+    }
+
+    fn check_exchange(
+        &mut self,
+        (session, kernel): (&SessionRow, &Option<Result<Kernel, String>>),
+        exchange: &ExchangeRow,
+    ) -> Result<(), VerifyError> {
+        self.counts.exchanges += 1;
+        self.ledger.progress.step();
+        let refs = self
+            .rows(self.store.artifact_refs(exchange.exchange_id))?
+            .unwrap_or_default();
+        let context = self
+            .rows(ContextRows::read(self.store, exchange.exchange_id))?
+            .flatten();
+        let rows = ExchangeRows {
+            session,
+            exchange,
+            user: self.rows(self.store.turn(exchange.turn_user))?.flatten(),
+            aurora: match exchange
+                .outcome
+                .as_ref()
+                .and_then(|outcome| outcome.turn_aurora)
+            {
+                Some(id) => self.rows(self.store.turn(id))?.flatten(),
+                None => None,
+            },
+            prior: self.prior_turns(session, &refs, context.is_some())?,
+            refs,
+            context,
+            drift: self
+                .rows(self.store.drift(exchange.exchange_id))?
+                .unwrap_or_default(),
+        };
+        let evidence = ExchangeEvidence::of(rows, kernel);
+        self.check_ids(&evidence.rows);
+        self.check_injected(&evidence)?;
+        self.check_prompt(&evidence.rows)?;
+        self.check_texts(&evidence)?;
+        self.check_outcome(&evidence)?;
+        self.check_assertions(&evidence)?;
+        self.check_context(&evidence)
+    }
+
+    /// Ids are derived from session and number, so they can't be moved to another row.
+    fn check_ids(&mut self, rows: &ExchangeRows<'_>) {
+        let (session, seq, place) = (rows.session.id, rows.exchange.seq, rows.place());
+        let id = Some(session);
+        let derived = |label: &str| row_id(label, session, seq);
+        self.cell(
+            id,
+            &place,
+            "exchange_id",
+            derived("exchange"),
+            rows.exchange.exchange_id,
+        );
+        self.cell(
+            id,
+            &place,
+            "turn_user_id",
+            derived("turn_user"),
+            rows.exchange.turn_user,
+        );
+        let aurora = rows
+            .exchange
+            .outcome
+            .as_ref()
+            .filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
+        let turn = rows
+            .exchange
+            .outcome
+            .as_ref()
+            .and_then(|outcome| outcome.turn_aurora);
+        self.cell_opt(
+            id,
+            &place,
+            "turn_aurora_id",
+            aurora.map(|_| derived("turn_aurora")),
+            turn,
+        );
+        for (i, row) in rows.refs.iter().enumerate() {
+            self.cell(
+                id,
+                &place,
+                "context_artifact_ref.ref_id",
+                derived(&format!("artifact_ref/{i}")),
+                row.ref_id,
+            );
+        }
+        for (i, row) in rows.drift.iter().enumerate() {
+            self.cell(
+                id,
+                &place,
+                "drift_event.drift_id",
+                derived(&format!("drift/{i}")).to_string(),
+                row.drift_id.clone(),
+            );
+        }
+    }
+
+    fn check_prompt(&mut self, rows: &ExchangeRows<'_>) -> Result<(), VerifyError> {
+        let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
+        let Some(line) = self.line_of(row.prompt_line)? else {
+            self.no_line(rows, "prompt_line", row.prompt_line);
+            return Ok(());
+        };
+        let asked = Event::Prompt {
+            hash: row.prompt_commitment,
+            seq: row.seq,
+        };
+        self.cell_opt(
+            id,
+            &place,
+            "session of its prompt line",
+            Some(rows.session.id),
+            line.session,
+        );
+        self.cell(
+            id,
+            &place,
+            "prompt line",
+            describe(&line.event),
+            describe(&asked),
+        );
+        self.cell(id, &place, "created_at", line.time, row.created_at);
+        if let Some(turn) = &rows.user {
+            self.cell(
+                id,
+                &turn_place(turn),
+                "created_at",
+                line.time,
+                turn.created_at,
+            );
+        }
+        Ok(())
+    }
+
+    /// A row whose line the log lacks: newer than the log, or of another ledger.
+    fn no_line(&mut self, rows: &ExchangeRows<'_>, what: &str, n: u64) {
+        let newer = n >= self.ledger.lines.state.count();
+        let expected = format!("{what} of a line that is its own");
+        let actual = format!("{what} {n}, which is no line of the log");
+        let id = Some(rows.session.id);
+        self.fault_unless_newer(newer, id, (&rows.place(), expected, actual));
+    }
+
+    /// Texts against their digests and commitments.
+    fn check_texts(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
+        let rows = &evidence.rows;
+        let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
+        let Some(user) = &rows.user else {
+            self.fault(id, place, "a user turn", "none");
+            return Ok(());
+        };
+        for turn in [Some(user), rows.aurora.as_ref()].into_iter().flatten() {
+            let place = turn_place(turn);
+            if rows.exchange.not_kept.is_none() {
+                let digest = turn
+                    .content
+                    .as_ref()
+                    .map(|text| Hash32::digest(text.as_bytes()));
+                self.cell_opt(id, &place, "content_hash", digest, turn.content_hash);
+            }
+            self.cell(id, &place, "session_id", rows.session.uuid, turn.session);
+            self.cell(id, &place, "line", row.prompt_line, turn.line);
+            let user_turn = turn.turn_id == row.turn_user;
+            self.cell(id, &place, "speaker is user", user_turn, turn.by_user);
+            let refusal = !user_turn
+                && row
+                    .outcome
+                    .as_ref()
+                    .and_then(|outcome| outcome.refusal)
+                    .unwrap_or_default();
+            self.cell(id, &place, "refusal", refusal, turn.refusal);
+            self.cell(
+                id,
+                &place,
+                "authority_state",
+                row.authority_state.name(),
+                turn.authority_state.name(),
+            );
+            let first = rows
+                .drift
+                .first()
+                .filter(|_| !user_turn)
+                .map(|drift| drift.drift_id.clone());
+            self.cell_opt(
+                id,
+                &place,
+                "driftwatch_id",
+                first,
+                turn.driftwatch_id.clone(),
+            );
+        }
+        if let Some(not_kept) = row.not_kept {
+            self.check_unkept(rows, not_kept);
+            return Ok(());
+        }
+        self.check_policy(rows);
+        let bundle = row
+            .bundle_json
+            .as_ref()
+            .map(|json| Hash32::digest(json.as_bytes()));
+        self.cell_opt(id, &place, "context_bundle_hash", bundle, row.bundle_hash);
+        let (Some(text), Some(salt)) = (&user.content, &row.salt) else {
+            self.check_erased(rows);
+            return Ok(());
+        };
+        let Some(scheme) = self.scheme() else {
+            return Ok(());
+        };
+        let commitment = commit(scheme, salt, Role::Prompt, text.as_bytes());
+        self.cell(
+            id,
+            &place,
+            "prompt_commitment of the user's text",
+            commitment,
+            row.prompt_commitment,
+        );
+        if self.tombstones.has_context(&row.exchange_id.to_string()) {
+            self.counts.contexts += 1;
+            return Ok(());
+        }
+        match evidence.compiled() {
+            Ok(compiled) => {
+                let digest = compiled.map(|text| Hash32::digest(text.as_bytes()));
+                self.cell_opt(
+                    id,
+                    &place,
+                    "prompt_hash of the compiled prompt",
+                    digest,
+                    row.prompt_hash,
+                );
+            }
+            Err(reason) => {
+                self.fault(id, place, "a prompt that can be rendered again", reason);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn check_erased(&mut self, rows: &ExchangeRows<'_>) {
+        let texts = [&rows.user, &rows.aurora]
+            .into_iter()
+            .flatten()
+            .any(|turn| turn.content.is_some());
+        if self.tombstones.has(&rows.exchange.exchange_id.to_string()) {
+            self.counts.erased += 1;
+            if texts && rows.exchange.salt.is_none() {
+                // Without its salt a text is anybody's word.
+                let expected = "no text, as it is erased";
+                self.fault(Some(rows.session.id), rows.place(), expected, "a text");
+            }
+        } else {
+            let expected = "its text and salt, or a tombstone on record";
+            self.fault(Some(rows.session.id), rows.place(), expected, "neither");
+        }
+    }
+
+    fn check_outcome(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
+        let rows = &evidence.rows;
+        let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
+        let Some(outcome) = &row.outcome else {
+            self.check_no_outcome(rows.session.id, row.seq, &place);
+            return Ok(());
+        };
+        let Some(line) = self.line_of(outcome.outcome_line)? else {
+            self.no_line(rows, "outcome_line", outcome.outcome_line);
+            return Ok(());
+        };
+        self.cell_opt(
+            id,
+            &place,
+            "session of its outcome line",
+            Some(rows.session.id),
+            line.session,
+        );
+        let told = outcome_event(row, &line.event).as_ref().map(describe);
+        self.cell_opt(
+            id,
+            &place,
+            "outcome line",
+            Some(describe(&line.event)),
+            told,
+        );
+        self.cell(id, &place, "answered_at", line.time, outcome.answered_at);
+        if let Some(turn) = &rows.aurora {
+            self.cell(
+                id,
+                &turn_place(turn),
+                "created_at",
+                line.time,
+                turn.created_at,
+            );
+            self.cell_opt(
+                id,
+                &place,
+                "response_hash",
+                turn.content_hash,
+                outcome.response_hash,
+            );
+        }
+        for drift in &rows.drift {
+            let place = format!("drift_event {}", drift.drift_id);
+            self.cell(
+                id,
+                &place,
+                "prompt_hash",
+                row.prompt_commitment,
+                drift.prompt_hash,
+            );
+            let answer = outcome.response_commitment.unwrap_or(Hash32::ZERO);
+            self.cell(id, &place, "response_hash", answer, drift.response_hash);
+            self.cell(id, &place, "created_at", line.time, drift.created_at);
+        }
+        if let Event::Response { record, .. } = &line.event {
+            self.check_record(rows, outcome.outcome_line, *record)?;
+        }
+        if row.not_kept.is_some() {
+            // An answer that was lost with a backup is in a tombstone, and what committed to it is
+            // lost with it.
+            if outcome.turn_aurora.is_none() || outcome.aurora_text.is_some() {
+                self.check_exchange_document(evidence);
+            }
+            return Ok(());
+        }
+        let gone =
+            |turn: &Option<TurnRow>| turn.as_ref().is_some_and(|turn| turn.content.is_none());
+        if gone(&rows.aurora) && row.salt.is_some() && !gone(&rows.user) {
+            // Asked before a backup, answered after it: the answer is lost, and the document with
+            // it.
+            self.check_erased(rows);
+            return Ok(());
+        }
+        if !gone(&rows.user) {
+            self.check_exchange_document(evidence);
+        }
+        Ok(())
+    }
+
+    /// `exchange_commitment` of an answer is the one in its `record.json`, the copy of it that the
+    /// outcome's line commits to; that the copy is there and is the commit's is held with the rows
+    /// of commits.
+    fn check_record(
+        &mut self,
+        rows: &ExchangeRows<'_>,
+        line: u64,
+        record: Hash32,
+    ) -> Result<(), VerifyError> {
+        let stored = self.rows(self.store.record_of_line(line))?.flatten();
+        let stored = stored.filter(|bytes| Hash32::digest(bytes) == record);
+        if let Some(document) =
+            stored.and_then(|bytes| canon::parse_in_order::<Record>(&bytes).ok())
+        {
+            let place = rows.place();
+            let stored = rows
+                .exchange
+                .outcome
+                .as_ref()
+                .map(|outcome| outcome.exchange_commitment);
+            self.cell_opt(
+                Some(rows.session.id),
+                &place,
+                "exchange_commitment",
+                Some(document.exchange_hash),
+                stored,
+            );
+        }
+        Ok(())
+    }
+
+    fn check_exchange_document(&mut self, evidence: &ExchangeEvidence<'_>) {
+        let rows = &evidence.rows;
+        let Some(outcome) = &rows.exchange.outcome else {
+            return;
+        };
+        let Some(scheme) = self.scheme() else {
+            return;
+        };
+        // An erased exchange can't be opened, by nobody: that is what erasing is.
+        let Some(salt) = &rows.exchange.salt else {
+            return;
+        };
+        let (id, place) = (Some(rows.session.id), rows.place());
+        if self
+            .tombstones
+            .has_context(&rows.exchange.exchange_id.to_string())
+        {
+            // It commits to a bundle and a prompt that nobody can put together again.
+            return;
+        }
+        let rebuilt = evidence.document(scheme, salt);
+        match rebuilt
+            .and_then(|document| document.commitment(scheme, salt).map_err(|e| e.to_string()))
+        {
+            Ok(found) => {
+                self.cell(
+                    id,
+                    &place,
+                    "exchange_commitment of its rows",
+                    found,
+                    outcome.exchange_commitment,
+                );
+            }
+            Err(reason) => {
+                self.fault(id, place, "rows that give the exchange document", reason);
+            }
+        }
+        let answer = rows.aurora.as_ref().and_then(|turn| turn.content.as_ref());
+        if let (Some(answer), Some(response)) = (answer, outcome.response_commitment)
+            && commit(scheme, salt, Role::Response, answer.as_bytes()) != response
+        {
+            // The answer was shown with a secret that is not stored; the exchange document holds
+            // the rest.
+            self.counts.redacted += 1;
+        }
+    }
+}
+
+fn turn_place(turn: &TurnRow) -> String {
+    format!("chat_turn {}", turn.turn_id)
+}
+
+pub fn describe(event: &Event) -> String {
+    format!("{} {}", event.name(), event.details())
+}
+
+/// The outcome's line as the row tells it; `record` is the line's own, the row has none.
+fn outcome_event(row: &ExchangeRow, line: &Event) -> Option<Event> {
+    let outcome = row.outcome.as_ref()?;
+    let (seq, reason) = (row.seq, outcome.reason.clone().unwrap_or_default());
+    let (model, exchange) = (row.model.clone(), outcome.exchange_commitment);
+    Some(match outcome.outcome {
+        ExchangeOutcome::Answered => Event::Response {
+            hash: outcome.response_commitment.unwrap_or(Hash32::ZERO),
+            seq,
+            model,
+            chain: outcome.chain_entry.unwrap_or(Hash32::ZERO),
+            record: line.record().unwrap_or(Hash32::ZERO),
+        },
+        ExchangeOutcome::Failed => Event::ResponseFail {
+            seq,
+            model,
+            reason,
+            exchange,
+        },
+        ExchangeOutcome::Denied => Event::Denied {
+            seq,
+            reason,
+            exchange,
+        },
+    })
+}

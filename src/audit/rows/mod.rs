@@ -1,0 +1,12 @@
+//! The database against log and ledger: rows, documents made again from them, and what was erased.
+
+pub(crate) mod artifacts;
+pub(crate) mod assertions;
+pub(crate) mod content_policy;
+pub mod contexts;
+pub(crate) mod continuity;
+pub(crate) mod database;
+pub(crate) mod exchange_rows;
+pub(crate) mod exchanges;
+pub(crate) mod stored_lines;
+pub(crate) mod threads;

@@ -1,0 +1,51 @@
+//! What a home and what it rests on are like.
+
+use serde::Serialize;
+
+use crate::app::doctor::{DoctorCheck, DoctorReport};
+
+/// A check, and what came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct DoctorCheckView {
+    /// What was looked at.
+    pub check: &'static str,
+    /// What came of it.
+    pub state: &'static str,
+    /// What was found.
+    pub found: String,
+    /// The next command.
+    pub mend: Option<String>,
+}
+
+impl DoctorCheckView {
+    fn of(check: &DoctorCheck) -> Self {
+        DoctorCheckView {
+            check: check.name,
+            state: check.state.word(),
+            found: check.found.clone(),
+            mend: check.mend.clone(),
+        }
+    }
+}
+
+/// All checks.
+#[derive(Clone, Debug, Serialize)]
+pub struct DoctorView {
+    /// Where the home is.
+    pub home: String,
+    /// Whether no check fails.
+    pub ok: bool,
+    /// Each of them.
+    pub checks: Vec<DoctorCheckView>,
+}
+
+impl DoctorView {
+    /// Of a report.
+    pub fn of(report: &DoctorReport) -> Self {
+        DoctorView {
+            home: report.home.display().to_string(),
+            ok: report.is_ok(),
+            checks: report.checks.iter().map(DoctorCheckView::of).collect(),
+        }
+    }
+}
