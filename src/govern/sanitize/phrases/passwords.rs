@@ -61,7 +61,7 @@ fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
     }
     let word = words(rest, end).next()?;
     let shape = word.shape();
-    if !called && !(apart && is_odd(&shape) && names_a_user(before)) {
+    if !(called || (apart && is_odd(&shape) && names_a_user(before))) {
         return None;
     }
     let counts = shape.counts();
