@@ -9,7 +9,7 @@ const MAX_LISTED: usize = 32;
 const FIRST_LETTERS: usize = 27;
 
 /// Reads one of the data files that are built in. A test reads each of them.
-pub(in crate::govern) fn read_own<T: DeserializeOwned>(text: &str) -> T {
+pub fn read_own<T: DeserializeOwned>(text: &str) -> T {
     toml::from_str(text).expect("our own words are read by a test of this build")
 }
 
@@ -18,7 +18,7 @@ pub(in crate::govern) fn read_own<T: DeserializeOwned>(text: &str) -> T {
 /// Most texts that are looked up are in no list, which their first letter and their length tell.
 #[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "Vec<String>")]
-pub(in crate::govern) struct WordList {
+pub struct WordList {
     /// Sorted.
     words: Vec<String>,
     /// For each first letter a bit for every length.
@@ -110,7 +110,7 @@ impl WordList {
 /// Phrases, each as its words; where one is found before another, as the file has them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Vec<String>")]
-pub(in crate::govern) struct PhraseList(Vec<Vec<String>>);
+pub struct PhraseList(Vec<Vec<String>>);
 
 impl From<Vec<String>> for PhraseList {
     fn from(phrases: Vec<String>) -> Self {

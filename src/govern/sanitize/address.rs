@@ -12,7 +12,7 @@ const MAX_USER_INFO: usize = 512;
 const MAX_TOKEN: usize = 4096;
 
 /// The secrets in the user info of the address whose `://` ends at `from`.
-pub(super) fn user_info(text: &str, from: usize) -> Vec<(usize, usize)> {
+pub fn user_info(text: &str, from: usize) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
     if !bytes[from..bytes.len().min(from + MAX_USER_INFO)].contains(&b'@') {
         return Vec::new();
@@ -89,7 +89,7 @@ fn after_blanks(text: &str, end: usize) -> Option<usize> {
 }
 
 /// The token after `Bearer`, which ends at `end`.
-pub(super) fn bearer(text: &str, end: usize) -> Option<(usize, usize)> {
+pub fn bearer(text: &str, end: usize) -> Option<(usize, usize)> {
     let at = after_blanks(text, end)?;
     let token = token_at(text, at);
     let fits = TokenShape::of(token).is_secret(TokenContext::Bearer);
@@ -97,7 +97,7 @@ pub(super) fn bearer(text: &str, end: usize) -> Option<(usize, usize)> {
 }
 
 /// The base64 of `user:password` after `Basic`, which ends at `end`.
-pub(super) fn basic(text: &str, end: usize) -> Option<(usize, usize)> {
+pub fn basic(text: &str, end: usize) -> Option<(usize, usize)> {
     let at = after_blanks(text, end)?;
     let token = token_at(text, at);
     let is_pair = decoded(token).is_some_and(|plain| plain.contains(':'));
@@ -105,7 +105,7 @@ pub(super) fn basic(text: &str, end: usize) -> Option<(usize, usize)> {
 }
 
 /// The value of an `Authorization` header whose name ends at `end`, whatever its scheme.
-pub(super) fn authorization(text: &str, end: usize) -> Option<(usize, usize)> {
+pub fn authorization(text: &str, end: usize) -> Option<(usize, usize)> {
     let mut at = after_blanks(text, end)?;
     let scheme = token_at(text, at);
     if scheme.len() <= 12
@@ -121,7 +121,7 @@ pub(super) fn authorization(text: &str, end: usize) -> Option<(usize, usize)> {
 
 /// User and password of `-u user:password` or `--user user:password`, where the flag ends at `end`:
 /// together they are the credential.
-pub(super) fn user_flag(text: &str, end: usize) -> Option<(usize, usize)> {
+pub fn user_flag(text: &str, end: usize) -> Option<(usize, usize)> {
     let at = after_blanks(text, end)?;
     let bytes = text.as_bytes();
     let quote = bytes[..at]
@@ -150,7 +150,7 @@ pub(super) fn user_flag(text: &str, end: usize) -> Option<(usize, usize)> {
 }
 
 /// The text that a base64 word stands for, if all of it can be read.
-pub(super) fn decoded(word: &str) -> Option<String> {
+pub fn decoded(word: &str) -> Option<String> {
     let readable = |bytes: &[u8]| {
         bytes
             .iter()

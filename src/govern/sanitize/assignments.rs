@@ -6,7 +6,7 @@ use super::rules::window::boundary;
 use super::separator::{AssignedValue, Ends, Separator, separator_after, value};
 use super::text::work;
 use super::token::kind::TokenKind;
-use super::token::shape::{TokenShape, wordiness};
+use super::token::shape::{TokenShape, may_have_blanks, wordiness};
 use super::token::table::{ClueSet, ContextClue, TokenContext};
 use super::vocabulary::vocabulary;
 
@@ -18,7 +18,7 @@ fn is_name_byte(b: u8) -> bool {
 }
 
 /// The secret that the name around `start..end` gives a value to, as a place in the text.
-pub(super) fn look(text: &str, word: CueWord, ends: &mut Ends) -> Option<(usize, usize)> {
+pub fn look(text: &str, word: CueWord, ends: &mut Ends) -> Option<(usize, usize)> {
     let CueWord { start, end, class } = word;
     let bytes = text.as_bytes();
     let left = bytes[..start]
@@ -80,7 +80,7 @@ fn otherwise(text: &str, at: usize, separator: Separator) -> Option<usize> {
 
 /// `SMTP_PASS=abcd efgh ijkl mnop`: four groups of four small letters, as some services make
 /// passwords of programs.
-pub(super) fn look_grouped(text: &str, word: CueWord) -> Option<(usize, usize)> {
+pub fn look_grouped(text: &str, word: CueWord) -> Option<(usize, usize)> {
     const GROUPS: usize = 19;
     let bytes = text.as_bytes();
     let rest = bytes
@@ -151,7 +151,7 @@ fn rest_of_name(
 }
 
 /// The words of a name: cut at signs and where a capital follows a small letter.
-pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
+pub fn parts(name: &str) -> impl Iterator<Item = &str> {
     let bytes = name.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -171,7 +171,7 @@ pub(super) fn parts(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a value may be what its name says.
-pub(super) fn accepts(
+pub fn accepts(
     class: CueClass,
     name: &str,
     separator: Separator,
@@ -218,7 +218,7 @@ fn clues(name: &str, separator: Separator, value: &AssignedValue<'_>) -> ClueSet
     let spaced = separator == Separator::Assigned { spaced: true };
     let operator = equals || separator == Separator::Colon;
     let told = operator || matches!(separator, Separator::Element | Separator::Flag);
-    let words = || value.text.split_whitespace().count();
+    let is_word = |text: &str| !may_have_blanks(text) || text.split_whitespace().count() <= 1;
     // `DB_PASSWORD`
     let constant = name.contains('_') && !name.bytes().any(|b| b.is_ascii_lowercase());
     // `setPassword`, `withPassword`
@@ -237,7 +237,7 @@ fn clues(name: &str, separator: Separator, value: &AssignedValue<'_>) -> ClueSet
         (ContextClue::Blank, separator == Separator::Blank),
         (ContextClue::Quoted, value.quoted),
         (ContextClue::Unquoted, !value.quoted),
-        (ContextClue::Whole, value.quoted || words() <= 1),
+        (ContextClue::Whole, value.quoted || is_word(value.text)),
         (ContextClue::Last, value.last),
         (
             ContextClue::Open,

@@ -5,7 +5,7 @@ use crate::govern::word_list::WordList;
 
 /// What a word says about the value that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CueClass {
+pub enum CueClass {
     /// Something a person may have chosen: any four characters.
     Password,
     /// The same, as a word so short that it stands in others.
@@ -22,15 +22,15 @@ pub(super) enum CueClass {
 
 /// A word that calls something secret, where it stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CueWord {
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) class: CueClass,
+pub struct CueWord {
+    pub start: usize,
+    pub end: usize,
+    pub class: CueClass,
 }
 
 impl CueClass {
     /// Every class with its words.
-    pub(super) fn all() -> [(CueClass, &'static WordList); 6] {
+    pub fn all() -> [(CueClass, &'static WordList); 6] {
         let called = &vocabulary().called;
         [
             (CueClass::Password, &called.password),
@@ -43,23 +43,23 @@ impl CueClass {
     }
 
     /// Whether the word calls a password.
-    pub(super) fn is_password(self) -> bool {
+    pub fn is_password(self) -> bool {
         matches!(self, CueClass::Password | CueClass::ShortPassword)
     }
 
     /// Whether the word must stand at the start of a part of its name.
-    pub(super) fn is_short(self) -> bool {
+    pub fn is_short(self) -> bool {
         matches!(self, CueClass::ShortPassword | CueClass::Key)
     }
 }
 
 /// Whether a part of a name says that the value is about a secret, and none itself.
-pub(super) fn is_a_kind_of_name(part: &str) -> bool {
+pub fn is_a_kind_of_name(part: &str) -> bool {
     vocabulary().names.about.has(part)
 }
 
 /// Whether a word is one for a password, in any of the languages and cases.
-pub(super) fn names_password(word: &str) -> bool {
+pub fn names_password(word: &str) -> bool {
     if word.len() < 2 || word.len() > 40 {
         return false;
     }
@@ -72,12 +72,12 @@ pub(super) fn names_password(word: &str) -> bool {
 }
 
 /// The same as [`is_common`], without the signs around the word.
-pub(super) fn is_common_inside(text: &str) -> bool {
+pub fn is_common_inside(text: &str) -> bool {
     is_common(text.trim_matches(|c: char| !c.is_alphanumeric()))
 }
 
 /// Whether a word of prose is an everyday one, or has the form of one (`…ed`, `…ing`, `…able`).
-pub(super) fn is_common(word: &str) -> bool {
+pub fn is_common(word: &str) -> bool {
     let values = &vocabulary().values;
     values.common.has(word)
         || (word.len() >= 6

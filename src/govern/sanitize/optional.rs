@@ -28,7 +28,7 @@ pub const OPTIONAL: [(&str, &str, Optional); 4] = [
 ];
 
 /// All places of one kind.
-pub(super) fn look(text: &str, kind: Optional) -> Vec<(usize, usize)> {
+pub fn look(text: &str, kind: Optional) -> Vec<(usize, usize)> {
     static CARD: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"[0-9](?:[ -]?[0-9]){12,18}").ok());
     static IBAN: LazyLock<Option<Regex>> =

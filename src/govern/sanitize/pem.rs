@@ -27,13 +27,13 @@ enum PemBlock {
 /// What a text's blocks are: secrets, and places of public blocks where no line is looked at by
 /// itself.
 #[derive(Default)]
-pub(super) struct Blocks {
-    pub(super) secret: Vec<SecretSpan>,
-    pub(super) public: Vec<(usize, usize)>,
+pub struct Blocks {
+    pub secret: Vec<SecretSpan>,
+    pub public: Vec<(usize, usize)>,
 }
 
 /// Finds all blocks; `key` and `certificate` are the indexes of the two kinds.
-pub(super) fn blocks(text: &str, key: usize, certificate: usize) -> Blocks {
+pub fn blocks(text: &str, key: usize, certificate: usize) -> Blocks {
     let markers = markers(text);
     let mut found = Blocks::default();
     for (at, marker) in markers

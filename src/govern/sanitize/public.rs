@@ -11,7 +11,7 @@ use super::vocabulary::vocabulary;
 
 /// Whether a word is the name of a method, or made of such names and words: `ChaCha20_Poly1305`,
 /// `X25519PublicKey`.
-pub(super) fn is_algorithm(text: &str) -> bool {
+pub fn is_algorithm(text: &str) -> bool {
     static NAMES: LazyLock<AhoCorasick> = LazyLock::new(|| {
         let mut builder = AhoCorasickBuilder::new();
         builder
@@ -47,14 +47,14 @@ pub(super) fn is_algorithm(text: &str) -> bool {
 }
 
 /// `#d8dee9`: a colour.
-pub(super) fn is_colour(text: &str) -> bool {
+pub fn is_colour(text: &str) -> bool {
     text.strip_prefix('#').is_some_and(|rest| {
         matches!(rest.len(), 3 | 4 | 6 | 8) && rest.bytes().all(|b| b.is_ascii_hexdigit())
     })
 }
 
 /// Tokens that their makers give to everybody: they name an account and open nothing.
-pub(super) fn is_public_token(text: &str) -> bool {
+pub fn is_public_token(text: &str) -> bool {
     let known = &vocabulary().values;
     let starts = |start: &&String| text.starts_with(start.as_str());
     known.public_tokens.iter().any(|start| starts(&start))
@@ -68,7 +68,7 @@ pub(super) fn is_public_token(text: &str) -> bool {
 }
 
 /// `MIT/Apache-2.0`, `GPL-3.0-or-later OR Artistic-1.0-Perl`.
-pub(super) fn is_licence(text: &str) -> bool {
+pub fn is_licence(text: &str) -> bool {
     let mut parts = text
         .split(|c: char| c.is_whitespace() || matches!(c, '/' | '(' | ')' | ','))
         .filter(|part| !part.is_empty());
@@ -76,7 +76,7 @@ pub(super) fn is_licence(text: &str) -> bool {
 }
 
 /// Whether a word is the name of a file or of a host: it ends as those do.
-pub(super) fn is_file(text: &str) -> bool {
+pub fn is_file(text: &str) -> bool {
     let Some((name, end)) = text.rsplit_once('.') else {
         return false;
     };
@@ -88,7 +88,7 @@ const FIELD: usize = 48;
 
 /// `PublicKey = …`, `Content-MD5: …`: whether the name before a word says that everybody may know
 /// it.
-pub(super) fn is_called_public(text: &str, start: usize) -> bool {
+pub fn is_called_public(text: &str, start: usize) -> bool {
     let bytes = text.as_bytes();
     let before = &bytes[start.saturating_sub(FIELD)..start];
     let line = before
@@ -115,7 +115,7 @@ pub(super) fn is_called_public(text: &str, start: usize) -> bool {
 const MAX_MEMBER: usize = 512;
 
 /// `self._lib.PEM_write_bio_PKCS8PrivateKey`: a member of something in code.
-pub(super) fn is_member(word: &str) -> bool {
+pub fn is_member(word: &str) -> bool {
     let owners = &vocabulary().names.owners;
     let Some((first, rest)) = (word.len() <= MAX_MEMBER)
         .then(|| word.split_once('.'))
@@ -133,7 +133,7 @@ pub(super) fn is_member(word: &str) -> bool {
 }
 
 /// `authors/id/L/LE/LEONT/Crypt-Passwd-XS-0.601.tar.gz`.
-pub(super) fn is_archive(word: &str) -> bool {
+pub fn is_archive(word: &str) -> bool {
     let endings = &vocabulary().values.archive_endings;
     endings
         .iter()
@@ -142,7 +142,7 @@ pub(super) fn is_archive(word: &str) -> bool {
 
 /// Whether what our own rule matches only shows how such a secret looks: `sk-xxxxxxxx`,
 /// `pk_live_publishable`.
-pub(super) fn is_example(secret: &str) -> bool {
+pub fn is_example(secret: &str) -> bool {
     TokenShape::of(secret).is(TokenKind::StandIn)
         || is_public_token(secret)
         || (secret.matches('_').count() >= 3

@@ -45,14 +45,14 @@ const fn parts() -> [u8; 256] {
 
 /// What the bare words of a text are: random ones, and base64 in which `hides` finds a secret.
 #[derive(Default)]
-pub(super) struct RandomWords {
-    pub(super) random: Vec<(usize, usize)>,
-    pub(super) encoded: Vec<(usize, usize)>,
+pub struct RandomWords {
+    pub random: Vec<(usize, usize)>,
+    pub encoded: Vec<(usize, usize)>,
 }
 
 /// Places of words about secrets, in the order of the text.
 #[derive(Default)]
-pub(super) struct Cues {
+pub struct Cues {
     /// Words that name a secret.
     any: Vec<(usize, usize)>,
     /// Words that say that one is there: "my key", "leaked".
@@ -61,7 +61,7 @@ pub(super) struct Cues {
 
 impl Cues {
     /// Notes a word, unless it is a part of another.
-    pub(super) fn add(&mut self, text: &str, start: usize, end: usize, class: CueClass) {
+    pub fn add(&mut self, text: &str, start: usize, end: usize, class: CueClass) {
         let bytes = text.as_bytes();
         let inside = |at: Option<&u8>| at.is_some_and(u8::is_ascii_alphabetic);
         if class == CueClass::Weak || inside(start.checked_sub(1).and_then(|at| bytes.get(at))) {
@@ -89,7 +89,7 @@ fn is_owned(text: &str, start: usize) -> bool {
 }
 
 /// Finds them, outside of `public` places, which are sorted.
-pub(super) fn look(
+pub fn look(
     text: &str,
     public: &[(usize, usize)],
     cues: &Cues,
@@ -128,14 +128,14 @@ pub(super) fn look(
         }
     }
     if !cues.strong.is_empty() {
-        signed(text, public, cues, &mut found);
+        add_disordered(text, public, cues, &mut found);
     }
     found
 }
 
-/// Words with many signs in disorder, where a secret is spoken of: "why does this key fail?
+/// Adds words with many signs in disorder, where a secret is spoken of: "why does this key fail?
 /// q|&h7Hxr;qB>Z$M".
-fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut RandomWords) {
+fn add_disordered(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut RandomWords) {
     work::count(text.len());
     let lengths = &vocabulary().lengths;
     let mut at = 0;
@@ -145,13 +145,14 @@ fn signed(text: &str, public: &[(usize, usize)], cues: &Cues, found: &mut Random
         if !lengths.disordered.contains(&word.len()) || is_inside(public, start) {
             continue;
         }
-        let kept = word
-            .trim_start_matches(['"', '\'', '(', '`'])
-            .trim_end_matches(['"', '\'', ')', '.', ',', ';', ':', '?', '!', '`']);
-        let start = start + word.len() - word.trim_start_matches(['"', '\'', '(', '`']).len();
-        let signed = || TokenShape::of(kept).is_secret(TokenContext::LeakedSigns);
-        if is_cued(&cues.strong, start, start + kept.len()) && signed() {
-            found.random.push((start, start + kept.len()));
+        let opened = word.trim_start_matches(['"', '\'', '(', '`']);
+        let kept = opened.trim_end_matches(['"', '\'', ')', '.', ',', ';', ':', '?', '!', '`']);
+        let from = start + word.len() - opened.len();
+        let to = from + kept.len();
+        if is_cued(&cues.strong, from, to)
+            && TokenShape::of(kept).is_secret(TokenContext::LeakedSigns)
+        {
+            found.random.push((from, to));
         }
     }
 }
@@ -251,51 +252,59 @@ fn assigns(run: &str) -> bool {
     pair.is_some_and(|(name, value)| !value.trim_matches('=').is_empty() && wordiness(name) >= 50)
 }
 
-/// Whether words stand between the signs of a run, as in paths and names.
+/// Whether words stand between the signs of a run, as in paths and names: at least half of it.
 fn has_words_between_signs(run: &str) -> bool {
-    let named = vocabulary().wordiness.word;
-    let parts = || {
-        run.split(['/', '.', '-', '_', '=', '~', '+'])
-            .filter(|part| part.len() >= 3)
-    };
-    let named = parts()
-        .filter(|part| part.bytes().all(|b| b.is_ascii_alphabetic()) && wordiness(part) >= named)
-        .map(str::len)
-        .sum::<usize>();
-    named * 2
-        >= run
-            .bytes()
-            .filter(|b| b.is_ascii_alphanumeric())
-            .count()
-            .max(1)
+    let parts = run.split(['/', '.', '-', '_', '=', '~', '+']);
+    let named: usize = parts.filter(|part| is_word(part)).map(str::len).sum();
+    let all = run.bytes().filter(u8::is_ascii_alphanumeric).count();
+    named * 2 >= all.max(1)
 }
 
+fn is_word(part: &str) -> bool {
+    part.len() >= 3
+        && part.bytes().all(|b| b.is_ascii_alphabetic())
+        && wordiness(part) >= vocabulary().wordiness.word
+}
+
+/// Whether a word is known to be public by its form: the name of a thing, not the key to one.
 fn is_public(word: &str) -> bool {
-    let is_hex = |text: &str| TokenShape::of(text).is(TokenKind::Hex);
-    let base58 = |text: &str| {
-        text.bytes()
-            .all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'))
-    };
-    let bitcoin = (26..=35).contains(&word.len()) && word.starts_with(['1', '3']) && base58(word);
-    let hexadecimal = word.strip_prefix("0x").is_some_and(is_hex);
-    let pseudo_version = word
-        .strip_prefix('v')
-        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'));
-    // The line that a review is known by in the message of a commit.
-    let change = word.len() == 41 && word.strip_prefix('I').is_some_and(is_hex);
     let values = &vocabulary().values;
-    bitcoin
-        || change
-        || values.digest_starts.starts(word)
+    is_coin_address(word)
+        || is_change(word)
+        || is_pseudo_version(word)
+        || is_board(word)
         || is_public_token(word)
         || is_archive(word)
-        || hexadecimal
-        || pseudo_version
-        || is_board(word)
+        || values.digest_starts.starts(word)
+        || word.strip_prefix("0x").is_some_and(is_hex)
         || values
             .public_starts
             .iter()
             .any(|start| word.starts_with(start.as_str()))
+}
+
+fn is_hex(text: &str) -> bool {
+    TokenShape::of(text).is(TokenKind::Hex)
+}
+
+/// An address of Bitcoin, in base58.
+fn is_coin_address(word: &str) -> bool {
+    (26..=35).contains(&word.len())
+        && word.starts_with(['1', '3'])
+        && word
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() && !b"0OIl".contains(&b))
+}
+
+/// The line that a review is known by in the message of a commit.
+fn is_change(word: &str) -> bool {
+    word.len() == 41 && word.strip_prefix('I').is_some_and(is_hex)
+}
+
+/// `v0.0.0-20240102150405-0123456789ab`.
+fn is_pseudo_version(word: &str) -> bool {
+    word.strip_prefix('v')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'))
 }
 
 /// A position of chess: eight ranks of pieces and empty squares.

@@ -8,7 +8,7 @@ use super::vocabulary::vocabulary;
 const MAX_VALUE: usize = 1024;
 /// What stands between a name and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Separator {
+pub enum Separator {
     /// `=`, `:=`, `==`, `=>`.
     Assigned { spaced: bool },
     /// `:`.
@@ -25,14 +25,14 @@ pub(super) enum Separator {
 
 /// A value and how it stands there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AssignedValue<'a> {
-    pub(super) start: usize,
-    pub(super) text: &'a str,
-    pub(super) quoted: bool,
+pub struct AssignedValue<'a> {
+    pub start: usize,
+    pub text: &'a str,
+    pub quoted: bool,
     /// The first sign after it that is no blank, and whether blanks come first.
-    pub(super) next: Option<u8>,
+    pub next: Option<u8>,
     /// Whether it is the last of its line, but for a comment.
-    pub(super) last: bool,
+    pub last: bool,
 }
 
 /// How much of a long value is looked at to say what it is.
@@ -40,12 +40,12 @@ const HEAD: usize = 64;
 
 impl AssignedValue<'_> {
     /// Where it is.
-    pub(super) fn place(&self) -> (usize, usize) {
+    pub fn place(&self) -> (usize, usize) {
         (self.start, self.start + self.text.len())
     }
 
     /// The value, without what is behind its first part.
-    pub(super) fn head(&self) -> Self {
+    pub fn head(&self) -> Self {
         let to = boundary(self.text, HEAD.min(self.text.len()));
         work::count(to);
         AssignedValue {
@@ -57,7 +57,7 @@ impl AssignedValue<'_> {
 
 /// The run without a blank or quote that was read last: the names inside it have the same end.
 #[derive(Default)]
-pub(super) struct Ends {
+pub struct Ends {
     from: usize,
     to: usize,
     element: bool,
@@ -73,7 +73,7 @@ fn blanks(bytes: &[u8], at: usize, most: usize) -> usize {
 }
 
 /// What links a name that ends at `after` to a value, and where the value may begin.
-pub(super) fn separator_after(
+pub fn separator_after(
     bytes: &[u8],
     after: usize,
     element: bool,
@@ -173,7 +173,7 @@ fn xml_value(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The value that begins at or after `at`.
-pub(super) fn value<'a>(
+pub fn value<'a>(
     text: &'a str,
     at: usize,
     separator: Separator,

@@ -24,7 +24,7 @@ const MAX_NAME: usize = 32;
 
 /// The head that was read last, and how many of its columns were looked at.
 #[derive(Default)]
-pub(super) struct Heads {
+pub struct Heads {
     start: usize,
     columns: usize,
 }
@@ -37,7 +37,7 @@ struct Cell<'a> {
 }
 
 /// The values of the column that the word calls; none when it stands in no head of a table.
-pub(super) fn look(text: &str, word: CueWord, heads: &mut Heads) -> Option<Vec<(usize, usize)>> {
+pub fn look(text: &str, word: CueWord, heads: &mut Heads) -> Option<Vec<(usize, usize)>> {
     let bytes = text.as_bytes();
     let skip =
         |b: &&u8| is_name_byte(**b) || matches!(**b, b'"' | b'\'' | b'`' | b'*' | b'[' | b']');

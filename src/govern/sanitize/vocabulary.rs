@@ -13,159 +13,160 @@ const CUES: &str = include_str!("../../../genesis/cues.toml");
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| read_own(CUES));
 
 /// All of it.
-pub(super) fn vocabulary() -> &'static Vocabulary {
+pub fn vocabulary() -> &'static Vocabulary {
     &VOCABULARY
 }
 
 /// What the file holds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Vocabulary {
-    pub(super) called: SecretWords,
-    pub(super) names: NameWords,
-    pub(super) values: ValueWords,
-    pub(super) sentences: SentenceWords,
-    pub(super) triggers: TriggerWords,
-    pub(super) markup: MarkupWords,
-    pub(super) lengths: TokenLengths,
-    pub(super) wordiness: WordShares,
+pub struct Vocabulary {
+    pub called: SecretWords,
+    pub names: NameWords,
+    pub values: ValueWords,
+    pub sentences: SentenceWords,
+    pub triggers: TriggerWords,
+    pub markup: MarkupWords,
+    pub lengths: TokenLengths,
+    pub wordiness: WordShares,
 }
 
 /// Words that call the value behind them secret.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SecretWords {
-    pub(super) password: WordList,
-    pub(super) short_password: WordList,
-    pub(super) token: WordList,
-    pub(super) key: WordList,
-    pub(super) weak: WordList,
-    pub(super) cue: WordList,
+pub struct SecretWords {
+    pub password: WordList,
+    pub short_password: WordList,
+    pub token: WordList,
+    pub key: WordList,
+    pub weak: WordList,
+    pub cue: WordList,
 }
 
 /// Parts of names of fields, variables and columns.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NameWords {
-    pub(super) about: WordList,
-    pub(super) public: WordList,
-    pub(super) setters: Vec<String>,
-    pub(super) secret: WordList,
-    pub(super) called_public: WordList,
-    pub(super) owners: Vec<String>,
-    pub(super) otherwise: Vec<String>,
+pub struct NameWords {
+    pub about: WordList,
+    pub public: WordList,
+    pub setters: Vec<String>,
+    pub secret: WordList,
+    pub called_public: WordList,
+    pub owners: Vec<String>,
+    pub otherwise: Vec<String>,
 }
 
 /// Marks inside of a token.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct MarkupWords {
-    pub(super) tags: WordList,
-    pub(super) bracketed: WordList,
-    pub(super) unseen: Vec<String>,
+pub struct MarkupWords {
+    pub tags: WordList,
+    pub bracketed: WordList,
+    pub unseen: Vec<String>,
 }
 
 /// What a value may be instead of a secret.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ValueWords {
-    pub(super) stand_ins: WordList,
-    pub(super) stand_in_starts: WordList,
-    pub(super) common: WordList,
-    pub(super) common_endings: WordList,
-    pub(super) algorithms: WordList,
-    pub(super) methods: WordList,
-    pub(super) method_starts: WordList,
-    pub(super) licences: WordList,
-    pub(super) file_endings: WordList,
-    pub(super) archive_endings: Vec<String>,
-    pub(super) build_endings: Vec<String>,
-    pub(super) public_starts: Vec<String>,
-    pub(super) public_tokens: Vec<String>,
-    pub(super) public_tokens_with_small_letters: Vec<String>,
-    pub(super) harmless_before: WordList,
-    pub(super) objects: WordList,
-    pub(super) digest_starts: WordList,
-    pub(super) code_parts: Vec<String>,
-    pub(super) expression_parts: Vec<String>,
+pub struct ValueWords {
+    pub stand_ins: WordList,
+    pub stand_in_starts: WordList,
+    pub common: WordList,
+    pub common_endings: WordList,
+    pub algorithms: WordList,
+    pub methods: WordList,
+    pub method_starts: WordList,
+    pub licences: WordList,
+    pub file_endings: WordList,
+    pub archive_endings: Vec<String>,
+    pub build_endings: Vec<String>,
+    pub public_starts: Vec<String>,
+    pub public_tokens: Vec<String>,
+    pub public_tokens_with_small_letters: Vec<String>,
+    pub harmless_before: WordList,
+    pub objects: WordList,
+    pub digest_starts: WordList,
+    pub code_parts: Vec<String>,
+    pub expression_parts: Vec<String>,
 }
 
 /// Words around a password in a sentence.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SentenceWords {
-    pub(super) verbs: WordList,
-    pub(super) setters: WordList,
-    pub(super) weak_verbs: WordList,
-    pub(super) demands: WordList,
-    pub(super) fillers: WordList,
-    pub(super) particles: Vec<String>,
-    pub(super) articles: WordList,
-    pub(super) links: WordList,
-    pub(super) judged: WordList,
-    pub(super) given: WordList,
-    pub(super) used_before: WordList,
-    pub(super) direct: WordList,
-    pub(super) direct_before: WordList,
-    pub(super) users: WordList,
-    pub(super) user_endings: WordList,
-    pub(super) asks: Vec<String>,
-    pub(super) sets: Vec<String>,
-    pub(super) with: WordList,
-    pub(super) between: Vec<String>,
-    pub(super) joins: Vec<String>,
-    pub(super) opens: WordList,
-    pub(super) examples: WordList,
-    pub(super) tickets: WordList,
-    pub(super) password_words: WordList,
-    pub(super) password_stems: WordList,
-    pub(super) password_endings: WordList,
-    pub(super) foreign_stems: WordList,
-    pub(super) owned: WordList,
+pub struct SentenceWords {
+    pub verbs: WordList,
+    pub setters: WordList,
+    pub weak_verbs: WordList,
+    pub demands: WordList,
+    pub fillers: WordList,
+    pub particles: Vec<String>,
+    pub articles: WordList,
+    pub links: WordList,
+    pub judged: WordList,
+    pub given: WordList,
+    pub used_before: WordList,
+    pub direct: WordList,
+    pub direct_before: WordList,
+    pub users: WordList,
+    pub user_endings: WordList,
+    pub asks: Vec<String>,
+    pub sets: Vec<String>,
+    pub aims: WordList,
+    pub with: WordList,
+    pub between: Vec<String>,
+    pub joins: Vec<String>,
+    pub opens: WordList,
+    pub examples: WordList,
+    pub tickets: WordList,
+    pub password_words: WordList,
+    pub password_stems: WordList,
+    pub password_endings: WordList,
+    pub foreign_stems: WordList,
+    pub owned: WordList,
 }
 
 /// What is looked for where a word stands.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TriggerWords {
-    pub(super) blocks: Vec<String>,
-    pub(super) addresses: Vec<String>,
-    pub(super) bearer: Vec<String>,
-    pub(super) basic: Vec<String>,
-    pub(super) authorization: Vec<String>,
-    pub(super) user_flags: Vec<String>,
-    pub(super) pairs: Vec<String>,
-    pub(super) logins: Vec<String>,
-    pub(super) purposes: Vec<String>,
-    pub(super) codes: Vec<String>,
-    pub(super) told_codes: Vec<String>,
-    pub(super) pins: Vec<String>,
-    pub(super) accounts: Vec<String>,
-    pub(super) joined: Vec<String>,
-    pub(super) mail: Vec<String>,
-    pub(super) password_sentences: Vec<String>,
-    pub(super) network_sentences: Vec<String>,
-    pub(super) login_sentences: Vec<String>,
-    pub(super) opens: Vec<String>,
+pub struct TriggerWords {
+    pub blocks: Vec<String>,
+    pub addresses: Vec<String>,
+    pub bearer: Vec<String>,
+    pub basic: Vec<String>,
+    pub authorization: Vec<String>,
+    pub user_flags: Vec<String>,
+    pub pairs: Vec<String>,
+    pub logins: Vec<String>,
+    pub purposes: Vec<String>,
+    pub codes: Vec<String>,
+    pub told_codes: Vec<String>,
+    pub pins: Vec<String>,
+    pub accounts: Vec<String>,
+    pub joined: Vec<String>,
+    pub mail: Vec<String>,
+    pub password_sentences: Vec<String>,
+    pub network_sentences: Vec<String>,
+    pub login_sentences: Vec<String>,
+    pub opens: Vec<String>,
 }
 
 /// Lengths of what is read.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TokenLengths {
-    pub(super) password: usize,
-    pub(super) made_up: usize,
-    pub(super) phrase: RangeInclusive<usize>,
-    pub(super) disordered: RangeInclusive<usize>,
-    pub(super) encoded: RangeInclusive<usize>,
+pub struct TokenLengths {
+    pub password: usize,
+    pub made_up: usize,
+    pub phrase: RangeInclusive<usize>,
+    pub disordered: RangeInclusive<usize>,
+    pub encoded: RangeInclusive<usize>,
 }
 
 /// Shares of a token, in hundredths, that stand in words.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WordShares {
-    pub(super) mixed: usize,
-    pub(super) word: usize,
+pub struct WordShares {
+    pub mixed: usize,
+    pub word: usize,
 }
 
 #[cfg(test)]

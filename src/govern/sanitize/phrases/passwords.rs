@@ -10,7 +10,6 @@ use crate::govern::sanitize::token::kind::TokenKind;
 use crate::govern::sanitize::token::shape::TokenShape;
 use crate::govern::sanitize::token::table::TokenContext;
 use crate::govern::sanitize::vocabulary::vocabulary;
-use crate::govern::word_list::WordList;
 
 /// Most words between "password" and its verb: "the password for the guest network is".
 const MAX_BETWEEN: usize = 6;
@@ -53,13 +52,8 @@ pub fn look(text: &str, start: usize, end: usize, next: usize) -> Option<(usize,
 
 /// "with password X", "login bob password X": what follows at once, unless it could be any word.
 fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
-    let before = before.trim_end();
-    let mut earlier = glance(before).as_bytes().rsplit(u8::is_ascii_whitespace);
-    let (last, one_before) = (earlier.next()?, earlier.next().unwrap_or_default());
-    let says = &vocabulary().sentences;
-    let is = |word: &[u8], list: &WordList| std::str::from_utf8(word).is_ok_and(|w| list.has(w));
-    let called = is(last, &says.direct) || is(one_before, &says.direct_before);
-    let rest = reach_after(text, end);
+    let (before, rest) = (before.trim_end(), reach_after(text, end));
+    let called = calls_at_once(before);
     let apart = rest.starts_with([' ', '\t', ':']);
     // `password=…` is an assignment, whose sign is no part of the value.
     if !(called || apart) || rest.starts_with('=') {
@@ -67,16 +61,26 @@ fn direct(text: &str, before: &str, end: usize) -> Option<(usize, usize)> {
     }
     let word = words(rest, end).next()?;
     let shape = word.shape();
-    let assigned =
-        || shape.is_secret(TokenContext::GivenPassword) && !shape.is(TokenKind::NumberedMethod);
-    let listed = || apart && (shape.is(TokenKind::Listed) || assigned()) && names_a_user(before);
-    if !(called || listed()) {
+    if !(called || (apart && is_odd(&shape) && names_a_user(before))) {
         return None;
     }
     let counts = shape.counts();
     let odd = counts.digits > 0 || counts.others > 0 || shape.is(TokenKind::MixedCase);
     let fits = counts.letters() > 0 && odd && word.may_be_password(|| false);
     fits.then(|| word.place())
+}
+
+/// Whether the words before a word for a password let the password come at once.
+fn calls_at_once(before: &str) -> bool {
+    let said = &vocabulary().sentences;
+    let mut last = glance(before).rsplit(|c: char| c.is_ascii_whitespace());
+    last.next().is_some_and(|word| said.direct.has(word))
+        || last.next().is_some_and(|word| said.direct_before.has(word))
+}
+
+fn is_odd(shape: &TokenShape<'_>) -> bool {
+    shape.is(TokenKind::Listed)
+        || shape.is_secret(TokenContext::GivenPassword) && !shape.is(TokenKind::NumberedMethod)
 }
 
 /// Whether a line names who logs in, or where: "user is deploy, password …".
@@ -130,7 +134,7 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
                 !sets
                     && (is_english(text, start, end) || has_hump(word.text))
                     && !is_part_of_name(text, start)
-                    && !asks(text, start)
+                    && !holds_before(text, start, &said.asks)
             };
             return word.may_be_password(plain).then(|| word.place());
         }
@@ -146,10 +150,7 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
         if about || word.start + word.text.len() > next {
             return None;
         }
-        let to = ["to", "as"]
-            .iter()
-            .any(|to| word.text.eq_ignore_ascii_case(to));
-        sets = to && is_set(text, start);
+        sets = word.is(&said.aims) && holds_before(text, start, &said.sets);
         verb = sets
             || word.is(&said.verbs)
             || (word.colon && nth <= 3)
@@ -170,18 +171,12 @@ fn is_part_of_name(text: &str, start: usize) -> bool {
     before.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'$'))
 }
 
-/// Whether the sentence before a place asks or supposes: what follows may be any word.
-fn asks(text: &str, start: usize) -> bool {
+/// Whether the sentence before a place holds one of those.
+fn holds_before(text: &str, start: usize, phrases: &[String]) -> bool {
     let before = reach_before(text, start).1.to_lowercase();
-    let asks = &vocabulary().sentences.asks;
-    asks.iter().any(|ask| before.contains(ask))
-}
-
-/// Whether the sentence before a place sets or changes something.
-fn is_set(text: &str, start: usize) -> bool {
-    let before = reach_before(text, start).1.to_lowercase();
-    let sets = &vocabulary().sentences.sets;
-    sets.iter().any(|verb| before.contains(verb))
+    phrases
+        .iter()
+        .any(|phrase| before.contains(phrase.as_str()))
 }
 
 /// Most words between a verb and "password": "is my password".
@@ -201,12 +196,8 @@ fn glance(before: &str) -> &str {
 fn leads_back(before: &str, ends: bool) -> bool {
     let tail = glance(before);
     let is_cut = tail.len() < before.len();
-    let mut last = tail
-        .as_bytes()
-        .rsplit(u8::is_ascii_whitespace)
-        .filter(|word| !word.is_empty());
-    let mut last =
-        std::iter::from_fn(|| last.next().and_then(|word| std::str::from_utf8(word).ok()));
+    let words = tail.rsplit(|c: char| c.is_ascii_whitespace());
+    let mut last = words.filter(|word| !word.is_empty());
     let said = &vocabulary().sentences;
     let mut link = None;
     for _ in 0..=MAX_ARTICLES {

@@ -1,6 +1,8 @@
 //! Passwords in sentences of several languages: read by what stands around a word, not by one order
 //! of words.
 
+use std::ops::Range;
+
 use super::lexicon::{
     AS, BOTH, CHANGE, DONE, JUDGE, KEY, PHRASE, STRONG, USER, WEAK, WordSenses, says,
 };
@@ -98,7 +100,7 @@ impl SentenceScan {
                 .iter()
                 .any(|token| token.start < end && start < token.start + token.text.len().max(1))
             {
-                read(sentence, topic, &mut found);
+                Sentence::of(sentence, topic).read(&mut found);
             }
         }
         found
@@ -157,90 +159,114 @@ fn ends_sentence(text: &str, token: &Token<'_>) -> bool {
             .is_none_or(|c| c.is_uppercase() || c == '¿')
 }
 
-/// All passwords of one sentence.
-fn read(sentence: &[Token<'_>], topic: SentenceTopic, found: &mut Vec<(usize, usize)>) {
-    let password = |at: usize| {
-        sentence.get(at).is_some_and(|token| {
-            token.password || (topic == SentenceTopic::Network && token.says.any(KEY))
-        })
-    };
-    let named = (0..sentence.len()).any(password);
-    let changes = sentence.iter().any(|token| token.says.any(CHANGE));
-    for (at, token) in sentence.iter().enumerate() {
-        if token.password || token.says != WordSenses::default() && !is_mixed(token.text) {
-            continue;
-        }
-        let Some(surely) = is_placed(sentence, at, topic, named, &password) else {
-            continue;
-        };
-        let clues = ClueSet::of(&[(ContextClue::Certain, surely || changes)]);
-        let shape = TokenShape::of(token.text);
-        let fits = shape.is_secret_by(TokenContext::SentencePassword, clues);
-        if fits && (surely || !is_shouted(token.text)) {
-            found.push((token.start, token.start + token.text.len()));
-        }
-    }
-    found.extend(phrase(sentence));
-}
-
-/// Whether a word stands where a password would, and whether it can be nothing else there.
-fn is_placed(
-    sentence: &[Token<'_>],
-    at: usize,
+/// One sentence, and whether a word in it calls a password.
+struct Sentence<'s, 'a> {
+    words: &'s [Token<'a>],
     topic: SentenceTopic,
     named: bool,
-    password: &impl Fn(usize) -> bool,
-) -> Option<bool> {
-    let before = at.checked_sub(1).and_then(|at| sentence.get(at));
-    let token = sentence.get(at)?;
-    let said = before.map_or(WordSenses::default(), |before| before.says);
-    let is_user = said.any(USER) && !said.any(BOTH | WEAK) && !(said.any(STRONG) && named);
-    if is_user && !before.is_some_and(|before| before.password) {
-        return None;
-    }
-    // "with admin and X", "kunde17 / X", where somebody logs in.
-    let second = at >= 2 && (said.any(BOTH) || before.is_some_and(|before| before.raw == "/"));
-    if topic == SentenceTopic::Login && !named {
-        return (second && !is_common(sentence[at - 2].text) && has_sign(token.text))
-            .then_some(false);
-    }
-    if topic == SentenceTopic::Network && !named {
-        // "we use X for the wifi": only what was made up.
-        let used = said.any(WEAK) && token.text.contains(SENTENCE_SIGNS);
-        return used.then_some(false);
-    }
-    if !named {
-        return None;
-    }
-    let near = |places: std::ops::RangeInclusive<usize>| places.into_iter().any(password);
-    let follows = near(at.saturating_sub(FAR)..=at.saturating_sub(1)) && at > 0;
-    let told = before.is_some_and(|before| {
-        before.raw.ends_with([':', '=']) || before.raw == "—" || before.raw == "->"
-    });
-    let linked = said.any(STRONG) || told;
-    let next = |nth: usize| {
+}
+
+impl<'s, 'a> Sentence<'s, 'a> {
+    fn of(words: &'s [Token<'a>], topic: SentenceTopic) -> Self {
+        let mut sentence = Sentence {
+            words,
+            topic,
+            named: false,
+        };
+        sentence.named = sentence.any_calls(0..words.len());
         sentence
-            .get(at + nth)
-            .map_or(WordSenses::default(), |token| token.says)
-    };
-    let as_one = next(1).any(AS) && near(at + 2..=at + 4)
-        || said.any(STRONG | WEAK)
-            && (2..=4).any(|nth| next(nth).any(AS) && password(at + nth + 1));
-    let judged = (1..=4).any(|nth| next(nth).any(JUDGE));
-    let done = next(1).any(DONE) || next(2).any(DONE);
-    if (follows && linked)
-        || (at > 0 && password(at - 1))
-        || as_one
-        || judged
-        || (done && said.any(WEAK | STRONG | BOTH))
-    {
-        return Some(true);
     }
-    let aside = token.raw.starts_with('(')
-        || (token.raw.ends_with(',') && before.is_some_and(|before| before.raw.ends_with(',')));
-    let behind = at > 1 && near(at.saturating_sub(3)..=at - 1);
-    let weakly = said.any(WEAK | STRONG) || (follows && aside) || behind || second;
-    weakly.then_some(false)
+
+    /// Whether one of those words calls a password.
+    fn any_calls(&self, mut places: Range<usize>) -> bool {
+        places.any(|at| self.words.get(at).is_some_and(|word| self.calls(word)))
+    }
+
+    fn calls(&self, word: &Token<'_>) -> bool {
+        word.password || (self.topic == SentenceTopic::Network && word.says.any(KEY))
+    }
+
+    /// What the word at a place says.
+    fn says(&self, at: usize) -> WordSenses {
+        self.words
+            .get(at)
+            .map_or(WordSenses::default(), |word| word.says)
+    }
+
+    /// All passwords in it.
+    fn read(&self, found: &mut Vec<(usize, usize)>) {
+        let changes = self.words.iter().any(|token| token.says.any(CHANGE));
+        for (at, token) in self.words.iter().enumerate() {
+            if token.password || token.says != WordSenses::default() && !is_mixed(token.text) {
+                continue;
+            }
+            let Some(surely) = self.is_placed(at) else {
+                continue;
+            };
+            let clues = ClueSet::of(&[(ContextClue::Certain, surely || changes)]);
+            let shape = TokenShape::of(token.text);
+            let fits = shape.is_secret_by(TokenContext::SentencePassword, clues);
+            if fits && (surely || !is_shouted(token.text)) {
+                found.push((token.start, token.start + token.text.len()));
+            }
+        }
+        found.extend(phrase(self.words));
+    }
+
+    /// Whether a word stands where a password would, and whether it can be nothing else there.
+    fn is_placed(&self, at: usize) -> Option<bool> {
+        let token = self.words.get(at)?;
+        let before = at.checked_sub(1).and_then(|at| self.words.get(at));
+        let said = before.map_or(WordSenses::default(), |before| before.says);
+        let is_user = said.any(USER) && !said.any(BOTH | WEAK) && !(said.any(STRONG) && self.named);
+        if is_user && !before.is_some_and(|before| before.password) {
+            return None;
+        }
+        // "with admin and X", "kunde17 / X", where somebody logs in.
+        let second = at >= 2 && (said.any(BOTH) || before.is_some_and(|before| before.raw == "/"));
+        if !self.named {
+            let placed = match self.topic {
+                SentenceTopic::Password => false,
+                // "we use X for the wifi": only what was made up.
+                SentenceTopic::Network => said.any(WEAK) && token.text.contains(SENTENCE_SIGNS),
+                SentenceTopic::Login => {
+                    second && !is_common(self.words[at - 2].text) && has_sign(token.text)
+                }
+            };
+            return placed.then_some(false);
+        }
+        if self.is_given(at, before) {
+            return Some(true);
+        }
+        let aside = token.raw.starts_with('(')
+            || (token.raw.ends_with(',') && before.is_some_and(|before| before.raw.ends_with(',')));
+        let behind = at > 1 && self.any_calls(at.saturating_sub(3)..at);
+        let follows = self.any_calls(at.saturating_sub(FAR)..at);
+        let weakly = said.any(WEAK | STRONG) || (follows && aside) || behind || second;
+        weakly.then_some(false)
+    }
+
+    /// Whether the words around one say that it is the password.
+    fn is_given(&self, at: usize, before: Option<&Token<'_>>) -> bool {
+        let said = before.map_or(WordSenses::default(), |before| before.says);
+        let told = before.is_some_and(|before| {
+            before.raw.ends_with([':', '=']) || before.raw == "—" || before.raw == "->"
+        });
+        let linked = said.any(STRONG) || told;
+        let follows = self.any_calls(at.saturating_sub(FAR)..at);
+        // "Tiger12 as my password", "use Tiger12 here as password"
+        let as_one = self.says(at + 1).any(AS) && self.any_calls(at + 2..at + 5)
+            || said.any(STRONG | WEAK)
+                && (at + 2..at + 5)
+                    .any(|nth| self.says(nth).any(AS) && self.any_calls(nth + 1..nth + 2));
+        let judged = (at + 1..at + 5).any(|nth| self.says(nth).any(JUDGE));
+        let done = self.says(at + 1).any(DONE) || self.says(at + 2).any(DONE);
+        (follows && linked)
+            || before.is_some_and(|before| self.calls(before))
+            || as_one
+            || judged
+            || (done && said.any(WEAK | STRONG | BOTH))
+    }
 }
 
 /// "my passphrase is four lazy turtles dance": words that nobody would say of one, three or more.

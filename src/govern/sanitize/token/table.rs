@@ -2,6 +2,7 @@
 //! token's shape. The file explains what a pattern may say.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -19,8 +20,63 @@ static TABLE: LazyLock<TokenTable> = LazyLock::new(|| read_own(TOKENS));
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TokenTable {
-    kinds: BTreeMap<TokenKind, Vec<TokenPattern>>,
-    secrets: BTreeMap<TokenContext, Vec<TokenPattern>>,
+    kinds: NumberedPatterns<TokenKind>,
+    secrets: NumberedPatterns<TokenContext>,
+}
+
+/// Patterns by the number of their name: they are looked up often.
+#[derive(Deserialize)]
+#[serde(
+    from = "BTreeMap<N, Vec<TokenPattern>>",
+    bound = "N: Ord + Into<usize> + Deserialize<'de>"
+)]
+struct NumberedPatterns<N> {
+    all: Vec<Vec<TokenPattern>>,
+    names: PhantomData<N>,
+}
+
+impl<N: Into<usize>> From<BTreeMap<N, Vec<TokenPattern>>> for NumberedPatterns<N> {
+    fn from(named: BTreeMap<N, Vec<TokenPattern>>) -> Self {
+        let mut all = Vec::new();
+        for (name, patterns) in named {
+            // Names come in the order of their numbers.
+            all.resize_with(name.into(), Vec::new);
+            all.push(patterns);
+        }
+        NumberedPatterns {
+            all,
+            names: PhantomData,
+        }
+    }
+}
+
+impl<N: Into<usize>> NumberedPatterns<N> {
+    fn of(&self, name: N) -> &[TokenPattern] {
+        self.all.get(name.into()).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl From<TokenKind> for usize {
+    fn from(kind: TokenKind) -> usize {
+        kind as usize
+    }
+}
+
+impl From<TokenContext> for usize {
+    fn from(context: TokenContext) -> usize {
+        context as usize
+    }
+}
+
+/// Bounds of measures; what costs little comes first.
+#[derive(Default, Deserialize)]
+#[serde(from = "BTreeMap<TokenMeasure, usize>")]
+struct MeasureBounds(Vec<(TokenMeasure, usize)>);
+
+impl From<BTreeMap<TokenMeasure, usize>> for MeasureBounds {
+    fn from(bounds: BTreeMap<TokenMeasure, usize>) -> Self {
+        MeasureBounds(bounds.into_iter().collect())
+    }
 }
 
 /// What the text around a token says that it is: a row of `[secrets]`.
@@ -146,13 +202,19 @@ pub(super) enum TokenMeasure {
     Wordiness,
 }
 
+impl TokenMeasure {
+    fn is_wordiness(self) -> bool {
+        self == TokenMeasure::Wordiness
+    }
+}
+
 /// What a token may look like; all that is said must hold.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct TokenPattern {
     r#where: ClueSet,
-    least: BTreeMap<TokenMeasure, usize>,
-    most: BTreeMap<TokenMeasure, usize>,
+    least: MeasureBounds,
+    most: MeasureBounds,
     entropy: f64,
     only: Option<String>,
     has: Option<String>,
@@ -163,31 +225,33 @@ struct TokenPattern {
 }
 
 impl TokenPattern {
+    /// What costs little is looked at first: most tokens fail there.
     fn fits(&self, shape: &TokenShape<'_>, clues: ClueSet) -> bool {
-        let in_list = |list: &str, b: u8| list.as_bytes().contains(&b);
-        let bytes = shape.text.as_bytes();
         clues.holds(self.r#where)
-            && self
-                .least
-                .iter()
-                .all(|(of, least)| shape.measure(*of) >= *least)
-            && self
-                .most
-                .iter()
-                .all(|(of, most)| shape.measure(*of) <= *most)
-            && self
-                .has
-                .as_ref()
-                .is_none_or(|signs| bytes.iter().any(|b| in_list(signs, *b)))
-            && !bytes.iter().any(|b| in_list(&self.without, *b))
-            && self.only.as_ref().is_none_or(|signs| {
-                let mut characters = shape.text.chars();
-                characters.all(|c| c.is_alphanumeric() || signs.contains(c))
-            })
+            && self.is_within(shape, false)
+            && self.has_signs(shape.text)
+            && self.is_within(shape, true)
             && self.is.iter().all(|kind| shape.is(*kind))
             && (self.any.is_empty() || self.any.iter().any(|kind| shape.is(*kind)))
             && !self.not.iter().any(|kind| shape.is(*kind))
             && (self.entropy == 0.0 || entropy(shape.text) >= self.entropy)
+    }
+
+    /// Whether the measures are within their bounds: wordiness, or all the others.
+    fn is_within(&self, shape: &TokenShape<'_>, wordiness: bool) -> bool {
+        let (mut least, mut most) = (self.least.0.iter(), self.most.0.iter());
+        least.all(|(of, least)| of.is_wordiness() != wordiness || shape.measure(*of) >= *least)
+            && most.all(|(of, most)| of.is_wordiness() != wordiness || shape.measure(*of) <= *most)
+    }
+
+    fn has_signs(&self, text: &str) -> bool {
+        let holds = |signs: &str| text.bytes().any(|b| signs.as_bytes().contains(&b));
+        self.has.as_deref().is_none_or(holds)
+            && (self.without.is_empty() || !holds(&self.without))
+            && self.only.as_ref().is_none_or(|signs| {
+                text.chars()
+                    .all(|c| c.is_alphanumeric() || signs.contains(c))
+            })
     }
 }
 
@@ -199,15 +263,21 @@ impl TokenShape<'_> {
 
     /// The same, with what else the context tells.
     pub fn is_secret_by(&self, context: TokenContext, clues: ClueSet) -> bool {
-        let mut patterns = TABLE.secrets.get(&context).into_iter().flatten();
-        patterns.any(|pattern| pattern.fits(self, clues))
+        TABLE
+            .secrets
+            .of(context)
+            .iter()
+            .any(|pattern| pattern.fits(self, clues))
     }
 }
 
 /// Whether a token is of a kind that the file describes.
 pub(super) fn is_described(shape: &TokenShape<'_>, kind: TokenKind) -> bool {
-    let mut patterns = TABLE.kinds.get(&kind).into_iter().flatten();
-    patterns.any(|pattern| pattern.fits(shape, ClueSet::default()))
+    TABLE
+        .kinds
+        .of(kind)
+        .iter()
+        .any(|pattern| pattern.fits(shape, ClueSet::default()))
 }
 
 #[cfg(test)]
@@ -218,14 +288,10 @@ mod tests {
     #[test]
     fn every_kind_is_told_by_code_or_by_patterns_and_never_by_both() {
         let shape = TokenShape::of("x");
-        for kind in TABLE.kinds.keys() {
-            assert!(coded(&shape, *kind).is_none(), "{kind:?}");
-        }
-        let lists = TABLE.kinds.values().chain(TABLE.secrets.values());
-        for pattern in lists.flatten() {
+        for pattern in TABLE.kinds.all.iter().chain(&TABLE.secrets.all).flatten() {
             for kind in pattern.is.iter().chain(&pattern.any).chain(&pattern.not) {
-                let told = coded(&shape, *kind).is_some() || TABLE.kinds.contains_key(kind);
-                assert!(told, "{kind:?}");
+                let described = !TABLE.kinds.of(*kind).is_empty();
+                assert!(coded(&shape, *kind).is_some() != described, "{kind:?}");
             }
         }
     }
