@@ -40,6 +40,7 @@ pub mod rules_in_force;
 pub mod secrets;
 pub mod session;
 pub mod settings;
+pub mod share;
 pub mod show;
 pub mod sight;
 pub mod stamping;

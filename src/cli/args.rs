@@ -19,6 +19,7 @@ use super::hook::HookCommand;
 use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::model::ModelCommand;
 use super::publish::{ExportArgs, PublishArgs};
+use super::share::ShareArgs;
 use super::sync::SyncArgs;
 use super::thread::ThreadCommand;
 use super::witness::WitnessCommand;
@@ -113,6 +114,9 @@ pub enum Command {
         #[arg(long)]
         withheld: bool,
     },
+    /// Hand question and answer on to somebody: a file that proves them, and a page that shows and
+    /// checks it
+    Share(ShareArgs),
     /// Drift events: list them, look at one, acknowledge and close them; try a kernel on replies
     #[command(subcommand)]
     Drift(DriftCommand),

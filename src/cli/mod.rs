@@ -27,6 +27,7 @@ mod receipt;
 mod sanitize;
 mod screen;
 mod session;
+mod share;
 mod show;
 mod sight;
 mod stamp;
@@ -153,6 +154,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Thread(command) => thread::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
         Command::Show { exchange, withheld } => show::run(&exchange, withheld, json),
+        Command::Share(args) => share::run(args, json).await,
         Command::Drift(command) => drift::run(command, json).await,
         Command::Erase(args) => erase::run(&args, json).await,
         Command::Action(command) => action::run(&command, json),

@@ -24,6 +24,7 @@ pub mod report;
 pub mod sanitized;
 pub mod session;
 pub mod setting;
+pub mod share;
 pub mod sight;
 pub mod thread;
 pub mod tree_head;

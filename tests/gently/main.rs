@@ -84,6 +84,7 @@ mod screen;
 mod search_index;
 mod second;
 mod sent;
+mod share;
 mod sight;
 mod signatures;
 mod since;

@@ -309,11 +309,11 @@ fn somebody_else_checks_with_the_readmes_commands() {
     );
     assert_eq!(told.out.matches("signed by:   yes").count(), 2, "{told:#?}");
     // A single answer, as the line below the commands has it.
-    assert!(README.contains("`gently audit open last 1 --out answer.json`"));
+    assert!(README.contains("run `gently share`"));
     let told = reader
         .bash(
             &folder,
-            "gently audit open last 1 --out answer.json; gently audit check answer.json",
+            "gently share --yes --out answer.json; gently audit check answer.json",
         )
         .exits(0);
     assert!(told.out.contains("commitment:  yes"), "{told:#?}");

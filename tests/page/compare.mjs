@@ -125,8 +125,6 @@ const KNOWN = [
   [/forged: genesis constant/, 'ruling 40: a value of the right form is judged, and used; verify.py reads no such genesis'],
   [/forged: genesis origin (empty|plus)/, 'ruling 40: a genesis of another form says nothing; the program uses the rest of it'],
   [/forged: record seq large/, 'ruling 95: seq is below 2^53; the program reads 2^53'],
-  [/forged: head with a mark of order/, 'a name that nobody sees as it is is none; verify.py reads U+FEFF'],
-  [/forged: an answer behind a failure, .* with line 3/, 'ruling 96: one line more is inconsistent; the program takes a failure beside the answer'],
   [/forged: (stamped|scheme)/, 'a file that contradicts itself: whether its stamp still shows a time', (all) => all.every(({answers}) => answers && answers.consistent === 'no' && page.QUESTIONS.every((name) => name === 'not_after' || answers[name] === all[0].answers[name]))],
   [/forged: stamp of the prompt with outcome, line 3 as a rotation/, 'section 11.1: an outcome beside its prompt may have a proof, and needs none'],
 ];

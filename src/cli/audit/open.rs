@@ -115,7 +115,8 @@ fn written(opening: &NewOpening, out: &Path) -> String {
     )
 }
 
-fn say_recorded(opening: &NewOpening) {
+/// Says what was put on record of it.
+pub(in crate::cli) fn say_recorded(opening: &NewOpening) {
     let lines = opening.recorded.iter().map(on_record);
     lines.for_each(|line| say(&line));
 }
@@ -128,8 +129,8 @@ fn on_record(recorded: &RecordedArtifact) -> String {
     )
 }
 
-/// What whoever hands the file on should know of it.
-fn tell(opening: &NewOpening) {
+/// Says what whoever hands the file on should know of it.
+pub(in crate::cli) fn tell(opening: &NewOpening) {
     for note in &opening.left_out {
         say(&format!("left out: {note}"));
     }
@@ -140,7 +141,8 @@ fn tell(opening: &NewOpening) {
     }
 }
 
-fn write(out: &Path, text: &str) -> Result<u8, String> {
+/// Writes a new file that only its owner reads, whole or not at all.
+pub(in crate::cli) fn write(out: &Path, text: &str) -> Result<u8, String> {
     let failed = |e: std::io::Error| {
         format!(
             "{}: {e}; the opening is on record, and no file was written",

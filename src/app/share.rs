@@ -1,0 +1,169 @@
+//! Sharing turns with somebody: an opening file of question and answer, and the page that shows the
+//! same file and checks it in a browser.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use crate::ask::withheld::{WITHHELD, Withheld};
+use crate::record::hash::Hash32;
+use crate::store::{ExchangeOutcome, ExchangeRow, SessionRow};
+
+use super::find::{self, FindError};
+use super::open::OpenHome;
+use super::opening::{NewOpening, OpenTextsError, OpeningRequest, TurnText, open_texts};
+
+/// The page, with places for what is put in.
+const PAGE: &str = include_str!("../../genesis/share.html");
+/// The verifier that runs in it.
+const SCRIPT: &str = include_str!("../../genesis/share.js");
+/// What the work of Bitcoin blocks was when.
+const EPOCHS: &str = include_str!("../../genesis/btc-epochs.csv");
+
+/// A turn that would be shared.
+pub struct SharedTurn {
+    /// Its exchange.
+    pub exchange: ExchangeRow,
+    /// What was asked.
+    pub question: String,
+    /// The answer; none when there is none that is shown.
+    pub answer: Option<String>,
+}
+
+/// What would be shared: turns of one session.
+pub struct ShareSelection {
+    /// The session.
+    pub session: SessionRow,
+    /// Its turns, in their order.
+    pub turns: Vec<SharedTurn>,
+    /// Sentences on turns that can't be shared.
+    pub left_out: Vec<String>,
+}
+
+/// What is shared for an id: an exchange, or all of a session. `withheld` shares answers that the
+/// kernel withholds, too.
+///
+/// Nothing is on record of a selection.
+pub fn select(
+    opened: &OpenHome,
+    id: &str,
+    withheld: bool,
+) -> Result<ShareSelection, OpenTextsError> {
+    let store = &opened.store;
+    let (session, rows) = match find::exchange(store, id) {
+        Ok(row) => {
+            let Some(session) = store.session_of(row.session)? else {
+                return because("the session of this exchange is not in the database");
+            };
+            (session, vec![row])
+        }
+        Err(FindError::Unknown { .. } | FindError::Form { .. }) => {
+            let session = find::session(store, id)?;
+            let mut rows = Vec::new();
+            while let Some(row) = store.exchange_at(session.uuid, rows.len() as u64 + 1)? {
+                rows.push(row);
+            }
+            (session, rows)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let (mut turns, mut left_out) = (Vec::new(), Vec::new());
+    let is_conversation = rows.len() > 1;
+    for exchange in rows {
+        let seq = exchange.seq;
+        match shared(opened, exchange, withheld)? {
+            Ok(turn) if is_conversation && turn.answer.is_none() => {
+                left_out.push(format!(
+                    "prompt {seq}: it has no answer; it is shared by itself"
+                ));
+            }
+            Ok(turn) => turns.push(turn),
+            Err(why) => left_out.push(format!("prompt {seq}: {why}")),
+        }
+    }
+    if turns.is_empty() {
+        return because(match left_out.as_slice() {
+            [] => "nothing was asked in this session".to_owned(),
+            some => format!("nothing can be shared: {}", some.join("; ")),
+        });
+    }
+    Ok(ShareSelection {
+        session,
+        turns,
+        left_out,
+    })
+}
+
+fn because<T>(why: impl Into<String>) -> Result<T, OpenTextsError> {
+    Err(OpenTextsError::Because(why.into()))
+}
+
+/// A turn with its texts; or why it can't be shared.
+fn shared(
+    opened: &OpenHome,
+    exchange: ExchangeRow,
+    withheld: bool,
+) -> Result<Result<SharedTurn, String>, OpenTextsError> {
+    let store = &opened.store;
+    if exchange.salt.is_none() {
+        return Ok(Err("its texts were erased, or never kept".to_owned()));
+    }
+    let text = |id| -> Result<Option<String>, OpenTextsError> {
+        Ok(store.turn(id)?.and_then(|turn| turn.content))
+    };
+    let Some(question) = text(exchange.turn_user)? else {
+        return Ok(Err("its question is not kept".to_owned()));
+    };
+    let outcome = exchange.outcome.as_ref();
+    let answered = outcome.filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
+    if answered.is_some() && !withheld && Withheld::of(store).answer_of(&exchange)? {
+        return Ok(Err(format!(
+            "its answer is {WITHHELD}; --withheld shares it all the same"
+        )));
+    }
+    let answer = answered.and_then(|outcome| outcome.turn_aurora);
+    let answer = answer.map(text).transpose()?.flatten();
+    if answered.is_some() && answer.is_none() {
+        return Ok(Err("its answer is not kept".to_owned()));
+    }
+    Ok(Ok(SharedTurn {
+        exchange,
+        question,
+        answer,
+    }))
+}
+
+/// Opens what was selected, in the name of an auth key. That it is opened is durably on record
+/// before this returns.
+pub async fn share(
+    opened: &OpenHome,
+    key: Hash32,
+    selection: &ShareSelection,
+    withheld: bool,
+) -> Result<NewOpening, OpenTextsError> {
+    let mut texts = vec![TurnText::Prompt];
+    // A turn without an answer is selected alone.
+    if selection.turns.iter().all(|turn| turn.answer.is_some()) {
+        texts.push(TurnText::Response);
+    }
+    let request = OpeningRequest {
+        session: Some(selection.session.id.to_string()),
+        seq: selection
+            .turns
+            .iter()
+            .map(|turn| turn.exchange.seq)
+            .collect(),
+        texts,
+        withheld,
+        ..OpeningRequest::default()
+    };
+    open_texts(opened, key, &request).await
+}
+
+/// The page of an opening file: one HTML file that needs nothing beside itself.
+pub fn page(opening: &str) -> String {
+    let allowed = BASE64.encode(Hash32::digest(SCRIPT.as_bytes()).as_bytes());
+    PAGE.replace("@@SCRIPT_SHA256@@", &allowed)
+        .replace("@@EPOCHS@@", EPOCHS)
+        .replace("@@OPENINGS@@", &BASE64.encode(opening))
+        .replace("@@SCRIPT@@", SCRIPT)
+}
