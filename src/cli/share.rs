@@ -19,7 +19,7 @@ use super::screen::quiet;
 use super::{FINE, could_not, present, program, say};
 
 /// So many characters of a text are shown before it is handed on.
-const EXCERPT: usize = 56;
+const EXCERPT: usize = 44;
 
 /// `gently share`.
 #[derive(Debug, Args)]
@@ -126,11 +126,12 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
 /// What was written, and what somebody does with it.
 fn written(places: &Places) -> String {
     let page = places.page.display();
-    let mut text = format!("{page}: opens in any browser, without a network, and checks itself\n");
+    let mut text =
+        format!("{page}\n    a page that checks itself in any browser, without a network\n");
     if let Some(file) = &places.file {
         let file = file.display();
         text.push_str(&format!(
-            "{file}: the same as a file; check it with: {} audit check {file}\n",
+            "{file}\n    the same as a file; check it with: {} audit check FILE\n",
             program()
         ));
     }
