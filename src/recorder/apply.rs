@@ -199,10 +199,10 @@ impl EvidenceComparison {
         })
     }
 
-    /// Whether there is nothing to write. Refuses what [`apply`] would refuse.
+    /// Whether there is nothing to write. Refuses what `apply` would refuse.
     ///
     /// False when a ref file is torn although nothing is pending, or the tree head beside the log
-    /// is not the newest: no history is lost by that, and [`apply`] sets the ref to the tip that
+    /// is not the newest: no history is lost by that, and `apply` sets the ref to the tip that
     /// the database knows, and writes the tree head.
     pub fn is_in_place(self) -> Result<bool, RecorderError> {
         let is_newest = self.checkpoint?;
