@@ -149,6 +149,15 @@ cargo_test() {
   cargo test --locked
 }
 
+# The page of `gently share` has its verifier in plain script; tests/page/check.sh also compares it with the other two.
+page_tests() {
+  if ! have node || [[ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 20')" != true ]]; then
+    echo "skipped: the page of gently share (there is no node of version 20 or later)"
+    return 0
+  fi
+  node tests/page/unit.mjs
+}
+
 step "system tools" system_tools
 step "compilers" compilers
 step "no path of one machine in tracked files" no_machine_paths
@@ -158,5 +167,6 @@ step "cargo clippy -D warnings" cargo clippy --locked --all-targets -- -D warnin
 # Benchmarks are no tests (test = false), so that no other step looks at them.
 step "cargo clippy -D warnings, benchmarks" cargo clippy --locked --test bench --test ledgers -- -D warnings
 step "cargo doc -D warnings" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+step "the page of gently share" page_tests
 # Last, so that the closing lines of this script are cargo test's own.
 step "cargo test" cargo_test
