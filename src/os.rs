@@ -17,6 +17,19 @@ fn not_regular(what: &str) -> io::Error {
     )
 }
 
+/// A path as one word of a shell: in quotes unless nothing in it means anything there.
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    if !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"/._-+:@".contains(&b))
+    {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// What kind of thing this is, in a word or two.
 pub fn kind_of(kind: std::fs::FileType) -> &'static str {
     #[cfg(unix)]
@@ -233,6 +246,19 @@ mod tests {
 
     fn why(result: io::Result<impl std::fmt::Debug>) -> String {
         result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn commands_survive_a_shell() {
+        for (path, expected) in [
+            ("/a/b-c.key", "/a/b-c.key"),
+            ("/a b", "'/a b'"),
+            ("/it's", r"'/it'\''s'"),
+            ("", "''"),
+            ("/$(x)", "'/$(x)'"),
+        ] {
+            assert_eq!(shell_word(Path::new(path)), expected);
+        }
     }
 
     #[test]

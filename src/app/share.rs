@@ -56,7 +56,8 @@ pub fn select(
             };
             (session, vec![row])
         }
-        Err(FindError::Unknown { .. } | FindError::Form { .. }) => {
+        // `SESSION/9` and `interaction-9` name one exchange, or none: never a session.
+        Err(FindError::Unknown { .. }) if may_be_session(id) => {
             let session = find::session(store, id)?;
             let mut rows = Vec::new();
             while let Some(row) = store.exchange_at(session.uuid, rows.len() as u64 + 1)? {
@@ -91,6 +92,12 @@ pub fn select(
         turns,
         left_out,
     })
+}
+
+/// Whether an id can be the first digits of a session's.
+fn may_be_session(id: &str) -> bool {
+    let digits = id.trim().trim_end_matches('…');
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
 }
 
 fn because<T>(why: impl Into<String>) -> Result<T, OpenTextsError> {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::os::shell_word;
+
 /// Why a key was not made, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
@@ -18,7 +20,7 @@ pub enum KeyError {
         path: PathBuf,
     },
     /// Something of that name exists; keys are never overwritten.
-    #[error("{} exists and is not overwritten: move it away first, `mv {} {}`", path.display(), quoted(path), quoted(&old(path)))]
+    #[error("{} exists and is not overwritten: move it away first, `mv {} {}`", path.display(), shell_word(path), shell_word(&old(path)))]
     Exists {
         /// The file or directory.
         path: PathBuf,
@@ -34,7 +36,7 @@ pub enum KeyError {
         actual: &'static str,
     },
     /// Others than the owner may read or change it.
-    #[error("{} has mode {actual:04o}, expected {expected:04o} or less: run `chmod {expected:o} {}`", path.display(), quoted(path))]
+    #[error("{} has mode {actual:04o}, expected {expected:04o} or less: run `chmod {expected:o} {}`", path.display(), shell_word(path))]
     Mode {
         /// The file or directory.
         path: PathBuf,
@@ -119,7 +121,7 @@ pub enum KeyError {
         reason: String,
     },
     /// A signing key that a passphrase protects.
-    #[error("{} has a passphrase, which is not supported: remove it with `ssh-keygen -p -N '' -f {}`", path.display(), quoted(path))]
+    #[error("{} has a passphrase, which is not supported: remove it with `ssh-keygen -p -N '' -f {}`", path.display(), shell_word(path))]
     Encrypted {
         /// The file.
         path: PathBuf,
@@ -219,39 +221,8 @@ pub enum KeyError {
     },
 }
 
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    if !text.is_empty()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"/._-+:@".contains(&b))
-    {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
 fn old(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".old");
     name.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_survive_a_shell() {
-        for (path, expected) in [
-            ("/a/b-c.key", "/a/b-c.key"),
-            ("/a b", "'/a b'"),
-            ("/it's", r"'/it'\''s'"),
-            ("", "''"),
-            ("/$(x)", "'/$(x)'"),
-        ] {
-            assert_eq!(quoted(Path::new(path)), expected);
-        }
-    }
 }

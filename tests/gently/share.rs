@@ -128,6 +128,13 @@ fn a_session_is_one_conversation_and_what_has_no_answer_is_said() {
         .exits(0)
         .json();
     let session = session[0]["session"].as_str().unwrap().to_owned();
+    // A number that no prompt has is no session's.
+    let lines = person.log().len();
+    for wrong in [format!("{}/9", &session[..8]), "interaction-9".to_owned()] {
+        let ran = person.gently(&["share", &wrong, "--yes"]).exits(2);
+        assert!(ran.err.contains("no exchange"), "{}", ran.err);
+    }
+    assert_eq!(person.log().len(), lines);
     let out = person.dir.path().join("talk.html");
     let ran = person
         .gently(&[

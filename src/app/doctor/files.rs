@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use crate::home::PRIVATE;
+use crate::os::shell_word;
 use crate::recorder::Paths;
 use crate::store::{Store, StoreError};
 
-use super::{DoctorCheck, shell};
+use super::DoctorCheck;
 
 /// The keys, and the widest mode they may have; the rest of what is private is the home's to name.
 const KEYS: [(&str, u32); 3] = [
@@ -32,7 +33,7 @@ pub fn modes(root: &Path) -> DoctorCheck {
         let mode = permissions(&found);
         if mode & !widest != 0 {
             wrong.push(format!("{} has mode {mode:04o}", path.display()));
-            mend.push(format!("chmod {widest:o} {}", shell(&path)));
+            mend.push(format!("chmod {widest:o} {}", shell_word(&path)));
         }
     }
     if wrong.is_empty() {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::config::Config;
 use crate::config::table::KEYS;
 use crate::home::{Home, HomeError};
+use crate::os::shell_word;
 use crate::recorder::Paths;
 use crate::store::Store;
 
@@ -19,11 +20,8 @@ use super::open;
 use super::redacted::clean;
 use super::rules_in_force;
 
-/// The checks that a home is there for.
-const OF_A_HOME: [&str; 13] = [
-    "modes",
-    "config",
-    "database",
+/// The checks that a database is there for.
+const OF_A_DATABASE: [&str; 8] = [
     "log",
     "ledger",
     "writer",
@@ -32,8 +30,6 @@ const OF_A_HOME: [&str; 13] = [
     "clock",
     "calendars",
     "witnesses",
-    "sources",
-    "model",
 ];
 
 /// What came of a check.
@@ -107,19 +103,6 @@ impl DoctorCheck {
     }
 }
 
-/// A path as a shell takes it.
-fn shell(path: &Path) -> String {
-    let text = path.display().to_string();
-    if !text.is_empty()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"/._-+:@".contains(&b))
-    {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
 /// What was found.
 pub struct DoctorReport {
     /// Where the home is, or would be.
@@ -151,7 +134,9 @@ pub async fn examine(root: &Path) -> DoctorReport {
         outside_of(config.as_ref(), store.as_ref(), &mut checks).await;
     } else {
         let why = "there is no home to look at";
-        checks.extend(OF_A_HOME.map(|name| DoctorCheck::skipped(name, why)));
+        let of_a_home = ["modes", "config", "database"].into_iter();
+        let of_a_home = of_a_home.chain(OF_A_DATABASE).chain(["sources", "model"]);
+        checks.extend(of_a_home.map(|name| DoctorCheck::skipped(name, why)));
     }
     checks.push(outside::disk(root));
     checks.push(outside::clock_sync());
@@ -239,7 +224,7 @@ fn configuration(root: &Path, checks: &mut Vec<DoctorCheck>) -> Option<Config> {
         Err(error) => {
             let mend = format!(
                 "edit {}, or unset the variable that is named",
-                shell(&root.join(crate::config::FILE))
+                shell_word(&root.join(crate::config::FILE))
             );
             checks.push(DoctorCheck::fail("config", error.to_string(), mend));
             None
@@ -256,17 +241,7 @@ fn stored(
 ) {
     let Some(store) = store else {
         let why = "the database can't be read";
-        let names = [
-            "log",
-            "ledger",
-            "writer",
-            "signing key",
-            "auth key",
-            "clock",
-            "calendars",
-            "witnesses",
-        ];
-        checks.extend(names.map(|name| DoctorCheck::skipped(name, why)));
+        checks.extend(OF_A_DATABASE.map(|name| DoctorCheck::skipped(name, why)));
         return;
     };
     checks.extend(evidence::all(store, paths));

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::config::SignedBy;
 use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{self, AUTH_KEY_ENV, AuthKey, Signer, SigningKey, allowed_signers};
+use crate::os::shell_word;
 use crate::record::hash::Hash32;
 use crate::store::Store;
 
-use super::{DoctorCheck, shell};
+use super::DoctorCheck;
 use crate::app::open;
 
 /// How a file under a passphrase begins, armored or not.
@@ -58,7 +59,11 @@ pub fn signing(root: &Path, store: &Store, signer: SignedBy) -> DoctorCheck {
     }
     let file = folder.join(keys::ALLOWED_SIGNERS);
     let line = in_force.allowed_signers_line();
-    let mend = format!("printf '%s\\n' '{}' >> {}", line.trim_end(), shell(&file));
+    let mend = format!(
+        "printf '%s\\n' '{}' >> {}",
+        line.trim_end(),
+        shell_word(&file)
+    );
     match allowed_signers::load(&file) {
         Ok(known) if known.contains(&in_force) => DoctorCheck::ok(
             NAME,
@@ -96,7 +101,7 @@ pub fn auth(root: &Path, store: &Store) -> DoctorCheck {
     };
     let mend = format!(
         "put the key of this home into {} or ${AUTH_KEY_ENV}",
-        shell(&path)
+        shell_word(&path)
     );
     let key = match presented {
         Ok(key) => key,

@@ -30,7 +30,7 @@ struct TrieNode {
 /// The texts that are sought, as a tree of their beginnings (Aho and Corasick).
 ///
 /// This is not the automaton of the `aho-corasick` crate, because that one keeps with each node all
-/// texts that end there: a hostile reply of one megabyte, of `/tmp`, `/tmp/tmp` and so on, would
+/// texts that end there: a hostile reply of one megabyte, of `/a`, `/a/a` and so on, would
 /// make it keep 60 million of them, which is half a gigabyte. Here a node points to the next
 /// shorter one.
 struct Trie {
