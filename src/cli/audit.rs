@@ -42,7 +42,7 @@ pub enum AuditCommand {
     Verify(VerifyArgs),
     /// Check one session
     Session(SessionArgs),
-    /// Check one opened text, which `audit open` wrote; needs no ledger and no home
+    /// Check a file that `share` or `audit open` wrote; needs no ledger and no home
     Check(check::CheckArgs),
 }
 

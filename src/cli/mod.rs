@@ -21,6 +21,7 @@ mod kernel;
 mod key;
 mod log;
 mod model;
+mod new_file;
 mod passphrase;
 mod publish;
 mod receipt;

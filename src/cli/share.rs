@@ -14,9 +14,10 @@ use crate::app::opening::OpenTextsError;
 use crate::app::share::{ShareSelection, SharedTurn, page, select, share};
 use crate::view::share::ShareView;
 
-use super::audit::open::{say_recorded, tell, write};
+use super::audit::open::{say_recorded, tell};
+use super::new_file::NewFile;
 use super::screen::quiet;
-use super::{FINE, could_not, present, program, say};
+use super::{could_not, present, program, say};
 
 /// So many characters of a text are shown before it is handed on.
 const EXCERPT: usize = 44;
@@ -27,7 +28,7 @@ pub struct ShareArgs {
     /// An exchange as gently show takes it, or a session for all of it
     #[arg(default_value = "last")]
     pub id: String,
-    /// The new file; the page stands beside it, with the ending .html
+    /// The new file; the page stands beside it, with the ending .html. With --html the page's own name
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Write the page alone; it holds the file
@@ -84,14 +85,6 @@ impl Places {
                     .to_owned(),
             ));
         }
-        for place in places.file.iter().chain([&places.page]) {
-            if place.exists() {
-                return Err(OpenTextsError::Because(format!(
-                    "{} exists, and is not written over; name a new file with --out",
-                    place.display()
-                )));
-            }
-        }
         Ok(places)
     }
 }
@@ -101,6 +94,10 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let key = home.authorize().await?;
     let selection = select(&home, &args.id, args.withheld)?;
     let places = Places::of(args, &selection)?;
+    // Both places are taken before anything is on record.
+    let new_file = places.file.as_deref().map(NewFile::create).transpose();
+    let new_file = new_file.map_err(OpenTextsError::Because)?;
+    let new_page = NewFile::create(&places.page).map_err(OpenTextsError::Because)?;
     reveal(&selection);
     if !args.yes && !is_confirmed()? {
         return Err(OpenTextsError::Because(
@@ -108,19 +105,18 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
         ));
     }
     let opening = share(&home, key, &selection, args.withheld).await?;
-    let mut code = FINE;
-    if let Some(file) = &places.file {
-        code = write(file, &opening.text).map_err(OpenTextsError::Because)?;
+    if let Some(new) = new_file {
+        new.fill(&opening.text).map_err(OpenTextsError::Because)?;
     }
     let made = page(&opening.text);
-    code = code.max(write(&places.page, &made).map_err(OpenTextsError::Because)?);
+    new_page.fill(&made).map_err(OpenTextsError::Because)?;
     tell(&opening);
     let view = || ShareView::of(&opening, places.file.as_deref(), &places.page);
     let text = || {
         say_recorded(&opening);
         written(&places)
     };
-    Ok(code.max(present(json, view, text)))
+    Ok(present(json, view, text))
 }
 
 /// What was written, and what somebody does with it.
@@ -131,7 +127,7 @@ fn written(places: &Places) -> String {
     if let Some(file) = &places.file {
         let file = file.display();
         text.push_str(&format!(
-            "{file}\n    the same as a file; check it with: {} audit check FILE\n",
+            "{file}\n    the same as a file; check it with\n    {} audit check {file}\n",
             program()
         ));
     }
@@ -144,7 +140,7 @@ fn reveal(selection: &ShareSelection) {
     for turn in &selection.turns {
         revealed(turn).iter().for_each(|line| say(line));
     }
-    say("  when it was asked and answered, the model's name, your ledger's key and blocks");
+    say("  when it was asked and answered, the model's name, your public key and the blocks");
     say("and can prove that it is on your record. No other turn can be read from it.");
     for note in &selection.left_out {
         say(&format!("left out: {note}"));
@@ -179,7 +175,7 @@ fn is_confirmed() -> Result<bool, OpenTextsError> {
             "nobody is here to be asked: say --yes to share it; nothing was written".to_owned(),
         ));
     }
-    say("Type yes to write it:");
+    say("Type yes to write it, anything else to stop:");
     let mut typed = String::new();
     let read = std::io::stdin().read_line(&mut typed);
     Ok(read.is_ok() && typed.trim().eq_ignore_ascii_case("yes"))

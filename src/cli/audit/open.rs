@@ -5,7 +5,6 @@
 //! `opening` for each. Exit codes: 0 written; 2 there is nothing to open, or it can't be opened any
 //! more; 3 not recorded, so nothing was written.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -15,6 +14,7 @@ use crate::app::opening::{NewOpening, OpenTextsError, OpeningRequest, TurnText, 
 use crate::recorder::RecordedArtifact;
 use crate::view::opening::NewOpeningView;
 
+use super::super::new_file::NewFile;
 use super::super::{FINE, could_not, present, print, program, say};
 
 /// `gently audit open`.
@@ -75,13 +75,9 @@ pub async fn run(args: OpenArgs, json: bool) -> Result<u8, OpenHomeError> {
 
 async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpenTextsError> {
     let home = open::open_home()?;
-    if let Some(out) = args.out.as_deref().filter(|out| out.exists()) {
-        return Err(OpenTextsError::Because(format!(
-            "{} exists, and is not written over; name a new file",
-            out.display()
-        )));
-    }
     let key = home.authorize().await?;
+    let new = args.out.as_deref().map(NewFile::create).transpose();
+    let new = new.map_err(OpenTextsError::Because)?;
     let request = OpeningRequest {
         session: args.session.clone(),
         seq: args.seq.clone(),
@@ -91,9 +87,12 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpenTextsError> {
         withheld: args.withheld,
     };
     let opening = open_texts(&home, key, &request).await?;
-    let code = match &args.out {
+    let code = match new {
         None => print(&opening.text),
-        Some(out) => write(out, &opening.text).map_err(OpenTextsError::Because)?,
+        Some(new) => new
+            .fill(&opening.text)
+            .map(|()| FINE)
+            .map_err(OpenTextsError::Because)?,
     };
     tell(&opening);
     let Some(out) = &args.out else {
@@ -139,28 +138,4 @@ pub(in crate::cli) fn tell(opening: &NewOpening) {
             "this ledger commits with plain SHA-256: with the file somebody can try what the turns beside this one said",
         );
     }
-}
-
-/// Writes a new file that only its owner reads, whole or not at all.
-pub(in crate::cli) fn write(out: &Path, text: &str) -> Result<u8, String> {
-    let failed = |e: std::io::Error| {
-        format!(
-            "{}: {e}; the opening is on record, and no file was written",
-            out.display()
-        )
-    };
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(out).map_err(failed)?;
-    let written = file
-        .write_all(text.as_bytes())
-        .and_then(|()| file.sync_all());
-    written.map_err(|e| {
-        // Half a file opens nothing.
-        let _ = std::fs::remove_file(out);
-        failed(e)
-    })?;
-    Ok(FINE)
 }
