@@ -6,7 +6,6 @@
 pub mod bitcoin;
 pub mod canon;
 pub mod context;
-pub mod equation;
 pub mod hash;
 pub mod ledger;
 pub mod limits;

@@ -6,7 +6,6 @@ pub(in crate::verify) mod documents;
 pub(in crate::verify) mod history;
 pub(in crate::verify) mod interaction;
 pub(in crate::verify) mod keys;
-pub(in crate::verify) mod multiples;
 pub(in crate::verify) mod notes;
 pub(in crate::verify) mod read_ahead;
 pub(in crate::verify) mod refs;
