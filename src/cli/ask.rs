@@ -125,7 +125,7 @@ impl Door<'_> {
             ));
         }
         if !matches!(turn.turn, TurnEnd::Refused(..)) {
-            context::lost(&turn.referred, turn.unfit)
+            context::beside_room(&turn.referred)
                 .iter()
                 .for_each(|line| say(line));
         }
@@ -200,7 +200,7 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult) -> u8 {
     say(&recorded_line(
         answer,
         asked.replayed.as_deref(),
-        context::turns_in(context),
+        context::turns_in(&asked.turn),
     ));
     code
 }
