@@ -96,7 +96,8 @@ pub fn select(
             some => format!("nothing can be shared: {}", some.join("; ")),
         });
     }
-    let planned = plan(opened, &request(&session, &turns, withheld))?;
+    let rows: Vec<&ExchangeRow> = turns.iter().map(|turn| &turn.exchange).collect();
+    let planned = plan(opened, &request(&session, &turns, withheld))?.of_these(&rows)?;
     Ok(ShareSelection {
         reveals: revealed::beside_the_texts(&planned.file),
         neighbours_can_be_guessed: opened.genesis.commitments == Scheme::Sha256,

@@ -12,7 +12,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Scheme, TextOpening};
 use crate::record::ledger::opening::OpeningFile;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::{ArtifactFilter, ReadStore};
+use crate::store::{ArtifactFilter, ExchangeRow, ReadStore};
 
 use super::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use found::{OpenedText, OpeningContent, find_artifacts, find_turns};
@@ -101,6 +101,22 @@ pub struct PlannedOpening {
     /// The file under the newest tree head that is signed. The one that is written is under a later
     /// one, and says the same.
     pub file: OpeningFile,
+}
+
+impl PlannedOpening {
+    /// Refuses turns that had another outcome when they were read than they have in the plan.
+    pub fn of_these(self, turns: &[&ExchangeRow]) -> Result<Self, OpenTextsError> {
+        let line = |row: &ExchangeRow| row.outcome.as_ref().map(|outcome| outcome.outcome_line);
+        let is_one = |piece: &OpenedText| {
+            let mut rows = turns.iter();
+            rows.any(|row| piece.exchange == Some(row.exchange_id) && piece.outcome == line(row))
+        };
+        if self.found.pieces.iter().all(is_one) {
+            Ok(self)
+        } else {
+            because(OVERTAKEN)
+        }
+    }
 }
 
 /// Looks for what is asked for, and makes the file once before anything is on record: what can't be
