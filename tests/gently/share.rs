@@ -450,7 +450,12 @@ fn an_answer_without_its_secrets_is_left_out_and_the_others_are_shared() {
 #[test]
 fn a_turn_in_flight_is_not_answered_yet_and_is_not_opened_once_it_is() {
     let (person, server) = served(Behaviour::Gate);
-    let mut asking = person.command(&["ask", "Still waiting?"]).spawn().unwrap();
+    let mut asking = person
+        .command(&["ask", "Still waiting?"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
     server.wait_for(1);
     let lines = person.log().len();
     let go = person.dir.path().join("go");
