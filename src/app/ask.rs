@@ -1,14 +1,11 @@
 //! Asking once: what a door gives, and what came of it.
 
-use std::sync::Once;
-
 use uuid::Uuid;
 
 use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
 use crate::ask::{AskError, Observations, Question, TurnControl, TurnEnd, TurnResult};
 use crate::govern::drift::ReplyVerdict;
-use crate::govern::reply::validate::compile_expressions;
 use crate::govern::sanitize::redact;
 use crate::models::Model;
 use crate::record::hash::Hash32;
@@ -68,7 +65,6 @@ pub async fn prepare<'a>(
     request: &'a AskRequest,
     notice: &dyn Fn(&str),
 ) -> Result<AskSetup<'a>, OpenHomeError> {
-    compile_beside();
     let key = opened.authorize().await?;
     let database = opened.home.paths().database();
     let choice = choose(
@@ -90,15 +86,6 @@ pub async fn prepare<'a>(
         observations: opened.gather()?,
         main_before: tree_heads::main_tip(opened)?,
     })
-}
-
-/// Compiles what judging the reply needs, once in a process, beside what is waited for until then.
-fn compile_beside() {
-    static BEGUN: Once = Once::new();
-    BEGUN.call_once(|| {
-        // Without a thread it is compiled when the reply is there.
-        let _ = std::thread::Builder::new().spawn(compile_expressions);
-    });
 }
 
 impl AskSetup<'_> {

@@ -177,7 +177,8 @@ async fn dispatch(cli: Cli) -> u8 {
 /// with.
 fn writes(command: &Command) -> bool {
     match command {
-        Command::Ask(_) => true,
+        // It notes them itself, while its database is open.
+        Command::Ask(_) => false,
         Command::Session(command) => matches!(
             command,
             SessionCommand::Open { .. } | SessionCommand::Close { .. }
