@@ -20,6 +20,7 @@ use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::model::ModelCommand;
 use super::publish::{ExportArgs, PublishArgs};
 use super::share::ShareArgs;
+use super::sight_args::SightArgs;
 use super::sync::SyncArgs;
 use super::thread::ThreadCommand;
 use super::witness::WitnessCommand;
@@ -242,6 +243,8 @@ pub struct AskArgs {
     pub refs: RefArgs,
     #[command(flatten)]
     pub place: PlaceArgs,
+    #[command(flatten)]
+    pub sight: SightArgs,
     /// Keep a signed receipt in a new file: gently audit verify --receipt FILE finds a ledger that
     /// lost the turn
     #[arg(long, value_name = "FILE")]

@@ -46,6 +46,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         call: args.call.options(),
         context: args.refs.request(),
         thread: args.place.request(),
+        sight: args.sight.wish(),
     };
     let told = Notices::default();
     let (home, made) = open::home_or_new()?;
@@ -202,6 +203,7 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult) -> u8 {
         asked.replayed.as_deref(),
         context::turns_in(context),
     ));
+    sent_sight(asked).iter().for_each(|line| say(line));
     code
 }
 
@@ -226,6 +228,25 @@ fn show_failure(failure: &RecordedFailure, asked: &AskResult) {
         failure.reason,
         place(&failure.session)
     ));
+    sent_sight(asked).iter().for_each(|line| say(line));
+}
+
+/// `sent about this machine: disk_usage, sys_health (looked at just now)`; none when nothing was.
+fn sent_sight(asked: &AskResult) -> Option<String> {
+    let sent = asked.sent_sight();
+    let oldest = sent.iter().filter_map(|tool| tool.freshness_s).max()?;
+    let names: Vec<&str> = sent
+        .iter()
+        .map(|tool| tool.artifact_type.as_str())
+        .collect();
+    let when = match oldest {
+        0 | 1 => "just now".to_owned(),
+        seconds => format!("{seconds} seconds before"),
+    };
+    Some(format!(
+        "sent about this machine: {} (looked at {when})",
+        names.join(", ")
+    ))
 }
 
 /// Whoever asked gave up before there was anything to record.

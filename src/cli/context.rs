@@ -16,6 +16,7 @@ use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::prompt::TURN;
 use crate::view::context::{ContextView, DenialView, PreviewView};
 
+use super::sight_args::SightArgs;
 use super::{NEGATIVE, could_not, present, print_view, say};
 
 pub use lost::lines as lost;
@@ -48,6 +49,8 @@ pub struct PreviewArgs {
     refs: RefArgs,
     #[command(flatten)]
     place: PlaceArgs,
+    #[command(flatten)]
+    sight: SightArgs,
 }
 
 /// Where a question stands.
@@ -145,6 +148,7 @@ async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
         model: args.model.clone(),
         context: args.refs.request(),
         thread: args.place.request(),
+        sight: args.sight.wish(),
     };
     let preview = context::preview(&open::existing_home()?, &request).await?;
     let told = || {

@@ -132,14 +132,18 @@ fn walk(person: &Person, commands: &[&[&str]]) -> String {
 
 #[test]
 fn asks() {
-    let person = Person::new();
+    let person = Person::new().under_the_kernel();
     let text = walk(
         &person,
         &[
             &["ask", QUESTION],
             &["ask", "And", "the", "disk?"],
             &["ask", ""],
-            &["ask", "--json", "Who", "are", "you?"],
+            &["ask", "Who", "are", "you?"],
+            &["ask", "--json", "--sight", "Who", "are", "you?"],
+            &["ask", "--no-sight", QUESTION],
+            &["ask", "--json", "--no-sight", QUESTION],
+            &["ask", "--sight", "--no-sight", QUESTION],
             &["ask", "--json", " "],
             &["ask", "--model", "gpt-4o", "Hello?"],
             &["ask", "--model", "openai/", "Hello?"],
@@ -157,7 +161,8 @@ fn asks_without_a_network() {
     let person = Person::with(&[
         ("GENTLY_ANCHOR_ESPLORA", explorers),
         ("GENTLY_ANCHOR_DEADLINE_MS", "20000"),
-    ]);
+    ])
+    .under_the_kernel();
     golden(
         "asks_without_a_network",
         &person,
@@ -430,7 +435,7 @@ fn configuration() {
 
 #[test]
 fn helps() {
-    let person = Person::new();
+    let person = Person::new().under_the_kernel();
     let text = walk(
         &person,
         &[

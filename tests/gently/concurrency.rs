@@ -60,7 +60,7 @@ impl Cli {
             }
         }
         command
-            .args(args)
+            .args(crate::person::with_sight(args))
             .env("GENTLY_HOME", self.rig.root())
             .env("GENTLY_ANCHOR_MODE", "off")
             .stdin(Stdio::null())
