@@ -6,7 +6,6 @@
 pub mod bitcoin;
 pub mod canon;
 pub mod context;
-pub mod equation;
 pub mod exchange;
 pub mod hash;
 pub mod ledger;

@@ -13,6 +13,7 @@ use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use ed25519_dalek::VerifyingKey;
 use ring::digest::{SHA512, digest};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -53,6 +54,19 @@ pub struct PublicKey([u8; 32]);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Signature([u8; 64]);
 
+/// A key that signatures are checked with, by the one predicate for all of them (format, section
+/// 5): that of `ssh-keygen`, made strict.
+///
+/// A signature `(R, s)` of a key A over M holds when `s` is below the group's order, A and R are
+/// canonical encodings of points that are not of small order, and with `h = SHA-512(R ‖ A ‖ M)` the
+/// encoding of `sB − hA` is R, byte for byte.
+///
+/// There is no other equation: not the one with a cofactor, and no sum of several signatures. Both
+/// let pass what a key's holder makes on purpose with a part of small order, the sum sometimes so
+/// and sometimes not.
+#[derive(Clone, Debug)]
+pub struct Verifier(VerifyingKey);
+
 impl PublicKey {
     /// Wraps raw bytes; whether they are a point of the curve shows when a signature is checked.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
@@ -64,10 +78,18 @@ impl PublicKey {
         &self.0
     }
 
-    /// Checks a signature by the one predicate ([`super::equation`]).
+    /// Checks a signature by the one predicate ([`Verifier`]).
     #[must_use = "an unchecked signature proves nothing"]
     pub fn verifies(&self, message: &[u8], signature: &Signature) -> bool {
-        super::equation::Verifier::of(self).is_some_and(|key| key.holds(message, signature))
+        Verifier::of(self).is_some_and(|key| key.holds(message, signature))
+    }
+
+    /// Whether the key's bytes are the one encoding of a point: its coordinate is below the field's
+    /// order, 2²⁵⁵ − 19. (A point has a second encoding by its sign only where it is of small
+    /// order, and no such point is a key.)
+    fn is_canonical(&self) -> bool {
+        let [first, middle @ .., last] = &self.0;
+        *first < 0xed || last & 0x7f != 0x7f || middle.iter().any(|byte| *byte != 0xff)
     }
 
     /// This key's line in `allowed_signers`, with its newline.
@@ -127,6 +149,23 @@ impl<'de> Deserialize<'de> for PublicKey {
         String::deserialize(deserializer)?
             .parse()
             .map_err(serde::de::Error::custom)
+    }
+}
+
+impl Verifier {
+    /// The key's point; none for bytes that are no canonical encoding, or of a point of small
+    /// order.
+    pub fn of(key: &PublicKey) -> Option<Self> {
+        let point = VerifyingKey::from_bytes(&key.0).ok()?;
+        (key.is_canonical() && !point.is_weak()).then_some(Verifier(point))
+    }
+
+    /// Whether a signature over a message holds.
+    #[must_use = "an unchecked signature proves nothing"]
+    pub fn holds(&self, message: &[u8], signature: &Signature) -> bool {
+        // The computed point's encoding is canonical and is compared with R as bytes: so R is, too.
+        let signature = ed25519_dalek::Signature::from_bytes(&signature.0);
+        self.0.verify_strict(message, &signature).is_ok()
     }
 }
 

@@ -6,7 +6,6 @@ pub(crate) mod documents;
 pub(crate) mod history;
 pub(crate) mod interaction;
 pub(crate) mod keys;
-pub(crate) mod multiples;
 pub(crate) mod notes;
 pub(crate) mod read_ahead;
 pub(crate) mod refs;

@@ -1,30 +1,16 @@
 //! Many signatures, checked in batches by whichever thread is free: each by the one predicate
-//! ([`crate::record::equation`]), with a table of multiples for a key that many of them are by.
+//! ([`Verifier`]).
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use curve25519_dalek::constants::ED25519_BASEPOINT_POINT;
-use curve25519_dalek::edwards::EdwardsPoint;
-use curve25519_dalek::traits::Identity as _;
-
-use crate::record::equation::{Verifier, is_r};
-use crate::record::signature::{PublicKey, Signature, signed_data};
-
-use super::multiples::Multiples;
+use crate::record::signature::{PublicKey, Signature, Verifier, signed_data};
 use crate::verify::progress::Progress;
 
-/// Signatures of one batch: their encodings are computed with one inversion.
+/// Signatures of one batch: few enough that no thread waits long for the last one.
 const BATCH: usize = 512;
 /// Batches that wait; whoever brings one more checks it himself.
 const WAITING: usize = 8;
-/// From so many signatures of one batch on a key's table is worth making.
-const WORTH: usize = 128;
-/// Tables that are kept; a ledger has few keys, and a stranger's thousand get none.
-const TABLES: usize = 4;
-
-/// Multiples of the base point, the same for every key.
-static BASE: LazyLock<Multiples> = LazyLock::new(|| Multiples::of(&ED25519_BASEPOINT_POINT));
 
 /// One signature to be checked.
 pub(crate) struct SignatureClaim {
@@ -36,90 +22,24 @@ pub(crate) struct SignatureClaim {
     pub payload: Vec<u8>,
 }
 
-/// A key with what is known of it; none when nothing can be signed with it.
-#[derive(Clone)]
-struct KeyState {
-    key: PublicKey,
-    verifier: Option<Verifier>,
-    /// Multiples of −A.
-    table: Option<Arc<Multiples>>,
-}
-
-/// Keys that many signatures are by.
-#[derive(Default)]
-pub(crate) struct Tables(Mutex<Vec<KeyState>>);
-
-impl Tables {
-    /// A key of which so many signatures are to be checked.
-    fn key(&self, key: PublicKey, count: usize) -> KeyState {
-        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept().iter().find(|known| known.key == key) {
-            return known.clone();
+/// Checks some signatures; returns who asked for those that are bad, in their order.
+fn bad(claims: &[SignatureClaim]) -> Vec<u32> {
+    // A key is taken apart once: nearly all signatures of a ledger are by one.
+    let mut keys: Vec<(PublicKey, Option<Verifier>)> = Vec::new();
+    let mut bad = Vec::new();
+    for claim in claims {
+        let at = keys.iter().rposition(|(key, _)| *key == claim.key);
+        let at = at.unwrap_or_else(|| {
+            keys.push((claim.key, Verifier::of(&claim.key)));
+            keys.len() - 1
+        });
+        let message = signed_data(&claim.payload);
+        let verifier = keys.get(at).and_then(|(_, verifier)| verifier.as_ref());
+        if !verifier.is_some_and(|verifier| verifier.holds(&message, &claim.signature)) {
+            bad.push(claim.of);
         }
-        let verifier = Verifier::of(&key);
-        let worth = count >= WORTH && kept().len() < TABLES;
-        let table = verifier
-            .filter(|_| worth)
-            .map(|verifier| Arc::new(Multiples::of(verifier.negated())));
-        let known = KeyState {
-            key,
-            verifier,
-            table,
-        };
-        let mut kept = kept();
-        if known.table.is_some()
-            && kept.len() < TABLES
-            && !kept.iter().any(|other| other.key == key)
-        {
-            kept.push(known.clone());
-        }
-        known
     }
-
-    /// Checks some signatures; returns who asked for those that are bad, in their order.
-    fn check(&self, claims: &[SignatureClaim]) -> Vec<u32> {
-        let mut known: Vec<KeyState> = Vec::new();
-        // Points with their claims, in the order of the signatures; none for one that is bad
-        // already.
-        let mut claimed = Vec::with_capacity(claims.len());
-        let mut points = Vec::with_capacity(claims.len());
-        for claim in claims {
-            let at = known
-                .iter()
-                .rposition(|known| known.key == claim.key)
-                .unwrap_or_else(|| {
-                    let count = claims.iter().filter(|other| other.key == claim.key).count();
-                    known.push(self.key(claim.key, count));
-                    known.len() - 1
-                });
-            let of = known
-                .get(at)
-                .and_then(|known| Some((known.verifier.as_ref()?, known.table.as_deref())));
-            let equation = of.and_then(|(key, table)| {
-                let parts = key.claim(&signed_data(&claim.payload), &claim.signature)?;
-                let point = match table {
-                    Some(table) => {
-                        table.add_to(BASE.add_to(EdwardsPoint::identity(), &parts.s), &parts.h)
-                    }
-                    None => key.point(&parts),
-                };
-                Some((parts, point))
-            });
-            points.extend(equation.map(|(_, point)| point));
-            claimed.push((claim.of, equation.map(|(parts, _)| parts)));
-        }
-        let encoded = EdwardsPoint::compress_batch_alloc(&points);
-        let mut computed = points.iter().zip(&encoded);
-        let mut holds = |parts: Option<_>| {
-            let parts = parts?;
-            let (point, encoded) = computed.next()?;
-            Some(is_r(point, encoded, &parts))
-        };
-        let bad = claimed
-            .into_iter()
-            .filter(|(_, parts)| holds(*parts) != Some(true));
-        bad.map(|(of, _)| of).collect()
-    }
+    bad
 }
 
 /// Batches that wait for whichever thread is free.
@@ -127,7 +47,6 @@ impl Tables {
 pub(crate) struct Queue {
     waiting: Mutex<QueuedSignature>,
     changed: Condvar,
-    tables: Tables,
 }
 
 #[derive(Default)]
@@ -158,7 +77,7 @@ impl Queue {
     }
 
     fn check(&self, batch: &[SignatureClaim]) {
-        let bad = self.tables.check(batch);
+        let bad = bad(batch);
         self.waiting().bad.extend(bad);
     }
 
@@ -303,7 +222,6 @@ mod tests {
         let vectors = vectors();
         assert!(vectors.len() >= 40, "{}", vectors.len());
         assert!(vectors.iter().any(|v| v.holds) && vectors.iter().any(|v| !v.holds));
-        let tables = Tables::default();
         for vector in &vectors {
             let claim = claim_of(1, vector);
             for run in 0..200 {
@@ -311,7 +229,7 @@ mod tests {
                     .key
                     .verifies(&signed_data(&claim.payload), &claim.signature);
                 assert_eq!(alone, vector.holds, "{} alone, run {run}", vector.name);
-                let batch = tables.check(std::slice::from_ref(&claim)).is_empty();
+                let batch = bad(std::slice::from_ref(&claim)).is_empty();
                 assert_eq!(
                     batch, vector.holds,
                     "{} in a batch of one, run {run}",
@@ -323,15 +241,14 @@ mod tests {
 
     #[test]
     fn every_vector_gets_its_answer_among_ten_thousand() {
-        let (vectors, tables) = (vectors(), Tables::default());
+        let vectors = vectors();
         let mut many = honest(512 - 16, &SigningKey::from_bytes(&[0x11; 32]));
-        // Each vector's key often enough that its table is made, as far as tables are kept.
         for portion in vectors.chunks(4) {
-            for repeated in [1, WORTH / 4] {
+            for repeated in [1, 32] {
                 for vector in portion {
                     many.extend((0..repeated).map(|_| claim_of(100_000, vector)));
                 }
-                let bad = tables.check(&many).len();
+                let bad = bad(&many).len();
                 let expected = repeated * portion.iter().filter(|vector| !vector.holds).count();
                 assert_eq!(
                     bad,
@@ -365,18 +282,6 @@ mod tests {
     }
 
     #[test]
-    fn a_key_with_a_table_and_one_without_refuse_the_same() {
-        for vector in vectors() {
-            let tables = Tables::default();
-            let many: Vec<SignatureClaim> = (0..u32::try_from(WORTH).unwrap())
-                .map(|n| claim_of(n, &vector))
-                .collect();
-            let bad = tables.check(&many).len();
-            assert_eq!(bad, if vector.holds { 0 } else { WORTH }, "{}", vector.name);
-        }
-    }
-
-    #[test]
     fn a_batch_names_exactly_the_signatures_that_are_bad() {
         let signer = SigningKey::from_bytes(&[0x33; 32]);
         let good = |payload: &[u8]| signer.sign(&signed_data(payload)).to_bytes();
@@ -392,10 +297,7 @@ mod tests {
                 payload: b"c".to_vec(),
             });
         }
-        assert_eq!(
-            Tables::default().check(&claims),
-            (2000..2512).collect::<Vec<u32>>()
-        );
+        assert_eq!(bad(&claims), (2000..2512).collect::<Vec<u32>>());
         let other = PublicKey::from_bytes(
             SigningKey::from_bytes(&[0x34; 32])
                 .verifying_key()
@@ -404,10 +306,7 @@ mod tests {
         for at in [0, 100, 199] {
             let mut claims = honest(200, &signer);
             claims[at].key = other;
-            assert_eq!(
-                Tables::default().check(&claims),
-                [u32::try_from(at).unwrap()]
-            );
+            assert_eq!(bad(&claims), [u32::try_from(at).unwrap()]);
         }
     }
 }
