@@ -40,7 +40,7 @@ impl Ran {
 pub fn gently(home: &Path, more: &[(&str, &str)], args: &[&str]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gently"));
     command
-        .args(args)
+        .args(crate::person::with_sight(args))
         .stdin(Stdio::null())
         .env_clear()
         .env("GENTLY_HOME", home);
