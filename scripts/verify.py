@@ -3213,9 +3213,11 @@ def read_whole(path, most, what):
         raw = file.read(most + 1)
     if len(raw) > most:
         raise CannotLook("%s is no %s: more than %d bytes" % (path, what, most))
-    # What stands around the strings is little in a good one, and costs most to read in a bad one.
-    if len(raw) - sum(match.end() - match.start() for match in JSON_STRING.finditer(raw)) > MAX_SKELETON:
+    # What stands around the strings, quotes among it, is little in a good one, and costs most to read in a bad one.
+    if len(raw) - sum(match.end() - match.start() - 2 for match in JSON_STRING.finditer(raw)) > MAX_SKELETON:
         raise CannotLook("%s is no %s: too many values" % (path, what))
+    if raw[:14].lower() == b"<!doctype html":
+        raise CannotLook("%s is a page: save the file that is in it, and check that" % path)
     if not raw.endswith(b"\n"):
         raise CannotLook("%s is no %s: it does not end with its newline" % (path, what))
     try:

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::continuity::compile::{CompileFault, Inputs, compile};
 use crate::continuity::declared::TurnContext;
-use crate::continuity::prompt::render;
+use crate::continuity::prompt::{PromptTokens, render};
 use crate::govern::authority::{Decision, PolicyInput, broken_beside, decide};
 use crate::govern::kernel::Kernel;
 use crate::govern::reply::validate::silent_tool;
@@ -75,6 +75,10 @@ pub struct TurnResult {
     pub referred: TurnContext,
     /// How many of the last turns were not declared, as `context.json` allows no more references.
     pub unfit: u64,
+    /// How many questions were asked in its thread before.
+    pub earlier: u64,
+    /// About how long the prompt is; none when no model was to be called.
+    pub tokens: Option<PromptTokens>,
     /// What somebody wanted to have done: on record, awaiting approval, done by nobody.
     pub actions: Vec<Action>,
 }
@@ -167,6 +171,7 @@ pub async fn ask(
             outcome,
             referred,
             unfit,
+            earlier,
         },
     ) = (clean.removed, begun);
     let (prompt, injected) = match outcome {
@@ -182,10 +187,13 @@ pub async fn ask(
                 context: Vec::new(),
                 referred,
                 unfit,
+                earlier,
+                tokens: None,
             });
         }
     };
     let mut actions = prompt.actions().to_vec();
+    let tokens = Some(prompt.compiled().tokens());
     let turn = call(environment, model, prompt, &mut actions, control).await?;
     Ok(TurnResult {
         turn,
@@ -195,6 +203,8 @@ pub async fn ask(
         context: injected,
         referred,
         unfit,
+        earlier,
+        tokens,
     })
 }
 
@@ -344,6 +354,7 @@ struct PromptOnRecord {
     outcome: Result<PromptToSend, PromptToRefuse>,
     referred: TurnContext,
     unfit: u64,
+    earlier: u64,
 }
 
 /// Refers, decides, recalls, compiles, and records what came of it.
@@ -390,6 +401,7 @@ async fn record(
             outcome: Err((on_record, fault)),
             referred: context.clone(),
             unfit,
+            earlier: counts.thread,
         })
     };
     let authority_state = match decided(environment.kernel, text, model.id(), &context, counts) {
@@ -442,13 +454,15 @@ async fn record(
         return refuse(refusal, AuthorityState::Blocked, None, salt, action_salts).await;
     }
     let injected = bundle.refs().to_vec();
-    let compiled = render(environment.kernel, &bundle, clean.own.as_ref(), text);
+    let params = model.params(clean.own.as_ref().map(Clean::as_str));
+    let sent_beside = (clean.own.as_ref(), &params);
+    let compiled = render(environment.kernel, &bundle, sent_beside, text);
     let prompt = Prompt {
         session: session.id,
         text: text.clone(),
         bundle,
         compiled,
-        params: model.params(clean.own.as_ref().map(Clean::as_str)),
+        params,
         context: context.clone(),
         counts,
         authority_state,
@@ -463,5 +477,6 @@ async fn record(
         outcome: Ok((prompt, injected)),
         referred: context,
         unfit,
+        earlier: counts.thread,
     })
 }

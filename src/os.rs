@@ -137,6 +137,21 @@ pub fn read_regular_text(path: &Path, most: u64) -> io::Result<String> {
 /// Writes a new file, or replaces a regular one, under its name: nothing is written through a link,
 /// and whoever reads meanwhile sees the old file or the new one. With `mode`, as permissions.
 pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    replace(path, bytes, mode, std::fs::File::sync_all)
+}
+
+/// [`replace_file`] without waiting for the disk: after a power failure the file may be the old
+/// one, or empty. For what can be found out again.
+pub fn replace_hint(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    replace(path, bytes, mode, |_| Ok(()))
+}
+
+fn replace(
+    path: &Path,
+    bytes: &[u8],
+    mode: u32,
+    sync: fn(&std::fs::File) -> io::Result<()>,
+) -> io::Result<()> {
     use std::io::Write as _;
     match std::fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() => return Err(not_regular(kind_of(found.file_type()))),
@@ -158,7 +173,7 @@ pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
         file.write_all(bytes)?;
         #[cfg(unix)]
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
-        file.sync_all()
+        sync(&file)
     });
     let placed = written.and_then(|()| std::fs::rename(&beside, path));
     if placed.is_err() {

@@ -96,6 +96,8 @@ CREATE TABLE llm_exchange (
   prompt_tokens       INTEGER,
   completion_tokens   INTEGER,
   params              TEXT,                  -- canonical JSON of what the call was made with; null: no call was to be made
+  request             TEXT,                  -- canonical JSON of what was sent, part by part; null: nothing was, or erased
+  reply               TEXT,                  -- canonical JSON of what came beside the answer; null: nothing did, or erased
   cost_micro          INTEGER,               -- millionths of cost_currency, by the price table of its time
   cost_currency       TEXT,
   salt                BLOB,                  -- 32 bytes; null once erased
@@ -110,6 +112,8 @@ CREATE TABLE llm_exchange (
   bundle_commitment          TEXT,
   compiled_prompt_commitment TEXT,
   aurora_text_commitment     TEXT,
+  request_commitment         TEXT,
+  reply_commitment           TEXT,
   UNIQUE (session_id, seq)
 ) STRICT;
 CREATE INDEX idx_llm_exchange_session_time ON llm_exchange(session_id, created_at);

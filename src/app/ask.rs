@@ -1,7 +1,5 @@
 //! Asking once: what a door gives, and what came of it.
 
-use std::sync::Once;
-
 use uuid::Uuid;
 
 use crate::ask::recall::DeclaredContext;
@@ -9,7 +7,6 @@ use crate::ask::refer::ThreadPosition;
 use crate::ask::{AskError, Observations, Question, TurnControl, TurnEnd, TurnResult};
 use crate::continuity::compile::SIGHT_REASON;
 use crate::govern::drift::ReplyVerdict;
-use crate::govern::reply::validate::compile_expressions;
 use crate::govern::sanitize::redact;
 use crate::govern::sight_rules::{SightPlan, SightWish};
 use crate::models::Model;
@@ -75,7 +72,6 @@ pub async fn prepare<'a>(
     request: &'a AskRequest,
     notice: &dyn Fn(&str),
 ) -> Result<AskSetup<'a>, OpenHomeError> {
-    compile_beside();
     let key = opened.authorize().await?;
     let database = opened.home.paths().database();
     let choice = choose(
@@ -121,15 +117,6 @@ fn beyond_the_observer(opened: &OpenHome, request: &AskRequest) -> String {
          gently config set model.default ID  the one to ask from then on\n\
          If this one is about this machine: gently ask --sight \"…\""
     )
-}
-
-/// Compiles what judging the reply needs, once in a process, beside what is waited for until then.
-fn compile_beside() {
-    static BEGUN: Once = Once::new();
-    BEGUN.call_once(|| {
-        // Without a thread it is compiled when the reply is there.
-        let _ = std::thread::Builder::new().spawn(compile_expressions);
-    });
 }
 
 impl AskSetup<'_> {

@@ -36,6 +36,7 @@ pub mod rebuild;
 pub mod redacted;
 pub mod references;
 pub mod replay;
+mod revealed;
 pub mod rules_in_force;
 pub mod secrets;
 pub mod session;

@@ -295,6 +295,18 @@ pub fn note_files() {
     }
 }
 
+/// The same when the home is open: its own connection reads what was noted. As the last of a
+/// process, another one would read all of the write-ahead log again.
+pub fn close_and_note(opened: OpenHome) {
+    if let Ok(now) = clock() {
+        let _ = opened.home.note_files_beside(&opened.store, now);
+    }
+    let home = opened.home.clone();
+    // The log is as it stays when the recorder has ended.
+    drop(opened);
+    home.note_log();
+}
+
 /// What signs, as configured.
 pub fn signer(home: &Home, config: &Config) -> Result<Signer, OpenHomeError> {
     let socket = env(SOCKET_ENV).map(PathBuf::from);

@@ -32,7 +32,7 @@ pub struct ThreadRequest {
 /// So many of the last turns can be declared at once.
 const MOST: u32 = 64;
 /// The turns that are declared when nothing says otherwise.
-const USUAL: u32 = 6;
+const USUAL: u32 = 40;
 
 impl ContextRequest {
     /// What is declared: the request, else `gently.toml`, else what `context.json` expands, else

@@ -6,11 +6,15 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::{Role, Scheme, commit};
 use crate::store::{ExchangeOutcome, ExchangeRow, SessionRow};
 
 use super::find::{self, FindError};
 use super::open::OpenHome;
-use super::opening::{NewOpening, OpenTextsError, OpeningRequest, TurnText, open_texts};
+use super::opening::{
+    NewOpening, OpenTextsError, OpeningRequest, PlannedOpening, TurnText, open_planned, plan,
+};
+use super::revealed;
 
 /// The page, with places for what is put in.
 const PAGE: &str = include_str!("../../genesis/share.html");
@@ -37,6 +41,12 @@ pub struct ShareSelection {
     pub turns: Vec<SharedTurn>,
     /// Sentences on turns that can't be shared.
     pub left_out: Vec<String>,
+    /// Lines on what somebody learns beside the texts.
+    pub reveals: Vec<String>,
+    /// Whether with the file somebody can try what other turns said: the ledger commits with plain
+    /// SHA-256.
+    pub neighbours_can_be_guessed: bool,
+    planned: PlannedOpening,
 }
 
 /// What is shared for an id: an exchange, or all of a session. `withheld` shares answers that the
@@ -73,9 +83,8 @@ pub fn select(
         let seq = exchange.seq;
         match shared(opened, exchange, withheld)? {
             Ok(turn) if is_conversation && turn.answer.is_none() => {
-                left_out.push(format!(
-                    "prompt {seq}: it has no answer; it is shared by itself"
-                ));
+                let (why, id) = (turn.unanswered(), session.id.short8());
+                left_out.push(format!("prompt {seq}: {why}; by itself: {id}/{seq}"));
             }
             Ok(turn) => turns.push(turn),
             Err(why) => left_out.push(format!("prompt {seq}: {why}")),
@@ -87,11 +96,45 @@ pub fn select(
             some => format!("nothing can be shared: {}", some.join("; ")),
         });
     }
+    let rows: Vec<&ExchangeRow> = turns.iter().map(|turn| &turn.exchange).collect();
+    let planned = plan(opened, &request(&session, &turns, withheld))?.of_these(&rows)?;
     Ok(ShareSelection {
+        reveals: revealed::beside_the_texts(&planned.file),
+        neighbours_can_be_guessed: opened.genesis.commitments == Scheme::Sha256,
         session,
         turns,
         left_out,
+        planned,
     })
+}
+
+fn request(session: &SessionRow, turns: &[SharedTurn], withheld: bool) -> OpeningRequest {
+    let mut texts = vec![TurnText::Prompt];
+    // A turn without an answer is selected alone.
+    if turns.iter().all(|turn| turn.answer.is_some()) {
+        texts.push(TurnText::Response);
+    }
+    OpeningRequest {
+        session: Some(session.id.to_string()),
+        seq: turns.iter().map(|turn| turn.exchange.seq).collect(),
+        texts,
+        withheld,
+        ..OpeningRequest::default()
+    }
+}
+
+impl SharedTurn {
+    /// Why there is no answer.
+    pub fn unanswered(&self) -> String {
+        match &self.exchange.outcome {
+            None => "it is not answered yet".to_owned(),
+            Some(outcome) => format!(
+                "it has no answer: it is {} ({})",
+                outcome.outcome.name(),
+                outcome.reason.as_deref().unwrap_or("no reason")
+            ),
+        }
+    }
 }
 
 /// Whether an id can be the first digits of a session's.
@@ -111,15 +154,23 @@ fn shared(
     withheld: bool,
 ) -> Result<Result<SharedTurn, String>, OpenTextsError> {
     let store = &opened.store;
-    if exchange.salt.is_none() {
+    let Some(salt) = &exchange.salt else {
         return Ok(Err("its texts were erased, or never kept".to_owned()));
-    }
+    };
+    let opens = |role, text: &str, commitment| {
+        commit(opened.genesis.commitments, salt, role, text.as_bytes()) == commitment
+    };
     let text = |id| -> Result<Option<String>, OpenTextsError> {
         Ok(store.turn(id)?.and_then(|turn| turn.content))
     };
     let Some(question) = text(exchange.turn_user)? else {
         return Ok(Err("its question is not kept".to_owned()));
     };
+    if !opens(Role::Prompt, &question, exchange.prompt_commitment) {
+        return Ok(Err(
+            "the question that is stored is not the one on record: gently audit verify".to_owned(),
+        ));
+    }
     let outcome = exchange.outcome.as_ref();
     let answered = outcome.filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
     if answered.is_some() && !withheld && Withheld::of(store).answer_of(&exchange)? {
@@ -132,6 +183,15 @@ fn shared(
     if answered.is_some() && answer.is_none() {
         return Ok(Err("its answer is not kept".to_owned()));
     }
+    let committed = answered.and_then(|outcome| outcome.response_commitment);
+    if let (Some(answer), Some(committed)) = (&answer, committed)
+        && !opens(Role::Response, answer, committed)
+    {
+        return Ok(Err(
+            "its answer was stored without its secrets, and on record is what came: nothing opens that"
+                .to_owned(),
+        ));
+    }
     Ok(Ok(SharedTurn {
         exchange,
         question,
@@ -140,30 +200,13 @@ fn shared(
 }
 
 /// Opens what was selected, in the name of an auth key. That it is opened is durably on record
-/// before this returns.
+/// before this returns. Nothing is opened of a turn that is erased or answered by now.
 pub async fn share(
     opened: &OpenHome,
     key: Hash32,
-    selection: &ShareSelection,
-    withheld: bool,
+    selection: ShareSelection,
 ) -> Result<NewOpening, OpenTextsError> {
-    let mut texts = vec![TurnText::Prompt];
-    // A turn without an answer is selected alone.
-    if selection.turns.iter().all(|turn| turn.answer.is_some()) {
-        texts.push(TurnText::Response);
-    }
-    let request = OpeningRequest {
-        session: Some(selection.session.id.to_string()),
-        seq: selection
-            .turns
-            .iter()
-            .map(|turn| turn.exchange.seq)
-            .collect(),
-        texts,
-        withheld,
-        ..OpeningRequest::default()
-    };
-    open_texts(opened, key, &request).await
+    open_planned(opened, key, selection.planned).await
 }
 
 /// The page of an opening file: one HTML file that needs nothing beside itself.

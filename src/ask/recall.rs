@@ -102,18 +102,12 @@ pub fn recall(
             history.extend(turns.candidate(turn, relevance, "deep")?);
         }
     }
-    let ResolvedRefs {
-        context,
-        turns: declared,
-        kept,
-        ..
-    } = referred.clone();
+    let (declared, kept) = (referred.turns.clone(), referred.kept.clone());
     Ok(RecallResult {
         found,
         rivals,
         declared,
         kept,
-        block: context.block(),
         deep: history,
     })
 }

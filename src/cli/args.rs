@@ -8,6 +8,7 @@ use crate::record::bitcoin::block::Network;
 use crate::record::ledger::commitment::Scheme;
 
 use super::audit::AuditCommand;
+use super::audit::check::CheckArgs;
 use super::audit::open::OpenArgs;
 use super::audit::replay::ReplayArgs;
 use super::call_args::CallArgs;
@@ -118,6 +119,8 @@ pub enum Command {
     /// Hand question and answer on to somebody: a file that proves them, and a page that shows and
     /// checks it
     Share(ShareArgs),
+    /// Check a file or page that somebody shared with you: genuine or not, by whom, since when
+    Check(CheckArgs),
     /// Drift events: list them, look at one, acknowledge and close them; try a kernel on replies
     #[command(subcommand)]
     Drift(DriftCommand),

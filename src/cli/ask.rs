@@ -51,30 +51,18 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let told = Notices::default();
     let (home, made) = open::home_or_new()?;
     let touched = home.log_is_touched();
-    let opened = OpenHome::open(home)?;
+    let opened = OpenHome::open(home).inspect_err(|_| open::note_files())?;
     if made {
         init::welcome(&opened.home, &opened.config, &told);
     }
-    let setup = prepare(&opened, &request, &|line| told.say(line)).await?;
-    let main_before = setup.main_before();
     let door = Door {
         json,
         made,
         told: &told,
     };
-    let code = door.ask(&opened, setup, place).await?;
-    // The person has the answer.
-    let settled = settle(&opened, main_before).await;
-    settled.erased.iter().for_each(|line| say(line));
-    heads::say(&settled.outside, &told);
-    // Reading all of the log costs nobody a wait now.
-    if touched && let Some(line) = opened.home.changed_line()? {
-        told.say(&format!(
-            "audit.log was changed: its line {line} is not the one on record. gently audit verify names what differs; \
-             gently audit rebuild sets the file aside and writes it anew, where the signed tree head agrees"
-        ));
-    }
-    Ok(code)
+    let done = door.answer(&opened, &request, place, touched).await;
+    open::close_and_note(opened);
+    done
 }
 
 /// How this door was called, and what was said at it.
@@ -86,6 +74,32 @@ struct Door<'a> {
 }
 
 impl Door<'_> {
+    /// Asks, and does what can wait until the answer is there. `touched`: whether the log was
+    /// changed since it was noted last.
+    async fn answer(
+        &self,
+        opened: &OpenHome,
+        request: &AskRequest,
+        place: Option<ReceiptFile>,
+        touched: bool,
+    ) -> Result<u8, OpenHomeError> {
+        let setup = prepare(opened, request, &|line| self.told.say(line)).await?;
+        let main_before = setup.main_before();
+        let code = self.ask(opened, setup, place).await?;
+        // The person has the answer.
+        let settled = settle(opened, main_before).await;
+        settled.erased.iter().for_each(|line| say(line));
+        heads::say(&settled.outside, self.told);
+        // Reading all of the log costs nobody a wait now.
+        if touched && let Some(line) = opened.home.changed_line()? {
+            self.told.say(&format!(
+                "audit.log was changed: its line {line} is not the one on record. gently audit verify names what differs; \
+                 gently audit rebuild sets the file aside and writes it anew, where the signed tree head agrees"
+            ));
+        }
+        Ok(code)
+    }
+
     async fn ask(
         &self,
         opened: &OpenHome,
@@ -126,7 +140,7 @@ impl Door<'_> {
             ));
         }
         if !matches!(turn.turn, TurnEnd::Refused(..)) {
-            context::lost(&turn.referred, turn.unfit)
+            context::beside_room(&turn.referred)
                 .iter()
                 .for_each(|line| say(line));
         }
@@ -201,7 +215,7 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult) -> u8 {
     say(&recorded_line(
         answer,
         asked.replayed.as_deref(),
-        context::turns_in(context),
+        context::turns_in(&asked.turn),
     ));
     sent_sight(asked).iter().for_each(|line| say(line));
     code

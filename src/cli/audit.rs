@@ -8,7 +8,7 @@
 
 pub(super) mod answers;
 mod bounds;
-mod check;
+pub(super) mod check;
 pub(super) mod open;
 mod progress;
 pub(super) mod rebuild;
@@ -150,7 +150,7 @@ fn not_looked(words: &str, json: bool, out: &mut dyn Write, err: &mut dyn Write)
         let why = words
             .as_str()
             .trim_start_matches("gently audit: ")
-            .trim_start_matches("gently audit check: ");
+            .trim_start_matches("gently check: ");
         let view = ErrorView {
             error: why.trim_end().to_owned(),
             exit: COULD_NOT,

@@ -11,15 +11,14 @@ use crate::app::context::{
 };
 use crate::app::open::{self, OpenHomeError};
 use crate::app::references::{ContextRequest, ThreadRequest};
+use crate::ask::TurnResult;
 use crate::continuity::compile::ContextBundle;
-use crate::record::ledger::bundle::ArtifactRef;
-use crate::record::ledger::prompt::TURN;
 use crate::view::context::{ContextView, DenialView, PreviewView};
 
 use super::sight_args::SightArgs;
 use super::{NEGATIVE, could_not, present, print_view, say};
 
-pub use lost::lines as lost;
+pub use lost::{beside_room, lines as lost};
 use text::ContextText;
 
 /// What `gently context` is asked to do.
@@ -100,11 +99,22 @@ impl RefArgs {
     }
 }
 
-/// How many earlier turns are among what was put before a model, in words; none when there are
-/// none.
-pub fn turns_in(refs: &[ArtifactRef]) -> Option<String> {
-    let count = refs.iter().filter(|one| one.artifact_type == TURN).count();
-    (count > 0).then(|| format!("{count} earlier turn{}", if count == 1 { "" } else { "s" }))
+/// How many of the earlier turns of its thread a model is shown, in words; none when none was asked
+/// for.
+pub fn turns_in(turn: &TurnResult) -> Option<String> {
+    let (shown, earlier) = (turn.referred.turns_shown(), turn.earlier);
+    if turn.referred.declared().is_empty() {
+        return None;
+    }
+    let turns = if earlier.max(shown) == 1 {
+        "turn"
+    } else {
+        "turns"
+    };
+    Some(match shown < earlier {
+        true => format!("showing {shown} of {earlier} earlier {turns}"),
+        false => format!("{shown} earlier {turns}"),
+    })
 }
 
 /// Does it.

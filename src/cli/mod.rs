@@ -157,6 +157,9 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Log(args) => log::run(&args, json),
         Command::Show { exchange, withheld } => show::run(&exchange, withheld, json),
         Command::Share(args) => share::run(args, json).await,
+        Command::Check(args) => {
+            return audit::check::run(&args, &mut Gate::out(), &mut Gate::err());
+        }
         Command::Drift(command) => drift::run(command, json).await,
         Command::Erase(args) => erase::run(&args, json).await,
         Command::Action(command) => action::run(&command, json),
@@ -175,7 +178,8 @@ async fn dispatch(cli: Cli) -> u8 {
 /// with.
 fn writes(command: &Command) -> bool {
     match command {
-        Command::Ask(_) => true,
+        // It notes them itself, while its database is open.
+        Command::Ask(_) => false,
         Command::Session(command) => matches!(
             command,
             SessionCommand::Open { .. } | SessionCommand::Close { .. }
@@ -279,6 +283,31 @@ fn present<V: serde::Serialize>(
     text: impl FnOnce() -> String,
 ) -> u8 {
     print(&rendered(json, view, text))
+}
+
+/// The same, of something that is done: where standard output takes nothing (a closed pipe, a full
+/// disk), standard error says in `outcome` what was done.
+fn present_or_tell<V: serde::Serialize>(
+    json: bool,
+    view: impl FnOnce() -> V,
+    text: impl FnOnce() -> String,
+    outcome: &str,
+) -> u8 {
+    print_or_tell(&rendered(json, view, text), outcome)
+}
+
+/// Writes to stdout; where that fails, says on stderr that it did, and what was done all the same.
+fn print_or_tell(text: &str, outcome: &str) -> u8 {
+    let mut out = Gate::out();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => FINE,
+        Err(e) => {
+            say(&format!(
+                "error: writing to standard output: {e}; {outcome}"
+            ));
+            COULD_NOT
+        }
+    }
 }
 
 /// What stdout shows of something; only what is shown is made.

@@ -5,11 +5,62 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::screen::quiet;
+
 /// A new file, empty so far; it is removed unless it is filled.
 pub(super) struct NewFile {
     file: File,
     path: PathBuf,
     is_whole: bool,
+}
+
+/// Why no new file can have this name: it says something else on a screen or in a command than it
+/// is, or it is there.
+///
+/// # Errors
+/// A sentence for a person.
+pub(super) fn judge_name(path: &Path) -> Result<(), String> {
+    let shown = quiet(&path.display().to_string());
+    let Some(name) = path.file_name() else {
+        return Err(format!(
+            "'{shown}' is no name of a file; name one with --out"
+        ));
+    };
+    if path.to_str() != Some(shown.as_str()) {
+        return Err(format!(
+            "'{shown}': a name with characters that nobody sees, or that move others, is not written; name another one with --out"
+        ));
+    }
+    if path == Path::new("-") {
+        return Err(
+            "--out -: this writes a file, and '-' is none; name it, such as --out answer.json"
+                .to_owned(),
+        );
+    }
+    let is_ending = [".html", ".htm", ".json"]
+        .iter()
+        .any(|ending| name.eq_ignore_ascii_case(ending));
+    if is_ending {
+        return Err(format!(
+            "'{shown}' is an ending without a name; name the file, such as --out answer{}",
+            name.to_string_lossy()
+        ));
+    }
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let folder = folder.display();
+        return Err(format!(
+            "{shown}: there is no folder {folder}; make it first, or name another"
+        ));
+    }
+    if path.symlink_metadata().is_ok() {
+        return Err(is_there(&shown));
+    }
+    Ok(())
+}
+
+fn is_there(place: &str) -> String {
+    format!("{place} exists, and is not written over; name a new file with --out")
 }
 
 impl NewFile {
@@ -29,9 +80,7 @@ impl NewFile {
                 path: path.to_owned(),
                 is_whole: false,
             }),
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(format!(
-                "{place} exists, and is not written over; name a new file with --out"
-            )),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(is_there(&place.to_string())),
             Err(e) => Err(format!("{place}: {e}; nothing was written")),
         }
     }

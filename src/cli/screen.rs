@@ -58,6 +58,22 @@ pub fn quiet(text: &str) -> String {
     spelled_on_a_line(text)
 }
 
+/// The sign before a verdict: `yes`, `no`, or what is open; in words where the locale has no such
+/// characters.
+pub fn mark(of: &str) -> &'static str {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    let plain = set.is_some_and(|locale| !locale.to_ascii_lowercase().contains("utf"));
+    match (of, plain) {
+        ("yes", false) => "✔",
+        ("yes", true) => "ok",
+        ("no", false) => "✘",
+        ("no", true) => "NO",
+        _ => "?",
+    }
+}
+
 /// A text of several lines, each behind `indent`; tabs stay.
 pub fn block(text: &str, indent: &str) -> String {
     let safe = |line: &str| line.split('\t').map(quiet).collect::<Vec<_>>().join("\t");

@@ -5,25 +5,30 @@
 //! open`.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::app::open::{self, OpenHomeError};
 use crate::app::opening::OpenTextsError;
 use crate::app::share::{ShareSelection, SharedTurn, page, select, share};
+use crate::os::shell_word;
 use crate::view::share::ShareView;
 
-use super::audit::open::{say_recorded, tell};
-use super::new_file::NewFile;
+use super::audit::open::{recorded, tell};
+use super::new_file::{NewFile, judge_name};
 use super::screen::quiet;
-use super::{could_not, present, program, say};
+use super::{could_not, present_or_tell, program, say};
 
 /// So many characters of a text are shown before it is handed on.
 const EXCERPT: usize = 44;
 
 /// `gently share`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    gently share                              the last turn, as answer and page\n  \
+    gently share 81bb5b35/16 --out paris.json\n  \
+    gently share 81bb5b35 --html              a whole session, the page alone")]
 pub struct ShareArgs {
     /// An exchange as gently show takes it, or a session for all of it
     #[arg(default_value = "last")]
@@ -58,7 +63,9 @@ struct Places {
 }
 
 impl Places {
-    fn of(args: &ShareArgs, selection: &ShareSelection) -> Result<Places, OpenTextsError> {
+    /// # Errors
+    /// A sentence for a person.
+    fn of(args: &ShareArgs, selection: &ShareSelection) -> Result<Places, String> {
         let session = selection.session.id.short8();
         let name = match selection.turns.as_slice() {
             [one] => format!("gently-{session}-{}", one.exchange.seq),
@@ -67,56 +74,87 @@ impl Places {
         let ending = if args.html { "html" } else { "json" };
         let out = args.out.clone();
         let out = out.unwrap_or_else(|| PathBuf::from(format!("{name}.{ending}")));
-        let places = if args.html {
-            Places {
+        judge_name(&out)?;
+        if args.html {
+            if !is_page(&out) {
+                return Err(format!(
+                    "{}: with --html the page alone is written, and a browser wants it to end with .html",
+                    out.display()
+                ));
+            }
+            return Ok(Places {
                 file: None,
                 page: out,
-            }
-        } else {
-            let page = out.with_extension("html");
-            Places {
-                file: Some(out),
-                page,
-            }
-        };
-        if places.file.as_ref() == Some(&places.page) {
-            return Err(OpenTextsError::Because(
-                "the file would be where its page is: name it with another ending, or say --html"
-                    .to_owned(),
+            });
+        }
+        if is_page(&out) {
+            return Err(format!(
+                "{}: --out names the file, and its page stands beside it with the ending .html: name the file with another ending (.json), or say --html for the page alone",
+                out.display()
             ));
         }
-        Ok(places)
+        let page = out.with_extension("html");
+        judge_name(&page)?;
+        Ok(Places {
+            file: Some(out),
+            page,
+        })
     }
+
+    fn list(&self) -> String {
+        let both = self.file.iter().chain([&self.page]);
+        let named: Vec<String> = both.map(|path| path.display().to_string()).collect();
+        named.join(" and ")
+    }
+}
+
+/// Whether a name has the ending of a page, as any file system compares it.
+fn is_page(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| {
+        ["html", "htm"]
+            .iter()
+            .any(|page| ending.eq_ignore_ascii_case(page))
+    })
 }
 
 async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let home = open::open_home()?;
     let key = home.authorize().await?;
     let selection = select(&home, &args.id, args.withheld)?;
-    let places = Places::of(args, &selection)?;
+    let places = Places::of(args, &selection).map_err(OpenTextsError::Because)?;
+    reveal(&selection);
+    if !args.yes && !is_confirmed()? {
+        return Err(OpenTextsError::Because(
+            "not confirmed: nothing was written, and nothing is on record of it".to_owned(),
+        ));
+    }
     // Both places are taken before anything is on record.
     let new_file = places.file.as_deref().map(NewFile::create).transpose();
     let new_file = new_file.map_err(OpenTextsError::Because)?;
     let new_page = NewFile::create(&places.page).map_err(OpenTextsError::Because)?;
-    reveal(&selection);
-    if !args.yes && !is_confirmed()? {
-        return Err(OpenTextsError::Because(
-            "not confirmed: nothing was shared, and nothing is on record of it".to_owned(),
-        ));
-    }
-    let opening = share(&home, key, &selection, args.withheld).await?;
+    let (reveals, left_out) = (selection.reveals.clone(), selection.left_out.clone());
+    let opening = share(&home, key, selection).await?;
     if let Some(new) = new_file {
         new.fill(&opening.text).map_err(OpenTextsError::Because)?;
     }
     let made = page(&opening.text);
     new_page.fill(&made).map_err(OpenTextsError::Because)?;
     tell(&opening);
-    let view = || ShareView::of(&opening, places.file.as_deref(), &places.page);
+    let view = || {
+        ShareView::of(
+            &opening,
+            places.file.as_deref(),
+            &places.page,
+            reveals,
+            left_out,
+        )
+    };
     let text = || {
-        say_recorded(&opening);
+        recorded(&opening).iter().for_each(|line| say(line));
         written(&places)
     };
-    Ok(present(json, view, text))
+    let outcome = format!("written, and on record: {}", places.list());
+    Ok(present_or_tell(json, view, text, &outcome))
 }
 
 /// What was written, and what somebody does with it.
@@ -125,10 +163,11 @@ fn written(places: &Places) -> String {
     let mut text =
         format!("{page}\n    a page that checks itself in any browser, without a network\n");
     if let Some(file) = &places.file {
-        let file = file.display();
         text.push_str(&format!(
-            "{file}\n    the same as a file; check it with\n    {} audit check {file}\n",
-            program()
+            "{}\n    the same as a file; check it with\n    {} check {}\n",
+            file.display(),
+            program(),
+            shell_word(file)
         ));
     }
     text
@@ -140,8 +179,15 @@ fn reveal(selection: &ShareSelection) {
     for turn in &selection.turns {
         revealed(turn).iter().for_each(|line| say(line));
     }
-    say("  when it was asked and answered, the model's name, your public key and the blocks");
-    say("and can prove that it is on your record. No other turn can be read from it.");
+    say("and beside that:");
+    for line in &selection.reveals {
+        say(&format!("  {line}"));
+    }
+    say(if selection.neighbours_can_be_guessed {
+        "and can try what your other turns said: this ledger commits with plain SHA-256."
+    } else {
+        "No other turn can be read from it, and that you opened it goes on your record."
+    });
     for note in &selection.left_out {
         say(&format!("left out: {note}"));
     }
@@ -152,7 +198,7 @@ fn revealed(turn: &SharedTurn) -> Vec<String> {
     let mut lines = vec![format!("  question {seq}: {}", begins(&turn.question))];
     match &turn.answer {
         Some(answer) => lines.push(format!("  answer   {seq}: {}", begins(answer))),
-        None => lines.push("  that it has no answer".to_owned()),
+        None => lines.push(format!("  that {}", turn.unanswered())),
     }
     lines
 }
@@ -168,13 +214,21 @@ fn begins(text: &str) -> String {
     format!("{start}… ({} bytes)", text.len())
 }
 
-/// Whether the person at the terminal types yes.
+/// Whether the person at the terminal types yes, who has the list before them.
 fn is_confirmed() -> Result<bool, OpenTextsError> {
-    if !std::io::stdin().is_terminal() {
-        return Err(OpenTextsError::Because(
-            "nobody is here to be asked: say --yes to share it; nothing was written".to_owned(),
-        ));
-    }
+    let missing = if !std::io::stdin().is_terminal() {
+        "nobody is here to be asked"
+    } else if !std::io::stderr().is_terminal() {
+        "nobody can see here what is asked (standard error is no terminal)"
+    } else {
+        return ask();
+    };
+    Err(OpenTextsError::Because(format!(
+        "{missing}: say --yes to share it; nothing was written"
+    )))
+}
+
+fn ask() -> Result<bool, OpenTextsError> {
     say("Type yes to write it, anything else to stop:");
     let mut typed = String::new();
     let read = std::io::stdin().read_line(&mut typed);

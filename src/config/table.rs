@@ -230,7 +230,7 @@ key_table! {
     /// What a turn declares.
     context: ContextSettings {
         refs: Option<String> = some_text, "refs", Text(REFS), Unset,
-            "which earlier turns of the thread gently ask declares as context, unless --ref or --no-ref says so: none, or last:N; unset: last:6, or what context.json says where it expands";
+            "which earlier turns of the thread gently ask declares as context, unless --ref or --no-ref says so: none, or last:N; unset: last:40, or what context.json says where it expands";
     }
     /// What may be looked at.
     sight: SightSettings {

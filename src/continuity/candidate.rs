@@ -136,13 +136,10 @@ pub struct RecallResult {
     pub found: Vec<Candidate>,
     /// What is in force on the subjects of those, and not among them.
     pub rivals: Vec<Candidate>,
-    /// Turns that the client declared and that were resolved, by `event_index`; what they say
-    /// stands in `block`.
+    /// Turns that the client declared and that were resolved, by `event_index`.
     pub declared: Vec<TurnCandidate>,
     /// Ids of declared events that were kept out, each with the rule.
     pub kept: Vec<(String, String)>,
-    /// The context block.
-    pub block: Option<String>,
     /// Turns of deep history, best first; only when the client asked for it.
     pub deep: Vec<TurnCandidate>,
 }

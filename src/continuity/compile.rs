@@ -18,6 +18,7 @@ use crate::record::ledger::bundle::{
     NoSight, SightEntry,
 };
 use crate::record::ledger::prompt::PriorTurn;
+use crate::record::ledger::request::SpokenTurn;
 use crate::record::time::Seconds;
 
 use super::candidate::{Confidence, RecallResult};
@@ -112,7 +113,6 @@ pub struct ContextBundle {
     refs: Vec<ArtifactRef>,
     turns: Vec<PriorTurn>,
     declared: Vec<PriorTurn>,
-    block: Option<String>,
 }
 
 impl ContextBundle {
@@ -161,14 +161,19 @@ impl ContextBundle {
         shown
     }
 
-    /// Turns that the client declared, by `event_index`; the block says what they say.
+    /// Turns that the client declared, by `event_index`.
     pub fn declared(&self) -> &[PriorTurn] {
         &self.declared
     }
 
-    /// The context block; none when nothing is referred to.
-    pub fn block(&self) -> Option<&str> {
-        self.block.as_deref()
+    /// The same as what is said in messages.
+    pub fn spoken(&self) -> Vec<SpokenTurn<'_>> {
+        let spoken = self.declared.iter().map(|prior| SpokenTurn {
+            turn: prior.turn,
+            by_user: prior.is_by_user(),
+            text: &prior.text,
+        });
+        spoken.collect()
     }
 
     /// Turns of deep history that are shown beside it, oldest first; its `refs` name them, in this
@@ -234,14 +239,13 @@ pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
     bundle.exclusions = chosen.exclusions;
     refs.extend(chosen.refs);
     let json = bundle.print()?;
-    let (turns, declared, block) = (chosen.turns, chosen.declared, chosen.block);
+    let (turns, declared) = (chosen.turns, chosen.declared);
     Ok(ContextBundle {
         bundle,
         json,
         refs,
         turns,
         declared,
-        block,
     })
 }
 

@@ -1,12 +1,14 @@
 //! What one turn declared and what that came to: all of its context but the id that the record
 //! gives the turn.
 
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 
 use crate::govern::kernel::RingCaps;
 use crate::record::context::block::context_block;
 use crate::record::context::config::ContextConfig;
-use crate::record::context::event::IntentPayload;
+use crate::record::context::event::{EventKind, IntentPayload};
 use crate::record::context::json::JsonFault;
 use crate::record::context::spec::{
     AssembledContext, ContextForm, ContextSpec, DeclaredRef, Identity, ResolvedContext,
@@ -84,6 +86,16 @@ impl TurnContext {
     /// What it came to, or why nothing did.
     pub fn resolved(&self) -> Result<&ResolvedContext, &RefFault> {
         self.resolved.as_ref()
+    }
+
+    /// How many turns a model is shown something of.
+    pub fn turns_shown(&self) -> u64 {
+        let shown = self.resolved().into_iter().flat_map(ResolvedContext::shown);
+        let said = shown.filter(|(_, event)| event.kind() != EventKind::Decision);
+        let turns: BTreeSet<&str> = said
+            .map(|(_, event)| event.place().turn_id.as_str())
+            .collect();
+        u64::try_from(turns.len()).unwrap_or(u64::MAX)
     }
 
     /// What the rules changed.

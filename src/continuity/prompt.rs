@@ -1,12 +1,14 @@
 //! Rendering the compiled prompt from kernel, bundle and the person's text (AEGIS 4.1, step 3). Its
-//! form is [`record::ledger::prompt`](crate::record::ledger::prompt)'s.
+//! form is [`record::ledger::request`](crate::record::ledger::request)'s.
 
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
 use crate::record::hash::Hash32;
-use crate::record::ledger::prompt::{PromptContext, PromptMessages, PromptParts};
+use crate::record::ledger::params::Params;
+use crate::record::ledger::prompt::{ChatMessage, PromptMessages};
+use crate::record::ledger::request::{RequestDoc, RequestTexts};
 
-use super::compile::ContextBundle;
+use super::compile::{ContextBundle, tokens};
 
 /// The prompt exactly as it goes to the model.
 ///
@@ -17,65 +19,90 @@ use super::compile::ContextBundle;
 /// # use gently::govern::{kernel::Kernel, sanitize::redact};
 /// # use gently::continuity::compile::ContextBundle;
 /// fn without_redaction(kernel: &Kernel, bundle: &ContextBundle) {
-///     let _ = render(kernel, bundle, None, "password=hunter2");
+///     let _ = render(kernel, bundle, (None, &Default::default()), "password=hunter2");
 /// }
 /// ```
 ///
 /// ```compile_fail
 /// # use gently::continuity::prompt::CompiledPrompt;
-/// let by_hand = CompiledPrompt { messages: todo!(), canonical: String::new() };
+/// let by_hand = CompiledPrompt { messages: todo!(), canonical: String::new(), ..todo!() };
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[must_use = "a compiled prompt is recorded before it is sent"]
 pub struct CompiledPrompt {
     messages: PromptMessages,
     canonical: String,
+    request: RequestDoc,
+    own_bytes: usize,
 }
 
 impl CompiledPrompt {
-    /// The system message.
-    pub fn system(&self) -> &str {
-        &self.messages.system
+    /// The messages, in their order.
+    pub fn messages(&self) -> &[ChatMessage] {
+        self.messages.list()
     }
 
-    /// The user message.
-    pub fn user(&self) -> &str {
-        &self.messages.user
-    }
-
-    /// Both messages as canonical JSON.
+    /// All messages as canonical JSON.
     pub fn canonical(&self) -> &str {
         &self.canonical
+    }
+
+    /// What they are made of, part by part.
+    pub fn request(&self) -> &RequestDoc {
+        &self.request
     }
 
     /// SHA-256 of the canonical JSON: `prompt_hash` of AEGIS.
     pub fn hash(&self) -> Hash32 {
         Hash32::digest(self.canonical.as_bytes())
     }
+
+    /// About how many tokens the question has, and how many are sent beside it; a token is counted
+    /// as four bytes.
+    pub fn tokens(&self) -> PromptTokens {
+        let contents = self.messages.list().iter().map(|one| one.content.len());
+        let all: usize = contents.sum();
+        PromptTokens {
+            own: tokens(self.own_bytes),
+            added: tokens(all.saturating_sub(self.own_bytes)),
+        }
+    }
+}
+
+/// About how many tokens a prompt has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PromptTokens {
+    /// The question.
+    pub own: u64,
+    /// What is sent beside it: kernel, owner's text, bundle, earlier turns.
+    pub added: u64,
 }
 
 /// Renders the prompt; a function of its arguments and nothing else.
 ///
-/// `own` is the owner's own part of the system message: after the kernel's, before the context.
+/// `own` is the owner's own part of the system message, behind the kernel's.
 pub fn render(
     kernel: &Kernel,
     bundle: &ContextBundle,
-    own: Option<&Clean>,
-    user: &Clean,
+    (own, settings): (Option<&Clean>, &Params),
+    question: &Clean,
 ) -> CompiledPrompt {
-    let parts = PromptParts {
+    let spoken = bundle.spoken();
+    let texts = RequestTexts {
         kernel: kernel.system_prompt(),
-        own: own.map(Clean::as_str),
-        bundle: bundle.json(),
-        context: PromptContext::Thread {
-            deep: bundle.turns(),
-            block: bundle.block(),
-        },
-        user: user.as_str(),
+        owner: own.map(Clean::as_str),
+        bundle: bundle.bundle(),
+        earlier: bundle.turns(),
+        spoken: &spoken,
+        question: question.as_str(),
     };
-    let messages = parts.messages();
+    let request = RequestDoc::new(&texts, &bundle.bundle().model_id, settings);
+    let messages = request.messages(&texts);
+    let messages = messages.expect("a request names the turns that it was made from");
     CompiledPrompt {
         canonical: messages.canonical(),
         messages,
+        request,
+        own_bytes: question.as_str().len(),
     }
 }

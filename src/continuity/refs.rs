@@ -280,8 +280,9 @@ impl Resolution<'_> {
         Ok(())
     }
 
-    /// The same by `event_index`, with what no model is shown: what is kept out, and what there is
-    /// no room for, from the newest on.
+    /// The same by `event_index`, with what no model is shown: what is kept out, and turns that
+    /// there is no room for. The newest come first, and a turn has room as a whole or not at all:
+    /// an answer without its question says little.
     fn within(mut self, caps: RingCaps) -> (Vec<(ResolvedRef, ThreadEvent)>, Vec<Transformation>) {
         let by_place = |(reference, _): &(ResolvedRef, ThreadEvent)| {
             (reference.event_index, reference.ref_id.clone())
@@ -289,6 +290,7 @@ impl Resolution<'_> {
         self.refs.sort_by_key(by_place);
         let mut room = Room::of(caps);
         let mut left = Vec::new();
+        let mut turns: Vec<DeclaredTurn<'_>> = Vec::new();
         for (at, (reference, event)) in self.refs.iter().enumerate().rev() {
             let before = at.checked_sub(1).and_then(|at| self.refs.get(at));
             // An event is shown under the first of its ids; a DECISION takes no room, as it says
@@ -296,12 +298,20 @@ impl Resolution<'_> {
             if before.is_some_and(|(other, _)| other.event_index == reference.event_index) {
                 continue;
             }
-            let kept = match self.met.get(&reference.event_index).copied().flatten() {
-                None if event.kind() == EventKind::Decision => None,
-                None => room.take(event.text().unwrap_or_default().len()).err(),
-                kept => kept,
+            match self.met.get(&reference.event_index).copied().flatten() {
+                None if event.kind() == EventKind::Decision => {}
+                None => add(&mut turns, reference, event),
+                Some(kept) => {
+                    left.push(made(RuleEffect::LeftOut, &reference.ref_id, kept.code()));
+                }
+            }
+        }
+        for turn in turns {
+            let Err(kept) = room.take_all(&turn.bytes) else {
+                continue;
             };
-            left.extend(kept.map(|kept| made(RuleEffect::LeftOut, &reference.ref_id, kept.code())));
+            let all = turn.ref_ids.into_iter();
+            left.extend(all.map(|id| made(RuleEffect::LeftOut, id, kept.code())));
         }
         for one in left {
             self.transformations
@@ -311,6 +321,31 @@ impl Resolution<'_> {
         self.transformations
             .sort_by(|a, b| (&a.ref_id, a.effect).cmp(&(&b.ref_id, b.effect)));
         (self.refs, self.transformations)
+    }
+}
+
+/// What is declared of one turn, and may be shown.
+struct DeclaredTurn<'a> {
+    turn: &'a str,
+    ref_ids: Vec<&'a str>,
+    bytes: Vec<usize>,
+}
+
+/// Puts an event to the others of its turn; events of one turn need not stand side by side.
+fn add<'a>(turns: &mut Vec<DeclaredTurn<'a>>, reference: &'a ResolvedRef, event: &'a ThreadEvent) {
+    let turn = event.place().turn_id.as_str();
+    let at = turns.iter().rposition(|known| known.turn == turn);
+    let at = at.unwrap_or_else(|| {
+        turns.push(DeclaredTurn {
+            turn,
+            ref_ids: Vec::new(),
+            bytes: Vec::new(),
+        });
+        turns.len() - 1
+    });
+    if let Some(of) = turns.get_mut(at) {
+        of.ref_ids.push(&reference.ref_id);
+        of.bytes.push(event.text().unwrap_or_default().len());
     }
 }
 

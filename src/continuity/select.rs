@@ -35,10 +35,8 @@ pub struct Selection {
     pub intent: Vec<BundleIntent>,
     /// Turns of deep history, oldest first.
     pub turns: Vec<PriorTurn>,
-    /// Turns that were declared, by `event_index`; `block` says what they say.
+    /// Turns that were declared, by `event_index`.
     pub declared: Vec<PriorTurn>,
-    /// The context block.
-    pub block: Option<String>,
     /// One for everything that is put, in its order: items, declared turns, deep history.
     pub refs: Vec<ArtifactRef>,
     /// What was kept out.
@@ -61,14 +59,22 @@ impl Room {
 
     /// Takes room for something that is printed in so many bytes; why not, if there is none.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), ExclusionReason> {
-        let needed = tokens(bytes);
-        if self.items == 0 {
+        self.take_all(&[bytes])
+    }
+
+    /// Takes room for all of these, or for none of them.
+    pub(super) fn take_all(&mut self, each: &[usize]) -> Result<(), ExclusionReason> {
+        let items = u64::try_from(each.len()).unwrap_or(u64::MAX);
+        let needed = each
+            .iter()
+            .fold(0_u64, |sum, bytes| sum.saturating_add(tokens(*bytes)));
+        if items > self.items {
             return Err(ExclusionReason::RingCapItems);
         }
         if needed > self.tokens {
             return Err(ExclusionReason::RingCapTokens);
         }
-        (self.items, self.tokens) = (self.items - 1, self.tokens - needed);
+        (self.items, self.tokens) = (self.items - items, self.tokens - needed);
         Ok(())
     }
 }

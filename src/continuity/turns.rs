@@ -36,7 +36,6 @@ pub(super) fn choose(
             .push(reference(turn, format!("{DECLARED}{}", turn.declared), now));
         chosen.declared.extend(turn.prior());
     }
-    chosen.block.clone_from(&recalled.block);
     let kept = recalled.kept.iter();
     chosen.exclusions.extend(kept.map(|(id, rule)| Exclusion {
         artifact: format!("{TURN}:{id}"),

@@ -97,8 +97,14 @@ impl Home {
     ///
     /// Called when a turn has ended, and whenever gently itself has changed one of them.
     pub fn note_files(&self, now: Seconds) -> Result<bool, HomeError> {
+        let store = Store::open_read_only(&self.paths().database())?;
+        self.note_files_beside(&store, now)
+    }
+
+    /// The same with a store of this home that is open already.
+    pub fn note_files_beside(&self, store: &Store, now: Seconds) -> Result<bool, HomeError> {
         let files = files_now(&self.root);
-        let (noted, _) = Store::open_read_only(&self.paths().database())?.home_files()?;
+        let (noted, _) = store.home_files()?;
         if noted == files {
             return Ok(false);
         }

@@ -47,7 +47,7 @@ impl Home {
     /// all of it.
     pub fn note_log(&self) {
         if let Some(mark) = self.log_mark() {
-            let _ = os::replace_file(&self.seen_path(), mark.as_bytes(), 0o600);
+            let _ = os::replace_hint(&self.seen_path(), mark.as_bytes(), 0o600);
         }
     }
 

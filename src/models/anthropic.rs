@@ -7,11 +7,13 @@
 //! - a message of another role or type is `malformed`; one without parts is `empty`.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::wire::{self, Completion, WireError, malformed};
+use super::wire::{self, Beside, Completion, WireError, malformed};
 use super::{Request, Usage};
 use crate::record::ledger::params::Params;
+use crate::record::ledger::prompt::{ChatMessage, ChatRole};
+use crate::record::ledger::reply::ReplyDoc;
 
 /// The version of the wire.
 pub(super) const VERSION: &str = "2023-06-01";
@@ -22,19 +24,24 @@ pub(super) const MAX_TOKENS: u64 = 4096;
 struct AnthropicRequest<'a> {
     model: &'a str,
     max_tokens: u64,
+    #[serde(skip_serializing_if = "str::is_empty")]
     system: &'a str,
-    messages: [Value; 1],
+    messages: &'a [ChatMessage],
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     stream: bool,
 }
 
 pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -> Vec<u8> {
+    let (system, messages) = match request.messages {
+        [first, rest @ ..] if first.role == ChatRole::System => (first.content.as_str(), rest),
+        all => ("", all),
+    };
     serde_json::to_vec(&AnthropicRequest {
         model,
         max_tokens: params.max_tokens.unwrap_or(MAX_TOKENS),
-        system: request.system,
-        messages: [json!({"role": "user", "content": request.user})],
+        system,
+        messages,
         temperature: params.temperature.map(|t| t.as_f64()),
         stream: false,
     })
@@ -72,13 +79,9 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
     let content = response
         .content
         .ok_or_else(|| malformed("expected a list `content`, found none"))?;
-    let mut parts = wire::checked_parts(content)?;
-    parts.retain(|part| {
-        !matches!(
-            part.get("type").and_then(Value::as_str),
-            Some("thinking" | "redacted_thinking")
-        )
-    });
+    let (thoughts, parts): (Vec<Value>, Vec<Value>) = wire::checked_parts(content)?
+        .into_iter()
+        .partition(|part| matches!(kind(part), "thinking" | "redacted_thinking"));
     let finish_reason = wire::words(response.stop_reason.as_ref());
     let text = wire::answer_of(&parts, finish_reason.as_deref())?;
     let count = |key: &str| wire::count(response.usage.as_ref().and_then(|u| u.get(key)));
@@ -86,12 +89,40 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
         prompt_tokens: count("input_tokens"),
         completion_tokens: count("output_tokens"),
     };
+    let beside = Beside {
+        finish_reason,
+        model: wire::words(response.model.as_ref()),
+        reasoning: &[],
+        known: &["/content", "/model", "/role", "/stop_reason", "/type"],
+        tools: "",
+    };
     Ok(Completion {
         text,
         usage,
-        finish_reason,
-        model: wire::words(response.model.as_ref()),
+        beside: with_thoughts(beside.read(body), thoughts, parts),
     })
+}
+
+/// The type of a part.
+fn kind(part: &Value) -> &str {
+    part.get("type").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What came beside an answer, with the parts that stand among it here.
+fn with_thoughts(mut beside: ReplyDoc, thoughts: Vec<Value>, parts: Vec<Value>) -> ReplyDoc {
+    let words = thoughts
+        .iter()
+        .filter_map(|part| part.get("thinking")?.as_str());
+    let words: Vec<&str> = words.filter(|words| !words.is_empty()).collect();
+    beside.reasoning = (!words.is_empty()).then(|| words.join("\n\n"));
+    let hidden = thoughts.into_iter().filter(|part| kind(part) != "thinking");
+    let hidden: Vec<Value> = hidden.collect();
+    beside
+        .other
+        .insert("redacted_thinking".to_owned(), hidden.into());
+    let calls = parts.into_iter().filter(|part| kind(part) == "tool_use");
+    beside.tool_calls = calls.collect();
+    beside
 }
 
 #[cfg(test)]
@@ -100,9 +131,12 @@ mod tests {
 
     #[test]
     fn the_request_is_these_bytes() {
+        let messages = [
+            ChatMessage::new(ChatRole::System, "be brief"),
+            ChatMessage::new(ChatRole::User, "hi"),
+        ];
         let request = Request {
-            system: "be brief",
-            user: "hi",
+            messages: &messages,
         };
         let body =
             |params: &Params| String::from_utf8(request_body("claude-x", request, params)).unwrap();
@@ -144,7 +178,7 @@ mod tests {
             let read = read_completion(body.as_bytes()).unwrap();
             assert_eq!(read.text, text);
             assert_eq!(read.usage, Usage { prompt_tokens: Some(3), completion_tokens: Some(4) });
-            assert_eq!((read.finish_reason.as_deref(), read.model.as_deref()), (Some("end_turn"), Some("m")));
+            assert_eq!((read.beside.finish_reason.as_deref(), read.beside.model.as_deref()), (Some("end_turn"), Some("m")));
             for end in 1..body.len() {
                 assert!(matches!(read_completion(&body.as_bytes()[..end]), Err(WireError::Cut { .. })), "{end}");
             }

@@ -1,6 +1,6 @@
 //! Who answers: the contract of a model, its answers and its faults.
 //!
-//! A [`Backend`] is told two texts and gives one answer or says why not. It keeps the exact bytes
+//! A [`Backend`] is told some messages and gives one answer or says why not. It keeps the exact bytes
 //! that went over the wire, never a credential. Nothing here records anything: a call is possible
 //! only with a recorded prompt, which is the concern of the typed `Model` around it.
 
@@ -19,34 +19,32 @@ pub mod wire;
 
 use futures_util::future::BoxFuture;
 
+use crate::record::ledger::prompt::ChatMessage;
+use crate::record::ledger::reply::ReplyDoc;
 pub use crate::recorder::Usage;
 pub use fault::{CallStage, ModelFault};
 pub use model::Model;
 
-/// The two messages of one compiled prompt, exactly as they are sent.
+/// The messages of one compiled prompt, exactly as they are sent: system first, then user and
+/// assistant by turns, a user's last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// The text of the system message.
-    pub system: &'a str,
-    /// The text of the user message, after secrets were removed.
-    pub user: &'a str,
+    /// In their order; after secrets were removed.
+    pub messages: &'a [ChatMessage],
 }
 
 /// One answer, with the bytes it was read from.
 ///
 /// `text` is FORMAT section 2, role `response`: the answer exactly as the model gave it, and the
 /// JCS list of its parts when it has several or asks for tools. It may be empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// The answer.
     pub text: String,
     /// Token counts, where the model gave them.
     pub usage: Usage,
-    /// Why the model stopped, in its own word: `stop`, `length`, `tool_calls` …
-    pub finish_reason: Option<String>,
-    /// The name under which the model itself answered, which need not be the one that was asked
-    /// for.
-    pub model_reported: Option<String>,
+    /// All that came beside it.
+    pub beside: ReplyDoc,
     /// The body of the request, byte for byte. Headers, and with them the API key, are not part of
     /// it.
     pub wire_request: Vec<u8>,
@@ -57,8 +55,8 @@ pub struct Answer {
 /// Something that answers a prompt.
 ///
 /// Contract: `call` may run any number of times at once. It returns within the backend's own total
-/// timeout, with the whole answer or with a fault, never with part of an answer. It sends the two
-/// texts of the request unchanged and sends them at most once. Dropping the future abandons the
+/// timeout, with the whole answer or with a fault, never with part of an answer. It sends the
+/// messages of the request unchanged and sends them at most once. Dropping the future abandons the
 /// call. No fault, no `Debug` print and no kept request holds a credential. Network backends want a
 /// tokio runtime with time and I/O.
 pub trait Backend: Send + Sync {

@@ -103,14 +103,13 @@ impl Model {
         match &self.answerer {
             Answerer::Observer => {
                 let text = observer::answer(prompt.bundle().bundle(), prompt.text().as_str());
-                Ok(Reply::new(text, Usage::default()))
+                Ok(Reply::new(text, None, Usage::default()))
             }
             Answerer::Wire(backend) => {
                 let compiled = prompt.compiled();
                 let answer = backend
                     .call(Request {
-                        system: compiled.system(),
-                        user: compiled.user(),
+                        messages: compiled.messages(),
                     })
                     .await?;
                 let tokens = answer
@@ -122,11 +121,12 @@ impl Model {
                     .as_ref()
                     .zip(tokens)
                     .and_then(|(price, (input, output))| price.cost(input, output));
-                Ok(Reply::new(answer.text, answer.usage).costing(cost))
+                let beside = Some(answer.beside);
+                Ok(Reply::new(answer.text, beside, answer.usage).costing(cost))
             }
             Answerer::Replay(replay) => {
                 let text = replay.answer(prompt.compiled().hash(), prompt.text().as_str())?;
-                Ok(Reply::new(text, Usage::default()))
+                Ok(Reply::new(text, None, Usage::default()))
             }
         }
     }

@@ -9,15 +9,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::openai::{WireMessage, messages};
-use super::wire::{self, Completion, WireError, malformed};
+use super::wire::{self, Beside, Completion, WireError, malformed};
 use super::{Request, Usage};
 use crate::record::ledger::params::Params;
+use crate::record::ledger::prompt::ChatMessage;
 
 #[derive(Serialize)]
 struct OllamaRequest<'a> {
     model: &'a str,
-    messages: [WireMessage<'a>; 2],
+    messages: &'a [ChatMessage],
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     options: Option<Options>,
@@ -43,7 +43,7 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
     });
     serde_json::to_vec(&OllamaRequest {
         model,
-        messages: messages(request),
+        messages: request.messages,
         stream: false,
         options,
     })
@@ -89,11 +89,23 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
         prompt_tokens,
         completion_tokens: wire::count(response.eval_count.as_ref()),
     };
+    let beside = Beside {
+        finish_reason,
+        model: wire::words(response.model.as_ref()),
+        reasoning: &["/message/thinking"],
+        known: &[
+            "/done",
+            "/done_reason",
+            "/message/content",
+            "/message/role",
+            "/model",
+        ],
+        tools: "/message/tool_calls",
+    };
     Ok(Completion {
         text,
         usage,
-        finish_reason,
-        model: wire::words(response.model.as_ref()),
+        beside: beside.read(body),
     })
 }
 
@@ -126,17 +138,21 @@ fn answer_text(said: OllamaMessage, finish_reason: Option<&str>) -> Result<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::ledger::prompt::ChatRole;
 
     #[test]
     fn the_request_is_these_bytes() {
+        let messages = [
+            ChatMessage::new(ChatRole::System, "be brief"),
+            ChatMessage::new(ChatRole::User, "hi"),
+        ];
         let request = Request {
-            system: "be brief",
-            user: "hi",
+            messages: &messages,
         };
         let body = |params: &Params| {
             String::from_utf8(request_body("llama3.1:8b", request, params)).unwrap()
         };
-        let plain = r#"{"model":"llama3.1:8b","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],"stream":false}"#;
+        let plain = r#"{"model":"llama3.1:8b","messages":[{"content":"be brief","role":"system"},{"content":"hi","role":"user"}],"stream":false}"#;
         assert_eq!(body(&Params::default()), plain);
         assert_eq!(
             body(&Params {
@@ -191,7 +207,10 @@ mod tests {
                 }
             );
             assert_eq!(
-                (read.finish_reason.as_deref(), read.model.as_deref()),
+                (
+                    read.beside.finish_reason.as_deref(),
+                    read.beside.model.as_deref()
+                ),
                 (Some("stop"), Some("m"))
             );
             for end in 1..body.len() {

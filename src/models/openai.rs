@@ -11,9 +11,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::wire::{self, Completion, WireError, malformed};
+use super::wire::{self, Beside, Completion, WireError, malformed};
 use super::{Request, Usage};
 use crate::record::ledger::params::Params;
+use crate::record::ledger::prompt::ChatMessage;
 
 /// OpenAI itself refuses `max_tokens` for its newer models; most other servers know nothing but it.
 const OFFICIAL_HOST: &str = "api.openai.com";
@@ -21,7 +22,7 @@ const OFFICIAL_HOST: &str = "api.openai.com";
 #[derive(Serialize)]
 struct OpenAiRequest<'a> {
     model: &'a str,
-    messages: [WireMessage<'a>; 2],
+    messages: &'a [ChatMessage],
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
@@ -33,27 +34,6 @@ struct OpenAiRequest<'a> {
     seed: Option<u64>,
 }
 
-/// One message, for all wires that take a list of them.
-#[derive(Serialize)]
-pub(super) struct WireMessage<'a> {
-    role: &'a str,
-    content: &'a str,
-}
-
-/// The two messages of a request.
-pub(super) fn messages(request: Request<'_>) -> [WireMessage<'_>; 2] {
-    [
-        WireMessage {
-            role: "system",
-            content: request.system,
-        },
-        WireMessage {
-            role: "user",
-            content: request.user,
-        },
-    ]
-}
-
 pub(super) fn request_body(
     model: &str,
     request: Request<'_>,
@@ -63,7 +43,7 @@ pub(super) fn request_body(
     let official = host == OFFICIAL_HOST;
     serde_json::to_vec(&OpenAiRequest {
         model,
-        messages: messages(request),
+        messages: request.messages,
         stream: false,
         temperature: params.temperature.map(|t| t.as_f64()),
         max_tokens: params.max_tokens.filter(|_| !official),
@@ -124,12 +104,26 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
         prompt_tokens: count("prompt_tokens"),
         completion_tokens: count("completion_tokens"),
     };
-    let model = wire::words(response.model.as_ref());
+    let beside = Beside {
+        finish_reason,
+        model: wire::words(response.model.as_ref()),
+        reasoning: &[
+            "/choices/0/message/reasoning_content",
+            "/choices/0/message/reasoning",
+        ],
+        known: &[
+            "/choices/0/finish_reason",
+            "/choices/0/message/content",
+            "/choices/0/message/refusal",
+            "/choices/0/message/role",
+            "/model",
+        ],
+        tools: "/choices/0/message/tool_calls",
+    };
     Ok(Completion {
         text,
         usage,
-        finish_reason,
-        model,
+        beside: beside.read(body),
     })
 }
 
@@ -170,17 +164,20 @@ fn answer_text(said: OpenAiMessage, finish_reason: Option<&str>) -> Result<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const REQUEST: Request<'static> = Request {
-        system: "be \"brief\"",
-        user: "wie geht's?\n",
-    };
+    use crate::record::ledger::prompt::ChatRole;
 
     #[test]
     fn the_request_is_these_bytes() {
-        let plain = r#"{"model":"m","messages":[{"role":"system","content":"be \"brief\""},{"role":"user","content":"wie geht's?\n"}],"stream":false}"#;
+        let plain = r#"{"model":"m","messages":[{"content":"be \"brief\"","role":"system"},{"content":"wie geht's?\n","role":"user"}],"stream":false}"#;
+        let messages = [
+            ChatMessage::new(ChatRole::System, "be \"brief\""),
+            ChatMessage::new(ChatRole::User, "wie geht's?\n"),
+        ];
+        let request = Request {
+            messages: &messages,
+        };
         let body = |params: &Params, host| {
-            String::from_utf8(request_body("m", REQUEST, params, host)).unwrap()
+            String::from_utf8(request_body("m", request, params, host)).unwrap()
         };
         assert_eq!(body(&Params::default(), "127.0.0.1"), plain);
         let all = Params {
@@ -254,7 +251,10 @@ mod tests {
             let read = read_completion(message(inner).as_bytes()).unwrap();
             assert_eq!(read.text, text);
             assert_eq!(
-                (read.finish_reason.as_deref(), read.model.as_deref()),
+                (
+                    read.beside.finish_reason.as_deref(),
+                    read.beside.model.as_deref()
+                ),
                 (Some("stop"), Some("m-1"))
             );
             assert_eq!(read.usage, Usage::default());
@@ -288,7 +288,7 @@ mod tests {
                     completion_tokens: answer
                 }
             );
-            assert_eq!((read.model, read.finish_reason), (None, None));
+            assert_eq!((read.beside.model, read.beside.finish_reason), (None, None));
         }
     }
 

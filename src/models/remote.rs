@@ -117,8 +117,7 @@ impl Remote {
         Ok(Answer {
             text: read.text,
             usage: read.usage,
-            finish_reason: read.finish_reason,
-            model_reported: read.model,
+            beside: read.beside,
             wire_request,
             wire_response,
         })

@@ -5,7 +5,8 @@
 //! - one plain text part is its text; several parts, or any tool call, are the RFC 8785 print of
 //!   the list, with the parts as they came, the text first;
 //! - no content and no tool calls is `empty`, not an empty answer;
-//! - reasoning texts beside the content are not part of the answer; they stay in the kept bytes.
+//! - reasoning texts, and whatever else came beside the content, are not part of the answer: they
+//!   are the [`ReplyDoc`].
 //!
 //! Bytes that end before the JSON does are `cut`; other bytes that are not JSON of this shape are
 //! `malformed`.
@@ -15,7 +16,9 @@ use serde_json::{Value, json};
 
 use super::{Request, Usage, anthropic, ollama, openai};
 use crate::record::canon;
+use crate::record::ledger::documents::Format;
 use crate::record::ledger::params::Params;
+use crate::record::ledger::reply::ReplyDoc;
 
 /// Whose shapes a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,16 +133,14 @@ impl Wire {
 }
 
 /// What a response holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Completion {
     /// The answer, as FORMAT section 2 defines the role `response`.
     pub text: String,
     /// Token counts; those that are not whole numbers are left out.
     pub usage: Usage,
-    /// `finish_reason` of the choice.
-    pub finish_reason: Option<String>,
-    /// `model` of the response.
-    pub model: Option<String>,
+    /// All that came beside the answer.
+    pub beside: ReplyDoc,
 }
 
 /// Why no answer can be read from a whole response body.
@@ -217,6 +218,47 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, W
         let what = if error.is_data() { what } else { "JSON" };
         malformed(&format!("expected {what}, found: {error}"))
     })
+}
+
+/// What came beside an answer, as far as a wire has a place of its own for it.
+pub(super) struct Beside<'a> {
+    /// Why the model stopped.
+    pub finish_reason: Option<String>,
+    /// Its own name.
+    pub model: Option<String>,
+    /// Where it thinks aloud, outside of its answer.
+    pub reasoning: &'a [&'a str],
+    /// What of the body stands elsewhere in the record: JSON pointers.
+    pub known: &'a [&'a str],
+    /// Where the tools are that it wants called; empty where they stand among the content.
+    pub tools: &'a str,
+}
+
+impl Beside<'_> {
+    /// The document: what these name, and all else that the body holds.
+    pub fn read(self, body: &[u8]) -> ReplyDoc {
+        let mut root: Value = serde_json::from_slice(body).unwrap_or_default();
+        let mut take = |place: &str| root.pointer_mut(place).map(Value::take);
+        let texts = self.reasoning.iter().filter_map(|place| take(place));
+        let texts: Vec<String> = texts.filter_map(|text| words(Some(&text))).collect();
+        let reasoning = (!texts.is_empty()).then(|| texts.join("\n\n"));
+        let tools = (!self.tools.is_empty()).then(|| take(self.tools)).flatten();
+        let tool_calls = match tools {
+            Some(Value::Array(calls)) => calls,
+            _ => Vec::new(),
+        };
+        for place in self.known {
+            take(place);
+        }
+        ReplyDoc {
+            finish_reason: self.finish_reason,
+            format: Format,
+            model: self.model,
+            other: root.as_object().cloned().unwrap_or_default(),
+            reasoning: reasoning.filter(|text| !text.is_empty()),
+            tool_calls,
+        }
+    }
 }
 
 /// The answer that some parts are (FORMAT section 2, role `response`).

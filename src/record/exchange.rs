@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::record::canon;
-use crate::record::context::block::block_again;
+use crate::record::context::block::{block_again, context_block};
 use crate::record::context::event::EventKind;
-use crate::record::context::spec::{Transformation, left_out};
+use crate::record::context::spec::{ContextForm, ResolvedContext, Transformation, left_out};
 use crate::record::context::turn::{ContextNamed, EventNamed, RefNamed};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{NamedHash, StoredBundle};
@@ -19,6 +19,7 @@ use crate::record::ledger::documents::{AuthorityState, Format};
 use crate::record::ledger::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc};
 use crate::record::ledger::params::{Cost, Params};
 use crate::record::ledger::prompt::{PriorTurn, PromptContext, PromptParts, SystemPrompt};
+use crate::record::ledger::request::{RequestDoc, RequestTexts, SpokenTurn};
 use crate::record::time::Seconds;
 
 /// One exchange.
@@ -50,6 +51,9 @@ pub struct Exchange {
     pub context: Option<ExchangeContext>,
     /// The turns that stood in a block of their own, in their order.
     pub prior: Vec<Result<PriorTurn, MissingTurn>>,
+    /// Canonical JSON of the [`RequestDoc`]; none when nothing was sent, where it is erased or not
+    /// kept, and for an exchange from before conversations were sent as messages.
+    pub request: Option<String>,
     /// The bundle; none when nothing was compiled.
     pub bundle: Option<StoredBundle>,
     /// What was asked, as it is stored; none where it is erased or not kept.
@@ -75,6 +79,8 @@ pub struct ExchangeEnd {
     pub has_answer: bool,
     /// The answer, as it is stored; none where it is erased or not kept.
     pub answer: Option<String>,
+    /// Canonical JSON of what came beside it; none where nothing did, or it is erased or not kept.
+    pub reply: Option<String>,
     /// Whether the answer is a refusal.
     pub refusal: Option<bool>,
     /// JSON: flags and a note of codes, if there is an answer.
@@ -98,6 +104,10 @@ pub struct TextCommitments {
     pub compiled_prompt: Option<Hash32>,
     /// Role `aurora_text`; none without an answer.
     pub aurora_text: Option<Hash32>,
+    /// Role `request`; none when nothing was sent.
+    pub request: Option<Hash32>,
+    /// Role `reply`; none where nothing came beside an answer.
+    pub reply: Option<Hash32>,
 }
 
 /// Thread and declared context of an exchange; lists and objects as canonical JSON.
@@ -219,31 +229,61 @@ impl Exchange {
         &self,
         kernel: Result<SystemPrompt<'_>, String>,
     ) -> Result<Option<String>, ExchangeFault> {
-        if self.bundle.is_none() {
+        let Some(prompt) = self.prompt_texts(kernel)? else {
             return Ok(None);
+        };
+        let user = self.user.as_deref();
+        let user = user.ok_or(ExchangeFault::Gone("the prompt's text is not here"))?;
+        if let Some(request) = &self.request {
+            let spoken = match &self.context {
+                Some(context) => context.spoken()?,
+                None => Vec::new(),
+            };
+            let texts = prompt.request_texts(&spoken, user)?;
+            return prompt.sent(&parsed(request)?, &texts);
         }
         let block = match &self.context {
             Some(context) => context.block()?,
             None => None,
         };
-        let user = self.user.as_deref();
-        let user = user.ok_or(ExchangeFault::Gone("the prompt's text is not here"))?;
-        self.compiled_with(kernel, block.as_deref(), user)
+        Ok(Some(self.two_messages(&prompt, block.as_deref(), user)))
     }
 
-    /// The same with a context block and a user's text that were made again.
+    /// The same where context and user's text were made again; a request that does not come out as
+    /// it is stored is wrong.
     pub fn compiled_with(
         &self,
         kernel: Result<SystemPrompt<'_>, String>,
-        block: Option<&str>,
+        resolved: Option<&ResolvedContext>,
         user: &str,
     ) -> Result<Option<String>, ExchangeFault> {
+        let Some(prompt) = self.prompt_texts(kernel)? else {
+            return Ok(None);
+        };
+        if let Some(request) = &self.request {
+            let spoken = resolved.map(spoken).unwrap_or_default();
+            let texts = prompt.request_texts(&spoken, user)?;
+            let again = RequestDoc::new(&texts, &self.model, &prompt.params);
+            if again.canonical().map_err(wrong)? != *request {
+                return Err(wrong("the request is not the one that its rows give"));
+            }
+            return prompt.sent(&again, &texts);
+        }
+        let block = resolved.and_then(|resolved| context_block(resolved, ContextForm::Sent));
+        Ok(Some(self.two_messages(&prompt, block.as_deref(), user)))
+    }
+
+    /// What its prompt is made from, beside context and question; none when nothing was compiled.
+    fn prompt_texts<'a>(
+        &'a self,
+        kernel: Result<SystemPrompt<'a>, String>,
+    ) -> Result<Option<PromptTexts<'a>>, ExchangeFault> {
         let Some(bundle) = &self.bundle else {
             return Ok(None);
         };
         let kernel = kernel.map_err(ExchangeFault::Wrong)?;
-        let prior: Result<Vec<PriorTurn>, MissingTurn> = self.prior.iter().cloned().collect();
-        let (prior, params) = (prior?, self.params()?);
+        let earlier: Result<Vec<PriorTurn>, MissingTurn> = self.prior.iter().cloned().collect();
+        let (earlier, params) = (earlier?, self.params()?.unwrap_or_default());
         let read = bundle.read();
         let read = read.map_err(|e| wrong(format!("stored bundle: {e}")))?;
         if read.kernel_hash.0 != kernel.kernel {
@@ -252,20 +292,30 @@ impl Exchange {
                 actual: kernel.kernel,
             });
         }
-        let parts = PromptParts {
+        Ok(Some(PromptTexts {
             kernel,
-            own: params.as_ref().and_then(|params| params.system.as_deref()),
-            bundle: bundle.json(),
+            params,
+            bundle,
+            earlier,
+        }))
+    }
+
+    /// The form from before conversations were sent as messages.
+    fn two_messages(&self, prompt: &PromptTexts<'_>, block: Option<&str>, user: &str) -> String {
+        let parts = PromptParts {
+            kernel: prompt.kernel,
+            own: prompt.params.system.as_deref(),
+            bundle: prompt.bundle.json(),
             context: match self.context {
                 Some(_) => PromptContext::Thread {
-                    deep: &prior,
+                    deep: &prompt.earlier,
                     block,
                 },
-                None => PromptContext::Turns(&prior),
+                None => PromptContext::Turns(&prompt.earlier),
             },
             user,
         };
-        Ok(Some(parts.messages().canonical()))
+        parts.messages().canonical()
     }
 
     /// The exchange document; `compiled` is the compiled prompt.
@@ -309,6 +359,8 @@ impl Exchange {
             prompt_tokens: end.prompt_tokens,
             reason: end.reason.clone(),
             refusal: end.refusal,
+            reply: texts.reply,
+            request: texts.request,
             seq: self.seq,
             session_id: self.session,
             user_text: texts.user_text,
@@ -339,11 +391,81 @@ impl Exchange {
             aurora_text: answer
                 .transpose()?
                 .map(|text| commit_to(Role::AuroraText, text)),
+            request: self
+                .request
+                .as_deref()
+                .map(|text| commit_to(Role::Request, text)),
+            reply: end
+                .reply
+                .as_deref()
+                .map(|text| commit_to(Role::Reply, text)),
         })
     }
 }
 
+/// What a prompt is made from, beside context and question.
+struct PromptTexts<'a> {
+    kernel: SystemPrompt<'a>,
+    params: Params,
+    bundle: &'a StoredBundle,
+    earlier: Vec<PriorTurn>,
+}
+
+impl PromptTexts<'_> {
+    fn request_texts<'t>(
+        &'t self,
+        spoken: &'t [SpokenTurn<'t>],
+        question: &'t str,
+    ) -> Result<RequestTexts<'t>, ExchangeFault> {
+        Ok(RequestTexts {
+            kernel: self.kernel,
+            owner: self.params.system.as_deref(),
+            bundle: self.bundle.read().map_err(wrong)?,
+            earlier: &self.earlier,
+            spoken,
+            question,
+        })
+    }
+
+    fn sent(
+        &self,
+        request: &RequestDoc,
+        texts: &RequestTexts<'_>,
+    ) -> Result<Option<String>, ExchangeFault> {
+        let messages = request.messages(texts).map_err(wrong)?;
+        Ok(Some(messages.canonical()))
+    }
+}
+
+/// What of a context is said as messages: by whom, in the order of the thread.
+pub fn spoken(resolved: &ResolvedContext) -> Vec<SpokenTurn<'_>> {
+    let shown = resolved.shown();
+    let spoken = shown.filter_map(|(_, event)| {
+        Some(SpokenTurn {
+            turn: event.place().id.parse().ok()?,
+            by_user: event.kind() == EventKind::Intent,
+            text: event.text()?,
+        })
+    });
+    spoken.collect()
+}
+
 impl ExchangeContext {
+    /// What of it was said as messages.
+    fn spoken(&self) -> Result<Vec<SpokenTurn<'_>>, ExchangeFault> {
+        let said = self.shown()?.into_iter();
+        let said = said.filter(|one| one.kind != EventKind::Decision);
+        said.map(|one| {
+            let gone = ExchangeFault::Gone("a text in it is erased, or was not kept");
+            Ok(SpokenTurn {
+                turn: one.reference.event_id,
+                by_user: one.kind == EventKind::Intent,
+                text: one.text.as_deref().ok_or(gone)?,
+            })
+        })
+        .collect()
+    }
+
     /// What it refers to and shows a model.
     pub fn shown(&self) -> Result<Vec<&ReferredEvent>, ExchangeFault> {
         let made: Vec<Transformation> = parsed(&self.transformations)?;
@@ -441,6 +563,7 @@ mod tests {
                 }],
             }),
             prior: Vec::new(),
+            request: None,
             bundle: Some(StoredBundle::new(bundle)),
             user: Some("Now?".to_owned()),
             not_kept: None,
@@ -451,6 +574,7 @@ mod tests {
                 answered_at: Seconds::ZERO,
                 has_answer: false,
                 answer: None,
+                reply: None,
                 refusal: None,
                 validator: None,
                 prompt_tokens: None,
@@ -528,6 +652,8 @@ mod tests {
             bundle: kept.bundle,
             compiled_prompt: kept.compiled_prompt,
             aurora_text: None,
+            request: None,
+            reply: None,
         });
         assert_eq!(document(&unkept, None), Ok(kept));
         unkept.outcome = None;

@@ -12,9 +12,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use base64::engine::general_purpose::{STANDARD as BASE64, STANDARD_NO_PAD};
 use ed25519_dalek::VerifyingKey;
-use ring::digest::{SHA512, digest};
+use ring::digest::{SHA256, SHA512, digest};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The namespace of git's signatures.
@@ -98,6 +98,12 @@ impl PublicKey {
     }
 
     /// The `ssh-ed25519` wire blob.
+    /// The fingerprint that `ssh-keygen -l` prints of it.
+    pub fn fingerprint(&self) -> String {
+        let digest = digest(&SHA256, &self.blob());
+        format!("SHA256:{}", STANDARD_NO_PAD.encode(digest))
+    }
+
     fn blob(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(51);
         put(&mut out, ALGORITHM);

@@ -326,7 +326,7 @@ impl Recorder {
         judged: JudgedReply,
         now: Seconds,
     ) -> Result<RecordedAnswer, RecorderError> {
-        let acts = proposed(judged.stored.clean.as_str());
+        let acts = proposed(judged.stored.text.clean.as_str());
         // The prompt stays in the job, and its lock is held, until the batch is over.
         let recording = self.record_of(now, true, judged, move |transaction, judged| {
             entries::exchanges::answer(transaction, &prompt, judged, acts.clone(), now)

@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use crate::govern::sanitize::{NewPlaceholder, Placeholders, Redaction, redact_with};
 use crate::record::hash::Hash32;
+use crate::record::ledger::reply::ReplyDoc;
 use crate::store::{PlaceholderRow, ReadStore};
 
 use super::batch::transaction::LedgerTransaction;
@@ -92,16 +93,35 @@ pub(super) fn forget_tags(
     }
 }
 
-/// Gives the secrets of an answer their numbers; redacts it again when another turn was first.
+/// A reply without its secrets: what is stored of it.
+#[derive(Clone, Debug)]
+pub struct StoredReply {
+    /// The answer.
+    pub text: Redaction,
+    /// What came beside it.
+    pub beside: Option<ReplyDoc>,
+}
+
+impl StoredReply {
+    /// Takes the secrets out.
+    pub fn of(text: &str, beside: Option<&ReplyDoc>, numbers: &mut Placeholders) -> StoredReply {
+        let text = redact_with(text, numbers);
+        let mut clean = |text: &str| redact_with(text, numbers).clean.as_str().to_owned();
+        let beside = beside.map(|beside| beside.clone().cleaned(&mut clean));
+        StoredReply { text, beside }
+    }
+}
+
+/// Gives the secrets of a reply their numbers; redacts it again when another turn was first.
 pub(super) fn number(
     transaction: &mut LedgerTransaction<'_>,
     session: Uuid,
     judged: &JudgedReply,
-) -> Result<Option<Redaction>, RecorderError> {
+) -> Result<Option<StoredReply>, RecorderError> {
     if put(transaction, session, &mut judged.numbers.clone())? {
         return Ok(None);
     }
     let mut numbers = known(&*transaction.tx, session, transaction.writer_context)?;
-    let again = redact_with(&judged.text, &mut numbers);
+    let again = StoredReply::of(&judged.text, judged.beside.as_ref(), &mut numbers);
     must_put(transaction, session, &mut numbers).map(|()| Some(again))
 }

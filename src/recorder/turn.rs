@@ -14,19 +14,21 @@ use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
 use crate::govern::reply::output::Shape;
 use crate::govern::reply::validate::judge;
-use crate::govern::sanitize::{Clean, Placeholders, Redaction, redact_with};
+use crate::govern::sanitize::{Clean, Placeholders};
 use crate::record::bitcoin::block::Anchor;
 use crate::record::context::turn::Counts;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::params::{Cost, Params};
+use crate::record::ledger::reply::ReplyDoc;
 use crate::record::time::Seconds;
 use crate::store::{ExchangeOutcome, SessionRow};
 
 use super::entries::actions::Action;
 use super::entries::content_policy::ContentPolicy;
 use super::in_flight::InFlight;
+use super::placeholders::StoredReply;
 
 /// What is recorded before a model is called.
 #[derive(Debug)]
@@ -242,13 +244,14 @@ const MAX_TOKENS: u64 = (1 << 53) - 1;
 #[must_use = "a reply must be judged and recorded"]
 pub struct Reply {
     text: String,
+    beside: Option<ReplyDoc>,
     usage: Usage,
     cost: Option<Cost>,
 }
 
 impl Reply {
-    /// Only a model makes one.
-    pub(crate) fn new(text: String, usage: Usage) -> Self {
+    /// Only a model makes one; `beside` is what came with the text.
+    pub(crate) fn new(text: String, beside: Option<ReplyDoc>, usage: Usage) -> Self {
         // A count that canonical JSON can't hold is nonsense of the provider's, and must not cost
         // the answer.
         let sane = |count: Option<u64>| count.filter(|n| *n <= MAX_TOKENS);
@@ -258,6 +261,7 @@ impl Reply {
         };
         Reply {
             text,
+            beside,
             usage,
             cost: None,
         }
@@ -279,9 +283,10 @@ impl Reply {
             &self.text,
         );
         let mut numbers = prompt.numbers.clone();
-        let stored = redact_with(&self.text, &mut numbers);
+        let stored = StoredReply::of(&self.text, self.beside.as_ref(), &mut numbers);
         JudgedReply {
             text: self.text,
+            beside: self.beside,
             stored,
             numbers,
             usage: self.usage,
@@ -303,7 +308,8 @@ impl Reply {
 #[must_use = "a judged reply must be recorded"]
 pub struct JudgedReply {
     pub(super) text: String,
-    pub(super) stored: Redaction,
+    pub(super) beside: Option<ReplyDoc>,
+    pub(super) stored: StoredReply,
     pub(super) numbers: Placeholders,
     pub(super) usage: Usage,
     pub(super) cost: Option<Cost>,

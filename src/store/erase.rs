@@ -32,7 +32,7 @@ impl WriteStore {
         let changed = self.change(
             what,
             "UPDATE llm_exchange SET salt = NULL, prompt_hash = NULL, response_hash = NULL, context_bundle_hash = NULL,
-               context_bundle_json = NULL, params = ?2 WHERE exchange_id = ?1",
+               context_bundle_json = NULL, request = NULL, reply = NULL, params = ?2 WHERE exchange_id = ?1",
             values![id, params],
         )?;
         must_change(changed, "llm_exchange.exchange_id", "an exchange", id)?;

@@ -120,6 +120,7 @@ impl<'a> ExchangeRows<'a> {
             artifacts: self.refs.iter().map(ArtifactRefRow::named).collect(),
             context: self.context.as_ref().map(ContextRows::record),
             prior: self.prior.clone(),
+            request: row.request.clone(),
             bundle: row.bundle_json.clone().map(StoredBundle::new),
             user: text(&self.user),
             not_kept: row.not_kept.map(|texts| TextCommitments {
@@ -127,6 +128,8 @@ impl<'a> ExchangeRows<'a> {
                 bundle: texts.bundle,
                 compiled_prompt: texts.compiled_prompt,
                 aurora_text: outcome.and_then(|outcome| outcome.aurora_text),
+                request: texts.request,
+                reply: outcome.and_then(|outcome| outcome.reply_commitment),
             }),
             drift: self.drift.iter().map(DriftRow::named).collect(),
             outcome: outcome.map(|outcome| ExchangeEnd {
@@ -271,6 +274,7 @@ impl OutcomeUpdate {
             answered_at: self.answered_at,
             has_answer: false,
             answer: None,
+            reply: self.reply.clone(),
             refusal: self.refusal,
             validator: self.validator_summary.clone(),
             prompt_tokens: self.prompt_tokens,

@@ -303,6 +303,9 @@ row! {
         exclusions: String = "exclusions",
         /// Canonical JSON of `record::params::Params`; none when no call was to be made.
         params: Option<String> = "params",
+        /// Canonical JSON of what was sent, part by part; none when nothing was, and where it is
+        /// erased or not kept.
+        request: Option<String> = "request",
         /// None once erased, and where nothing is to be opened.
         salt: Option<Salt> = "salt",
         /// The ledger's commitment to the prompt.
@@ -331,6 +334,8 @@ row! {
         bundle: Option<Hash32> = "bundle_commitment",
         /// Role `compiled_prompt`; likewise.
         compiled_prompt: Option<Hash32> = "compiled_prompt_commitment",
+        /// Role `request`; likewise.
+        request: Option<Hash32> = "request_commitment",
     }
 }
 
@@ -366,6 +371,11 @@ row! {
         chain_entry: Option<Hash32> = "chain_entry",
         /// The exchange document's commitment to the stored answer, where that is not kept.
         aurora_text: Option<Hash32> = "aurora_text_commitment",
+        /// Canonical JSON of what came beside the answer; none where nothing did, and where it is
+        /// erased or not kept.
+        reply: Option<String> = "reply",
+        /// The exchange document's commitment to it, where it is not kept.
+        reply_commitment: Option<Hash32> = "reply_commitment",
         /// Number of the outcome's line.
         outcome_line: u64 = "outcome_line",
     }
@@ -382,6 +392,13 @@ impl ExchangeRow {
             "prompt"
         };
         format!("{kind}-{}", self.seq)
+    }
+
+    /// Whether texts stand here beside its turns and its bundle: what was sent, what came beside
+    /// the answer.
+    pub fn has_texts_beside(&self) -> bool {
+        let reply = self.outcome.as_ref().and_then(|found| found.reply.as_ref());
+        self.request.is_some() || reply.is_some()
     }
 
     /// Whether a model answered.

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::app::context::{ContextDetails, ContextPreview, preview_texts};
 use crate::app::not_shown::{UnshownReference, not_shown};
+use crate::ask::TurnResult;
 use crate::ask::recall::DeclaredContext;
 use crate::continuity::compile::ContextBundle;
 use crate::continuity::declared::TurnContext;
@@ -140,16 +141,16 @@ pub struct TurnContextView {
     pub not_shown: Vec<UnshownView>,
     /// Turns of `last:N` that had no place.
     pub not_declared: u64,
+    /// Turns that the model is shown something of.
+    pub turns_shown: u64,
+    /// Questions that were asked in the thread before.
+    pub turns_earlier: u64,
 }
 
 impl TurnContextView {
-    /// Of what was declared, what was put, and how it was resolved.
-    pub fn of(
-        declared_context: &DeclaredContext,
-        refs: &[ArtifactRef],
-        context: &TurnContext,
-        unfit: u64,
-    ) -> Self {
+    /// Of what was declared, and what came of it.
+    pub fn of(declared_context: &DeclaredContext, turn: &TurnResult) -> Self {
+        let (refs, context) = (&turn.context, &turn.referred);
         let ids = context.declared().iter().map(|one| one.ref_id.clone());
         TurnContextView {
             declared: declared(declared_context),
@@ -159,7 +160,9 @@ impl TurnContextView {
             declared_refs: ids.collect(),
             transformations: context.transformations().to_vec(),
             not_shown: UnshownView::all(context),
-            not_declared: unfit,
+            not_declared: turn.unfit,
+            turns_shown: context.turns_shown(),
+            turns_earlier: turn.earlier,
         }
     }
 }

@@ -58,6 +58,12 @@ pub struct ExchangeView {
     pub kept: bool,
     /// The compiled prompt, rendered again; none when no model was to be asked.
     pub compiled_prompt: Option<CompiledPromptView>,
+    /// What was sent, part by part; none when nothing was, it is not here any more, or it is from
+    /// before conversations were sent as messages.
+    pub request: Option<Value>,
+    /// What came beside the answer; none where nothing did, it is not here, or the answer stays
+    /// withheld.
+    pub reply: Option<Value>,
     /// What it cost.
     pub usage: UsageView,
     /// What the call was made with.
@@ -236,6 +242,11 @@ impl ExchangeView {
                 .map(|(at, reason)| TombstoneView { at, reason }),
             kept: exchange.not_kept.is_none(),
             compiled_prompt: turn.compiled.as_ref().map(CompiledPromptView::of),
+            request: exchange.request.as_deref().map(parsed),
+            reply: outcome
+                .and_then(|outcome| outcome.reply.as_deref())
+                .filter(|_| !turn.is_covered())
+                .map(parsed),
             usage: UsageView {
                 prompt_tokens: outcome.and_then(|outcome| outcome.prompt_tokens),
                 completion_tokens: outcome.and_then(|outcome| outcome.completion_tokens),

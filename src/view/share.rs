@@ -17,15 +17,27 @@ pub struct ShareView {
     pub file_is_written: bool,
     /// The opening file.
     pub opening: NewOpeningView,
+    /// What somebody learns from it beside the texts.
+    pub reveals: Vec<String>,
+    /// Turns that could not be shared, and why.
+    pub turns_left_out: Vec<String>,
 }
 
 impl ShareView {
     /// Of what was written, and where.
-    pub fn of(opening: &NewOpening, file: Option<&Path>, page: &Path) -> Self {
+    pub fn of(
+        opening: &NewOpening,
+        file: Option<&Path>,
+        page: &Path,
+        reveals: Vec<String>,
+        turns_left_out: Vec<String>,
+    ) -> Self {
         ShareView {
             page: Some(page.display().to_string()),
             file_is_written: file.is_some(),
             opening: NewOpeningView::of(opening, file.unwrap_or(page)),
+            reveals,
+            turns_left_out,
         }
     }
 }

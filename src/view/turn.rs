@@ -59,6 +59,11 @@ pub struct TurnView {
     pub notes: Vec<String>,
     /// Its receipt; null when none was taken.
     pub receipt: Value,
+    /// About how many tokens the question has; a token is counted as four bytes. Null when no model
+    /// was to be called.
+    pub prompt_tokens_own: Option<u64>,
+    /// About how many are sent beside it: kernel, owner's text, bundle, earlier turns.
+    pub prompt_tokens_added: Option<u64>,
     /// What was declared as its context, and what was put before the model.
     pub context: TurnContextView,
     /// The tools whose values were sent to the model's server.
@@ -233,12 +238,9 @@ impl TurnView {
             ending: ending(asked),
             notes: beside.notes,
             receipt: beside.receipt,
-            context: TurnContextView::of(
-                &asked.declared,
-                &turn.context,
-                &turn.referred,
-                turn.unfit,
-            ),
+            prompt_tokens_own: turn.tokens.map(|tokens| tokens.own),
+            prompt_tokens_added: turn.tokens.map(|tokens| tokens.added),
+            context: TurnContextView::of(&asked.declared, turn),
             sight_sent: asked
                 .sent_sight()
                 .into_iter()

@@ -18,6 +18,8 @@ use gently::models::Model;
 use gently::record::bitcoin::block::Network;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::hash::Hash32;
+use gently::record::ledger::bundle::Bundle;
+use gently::record::ledger::bundle_text::bundle_text;
 use gently::record::ledger::commitment::Salt;
 use gently::recorder::{Recorder, unwatched};
 use gently::session::TurnEnvironment;
@@ -60,8 +62,8 @@ fn digest(text: &str) -> String {
     Hash32::digest(text.as_bytes()).to_string()
 }
 
-/// The bundle is compiled before the model is called: what the server received holds it, and its
-/// hash is recorded.
+/// The bundle is compiled before the model is called: what the server received is what it says, and
+/// its hash is recorded.
 #[test]
 fn aegis_11_1_mandatory_preflight_continuity() {
     let (person, server) = served(Behaviour::Good);
@@ -73,14 +75,14 @@ fn aegis_11_1_mandatory_preflight_continuity() {
     assert_eq!(hash, digest(&bundle));
     let requests = server.requests();
     assert_eq!(requests.len(), 1);
-    let system = requests[0].json()["messages"][0]["content"]
+    let sent = requests[0].json()["messages"][1]["content"]
         .as_str()
         .unwrap()
         .to_owned();
-    assert!(
-        system.contains(&bundle) && system.contains(&hash),
-        "{system}"
-    );
+    let said = bundle_text(&Bundle::parse(&bundle).unwrap());
+    let question = "What is the capital of France?";
+    let above = said.map(|said| format!("{said}\n\n")).unwrap_or_default();
+    assert_eq!(sent, format!("{above}{question}"));
     // No bundle, no call: a prompt that policy denies has none.
     person.gently(&["ask", " "]).exits(1);
     assert_eq!(server.requests().len(), 1);

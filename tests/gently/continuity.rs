@@ -358,14 +358,14 @@ fn the_last_turns_are_declared_by_ask_visibly_and_nothing_else_is_added() {
             &first["context"]["declared"],
             of_type(&first["context"], "turn").len()
         ),
-        (&json!(["last:6"]), 0)
+        (&json!(["last:40"]), 0)
     );
     let second = person.gently(&["ask", "And then?"]).exits(0);
-    assert!(second.err.contains(" · 2 earlier turns"), "{second:#?}");
+    assert!(second.err.contains(" · 1 earlier turn"), "{second:#?}");
     let shown = context(&person, "last");
     let turns = of_type(&shown, "turn");
     assert_eq!(turns[0]["text"], "user: Hello, quindecennial?");
-    assert_eq!(turns[0]["included_reason"], "declared.last:6");
+    assert_eq!(turns[0]["included_reason"], "declared.last:40");
     assert!(
         turns[1]["text"]
             .as_str()
@@ -373,27 +373,13 @@ fn the_last_turns_are_declared_by_ask_visibly_and_nothing_else_is_added() {
             .starts_with("aurora: Sure.")
     );
 
-    // The answer can't end the block that it is shown in.
+    // The answer is a message of its own, word by word.
     let sent = server.requests().last().unwrap().json();
-    let system = sent["messages"][0]["content"].as_str().unwrap();
-    for (marker, count) in [
-        ("<gently-turns", 0),
-        ("</gently-turns>", 0),
-        ("<gently-context ", 1),
-        ("</gently-context>", 1),
-    ] {
-        assert_eq!(
-            system.to_lowercase().matches(marker).count(),
-            count,
-            "{marker}: {system}"
-        );
-    }
-    let (_, block) = system.split_once("\nDBL_CONTEXT_REFS_BEGIN\n").unwrap();
-    let (block, rest) = block.split_once("\n---\nDBL_CONTEXT_REFS_END").unwrap();
-    assert!(
-        block.ends_with(&forged.replace('<', "&lt;")) && rest.trim().is_empty(),
-        "{system}"
-    );
+    let messages = sent["messages"].as_array().unwrap();
+    let roles: Vec<&Value> = messages.iter().map(|message| &message["role"]).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user"]);
+    assert_eq!(messages[1]["content"], "Hello, quindecennial?");
+    assert_eq!(messages[2]["content"], forged);
     // No bundle holds a word of it.
     assert!(
         !shown["bundle"].to_string().contains("quindecennial"),
@@ -402,7 +388,7 @@ fn the_last_turns_are_declared_by_ask_visibly_and_nothing_else_is_added() {
 
     let told = person.gently(&["show", "last", "--json"]).exits(0).json();
     assert_eq!(told["checks"]["compiled_prompt"]["holds"], true);
-    assert_eq!(told["compiled_prompt"]["messages"][0]["content"], system);
+    assert_eq!(told["compiled_prompt"]["messages"], sent["messages"]);
 
     let turns_of = |args: &[&str]| {
         let asked = person

@@ -97,6 +97,7 @@ mod tamper_database;
 mod threads;
 mod times;
 mod twins;
+mod two_messages;
 mod unkept;
 mod vectors;
 mod verify;

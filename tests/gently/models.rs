@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -10,15 +11,26 @@ use gently::models::remote::{Remote, RemoteConfig};
 use gently::models::wire::Wire;
 use gently::models::{Backend, CallStage, ModelFault, Request, Usage};
 use gently::record::ledger::params::Params;
+use gently::record::ledger::prompt::{ChatMessage, ChatRole};
 use zeroize::Zeroizing;
 
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
 
 const KEY: &str = "test.key-Zq8_wert77uio";
-const REQUEST: Request<'static> = Request {
-    system: "Be brief.",
-    user: "What is the capital of \"France\"?",
-};
+const SYSTEM: &str = "Be brief.";
+const QUESTION: &str = "What is the capital of \"France\"?";
+
+fn request() -> Request<'static> {
+    static MESSAGES: LazyLock<[ChatMessage; 2]> = LazyLock::new(|| {
+        [
+            ChatMessage::new(ChatRole::System, SYSTEM),
+            ChatMessage::new(ChatRole::User, QUESTION),
+        ]
+    });
+    Request {
+        messages: MESSAGES.as_slice(),
+    }
+}
 
 fn cold() -> Params {
     Params {
@@ -49,7 +61,7 @@ async fn ask(behaviour: Behaviour) -> Result<gently::models::Answer, ModelFault>
         ..with_key(&server.base_url())
     })
     .unwrap();
-    model.call(REQUEST).await
+    model.call(request()).await
 }
 
 #[tokio::test]
@@ -66,7 +78,7 @@ async fn an_answer_comes_with_its_exact_bytes() {
         })
         .unwrap();
         assert_eq!((model.id(), model.warning()), ("openai/small-1b", None));
-        let answer = model.call(REQUEST).await.unwrap();
+        let answer = model.call(request()).await.unwrap();
         assert_eq!(answer.text, ANSWER);
         assert_eq!(
             answer.usage,
@@ -75,8 +87,8 @@ async fn an_answer_comes_with_its_exact_bytes() {
                 completion_tokens: Some(7)
             }
         );
-        assert_eq!(answer.finish_reason.as_deref(), Some("stop"));
-        assert_eq!(answer.model_reported.as_deref(), Some("small-1b"));
+        assert_eq!(answer.beside.finish_reason.as_deref(), Some("stop"));
+        assert_eq!(answer.beside.model.as_deref(), Some("small-1b"));
 
         let received = server.requests().pop().unwrap();
         assert_eq!(received.line, "POST /v1/chat/completions");
@@ -89,7 +101,7 @@ async fn an_answer_comes_with_its_exact_bytes() {
         assert_eq!(received.header("accept-encoding"), None);
         let expected = serde_json::json!({
             "model": "small-1b", "stream": false, "temperature": 0.0,
-            "messages": [{"role": "system", "content": REQUEST.system}, {"role": "user", "content": REQUEST.user}],
+            "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": QUESTION}],
         });
         assert_eq!(received.json(), expected);
         let response: serde_json::Value = serde_json::from_slice(&answer.wire_response).unwrap();
@@ -107,7 +119,7 @@ async fn without_a_key_none_is_sent() {
             ..config(&server.base_url())
         })
         .unwrap();
-        model.call(REQUEST).await.unwrap();
+        model.call(request()).await.unwrap();
         let received = server.requests().pop().unwrap();
         assert_eq!(received.header("authorization"), None);
         assert!(
@@ -286,7 +298,7 @@ async fn time_runs_out_at_every_stage() {
         })
         .unwrap();
         let begun = Instant::now();
-        let fault = model.call(REQUEST).await.unwrap_err();
+        let fault = model.call(request()).await.unwrap_err();
         let url = format!("{}/chat/completions", server.base_url());
         assert_eq!(fault, ModelFault::Timeout { url, stage, limit });
         assert_eq!(fault.reason(), "timeout");
@@ -307,7 +319,7 @@ async fn a_prompt_is_sent_at_most_once() {
         let server = ModelServer::start(behaviour);
         Remote::new(config(&server.base_url()))
             .unwrap()
-            .call(REQUEST)
+            .call(request())
             .await
             .unwrap_err();
         assert_eq!(server.connections(), 1);
@@ -326,7 +338,7 @@ async fn a_connection_is_tried_twice() {
         }
         made => made.unwrap(),
     };
-    let fault = model.call(REQUEST).await.unwrap_err();
+    let fault = model.call(request()).await.unwrap_err();
     assert_eq!(fault.reason(), "unreachable", "{fault}");
     assert_eq!((server.connections(), server.requests().len()), (2, 0));
 }
@@ -342,7 +354,7 @@ async fn a_redirect_is_not_followed() {
     ));
     let fault = Remote::new(with_key(&server.base_url()))
         .unwrap()
-        .call(REQUEST)
+        .call(request())
         .await
         .unwrap_err();
     assert_eq!(fault.reason(), "http_308");
@@ -362,7 +374,7 @@ async fn calls_run_side_by_side() {
         done.await.unwrap()
     };
     let (one, two, server) =
-        futures_util::future::join3(model.call(REQUEST), model.call(REQUEST), opened).await;
+        futures_util::future::join3(model.call(request()), model.call(request()), opened).await;
     assert_eq!(
         (one.unwrap().text.as_str(), two.unwrap().text.as_str()),
         (ANSWER, ANSWER)
@@ -379,10 +391,13 @@ fn a_script_is_played_in_order() {
         .build()
         .unwrap();
     assert_eq!(
-        runtime.block_on(model.call(REQUEST)).unwrap_err().reason(),
+        runtime
+            .block_on(model.call(request()))
+            .unwrap_err()
+            .reason(),
         "http_500"
     );
-    assert!((0..2).all(|_| runtime.block_on(model.call(REQUEST)).is_ok()));
+    assert!((0..2).all(|_| runtime.block_on(model.call(request())).is_ok()));
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub fn served(behaviour: Behaviour) -> (Person, ModelServer) {
 }
 
 /// The same with a server that changes its ways from request to request.
-fn scripted(script: Vec<Behaviour>) -> (Person, ModelServer) {
+pub fn scripted(script: Vec<Behaviour>) -> (Person, ModelServer) {
     let server = ModelServer::script(script);
     let base = server.base_url();
     let person = Person::with(&[
@@ -548,7 +548,8 @@ fn whole_turns_open_in_one_file() {
         .out;
     assert!(
         said.contains("Opened: prompt 1 of session")
-            && said.contains("Text of response 2 of session"),
+            && said.contains("Answer 2 (of openai/small-1b, its owner says): ✔ as it was")
+            && said.starts_with("✔ Genuine: these 6 texts"),
         "{said}"
     );
     // Artifacts of one session, and those of none; not of both.

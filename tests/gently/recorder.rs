@@ -26,6 +26,7 @@ use gently::record::hash::Hash32;
 use gently::record::ledger::bundle::{Measurement, Moment, NoSight, SightEntry};
 use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::documents::AuthorityState;
+use gently::record::ledger::params::Params;
 use gently::record::time::Seconds;
 use gently::record::tree::{Frontier, parse_note};
 use gently::recorder::thread_id;
@@ -426,9 +427,9 @@ pub async fn prompt_numbered(
         recalled: &RecallResult::default(),
     };
     let bundle = compile(&inputs).unwrap();
-    let compiled = render(&kernel, &bundle, None, &clean);
+    let compiled = render(&kernel, &bundle, (None, &Params::default()), &clean);
     let prompt = Prompt {
-        params: gently::record::ledger::params::Params::default(),
+        params: Params::default(),
         session: session.id,
         text: clean,
         bundle,

@@ -116,7 +116,7 @@ fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
             "same_references",
         ),
         (
-            "UPDATE context_config SET document = replace(document, '50', '49')",
+            "UPDATE context_config SET document = replace(document, '128', '127')",
             "same_configuration",
         ),
         (

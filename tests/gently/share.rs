@@ -1,20 +1,72 @@
 //! `gently share`: a file and a page for somebody else, and what they show.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use sha2::{Digest as _, Sha256};
 
-use crate::model_server::Behaviour;
-use crate::opening::{check, served, signer};
-use crate::person::Person;
+use crate::model_server::{ANSWER, Behaviour};
+use crate::opening::{check, scripted, served, signer};
+use crate::person::{Person, Ran};
 
 fn asked() -> Person {
     let person = Person::with(&[("GENTLY_ANCHOR_MODE", "off")]);
     person.ask("How is this machine?").exits(0);
     person
+}
+
+/// Runs a command at a terminal of 80 columns, where `typed` is typed once `when` is shown and the
+/// file `go`, if one is named, is there. What is shown is in `out`.
+fn at_terminal(person: &Person, shell: &str, when: &str, typed: &str, go: Option<&Path>) -> Ran {
+    const SCRIPT: &str = r#"
+import os, pty, sys, time
+shell, when, typed, go = sys.argv[1:]
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp("sh", ["sh", "-c", "stty cols 80; " + shell])
+shown, done = b"", not when
+while True:
+    try:
+        some = os.read(fd, 65536)
+    except OSError:
+        some = b""
+    if not some:
+        break
+    shown += some
+    if not done and when.encode() in shown:
+        done = True
+        while go and not os.path.exists(go):
+            time.sleep(0.05)
+        os.write(fd, typed.encode() + b"\n")
+sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+    let command = person.command::<&str>(&[]);
+    let mut python = Command::new("python3");
+    python.args(["-c", SCRIPT, shell, when, typed]);
+    python.arg(go.unwrap_or(Path::new("")));
+    python.env_clear().current_dir(person.dir.path());
+    python.envs(
+        command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    crate::person::run(&mut python)
+}
+
+fn gently() -> &'static str {
+    env!("CARGO_BIN_EXE_gently")
+}
+
+fn files(person: &Person) -> Vec<String> {
+    let all = std::fs::read_dir(person.dir.path()).unwrap();
+    let mut names: Vec<String> = all
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
 }
 
 /// The answers of the page's script to a file; none where there is no node to run it.
@@ -161,4 +213,431 @@ fn a_session_is_one_conversation_and_what_has_no_answer_is_said() {
         .gently(&["share", &session, "--yes", "--out", again.to_str().unwrap()])
         .exits(0);
     assert!(ran.err.contains("left out: prompt 1"), "{}", ran.err);
+}
+
+#[test]
+fn only_yes_of_somebody_who_has_the_list_before_them_writes_anything() {
+    let person = asked();
+    let (lines, before) = (person.log().len(), files(&person));
+    let share = format!("{} share --out a.json", gently());
+    for typed in ["no", "", "y", "yes!"] {
+        let ran = at_terminal(&person, &share, "Type yes", typed, None).exits(2);
+        assert!(ran.out.contains("nothing was written"), "{}", ran.out);
+    }
+    // The list goes to standard error: where nobody sees that, nobody is asked.
+    let ran = at_terminal(&person, &format!("{share} 2>said"), "", "yes", None).exits(2);
+    assert_eq!(ran.out, "");
+    let said = std::fs::read_to_string(person.dir.path().join("said")).unwrap();
+    assert!(said.contains("say --yes"), "{said}");
+    std::fs::remove_file(person.dir.path().join("said")).unwrap();
+    assert_eq!((person.log().len(), files(&person)), (lines, before));
+    let ran = at_terminal(&person, &share, "Type yes", " YES ", None).exits(0);
+    assert!(ran.out.contains("a.html"), "{}", ran.out);
+    assert!(
+        ran.out
+            .lines()
+            .all(|line| line.chars().count() <= 80 || line.contains(gently())),
+        "{}",
+        ran.out
+    );
+    assert_eq!(person.log().len(), lines + 2);
+    assert!(
+        ran.out
+            .contains("on your record now: question 1 was opened")
+            && !ran.out.contains("opening:"),
+        "{}",
+        ran.out
+    );
+    check(&person.dir.path().join("a.json"), &[]).exits(0);
+}
+
+#[test]
+fn every_field_that_somebody_learns_is_named_before() {
+    let (person, _server) = served(Behaviour::Good);
+    person.ask("First question").exits(0);
+    person.gently(&["session", "close"]).exits(0);
+    let ran = person
+        .gently(&["share", "--yes", "--json", "--out", "a.json"])
+        .exits(0);
+    let view = ran.json();
+    let reveals: Vec<&str> = view["reveals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line.as_str().unwrap())
+        .collect();
+    assert!((4..=8).contains(&reveals.len()), "{reveals:#?}");
+    for line in &reveals {
+        assert!(line.chars().count() <= 78, "{line}");
+        assert!(ran.err.contains(&format!("  {line}\n")), "{}", ran.err);
+    }
+    // Every value of the file's documents that is a word or a time is in the list, or its kind is.
+    let file: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(person.dir.path().join("a.json")).unwrap()).unwrap();
+    let all = reveals.join("\n");
+    let start = &file["documents"][1];
+    for key in ["host_role", "branch", "phase"] {
+        assert!(all.contains(start[key].as_str().unwrap()), "{key}: {all}");
+    }
+    for word in [
+        "tier",
+        "kernel",
+        "auth key",
+        "openai/small-1b",
+        "opened",
+        "close",
+        "judgements",
+        "drift",
+        "your ledger",
+        "made",
+        "records so far",
+        "public key",
+        "asked and answered",
+        "where on record",
+        "Bitcoin",
+        "timestamp",
+        "witnesses",
+        file["documents"][0]["origin"].as_str().unwrap(),
+    ] {
+        assert!(all.contains(word), "{word}: {all}");
+    }
+    assert_eq!(
+        file["documents"].as_array().unwrap().len(),
+        4,
+        "genesis, start, answer, close; what is new here has to be named"
+    );
+}
+
+#[test]
+fn names_that_are_no_files_are_refused_before_anything_is_on_record() {
+    let person = asked();
+    std::fs::write(person.dir.path().join("there.html"), "mine").unwrap();
+    let (lines, before) = (person.log().len(), files(&person));
+    for (args, says) in [
+        (&["--out", "A.HTML"][..], "another ending"),
+        (&["--out", "a.htm"], "another ending"),
+        (&["--out", ".html"], "an ending without a name"),
+        (&["--html", "--out", ".html"], "an ending without a name"),
+        (&["--out", ".json"], "an ending without a name"),
+        (&["--out", "-"], "'-' is none"),
+        (&["--html", "--out", "-"], "'-' is none"),
+        (&["--out", "a\nb.json"], "characters that nobody sees"),
+        (&["--out", "a\u{1b}[2J.json"], "characters that nobody sees"),
+        (
+            &["--out", "a\u{202e}nosj.json"],
+            "characters that nobody sees",
+        ),
+        (&["--html", "--out", "x.json"], "to end with .html"),
+        (&["--html", "--out", "page"], "to end with .html"),
+        (&["--out", ".."], "no name of a file"),
+        (&["--out", ""], "a value is required"),
+        (&["--out", "there.json"], "there.html exists"),
+        (&["--html", "--out", "there.html"], "there.html exists"),
+        (
+            &["--out", "no/such/folder.json"],
+            "there is no folder no/such",
+        ),
+    ] {
+        let all = [&["share", "--yes"], args].concat();
+        let ran = person.gently(&all).exits(2);
+        assert!(ran.err.contains(says), "{args:?}: {}", ran.err);
+        assert!(!ran.err.contains('\u{1b}'));
+        assert_eq!(
+            (person.log().len(), files(&person)),
+            (lines, before.clone()),
+            "{args:?}"
+        );
+    }
+    let open = person.gently(&["audit", "open", "last", "1", "--out", "-"]);
+    assert!(open.exits(2).err.contains("'-' is none"));
+    assert_eq!(person.log().len(), lines);
+    person
+        .gently(&["share", "--yes", "--html", "--out", "Page.HTML"])
+        .exits(0);
+    person
+        .gently(&["share", "--yes", "--out", "no ending"])
+        .exits(0);
+    assert!(person.dir.path().join("no ending.html").exists());
+}
+
+#[test]
+fn the_outcome_is_told_where_standard_output_takes_nothing() {
+    let person = asked();
+    // A full disk, and a reader that went away.
+    for (n, to) in [">/dev/full", "| true"].iter().enumerate() {
+        for json in ["", "--json"] {
+            let out = format!("{n}{json}.json");
+            let shell = format!(
+                "(sleep 0.5; {} share --yes {json} --out {out}; echo $? >{out}.code) {to}",
+                gently()
+            );
+            let ran = shell_of(&person, &shell);
+            let code = std::fs::read_to_string(person.dir.path().join(format!("{out}.code")));
+            assert_eq!(code.unwrap(), "2\n", "{to} {json}");
+            let says = format!("written, and on record: {out} and {n}{json}.html");
+            assert!(ran.err.contains(&says), "{}", ran.err);
+            check(&person.dir.path().join(out), &[]).exits(0);
+        }
+    }
+    let full = shell_of(
+        &person,
+        &format!("{} audit open last 1 >/dev/full", gently()),
+    )
+    .exits(2);
+    assert!(
+        full.err.contains("open it again with --out"),
+        "{}",
+        full.err
+    );
+}
+
+fn shell_of(person: &Person, shell: &str) -> Ran {
+    let command = person.command::<&str>(&[]);
+    let mut sh = Command::new("sh");
+    sh.args(["-c", shell])
+        .env_clear()
+        .current_dir(person.dir.path());
+    sh.envs(
+        command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    crate::person::run(&mut sh)
+}
+
+#[test]
+fn an_answer_without_its_secrets_is_left_out_and_the_others_are_shared() {
+    let secret = format!("the key is ghp_{}", "Ab1".repeat(12));
+    let (person, _server) = scripted(vec![
+        Behaviour::Good,
+        Behaviour::Says(secret),
+        Behaviour::Good,
+    ]);
+    for question in ["One", "Two", "Three"] {
+        person.ask(question).exits(0);
+    }
+    let session = person
+        .gently(&["session", "list", "--json"])
+        .exits(0)
+        .json();
+    let session = session[0]["session"].as_str().unwrap()[..8].to_owned();
+    let lines = person.log().len();
+    let alone = person
+        .gently(&["share", &format!("{session}/2"), "--yes"])
+        .exits(2);
+    assert!(
+        alone
+            .err
+            .contains("prompt 2: its answer was stored without its secrets"),
+        "{}",
+        alone.err
+    );
+    assert_eq!(person.log().len(), lines);
+    let ran = person
+        .gently(&["share", &session, "--yes", "--json", "--out", "all.json"])
+        .exits(0);
+    assert!(
+        ran.err
+            .contains("left out: prompt 2: its answer was stored"),
+        "{}",
+        ran.err
+    );
+    let view = ran.json();
+    assert_eq!(view["turns_left_out"].as_array().unwrap().len(), 1);
+    assert_eq!(view["opening"]["openings"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_turn_in_flight_is_not_answered_yet_and_is_not_opened_once_it_is() {
+    let (person, server) = served(Behaviour::Gate);
+    let mut asking = person
+        .command(&["ask", "Still waiting?"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    server.wait_for(1);
+    let lines = person.log().len();
+    let go = person.dir.path().join("go");
+    let share = format!("{} share --out a.json", gently());
+    let released = std::thread::scope(|scope| {
+        let shared = scope.spawn(|| at_terminal(&person, &share, "Type yes", "yes", Some(&go)));
+        // The list stands on the terminal before the answer comes.
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        server.release();
+        assert!(asking.wait().unwrap().success());
+        std::fs::write(&go, "").unwrap();
+        shared.join().unwrap()
+    });
+    assert!(
+        released.out.contains("that it is not answered yet"),
+        "{}",
+        released.out
+    );
+    assert!(
+        released.out.contains("nothing is opened"),
+        "{}",
+        released.out
+    );
+    assert_ne!(released.code, 0);
+    let opened = |person: &Person| {
+        person
+            .log()
+            .iter()
+            .filter(|line| line.contains("|kind:opening,"))
+            .count()
+    };
+    assert_eq!(opened(&person), 0);
+    assert!(person.log().len() > lines && !person.dir.path().join("a.json").exists());
+    let ran = person
+        .gently(&["share", "--yes", "--out", "b.json"])
+        .exits(0);
+    assert!(ran.err.contains(&ANSWER[..10]), "{}", ran.err);
+}
+
+/// Such characters take six bytes each in the file.
+#[test]
+fn what_no_reader_takes_is_refused_before_it_is_on_record() {
+    let (person, _server) = served(Behaviour::Says("\u{1}".repeat(3_000_000)));
+    person.ask("One").exits(0);
+    person.ask("Two").exits(0);
+    let lines = person.log().len();
+    let ran = person
+        .gently(&["audit", "open", "last", "1", "2", "--out", "both"])
+        .exits(2);
+    assert!(
+        ran.err.contains("too large for one file") && ran.err.contains("at most 33554432"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(person.log().len(), lines);
+    assert!(!person.dir.path().join("both").exists());
+    person
+        .gently(&["share", "--yes", "--out", "one.json"])
+        .exits(0);
+    check(&person.dir.path().join("one.json"), &[]).exits(0);
+    check(&person.dir.path().join("one.html"), &[]).exits(0);
+}
+
+#[test]
+fn a_page_is_checked_by_the_file_in_it_and_said_to_be_one() {
+    let person = asked();
+    person
+        .gently(&["share", "--yes", "--out", "a.json"])
+        .exits(0);
+    let at = |name: &str| person.dir.path().join(name);
+    let text = |name: &str, more: &[&str]| {
+        Person::new().gently(&[&["check", at(name).to_str().unwrap()], more].concat())
+    };
+    let of_file = text("a.json", &[]).exits(0);
+    let lines: Vec<&str> = of_file.out.lines().take(3).collect();
+    assert_eq!(
+        lines[0],
+        "✔ Genuine: these 2 texts are those that were put on record, to the character"
+    );
+    assert!(
+        lines[1].starts_with("  by:   SHA256:") && lines[2].starts_with("  when: not proven"),
+        "{lines:?}"
+    );
+    assert!(
+        lines.iter().all(|line| line.chars().count() <= 80),
+        "{lines:?}"
+    );
+    let fingerprint = Command::new("ssh-keygen")
+        .arg("-l")
+        .arg("-f")
+        .arg(person.at("keys/signing.key.pub"))
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(fingerprint.stdout).unwrap();
+    let known = printed.split(' ').nth(1).unwrap();
+    assert!(lines[1].contains(known), "{lines:?} {printed}");
+    // The old name is the same command.
+    let old = Person::new().gently(&["audit", "check", at("a.json").to_str().unwrap()]);
+    assert_eq!((old.code, old.out), (0, of_file.out));
+    let of_page = text("a.html", &[]).exits(0);
+    assert!(
+        of_page
+            .out
+            .contains("This is a page; the file in it was checked, and it shows these texts"),
+        "{}",
+        of_page.out
+    );
+    assert_eq!(text("a.html", &["--json"]).json()["page"], "ours");
+    assert_eq!(
+        text("a.json", &["--json"]).json()["page"],
+        serde_json::Value::Null
+    );
+    // A page that shows something else around a good file.
+    let page = std::fs::read_to_string(at("a.html")).unwrap();
+    std::fs::write(at("b.html"), page.replace("<main>", "<main><p>It said no.")).unwrap();
+    let other = text("b.html", &[]).exits(0);
+    assert!(other.out.contains("may be something else"), "{}", other.out);
+    assert_eq!(text("b.html", &["--json"]).json()["page"], "foreign");
+    std::fs::write(at("c.html"), "<!doctype html><p>Nothing").unwrap();
+    assert!(
+        text("c.html", &[])
+            .exits(2)
+            .err
+            .contains("check the .json that came with it")
+    );
+    let file = std::fs::read_to_string(at("a.json")).unwrap();
+    let changed = file.replace("How is this", "How was this");
+    let held =
+        |file: &str| page.replace(&BASE64.encode(std::fs::read(at("a.json")).unwrap()), file);
+    std::fs::write(at("d.html"), held(&BASE64.encode(&changed))).unwrap();
+    let changed = text("d.html", &[]).exits(1);
+    assert!(
+        changed
+            .out
+            .starts_with("✘ Changed: question 1 is not the text that was put on record\n"),
+        "{}",
+        changed.out
+    );
+    assert!(
+        changed.out.contains("Question 1: ✘ NOT the text"),
+        "{}",
+        changed.out
+    );
+    assert!(
+        changed
+            .out
+            .contains("Answer 1 (of observer, its owner says): ✔ as it was"),
+        "{}",
+        changed.out
+    );
+    std::fs::write(
+        at("e.html"),
+        held(&format!("{0}\n{0}", BASE64.encode(&file))),
+    )
+    .unwrap();
+    assert!(text("e.html", &[]).exits(2).err.contains("holds 2 files"));
+    std::fs::write(at("f.html"), held("A")).unwrap();
+    assert!(text("f.html", &[]).exits(2).err.contains("not base64"));
+    // Keys: the right one, another one; what is required and not there.
+    let own = signer(&person);
+    assert!(
+        text("a.json", &["--signer", &own])
+            .exits(0)
+            .out
+            .contains(", the key that you gave")
+    );
+    let other = asked();
+    let wrong = text("a.json", &["--signer", &signer(&other)]).exits(1);
+    assert!(wrong.out.starts_with("✘ Another key: "), "{}", wrong.out);
+    let wanted = text("a.json", &["--require", "not-after"]).exits(1);
+    assert!(
+        wanted
+            .out
+            .starts_with("? Not proven: you asked for more than this shows: not after"),
+        "{}",
+        wanted.out
+    );
+    // Where the locale has no such characters.
+    let mut plain = Person::new();
+    plain.set("LC_ALL", "POSIX");
+    let said = plain
+        .gently(&["check", at("a.json").to_str().unwrap()])
+        .exits(0);
+    assert!(said.out.starts_with("ok Genuine"), "{}", said.out);
 }

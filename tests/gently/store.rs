@@ -118,6 +118,7 @@ fn turn(n: u128, by_user: bool) -> TurnRow {
 
 fn exchange(n: u128, seq: u64) -> ExchangeRow {
     ExchangeRow {
+        request: None,
         params: Some("{}".to_owned()),
         exchange_id: uuid(n),
         session: uuid(1),
@@ -141,6 +142,8 @@ fn exchange(n: u128, seq: u64) -> ExchangeRow {
 
 fn outcome() -> OutcomeUpdate {
     OutcomeUpdate {
+        reply: None,
+        reply_commitment: None,
         cost: None,
         outcome: ExchangeOutcome::Answered,
         reason: None,

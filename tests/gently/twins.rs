@@ -151,7 +151,7 @@ fn draw(dice: &mut Dice) -> Drawn {
         }
     }
     let context = GENESIS_CONTEXT
-        .replacen("50", dice.of(&["3", "6", "12", "50"]), 1)
+        .replacen("128", dice.of(&["3", "6", "12", "50"]), 1)
         .replacen("ALLOW", dice.of(&["ALLOW", "ALLOW", "DENY", "EXPAND"]), 1)
         .replacen(
             "\"expand_last_n\": 10",

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -11,6 +12,7 @@ use gently::models::remote::{Remote, RemoteConfig};
 use gently::models::wire::Wire;
 use gently::models::{Answer, Backend, CallStage, ModelFault, Request, Usage};
 use gently::record::ledger::params::Params;
+use gently::record::ledger::prompt::{ChatMessage, ChatRole};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
@@ -18,10 +20,20 @@ use crate::llama;
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
 
 const KEY: &str = "test.key-Zq8_wert77uio";
-const REQUEST: Request<'static> = Request {
-    system: "Be brief.",
-    user: "What is the capital of \"France\"?",
-};
+const SYSTEM: &str = "Be brief.";
+const QUESTION: &str = "What is the capital of \"France\"?";
+
+fn request() -> Request<'static> {
+    static MESSAGES: LazyLock<[ChatMessage; 2]> = LazyLock::new(|| {
+        [
+            ChatMessage::new(ChatRole::System, SYSTEM),
+            ChatMessage::new(ChatRole::User, QUESTION),
+        ]
+    });
+    Request {
+        messages: MESSAGES.as_slice(),
+    }
+}
 
 /// The address of a test's server as each dialect wants it.
 fn base_url(wire: Wire, root: &str) -> String {
@@ -47,7 +59,7 @@ async fn ask(wire: Wire, behaviour: Behaviour) -> Result<Answer, ModelFault> {
     let server = ModelServer::start(behaviour);
     Remote::new(config(wire, &server.root_url()))
         .unwrap()
-        .call(REQUEST)
+        .call(request())
         .await
 }
 
@@ -60,8 +72,9 @@ async fn each_dialect_sends_its_shape_and_reads_its_answer() {
         system: Some("stands in the compiled prompt already".into()),
         ..Params::default()
     };
-    let messages = json!([{"role": "system", "content": REQUEST.system}, {"role": "user", "content": REQUEST.user}]);
-    let only_user = json!([{"role": "user", "content": REQUEST.user}]);
+    let messages =
+        json!([{"role": "system", "content": SYSTEM}, {"role": "user", "content": QUESTION}]);
+    let only_user = json!([{"role": "user", "content": QUESTION}]);
     for (wire, line, body) in [
         (
             Wire::OpenAi,
@@ -77,7 +90,7 @@ async fn each_dialect_sends_its_shape_and_reads_its_answer() {
         (
             Wire::Anthropic,
             "POST /v1/messages",
-            json!({"model": "small-1b", "max_tokens": 64, "system": REQUEST.system, "messages": only_user,
+            json!({"model": "small-1b", "max_tokens": 64, "system": SYSTEM, "messages": only_user,
                    "stream": false, "temperature": 0.2}),
         ),
     ] {
@@ -97,7 +110,7 @@ async fn each_dialect_sends_its_shape_and_reads_its_answer() {
         })
         .unwrap();
         assert_eq!(model.id(), format!("{}/small-1b", wire.name()));
-        let answer = model.call(REQUEST).await.unwrap();
+        let answer = model.call(request()).await.unwrap();
         assert_eq!(answer.text, ANSWER);
         assert_eq!(
             answer.usage,
@@ -107,14 +120,14 @@ async fn each_dialect_sends_its_shape_and_reads_its_answer() {
             }
         );
         assert_eq!(
-            answer.finish_reason.as_deref(),
+            answer.beside.finish_reason.as_deref(),
             Some(if wire == Wire::Anthropic {
                 "end_turn"
             } else {
                 "stop"
             })
         );
-        assert_eq!(answer.model_reported.as_deref(), Some("small-1b"));
+        assert_eq!(answer.beside.model.as_deref(), Some("small-1b"));
         let received = server.requests().pop().unwrap();
         assert_eq!((received.line.as_str(), received.json()), (line, body));
         assert_eq!(received.body, answer.wire_request);
@@ -304,7 +317,7 @@ async fn each_dialect_runs_out_of_time_before_and_in_the_middle() {
         })
         .unwrap();
         let begun = Instant::now();
-        let fault = model.call(REQUEST).await.unwrap_err();
+        let fault = model.call(request()).await.unwrap_err();
         assert!(
             matches!(&fault, ModelFault::Timeout { stage: at, .. } if *at == stage),
             "{wire:?}: {fault}"
@@ -331,9 +344,12 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
     let Some(llama) = tokio::task::spawn_blocking(llama::llama).await.unwrap() else {
         return;
     };
+    let messages = [
+        ChatMessage::new(ChatRole::System, "You answer in one short sentence."),
+        ChatMessage::new(ChatRole::User, "What is the capital of France?"),
+    ];
     let request = Request {
-        system: "You answer in one short sentence.",
-        user: "What is the capital of France?",
+        messages: &messages,
     };
     for wire in [Wire::OpenAi, Wire::Anthropic] {
         let params = Params {
@@ -367,14 +383,15 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
         );
         let stops = ["stop", "length", "end_turn", "max_tokens"];
         assert!(
-            one.finish_reason
+            one.beside
+                .finish_reason
                 .as_deref()
                 .is_some_and(|r| stops.contains(&r)),
             "{wire:?}: {:?}",
-            one.finish_reason
+            one.beside.finish_reason
         );
         assert_eq!(
-            one.model_reported.as_deref(),
+            one.beside.model.as_deref(),
             Some(llama.model.as_str()),
             "{wire:?}"
         );
@@ -425,8 +442,8 @@ fn the_official_ollama_client_and_we_agree() {
             OLLAMA_CLIENT,
             &site,
             &server.root_url(),
-            REQUEST.system,
-            REQUEST.user,
+            SYSTEM,
+            QUESTION,
         ])
         .env_remove("OLLAMA_HOST")
         .env_remove("OLLAMA_API_KEY")
@@ -471,7 +488,7 @@ fn the_official_ollama_client_and_we_agree() {
     };
     let ours: Value = serde_json::from_slice(&Wire::Ollama.request_body(
         "small-1b",
-        REQUEST,
+        request(),
         &params,
         "127.0.0.1",
     ))

@@ -1,17 +1,18 @@
 // The page's verifier, scripts/verify.py and, where GENTLY names it, the program: what each answers of the same files.
 //
-//     GENTLY=target/release/gently node tests/page/compare.mjs [--bytes 300] [--every N] [FILE …]
+//     GENTLY=target/release/gently node tests/page/compare.mjs [--bytes 300] [--every N] [--most N] [FILE …]
 //
 // Without files: the opening files of tests/vectors, and those of tests/page/forge.mjs. Of each base, changed copies
-// (tests/page/cases.mjs). Exit 1 if two of them differ, unless the page says "not checked".
+// (tests/page/cases.mjs). --most takes so many of all these: every honest one, those at the borders of what is read, and
+// of the others the same ones on every run. Exit 1 if two of them differ, unless the page says "not checked".
 import {execFile, spawnSync} from 'node:child_process';
 import {createRequire} from 'node:module';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
-import {changedBytes, changedLines, changedValues} from './cases.mjs';
-import {forged} from './forge.mjs';
+import {changedBytes, changedLines, changedValues, dice, printed} from './cases.mjs';
+import {forged, forgedTexts} from './forge.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const at = (...parts) => path.join(here, '..', '..', ...parts);
@@ -25,6 +26,7 @@ const option = (name, otherwise) => {
 };
 const bytesEach = Number(option('--bytes', '300'));
 const every = Number(option('--every', '1'));
+const most = Number(option('--most', 'Infinity'));
 const program = process.env.GENTLY;
 
 const SAMPLES = 'tests/vectors/ledgers/honest';
@@ -58,24 +60,48 @@ const real = (home) => {
 };
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'page-'));
 
+// Files as large as any that is read, and one byte larger; proofs as long, and one hash longer (ruling 126).
+const borders = () => {
+  const around = forgedTexts('x', '').length;
+  const deep = (count) => {
+    const file = JSON.parse(forgedTexts('x', 'y').toString());
+    file.lines[0][2] = Array(count).fill('0'.repeat(64));
+    return printed(file);
+  };
+  const all = [
+    ['as large as is read', 0, forgedTexts('x', 'y'.repeat(page.MAX_FILE - around))], ['one byte larger', 2, forgedTexts('x', 'y'.repeat(page.MAX_FILE - around + 1))],
+    ['64 hashes', 1, deep(64)], ['65 hashes', 2, deep(65)],
+  ];
+  return all.map(([name, code, bytes]) => ({name: `border: ${name}`, bytes, code, signers: [], network: null, alone: true, always: true}));
+};
+
 // ONLY=forged: the forged ones, each as it is; ONLY=bases: the others and their changed copies; NAMES: those that it matches.
 const all = () => {
   const some = (list) => list.filter((one) => new RegExp(process.env.NAMES || '').test(one.name));
   if (process.env.ONLY === 'forged') return some(forged()).map((one) => ({...one, alone: true}));
-  return some([...samples(), ...real(folder), ...forged().filter((one) => process.env.ONLY !== 'bases' || !one.alone)]);
+  const honest = [...samples(), ...real(folder)].map((one) => ({...one, always: true}));
+  return some([...honest, ...borders(), ...forged().filter((one) => process.env.ONLY !== 'bases' || !one.alone)]);
 };
 const bases = args.length ? args.map((name) => ({name: path.basename(name), bytes: fs.readFileSync(name), signers: [], network: null})) : all();
 
-const cases = [];
+let cases = [];
 for (const base of bases) {
-  const add = ([name, bytes]) => cases.push({...base, name: `${base.name}: ${name}`, bytes});
+  const add = ([name, bytes]) => cases.push({...base, name: `${base.name}: ${name}`, bytes, always: false});
   add(['as it is', base.bytes]);
+  cases[cases.length - 1].always = base.always;
   if (base.alone) continue;
   changedBytes(base.bytes, bytesEach, base.bytes.length).forEach(add);
   const structured = [...changedValues(base.bytes), ...changedLines(base.bytes)];
   structured.filter((_, n) => n % every === 0).forEach(add);
 }
 
+const before = cases.length;
+if (cases.length > most) {
+  const roll = dice(most);
+  const others = cases.filter((one) => !one.always);
+  cases = cases.filter((one) => one.always);
+  while (cases.length < most) cases.push(...others.splice(roll(others.length), 1));
+}
 cases.forEach((one, n) => {
   one.path = path.join(folder, `${n}.json`);
   fs.writeFileSync(one.path, one.bytes);
@@ -129,6 +155,11 @@ const KNOWN = [
   [/forged: stamp of the prompt with outcome, line 3 as a rotation/, 'section 11.1: an outcome beside its prompt may have a proof, and needs none'],
 ];
 let [agree, unchecked, differ, known] = [0, 0, 0, 0];
+cases.forEach((one, n) => {
+  if (one.code === undefined || one.code === ours[n].code) return;
+  differ += 1;
+  console.log(`${one.name}: ${ours[n].code}, and not ${one.code}`);
+});
 const shown = new Map();
 cases.forEach((one, n) => {
   const all = [['page', ours[n]], ...theirs.map(([who, found]) => [who, found[n]])];
@@ -149,7 +180,7 @@ cases.forEach((one, n) => {
 for (const [what, group] of shown) console.log(`${group.length} × ${what}\n    ${group.slice(0, Number(process.env.SHOW || 5)).join('\n    ')}`);
 const count = (code) => ours.filter((one) => one.code === code).length;
 const having = (word) => ours.filter((one) => one.answers && Object.values(one.answers).includes(word)).length;
-console.log(`${bases.length} opening files, ${cases.length} with their changed copies: ${agree} answers agree, ${unchecked} the page leaves unchecked, ${known} where the other two differ, ${differ} differ`);
+console.log(`${bases.length} opening files, ${cases.length}${cases.length < before ? ` of ${before}` : ''} with their changed copies: ${agree} answers agree, ${unchecked} the page leaves unchecked, ${known} where the other two differ, ${differ} differ`);
 console.log(`page: ${count(0)} hold, ${count(1)} do not, ${count(2)} are no opening file; some answer is no in ${having('no')}; ${(took / cases.length).toFixed(1)} ms each; compared with ${theirs.map(([who]) => who).join(' and ')}`);
 fs.rmSync(folder, {recursive: true});
 process.exitCode = differ === 0 ? 0 : 1;

@@ -132,6 +132,19 @@ tests['a role of a later format is not called a change'] = () => {
   assert.ok(!/\r/.test(read('genesis/share.js') + read('genesis/share.html')), 'a browser would read other line ends, and another script');
 };
 
+tests['what is too large is not unfolded, and is not called a change'] = () => {
+  const said = (bytes) => page.verdict(page.check(bytes, {epochs}));
+  const values = (count) => utf8(`[${'0,'.repeat(count)}0]`);
+  assert.equal(page.outsideStrings(utf8('["a\\"],,",1]')), 6);
+  assert.equal(page.outsideStrings(values(5)), 13);
+  const border = values((page.MAX_STRUCTURE - 4) / 2);
+  assert.equal(page.outsideStrings(border), page.MAX_STRUCTURE - 1);
+  assert.deepEqual([said(border).word, said(values(page.MAX_STRUCTURE / 2)).word], ['Changed', 'Not checked']);
+  const text = (length) => new Uint8Array(length).fill(0x61);
+  assert.equal(said(text(page.MAX_FILE + 1)).word, 'Not checked');
+  assert.match(said(text(page.MAX_FILE + 1)).text, /33554433 bytes/);
+};
+
 tests['the page asks nobody, and holds what it is made of'] = () => {
   const script = read('genesis/share.js');
   const html = read('genesis/share.html');

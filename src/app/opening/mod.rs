@@ -12,7 +12,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Scheme, TextOpening};
 use crate::record::ledger::opening::OpeningFile;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
-use crate::store::{ArtifactFilter, ReadStore};
+use crate::store::{ArtifactFilter, ExchangeRow, ReadStore};
 
 use super::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use found::{OpenedText, OpeningContent, find_artifacts, find_turns};
@@ -95,6 +95,54 @@ fn broken(error: impl std::fmt::Display) -> OpenTextsError {
     OpenTextsError::Because(format!("{error}; look with: gently audit verify"))
 }
 
+/// What will be opened, and the file as it would be now. Nothing is on record of it yet.
+pub struct PlannedOpening {
+    found: OpeningContent,
+    /// The file under the newest tree head that is signed. The one that is written is under a later
+    /// one, and says the same.
+    pub file: OpeningFile,
+}
+
+impl PlannedOpening {
+    /// Refuses turns that had another outcome when they were read than they have in the plan.
+    pub fn of_these(self, turns: &[&ExchangeRow]) -> Result<Self, OpenTextsError> {
+        let line = |row: &ExchangeRow| row.outcome.as_ref().map(|outcome| outcome.outcome_line);
+        let is_one = |piece: &OpenedText| {
+            let mut rows = turns.iter();
+            rows.any(|row| piece.exchange == Some(row.exchange_id) && piece.outcome == line(row))
+        };
+        if self.found.pieces.iter().all(is_one) {
+            Ok(self)
+        } else {
+            because(OVERTAKEN)
+        }
+    }
+}
+
+/// Looks for what is asked for, and makes the file once before anything is on record: what can't be
+/// made, or what no reader would take, is refused here.
+pub fn plan(home: &OpenHome, request: &OpeningRequest) -> Result<PlannedOpening, OpenTextsError> {
+    let found = if request.artifacts.is_empty() {
+        find_turns(home, request)?
+    } else {
+        find_artifacts(home, request)?
+    };
+    let head = home.store.head()?;
+    let newest = head.checkpoint.filter(|_| !found.pieces.is_empty());
+    let Some(newest) = newest else {
+        return because(
+            "no tree head of this ledger is signed yet; look with: gently audit verify",
+        );
+    };
+    let (file, _) = assemble(home, &found, newest)?;
+    match file.has_room() {
+        Ok(()) => Ok(PlannedOpening { found, file }),
+        Err(fault) => because(format!(
+            "too large for one file: {fault}. Nothing was opened. Open fewer turns at once, or question and answer apart"
+        )),
+    }
+}
+
 /// Opens what is asked for, in the name of an auth key. That it is opened is durably on record
 /// before this returns.
 pub async fn open_texts(
@@ -102,13 +150,37 @@ pub async fn open_texts(
     key: Hash32,
     request: &OpeningRequest,
 ) -> Result<NewOpening, OpenTextsError> {
-    let found = if request.artifacts.is_empty() {
-        find_turns(home, request)?
-    } else {
-        find_artifacts(home, request)?
-    };
-    let repository = Repository::open(&home.home.paths().ledger()).map_err(broken)?;
+    open_planned(home, key, plan(home, request)?).await
+}
+
+/// Opens what was planned, unless it is another turn by now: erased, or answered.
+pub async fn open_planned(
+    home: &OpenHome,
+    key: Hash32,
+    planned: PlannedOpening,
+) -> Result<NewOpening, OpenTextsError> {
+    let found = planned.found;
     let (recorded, newest) = record(home, &found, key).await?;
+    let (file, left_out) = assemble(home, &found, newest)?;
+    let text = file
+        .print()
+        .map_err(|e| OpenTextsError::Because(e.to_string()))?;
+    Ok(NewOpening {
+        file,
+        text,
+        recorded,
+        left_out,
+        neighbours_can_be_guessed: home.genesis.commitments == Scheme::Sha256,
+    })
+}
+
+/// The file of what was found, under a tree head or an older one that witnesses have cosigned.
+fn assemble(
+    home: &OpenHome,
+    found: &OpeningContent,
+    newest: String,
+) -> Result<(OpeningFile, Vec<String>), OpenTextsError> {
+    let repository = Repository::open(&home.home.paths().ledger()).map_err(broken)?;
     let witnesses = &home.config.witness;
     let keys = witnesses
         .named
@@ -125,21 +197,15 @@ pub async fn open_texts(
             quorum: witnesses.quorum,
         },
     };
-    let (file, left_out) = evidence::assemble(&ledger, &found, newest)?;
-    let text = file
-        .print()
-        .map_err(|e| OpenTextsError::Because(e.to_string()))?;
-    Ok(NewOpening {
-        file,
-        text,
-        recorded,
-        left_out,
-        neighbours_can_be_guessed: home.genesis.commitments == Scheme::Sha256,
-    })
+    evidence::assemble(&ledger, found, newest)
 }
 
-/// Puts on record what is opened, unless it was erased meanwhile; gives the signed tree head over
-/// all lines then.
+/// Why a plan is given up that was made before the turn had its outcome.
+const OVERTAKEN: &str = "a turn that was not answered yet has its answer or its failure now, so what you looked at is \
+                         not what would be opened; nothing is opened. Say it again to see all of it";
+
+/// Puts on record what is opened, unless it was erased or answered meanwhile; gives the signed tree
+/// head over all lines then.
 async fn record(
     home: &OpenHome,
     found: &OpeningContent,
@@ -183,12 +249,17 @@ async fn record(
     let places: Vec<_> = found
         .pieces
         .iter()
-        .map(|piece| (piece.exchange, piece.line))
+        .map(|piece| (piece.exchange, piece.line, piece.outcome))
         .collect();
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
-        for (exchange, line) in &places {
+        for (exchange, line, outcome) in &places {
+            let row = exchange.map(|id| store.exchange(id)).transpose()?.flatten();
+            let now = row.as_ref().and_then(|row| row.outcome.as_ref());
             let here = match exchange {
-                Some(id) => store.exchange(*id)?.is_some_and(|row| row.salt.is_some()),
+                Some(_) if row.is_some() && now.map(|now| now.outcome_line) != *outcome => {
+                    return Ok(Some(OVERTAKEN.to_owned()));
+                }
+                Some(_) => row.is_some_and(|row| row.salt.is_some()),
                 None => store
                     .artifacts(ArtifactFilter::All)?
                     .iter()

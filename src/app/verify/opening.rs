@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
 use crate::anchor::headers_store::HeadersStore;
+use crate::app::share::page;
 use crate::record::bitcoin::block::{Header, Network};
 use crate::record::ledger::commitment::{Role, TextOpening};
 use crate::record::ledger::opening::{MAX_FILE, OpeningFile};
@@ -39,12 +43,35 @@ pub struct CheckRequest {
 pub struct CheckResult {
     /// The file.
     pub file: OpeningFile,
+    /// What held the file, when it came in a page.
+    pub page: Option<PageOrigin>,
     /// The answers.
     pub report: OpeningReport,
+    /// How many keys the checker named.
+    pub pinned: usize,
     /// Required answers that are not *yes*.
     pub missing: Vec<(About, QuestionAnswer)>,
     /// Whether it opens, is signed by a key that was named, and has every required answer.
     pub holds: bool,
+}
+
+/// The page that an opening file was taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageOrigin {
+    /// It is, byte for byte, what this program makes of the file: it shows these texts.
+    Ours,
+    /// Another program or version made it, or it was changed: it may show anything.
+    Foreign,
+}
+
+impl PageOrigin {
+    /// The word that views have.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PageOrigin::Ours => "ours",
+            PageOrigin::Foreign => "foreign",
+        }
+    }
 }
 
 /// Checks an opening file.
@@ -66,6 +93,8 @@ pub fn check(request: &CheckRequest) -> Result<CheckResult, String> {
         .collect();
     Ok(CheckResult {
         holds: report.opens() && signed && missing.is_empty(),
+        pinned: input.pinned.as_ref().map_or(0, Vec::len),
+        page: input.page,
         file: input.file,
         report,
         missing,
@@ -75,6 +104,7 @@ pub fn check(request: &CheckRequest) -> Result<CheckResult, String> {
 /// The file, and what the checker brings along.
 struct CheckInput {
     file: OpeningFile,
+    page: Option<PageOrigin>,
     pinned: Option<Vec<PublicKey>>,
     policy: Option<WitnessPolicy>,
     chain: Option<BTreeMap<u32, Header>>,
@@ -82,9 +112,14 @@ struct CheckInput {
 
 fn read(request: &CheckRequest) -> Result<CheckInput, String> {
     let place = request.file.display();
-    let bytes = crate::os::read_regular(&request.file, MAX_FILE as u64);
-    let file =
-        OpeningFile::parse(&bytes.map_err(|e| format!("{place}: {e}; an opening file is wanted"))?);
+    let bytes = crate::os::read_regular(&request.file, MAX_PAGE as u64);
+    let bytes = bytes.map_err(|e| format!("{place}: {e}; an opening file is wanted"))?;
+    let (bytes, page) = match in_page(&bytes) {
+        None => (bytes, None),
+        Some(Ok((file, origin))) => (file, Some(origin)),
+        Some(Err(why)) => return Err(format!("{place} is a page, and {why}")),
+    };
+    let file = OpeningFile::parse(&bytes);
     let file = file.map_err(|e| format!("{place} is no opening file: {e}"))?;
     let told = |e: TargetError| e.to_string();
     let pinned = request
@@ -112,10 +147,51 @@ fn read(request: &CheckRequest) -> Result<CheckInput, String> {
         .transpose()?;
     Ok(CheckInput {
         file,
+        page,
         pinned,
         policy,
         chain,
     })
+}
+
+/// Most bytes of a page: its file in base64, and what stands around.
+const MAX_PAGE: usize = MAX_FILE / 3 * 4 + (1 << 20);
+/// Where a page has its file.
+const HELD: &str = "<script type=\"text/plain\" id=\"opening\">";
+
+/// The file that a page of `gently share` holds; none when these bytes are no page.
+fn in_page(bytes: &[u8]) -> Option<Result<(Vec<u8>, PageOrigin), String>> {
+    let start = bytes.get(.."<!doctype html".len())?;
+    if !start.eq_ignore_ascii_case(b"<!doctype html") {
+        return None;
+    }
+    let other = "holds no file of gently share; check the .json that came with it".to_owned();
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Some(Err(other));
+    };
+    let held = text
+        .split_once(HELD)
+        .and_then(|(_, rest)| rest.split_once("</script>"));
+    let Some((held, _)) = held else {
+        return Some(Err(other));
+    };
+    let files: Vec<&str> = held.split_ascii_whitespace().collect();
+    let [file] = files.as_slice() else {
+        let count = files.len();
+        return Some(Err(format!(
+            "holds {count} files, where one is wanted; save them from it, and check each"
+        )));
+    };
+    let Some(file) = BASE64.decode(file).ok() else {
+        return Some(Err("what it holds is not base64".to_owned()));
+    };
+    let is_ours = std::str::from_utf8(&file).is_ok_and(|file| page(file) == text);
+    let origin = if is_ours {
+        PageOrigin::Ours
+    } else {
+        PageOrigin::Foreign
+    };
+    Some(Ok((file, origin)))
 }
 
 /// The headers at some heights, of a folder of kept ones whose whole chain is checked.

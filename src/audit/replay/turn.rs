@@ -531,8 +531,8 @@ impl ReplayTurn<'_> {
         let compiled = match is_in_rows {
             true => self.evidence.compiled().map(|text| text.map(Cow::Borrowed)),
             false => {
-                let block = context.block();
-                let again = self.evidence.compiled_with(block.as_deref(), text.as_str());
+                let resolved = context.resolved().ok();
+                let again = self.evidence.compiled_with(resolved, text.as_str());
                 again.map(|text| text.map(Cow::Owned))
             }
         };

@@ -80,6 +80,7 @@ impl RowCheck<'_> {
         });
         let here = [&rows.user, &rows.aurora].into_iter().flatten().any(text)
             || row.bundle_json.is_some()
+            || row.has_texts_beside()
             || told;
         self.cell(
             id,

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use crate::govern::kernel::Kernel;
 use crate::record::Exchange;
+use crate::record::context::spec::ResolvedContext;
 use crate::record::exchange::{ExchangeFault, MissingTurn};
 use crate::record::ledger::commitment::{Salt, Scheme};
 use crate::record::ledger::exchange::ExchangeDoc;
@@ -48,9 +49,14 @@ impl<'a> ExchangeEvidence<'a> {
         }
     }
 
-    /// The same with a context block and a user's text that were made again.
-    pub fn compiled_with(&self, block: Option<&str>, user: &str) -> Result<Option<String>, String> {
-        let compiled = self.record.compiled_with(self.system_prompt(), block, user);
+    /// The same where context and user's text were made again.
+    pub fn compiled_with(
+        &self,
+        resolved: Option<&ResolvedContext>,
+        user: &str,
+    ) -> Result<Option<String>, String> {
+        let kernel = self.system_prompt();
+        let compiled = self.record.compiled_with(kernel, resolved, user);
         compiled.map_err(told)
     }
 

@@ -293,7 +293,8 @@ impl RowCheck<'_> {
         let texts = [&rows.user, &rows.aurora]
             .into_iter()
             .flatten()
-            .any(|turn| turn.content.is_some());
+            .any(|turn| turn.content.is_some())
+            || rows.exchange.has_texts_beside();
         if self.tombstones.has(&rows.exchange.exchange_id.to_string()) {
             self.counts.erased += 1;
             if texts && rows.exchange.salt.is_none() {

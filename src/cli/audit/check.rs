@@ -1,4 +1,5 @@
-//! `gently audit check FILE`: opened texts, checked without any ledger.
+//! `gently check FILE`, and `gently audit check`: opened texts, checked without any ledger. The verdict
+//! stands first, in three lines; then all that it follows from.
 //!
 //! Exit codes: 0 *consistent*, *commitment* and *tree head* are *yes*, with keys given *signed by*
 //! too, and so is what is required; 1 one of them is not; 2 it could not be looked at.
@@ -8,21 +9,26 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::app::verify::opening::{CheckRequest, check, opened};
+use crate::app::verify::opening::{CheckRequest, CheckResult, PageOrigin, check, opened};
 use crate::record::bitcoin::block::Network;
-use crate::record::ledger::commitment::TextOpening;
-use crate::record::ledger::opening::OpeningFile;
+use crate::record::ledger::commitment::{Role, TextOpening};
 use crate::record::log::entry::Event;
-use crate::verify::{About, OpeningReport, QuestionAnswer};
-use crate::view::opening::OpeningReportView;
+use crate::verify::{About, QuestionAnswer};
+use crate::view::opening::{OpeningReportView, OpeningVerdictView};
 
+use super::super::screen::mark;
 use super::super::{FINE, NEGATIVE, rendered};
+use super::open::named_text;
 use super::{not_looked, say, warn};
 
-/// Flags of `gently audit check`.
+/// Flags of `gently check`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    gently check answer.json\n  \
+    gently check answer.html --signer allowed_signers\n\n\
+    It needs no home, no ledger and no network.")]
 pub struct CheckArgs {
-    /// What `gently audit open` wrote
+    /// What `gently share` wrote, file or page, or `gently audit open`
     file: PathBuf,
     /// A key that the ledger may be signed by, the newest last: 'ssh-ed25519 AAAA…', or a file of
     /// them (allowed_signers)
@@ -59,7 +65,7 @@ fn read_about(text: &str) -> Result<About, String> {
 }
 
 /// Checks a file, and gives the exit code.
-pub(super) fn run(
+pub(in crate::cli) fn run(
     args: &CheckArgs,
     out: &mut dyn std::io::Write,
     err: &mut dyn std::io::Write,
@@ -75,11 +81,11 @@ pub(super) fn run(
     let checked = match check(&request) {
         Ok(checked) => checked,
         Err(why) => {
-            return not_looked(&format!("gently audit check: {why}\n"), args.json, out, err);
+            return not_looked(&format!("gently check: {why}\n"), args.json, out, err);
         }
     };
     let view = || OpeningReportView::of(&checked);
-    let text = rendered(args.json, view, || words(&checked.file, &checked.report));
+    let text = rendered(args.json, view, || words(&checked));
     let code = say(out, &text, if checked.holds { FINE } else { NEGATIVE });
     if checked.missing.is_empty() {
         return code;
@@ -90,16 +96,69 @@ pub(super) fn run(
     let missing: Vec<String> = checked.missing.iter().map(words).collect();
     warn(
         err,
-        &format!(
-            "gently audit check: required to be yes: {}\n",
-            missing.join(", ")
-        ),
+        &format!("gently check: required to be yes: {}\n", missing.join(", ")),
         code,
     )
 }
 
-fn words(file: &OpeningFile, report: &OpeningReport) -> String {
+/// Genuine or not, by whom, when between; and what was checked, if that was in a page.
+fn headline(out: &mut String, checked: &CheckResult) {
+    let verdict = OpeningVerdictView::of(checked);
+    put(
+        out,
+        &format!("{} {}: {}", mark(verdict.mark), verdict.word, verdict.text),
+    );
+    put(out, &format!("  by:   {}", verdict.by));
+    put(out, &format!("  when: {}", verdict.when));
+    match checked.page {
+        None => {}
+        Some(PageOrigin::Ours) => put(
+            out,
+            "  This is a page; the file in it was checked, and it shows these texts.",
+        ),
+        Some(PageOrigin::Foreign) => put(
+            out,
+            "  This is a page, and not as this program makes it: the file in it was checked, and what the \
+             page shows may be something else. Rely on the texts below.",
+        ),
+    }
+    put(out, "");
+}
+
+/// Each text under its name, and whether it is the one that was put on record.
+fn texts(out: &mut String, checked: &CheckResult) {
+    for (at, (opening, line)) in opened(&checked.file).enumerate() {
+        let name = named_text(opening.role, opening.seq);
+        let judged = if checked.report.text_opens(at) {
+            format!("{} as it was put on record", mark("yes"))
+        } else {
+            format!("{} NOT the text that was put on record", mark("no"))
+        };
+        let model = match line.map(|line| line.event) {
+            Some(Event::Response { model, .. }) if opening.role == Role::Response => {
+                format!(" (of {model}, its owner says)")
+            }
+            _ => String::new(),
+        };
+        put(
+            out,
+            &format!(
+                "{}{model}: {judged}",
+                capital(name.trim_start_matches("the "))
+            ),
+        );
+        for line in opening.text.split('\n') {
+            put(out, &format!("  {line}"));
+        }
+        put(out, "");
+    }
+}
+
+fn words(checked: &CheckResult) -> String {
+    let CheckResult { file, report, .. } = checked;
     let mut out = String::new();
+    headline(&mut out, checked);
+    texts(&mut out, checked);
     if let Some(network) = report
         .network
         .filter(|network| *network != Network::Bitcoin)
@@ -150,30 +209,14 @@ fn words(file: &OpeningFile, report: &OpeningReport) -> String {
         put(&mut out, &format!("  expected: {}", finding.expected));
         put(&mut out, &format!("  actual:   {}", finding.actual));
     }
-    let opens = report.to(About::Commitment).answer == QuestionAnswer::Yes;
-    for opening in &file.openings {
-        let of = if file.openings.len() == 1 {
-            String::new()
-        } else {
-            format!(" of {}", name_of(opening))
-        };
-        put(&mut out, "");
-        put(
-            &mut out,
-            &format!(
-                "Text{of}{}:",
-                if opens {
-                    ""
-                } else {
-                    ", which does not open the commitment"
-                }
-            ),
-        );
-        for line in opening.text.split('\n') {
-            put(&mut out, &format!("  {line}"));
-        }
-    }
     out
+}
+
+/// With a capital letter.
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    let first = rest.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(rest).collect()
 }
 
 /// What is opened, in a few words.

@@ -11,11 +11,12 @@ use clap::{Args, ValueEnum};
 
 use crate::app::open::{self, OpenHomeError};
 use crate::app::opening::{NewOpening, OpenTextsError, OpeningRequest, TurnText, open_texts};
-use crate::recorder::RecordedArtifact;
+use crate::os::shell_word;
+use crate::record::ledger::commitment::Role;
 use crate::view::opening::NewOpeningView;
 
-use super::super::new_file::NewFile;
-use super::super::{FINE, could_not, present, print, program, say};
+use super::super::new_file::{NewFile, judge_name};
+use super::super::{FINE, could_not, present_or_tell, print_or_tell, program, say};
 
 /// `gently audit open`.
 #[derive(Debug, Args)]
@@ -76,7 +77,7 @@ pub async fn run(args: OpenArgs, json: bool) -> Result<u8, OpenHomeError> {
 async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpenTextsError> {
     let home = open::open_home()?;
     let key = home.authorize().await?;
-    let new = args.out.as_deref().map(NewFile::create).transpose();
+    let new = args.out.as_deref().map(named).transpose();
     let new = new.map_err(OpenTextsError::Because)?;
     let request = OpeningRequest {
         session: args.session.clone(),
@@ -88,44 +89,82 @@ async fn open(args: &OpenArgs, json: bool) -> Result<u8, OpenTextsError> {
     };
     let opening = open_texts(&home, key, &request).await?;
     let code = match new {
-        None => print(&opening.text),
+        None => print_or_tell(&opening.text, GONE),
         Some(new) => new
             .fill(&opening.text)
             .map(|()| FINE)
             .map_err(OpenTextsError::Because)?,
     };
     tell(&opening);
+    let said = recorded(&opening);
     let Some(out) = &args.out else {
-        say_recorded(&opening);
+        said.iter().for_each(|line| say(line));
         return Ok(code);
     };
     let view = || NewOpeningView::of(&opening, out);
-    Ok(code.max(present(json, view, || written(&opening, out))))
+    let outcome = format!("written, and on record: {}", out.display());
+    let text = || {
+        said.iter().for_each(|line| say(line));
+        written(&opening, out)
+    };
+    Ok(code.max(present_or_tell(json, view, text, &outcome)))
+}
+
+/// What is so when standard output did not take the file.
+const GONE: &str =
+    "the opening is on record, and its file was not written whole; open it again with --out FILE";
+
+/// A new file of this name.
+fn named(path: &Path) -> Result<NewFile, String> {
+    judge_name(path)?;
+    NewFile::create(path)
 }
 
 /// What was written, for somebody who looks on.
 fn written(opening: &NewOpening, out: &Path) -> String {
-    say_recorded(opening);
-    let place = out.display();
     format!(
-        "{place}: {} bytes; check it with: {} audit check {place}\n",
+        "{}: {} bytes; check it with: {} check {}\n",
+        out.display(),
         opening.text.len(),
-        program()
+        program(),
+        shell_word(out)
     )
 }
 
-/// Says what was put on record of it.
-pub(in crate::cli) fn say_recorded(opening: &NewOpening) {
-    let lines = opening.recorded.iter().map(on_record);
-    lines.for_each(|line| say(&line));
+/// So many texts are named one by one.
+const FEW: usize = 2;
+
+/// What was put on record of it, in sentences.
+pub(in crate::cli) fn recorded(opening: &NewOpening) -> Vec<String> {
+    if let ([first, .., last], true) = (opening.recorded.as_slice(), opening.recorded.len() > FEW) {
+        return vec![format!(
+            "on your record now: these {} texts were opened (records {} to {})",
+            opening.recorded.len(),
+            first.line + 1,
+            last.line + 1
+        )];
+    }
+    let pairs = opening.file.openings.iter().zip(&opening.recorded);
+    let said = pairs.map(|(opened, recorded)| {
+        let name = named_text(opened.role, opened.seq);
+        format!(
+            "on your record now: {name} was opened (record {})",
+            recorded.line + 1
+        )
+    });
+    said.collect()
 }
 
-fn on_record(recorded: &RecordedArtifact) -> String {
-    format!(
-        "on record: {} (log line {})",
-        recorded.document.id,
-        recorded.line + 1
-    )
+/// What a text is called on a screen.
+pub(in crate::cli) fn named_text(role: Role, seq: Option<u64>) -> String {
+    let word = match role {
+        Role::Prompt => "question",
+        Role::Response => "answer",
+        Role::Exchange => "the document of turn",
+        Role::Artifact => "the artifact",
+        other => other.name(),
+    };
+    seq.map_or_else(|| word.to_owned(), |seq| format!("{word} {seq}"))
 }
 
 /// Says what whoever hands the file on should know of it.

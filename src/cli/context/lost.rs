@@ -2,11 +2,24 @@
 
 use crate::app::not_shown::{UnshownReference, not_shown};
 use crate::continuity::declared::TurnContext;
+use crate::continuity::gates::ExclusionReason;
 
 /// Ids that are named in one line.
 const NAMED: usize = 6;
 /// Digits of an id that people are shown.
 const DIGITS: usize = 8;
+
+/// A line for each reason but want of room, which the last line after an answer tells.
+pub fn beside_room(context: &TurnContext) -> Vec<String> {
+    let no_room = [
+        ExclusionReason::RingCapItems,
+        ExclusionReason::RingCapTokens,
+    ];
+    let no_room = no_room.map(ExclusionReason::code);
+    let mut lost = not_shown(context);
+    lost.retain(|one| !no_room.contains(&one.rule.as_str()));
+    by_rule(lost).iter().map(|of| line(of)).collect()
+}
 
 /// A line for each reason; `unfit` turns of `last:N` were not declared at all.
 pub fn lines(context: &TurnContext, unfit: u64) -> Vec<String> {

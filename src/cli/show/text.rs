@@ -40,6 +40,11 @@ pub fn of(turn: &ExchangeDetails) -> String {
             .map_or_else(|| not_compiled(turn), pretty),
     );
     part(&mut out, "compiled prompt, rendered again", &compiled(turn));
+    let outcome = exchange.outcome.as_ref();
+    let beside = outcome.and_then(|outcome| outcome.reply.as_deref());
+    if let Some(beside) = beside.filter(|_| !turn.is_covered()) {
+        part(&mut out, "came beside the answer", &pretty(beside));
+    }
     part(&mut out, "injected", &injected(turn));
     let left_out = if was_taken_over(turn) {
         NOT_KNOWN.to_owned()

@@ -91,13 +91,28 @@ static ALL: NumberPatterns = NumberPatterns {
     },
 };
 
+/// Whether a word stands in a text that names what a number may be the number of.
+fn may_have_labels(text: &str) -> bool {
+    const LABELS: [&str; 22] = [
+        "#", "step", "figure", "table", "option", "part", "section", "chapter", "level", "phase",
+        "point", "item", "example", "question", "answer", "case", "rule", "line", "page", "tier",
+        "no.", "number",
+    ];
+    let text = text.to_ascii_lowercase();
+    LABELS.iter().any(|label| text.contains(label))
+}
+
 /// The numbers that a text states; labels, small counts, ordinals and parts of names are none.
 pub(in crate::govern) fn numbers(text: &str) -> Vec<Number> {
     if !text.bytes().any(|b| b.is_ascii_digit()) {
         return Vec::new();
     }
     let all = &ALL;
-    let text = all.label.replace_all(text, " ");
+    let text = if may_have_labels(text) {
+        all.label.replace_all(text, " ")
+    } else {
+        text.into()
+    };
     let mut out = Vec::new();
     let mut from = 0;
     let expression = all.number.on(&text);

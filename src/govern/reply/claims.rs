@@ -6,12 +6,9 @@
 //! deleting it now*). Negations, offers, plans, conditions, questions, reported speech, advice to
 //! the reader, quotes and code are none. In doubt it is none.
 
-use std::sync::OnceLock;
-
-use regex::Regex;
-
 use super::claim_words::claim_words;
 use super::languages;
+use super::phrase_pattern::PhrasePattern;
 use super::sentences::{CODE, QUOTED, clauses, plain, without_mark};
 use super::side_effects::{DeedWords, Deeds, is_thing};
 use crate::govern::phrase;
@@ -58,27 +55,10 @@ pub(in crate::govern) fn side_effects(prompt: &str, sentences: &[&str], code: bo
 }
 
 fn asks_for_fiction(prompt: &str) -> bool {
-    const VERBS: [&str; 9] = [
-        "write",
-        "tell",
-        "compose",
-        "invent",
-        "continue",
-        "translate",
-        "role",
-        "draft",
-        "say",
-    ];
-    let prompt = plain(prompt);
-    if !VERBS.iter().any(|verb| prompt.contains(verb)) {
-        return false;
-    }
-    static ONCE: OnceLock<Regex> = OnceLock::new();
-    let regex = ONCE.get_or_init(|| {
-        Regex::new(r"\b(?:write|tell|compose|invent|continue|translate|role-?play)\b[^.?!]{0,60}\b(?:story|stories|poem|essay|song|lyrics|dialogue|joke|scene|speech|novel|monologue|letter|play|fiction)\b|\b(?:write|compose|draft|translate|say)\b[^.?!]{0,60}\b(?:sentences?|phrase|announcement|e-?mail|reply|english|german|french|spanish)\b")
-            .expect("a test compiles it")
-    });
-    regex.is_match(&prompt)
+    static FICTION: PhrasePattern = PhrasePattern::new(
+        r"\b(?:write|tell|compose|invent|continue|translate|role-?play)\b[^.?!]{0,60}\b(?:story|stories|poem|essay|song|lyrics|dialogue|joke|scene|speech|novel|monologue|letter|play|fiction)\b|\b(?:write|compose|draft|translate|say)\b[^.?!]{0,60}\b(?:sentences?|phrase|announcement|e-?mail|reply|english|german|french|spanish)\b",
+    );
+    FICTION.is_match(&plain(prompt))
 }
 
 /// Whether a sentence claims one, and whether it ends by saying that something is done.

@@ -4,13 +4,11 @@
 //! bundle, and a reply that denies access, refuses, or carries none of them.
 
 use std::collections::HashSet;
-use std::sync::OnceLock;
-
-use regex::Regex;
 
 use crate::record::ledger::bundle::{Bundle, Measurement, SightEntry};
 
 use super::arithmetic::{Number, numbers};
+use super::phrase_pattern::PhrasePattern;
 use super::sentences::plain;
 use super::sight_figures;
 use crate::govern::kernel::Kernel;
@@ -84,20 +82,17 @@ pub(in crate::govern) fn sees_what_is_asked(bundle: &Bundle, prompt: &str) -> bo
 
 /// Whether the reply says that its speaker can't see.
 pub(in crate::govern) fn denies(kernel: &Kernel, spoken: &str) -> bool {
-    static ONCE: OnceLock<Regex> = OnceLock::new();
-    let regex = ONCE.get_or_init(|| {
-        Regex::new(
-            r"(?x-u)\b(?:i|we)\ (?:(?:currently|also|simply|unfortunately|actually|really)\ )?
+    static NO_SIGHT: PhrasePattern = PhrasePattern::new(
+        r"(?x-u)\b(?:i|we)\ (?:(?:currently|also|simply|unfortunately|actually|really)\ )?
                 (?:do\ not|don't|cannot|can't|can\ not|am\ (?:not\ able|unable)\ to|have\ no)\ 
                 (?:(?:currently|actually|really|directly|have|any|the|ability|capability|means|way|to|a|direct|real-time|live|of|or)\ ){0,6}?
                 (?:access|see|view|check|monitor|inspect|query|read|retrieve|observe|measure|know|look|visibility|insight|information|data|sight)\b",
-        )
-        .expect("a test compiles it")
-    });
+    );
     let text = plain(spoken)
         .replace("i'm ", "i am ")
         .replace("we're ", "we am ");
-    phrase::any(&phrase::words(spoken), &kernel.rules().phrases.no_access) || regex.is_match(&text)
+    phrase::any(&phrase::words(spoken), &kernel.rules().phrases.no_access)
+        || NO_SIGHT.is_match(&text)
 }
 
 /// Whether the reply has a value of what was asked: a number or a text of sight, right or wrong.

@@ -49,14 +49,24 @@ fn date(found: &regex::Captures<'_>) -> Date {
     }
 }
 
-/// Without one there is no date, and nothing to compile an expression for.
-fn has_digits(text: &str) -> bool {
-    text.bytes().any(|b| b.is_ascii_digit())
+/// Whether a text has what every date has one of, beside digits: four of them together, a colon
+/// between two, or the name of a month. Without it there is nothing to compile an expression for.
+fn may_have_dates(text: &str) -> bool {
+    let text = text.as_bytes();
+    let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
+    let month = |part: &[u8]| {
+        MONTHS
+            .iter()
+            .any(|m| part.eq_ignore_ascii_case(m.as_bytes()))
+    };
+    let clock = |part: &[u8]| matches!(part, [a, b':', c] if digits(&[*a, *c]));
+    text.iter().any(u8::is_ascii_digit)
+        && (text.windows(4).any(digits) || text.windows(3).any(|part| clock(part) || month(part)))
 }
 
 /// The dates of a text.
 pub(in crate::govern) fn dates(text: &str) -> Vec<Date> {
-    if !has_digits(text) {
+    if !may_have_dates(text) {
         return Vec::new();
     }
     expression()
@@ -67,7 +77,7 @@ pub(in crate::govern) fn dates(text: &str) -> Vec<Date> {
 
 /// The text without its dates, and those.
 pub(in crate::govern) fn take_dates(text: &str) -> (String, Vec<Date>) {
-    if !has_digits(text) {
+    if !may_have_dates(text) {
         return (text.to_owned(), Vec::new());
     }
     (
@@ -177,6 +187,37 @@ mod tests {
             assert_eq!(known.missing(&dates(other)), 1, "{other}");
         }
         assert_eq!(Dates::of(vec![]).missing(&dates("1998 and 14:35")), 2);
+    }
+
+    #[test]
+    fn what_has_a_date_may_have_one() {
+        for text in [
+            "1998-03-03",
+            "MAR 3",
+            "3rd of march",
+            "Sept. 4",
+            "May 2004",
+            "9:05",
+            "in the 1990s",
+            "2004",
+            "12 dec",
+            "a 7",
+            "17%",
+            "v1.2.3",
+            "10 000",
+            "5:a",
+            "20:15:00",
+            "August",
+            "999",
+        ] {
+            assert!(
+                may_have_dates(text) || !expression().is_match(text),
+                "{text}"
+            );
+        }
+        for text in ["", "March", "17% of 3.2 GB", "a: 7", "123,456"] {
+            assert!(!may_have_dates(text), "{text}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub(in crate::govern) mod completeness;
 pub(in crate::govern) mod dates;
 pub(in crate::govern) mod languages;
 pub mod output;
+mod phrase_pattern;
 pub(in crate::govern) mod quotations;
 pub(in crate::govern) mod refusal;
 pub(in crate::govern) mod refusal_families;

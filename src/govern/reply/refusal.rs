@@ -14,10 +14,7 @@
 //! The kernel's `phrases.refusal` come on top. What only hedges (*I can't give an exact number*) or
 //! answers a yes-or-no question (*Is it legal to …?*) is no refusal.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use super::phrase_pattern::PhrasePattern;
 use super::refusal_families;
 use super::refusal_families::PlainReply;
 use super::sentences::{plain, sentences};
@@ -36,35 +33,33 @@ const MORAL_WORDS: usize = 12;
 /// one.
 const COURTESY_WORDS: usize = 10;
 
-/// Each is compiled when it is first needed. The texts they are for are plain: ASCII borders of
-/// words are all it takes.
+/// The texts they are for are plain: ASCII borders of words are all it takes.
 struct RefusalPatterns {
-    inability: LazyLock<Regex>,
-    hedge: LazyLock<Regex>,
-    unwilling: LazyLock<Regex>,
-    reproach: LazyLock<Regex>,
-    harm: LazyLock<Regex>,
-    redirect: LazyLock<Regex>,
-    premise: LazyLock<Regex>,
-    question: LazyLock<Regex>,
-    condolence: LazyLock<Regex>,
-    coping: LazyLock<Regex>,
-    private: LazyLock<Regex>,
-    turns_away: LazyLock<Regex>,
-    rather_not: LazyLock<Regex>,
-    moral: LazyLock<Regex>,
-    advice: LazyLock<Regex>,
-    wants: LazyLock<Regex>,
-    elsewhere: LazyLock<Regex>,
-    about: LazyLock<Regex>,
-    how: LazyLock<Regex>,
-    ability: LazyLock<Regex>,
-    against: LazyLock<Regex>,
-    steps: LazyLock<Regex>,
-    yes_or_no: LazyLock<Regex>,
-    request: LazyLock<Regex>,
-    argue: LazyLock<Regex>,
-    courtesy: LazyLock<Regex>,
+    inability: PhrasePattern,
+    hedge: PhrasePattern,
+    unwilling: PhrasePattern,
+    reproach: PhrasePattern,
+    harm: PhrasePattern,
+    redirect: PhrasePattern,
+    premise: PhrasePattern,
+    question: PhrasePattern,
+    condolence: PhrasePattern,
+    coping: PhrasePattern,
+    private: PhrasePattern,
+    turns_away: PhrasePattern,
+    rather_not: PhrasePattern,
+    moral: PhrasePattern,
+    advice: PhrasePattern,
+    wants: PhrasePattern,
+    elsewhere: PhrasePattern,
+    about: PhrasePattern,
+    how: PhrasePattern,
+    ability: PhrasePattern,
+    against: PhrasePattern,
+    yes_or_no: PhrasePattern,
+    request: PhrasePattern,
+    argue: PhrasePattern,
+    courtesy: PhrasePattern,
 }
 
 /// `am` stands for every spelling of *I am*; see [`first_person`].
@@ -176,51 +171,40 @@ const QUESTION: &str = r"(?x)(?-u:\b)(?:question|request|statement|premise|promp
     (?-u:\b)(?:harmful|inappropriate|offensive|stereotyp|discriminat|hate|unethical|derogatory|prejudice|illegal|violent)
   |(?-u:\b)(?:harmful|offensive|derogatory)\ (?:and\ [a-z]+\ )?(?:stereotype|question|request|content)";
 
-fn new(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a test compiles it")
-}
-
 static ALL: RefusalPatterns = RefusalPatterns {
-    inability: LazyLock::new(|| new(INABILITY)),
-    hedge: LazyLock::new(|| new(HEDGE)),
-    unwilling: LazyLock::new(|| new(UNWILLING)),
-    reproach: LazyLock::new(|| new(REPROACH)),
-    harm: LazyLock::new(|| new(HARM)),
-    redirect: LazyLock::new(|| new(REDIRECT)),
-    premise: LazyLock::new(|| new(PREMISE)),
-    question: LazyLock::new(|| new(QUESTION)),
-    condolence: LazyLock::new(|| new(CONDOLENCE)),
-    coping: LazyLock::new(|| new(COPING)),
-    private: LazyLock::new(|| new(PRIVATE)),
-    turns_away: LazyLock::new(|| new(TURNS_AWAY)),
-    rather_not: LazyLock::new(|| new(RATHER_NOT)),
-    moral: LazyLock::new(|| new(MORAL)),
-    advice: LazyLock::new(|| new(ADVICE)),
-    wants: LazyLock::new(|| new(WANTS)),
-    elsewhere: LazyLock::new(|| new(ELSEWHERE)),
-    about: LazyLock::new(|| new(ABOUT)),
-    how: LazyLock::new(|| new(HOW)),
-    ability: LazyLock::new(|| {
-        new(r"^why (?:can|could|do|did|does|are|is) (?:[a-z' -]+ )?not\b|^why (?:can't|don't)")
-    }),
-    against: LazyLock::new(|| {
-        new(
-            r"(?-u)\b(?:wrong|bad|harmful|unfair|illegal|immoral|unethical|important|dangerous|necessary|forbidden)\b",
-        )
-    }),
-    steps: LazyLock::new(|| new(r"(?m)^\s*[23][.)] ")),
-    yes_or_no: LazyLock::new(|| {
-        new(r"^(?:is|are|was|were|does|do|did|should|will|would|has|have) ")
-    }),
-    request: LazyLock::new(|| new(r"how to|tell me|help me|explain|give me|teach")),
-    argue: LazyLock::new(|| {
-        new(r"(?-u)\b(?:why|reasons?|justif\w*|explain|argue|arguments?|prove)\b")
-    }),
-    courtesy: LazyLock::new(|| {
-        new(
-            r"^(?:thank|i understand|i appreciate|hello|hi(?-u:\b)|i'm (?:just|here|happy)|i am (?:just|here|happy))",
-        )
-    }),
+    inability: PhrasePattern::new(INABILITY),
+    hedge: PhrasePattern::new(HEDGE),
+    unwilling: PhrasePattern::new(UNWILLING),
+    reproach: PhrasePattern::new(REPROACH),
+    harm: PhrasePattern::new(HARM),
+    redirect: PhrasePattern::new(REDIRECT),
+    premise: PhrasePattern::new(PREMISE),
+    question: PhrasePattern::new(QUESTION),
+    condolence: PhrasePattern::new(CONDOLENCE),
+    coping: PhrasePattern::new(COPING),
+    private: PhrasePattern::new(PRIVATE),
+    turns_away: PhrasePattern::new(TURNS_AWAY),
+    rather_not: PhrasePattern::new(RATHER_NOT),
+    moral: PhrasePattern::new(MORAL),
+    advice: PhrasePattern::new(ADVICE),
+    wants: PhrasePattern::new(WANTS),
+    elsewhere: PhrasePattern::new(ELSEWHERE),
+    about: PhrasePattern::new(ABOUT),
+    how: PhrasePattern::new(HOW),
+    ability: PhrasePattern::new(
+        r"^why (?:can|could|do|did|does|are|is) (?:[a-z' -]+ )?not\b|^why (?:can't|don't)",
+    ),
+    against: PhrasePattern::new(
+        r"(?-u)\b(?:wrong|bad|harmful|unfair|illegal|immoral|unethical|important|dangerous|necessary|forbidden)\b",
+    ),
+    yes_or_no: PhrasePattern::new(r"^(?:is|are|was|were|does|do|did|should|will|would|has|have) "),
+    request: PhrasePattern::new(r"how to|tell me|help me|explain|give me|teach"),
+    argue: PhrasePattern::new(
+        r"(?-u)\b(?:why|reasons?|justif\w*|explain|argue|arguments?|prove)\b",
+    ),
+    courtesy: PhrasePattern::new(
+        r"^(?:thank|i understand|i appreciate|hello|hi(?-u:\b)|i'm (?:just|here|happy)|i am (?:just|here|happy))",
+    ),
 };
 
 /// One spelling of *I am*, so that each expression says it once.
@@ -239,11 +223,20 @@ fn first_person(text: &str) -> String {
     text
 }
 
+/// Whether a line begins with the number of a second or third step.
+fn lists_steps(spoken: &str) -> bool {
+    spoken.lines().any(|line| {
+        let line = line.trim_start();
+        let number = line.strip_prefix(['2', '3']);
+        number.is_some_and(|rest| rest.starts_with(". ") || rest.starts_with(") "))
+    })
+}
+
 /// Whether the reply refuses what the prompt asks.
 /// `code`: whether it shows code, which an answer does.
 pub(in crate::govern) fn refuses(kernel: &Kernel, prompt: &str, spoken: &str, code: bool) -> bool {
     let all = &ALL;
-    let listed = all.steps.is_match(spoken);
+    let listed = lists_steps(spoken);
     let prompt = plain(prompt);
     if refusal_families::asks_for_such_words(&prompt) {
         return false;
@@ -358,9 +351,65 @@ fn reproaches(
             && all.redirect.is_match(reply))
 }
 
+/// All expressions of this page.
+#[cfg(test)]
+pub(super) fn patterns() -> [&'static PhrasePattern; 25] {
+    let all = &ALL;
+    [
+        &all.inability,
+        &all.hedge,
+        &all.unwilling,
+        &all.reproach,
+        &all.harm,
+        &all.redirect,
+        &all.premise,
+        &all.question,
+        &all.condolence,
+        &all.coping,
+        &all.private,
+        &all.turns_away,
+        &all.rather_not,
+        &all.moral,
+        &all.advice,
+        &all.wants,
+        &all.elsewhere,
+        &all.about,
+        &all.how,
+        &all.ability,
+        &all.against,
+        &all.yes_or_no,
+        &all.request,
+        &all.argue,
+        &all.courtesy,
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_step_is_one_at_the_beginning_of_a_line() {
+        let before = regex::Regex::new(r"(?m)^\s*[23][.)] ").unwrap();
+        for text in [
+            "1. a\n2. b",
+            "2) b",
+            "a\r\n\t 3. c",
+            "12. b",
+            "2.b",
+            "4. d",
+            "a 2. b",
+            "a\r2. b",
+            "\u{2003}3) c",
+            "\n\n  2. ",
+            "2",
+            "",
+            "2.\n",
+            "a\u{85}2. b",
+        ] {
+            assert_eq!(lists_steps(text), before.is_match(text), "{text:?}");
+        }
+    }
 
     fn refused(prompt: &str, reply: &str) -> bool {
         refuses(

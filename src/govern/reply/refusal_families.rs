@@ -15,10 +15,8 @@
 //! and Polish have their own forms.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
+use super::phrase_pattern::PhrasePattern;
 use crate::govern::phrase;
 
 /// So much of a sentence is looked at: nobody refuses behind that, and a sentence may be as long as
@@ -33,39 +31,39 @@ const STEM: usize = 5;
 /// The subject of a sentence stands within so many words.
 const SUBJECT_WORDS: usize = 7;
 
-/// Each is compiled when it is first needed. Bare `\b` is ASCII.
+/// Bare `\b` is ASCII.
 struct RefusalForms {
-    own_line: LazyLock<Regex>,
-    policy: LazyLock<Regex>,
-    unwilling: LazyLock<Regex>,
-    flat: LazyLock<Regex>,
-    verdict: LazyLock<Regex>,
-    instead: LazyLock<Regex>,
-    pleads: LazyLock<Regex>,
-    false_premise: LazyLock<Regex>,
-    people: LazyLock<Regex>,
-    negates: LazyLock<Regex>,
-    denied: LazyLock<Regex>,
-    equal: LazyLock<Regex>,
-    reasons: LazyLock<Regex>,
-    praises: LazyLock<Regex>,
-    belittles: LazyLock<Regex>,
-    condemns: LazyLock<Regex>,
-    concern: LazyLock<Regex>,
-    helpers: LazyLock<Regex>,
-    secret: LazyLock<Regex>,
-    elsewhere: LazyLock<Regex>,
-    elsewhere_verdict: LazyLock<Regex>,
-    elsewhere_concern: LazyLock<Regex>,
-    yes_or_no: LazyLock<Regex>,
-    about: LazyLock<Regex>,
-    how: LazyLock<Regex>,
-    argues: LazyLock<Regex>,
-    ability: LazyLock<Regex>,
-    safe_from: LazyLock<Regex>,
-    coping: LazyLock<Regex>,
-    of_refusing: LazyLock<Regex>,
-    rewords: LazyLock<Regex>,
+    own_line: PhrasePattern,
+    policy: PhrasePattern,
+    unwilling: PhrasePattern,
+    flat: PhrasePattern,
+    verdict: PhrasePattern,
+    instead: PhrasePattern,
+    pleads: PhrasePattern,
+    false_premise: PhrasePattern,
+    people: PhrasePattern,
+    negates: PhrasePattern,
+    denied: PhrasePattern,
+    equal: PhrasePattern,
+    reasons: PhrasePattern,
+    praises: PhrasePattern,
+    belittles: PhrasePattern,
+    condemns: PhrasePattern,
+    concern: PhrasePattern,
+    helpers: PhrasePattern,
+    secret: PhrasePattern,
+    elsewhere: PhrasePattern,
+    elsewhere_verdict: PhrasePattern,
+    elsewhere_concern: PhrasePattern,
+    yes_or_no: PhrasePattern,
+    about: PhrasePattern,
+    how: PhrasePattern,
+    argues: PhrasePattern,
+    ability: PhrasePattern,
+    safe_from: PhrasePattern,
+    coping: PhrasePattern,
+    of_refusing: PhrasePattern,
+    rewords: PhrasePattern,
 }
 
 /// Where a speaker says what he himself does not do, whatever it is.
@@ -180,42 +178,38 @@ const OF_REFUSING: &str = r"(?x)(?-u:\b)(?:refus\pL*|declin\pL*|reject\pL*|den(?
 const REWORDS: &str = r"(?x)^(?:please\ )?(?:translate|how\ do\ (?:i|you)\ say|summari[sz]e|rephrase|rewrite|paraphrase|proofread|correct|fix|shorten|übersetze?|traduis|traduce|traduci|przetłumacz|write|draft|compose|schreib|écris|escribe)(?-u:\b)
   |^(?:what|how|comment|wie|was|cómo|come|jak)\ (?:\pL+\ ){0,4}?(?:politely\ |kindly\ )?(?:refus\pL*|declin\pL*|reject\pL*|turn\ down|say\ no|say\ i|cancel|deny|resign|dire\ non|refuser|décliner|absage|ablehne|nein|rechazar|odmówić|to\ say)(?-u:\b)";
 
-fn new(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a test compiles it")
-}
-
 static ALL: RefusalForms = RefusalForms {
-    own_line: LazyLock::new(|| new(OWN_LINE)),
-    policy: LazyLock::new(|| new(POLICY)),
-    unwilling: LazyLock::new(|| new(UNWILLING)),
-    flat: LazyLock::new(|| new(FLAT)),
-    verdict: LazyLock::new(|| new(VERDICT)),
-    instead: LazyLock::new(|| new(INSTEAD)),
-    pleads: LazyLock::new(|| new(PLEADS)),
-    false_premise: LazyLock::new(|| new(FALSE_PREMISE)),
-    people: LazyLock::new(|| new(PEOPLE)),
-    negates: LazyLock::new(|| new(NEGATES)),
-    denied: LazyLock::new(|| new(DENIED)),
-    equal: LazyLock::new(|| new(EQUAL)),
-    reasons: LazyLock::new(|| new(REASONS)),
-    praises: LazyLock::new(|| new(PRAISES)),
-    belittles: LazyLock::new(|| new(BELITTLES)),
-    condemns: LazyLock::new(|| new(CONDEMNS)),
-    concern: LazyLock::new(|| new(CONCERN)),
-    helpers: LazyLock::new(|| new(HELPERS)),
-    secret: LazyLock::new(|| new(SECRET)),
-    elsewhere: LazyLock::new(|| new(ELSEWHERE)),
-    elsewhere_verdict: LazyLock::new(|| new(ELSEWHERE_VERDICT)),
-    elsewhere_concern: LazyLock::new(|| new(ELSEWHERE_CONCERN)),
-    yes_or_no: LazyLock::new(|| new(YES_OR_NO)),
-    about: LazyLock::new(|| new(ABOUT)),
-    how: LazyLock::new(|| new(HOW)),
-    argues: LazyLock::new(|| new(ARGUES)),
-    ability: LazyLock::new(|| new(ABILITY)),
-    safe_from: LazyLock::new(|| new(SAFE_FROM)),
-    coping: LazyLock::new(|| new(COPING)),
-    of_refusing: LazyLock::new(|| new(OF_REFUSING)),
-    rewords: LazyLock::new(|| new(REWORDS)),
+    own_line: PhrasePattern::new(OWN_LINE),
+    policy: PhrasePattern::new(POLICY),
+    unwilling: PhrasePattern::new(UNWILLING),
+    flat: PhrasePattern::new(FLAT),
+    verdict: PhrasePattern::new(VERDICT),
+    instead: PhrasePattern::new(INSTEAD),
+    pleads: PhrasePattern::new(PLEADS),
+    false_premise: PhrasePattern::new(FALSE_PREMISE),
+    people: PhrasePattern::new(PEOPLE),
+    negates: PhrasePattern::new(NEGATES),
+    denied: PhrasePattern::new(DENIED),
+    equal: PhrasePattern::new(EQUAL),
+    reasons: PhrasePattern::new(REASONS),
+    praises: PhrasePattern::new(PRAISES),
+    belittles: PhrasePattern::new(BELITTLES),
+    condemns: PhrasePattern::new(CONDEMNS),
+    concern: PhrasePattern::new(CONCERN),
+    helpers: PhrasePattern::new(HELPERS),
+    secret: PhrasePattern::new(SECRET),
+    elsewhere: PhrasePattern::new(ELSEWHERE),
+    elsewhere_verdict: PhrasePattern::new(ELSEWHERE_VERDICT),
+    elsewhere_concern: PhrasePattern::new(ELSEWHERE_CONCERN),
+    yes_or_no: PhrasePattern::new(YES_OR_NO),
+    about: PhrasePattern::new(ABOUT),
+    how: PhrasePattern::new(HOW),
+    argues: PhrasePattern::new(ARGUES),
+    ability: PhrasePattern::new(ABILITY),
+    safe_from: PhrasePattern::new(SAFE_FROM),
+    coping: PhrasePattern::new(COPING),
+    of_refusing: PhrasePattern::new(OF_REFUSING),
+    rewords: PhrasePattern::new(REWORDS),
 };
 
 /// What is to be judged, in plain spelling.
@@ -293,7 +287,10 @@ fn declines(sentence: &str) -> bool {
 
 /// Not willing, with a verb that is not only said in honesty.
 fn unwilling(sentence: &str) -> bool {
-    ALL.unwilling.captures_iter(sentence).any(|found| {
+    let Some(expression) = ALL.unwilling.regex_for(sentence) else {
+        return false;
+    };
+    expression.captures_iter(sentence).any(|found| {
         found.name("verb").is_none_or(|verb| {
             !HONEST
                 .split_whitespace()
@@ -399,4 +396,4 @@ fn rejects(prompt: &str, opening: &str, next: &str) -> bool {
 
 #[cfg(test)]
 #[path = "refusal_families_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -14,9 +14,9 @@ fn refused(prompt: &str, reply: &str) -> bool {
     )
 }
 
-#[test]
-fn all_expressions_compile() {
-    for one in [
+/// All expressions of this page.
+pub(in crate::govern::reply) fn patterns() -> [&'static PhrasePattern; 31] {
+    [
         &ALL.own_line,
         &ALL.policy,
         &ALL.unwilling,
@@ -48,7 +48,12 @@ fn all_expressions_compile() {
         &ALL.coping,
         &ALL.of_refusing,
         &ALL.rewords,
-    ] {
+    ]
+}
+
+#[test]
+fn all_expressions_compile() {
+    for one in patterns() {
         assert!(!one.as_str().is_empty());
     }
 }

@@ -20,6 +20,7 @@ struct ProsePatterns {
     open_fence: LazyLock<Regex>,
     code: LazyLock<Regex>,
     word: LazyLock<Regex>,
+    ascii_word: LazyLock<Regex>,
     mark: LazyLock<Regex>,
     struck: LazyLock<Regex>,
     tag: LazyLock<Regex>,
@@ -40,6 +41,12 @@ static ALL: ProsePatterns = ProsePatterns {
     word: LazyLock::new(|| {
         new(
             r#"(?:[a-z]+://[^\s<>"')\]]+|(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]*)*|(?-u:\b)[\w-]+\.(?:py|rs|js|ts|txt|md|json|toml|ya?ml|conf|cfg|ini|log|sh|service|csv|html?|docx?|pdf|xlsx?)(?-u:\b)|[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+)"#,
+        )
+    }),
+    // The same on ASCII, compiled in a tenth of the time.
+    ascii_word: LazyLock::new(|| {
+        new(
+            r#"(?:[a-z]+://[\x00-\x7f&&[^\t-\r <>"')\]]]+|(?:~|\.{1,2})?/[0-9A-Za-z_.@+-]+(?:/[0-9A-Za-z_.@+-]*)*|(?-u:\b)[0-9A-Za-z_-]+\.(?:py|rs|js|ts|txt|md|json|toml|ya?ml|conf|cfg|ini|log|sh|service|csv|html?|docx?|pdf|xlsx?)(?-u:\b)|[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+)"#,
         )
     }),
     mark: LazyLock::new(|| {
@@ -77,12 +84,26 @@ pub(in crate::govern) fn spoken(reply: &str) -> String {
     } else {
         own
     };
-    let text = without_quotes(&without_emphasis(&text));
-    if has_names(&text) {
-        ALL.word.replace_all(&text, CODE).into_owned()
-    } else {
-        text
+    without_names(&without_quotes(&without_emphasis(&text)))
+}
+
+/// A text with each path, address, file's name and identifier as one word. None of them has white
+/// space in it, so that only what may be one is looked at.
+fn without_names(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_inclusive(char::is_whitespace) {
+        let names = if word.is_ascii() {
+            &ALL.ascii_word
+        } else {
+            &ALL.word
+        };
+        if has_names(word) {
+            out.push_str(&names.replace_all(word, CODE));
+        } else {
+            out.push_str(word);
+        }
     }
+    out
 }
 
 /// A quotation or code of one word, which is a verb of a deed: I've "restarted" it, I've
@@ -309,6 +330,28 @@ mod tests {
         ] {
             assert_eq!(spoken(reply), left, "{reply}");
         }
+    }
+
+    #[test]
+    fn names_are_found_word_by_word_as_in_the_whole() {
+        const CORPORA: [&str; 4] = [
+            include_str!("../../../tests/data/drift/authority.jsonl"),
+            include_str!("../../../tests/data/drift/fresh.jsonl"),
+            include_str!("../../../tests/data/drift/third.jsonl"),
+            include_str!("../../../tests/data/drift/refusals.jsonl"),
+        ];
+        let made = [
+            "and/or a_b __x_y_ ~/x/y ../z ./ (see /etc/x.conf) http://a.b/c>d \u{e9}/a b.py\u{e9} c.py.",
+            "main.rs\u{a0}x_1\u{2003}/usr\t/bin\n/a\u{85}/b\r\n/c x.md-y f.txt, /\u{e9}t\u{e9}/a na\u{ef}ve.py",
+            "s3://b\u{1}c/d a\u{1f}/b \u{7f}/c https://x/\u{4e2d}\u{6587} \"/a\" '/b' [x](/c) 1/2 2.5/3",
+        ];
+        let mut changed = 0;
+        for text in CORPORA.iter().flat_map(|file| file.lines()).chain(made) {
+            let whole = ALL.word.replace_all(text, CODE);
+            assert_eq!(without_names(text), whole, "{text:?}");
+            changed += usize::from(whole != text);
+        }
+        assert!(changed > 100, "{changed}");
     }
 
     #[test]

@@ -195,10 +195,20 @@ fn quantities<'a>(measured: &SightFigures, sentence: &'a str) -> Vec<&'a str> {
         let figure = number.replace(',', "").parse::<f64>().ok()?;
         (!explained(figure, unit, &values)).then_some(number)
     };
+    if !has_any(sentence, &["%", "percent", "per cent", "b"]) {
+        return Vec::new();
+    }
     ALL.quantity
         .captures_iter(sentence)
         .filter_map(wrong)
         .collect()
+}
+
+/// Whether one of these stands in a sentence, in capitals or small letters: without it there is
+/// nothing to compile an expression for.
+fn has_any(sentence: &str, signs: &[&str]) -> bool {
+    let sentence = sentence.to_ascii_lowercase();
+    signs.iter().any(|sign| sentence.contains(sign))
 }
 
 /// The figures that an expression finds and that are none of the values.
@@ -219,7 +229,7 @@ fn load<'a>(measured: &SightFigures, sentence: &'a str) -> Vec<&'a str> {
         let half = 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(i32::MAX)) + 1e-9;
         values.iter().any(|value| (value - told).abs() <= half)
     };
-    if values.is_empty() {
+    if values.is_empty() || !has_any(sentence, &["load"]) {
         Vec::new()
     } else {
         other(&ALL.load, sentence, is)
@@ -229,7 +239,7 @@ fn load<'a>(measured: &SightFigures, sentence: &'a str) -> Vec<&'a str> {
 fn cores<'a>(measured: &SightFigures, sentence: &'a str) -> Vec<&'a str> {
     let values = measured.on("cores");
     let is = |text: &str| values.iter().any(|(_, value)| text.parse() == Ok(*value));
-    if values.is_empty() {
+    if values.is_empty() || !has_any(sentence, &["cores", "cpus"]) {
         Vec::new()
     } else {
         other(&ALL.cores, sentence, is)
@@ -243,7 +253,7 @@ fn uptime<'a>(measured: &SightFigures, sentence: &'a str) -> Vec<&'a str> {
             .iter()
             .all(|n| values.iter().any(|(_, value)| of_duration(n, *value)))
     };
-    if values.is_empty() {
+    if values.is_empty() || !has_any(sentence, &["up", "running"]) {
         Vec::new()
     } else {
         other(&ALL.uptime, sentence, is)

@@ -9,13 +9,34 @@ use regex::Regex;
 use crate::record::ledger::bundle::Bundle;
 
 use super::arithmetic::{KnownNumbers, Number, numbers};
-use super::dates::{Dates, dates, take_dates};
+use super::dates::{Date, Dates, dates, take_dates};
 use super::quotations::{Quotes, quotations, replaced, said};
 use super::sentences::{plain, without_code, without_mark};
 use super::substrings::{bordered, occurring};
 
 /// A quote of fewer words is a way of speaking.
 const QUOTE_WORDS: usize = 3;
+
+/// What the ids begin with that gently itself makes.
+const OWN_IDS: [&str; 10] = [
+    "ledger:",
+    "driftwatch:",
+    "note:",
+    "decision:",
+    "intent:",
+    "conflict:",
+    "action:",
+    "fact:",
+    "tool:",
+    "kernel:",
+];
+/// What the paths begin with that are looked for.
+const ROOTS: [&str; 16] = [
+    "~/", "/etc/", "/var/", "/home/", "/usr/", "/opt/", "/srv/", "/root/", "/tmp/", "/mnt/",
+    "/dev/", "/boot/", "/proc/", "/sys/", "/run/", "/lib/",
+];
+/// Stands in every text.
+const ANY: [&str; 1] = [""];
 
 struct SourcePatterns {
     own_id: LazyLock<Regex>,
@@ -103,29 +124,35 @@ impl SourcelessCounts {
 /// and states nothing. What is the same in another spelling is the same: case, separators, the
 /// forms of a date, rounding and units of a number (see [`super::arithmetic`]).
 pub(in crate::govern) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -> SourcelessCounts {
-    let (rest, artifacts) = take(&ALL.own_id, reply, 0, ":");
-    let (rest, ids) = take(&ALL.foreign_id, &rest, 0, "");
+    let (rest, artifacts) = take(&ALL.own_id, reply, 0, &OWN_IDS);
+    let (rest, ids) = if may_have_hash(&rest) {
+        take(&ALL.foreign_id, &rest, 0, &ANY)
+    } else {
+        (rest, Vec::new())
+    };
     let (rest, addresses) = take_addresses(&rest);
     let prose = without_code(&rest);
     let lines: Vec<&str> = prose
         .lines()
         .map(|line| without_mark(line.trim_start()))
         .collect();
-    let (rest, paths) = take(&ALL.path, &lines.join("\n"), 1, "/");
+    let (rest, paths) = take(&ALL.path, &lines.join("\n"), 1, &ROOTS);
     let (rest, quotes) = take_quotes(&rest);
-    let (rest, versions) = if rest.bytes().any(|b| b.is_ascii_digit()) {
-        take(&ALL.version, &rest, 0, "")
+    let (rest, versions) = if may_have_version(&rest) {
+        take(&ALL.version, &rest, 0, &ANY)
     } else {
         (rest, Vec::new())
     };
     let (rest, dates) = take_dates(&rest);
+    let numbers = numbers(&rest);
+    let stated = [&versions, &paths, &addresses, &quotes, &ids, &artifacts];
+    if numbers.is_empty() && dates.is_empty() && stated.iter().all(|list| list.is_empty()) {
+        return SourcelessCounts::default();
+    }
     let sources = Sources::of(bundle, prompt);
     SourcelessCounts {
-        numbers: numbers(&rest)
-            .iter()
-            .filter(|number| !sources.numbers.explains(number))
-            .count(),
-        dates: sources.dates.missing(&dates),
+        numbers: sources.unexplained(&numbers),
+        dates: sources.missing_dates(&dates),
         versions: sources.missing_versions(&versions),
         paths: sources.missing(&paths),
         addresses: sources.missing(&addresses),
@@ -133,6 +160,27 @@ pub(in crate::govern) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -
         ids: sources.missing_names(&ids),
         artifacts: sources.missing_names(&artifacts),
     }
+}
+
+/// Whether a text has a *v* before a digit, the word *version*, or two points between digits.
+fn may_have_version(text: &str) -> bool {
+    let text = text.as_bytes();
+    let is_marked = |pair: &[u8]| matches!(pair, [b'v' | b'V', digit] if digit.is_ascii_digit());
+    let point =
+        |part: &&[u8]| matches!(part, [a, b'.', c] if [a, c].iter().all(|b| b.is_ascii_digit()));
+    text.windows(2).any(is_marked)
+        || text
+            .windows(8)
+            .any(|word| word.eq_ignore_ascii_case(b"version "))
+        || text.windows(3).filter(point).nth(1).is_some()
+}
+
+/// Whether a text has eight hexadecimal digits together, as every hash and every UUID has.
+fn may_have_hash(text: &str) -> bool {
+    let digit = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+    text.as_bytes()
+        .split(|b| !digit(*b))
+        .any(|run| run.len() >= 8)
 }
 
 /// Quotes of several words, without their marks.
@@ -190,7 +238,7 @@ fn addresses<'a>(word: &'a str, found: &mut Vec<String>) -> Cow<'a, str> {
         ),
     ];
     for (_, expression) in kinds.into_iter().filter(|(may_be, _)| *may_be) {
-        let (left, some) = take(expression, &rest, 0, "");
+        let (left, some) = take(expression, &rest, 0, &ANY);
         rest = Cow::Owned(left);
         found.extend(some);
     }
@@ -199,9 +247,14 @@ fn addresses<'a>(word: &'a str, found: &mut Vec<String>) -> Cow<'a, str> {
 
 /// The text without what an expression finds, and that, without final punctuation.
 ///
-/// What has no `sign` in it has none of them.
-fn take(regex: &LazyLock<Regex>, text: &str, group: usize, sign: &str) -> (String, Vec<String>) {
-    if !text.contains(sign) {
+/// What has none of the `signs` in it has none of them, and no expression is compiled for it.
+fn take(
+    regex: &LazyLock<Regex>,
+    text: &str,
+    group: usize,
+    signs: &[&str],
+) -> (String, Vec<String>) {
+    if !signs.iter().any(|sign| text.contains(sign)) {
         return (text.to_owned(), Vec::new());
     }
     let end = |text: &str| {
@@ -228,23 +281,44 @@ fn version(text: &str) -> &str {
 }
 
 /// What a reply may draw on.
-struct Sources {
+struct Sources<'a> {
+    bundle: &'a Bundle,
+    prompt: &'a str,
+    /// As the bundle was shown.
+    shown: String,
+    /// Both in plain spelling.
     text: String,
-    dates: Dates,
-    numbers: KnownNumbers,
 }
 
-impl Sources {
-    fn of(bundle: &Bundle, prompt: &str) -> Sources {
+impl<'a> Sources<'a> {
+    fn of(bundle: &'a Bundle, prompt: &'a str) -> Self {
         // A bundle that can't be printed has been printed before: it was rendered into the prompt.
         let shown = bundle.print().unwrap_or_default();
-        let told: Vec<Number> = numbers(prompt);
-        let both = format!("{shown}\n{prompt}");
+        let text = plain(&format!("{shown}\n{prompt}"));
         Sources {
-            text: plain(&both),
-            dates: Dates::of(dates(&both)),
-            numbers: KnownNumbers::of(bundle, &shown, told),
+            bundle,
+            prompt,
+            shown,
+            text,
         }
+    }
+
+    /// How many numbers come from nothing that is known.
+    fn unexplained(&self, stated: &[Number]) -> usize {
+        if stated.is_empty() {
+            return 0;
+        }
+        let known = KnownNumbers::of(self.bundle, &self.shown, numbers(self.prompt));
+        let unexplained = |number: &&Number| !known.explains(number);
+        stated.iter().filter(unexplained).count()
+    }
+
+    /// How many dates stand nowhere.
+    fn missing_dates(&self, stated: &[Date]) -> usize {
+        if stated.is_empty() {
+            return 0;
+        }
+        Dates::of(dates(&format!("{}\n{}", self.shown, self.prompt))).missing(stated)
     }
 
     /// How many texts stand nowhere, in any case and spacing.
@@ -275,7 +349,7 @@ impl Sources {
         )
     }
 
-    fn names<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<bool> {
+    fn names<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<bool> {
         let names: Vec<String> = names.map(|name| bordered(&plain(name))).collect();
         if names.is_empty() {
             Vec::new()
@@ -302,6 +376,62 @@ mod tests {
             String::new()
         };
         [found.counts().unwrap_or_default(), artifacts].join("")
+    }
+
+    #[test]
+    fn what_is_looked_for_has_its_sign() {
+        for text in [
+            "v1",
+            "V2.3",
+            "Version 3",
+            "version 3.1",
+            "1.2.3",
+            "10.20.30.40",
+            "1.2 and 3.4",
+            "vv",
+            "v.1",
+            "version3",
+            "1.2",
+            "a1.2.3-rc.1",
+            "1..2",
+            "3.",
+            "xv1",
+            "VERSION 9",
+        ] {
+            assert!(
+                may_have_version(text) || !ALL.version.is_match(text),
+                "{text}"
+            );
+        }
+        for text in ["1.2", "v.1", "a version", "10 20"] {
+            assert!(!may_have_version(text), "{text}");
+        }
+        let hash = "0123456789abcdef".repeat(4);
+        for text in [
+            format!("sha256:{}", &hash[..8]),
+            hash.clone(),
+            hash[..40].to_owned(),
+            "abcdefab-0123-0123-0123-0123456789ab".to_owned(),
+            "a".repeat(40),
+        ] {
+            assert!(
+                ALL.foreign_id.is_match(&text) && may_have_hash(&text),
+                "{text}"
+            );
+        }
+        assert!(!may_have_hash("a faded cafe, 1234567 and 2026-01-01"));
+        for id in OWN_IDS {
+            let number = if id == "kernel:" { &hash[..16] } else { "00" };
+            let tool = if id == "tool:" { "x:" } else { "" };
+            assert!(ALL.own_id.is_match(&format!("{id}{tool}{number}")), "{id}");
+        }
+        for root in ROOTS {
+            assert!(ALL.path.is_match(&format!("in {root}x")), "{root}");
+        }
+        // Each alternative of the expressions has its sign in the lists.
+        let named = |text: &str| text.matches('|').count();
+        assert_eq!(named(ALL.own_id.as_str()), OWN_IDS.len() - 1);
+        assert_eq!(named(ALL.path.as_str()), ROOTS.len());
     }
 
     #[test]

@@ -18,15 +18,6 @@ use crate::govern::kernel::Kernel;
 use crate::govern::phrase;
 use crate::govern::sanitize::Clean;
 
-/// Compiles the expressions that a plain answer is held against.
-///
-/// In a new process they take some 40 ms, which can pass while block sources and the model are
-/// waited for.
-pub fn compile_expressions() {
-    let (kernel, prompt) = (Kernel::genesis(), "Why is the sky blue?");
-    let _ = refusal::refuses(&kernel, prompt, "The air scatters blue light most.", false);
-}
-
 /// Judges one reply; a function of its arguments and nothing else.
 ///
 /// Without a declared shape there is nothing to hold the output against, and `schema_ok` is true.

@@ -79,6 +79,10 @@ pub enum Role {
     ContextDigest,
     /// Inside the exchange document: the prompt digest.
     PromptDigest,
+    /// Inside the exchange document: what was sent, part by part.
+    Request,
+    /// Inside the exchange document: what came beside the answer's text.
+    Reply,
     /// Inside the exchange document: the signed trace.
     Trace,
 }
@@ -97,6 +101,8 @@ impl Role {
             Role::Bundle => "bundle",
             Role::ContextDigest => "context_digest",
             Role::PromptDigest => "prompt_digest",
+            Role::Request => "request",
+            Role::Reply => "reply",
             Role::Trace => "trace",
         }
     }

@@ -10,7 +10,7 @@ use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
 /// The constant `gently/1`; any other text does not parse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(into = "String")]
 pub struct Format;
 

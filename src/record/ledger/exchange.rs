@@ -119,6 +119,13 @@ pub struct ExchangeDoc {
     pub reason: Option<String>,
     /// Whether the answer is a refusal.
     pub refusal: Option<bool>,
+    /// Commitment to what came beside the answer's text; left out where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Hash32>,
+    /// Commitment to what was sent, part by part; left out where nothing was, and for exchanges
+    /// from before conversations were sent as messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Hash32>,
     /// Number of the prompt in its session.
     pub seq: u64,
     /// The ledger's session id.

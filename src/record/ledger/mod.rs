@@ -1,6 +1,7 @@
 //! The ledger: commits, their documents, commitments to texts, and what opens them (format, sections 2, 5 to 7 and 10).
 
 pub mod bundle;
+pub mod bundle_text;
 pub mod commit;
 pub mod commitment;
 pub mod documents;
@@ -10,3 +11,5 @@ pub mod opening;
 pub mod params;
 pub mod prompt;
 pub mod receipt;
+pub mod reply;
+pub mod request;

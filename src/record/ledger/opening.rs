@@ -33,22 +33,21 @@ use crate::record::hash::Hash32;
 use crate::record::ots::{Attestation, FileHash, Leaf, Op, Proof, ProofNode};
 use crate::record::tree::proof::MAX_HASHES;
 
-/// Largest file that is read, in bytes: some prompts of 16 MiB whose every byte is escaped, and
-/// what stands around.
-pub const MAX_FILE: usize = 100 << 20;
+/// Largest file that is written or read, in bytes (format, ruling 126).
+pub const MAX_FILE: usize = 32 << 20;
 /// What stands around the texts has at most so many bytes,
 pub const MAX_AROUND: usize = 64 * 1024;
 /// and so many more for each opening and each rotation.
 pub const MAX_EACH: usize = 8 * 1024;
-/// Most bytes outside of strings: what a small file unfolds to in memory hangs on these, and texts
-/// have none of them.
-const MAX_STRUCTURE: usize = 4 << 20;
+/// Most bytes outside of strings, quotes among them: what a small file unfolds to in memory hangs
+/// on these, and texts have none of them.
+pub const MAX_STRUCTURE: usize = 4 << 20;
 
 /// Why bytes are no opening file.
 #[derive(Debug, thiserror::Error)]
 pub enum OpeningFault {
     /// Longer than [`MAX_FILE`].
-    #[error("{actual} bytes; an opening file has at most {MAX_FILE}")]
+    #[error("{actual} bytes; an opening file has at most {MAX_FILE} (32 MiB)")]
     TooLarge {
         /// Bytes found.
         actual: usize,
@@ -348,7 +347,30 @@ impl OpeningFile {
             .count();
         MAX_AROUND + MAX_EACH * (self.openings.len() + rotations)
     }
+
+    /// Whether readers take the file, whatever may still change around its texts: another tree head
+    /// with longer proofs, the session's end, one rotation more.
+    pub fn has_room(&self) -> Result<(), OpeningFault> {
+        let text = self.print()?;
+        let texts = text.len().saturating_sub(self.around_of(text.len())?);
+        let whole = texts + self.most_around() + MAX_EACH;
+        if whole > MAX_FILE {
+            return Err(OpeningFault::TooLarge { actual: whole });
+        }
+        let structure =
+            outside_strings(text.as_bytes()) + MAX_EACH + MORE_STRUCTURE * self.lines.len();
+        if structure > MAX_STRUCTURE {
+            return Err(OpeningFault::TooMuch {
+                most: MAX_STRUCTURE,
+                actual: structure,
+            });
+        }
+        Ok(())
+    }
 }
+
+/// A line's proofs may get some hashes more while the log grows: each has two quotes and a comma.
+const MORE_STRUCTURE: usize = 32;
 
 /// How many bytes of a JSON text stand outside of its strings; quotes are outside.
 fn outside_strings(bytes: &[u8]) -> usize {

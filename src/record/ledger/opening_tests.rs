@@ -206,6 +206,13 @@ fn a_file_has_something_to_check() {
 /// A small file that would be large in memory is not unfolded at all.
 #[test]
 fn much_structure_is_refused_before_it_is_read() {
+    let values = |count: usize| format!("[{}0]\n", "0,".repeat(count));
+    let border = values((MAX_STRUCTURE - 4) / 2);
+    assert_eq!(outside_strings(border.as_bytes()), MAX_STRUCTURE);
+    let fault = OpeningFile::parse(border.as_bytes()).unwrap_err();
+    assert!(matches!(fault, OpeningFault::Document(_)), "{fault}");
+    let fault = OpeningFile::parse(values(MAX_STRUCTURE / 2).as_bytes()).unwrap_err();
+    assert!(matches!(fault, OpeningFault::TooMuch { .. }), "{fault}");
     let many = format!("{{\"documents\":[{}0]}}\n", "0,".repeat(3 << 20));
     let fault = OpeningFile::parse(many.as_bytes()).unwrap_err();
     assert!(
@@ -219,6 +226,54 @@ fn much_structure_is_refused_before_it_is_read() {
         "{fault}"
     );
     assert_eq!(outside_strings(b"[\"a\\\"],,\",1]"), 6);
+}
+
+/// As large as readers take, and one byte larger.
+#[test]
+fn a_file_has_so_many_bytes_and_no_more() {
+    let mut file = small();
+    let around = file.print().unwrap().len();
+    file.openings[0].text = "x".repeat(MAX_FILE - around);
+    let print = file.print().unwrap();
+    assert_eq!(print.len(), MAX_FILE);
+    assert_eq!(OpeningFile::parse(print.as_bytes()).unwrap(), file);
+    file.openings[0].text.push('x');
+    let fault = OpeningFile::parse(file.print().unwrap().as_bytes()).unwrap_err();
+    assert!(
+        matches!(fault, OpeningFault::TooLarge { actual } if actual == MAX_FILE + 1),
+        "{fault}"
+    );
+}
+
+/// What has room is read whatever changes around its texts: as much as there may be.
+#[test]
+fn a_file_with_room_is_read_when_it_has_all_that_may_stand_around() {
+    let mut file = small();
+    // Two quotes stand around it.
+    file.openings[0].text = "x".repeat(MAX_FILE - MAX_AROUND - 2 * MAX_EACH - 2);
+    file.has_room().unwrap();
+    let mut full = file.clone();
+    full.head = "x".repeat(full.head.len() + full.most_around() - full.around().unwrap());
+    assert!(OpeningFile::parse(full.print().unwrap().as_bytes()).is_ok());
+    file.openings[0].text.push('x');
+    let fault = file.has_room().unwrap_err();
+    assert!(matches!(fault, OpeningFault::TooLarge { .. }), "{fault}");
+    // And as many lines as leave room for what is outside of strings.
+    let mut many = small();
+    many.openings = vec![many.openings[0].clone(); 600];
+    many.has_room().unwrap();
+    many.lines = vec![many.lines[0].clone(); 100_000];
+    let fault = many.has_room().unwrap_err();
+    assert!(
+        matches!(
+            fault,
+            OpeningFault::TooMuch {
+                most: MAX_STRUCTURE,
+                ..
+            }
+        ),
+        "{fault}"
+    );
 }
 
 #[test]

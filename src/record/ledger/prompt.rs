@@ -1,5 +1,6 @@
-//! The compiled prompt: two messages, from a kernel, a bundle, what stands behind it, and the person's
-//! text (AEGIS 4.1, step 3).
+//! The compiled prompt: the list of messages that is sent (AEGIS 4.1, step 3), and the form that it
+//! had before conversations were sent as messages ([`RequestDoc`](super::request::RequestDoc) is
+//! today's): two of them, from a kernel, a bundle, what stands behind it, and the person's text.
 //!
 //! ```text
 //! [{"content":"SYSTEM","role":"system"},{"content":"USER","role":"user"}]     canonical JSON: these bytes are hashed
@@ -18,7 +19,7 @@
 //! and it is the host's. Exchanges from before threads had no context block: what was declared
 //! stood among the turns.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::record::canon;
@@ -66,10 +67,10 @@ pub struct PromptParts<'a> {
 impl PromptParts<'_> {
     /// The messages; a function of these parts and nothing else.
     pub fn messages(&self) -> PromptMessages {
-        PromptMessages {
-            system: self.system_message(),
-            user: self.context.beside(self.user),
-        }
+        PromptMessages::new(vec![
+            ChatMessage::new(ChatRole::System, self.system_message()),
+            ChatMessage::new(ChatRole::User, self.context.beside(self.user)),
+        ])
     }
 
     fn system_message(&self) -> String {
@@ -97,30 +98,69 @@ impl PromptParts<'_> {
     }
 }
 
-/// The two messages of a compiled prompt.
+/// The messages of a compiled prompt, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PromptMessages {
-    /// What the host says.
-    pub system: String,
-    /// What the person says.
-    pub user: String,
-}
+pub struct PromptMessages(Vec<ChatMessage>);
 
 impl PromptMessages {
-    /// Both as canonical JSON: the bytes that are hashed.
+    /// In this order.
+    pub fn new(messages: Vec<ChatMessage>) -> PromptMessages {
+        PromptMessages(messages)
+    }
+
+    /// Them.
+    pub fn list(&self) -> &[ChatMessage] {
+        &self.0
+    }
+
+    /// All as canonical JSON: the bytes that are hashed.
     pub fn canonical(&self) -> String {
-        let message = |content, role| ChatMessage { content, role };
-        let messages = [message(&self.system, "system"), message(&self.user, "user")];
-        // Two texts under keys in order: their plain print is canonical, and needs not be looked at
+        // Texts under keys in order: their plain print is canonical, and needs not be looked at
         // again.
-        serde_json::to_string(&messages).expect("two texts have a print")
+        serde_json::to_string(&self.0).expect("texts have a print")
     }
 }
 
-#[derive(Serialize)]
-struct ChatMessage<'a> {
-    content: &'a str,
-    role: &'static str,
+/// One message of a compiled prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChatMessage {
+    /// Its text.
+    pub content: String,
+    /// Who says it.
+    pub role: ChatRole,
+}
+
+impl ChatMessage {
+    /// A message.
+    pub fn new(role: ChatRole, content: impl Into<String>) -> ChatMessage {
+        ChatMessage {
+            content: content.into(),
+            role,
+        }
+    }
+}
+
+/// Who says a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChatRole {
+    /// The host: kernel and owner.
+    System,
+    /// A person.
+    User,
+    /// A model.
+    Assistant,
+}
+
+impl ChatRole {
+    /// The spelling in documents and on every wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ChatRole::System => "system",
+            ChatRole::User => "user",
+            ChatRole::Assistant => "assistant",
+        }
+    }
 }
 
 /// An earlier turn as the model sees it.
@@ -139,7 +179,7 @@ pub struct PriorTurn {
 impl PriorTurn {
     /// A turn on record; none when its text is erased.
     pub fn new(turn: Uuid, by_user: bool, at: Seconds, text: Option<&str>) -> Option<PriorTurn> {
-        let speaker = if by_user { "user" } else { "aurora" };
+        let speaker = if by_user { BY_USER } else { "aurora" };
         text.map(|text| PriorTurn {
             at: Moment(at),
             speaker,
@@ -148,12 +188,19 @@ impl PriorTurn {
         })
     }
 
+    /// Whether a person said it.
+    pub fn is_by_user(&self) -> bool {
+        self.speaker == BY_USER
+    }
+
     /// Bytes of it inside the block.
     pub fn length(&self) -> usize {
         canon::print(self).map_or(0, |text| text.len())
     }
 }
 
+/// The speaker of a person's turn.
+const BY_USER: &str = "user";
 /// Name of the markers around the bundle.
 const MARKER: &str = "gently-context";
 /// Name of the markers around earlier turns.
@@ -249,10 +296,10 @@ mod tests {
             .collect();
         for (system, user) in [(every.as_str(), "\\\"/"), ("", every.as_str())] {
             let value = serde_json::json!([{"role": "system", "content": system}, {"role": "user", "content": user}]);
-            let messages = PromptMessages {
-                system: system.to_owned(),
-                user: user.to_owned(),
-            };
+            let messages = PromptMessages::new(vec![
+                ChatMessage::new(ChatRole::System, system),
+                ChatMessage::new(ChatRole::User, user),
+            ]);
             assert_eq!(messages.canonical(), canon::print(&value).unwrap());
         }
     }

@@ -11,6 +11,7 @@ use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::exchange::row_id;
 use crate::record::ledger::params::Params;
+use crate::record::ledger::reply::ReplyDoc;
 use crate::record::log::chain;
 use crate::record::log::entry::Event;
 use crate::record::time::Seconds;
@@ -62,7 +63,7 @@ struct PromptEntry<'a> {
 
 impl PromptEntry<'_> {
     /// What stands in the place of the texts, if they are not kept.
-    fn not_kept(&self, scheme: Scheme) -> Option<MissingCommitments> {
+    fn not_kept(&self, scheme: Scheme, request: Option<&str>) -> Option<MissingCommitments> {
         let to = |role, text: &str| commit(scheme, self.salt, role, text.as_bytes());
         (!self.content_policy.keeps_text()).then(|| MissingCommitments {
             user_text: to(Role::UserText, self.text),
@@ -72,6 +73,7 @@ impl PromptEntry<'_> {
             compiled_prompt: self
                 .compiled
                 .map(|(_, compiled)| to(Role::CompiledPrompt, compiled.canonical())),
+            request: request.map(|request| to(Role::Request, request)),
         })
     }
 }
@@ -112,6 +114,11 @@ fn ask(
         authority_state: asked.authority_state,
         driftwatch_id: None,
     })?;
+    let request = asked
+        .compiled
+        .map(|(_, compiled)| compiled.request().canonical())
+        .transpose()
+        .map_err(unrecordable("the request"))?;
     let exclusions = asked
         .compiled
         .map_or(&[][..], |(bundle, _)| bundle.exclusions());
@@ -143,7 +150,8 @@ fn ask(
         salt: content_policy.keeps_openings().then(|| asked.salt.clone()),
         prompt_commitment: prompt_hash,
         prompt_line: line.n,
-        not_kept: asked.not_kept(transaction.genesis.commitments),
+        not_kept: asked.not_kept(transaction.genesis.commitments, request.as_deref()),
+        request: request.filter(|_| content_policy.keeps_text()),
         outcome: None,
     };
     transaction.tx.put(&row)?;
@@ -427,6 +435,8 @@ fn no_answer(
         exchange_commitment: Hash32::ZERO,
         chain_entry: None,
         aurora_text: None,
+        reply: None,
+        reply_commitment: None,
         outcome_line: transaction.head.lines,
     };
     let exchange = exchange_hash(transaction, session, (row, salt), &update, None, &drift)?;
@@ -481,9 +491,12 @@ pub fn answer(
     let time = transaction.line_time(now)?;
     let again = number(transaction, session.uuid, judged)?;
     if let Some(again) = &again {
-        acts = proposed(again.clean.as_str());
+        acts = proposed(again.text.clean.as_str());
     }
-    let redaction = again.as_ref().unwrap_or(&judged.stored);
+    let stored_reply = again.as_ref().unwrap_or(&judged.stored);
+    let redaction = &stored_reply.text;
+    let beside = stored_reply.beside.as_ref().map(ReplyDoc::canonical);
+    let beside = beside.transpose().map_err(unrecordable("the reply"))?;
     let response_hash = commit(scheme, salt, Role::Response, judged.text.as_bytes());
     let stored = redaction.clean.as_str();
     let drift = drift_rows(&session, &row, &judged.judgement, response_hash, time);
@@ -512,6 +525,11 @@ pub fn answer(
         aurora_text: row
             .not_kept
             .map(|_| commit(scheme, salt, Role::AuroraText, stored.as_bytes())),
+        reply_commitment: row
+            .not_kept
+            .and(beside.as_deref())
+            .map(|beside| commit(scheme, salt, Role::Reply, beside.as_bytes())),
+        reply: beside.filter(|_| content_policy.keeps_text()),
         outcome_line: transaction.head.lines,
     };
     let compiled = prompt.compiled.canonical();

@@ -77,12 +77,12 @@ const EVIDENCE: &[EvidenceTable] = &[
         row: "an exchange",
         fixed: "exchange_id session_id turn_user_id created_at seq model decision authority_state \
             exclusions prompt_commitment prompt_line user_text_commitment bundle_commitment \
-            compiled_prompt_commitment",
+            compiled_prompt_commitment request_commitment",
         once: "turn_aurora_id validator_summary outcome reason refusal answered_at prompt_tokens \
             completion_tokens cost_micro cost_currency response_commitment exchange_commitment \
-            chain_entry outcome_line aurora_text_commitment",
+            chain_entry outcome_line aurora_text_commitment reply_commitment",
         free: "context_bundle_hash context_bundle_json prompt_hash prompt_compiled response_hash \
-            response_sanitized params salt",
+            response_sanitized params request reply salt",
         ..UNCHANGING
     },
     EvidenceTable {

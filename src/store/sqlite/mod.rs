@@ -5,6 +5,7 @@ mod search;
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use refinery::{Migration, Runner};
@@ -102,7 +103,7 @@ impl Sqlite {
             .map_err(failed("set the busy timeout"))?;
         keep_statements(&connection)?;
         let ours = migrations().map_err(refused)?;
-        is_current(&mut connection, &ours, path)?;
+        is_current(&mut connection, ours, path)?;
         Ok(Sqlite(connection))
     }
 
@@ -135,10 +136,10 @@ impl Sqlite {
     /// Applies what is new to the database, or refuses one that another build made.
     fn migrate(&mut self, path: &Path) -> Result<(), StoreError> {
         let migrations = migrations().map_err(refused)?;
-        if is_current(&mut self.0, &migrations, path)? {
+        if is_current(&mut self.0, migrations, path)? {
             return Ok(());
         }
-        Runner::new(&migrations)
+        Runner::new(migrations)
             .set_grouped(true)
             .run(&mut self.0)
             .map(drop)
@@ -173,14 +174,20 @@ fn refused(error: refinery::Error) -> StoreError {
     }
 }
 
-/// All migrations; the first is followed by the triggers that keep evidence.
-fn migrations() -> Result<Vec<Migration>, refinery::Error> {
+/// All migrations; the first is followed by the triggers that keep evidence. Made once in a
+/// process, which opens several connections.
+fn migrations() -> Result<&'static [Migration], refinery::Error> {
+    static MADE: OnceLock<Vec<Migration>> = OnceLock::new();
+    if let Some(made) = MADE.get() {
+        return Ok(made);
+    }
     let all = MIGRATIONS.iter().enumerate();
-    all.map(|(n, (name, sql))| match n {
+    let made = all.map(|(n, (name, sql))| match n {
         0 => Migration::unapplied(name, &format!("{sql}\n{}", evidence::triggers())),
         _ => Migration::unapplied(name, sql),
-    })
-    .collect()
+    });
+    let made = made.collect::<Result<Vec<_>, _>>()?;
+    Ok(MADE.get_or_init(|| made))
 }
 
 /// Whether all migrations are applied; false when some are still to be.

@@ -21,6 +21,7 @@ use crate::record::bitcoin::block::{Header, Network};
 use crate::record::ledger::documents::Genesis;
 use crate::record::ledger::opening::{Document, OpeningFile, Stamp};
 use crate::record::signature::PublicKey;
+use crate::record::time::Seconds;
 use crate::record::tree::note::CosignedNote;
 use crate::record::tree::witness_policy::WitnessPolicy;
 
@@ -100,9 +101,30 @@ pub struct OpeningReport {
     pub network: Option<Network>,
     /// The key that genesis and rotations lead to.
     pub signer: Option<PublicKey>,
+    /// The time before which nothing of this was on record, when *not before* is *yes*.
+    pub since: Option<Seconds>,
+    /// The time by which all of it was on record, when *not after* is *yes*.
+    pub until: Option<Seconds>,
 }
 
 impl OpeningReport {
+    /// Whether the text in this place of the file's openings is the one that was put on record.
+    ///
+    /// None is while a fault that is nobody's in particular keeps all of them from being judged.
+    pub fn text_opens(&self, at: usize) -> bool {
+        let faults = self
+            .findings
+            .iter()
+            .filter(|finding| finding.about == About::Commitment);
+        let names = [
+            "openings".to_owned(),
+            "documents".to_owned(),
+            openings::place_of(at),
+        ];
+        let mut places = faults.map(|finding| &finding.place);
+        !places.any(|place| names.contains(place))
+    }
+
     /// The answer to one question.
     pub fn to(&self, about: About) -> QuestionVerdict {
         let found = self.answers.iter().find(|(known, _)| *known == about);
@@ -221,7 +243,7 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
     check.roots(&read);
     let signer = check.signer(&read);
     let (not_before, start) = check.not_before(&read);
-    let stamped = check.stamp(&read, start.as_ref());
+    let (stamped, attested) = check.stamp(&read, start.as_ref()).unzip();
     let (cosigned, seen) = check.cosigned(&read, start.as_ref());
     let network = read.genesis().map(|genesis| genesis.network);
     let mut report = OpeningReport {
@@ -229,6 +251,8 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
         findings: Vec::new(),
         network,
         signer: read.head_key().copied(),
+        since: None,
+        until: None,
     };
     for about in About::ALL {
         // Of blocks that show no time nothing is asked, so nothing is wrong with them.
@@ -255,6 +279,18 @@ pub fn check_opening(file: &OpeningFile, trust: Trust<'_>) -> OpeningReport {
         ));
     }
     report.findings = check.findings;
+    let is_yes = |about| report.to(about).answer == QuestionAnswer::Yes;
+    let since = start
+        .map(|start| start.time)
+        .filter(|_| is_yes(About::NotBefore));
+    let by_block =
+        attested.filter(|_| stamped.is_some_and(|block| block.answer == QuestionAnswer::Yes));
+    let until = by_block
+        .into_iter()
+        .chain(seen)
+        .min()
+        .filter(|_| is_yes(About::NotAfter));
+    (report.since, report.until) = (since, until);
     report
 }
 

@@ -28,7 +28,7 @@ impl OpenedLines {
 }
 
 /// What an opening is called in findings.
-fn place_of(at: usize) -> String {
+pub(super) fn place_of(at: usize) -> String {
     format!("opening {}", at.saturating_add(1))
 }
 

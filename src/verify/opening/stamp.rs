@@ -7,6 +7,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::documents::Genesis;
 use crate::record::ledger::opening::{AttestedBlock, Document, More, Stamp};
 use crate::record::log::entry::Event;
+use crate::record::time::Seconds;
 use crate::record::tree::proof::includes;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
@@ -35,12 +36,13 @@ impl OpeningSubject<'_> {
 }
 
 impl<'a> OpeningCheck<'a> {
-    /// The block that a tree head over the opened lines is in; none when there is no stamp.
+    /// The block that a tree head over the opened lines is in, and the time of its header; none
+    /// when there is no stamp.
     pub(super) fn stamp(
         &mut self,
         read: &OpeningSubject<'a>,
         start: Option<&StartBlock>,
-    ) -> Option<QuestionVerdict> {
+    ) -> Option<(QuestionVerdict, Seconds)> {
         let file = self.file;
         let stamp = file.stamp.as_ref()?;
         let Some(genesis) = read.genesis() else {
@@ -83,7 +85,10 @@ impl<'a> OpeningCheck<'a> {
             .or_else(|| stamped.blocks.iter().find_map(kept))
         else {
             let words = "an OpenTimestamps proof is there, and not its block's header";
-            return Some(QuestionVerdict::new(QuestionAnswer::NotChecked, words));
+            return Some((
+                QuestionVerdict::new(QuestionAnswer::NotChecked, words),
+                Seconds::ZERO,
+            ));
         };
         let root = header.fields().merkle_root;
         let Some(block) = stamped
@@ -100,7 +105,8 @@ impl<'a> OpeningCheck<'a> {
             );
             return None;
         };
-        Some(self.attested(read, genesis, block.height, &header, start))
+        let verdict = self.attested(read, genesis, block.height, &header, start);
+        Some((verdict, header.fields().time))
     }
 
     /// The stamped tree head is the ledger's, no newer than the head, and the opened lines are

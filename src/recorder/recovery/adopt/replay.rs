@@ -397,6 +397,7 @@ impl<'a> Adoption<'a> {
             authority_state,
             exclusions: "[]".to_owned(),
             params: None,
+            request: None,
             salt,
             prompt_commitment: asked.hash,
             prompt_line: asked.n,

@@ -61,6 +61,8 @@ pub fn bare(n: u64, line: &Line, exchange: Hash32) -> OutcomeUpdate {
         exchange_commitment: exchange,
         chain_entry: None,
         aurora_text: None,
+        reply: None,
+        reply_commitment: None,
         outcome_line: n,
     }
 }

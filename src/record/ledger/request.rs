@@ -1,0 +1,244 @@
+//! The request: what was sent to a model, as messages made of parts (format, section 8, role
+//! `request`).
+//!
+//! ```text
+//! {"format":"gently/1",
+//!  "messages":[{"parts":[{"kernel":"sha256:…"},"owner"],"role":"system"},
+//!              {"parts":[{"turn":"UUID"}],"role":"user"},
+//!              {"parts":[{"turn":"UUID"}],"role":"assistant"},
+//!              {"parts":["bundle",{"earlier":["UUID",…]},"question"],"role":"user"}],
+//!  "model":"openai/NAME","settings":{"max_tokens":64},"tools":[]}              canonical JSON
+//! ```
+//! Texts that are on record stand by the id of their turn, so that one erased is erased everywhere.
+//! Put in again they give the messages that were sent, whose canonical list is the compiled prompt.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::record::canon;
+use crate::record::canon::CanonError;
+
+use super::bundle::{Bundle, NamedHash};
+use super::bundle_text::bundle_text;
+use super::documents::Format;
+use super::params::{Params, Temperature};
+use super::prompt::{ChatMessage, ChatRole, PriorTurn, PromptMessages, SystemPrompt};
+
+/// What stands where an answer is shown, and its question is not.
+const NOT_SHOWN: &str = "(The question is not shown.)";
+/// What stands before turns of other conversations.
+const EARLIER: &str = "Earlier in this project:";
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestPart {
+    /// What a kernel says to a model.
+    Kernel(NamedHash),
+    /// The owner's text, as `params.system` has it.
+    Owner,
+    /// What the exchange's bundle says to a model ([`bundle_text`]).
+    Bundle,
+    /// Turns of other conversations, as a list.
+    Earlier(Vec<Uuid>),
+    /// The text of a turn of this conversation.
+    Turn(Uuid),
+    /// What is asked.
+    Question,
+    /// A text that is nowhere else on record.
+    Text(String),
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestMessage {
+    /// In their order; an empty line stands between two.
+    pub parts: Vec<RequestPart>,
+    /// Who says it.
+    pub role: ChatRole,
+}
+
+/// The document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestDoc {
+    /// `gently/1`.
+    pub format: Format,
+    /// The system message first; then user and assistant by turns, a user's last.
+    pub messages: Vec<RequestMessage>,
+    /// Which model is asked.
+    pub model: String,
+    /// Whatever is sent beside messages and tools; fractions stand as texts.
+    pub settings: BTreeMap<String, Value>,
+    /// What a model may call: none, unless a client brought some.
+    pub tools: Vec<Value>,
+}
+
+/// A turn of the conversation that is sent as a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpokenTurn<'a> {
+    /// Its row.
+    pub turn: Uuid,
+    /// Whether a person said it.
+    pub by_user: bool,
+    /// The stored text.
+    pub text: &'a str,
+}
+
+/// What a request is made from, and rendered with.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestTexts<'a> {
+    /// The kernel.
+    pub kernel: SystemPrompt<'a>,
+    /// The owner's text.
+    pub owner: Option<&'a str>,
+    /// The bundle.
+    pub bundle: &'a Bundle,
+    /// Turns of other conversations.
+    pub earlier: &'a [PriorTurn],
+    /// Turns of this one, oldest first.
+    pub spoken: &'a [SpokenTurn<'a>],
+    /// What is asked.
+    pub question: &'a str,
+}
+
+/// A request names a turn whose text was not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the request names turn {0}, which is not among the turns of its exchange")]
+pub struct UnknownTurn(pub Uuid);
+
+impl RequestDoc {
+    /// The request that these texts make.
+    pub fn new(texts: &RequestTexts<'_>, model: &str, params: &Params) -> RequestDoc {
+        let mut doc = RequestDoc {
+            format: Format,
+            messages: Vec::with_capacity(texts.spoken.len() + 2),
+            model: model.to_owned(),
+            settings: settings(params),
+            tools: Vec::new(),
+        };
+        doc.say(
+            ChatRole::System,
+            RequestPart::Kernel(NamedHash(texts.kernel.kernel)),
+        );
+        if texts.owner.is_some() {
+            doc.say(ChatRole::System, RequestPart::Owner);
+        }
+        // Some servers refuse a message without a word.
+        let said = texts
+            .spoken
+            .iter()
+            .filter(|one| !one.text.trim().is_empty());
+        for (at, spoken) in said.enumerate() {
+            let role = match spoken.by_user {
+                true => ChatRole::User,
+                false => ChatRole::Assistant,
+            };
+            // Servers want a conversation to begin with a user.
+            if at == 0 && role == ChatRole::Assistant {
+                doc.say(ChatRole::User, RequestPart::Text(NOT_SHOWN.to_owned()));
+            }
+            doc.say(role, RequestPart::Turn(spoken.turn));
+        }
+        if bundle_text(texts.bundle).is_some() {
+            doc.say(ChatRole::User, RequestPart::Bundle);
+        }
+        if !texts.earlier.is_empty() {
+            let turns = texts.earlier.iter().map(|turn| turn.turn).collect();
+            doc.say(ChatRole::User, RequestPart::Earlier(turns));
+        }
+        doc.say(ChatRole::User, RequestPart::Question);
+        doc
+    }
+
+    /// Adds a part to the last message, or begins another: many servers take no two messages of one
+    /// role in a row.
+    fn say(&mut self, role: ChatRole, part: RequestPart) {
+        match self.messages.last_mut() {
+            Some(last) if last.role == role => last.parts.push(part),
+            _ => self.messages.push(RequestMessage {
+                parts: vec![part],
+                role,
+            }),
+        }
+    }
+
+    /// The messages as they are sent.
+    pub fn messages(&self, texts: &RequestTexts<'_>) -> Result<PromptMessages, UnknownTurn> {
+        let rendered = self.messages.iter().map(|message| {
+            let parts = message.parts.iter().map(|part| rendered(part, texts));
+            let parts: Vec<String> = parts.collect::<Result<_, _>>()?;
+            Ok(ChatMessage {
+                content: parts.join("\n\n"),
+                role: message.role,
+            })
+        });
+        rendered.collect::<Result<_, _>>().map(PromptMessages::new)
+    }
+
+    /// The canonical print, as it is stored and committed to.
+    pub fn canonical(&self) -> Result<String, CanonError> {
+        canon::print(self)
+    }
+
+    /// Reads what [`RequestDoc::canonical`] printed.
+    pub fn parse(text: &str) -> Result<RequestDoc, CanonError> {
+        canon::parse(text.as_bytes())
+    }
+}
+
+/// The settings of a call that are not part of its messages.
+fn settings(params: &Params) -> BTreeMap<String, Value> {
+    let temperature = params.temperature.as_ref().map(Temperature::to_string);
+    let settings = [
+        ("max_tokens", params.max_tokens.map(Value::from)),
+        ("seed", params.seed.map(Value::from)),
+        ("temperature", temperature.map(Value::from)),
+    ];
+    let sent = settings
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    sent.collect()
+}
+
+fn rendered(part: &RequestPart, texts: &RequestTexts<'_>) -> Result<String, UnknownTurn> {
+    Ok(match part {
+        RequestPart::Kernel(_) => texts.kernel.text.trim_end().to_owned(),
+        RequestPart::Owner => texts.owner.unwrap_or_default().to_owned(),
+        RequestPart::Bundle => bundle_text(texts.bundle).unwrap_or_default(),
+        RequestPart::Earlier(turns) => {
+            let mut lines = vec![EARLIER.to_owned()];
+            for turn in turns {
+                lines.push(earlier_line(*turn, texts.earlier)?);
+            }
+            lines.join("\n")
+        }
+        RequestPart::Turn(turn) => {
+            let found = texts.spoken.iter().find(|spoken| spoken.turn == *turn);
+            found.ok_or(UnknownTurn(*turn))?.text.to_owned()
+        }
+        RequestPart::Question => texts.question.to_owned(),
+        RequestPart::Text(text) => text.clone(),
+    })
+}
+
+/// A turn of another conversation on one line, so that nothing in it looks like the question.
+fn earlier_line(turn: Uuid, earlier: &[PriorTurn]) -> Result<String, UnknownTurn> {
+    let found = earlier.iter().find(|prior| prior.turn == turn);
+    let prior = found.ok_or(UnknownTurn(turn))?;
+    let who = match prior.is_by_user() {
+        true => "the person",
+        false => "the assistant",
+    };
+    Ok(format!("- {}, {who}: {}", prior.at, one_line(&prior.text)))
+}
+
+/// A text without ends of lines.
+pub(super) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
+}
