@@ -3415,11 +3415,14 @@ class CheckOpening:
             place = "%s of line %d" % (name, one.index)
             if not self.same(place, "SHA-256", one.line.details["record"], hexhash(jcs(document))):
                 continue
-            fault = fields(document, DOCUMENTS[name])
+            # The beginning of another format has the right form: it is judged, and the rest of it used.
+            fault = fields(document, {**DOCUMENTS[name], "genesis": is_hash} if name == "genesis.json" else DOCUMENTS[name])
             if fault:
                 self.find("consistent", place, "a document as section 6 has it", fault)
                 continue
             one.document = document
+            if name == "genesis.json":
+                self.same(place, "genesis", GENESIS, document["genesis"])
             self.same(place, KINDS[KIND_OF[one.line.event]][2], one.line.time, document[KINDS[KIND_OF[one.line.event]][2]])
 
     def event(self, name):
@@ -3756,6 +3759,8 @@ class CheckOpening:
             rotation = one.line and one.line.event == "key_rotate"
             if one.more is not None and not wants and (not rotation or is_path(one.more)):
                 self.find("consistent", "line %d" % one.index, "no proof under a stamped root", "one")
+            elif one.more is not None and not rotation and not is_path(one.more):
+                self.find("consistent", "line %d" % one.index, "a proof under a stamped root", "the tree head of a rotation")
         if self.file["stamp"] is not None:
             self.stamped(self.file["stamp"])
         if self.unnamed_network():
@@ -3783,7 +3788,7 @@ class CheckOpening:
             if own and own[2] == note[2] and own[3] != note[3]:
                 self.find("consistent+not_after", "stamp", "root " + own[3].hex(), "root " + note[3].hex())
         for one in self.shown:
-            beside = one.line and one.line.event in ("response_fail", "denied") and one.more is not None
+            beside = one.line and one.line.event in ("response_fail", "denied") and is_path(one.more)
             if one.line and (one.opened or one.index == 0 or one is self.start or beside):
                 path = one.more if is_path(one.more) else None
                 if path is None or not includes(sha256(b"\0" + one.text.encode("utf-8")).digest(), one.index, note[2],

@@ -17,6 +17,7 @@ use crate::recorder::TurnIds;
 
 use super::denial::refusal_words;
 use super::erase;
+use super::find;
 use super::model_choice::{AUTO, CallOptions, choose};
 use super::open::{OpenHome, OpenHomeError};
 use super::references::{ContextRequest, ThreadRequest};
@@ -60,6 +61,8 @@ pub struct AskResult {
     pub declared: DeclaredContext,
     /// Where the answer is from, if it is a replay.
     pub replayed: Option<String>,
+    /// How screens call it: `8923fa34/3`.
+    pub id: String,
     /// Whether what the model was shown went to a server.
     over_a_wire: bool,
 }
@@ -154,7 +157,12 @@ impl AskSetup<'_> {
         );
         let turn = asked.await?;
         let replayed = self.model.note();
+        let ids = ids_of(&turn.turn);
+        // What is on record is told whatever else fails: a longer id names the same.
+        let id = find::short_id(&self.opened.store, ids.session, ids.seq)
+            .unwrap_or_else(|_| format!("{}/{}", ids.session, ids.seq));
         Ok(AskResult {
+            id,
             turn,
             declared: self.declared,
             replayed,
@@ -163,14 +171,18 @@ impl AskSetup<'_> {
     }
 }
 
+fn ids_of(turn: &TurnEnd) -> &TurnIds {
+    match turn {
+        TurnEnd::Answered(answer) => &answer.ids,
+        TurnEnd::Refused(refusal, _) => &refusal.ids,
+        TurnEnd::Failed(failure, _) | TurnEnd::Interrupted(failure) => &failure.ids,
+    }
+}
+
 impl AskResult {
     /// Names of the turn.
     pub fn ids(&self) -> &TurnIds {
-        match &self.turn.turn {
-            TurnEnd::Answered(answer) => &answer.ids,
-            TurnEnd::Refused(refusal, _) => &refusal.ids,
-            TurnEnd::Failed(failure, _) | TurnEnd::Interrupted(failure) => &failure.ids,
-        }
+        ids_of(&self.turn.turn)
     }
 
     /// The exchange's id, by which it is shown, opened and erased.

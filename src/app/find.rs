@@ -3,9 +3,13 @@
 //! | typed | means |
 //! |---|---|
 //! | `last` | the session used last, or the newest exchange |
-//! | `interaction-3`, `prompt-3` | that prompt of the session used last |
+//! | `interaction-3`, `prompt-3` | that prompt of the newest session that has so many |
 //! | `8923fa34/3`, `8923fa34/interaction-3`, `last/3` | that prompt of a session |
 //! | hexadecimal digits, with or without hyphens | a session (any length), an exchange or a chain entry (8 and more), a commit (7 and more) |
+//!
+//! `8923fa34/3` is what screens print of an exchange ([`short_id`]), and means the same for ever: of
+//! several sessions that begin with eight digits or more, the oldest is meant, and for a later one
+//! more digits are printed.
 
 use crate::ask::recall::Reference;
 use crate::record::hash::Hash32;
@@ -18,6 +22,8 @@ use crate::store::{
 const COMMIT_DIGITS: usize = 7;
 /// So many digits of an exchange or of the chain are shown by gently, and are enough.
 const EXCHANGE_DIGITS: usize = 8;
+/// So many digits of a session are printed, unless an older one begins with them.
+const SESSION_DIGITS: usize = 8;
 /// How many of the things that an id could mean are looked up, and named.
 const NAMED: u32 = 8;
 
@@ -105,7 +111,13 @@ pub fn session(store: &ReadStore, text: &str) -> Result<SessionRow, FindError> {
     match IdForm::read(text).ok_or_else(|| FindError::Form {
         text: text.to_owned(),
     })? {
-        IdForm::Last | IdForm::Number(_) => newest_session(store),
+        IdForm::Last => newest_session(store),
+        IdForm::Number(n) => match store.newest_numbered(n)? {
+            Some(row) => Ok(store
+                .session_of(row.session)?
+                .ok_or_else(|| no_number(text))?),
+            None => newest_session(store),
+        },
         IdForm::In(session, _) => by_prefix(store, &session),
         IdForm::Digits(digits) => match by_prefix(store, &digits) {
             Err(FindError::Unknown { .. }) => session_around(store, &digits),
@@ -122,7 +134,7 @@ pub fn exchange(store: &ReadStore, text: &str) -> Result<ExchangeRow, FindError>
         IdForm::Last => store
             .newest_exchange()?
             .ok_or_else(|| unknown("exchange", text, "nothing was asked yet: gently ask")),
-        IdForm::Number(n) => at(store, &newest_session(store)?, n, text),
+        IdForm::Number(n) => store.newest_numbered(n)?.ok_or_else(|| no_number(text)),
         IdForm::In(session, n) => at(store, &by_prefix(store, &session)?, n, text),
         IdForm::Digits(digits) => exchange_by_digits(store, &digits),
     }
@@ -241,6 +253,10 @@ fn by_prefix(store: &ReadStore, prefix: &str) -> Result<SessionRow, FindError> {
         return newest_session(store);
     }
     let mut found: Vec<SessionRow> = store.like(prefix, NAMED)?;
+    if prefix.len() >= SESSION_DIGITS {
+        // Oldest first: what was printed of the first that began so keeps its meaning.
+        found.truncate(1);
+    }
     match found.len() {
         1 => found
             .pop()
@@ -251,6 +267,26 @@ fn by_prefix(store: &ReadStore, prefix: &str) -> Result<SessionRow, FindError> {
             could_be: found.iter().map(name_session).collect(),
         }),
     }
+}
+
+/// How screens call an exchange: its session's first digits and its number, `8923fa34/3`.
+pub fn short_id(store: &ReadStore, session: Hash32, seq: u64) -> Result<String, StoreError> {
+    let digits = session.to_string();
+    let mut lengths = SESSION_DIGITS..digits.len();
+    loop {
+        let beginning = lengths.next().and_then(|length| digits.get(..length));
+        let beginning = beginning.unwrap_or(&digits);
+        let oldest: Vec<SessionRow> = store.like(beginning, 1)?;
+        let is_taken = oldest.first().is_some_and(|row| row.id != session);
+        if !is_taken || beginning.len() == digits.len() {
+            return Ok(format!("{beginning}/{seq}"));
+        }
+    }
+}
+
+fn no_number(text: &str) -> FindError {
+    let hint = "no session has so many prompts; gently session list shows them";
+    unknown("exchange", text, hint)
 }
 
 fn name_session(row: &SessionRow) -> String {

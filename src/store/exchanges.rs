@@ -115,6 +115,11 @@ impl ReadStore {
         self.row(rest, values![])
     }
 
+    /// The newest exchange that has this number in its session.
+    pub fn newest_numbered(&self, seq: u64) -> Result<Option<ExchangeRow>, StoreError> {
+        self.row("WHERE seq = ?1 ORDER BY rowid DESC LIMIT 1", values![seq])
+    }
+
     /// The exchange that a turn is of.
     pub fn exchange_of_turn(&self, turn: Uuid) -> Result<Option<ExchangeRow>, StoreError> {
         let rest = "WHERE prompt_line = (SELECT line FROM chat_turn WHERE turn_id = ?1)

@@ -22,6 +22,8 @@ use super::exchange::UsageView;
 /// A turn on record.
 #[derive(Clone, Debug, Serialize)]
 pub struct TurnView {
+    /// What screens call it, and every command takes: `8923fa34/3`.
+    pub id: String,
     /// `answered`, `failed` or `denied`.
     pub outcome: &'static str,
     /// Its session.
@@ -220,6 +222,7 @@ impl TurnView {
         let session = session_of(turn);
         let withheld = asked.is_withheld();
         TurnView {
+            id: asked.id.clone(),
             outcome: outcome(turn),
             session: ids.session,
             session_uuid: ids.session_uuid,

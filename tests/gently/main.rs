@@ -43,6 +43,7 @@ mod hand;
 mod headers;
 mod headers_file;
 mod hooks;
+mod ids;
 mod journey;
 mod judged;
 mod kernel;

@@ -146,15 +146,7 @@ const words = ({answers, code}) => (answers ? `${code} ${page.QUESTIONS.map((nam
 // "Not checked" where another answers is allowed of the page, as long as it calls nothing genuine that is not.
 const softer = (our, their) => our.answers && their.answers && our.code >= their.code
   && page.QUESTIONS.every((name) => our.answers[name] === their.answers[name] || our.answers[name] === 'not checked');
-// Where the program and scripts/verify.py differ from each other, the page follows the one that the rulings are with.
-const KNOWN = [
-  [/forged: genesis constant/, 'ruling 40: a value of the right form is judged, and used; verify.py reads no such genesis'],
-  [/forged: genesis origin (empty|plus)/, 'ruling 40: a genesis of another form says nothing; the program uses the rest of it'],
-  [/forged: record seq large/, 'ruling 95: seq is below 2^53; the program reads 2^53'],
-  [/forged: (stamped|scheme)/, 'a file that contradicts itself: whether its stamp still shows a time', (all) => all.every(({answers}) => answers && answers.consistent === 'no' && page.QUESTIONS.every((name) => name === 'not_after' || answers[name] === all[0].answers[name]))],
-  [/forged: stamp of the prompt with outcome, line 3 as a rotation/, 'section 11.1: an outcome beside its prompt may have a proof, and needs none'],
-];
-let [agree, unchecked, differ, known] = [0, 0, 0, 0];
+let [agree, unchecked, differ] = [0, 0, 0];
 cases.forEach((one, n) => {
   if (one.code === undefined || one.code === ours[n].code) return;
   differ += 1;
@@ -167,12 +159,9 @@ cases.forEach((one, n) => {
   if (all.every(([, found]) => words(found) === words(ours[n]))) agree += 1;
   else {
     const soft = all.every(([, found]) => softer(ours[n], found));
-    const [, ruling] = KNOWN.find(([name, , also]) => name.test(one.name) && (!also || also(all.map(([, found]) => found)))) || [];
-    const apart = ruling && theirs.some(([, found]) => words(found[n]) === words(ours[n]));
     if (soft) unchecked += 1;
-    else if (apart) known += 1;
     else differ += 1;
-    const what = (soft ? 'left unchecked: ' : apart ? `known (${ruling}): ` : 'DIFFER: ') + said.join(', ');
+    const what = (soft ? 'left unchecked: ' : 'DIFFER: ') + said.join(', ');
     const why = process.env.WHY ? `\n        page: ${ours[n].no ? `${ours[n].no.at}: ${ours[n].no.why}` : ours[n].findings.map((x) => `${x.at}: ${x.text}`).join('; ')}\n        ${JSON.stringify(theirs[0][1][n].why)}` : '';
     shown.set(what, [...(shown.get(what) || []), one.name.replace(/: as it is$/, '') + why]);
   }
@@ -180,7 +169,7 @@ cases.forEach((one, n) => {
 for (const [what, group] of shown) console.log(`${group.length} × ${what}\n    ${group.slice(0, Number(process.env.SHOW || 5)).join('\n    ')}`);
 const count = (code) => ours.filter((one) => one.code === code).length;
 const having = (word) => ours.filter((one) => one.answers && Object.values(one.answers).includes(word)).length;
-console.log(`${bases.length} opening files, ${cases.length}${cases.length < before ? ` of ${before}` : ''} with their changed copies: ${agree} answers agree, ${unchecked} the page leaves unchecked, ${known} where the other two differ, ${differ} differ`);
+console.log(`${bases.length} opening files, ${cases.length}${cases.length < before ? ` of ${before}` : ''} with their changed copies: ${agree} answers agree, ${unchecked} the page leaves unchecked, ${differ} differ`);
 console.log(`page: ${count(0)} hold, ${count(1)} do not, ${count(2)} are no opening file; some answer is no in ${having('no')}; ${(took / cases.length).toFixed(1)} ms each; compared with ${theirs.map(([who]) => who).join(' and ')}`);
 fs.rmSync(folder, {recursive: true});
 process.exitCode = differ === 0 ? 0 : 1;
