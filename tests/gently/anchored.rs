@@ -120,8 +120,7 @@ fn the_block_of_the_moment_is_in_screen_ledger_and_verdict() {
     let told = person.ask("How is this machine doing?");
     let branch = format!("branch-{}", (TIP - 1) % 7 + 1);
     assert!(
-        told.err
-            .contains(&format!("/1 · block {}\n", TIP - 1)),
+        told.err.contains(&format!("/1 · block {}\n", TIP - 1)),
         "{told:#?}"
     );
     let hosts = format!(

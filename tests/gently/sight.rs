@@ -363,6 +363,9 @@ fn what_a_question_is_about_is_looked_at_and_sent_and_nothing_else() {
     let sent = server.requests();
     let values = |at: usize| String::from_utf8_lossy(&sent[at].body).contains("disk1_mount");
     assert_eq!((values(0), values(1), values(2)), (true, false, false));
+    // Nor a word on tools that nobody asked about.
+    let named = |at: usize| String::from_utf8_lossy(&sent[at].body).contains("sys_health");
+    assert!((0..3).all(|at| !named(at)));
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }

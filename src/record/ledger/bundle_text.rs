@@ -97,9 +97,7 @@ fn sight_line(tool: &str, entry: &SightEntry) -> Option<String> {
             reason: NoSight::NotLooked(_),
             ..
         } => return None,
-        SightEntry::Unavailable {
-            reason, unknowns, ..
-        } => {
+        SightEntry::Unavailable { reason, unknowns } => {
             let why = reason.name().replace('_', " ");
             (format!("{tool}: nothing was measured ({why})"), unknowns)
         }
