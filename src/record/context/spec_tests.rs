@@ -56,7 +56,10 @@ fn identity() -> Identity {
 }
 
 fn config() -> ContextConfig {
-    ContextConfig::parse(&GENESIS_CONTEXT.replacen("ALLOW", "DENY", 1)).unwrap()
+    let document = GENESIS_CONTEXT
+        .replacen("ALLOW", "DENY", 1)
+        .replacen("128", "50", 1);
+    ContextConfig::parse(&document).unwrap()
 }
 
 fn digest(text: &str, resolved: &ResolvedContext) -> NamedHash {
