@@ -234,14 +234,18 @@ fn two_writers_under_company_let_each_other_in() {
 
 #[test]
 fn an_applier_that_dies_is_noticed_and_replaced() {
-    // When all askers happen to be in the batch that dies with it, nobody is left to be served:
-    // then once more.
+    // When all askers happen to be in the batch that dies with it, nobody is left to be served, and
+    // when none is, nobody is told: then once more.
     let served = (0..20).any(|_| {
         let rig = base();
         let passed = Arc::new(AtomicUsize::new(0));
         let count = passed.clone();
         let watch: FailpointWatch = Arc::new(move |step| {
             let is_applier = std::thread::current().name() == Some("applier");
+            if step == Failpoint::AfterObjects && is_applier && count.load(Ordering::SeqCst) == 0 {
+                // Whoever asks meanwhile is in the batch that dies, or behind it.
+                std::thread::sleep(Duration::from_millis(30));
+            }
             if step == Failpoint::AfterObjects
                 && is_applier
                 && count.fetch_add(1, Ordering::SeqCst) == 1
@@ -251,13 +255,12 @@ fn an_applier_that_dies_is_noticed_and_replaced() {
             true
         });
         let (said, errors) = told(&rig, watch);
-        assert!(!errors.is_empty(), "nobody was told");
         assert!(
             errors.iter().all(|e| e.is_unknown() || e.is_recorded()),
             "{errors:?}"
         );
         assert_healed(&rig, &read_acknowledged(&said), "after a panic");
-        errors.len() < ASKERS && passed.load(Ordering::SeqCst) > 2
+        !errors.is_empty() && errors.len() < ASKERS && passed.load(Ordering::SeqCst) > 2
     });
     assert!(served, "no other thread took its place");
 }

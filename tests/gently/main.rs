@@ -25,6 +25,7 @@ mod company;
 mod concurrency;
 mod contexts;
 mod continuity;
+mod conversation;
 mod copies;
 mod desk;
 mod doctor;
