@@ -5,17 +5,20 @@ use uuid::Uuid;
 use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
 use crate::ask::{AskError, Observations, Question, TurnControl, TurnEnd, TurnResult};
+use crate::continuity::compile::SIGHT_REASON;
 use crate::govern::drift::ReplyVerdict;
 use crate::govern::sanitize::redact;
+use crate::govern::sight_rules::{SightPlan, SightWish};
 use crate::models::Model;
 use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::receipt::Receipt;
 use crate::recorder::TurnIds;
 
 use super::denial::refusal_words;
 use super::erase;
 use super::find;
-use super::model_choice::{CallOptions, choose};
+use super::model_choice::{AUTO, CallOptions, choose};
 use super::open::{OpenHome, OpenHomeError};
 use super::references::{ContextRequest, ThreadRequest};
 use super::tree_heads::{self, ThirdPartyReport};
@@ -33,6 +36,8 @@ pub struct AskRequest {
     pub context: ContextRequest,
     /// Where it stands.
     pub thread: ThreadRequest,
+    /// Whether the observational tools are looked at.
+    pub sight: SightWish,
 }
 
 /// A question for which everything is at hand, and nothing is on record.
@@ -58,6 +63,8 @@ pub struct AskResult {
     pub replayed: Option<String>,
     /// How screens call it: `8923fa34/3`.
     pub id: String,
+    /// Whether what the model was shown went to a server.
+    over_a_wire: bool,
 }
 
 /// Checks the auth key, chooses the model and looks up what the request names.
@@ -78,6 +85,10 @@ pub async fn prepare<'a>(
     )
     .await?;
     choice.notes.iter().for_each(|note| notice(note));
+    let plan = SightPlan::of(&opened.kernel, &request.text, request.sight);
+    if choice.model.is_observer() && !plan.wanted && !request.text.trim().is_empty() {
+        return Err(OpenHomeError::Refused(beyond_the_observer(opened, request)));
+    }
     let (context, store) = (&request.context, &opened.store);
     Ok(AskSetup {
         opened,
@@ -86,9 +97,29 @@ pub async fn prepare<'a>(
         model: choice.model,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
         standing: request.thread.standing(store)?,
-        observations: opened.gather()?,
+        observations: opened.gather(&plan)?,
         main_before: tree_heads::main_tip(opened)?,
     })
+}
+
+/// Why the observer is not asked what no tool can tell, and how to ask somebody who may know.
+fn beyond_the_observer(opened: &OpenHome, request: &AskRequest) -> String {
+    let chosen = request
+        .model
+        .as_deref()
+        .unwrap_or(&opened.config.model.default);
+    let why = match chosen {
+        AUTO => "No language model is set up.",
+        _ => "The model that was chosen, observer, is no language model.",
+    };
+    let key = &opened.config.model.anthropic_key_env;
+    format!(
+        "{why} gently can answer questions about this machine by itself. To ask a model:\n  \
+         gently ask -m ollama/NAME \"…\"       an Ollama on this machine: gently model list\n  \
+         gently ask -m sonnet \"…\"            Anthropic, its key in ${key}\n  \
+         gently config set model.default ID  the one to ask from then on\n\
+         If this one is about this machine: gently ask --sight \"…\""
+    )
 }
 
 impl AskSetup<'_> {
@@ -135,6 +166,7 @@ impl AskSetup<'_> {
             turn,
             declared: self.declared,
             replayed,
+            over_a_wire: self.model.is_over_a_wire(),
         })
     }
 }
@@ -188,6 +220,14 @@ impl AskResult {
                 failure.session.model
             )),
         }
+    }
+
+    /// The tools whose values went to a server; none for a model that is built in.
+    pub fn sent_sight(&self) -> Vec<&ArtifactRef> {
+        let seen = |one: &&ArtifactRef| {
+            self.over_a_wire && one.included_reason == SIGHT_REASON && one.observed_at.is_some()
+        };
+        self.turn.context.iter().filter(seen).collect()
     }
 
     /// What somebody can keep, to hold the ledger to later.

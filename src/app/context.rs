@@ -10,6 +10,7 @@ use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
 use crate::govern::authority::{PolicyInput, broken_beside, decide};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, redact};
+use crate::govern::sight_rules::{SightPlan, SightWish};
 use crate::home::Home;
 use crate::record::canon;
 use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
@@ -153,6 +154,8 @@ pub struct PreviewRequest {
     pub context: ContextRequest,
     /// Where it stands.
     pub thread: ThreadRequest,
+    /// Whether the tools are looked at.
+    pub sight: SightWish,
 }
 
 /// What a question would come to.
@@ -235,7 +238,8 @@ pub async fn preview(
     if let Some(denied) = denied(&store, &kernel, &text, model.id(), &referred, now)? {
         return Ok(preview(denied, referred));
     }
-    let sight = open::sight(home, &config, &kernel)?;
+    let plan = SightPlan::of(&kernel, &request.text, request.sight);
+    let sight = open::sight(home, &config, (&kernel, &store), &plan)?;
     let recalled = recall(&store, &kernel, session, &text, &referred, declared.deep)?;
     let compiled = compile(&Inputs {
         session_id: session.unwrap_or_default(),

@@ -32,7 +32,7 @@ const PROBE: Duration = Duration::from_millis(200);
 /// The port of an Ollama.
 const OLLAMA_PORT: u16 = 11434;
 /// The word for "the first that is there".
-const AUTO: &str = "auto";
+pub const AUTO: &str = "auto";
 /// How `replay` of one exchange is asked for.
 const REPLAY_OF: &str = "replay:";
 

@@ -15,15 +15,17 @@ use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
 use crate::ask::Observations;
 use crate::config::{AnchorMode, Config, ConfigError, Content};
+use crate::continuity::compile::note_last_looks;
 use crate::govern::actions::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
+use crate::govern::sight_rules::SightPlan;
 use crate::home::{Home, InitOptions, locate};
 use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{KeyError, Signer, os_random};
 use crate::record::bitcoin::block::Network;
 use crate::record::context::config::ContextConfig;
 use crate::record::hash::Hash32;
-use crate::record::ledger::bundle::SightEntry;
+use crate::record::ledger::bundle::{Bundle, SightEntry};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::Genesis;
 use crate::record::time::Seconds;
@@ -34,7 +36,7 @@ use crate::sight::index_changed::IndexChanged;
 use crate::sight::index_status::IndexStatus;
 use crate::sight::service_status::ServiceStatus;
 use crate::sight::sys_health::SysHealth;
-use crate::sight::{Tool, observe_all};
+use crate::sight::{Tool, observe_wanted};
 use crate::store::{AuthKeyRow, Store, StoreError};
 
 pub use super::open_error::OpenHomeError;
@@ -230,13 +232,13 @@ impl OpenHome {
         Err(OpenHomeError::Auth { reason, why })
     }
 
-    /// A turn's own observations: sight, and a salt.
-    pub fn gather(&self) -> Result<Observations, OpenHomeError> {
+    /// A turn's own observations: what the plan's tools show, and salts.
+    pub fn gather(&self, plan: &SightPlan) -> Result<Observations, OpenHomeError> {
         let action_salts = (0..2 * MAX_ACTS)
             .map(|_| fresh_salt())
             .collect::<Result<_, _>>()?;
         Ok(Observations {
-            sight: sight(&self.home, &self.config, &self.kernel)?,
+            sight: sight(&self.home, &self.config, (&self.kernel, &self.store), plan)?,
             salt: fresh_salt()?,
             action_salts,
         })
@@ -311,13 +313,24 @@ pub fn signer(home: &Home, config: &Config) -> Result<Signer, OpenHomeError> {
     Ok(home.signer(config.keys.signer(), socket.as_deref())?)
 }
 
-/// What each observational tool shows now.
+/// What the observational tools of a plan show now, and when the others were looked at last.
 pub fn sight(
     home: &Home,
     config: &Config,
-    kernel: &Kernel,
+    (kernel, store): (&Kernel, &Store),
+    plan: &SightPlan,
 ) -> Result<BTreeMap<String, SightEntry>, OpenHomeError> {
-    Ok(observe_all(&tools(home, config), kernel.tools(), clock()?))
+    let tools = tools(home, config);
+    let mut sight = observe_wanted(&tools, kernel.tools(), &plan.tools, clock()?);
+    if sight.values().any(SightEntry::was_not_looked_at) {
+        let newest = store.newest_with_bundle()?;
+        let bundle = newest.and_then(|exchange| exchange.bundle_json);
+        // A bundle that can't be read is for gently audit verify to say, not for a question.
+        if let Some(earlier) = bundle.and_then(|json| Bundle::parse_unprinted(&json).ok()) {
+            note_last_looks(&mut sight, &earlier);
+        }
+    }
+    Ok(sight)
 }
 
 /// Puts the next signing key in place, when a rotation is on record whose process died before it

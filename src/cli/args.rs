@@ -21,6 +21,7 @@ use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::model::ModelCommand;
 use super::publish::{ExportArgs, PublishArgs};
 use super::share::ShareArgs;
+use super::sight_args::SightArgs;
 use super::sync::SyncArgs;
 use super::thread::ThreadCommand;
 use super::witness::WitnessCommand;
@@ -245,6 +246,11 @@ pub struct AskArgs {
     pub refs: RefArgs,
     #[command(flatten)]
     pub place: PlaceArgs,
+    #[command(flatten)]
+    pub sight: SightArgs,
+    /// After the answer say model, branch, chain, earlier turns, tokens and cost, too
+    #[arg(long, short)]
+    pub verbose: bool,
     /// Keep a signed receipt in a new file: gently audit verify --receipt FILE finds a ledger that
     /// lost the turn
     #[arg(long, value_name = "FILE")]

@@ -8,8 +8,9 @@ use crate::app::ask::{AskRequest, AskResult, AskSetup, prepare, settle};
 use crate::app::open::{self, OpenHome, OpenHomeError};
 use crate::app::unrecorded::RecordState;
 use crate::ask::{AskError, TurnEnd};
+use crate::config::AnchorMode;
 use crate::govern::drift::ReplyVerdict;
-use crate::recorder::{RecordedAnswer, RecordedFailure, RecordedRefusal, RecorderError};
+use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
 use crate::store::SessionRow;
 use crate::view::context::disclosed;
 use crate::view::turn::{TurnNotes, TurnView, answer_kinds, removed_kinds};
@@ -17,6 +18,7 @@ use crate::view::unrecorded::UnrecordedView;
 
 use super::args::AskArgs;
 use super::receipt::{ReceiptFile, TurnReceipt};
+use super::screen::mark;
 use super::session::block_name;
 use super::terminal::Terminal;
 use super::{
@@ -46,6 +48,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         call: args.call.options(),
         context: args.refs.request(),
         thread: args.place.request(),
+        sight: args.sight.wish(),
     };
     let told = Notices::default();
     let (home, made) = open::home_or_new()?;
@@ -56,6 +59,8 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     }
     let door = Door {
         json,
+        verbose: args.verbose,
+        anchored: opened.config.anchor.mode == AnchorMode::Auto,
         made,
         told: &told,
     };
@@ -67,6 +72,10 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
 /// How this door was called, and what was said at it.
 struct Door<'a> {
     json: bool,
+    /// Whether more is said after an answer.
+    verbose: bool,
+    /// Whether blocks are looked for.
+    anchored: bool,
     /// Whether the home was made for this question.
     made: bool,
     told: &'a Notices,
@@ -145,9 +154,9 @@ impl Door<'_> {
         }
         let printed = self.print_answer(asked, receipt);
         let code = match &turn.turn {
-            TurnEnd::Answered(answer) => show_answer(answer, asked),
-            TurnEnd::Refused(refusal, fault) => {
-                show_refusal(refusal, asked);
+            TurnEnd::Answered(answer) => show_answer(answer, asked, self),
+            TurnEnd::Refused(_, fault) => {
+                show_refusal(asked);
                 if fault.is_some() { COULD_NOT } else { NEGATIVE }
             }
             TurnEnd::Failed(failure, _) => {
@@ -191,7 +200,7 @@ impl Door<'_> {
     }
 }
 
-fn show_answer(answer: &RecordedAnswer, asked: &AskResult) -> u8 {
+fn show_answer(answer: &RecordedAnswer, asked: &AskResult, door: &Door<'_>) -> u8 {
     let (code, line) = match answer.judgement.verdict() {
         ReplyVerdict::Show => (FINE, None),
         ReplyVerdict::Warn(line) => (FINE, Some(line)),
@@ -211,22 +220,23 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult) -> u8 {
     }
     let context = &asked.turn.context;
     disclosed(context).iter().for_each(|line| say(line));
-    say(&recorded_line(
-        answer,
-        asked.replayed.as_deref(),
-        context::turns_in(&asked.turn),
-    ));
+    say(&recorded_line(asked, answer, door.anchored));
+    if door.verbose {
+        say(&more(asked, answer));
+    }
+    sent_sight(asked).iter().for_each(|line| say(line));
     code
 }
 
-fn show_refusal(refusal: &RecordedRefusal, asked: &AskResult) {
+fn show_refusal(asked: &AskResult) {
     let why = asked.why_unanswered().unwrap_or_default();
     say(&format!("no model was called: {why}"));
-    say(&format!(
-        "recorded prompt-{} · {}",
-        refusal.ids.seq,
-        place(&refusal.session)
-    ));
+    say(&not_answered(asked, "no model was asked"));
+}
+
+/// `✘ 8923fa34/4 · no answer (timeout) · on record`
+fn not_answered(asked: &AskResult, what: &str) -> String {
+    format!("{} {} · {what} · on record", mark("no"), asked.id)
 }
 
 fn show_failure(failure: &RecordedFailure, asked: &AskResult) {
@@ -234,12 +244,27 @@ fn show_failure(failure: &RecordedFailure, asked: &AskResult) {
         "error: {}",
         asked.why_unanswered().unwrap_or_default()
     ));
-    say(&format!(
-        "recorded prompt-{} without an answer ({}) · {}",
-        failure.ids.seq,
-        failure.reason,
-        place(&failure.session)
-    ));
+    let why = format!("no answer ({})", failure.reason);
+    say(&not_answered(asked, &why));
+    sent_sight(asked).iter().for_each(|line| say(line));
+}
+
+/// `sent about this machine: disk_usage, sys_health (looked at just now)`; none when nothing was.
+fn sent_sight(asked: &AskResult) -> Option<String> {
+    let sent = asked.sent_sight();
+    let oldest = sent.iter().filter_map(|tool| tool.freshness_s).max()?;
+    let names: Vec<&str> = sent
+        .iter()
+        .map(|tool| tool.artifact_type.as_str())
+        .collect();
+    let when = match oldest {
+        0 | 1 => "just now".to_owned(),
+        seconds => format!("{seconds} seconds before"),
+    };
+    Some(format!(
+        "sent about this machine: {} (looked at {when})",
+        names.join(", ")
+    ))
 }
 
 /// Whoever asked gave up before there was anything to record.
@@ -252,32 +277,49 @@ fn given_up(json: bool, signalled: u8) -> u8 {
     signalled
 }
 
-/// `recorded interaction-3 · chain 8923fa34… · branch-4 · block 930226 · 4 earlier turns · 812
-/// tokens · $0.0041`
-fn recorded_line(answer: &RecordedAnswer, source: Option<&str>, turns: Option<String>) -> String {
-    let tokens = match (answer.usage.prompt_tokens, answer.usage.completion_tokens) {
-        (None, None) => None,
-        (asked, said) => Some(format!(
-            "{} tokens",
-            asked.unwrap_or(0).saturating_add(said.unwrap_or(0))
-        )),
-    };
-    let cost = answer.cost.as_ref().map(ToString::to_string);
-    let extras = [turns, tokens, cost, source.map(str::to_owned)]
-        .into_iter()
-        .flatten()
-        .map(|text| format!(" · {text}"));
-    format!(
-        "recorded interaction-{} · chain {}… · {}{}",
-        answer.ids.seq,
-        answer.chain_entry.short8(),
-        place(&answer.session),
-        extras.collect::<String>()
-    )
+/// `✔ 8923fa34/3 · block 930226`, and what the person should know: how much of the conversation was
+/// left out, whose answer is replayed.
+fn recorded_line(asked: &AskResult, answer: &RecordedAnswer, anchored: bool) -> String {
+    let lost = asked.turn.referred.turns_shown() < asked.turn.earlier;
+    let turns = context::turns_in(&asked.turn).filter(|_| lost);
+    let beside = [turns, asked.replayed.clone()];
+    let beside = beside.into_iter().flatten();
+    let beside: String = beside.map(|text| format!(" · {text}")).collect();
+    let block = block_told(&answer.session, anchored);
+    format!("{} {} · {block}{beside}", mark("yes"), asked.id)
 }
 
-fn place(session: &SessionRow) -> String {
-    format!("{} · {}", session.branch, block_name(session))
+/// What `-v` adds: `openai/small-1b · branch-4 · chain 8923fa34… · 4 earlier turns · 812 tokens ·
+/// $0.0041`.
+fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
+    let usage = &answer.usage;
+    let counts = [usage.prompt_tokens, usage.completion_tokens];
+    let tokens = counts
+        .iter()
+        .flatten()
+        .copied()
+        .reduce(u64::saturating_add)
+        .map(|sum| format!("{sum} tokens"));
+    let chain = format!("chain {}…", answer.chain_entry.short8());
+    let parts = [
+        Some(answer.session.model.clone()),
+        Some(answer.session.branch.clone()),
+        Some(chain),
+        context::turns_in(&asked.turn),
+        tokens,
+        answer.cost.as_ref().map(ToString::to_string),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(" · ")
+}
+
+/// `block 930226`, or that there is none; why, where one was looked for.
+fn block_told(session: &SessionRow, anchored: bool) -> String {
+    match (session.anchor.block.is_local(), anchored) {
+        (false, _) => block_name(session),
+        (true, true) => "no block: offline".to_owned(),
+        (true, false) => "no block".to_owned(),
+    }
 }
 
 /// The prompt from arguments, standard input, or both.

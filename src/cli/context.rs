@@ -15,6 +15,7 @@ use crate::ask::TurnResult;
 use crate::continuity::compile::ContextBundle;
 use crate::view::context::{ContextView, DenialView, PreviewView};
 
+use super::sight_args::SightArgs;
 use super::{NEGATIVE, could_not, present, print_view, say};
 
 pub use lost::{beside_room, lines as lost};
@@ -47,6 +48,8 @@ pub struct PreviewArgs {
     refs: RefArgs,
     #[command(flatten)]
     place: PlaceArgs,
+    #[command(flatten)]
+    sight: SightArgs,
 }
 
 /// Where a question stands.
@@ -155,6 +158,7 @@ async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
         model: args.model.clone(),
         context: args.refs.request(),
         thread: args.place.request(),
+        sight: args.sight.wish(),
     };
     let preview = context::preview(&open::existing_home()?, &request).await?;
     let told = || {

@@ -31,6 +31,7 @@ mod session;
 mod share;
 mod show;
 mod sight;
+mod sight_args;
 mod stamp;
 mod stranger;
 mod summary;

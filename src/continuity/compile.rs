@@ -15,7 +15,7 @@ use crate::record::canon::{self, CanonError};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{
     ArtifactRef, Bundle, BundleIntent, Constraint, Exclusion, Fact, Measurement, Moment, NamedHash,
-    SightEntry,
+    NoSight, SightEntry,
 };
 use crate::record::ledger::prompt::PriorTurn;
 use crate::record::ledger::request::SpokenTurn;
@@ -188,6 +188,8 @@ impl ContextBundle {
     }
 }
 
+/// Why an entry of a tool is let in.
+pub const SIGHT_REASON: &str = "ring0.sight";
 /// Bytes that count as one token.
 const BYTES_PER_TOKEN: usize = 4;
 
@@ -245,6 +247,20 @@ pub fn compile(inputs: &Inputs<'_>) -> Result<ContextBundle, CompileFault> {
         turns,
         declared,
     })
+}
+
+/// Says of the tools that were not looked at when they last were, by the newest earlier bundle.
+pub fn note_last_looks(sight: &mut BTreeMap<String, SightEntry>, earlier: &Bundle) {
+    for (tool, entry) in sight {
+        let last = earlier.sight.get(tool).and_then(SightEntry::last_look);
+        if let SightEntry::Unavailable {
+            reason: reason @ NoSight::NotLooked(_),
+            ..
+        } = entry
+        {
+            *reason = NoSight::NotLooked(last);
+        }
+    }
 }
 
 /// Takes secrets out of what a tool read: a folder, a disk, a unit may have been named by anybody.
@@ -332,7 +348,8 @@ fn cap(bundle: &Bundle, json: &str, caps: RingCaps) -> Result<(), CompileFault> 
     Ok(())
 }
 
-/// One reference for the kernel, whose constraints and intent are injected, and one for each tool.
+/// One reference for the kernel, whose constraints and intent are injected, and one for each tool
+/// that was looked at or could not be.
 fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
     let kernel = bundle.kernel_hash.0;
     let mut refs = vec![ArtifactRef {
@@ -344,7 +361,12 @@ fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
         freshness_s: None,
         risk_flags: Vec::new(),
     }];
-    for (tool, entry) in &bundle.sight {
+    // A tool that was not looked at puts nothing before the model.
+    let looked = bundle
+        .sight
+        .iter()
+        .filter(|(_, entry)| !entry.was_not_looked_at());
+    for (tool, entry) in looked {
         let (observed_at, freshness_s, unknowns, reason) = match entry {
             SightEntry::Seen {
                 observed_at,
@@ -361,7 +383,7 @@ fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
             artifact_type: tool.clone(),
             artifact_id: format!("tool:{tool}:{}", observed_at.get()),
             artifact_hash: Some(canon::digest(entry)?),
-            included_reason: "ring0.sight".to_owned(),
+            included_reason: SIGHT_REASON.to_owned(),
             observed_at: reason.is_none().then_some(observed_at),
             freshness_s,
             risk_flags: unavailable
@@ -377,8 +399,6 @@ fn refs(bundle: &Bundle) -> Result<Vec<ArtifactRef>, CompileFault> {
 mod tests {
     use super::*;
     use crate::govern::kernel::GENESIS_KERNEL;
-    use crate::record::ledger::bundle::NoSight;
-
     /// The genesis kernel with one tool, and one change.
     fn narrow(from: &str, to: &str) -> Kernel {
         let tools = GENESIS_KERNEL

@@ -151,7 +151,7 @@ proptest! {
 
     #[test]
     fn invariant_3_the_configuration_is_in_the_digest((thread, ids) in declared()) {
-        let (one, other) = (usual(), config("50", "49"));
+        let (one, other) = (usual(), config("128", "127"));
         let resolved = resolve_in(&thread, &ids, &one).unwrap();
         prop_assert_ne!(digest(&resolved, &one), digest(&resolved, &other));
     }
@@ -209,7 +209,7 @@ fn failures_have_the_documents_codes() {
         ),
         (
             &["i0", "e0"],
-            &config("50", "1"),
+            &config("128", "1"),
             "MAX_REFS_EXCEEDED",
             "refs.max_exceeded",
             "allows 1",
@@ -230,12 +230,15 @@ fn failures_have_the_documents_codes() {
         );
     }
     assert_eq!(
-        named(&["i0", "i0"], &config("50", "1")).unwrap_err().0,
+        named(&["i0", "i0"], &config("128", "1")).unwrap_err().0,
         "MAX_REFS_EXCEEDED",
         "what was declared counts"
     );
     assert_eq!(
-        named(&["i0", "i0"], &config("50", "2")).unwrap().refs.len(),
+        named(&["i0", "i0"], &config("128", "2"))
+            .unwrap()
+            .refs
+            .len(),
         2
     );
     assert_eq!(named(&[], &config("ALLOW", "EXPAND")).unwrap().refs, []);
@@ -312,7 +315,11 @@ fn beyond_the_kernels_caps_the_oldest_are_shown_to_no_model_and_policy_sees_them
     );
     assert_eq!(
         told(&within(9, 3)),
-        ("i0 i1 e1".into(), "e0 ring_cap_tokens".into())
+        (
+            "i1 e1".into(),
+            "e0 ring_cap_tokens, i0 ring_cap_tokens".into()
+        ),
+        "a turn has room as a whole or not at all"
     );
     for (items, tokens) in [(9, 9), (2, 9), (9, 3), (0, 0)] {
         let resolved = within(items, tokens);

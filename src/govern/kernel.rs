@@ -12,6 +12,7 @@ use crate::record::ledger::prompt::SystemPrompt;
 
 use super::drift::{DriftClass, DriftEffect, GENERAL};
 use super::policy::PolicyRules;
+use super::sight_rules::SightRules;
 
 /// The kernel that every home starts from.
 pub const GENESIS_KERNEL: &str = include_str!("../../genesis/kernel.toml");
@@ -200,6 +201,9 @@ pub struct Rules {
     pub rings: Rings,
     /// Observational tools per tier.
     pub tools: Tools,
+    /// When they are looked at; a kernel that does not say looks always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sight: Option<SightRules>,
     /// What drift is worth.
     pub drift: DriftRules,
     /// Phrases of the validator.

@@ -53,6 +53,7 @@ impl Rules {
         names("tools.tier2", &self.tools.tier2)?;
         names("tools.tier3", &self.tools.tier3)?;
         self.policy.check()?;
+        self.check_sight()?;
         self.check_drift()?;
         self.check_phrases()
     }
@@ -74,6 +75,21 @@ impl Rules {
             name("drift.unsourced.severity", severity)?;
         }
         Ok(())
+    }
+
+    fn check_sight(&self) -> Result<(), KernelError> {
+        let Some(sight) = &self.sight else {
+            return Ok(());
+        };
+        for tool in sight.words.keys() {
+            name("sight.words", tool)?;
+        }
+        for tool in sight.loose.keys() {
+            name("sight.loose", tool)?;
+        }
+        sight
+            .lists()
+            .try_for_each(|(key, list)| phrases(&key, list))
     }
 
     fn check_phrases(&self) -> Result<(), KernelError> {

@@ -11,4 +11,5 @@ mod phrase;
 pub mod policy;
 pub mod reply;
 pub mod sanitize;
+pub mod sight_rules;
 mod word_list;

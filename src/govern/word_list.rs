@@ -15,23 +15,27 @@ pub fn read_own<T: DeserializeOwned>(text: &str) -> T {
 
 /// Words in lower case, each of them once.
 ///
-/// Most texts that are looked up are in no list, which their first letter and their length tell.
+/// A text is compared with those alone that have its first letter and its length: most have none.
 #[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 pub struct WordList {
-    /// Sorted.
+    /// Sorted by first letter, length and text.
     words: Vec<String>,
-    /// For each first letter a bit for every length.
-    lengths: [u32; FIRST_LETTERS],
-    /// For each first letter, where its words begin and end.
-    places: [(usize, usize); FIRST_LETTERS],
+    /// For each first letter, and each length, where the words begin that are so long or longer.
+    places: Vec<LengthPlaces>,
+    /// A bit for each letter that a word ends with.
+    last_letters: u32,
 }
+
+/// The last of them is where the words of a first letter end.
+#[derive(Clone, Debug)]
+struct LengthPlaces([u16; MAX_LISTED + 1]);
 
 impl TryFrom<Vec<String>> for WordList {
     type Error = String;
 
     fn try_from(mut words: Vec<String>) -> Result<Self, String> {
-        words.sort_unstable();
+        words.sort_unstable_by(|a, b| in_order(a).cmp(&in_order(b)));
         let mut list = WordList::default();
         for (at, word) in words.iter().enumerate() {
             if word.is_empty() || word.len() >= MAX_LISTED || *word != word.to_lowercase() {
@@ -40,12 +44,19 @@ impl TryFrom<Vec<String>> for WordList {
             if words.get(at + 1) == Some(word) {
                 return Err(format!("{word:?} is listed twice"));
             }
-            let first = first_letter(word);
-            if list.lengths[first] == 0 {
-                list.places[first].0 = at;
+            list.last_letters |= 1 << letter(word.bytes().last());
+        }
+        list.places = vec![LengthPlaces([0; MAX_LISTED + 1]); FIRST_LETTERS];
+        let mut at = 0;
+        for (group, LengthPlaces(places)) in list.places.iter_mut().enumerate() {
+            for (length, place) in places.iter_mut().enumerate() {
+                let comes_before =
+                    |word: &String| (first_letter(word), word.len()) < (group, length);
+                while words.get(at).is_some_and(comes_before) {
+                    at += 1;
+                }
+                *place = u16::try_from(at).map_err(|_| format!("{at} words are too many"))?;
             }
-            list.places[first].1 = at + 1;
-            list.lengths[first] |= 1 << word.len();
         }
         list.words = words;
         Ok(list)
@@ -55,21 +66,20 @@ impl TryFrom<Vec<String>> for WordList {
 impl WordList {
     /// Whether a text is one of the words, in capitals or small letters of ASCII.
     pub fn has(&self, text: &str) -> bool {
-        let first = first_letter(text);
-        if text.is_empty()
-            || text.len() >= MAX_LISTED
-            || self.lengths[first] & (1 << text.len()) == 0
-        {
+        self.has_bytes(text.as_bytes())
+    }
+
+    /// The same of a text's bytes.
+    pub fn has_bytes(&self, text: &[u8]) -> bool {
+        let Some(LengthPlaces(places)) = self.places.get(letter(text.first().copied())) else {
             return false;
-        }
-        let mut lower = [0; MAX_LISTED];
-        let lower = &mut lower[..text.len()];
-        lower.copy_from_slice(text.as_bytes());
-        lower.make_ascii_lowercase();
-        let (from, to) = self.places[first];
-        self.words[from..to]
-            .binary_search_by(|word| word.as_bytes().cmp(lower))
-            .is_ok()
+        };
+        let (Some(from), Some(to)) = (places.get(text.len()), places.get(text.len() + 1)) else {
+            return false;
+        };
+        self.words[usize::from(*from)..usize::from(*to)]
+            .iter()
+            .any(|word| word.as_bytes().eq_ignore_ascii_case(text))
     }
 
     /// The length of the word that a text begins with, in capitals or small letters of ASCII.
@@ -78,7 +88,8 @@ impl WordList {
             text.get(..word.len())
                 .is_some_and(|head| head.eq_ignore_ascii_case(word))
         };
-        let (from, to) = self.places[first_letter(text)];
+        let LengthPlaces(places) = self.places.get(first_letter(text))?;
+        let (from, to) = (usize::from(places[0]), usize::from(places[MAX_LISTED]));
         self.words[from..to].iter().find(begins).map(String::len)
     }
 
@@ -89,10 +100,16 @@ impl WordList {
 
     /// Whether bytes end with one of the words.
     pub fn ends(&self, text: &[u8]) -> bool {
+        let last = text.last().map(u8::to_ascii_lowercase);
+        if self.last_letters & (1 << letter(last)) == 0 {
+            return false;
+        }
         self.words.iter().any(|word| {
-            text.len()
-                .checked_sub(word.len())
-                .is_some_and(|at| text[at..].eq_ignore_ascii_case(word.as_bytes()))
+            word.as_bytes().last().copied() == last
+                && text
+                    .len()
+                    .checked_sub(word.len())
+                    .is_some_and(|at| text[at..].eq_ignore_ascii_case(word.as_bytes()))
         })
     }
 
@@ -101,7 +118,7 @@ impl WordList {
         self.words.is_empty()
     }
 
-    /// The words, sorted.
+    /// The words, sorted by first letter, length and text.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.words.iter().map(String::as_str)
     }
@@ -139,11 +156,92 @@ impl PhraseList {
     }
 }
 
+/// By what the words of a list are sorted.
+fn in_order(word: &str) -> (usize, usize, &str) {
+    (first_letter(word), word.len(), word)
+}
+
 /// The group of a text's first letter.
 fn first_letter(text: &str) -> usize {
-    match text.bytes().next().map(|b| b.to_ascii_lowercase()) {
+    letter(text.bytes().next())
+}
+
+/// The group of a letter; all that is none has one, and nothing is in it too.
+fn letter(byte: Option<u8>) -> usize {
+    match byte.map(|b| b.to_ascii_lowercase()) {
         Some(b @ b'a'..=b'z') => usize::from(b - b'a'),
         _ => FIRST_LETTERS - 1,
+    }
+}
+
+/// Pieces of text in which case counts, in the order of the file; at most 64.
+///
+/// Most texts begin and end with a byte that no piece begins or ends with.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Vec<String>")]
+pub struct PieceList {
+    pieces: Vec<String>,
+    /// For each byte, a bit for every piece that begins with it.
+    first: Vec<u64>,
+    /// The same of those that end with it.
+    last: Vec<u64>,
+}
+
+impl TryFrom<Vec<String>> for PieceList {
+    type Error = String;
+
+    fn try_from(pieces: Vec<String>) -> Result<Self, String> {
+        if pieces.len() > 64 {
+            return Err(format!("{} pieces, where 64 are the most", pieces.len()));
+        }
+        let (mut first, mut last) = (vec![0; 256], vec![0; 256]);
+        for (nth, piece) in pieces.iter().enumerate() {
+            let (Some(begins), Some(ends)) = (piece.bytes().next(), piece.bytes().last()) else {
+                return Err("a piece is empty".to_owned());
+            };
+            first[usize::from(begins)] |= 1 << nth;
+            last[usize::from(ends)] |= 1 << nth;
+        }
+        Ok(PieceList {
+            pieces,
+            first,
+            last,
+        })
+    }
+}
+
+impl PieceList {
+    /// The first piece that bytes begin with.
+    pub fn start_of(&self, bytes: &[u8]) -> Option<&str> {
+        let mut begin = self.marked(&self.first, bytes.first());
+        begin.find(|piece| piece.len() == 1 || bytes.starts_with(piece.as_bytes()))
+    }
+
+    /// Whether a text begins with one of them.
+    pub fn starts(&self, text: &str) -> bool {
+        self.start_of(text.as_bytes()).is_some()
+    }
+
+    /// The first piece that a text ends with.
+    pub fn end_of(&self, text: &str) -> Option<&str> {
+        let mut end = self.marked(&self.last, text.as_bytes().last());
+        end.find(|piece| piece.len() == 1 || text.ends_with(piece))
+    }
+
+    /// Whether a text is one of them.
+    pub fn has(&self, text: &str) -> bool {
+        let mut begin = self.marked(&self.first, text.as_bytes().first());
+        begin.any(|piece| piece == text)
+    }
+
+    /// The pieces, in their order, whose bits a table has for a byte.
+    fn marked<'l>(&'l self, table: &'l [u64], byte: Option<&u8>) -> impl Iterator<Item = &'l str> {
+        let mut left = byte.map_or(0, |byte| table[usize::from(*byte)]);
+        std::iter::from_fn(move || {
+            let nth = left.trailing_zeros() as usize;
+            left &= left.checked_sub(1)?;
+            self.pieces.get(nth).map(String::as_str)
+        })
     }
 }
 
@@ -172,8 +270,29 @@ mod tests {
         assert!(list.starts("Isar") && !list.starts("a") && list.ends("this".as_bytes()));
         assert_eq!(
             list.iter().collect::<Vec<_>>(),
-            ["->", "is", "ist", "war", "wäre"]
+            ["is", "ist", "war", "wäre", "->"]
         );
+    }
+
+    #[test]
+    fn pieces_are_found_in_their_order_and_case_counts() {
+        let of = |pieces: &[&str]| {
+            PieceList::try_from(pieces.iter().map(|p| (*p).to_owned()).collect::<Vec<_>>())
+        };
+        let list = of(&["price_", "pi_", "p", "Qm", "é."]).unwrap();
+        for (text, start, end) in [
+            ("pi_3", Some("pi_"), None),
+            ("p", Some("p"), Some("p")),
+            ("Pi_", None, None),
+            ("price_pi_", Some("price_"), Some("pi_")),
+            ("é.", Some("é."), Some("é.")),
+            ("", None, None),
+        ] {
+            assert_eq!(list.start_of(text.as_bytes()), start, "{text}");
+            assert_eq!(list.end_of(text), end, "{text}");
+            assert_eq!(list.has(text), start == Some(text), "{text}");
+        }
+        assert!(of(&["a", ""]).is_err() && of(&["a"; 65]).is_err() && of(&["a"; 64]).is_ok());
     }
 
     #[test]

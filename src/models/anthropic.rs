@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::wire::{self, Beside, Completion, WireError, malformed};
+use super::wire::{self, Completion, ReplyPlaces, WireError, malformed};
 use super::{Request, Usage};
 use crate::record::ledger::params::Params;
 use crate::record::ledger::prompt::{ChatMessage, ChatRole};
@@ -89,7 +89,7 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
         prompt_tokens: count("input_tokens"),
         completion_tokens: count("output_tokens"),
     };
-    let beside = Beside {
+    let beside = ReplyPlaces {
         finish_reason,
         model: wire::words(response.model.as_ref()),
         reasoning: &[],

@@ -66,6 +66,16 @@ impl Model {
         }
     }
 
+    /// Whether it is the built-in voice that is no language model.
+    pub fn is_observer(&self) -> bool {
+        matches!(self.answerer, Answerer::Observer)
+    }
+
+    /// Whether what it is shown is sent to a server.
+    pub fn is_over_a_wire(&self) -> bool {
+        matches!(self.answerer, Answerer::Wire(_))
+    }
+
     /// The owner's part of the system message, as it was written.
     pub fn system(&self) -> Option<&str> {
         self.settings.system.as_deref()

@@ -5,7 +5,7 @@
 
 mod values;
 
-use crate::record::ledger::bundle::{Bundle, Moment, SightEntry};
+use crate::record::ledger::bundle::{Bundle, Moment, NoSight, SightEntry};
 
 /// The model's id.
 pub const ID: &str = "observer";
@@ -22,7 +22,7 @@ const OURS: [&str; 26] = [
 
 /// Answers from the bundle alone: what was seen, facts, open items, and what is not known.
 pub fn answer(bundle: &Bundle, question: &str) -> String {
-    let mut lines = vec![opening(question).to_owned(), String::new()];
+    let mut lines = vec![opening(bundle, question).to_owned(), String::new()];
     // The machine first: it is what people ask about.
     let (machine, others): (Vec<_>, Vec<_>) = bundle
         .sight
@@ -39,6 +39,11 @@ pub fn answer(bundle: &Bundle, question: &str) -> String {
                 lines.push(heading(tool, *observed_at, *freshness_s));
                 lines.extend(values::lines(values));
             }
+            // What nobody asked about is named once, at the end.
+            SightEntry::Unavailable {
+                reason: NoSight::NotLooked(_),
+                ..
+            } => continue,
             SightEntry::Unavailable { reason, .. } => {
                 lines.push(format!("{tool} shows nothing here ({}).", reason.name()));
             }
@@ -47,10 +52,18 @@ pub fn answer(bundle: &Bundle, question: &str) -> String {
     }
     lines.extend(records(bundle));
     lines.push(unknown(bundle));
+    lines.extend(not_looked_at(bundle));
     lines.join("\n")
 }
 
-fn opening(question: &str) -> &'static str {
+fn opening(bundle: &Bundle, question: &str) -> &'static str {
+    const OURS_TO_TELL: &str =
+        "I am the observer, built into gently; no language model. Here is what the record shows.";
+    // Somebody chose among the tools, so the question is about what they show.
+    let seen = |entry: &SightEntry| matches!(entry, SightEntry::Seen { .. });
+    if bundle.sight.values().any(SightEntry::was_not_looked_at) && bundle.sight.values().any(seen) {
+        return OURS_TO_TELL;
+    }
     let question: String = question
         .chars()
         .take(LOOKED_AT)
@@ -58,7 +71,7 @@ fn opening(question: &str) -> &'static str {
         .to_lowercase();
     let mut words = question.split(|c: char| !c.is_alphanumeric());
     if words.any(|word| OURS.contains(&word)) {
-        "I am the observer, built into gently; no language model. Here is what the record shows."
+        OURS_TO_TELL
     } else {
         "I am the observer, built into gently; no language model, so general questions are beyond me. \
          For those, name a model with --model. What I can tell you is what the record shows."
@@ -104,6 +117,10 @@ fn unknown(bundle: &Bundle) -> String {
             SightEntry::Seen { unknowns, .. } => {
                 names.extend(unknowns.iter().map(|u| u.replace('_', " ")))
             }
+            SightEntry::Unavailable {
+                reason: NoSight::NotLooked(_),
+                ..
+            } => {}
             SightEntry::Unavailable { .. } => names.push(format!("all that {tool} would show")),
         }
     }
@@ -114,6 +131,16 @@ fn unknown(bundle: &Bundle) -> String {
         "Not known: {}. Unknown is a risk, and no sign of health.",
         names.join(", ")
     )
+}
+
+/// The tools that nobody asked about.
+fn not_looked_at(bundle: &Bundle) -> Option<String> {
+    let tools = bundle
+        .sight
+        .iter()
+        .filter(|(_, entry)| entry.was_not_looked_at());
+    let names: Vec<&str> = tools.map(|(tool, _)| tool.as_str()).collect();
+    (!names.is_empty()).then(|| format!("Not looked at: {}.", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -156,6 +183,19 @@ mod tests {
             said.contains("general questions are beyond me") && !said.contains("Paris"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn what_nobody_asked_about_is_named_and_no_unknown() {
+        let disks = r#""sight":{"disk_usage":{"available":false,"observed_at":"2026-01-07T00:00:00Z","reason":"not_looked","unknowns":[]},"#;
+        let some = BUNDLE.replace(r#""sight":{"#, disks);
+        let said = answer(&Bundle::parse(&some).unwrap(), "Up for long?");
+        assert!(said.starts_with("I am the observer, built into gently; no language model. Here"));
+        assert!(said.ends_with(
+            "Not known: gpu health. Unknown is a risk, and no sign of health.\n\
+             Not looked at: disk_usage."
+        ));
+        assert!(!said.contains("shows nothing"), "{said}");
     }
 
     #[test]

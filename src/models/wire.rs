@@ -221,7 +221,7 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, W
 }
 
 /// What came beside an answer, as far as a wire has a place of its own for it.
-pub(super) struct Beside<'a> {
+pub(super) struct ReplyPlaces<'a> {
     /// Why the model stopped.
     pub finish_reason: Option<String>,
     /// Its own name.
@@ -234,7 +234,7 @@ pub(super) struct Beside<'a> {
     pub tools: &'a str,
 }
 
-impl Beside<'_> {
+impl ReplyPlaces<'_> {
     /// The document: what these name, and all else that the body holds.
     pub fn read(self, body: &[u8]) -> ReplyDoc {
         let mut root: Value = serde_json::from_slice(body).unwrap_or_default();

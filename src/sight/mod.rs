@@ -37,18 +37,29 @@ pub fn observe_all(
     allowed: &[String],
     now: Seconds,
 ) -> BTreeMap<String, SightEntry> {
-    observe_within(tools, allowed, now, DEADLINE)
+    observe_within(tools, (allowed, allowed), now, DEADLINE)
+}
+
+/// The same with those of the allowed ones that are `wanted`; the others are left alone.
+pub fn observe_wanted(
+    tools: &[Arc<dyn Tool>],
+    allowed: &[String],
+    wanted: &[String],
+    now: Seconds,
+) -> BTreeMap<String, SightEntry> {
+    observe_within(tools, (allowed, wanted), now, DEADLINE)
 }
 
 /// Runs each tool on a thread of its own, so that a hanging mount can't hold up the answer; a tool
 /// that panics or is late is a tool error, and its thread is left to end by itself.
 fn observe_within(
     tools: &[Arc<dyn Tool>],
-    allowed: &[String],
+    (allowed, wanted): (&[String], &[String]),
     now: Seconds,
     deadline: Duration,
 ) -> BTreeMap<String, SightEntry> {
     let until = Instant::now() + deadline;
+    let has = |names: &[String], name: &str| names.iter().any(|known| known == name);
     let mut sight: BTreeMap<String, SightEntry> = allowed
         .iter()
         .map(|name| (name.clone(), nothing(NoSight::NotInstalled, name)))
@@ -57,13 +68,19 @@ fn observe_within(
     let mut looking = 0_usize;
     for tool in tools {
         let name = tool.name();
-        let reason = if allowed.iter().any(|known| known == name) {
+        let entry = if !has(allowed, name) {
+            nothing(NoSight::BlockedByTier, name)
+        } else if has(wanted, name) {
             looking += usize::from(look(tool, now, send.clone()));
-            NoSight::ToolError
+            nothing(NoSight::ToolError, name)
         } else {
-            NoSight::BlockedByTier
+            // What nobody asked about is no unknown.
+            SightEntry::Unavailable {
+                reason: NoSight::NotLooked(None),
+                unknowns: Vec::new(),
+            }
         };
-        sight.insert(name.to_owned(), nothing(reason, name));
+        sight.insert(name.to_owned(), entry);
     }
     drop(send);
     for _ in 0..looking {
@@ -200,12 +217,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_wanted_is_not_run() {
+        let tools: [Arc<dyn Tool>; 2] = [Arc::new(FixedTool), Arc::new(Panics)];
+        let allowed = ["fixed", "panics", "absent"].map(str::to_owned);
+        let sight = observe_wanted(&tools, &allowed, &allowed[..1], Seconds::ZERO);
+        assert_eq!(reason(&sight["fixed"]), None);
+        // Had it been run, it would have been a tool error.
+        assert_eq!(reason(&sight["panics"]), Some(NoSight::NotLooked(None)));
+        assert_eq!(reason(&sight["absent"]), Some(NoSight::NotInstalled));
+        // Wanted is not allowed.
+        let sight = observe_wanted(&tools, &[], &allowed, Seconds::ZERO);
+        assert_eq!(reason(&sight["panics"]), Some(NoSight::BlockedByTier));
+    }
+
+    #[test]
     fn a_tool_that_breaks_or_hangs_is_a_tool_error_and_holds_up_no_other() {
         let (release, gate) = mpsc::channel();
         let stuck: Arc<dyn Tool> = Arc::new(Stuck(std::sync::Mutex::new(gate)));
         let tools: [Arc<dyn Tool>; 3] = [stuck, Arc::new(Panics), Arc::new(FixedTool)];
         let allowed = ["stuck", "panics", "fixed"].map(str::to_owned);
-        let sight = observe_within(&tools, &allowed, Seconds::ZERO, Duration::from_millis(300));
+        let within = Duration::from_millis(300);
+        let sight = observe_within(&tools, (&allowed, &allowed), Seconds::ZERO, within);
         assert_eq!(reason(&sight["stuck"]), Some(NoSight::ToolError));
         assert_eq!(reason(&sight["panics"]), Some(NoSight::ToolError));
         assert_eq!(reason(&sight["fixed"]), None);

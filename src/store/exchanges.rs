@@ -112,6 +112,14 @@ impl ReadStore {
         self.row("WHERE seq = ?1 ORDER BY rowid DESC LIMIT 1", values![seq])
     }
 
+    /// The newest exchange that a bundle is kept of, if it is among the last few.
+    pub fn newest_with_bundle(&self) -> Result<Option<ExchangeRow>, StoreError> {
+        // A home that keeps no texts has none: not all of it is read to find that out.
+        let rest = "WHERE rowid > (SELECT max(rowid) - 32 FROM llm_exchange)
+                      AND context_bundle_json IS NOT NULL ORDER BY rowid DESC LIMIT 1";
+        self.row(rest, values![])
+    }
+
     /// The exchange that a turn is of.
     pub fn exchange_of_turn(&self, turn: Uuid) -> Result<Option<ExchangeRow>, StoreError> {
         let rest = "WHERE prompt_line = (SELECT line FROM chat_turn WHERE turn_id = ?1)
@@ -429,6 +437,11 @@ mod tests {
             (
                 "SELECT * FROM context_artifact_ref WHERE exchange_id = '0' ORDER BY rowid",
                 "idx_context_artifact_exchange (exchange_id=?)",
+            ),
+            (
+                "SELECT * FROM llm_exchange WHERE rowid > (SELECT max(rowid) - 32 FROM llm_exchange)
+                    AND context_bundle_json IS NOT NULL ORDER BY rowid DESC LIMIT 1",
+                "SEARCH llm_exchange USING INTEGER PRIMARY KEY (rowid>",
             ),
         ] {
             let plan = plan(sql);

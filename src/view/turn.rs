@@ -10,6 +10,7 @@ use crate::continuity::refs::RefFault;
 use crate::govern::drift::{DriftCheck, Judgement};
 use crate::record::bitcoin::block::Block;
 use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::documents::ValidatorFlags;
 use crate::recorder::{RecordedAnswer, Refusal};
 use crate::store::SessionRow;
@@ -67,8 +68,31 @@ pub struct TurnView {
     pub prompt_tokens_added: Option<u64>,
     /// What was declared as its context, and what was put before the model.
     pub context: TurnContextView,
+    /// The tools whose values were sent to the model's server.
+    pub sight_sent: Vec<SentToolView>,
     /// What somebody wanted to have done.
     pub actions: Vec<ActionView>,
+}
+
+/// A tool whose values were sent.
+#[derive(Clone, Debug, Serialize)]
+pub struct SentToolView {
+    /// Its name.
+    pub tool: String,
+    /// When it was looked at.
+    pub observed_at: Option<String>,
+    /// How many seconds before the prompt was compiled that was.
+    pub freshness_s: Option<u64>,
+}
+
+impl SentToolView {
+    fn of(one: &ArtifactRef) -> Self {
+        SentToolView {
+            tool: one.artifact_type.clone(),
+            observed_at: one.observed_at.map(|at| at.to_string()),
+            freshness_s: one.freshness_s,
+        }
+    }
 }
 
 /// How a turn ended.
@@ -220,6 +244,11 @@ impl TurnView {
             prompt_tokens_own: turn.tokens.map(|tokens| tokens.own),
             prompt_tokens_added: turn.tokens.map(|tokens| tokens.added),
             context: TurnContextView::of(&asked.declared, turn),
+            sight_sent: asked
+                .sent_sight()
+                .into_iter()
+                .map(SentToolView::of)
+                .collect(),
             actions: turn
                 .actions
                 .iter()

@@ -82,7 +82,7 @@ impl Agent {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gently"));
         command
-            .args(args)
+            .args(crate::person::with_sight(args))
             .env("GENTLY_HOME", self.home())
             .env("GENTLY_ANCHOR_MODE", "off")
             .env("GENTLY_MODEL_DEFAULT", "observer")

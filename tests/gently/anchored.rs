@@ -81,7 +81,7 @@ fn is_local(person: &Person, told: &Ran) {
             .contains("audit verify"),
         "{told:#?}"
     );
-    assert!(told.err.contains("· branch-1 · block local\n"), "{told:#?}");
+    assert!(told.err.contains(" · no block: offline\n"), "{told:#?}");
     assert_eq!(
         told.err
             .matches("no anchor, the local clock only: ")
@@ -120,8 +120,7 @@ fn the_block_of_the_moment_is_in_screen_ledger_and_verdict() {
     let told = person.ask("How is this machine doing?");
     let branch = format!("branch-{}", (TIP - 1) % 7 + 1);
     assert!(
-        told.err
-            .contains(&format!(" · {branch} · block {}\n", TIP - 1)),
+        told.err.contains(&format!("/1 · block {}\n", TIP - 1)),
         "{told:#?}"
     );
     let hosts = format!(
@@ -483,7 +482,7 @@ fn a_headers_file_anchors_a_host_without_a_network() {
         note.contains("headers.csv") && note.contains("line 2"),
         "{note}"
     );
-    assert!(told.err.contains("block local"));
+    assert!(told.err.contains("no block: offline"));
 }
 
 #[test]
@@ -550,7 +549,7 @@ fn a_real_model_answers_and_the_record_holds() {
     let second = person.gently(&["ask", "And of Spain?"]).exits(0);
     assert!(!second.out.trim().is_empty());
     assert!(
-        second.err.starts_with("recorded interaction-2 · chain "),
+        second.err.starts_with("✔ ") && second.err.contains("/2 · block "),
         "{second:#?}"
     );
     let stored: String = person
@@ -645,7 +644,7 @@ fn every_way_a_model_fails_is_told_and_on_record() {
         assert_eq!(recorded, reason, "{behaviour:?}: {told:#?}");
         assert!(
             told.err
-                .contains(&format!("recorded prompt-1 without an answer ({reason})")),
+                .contains(&format!("/1 · no answer ({reason}) · on record")),
             "{told:#?}"
         );
         let object = person
@@ -689,7 +688,7 @@ fn a_failed_call_is_not_repeated() {
         .exits(0);
     assert_eq!(told.out, format!("{}\n", crate::model_server::ANSWER));
     assert!(
-        told.err.starts_with("recorded interaction-2 · chain "),
+        told.err.starts_with("✔ ") && told.err.contains("/2 · "),
         "{told:#?}"
     );
 }

@@ -61,7 +61,9 @@ impl AtHand {
             .env("GENTLY_HOME", &self.root)
             .env("GENTLY_ANCHOR_MODE", "off")
             .env("GENTLY_MODEL_DEFAULT", "observer");
-        command.args(arguments).stdin(Stdio::null());
+        command
+            .args(crate::person::with_sight(arguments))
+            .stdin(Stdio::null());
         command
     }
 

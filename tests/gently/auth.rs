@@ -41,7 +41,7 @@ impl Gently {
         command
             .arg("-w")
             .arg(env!("CARGO_BIN_EXE_gently"))
-            .args(args);
+            .args(crate::person::with_sight(args));
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if text.starts_with("GENTLY_") || text.ends_with("_API_KEY") {

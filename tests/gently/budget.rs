@@ -66,7 +66,7 @@ impl Stranger {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("home");
-        for args in [&["ask", "one"][..], &["session", "close"]] {
+        for args in [&["ask", "--sight", "one"][..], &["session", "close"]] {
             let done = gently()
                 .args(args)
                 .env("GENTLY_HOME", &home)

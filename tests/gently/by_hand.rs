@@ -43,7 +43,7 @@ fn gently(home: &Path, words: &[&str]) -> Output {
     let output = command
         .env_remove("OPENAI_API_KEY")
         .env("GENTLY_HOME", home)
-        .args(words)
+        .args(crate::person::with_sight(words))
         .output()
         .unwrap();
     assert!(

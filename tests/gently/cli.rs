@@ -132,14 +132,18 @@ fn walk(person: &Person, commands: &[&[&str]]) -> String {
 
 #[test]
 fn asks() {
-    let person = Person::new();
+    let person = Person::new().under_the_kernel();
     let text = walk(
         &person,
         &[
             &["ask", QUESTION],
             &["ask", "And", "the", "disk?"],
             &["ask", ""],
-            &["ask", "--json", "Who", "are", "you?"],
+            &["ask", "Who", "are", "you?"],
+            &["ask", "--json", "--sight", "Who", "are", "you?"],
+            &["ask", "--no-sight", QUESTION],
+            &["ask", "--json", "--no-sight", QUESTION],
+            &["ask", "--sight", "--no-sight", QUESTION],
             &["ask", "--json", " "],
             &["ask", "--model", "gpt-4o", "Hello?"],
             &["ask", "--model", "openai/", "Hello?"],
@@ -157,7 +161,8 @@ fn asks_without_a_network() {
     let person = Person::with(&[
         ("GENTLY_ANCHOR_ESPLORA", explorers),
         ("GENTLY_ANCHOR_DEADLINE_MS", "20000"),
-    ]);
+    ])
+    .under_the_kernel();
     golden(
         "asks_without_a_network",
         &person,
@@ -430,7 +435,7 @@ fn configuration() {
 
 #[test]
 fn helps() {
-    let person = Person::new();
+    let person = Person::new().under_the_kernel();
     let text = walk(
         &person,
         &[
@@ -592,7 +597,7 @@ fn stdout_holds_the_answer_and_nothing_else() {
         ])
         .exits(0);
     assert_eq!(ran.out, "Paris.\n\nOr so.\n");
-    assert!(ran.err.contains("recorded interaction-1 · chain "));
+    assert!(ran.err.contains("/1 · no block\n"));
     let failed = person.gently(&["ask", "-m", "nobody", "Hello?"]).exits(2);
     assert_eq!(failed.out, "");
 }
@@ -623,8 +628,7 @@ fn a_reader_that_went_away_harms_nothing() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("error: writing to standard output")
-            && said.contains("recorded interaction-2"),
+        said.contains("error: writing to standard output") && said.contains("/2 · no block"),
         "{said}"
     );
 }

@@ -13,6 +13,7 @@ use gently::app::verify::opening::{CheckRequest, check};
 use gently::app::verify::{VerifyRequest, verify};
 use gently::app::{rebuild, settings, show};
 use gently::ask::TurnControl;
+use gently::govern::sight_rules::SightWish;
 use gently::view::doctor::DoctorView;
 use gently::view::exchange::ExchangeView;
 use gently::view::turn::{TurnNotes, TurnView};
@@ -30,6 +31,7 @@ async fn a_turn_is_asked_shown_verified_and_opened_without_a_terminal() {
     let request = AskRequest {
         text: "What do you see?".to_owned(),
         model: Some("observer".to_owned()),
+        sight: SightWish::All,
         ..AskRequest::default()
     };
     let setup = prepare(&opened, &request, &|_| {}).await.unwrap();

@@ -39,7 +39,7 @@ impl Home {
         let path =
             std::env::join_paths([own].into_iter().chain(std::env::split_paths(&rest))).unwrap();
         command
-            .args(args)
+            .args(crate::person::with_sight(args))
             .env("GENTLY_HOME", self.root())
             .env("GENTLY_ANCHOR_MODE", "off")
             .env("PATH", path);

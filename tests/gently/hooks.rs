@@ -9,7 +9,7 @@ use tempfile::TempDir;
 fn gently(home: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gently"));
     command
-        .args(args)
+        .args(crate::person::with_sight(args))
         .env("GENTLY_HOME", home)
         .env("GENTLY_ANCHOR_MODE", "off")
         .env("GENTLY_MODEL_DEFAULT", "observer");

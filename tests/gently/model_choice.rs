@@ -40,7 +40,7 @@ impl Ran {
 pub fn gently(home: &Path, more: &[(&str, &str)], args: &[&str]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gently"));
     command
-        .args(args)
+        .args(crate::person::with_sight(args))
         .stdin(Stdio::null())
         .env_clear()
         .env("GENTLY_HOME", home);
@@ -245,10 +245,9 @@ fn settings_are_sent_and_recorded() {
         "{system}"
     );
     assert!(
-        !system.contains("hunter2") && system.contains("&lt;/gently-context>"),
+        !system.contains("hunter2") && system.ends_with(" </gently-context>"),
         "{system}"
     );
-    assert_eq!(system.matches("</gently-context>").count(), 1);
     let flags = ollama(&[
         "--temperature",
         "0",
@@ -265,7 +264,7 @@ fn settings_are_sent_and_recorded() {
     );
     let system = flags["messages"][0]["content"].as_str().unwrap();
     assert!(
-        system.contains("\n\nSing.\n\n<gently-context") && !system.contains("Speak plainly"),
+        system.ends_with("\n\nSing.") && !system.contains("Speak plainly"),
         "{system}"
     );
 

@@ -1,6 +1,6 @@
 //! A person at a terminal: the real program in a home of its own, and stock tools beside it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,10 +10,40 @@ use serde_json::Value;
 use crate::esplora_server::{HEADERS, rows};
 
 /// Somebody with an empty home directory.
+///
+/// Asks with `--sight`, whatever the question is: the built-in voice then answers every question,
+/// and a model is shown the same of this machine every time. See [`Person::under_the_kernel`].
 pub struct Person {
     /// Holds the home and whatever a test puts beside it.
     pub dir: tempfile::TempDir,
     variables: Vec<(String, String)>,
+    /// Whether it leaves sight to the kernel.
+    is_under_the_kernel: bool,
+}
+
+/// A command's words; a question is asked with `--sight` unless they say what is to be seen.
+pub fn with_sight<S: AsRef<OsStr>>(args: &[S]) -> Vec<OsString> {
+    let mut words: Vec<OsString> = args.iter().map(|arg| arg.as_ref().to_owned()).collect();
+    let said = |flag: &str| words.iter().any(|word| word == flag);
+    if said("--sight") || said("--no-sight") {
+        return words;
+    }
+    // What stands before the verb is an option of every command, most of them with a value.
+    let mut verb = 0;
+    while let Some(word) = words.get(verb).and_then(|word| word.to_str()) {
+        match word {
+            "--json" => verb += 1,
+            option if option.starts_with("--") => verb += 2,
+            _ => break,
+        }
+    }
+    let is = |at: usize, name: &str| words.get(at).is_some_and(|word| word == name);
+    if is(verb, "ask") {
+        words.insert(verb + 1, "--sight".into());
+    } else if is(verb, "context") && is(verb + 1, "preview") {
+        words.insert(verb + 2, "--sight".into());
+    }
+    words
 }
 
 /// How a command ended.
@@ -63,7 +93,14 @@ impl Person {
         Person {
             dir: tempfile::tempdir().unwrap(),
             variables,
+            is_under_the_kernel: false,
         }
+    }
+
+    /// Who leaves it to the kernel what is looked at, as people do.
+    pub fn under_the_kernel(mut self) -> Self {
+        self.is_under_the_kernel = true;
+        self
     }
 
     /// Takes a variable away for the commands to come.
@@ -97,7 +134,12 @@ impl Person {
     /// The program, not yet started; its standard input is empty.
     pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gently"));
-        command.args(args).env_clear().current_dir(self.dir.path());
+        if self.is_under_the_kernel {
+            command.args(args);
+        } else {
+            command.args(with_sight(args));
+        }
+        command.env_clear().current_dir(self.dir.path());
         for kept in ["PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"] {
             command.envs(std::env::var_os(kept).map(|value| (kept, value)));
         }

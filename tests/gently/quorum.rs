@@ -78,7 +78,7 @@ fn too_few_that_agree_are_no_anchor_and_it_is_said() {
             .contains("no 3 sources name the same block; 2 of 3 sources needed"),
         "{asked:?}"
     );
-    assert!(asked.err.contains("block local"), "{asked:?}");
+    assert!(asked.err.contains("no block: offline"), "{asked:?}");
     // The third is back: the same session gets its block.
     silent.set_manner(Manner::Honest);
     assert!(person.ask("And now?").err.contains(&format!("block {TIP}")));
@@ -132,7 +132,7 @@ fn a_liar_is_named_and_counts_for_nobody() {
     let three = person(&[&liar, &first, &second], "3");
     let asked = three.ask("Hi");
     assert!(
-        asked.err.contains("block local") && asked.err.contains("2 of 3 sources needed"),
+        asked.err.contains("no block: offline") && asked.err.contains("2 of 3 sources needed"),
         "{asked:?}"
     );
 }
@@ -184,7 +184,7 @@ fn a_quorum_that_can_never_be_is_a_mistake() {
         "{status}"
     );
     // Asking goes on: what can't be anchored is recorded all the same.
-    assert!(person.ask("Hi").err.contains("block local"));
+    assert!(person.ask("Hi").err.contains("no block: offline"));
 }
 
 #[test]

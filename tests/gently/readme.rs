@@ -111,7 +111,7 @@ fn the_recipe_verifies_and_finds_what_was_changed() {
         assert!(recipe.contains(tool), "{tool}: {recipe}");
     }
     let reader = Reader::new();
-    let asks = "gently ask one; gently ask two; gently session close; gently ask three; gently session close";
+    let asks = "gently ask --sight one; gently ask --sight two; gently session close; gently ask --sight three; gently session close";
     reader.bash(reader.person.dir.path(), asks).exits(0);
 
     let told = reader.bash(&reader.folder("honest"), &recipe).exits(0);
@@ -283,7 +283,7 @@ fn somebody_else_checks_with_the_readmes_commands() {
     reader
         .bash(
             reader.person.dir.path(),
-            "gently ask one; gently session close",
+            "gently ask --sight one; gently session close",
         )
         .exits(0);
     let folder = reader.folder("elsewhere");

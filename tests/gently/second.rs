@@ -664,7 +664,7 @@ fn asking(home: &Path, words: &[&str]) -> Output {
     command
         .env("GENTLY_HOME", home)
         .env("GENTLY_ANCHOR_MODE", "off")
-        .args(words)
+        .args(crate::person::with_sight(words))
         .output()
         .unwrap()
 }

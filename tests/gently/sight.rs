@@ -16,6 +16,7 @@ use gently::record::ledger::commitment::Salt;
 use gently::session::TurnEnvironment;
 use serde_json::{Value, json};
 
+use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
 use crate::recorder::{Rig, at, wait};
 
@@ -285,4 +286,221 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
     drop(recorder);
     assert_eq!((rig.count("response"), rig.count("response_fail")), (0, 2));
     rig.assert_sound("two turns without sight");
+}
+
+/// A person who leaves sight to the kernel, with a model that says one thing.
+fn served(says: &str) -> (Person, ModelServer) {
+    let server = ModelServer::start(Behaviour::Says(says.to_owned()));
+    let base = server.base_url();
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_DEFAULT", "openai/small-1b"),
+        ("GENTLY_MODEL_BASE_URL", base.as_str()),
+        ("OPENAI_API_KEY", "test"),
+    ]);
+    (person.under_the_kernel(), server)
+}
+
+/// The sight of the newest exchange's bundle.
+fn newest_sight(person: &Person) -> Value {
+    let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+    shown["bundle"]["sight"].clone()
+}
+
+/// Types of what ring 0 put before the model.
+fn injected(person: &Person) -> Vec<String> {
+    let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+    let refs = shown["artifacts"].as_array().unwrap().iter();
+    refs.filter(|one| {
+        one["included_reason"]
+            .as_str()
+            .unwrap()
+            .starts_with("ring0.")
+    })
+    .map(|one| one["artifact_type"].as_str().unwrap().to_owned())
+    .collect()
+}
+
+const ELSEWHERE: &str = "What is the capital of France?";
+
+#[test]
+fn what_a_question_is_about_is_looked_at_and_sent_and_nothing_else() {
+    let (person, server) = served("Fine, thank you.");
+    let disk = person
+        .gently(&["ask", "--json", "How full is my disk?"])
+        .exits(0);
+    let facts = disk.json();
+    assert!(
+        disk.err
+            .contains("sent about this machine: disk_usage (looked at "),
+        "{disk:?}"
+    );
+    assert_eq!(facts["sight_sent"].as_array().unwrap().len(), 1, "{facts}");
+    assert_eq!(facts["sight_sent"][0]["tool"], "disk_usage");
+    let first = newest_sight(&person);
+    assert_eq!(first["disk_usage"]["available"], true, "{first}");
+    let never = json!({"available": false, "reason": "not_looked", "unknowns": []});
+    for tool in TOOLS.iter().filter(|tool| **tool != "disk_usage") {
+        assert_eq!(first[tool], never, "{tool}");
+    }
+    assert_eq!(injected(&person), ["kernel", "disk_usage"]);
+
+    // What is about something else sends nothing, and says when the disk was looked at last: so
+    // does the question after it, from the one before.
+    let seen_at = first["disk_usage"]["observed_at"].clone();
+    assert_eq!(facts["sight_sent"][0]["observed_at"], seen_at);
+    for _ in 0..2 {
+        let other = person.gently(&["ask", "--json", ELSEWHERE]).exits(0);
+        assert!(!other.err.contains("sent about this machine"), "{other:?}");
+        assert_eq!(other.json()["sight_sent"], json!([]));
+        let sight = newest_sight(&person);
+        let mut last = never.clone();
+        last["observed_at"] = seen_at.clone();
+        assert_eq!(sight["disk_usage"], last);
+        assert_eq!(sight["sys_health"], never);
+        assert_eq!(injected(&person), ["kernel"]);
+    }
+    let sent = server.requests();
+    let values = |at: usize| String::from_utf8_lossy(&sent[at].body).contains("disk1_mount");
+    assert_eq!((values(0), values(1), values(2)), (true, false, false));
+    // Nor a word on tools that nobody asked about.
+    let named = |at: usize| String::from_utf8_lossy(&sent[at].body).contains("sys_health");
+    assert!((0..3).all(|at| !named(at)));
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// Nothing was sent, so nothing is denied.
+#[test]
+fn a_reply_without_sight_may_say_that_it_sees_nothing() {
+    let (person, _server) = served("I do not have access to your system.");
+    let machine = "How is this machine doing?";
+    let drifts = |args: &[&str]| {
+        let facts = person
+            .gently(&[&["ask", "--json"], args].concat())
+            .exits(0)
+            .json();
+        facts["drift"]["validator"]["completeness_drift"] == true
+    };
+    assert!(drifts(&[machine]), "it was shown what it denies");
+    assert!(!drifts(&["--no-sight", machine]));
+    assert!(!drifts(&[ELSEWHERE]));
+    let sight = newest_sight(&person);
+    assert!(
+        TOOLS
+            .iter()
+            .all(|tool| sight[tool]["reason"] == "not_looked"),
+        "{sight}"
+    );
+    let blind = person.gently(&["ask", "--no-sight", machine]).exits(0);
+    assert!(!blind.err.contains("sent about this machine"), "{blind:?}");
+}
+
+#[test]
+fn the_kernel_says_when_and_whoever_asks_wins() {
+    let (person, _server) = served("Well.");
+    person.gently(&["init"]).exits(0);
+    let relevant = person.gently(&["kernel", "show"]).exits(0).out;
+    let machine = "How is this machine doing?";
+    let looked = |args: &[&str]| {
+        person.gently(&[&["ask"], args].concat()).exits(0);
+        injected(&person).len() - 1
+    };
+    for (when, of_machine, of_other) in [
+        ("relevant", TOOLS.len(), 0),
+        ("always", TOOLS.len(), TOOLS.len()),
+        ("asked", 0, 0),
+    ] {
+        let kernel = relevant.replacen("when = \"relevant\"", &format!("when = \"{when}\""), 1);
+        std::fs::write(person.dir.path().join("k.toml"), kernel).unwrap();
+        person.gently(&["kernel", "set", "k.toml"]).exits(0);
+        assert_eq!(looked(&[machine]), of_machine, "{when}");
+        assert_eq!(looked(&[ELSEWHERE]), of_other, "{when}");
+        assert_eq!(looked(&["--sight", ELSEWHERE]), TOOLS.len(), "{when}");
+        assert_eq!(looked(&["--no-sight", machine]), 0, "{when}");
+    }
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+    person
+        .gently(&["ask", "--sight", "--no-sight", machine])
+        .exits(2);
+}
+
+/// A preview shows what asking would show.
+#[test]
+fn a_preview_looks_as_asking_does() {
+    let (person, _server) = served("Well.");
+    person.ask("How full is my disk?");
+    let shown = |args: &[&str]| {
+        let told = person.gently(&[&["context", "preview", "--json"], args].concat());
+        let told = told.exits(0).json();
+        let tool = |one: &&Value| one["included_reason"] == "ring0.sight";
+        told["injected"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(tool)
+            .count()
+    };
+    assert_eq!(shown(&["How full is my disk?"]), 1);
+    assert_eq!(shown(&[ELSEWHERE]), 0);
+    assert_eq!(shown(&["--sight", ELSEWHERE]), TOOLS.len());
+    assert_eq!(shown(&["--no-sight", "How full is my disk?"]), 0);
+}
+
+/// The voice that is no language model answers about this machine, and says of anything else how a
+/// model is asked: nothing of it is on record.
+#[test]
+fn without_a_language_model_only_this_machine_is_asked_about() {
+    let mut person = Person::new().under_the_kernel();
+    let answer = person.ask("Is the disk full?").out;
+    assert!(
+        answer.contains("disk_usage, ") && !answer.contains("sys_health, "),
+        "{answer}"
+    );
+    assert!(
+        answer
+            .ends_with("Not looked at: index_changed, index_status, service_status, sys_health.\n"),
+        "{answer}"
+    );
+    let lines = person.log();
+    let beyond = person.gently(&["ask", ELSEWHERE]).exits(2);
+    assert!(
+        beyond.err.contains(
+            "observer, is no language model. gently can answer questions about this machine"
+        ) && beyond.err.contains("gently ask -m ollama/NAME")
+            && beyond.err.contains("gently ask -m sonnet")
+            && beyond.err.contains("gently config set model.default ID"),
+        "{beyond:?}"
+    );
+    assert_eq!(beyond.out, "");
+    let told = person.gently(&["ask", "--json", ELSEWHERE]).exits(2).json();
+    assert!(
+        told["error"].as_str().unwrap().contains("To ask a model:"),
+        "{told}"
+    );
+    person
+        .gently(&["ask", "--no-sight", "Is the disk full?"])
+        .exits(2);
+    assert_eq!(person.log(), lines, "nothing is on record");
+    // An empty question is denied on record, as ever.
+    person.gently(&["ask", " "]).exits(1);
+    assert!(person.log().len() > lines.len());
+    let seen = person.gently(&["ask", "--sight", ELSEWHERE]).exits(0);
+    assert!(
+        seen.out.contains("general questions are beyond me"),
+        "{seen:?}"
+    );
+
+    // Nobody chose it: there is no other.
+    person.set("GENTLY_MODEL_DEFAULT", "auto");
+    person.set("OLLAMA_HOST", "http://127.0.0.1:9");
+    let beyond = person.gently(&["ask", ELSEWHERE]).exits(2);
+    assert!(
+        beyond
+            .err
+            .contains("error: No language model is set up. gently can"),
+        "{beyond:?}"
+    );
+    person.ask("Is the disk full?");
 }

@@ -257,7 +257,7 @@ impl Storm {
             }
         }
         command
-            .args(["ask", "--json", "--model", "observer", text])
+            .args(["ask", "--json", "--sight", "--model", "observer", text])
             .env("GENTLY_HOME", self.rig.root())
             .env("GENTLY_ANCHOR_MODE", "off")
             .stdin(Stdio::null())

@@ -70,7 +70,7 @@ fn a_real_block_at_another_height_does_not_break_a_home() {
     let honest = EsploraServer::start(chain(TIP - 1));
     asks(&mut person, &[&honest]);
     let told = person.ask("two");
-    assert!(told.err.contains("block local\n"), "{told:#?}");
+    assert!(told.err.contains("no block: offline\n"), "{told:#?}");
     let said = told
         .err
         .lines()
@@ -123,7 +123,7 @@ fn two_that_contradict_each_other_on_a_block_are_both_dropped() {
                 .all(|line| line.contains(Chain::real(TIP..=TIP).block(TIP).0)),
             "{named:?}"
         );
-        assert!(told.err.contains("block local\n"), "{told:#?}");
+        assert!(told.err.contains("no block: offline\n"), "{told:#?}");
         is_sound(&two);
     }
     // A third is believed: who is contradicted was asked, and counts for nobody.
@@ -155,7 +155,7 @@ fn of_several_that_answer_only_what_all_of_them_have_counts() {
         )),
         "{told:#?}"
     );
-    assert!(told.err.contains("block local\n"), "{told:#?}");
+    assert!(told.err.contains("no block: offline\n"), "{told:#?}");
     let wrong = alone.gently(&["config", "set", "anchor.quorum", "all"]);
     assert!(
         wrong.code != 0 && wrong.err.contains("\"auto\", or a whole number from 1 to"),
@@ -203,7 +203,7 @@ fn a_source_that_is_a_day_behind_the_clock_is_dropped_and_a_file_is_not() {
         said.contains(explorer.url()) && said.contains("more than a day behind"),
         "{said}"
     );
-    assert!(told.err.contains("block local\n"), "{told:#?}");
+    assert!(told.err.contains("no block: offline\n"), "{told:#?}");
     person.gently(&["session", "close"]).exits(0);
     // A file of headers is what its owner put there; it holds no fresh explorer back.
     let file = person.headers(829_604..=829_605);

@@ -334,7 +334,9 @@ mod tests {
 
     #[test]
     fn names_are_found_word_by_word_as_in_the_whole() {
-        const CORPORA: [&str; 4] = [
+        const CORPORA: [&str; 6] = [
+            include_str!("../../../docs/architecture.md"),
+            include_str!("../../../docs/format.md"),
             include_str!("../../../tests/data/drift/authority.jsonl"),
             include_str!("../../../tests/data/drift/fresh.jsonl"),
             include_str!("../../../tests/data/drift/third.jsonl"),

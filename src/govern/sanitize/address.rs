@@ -140,7 +140,8 @@ pub fn user_flag(text: &str, end: usize) -> Option<(usize, usize)> {
         .take_while(|b| !stops(b))
         .count();
     let pair = text.get(at..at + length)?;
-    let (user, password) = pair.split_once(':')?;
+    let colon = pair.bytes().position(|b| b == b':')?;
+    let (user, password) = (pair.get(..colon)?, pair.get(colon + 1..)?);
     let fits = !user.is_empty()
         && !user.contains(['/', ' '])
         && !password.starts_with("//")

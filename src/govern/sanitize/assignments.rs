@@ -62,19 +62,17 @@ fn otherwise(text: &str, at: usize, separator: Separator) -> Option<usize> {
         .count();
     work::count(reach);
     let line = rest.get(..boundary(rest, reach))?;
-    let (asks, otherwise) = (line.contains(" ? "), &vocabulary().names.otherwise);
+    let otherwise = &vocabulary().names.otherwise;
     line.bytes()
         .enumerate()
         .filter(|(_, b)| matches!(b, b'"' | b'\'' | b'`'))
         .map(|(quote, _)| quote)
         .find_map(|quote| {
             let before = line.get(..quote)?.strip_suffix([' ', '\t'])?.trim_end();
-            let sign = otherwise
-                .iter()
-                .find(|sign| before.ends_with(sign.as_str()))?;
+            let sign = otherwise.end_of(before)?;
             let apart = before.len() > sign.len()
                 && before.as_bytes()[before.len() - sign.len() - 1] == b' ';
-            (apart && (sign != ":" || asks)).then_some(at + quote)
+            (apart && (sign != ":" || line.contains(" ? "))).then_some(at + quote)
         })
 }
 
@@ -179,7 +177,9 @@ pub fn accepts(
 ) -> bool {
     let shape = &TokenShape::of(value.text);
     // After a mere blank, a word is believed with a digit in it, or in quotes.
-    let unsure = separator == Separator::Blank && !value.quoted && shape.counts().digits == 0;
+    let unsure = separator == Separator::Blank
+        && !value.quoted
+        && !value.text.bytes().any(|b| b.is_ascii_digit());
     if unsure
         || shape.is(TokenKind::StandIn)
         || shape.is(TokenKind::Path)
@@ -220,9 +220,10 @@ fn clues(name: &str, separator: Separator, value: &AssignedValue<'_>) -> ClueSet
     let told = operator || matches!(separator, Separator::Element | Separator::Flag);
     let is_word = |text: &str| !may_have_blanks(text) || text.split_whitespace().count() <= 1;
     // `DB_PASSWORD`
-    let constant = name.contains('_') && !name.bytes().any(|b| b.is_ascii_lowercase());
+    let constant = !name.bytes().any(|b| b.is_ascii_lowercase()) && name.contains('_');
     // `setPassword`, `withPassword`
-    let call = name.rsplit('.').next().unwrap_or_default();
+    let argument = separator == Separator::Argument;
+    let call = || name.rsplit('.').next().unwrap_or_default();
     let setters = &vocabulary().names.setters;
     ClueSet::of(&[
         (ContextClue::Equals, equals),
@@ -233,7 +234,7 @@ fn clues(name: &str, separator: Separator, value: &AssignedValue<'_>) -> ClueSet
         (ContextClue::Colon, separator == Separator::Colon),
         (ContextClue::Element, separator == Separator::Element),
         (ContextClue::Flag, separator == Separator::Flag),
-        (ContextClue::Argument, separator == Separator::Argument),
+        (ContextClue::Argument, argument),
         (ContextClue::Blank, separator == Separator::Blank),
         (ContextClue::Quoted, value.quoted),
         (ContextClue::Unquoted, !value.quoted),
@@ -249,9 +250,6 @@ fn clues(name: &str, separator: Separator, value: &AssignedValue<'_>) -> ClueSet
             ContextClue::SecretConstant,
             constant && ["SECRET", "PEPPER"].iter().any(|part| name.contains(part)),
         ),
-        (
-            ContextClue::Setter,
-            setters.iter().any(|verb| call.starts_with(verb.as_str())),
-        ),
+        (ContextClue::Setter, argument && setters.starts(call())),
     ])
 }

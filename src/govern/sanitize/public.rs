@@ -56,15 +56,14 @@ pub fn is_colour(text: &str) -> bool {
 /// Tokens that their makers give to everybody: they name an account and open nothing.
 pub fn is_public_token(text: &str) -> bool {
     let known = &vocabulary().values;
-    let starts = |start: &&String| text.starts_with(start.as_str());
-    known.public_tokens.iter().any(|start| starts(&start))
-        || known.public_tokens_with_small_letters.iter().any(|start| {
-            starts(&start)
-                && text
-                    .bytes()
-                    .skip(start.len())
-                    .any(|b| b.is_ascii_lowercase())
-        })
+    let small_letters = &known.public_tokens_with_small_letters;
+    known.public_tokens.starts(text)
+        || small_letters
+            .start_of(text.as_bytes())
+            .is_some_and(|start| {
+                let mut rest = text.bytes().skip(start.len());
+                rest.any(|b| b.is_ascii_lowercase())
+            })
 }
 
 /// `MIT/Apache-2.0`, `GPL-3.0-or-later OR Artistic-1.0-Perl`.
@@ -127,7 +126,7 @@ pub fn is_member(word: &str) -> bool {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
     };
-    (owners.iter().any(|owner| owner == first) || rest.starts_with('_') || rest.contains("._"))
+    (owners.has(first) || rest.starts_with('_') || rest.contains("._"))
         && part(first)
         && rest.split('.').all(part)
 }
@@ -136,8 +135,8 @@ pub fn is_member(word: &str) -> bool {
 pub fn is_archive(word: &str) -> bool {
     let endings = &vocabulary().values.archive_endings;
     endings
-        .iter()
-        .any(|end| word.len() > end.len() && word.ends_with(end.as_str()))
+        .end_of(word)
+        .is_some_and(|end| word.len() > end.len())
 }
 
 /// Whether what our own rule matches only shows how such a secret looks: `sk-xxxxxxxx`,

@@ -98,7 +98,7 @@ pub fn look(
     let bytes = text.as_bytes();
     let mut found = RandomWords::default();
     let data = data_lines(text);
-    let lengths = &vocabulary().lengths;
+    let shortest = *vocabulary().lengths.encoded.start();
     let mut at = 0;
     while let Some(next) = bytes[at..].iter().position(|b| PARTS[usize::from(*b)] != 0) {
         let start = at + next;
@@ -115,11 +115,7 @@ pub fn look(
         at = start + length;
         // Without a digit and with less than three capitals it is neither random nor base64.
         let plain = holds & DIGIT == 0 && capitals < 3;
-        if length < *lengths.encoded.start()
-            || plain
-            || is_inside(public, start)
-            || is_inside(&data, start)
-        {
+        if length < shortest || plain || is_inside(public, start) || is_inside(&data, start) {
             continue;
         }
         work::count(length);
@@ -235,8 +231,7 @@ fn is_random(word: &str, near: bool, leaked: bool) -> bool {
 /// `main.8f3aC…d2.js`: the part of a file's name that its content made.
 fn is_file_of_build(word: &str, at: usize, part: &str) -> bool {
     let rest = word.get(at + part.len()..).unwrap_or_default();
-    let endings = &vocabulary().values.build_endings;
-    endings.iter().any(|end| rest.starts_with(end.as_str()))
+    vocabulary().values.build_endings.starts(rest)
 }
 
 /// Whether a run is a path from the root: base64 may begin with a slash, and has no part of small
@@ -277,10 +272,7 @@ fn is_public(word: &str) -> bool {
         || is_archive(word)
         || values.digest_starts.starts(word)
         || word.strip_prefix("0x").is_some_and(is_hex)
-        || values
-            .public_starts
-            .iter()
-            .any(|start| word.starts_with(start.as_str()))
+        || values.public_starts.starts(word)
 }
 
 fn is_hex(text: &str) -> bool {

@@ -92,20 +92,9 @@ pub fn separator_after(
     let gap = blanks(bytes, at, 24);
     let here = at + gap;
     let rest = bytes.get(here..).unwrap_or_default();
-    let operators: [&[u8]; 15] = [
-        b":::=", b"===", b"!==", b"||=", b"??=", b"::=", b"==", b"!=", b"=>", b":=", b"?=", b".=",
-        b"+=", b"<-", b"=",
-    ];
-    let may_be = matches!(
-        rest.first(),
-        Some(b'=' | b'!' | b'|' | b':' | b'?' | b'.' | b'+' | b'<')
-    );
-    if let Some(found) = operators
-        .iter()
-        .find(|operator| may_be && rest.starts_with(operator))
-    {
-        let to = here + found.len();
-        return Some((Separator::Assigned { spaced: gap > 0 }, to));
+    let operator = operator(rest);
+    if operator > 0 {
+        return Some((Separator::Assigned { spaced: gap > 0 }, here + operator));
     }
     match rest.first()? {
         // A path of code: secrets::{…}.
@@ -131,6 +120,22 @@ pub fn separator_after(
             }),
         ),
         _ => None,
+    }
+}
+
+/// Length of the sign of an assignment or a comparison that bytes begin with; zero when none does.
+fn operator(bytes: &[u8]) -> usize {
+    match bytes {
+        [b':', b':', b':', b'=', ..] => 4,
+        [b'=' | b'!', b'=', b'=', ..]
+        | [b'|', b'|', b'=', ..]
+        | [b'?', b'?', b'=', ..]
+        | [b':', b':', b'=', ..] => 3,
+        [b'=' | b'!' | b':' | b'?' | b'.' | b'+', b'=', ..]
+        | [b'=', b'>', ..]
+        | [b'<', b'-', ..] => 2,
+        [b'=', ..] => 1,
+        _ => 0,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::govern::word_list::{WordList, read_own};
+use crate::govern::word_list::{PieceList, WordList, read_own};
 
 const CUES: &str = include_str!("../../../genesis/cues.toml");
 
@@ -49,11 +49,11 @@ pub struct SecretWords {
 pub struct NameWords {
     pub about: WordList,
     pub public: WordList,
-    pub setters: Vec<String>,
+    pub setters: PieceList,
     pub secret: WordList,
     pub called_public: WordList,
-    pub owners: Vec<String>,
-    pub otherwise: Vec<String>,
+    pub owners: PieceList,
+    pub otherwise: PieceList,
 }
 
 /// Marks inside of a token.
@@ -62,7 +62,7 @@ pub struct NameWords {
 pub struct MarkupWords {
     pub tags: WordList,
     pub bracketed: WordList,
-    pub unseen: Vec<String>,
+    pub unseen: PieceList,
 }
 
 /// What a value may be instead of a secret.
@@ -78,11 +78,11 @@ pub struct ValueWords {
     pub method_starts: WordList,
     pub licences: WordList,
     pub file_endings: WordList,
-    pub archive_endings: Vec<String>,
-    pub build_endings: Vec<String>,
-    pub public_starts: Vec<String>,
-    pub public_tokens: Vec<String>,
-    pub public_tokens_with_small_letters: Vec<String>,
+    pub archive_endings: PieceList,
+    pub build_endings: PieceList,
+    pub public_starts: PieceList,
+    pub public_tokens: PieceList,
+    pub public_tokens_with_small_letters: PieceList,
     pub harmless_before: WordList,
     pub objects: WordList,
     pub digest_starts: WordList,
@@ -99,7 +99,7 @@ pub struct SentenceWords {
     pub weak_verbs: WordList,
     pub demands: WordList,
     pub fillers: WordList,
-    pub particles: Vec<String>,
+    pub particles: PieceList,
     pub articles: WordList,
     pub links: WordList,
     pub judged: WordList,
@@ -113,7 +113,7 @@ pub struct SentenceWords {
     pub sets: Vec<String>,
     pub aims: WordList,
     pub with: WordList,
-    pub between: Vec<String>,
+    pub between: PieceList,
     pub joins: Vec<String>,
     pub opens: WordList,
     pub examples: WordList,

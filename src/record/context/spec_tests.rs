@@ -56,7 +56,10 @@ fn identity() -> Identity {
 }
 
 fn config() -> ContextConfig {
-    ContextConfig::parse(&GENESIS_CONTEXT.replacen("ALLOW", "DENY", 1)).unwrap()
+    let document = GENESIS_CONTEXT
+        .replacen("ALLOW", "DENY", 1)
+        .replacen("128", "50", 1);
+    ContextConfig::parse(&document).unwrap()
 }
 
 fn digest(text: &str, resolved: &ResolvedContext) -> NamedHash {
@@ -216,10 +219,10 @@ fn the_digest_moves_with_everything_that_was_declared() {
 
 #[test]
 fn rules_are_hashed_in_one_order_whatever_the_configurations() {
-    let turned =
-        GENESIS_CONTEXT
-            .replacen("ALLOW", "DENY", 1)
-            .replacen("FILTER_INTENT_ONLY", "X", 1);
+    let turned = GENESIS_CONTEXT
+        .replacen("ALLOW", "DENY", 1)
+        .replacen("128", "50", 1)
+        .replacen("FILTER_INTENT_ONLY", "X", 1);
     let turned = turned
         .replacen("SORT_CANONICAL", "FILTER_INTENT_ONLY", 1)
         .replacen("X", "SORT_CANONICAL", 1);

@@ -128,8 +128,7 @@ impl fmt::Display for Measurement {
 }
 
 /// Why a tool shows nothing (AEGIS 7.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoSight {
     /// There is no such tool here.
     NotInstalled,
@@ -137,6 +136,19 @@ pub enum NoSight {
     BlockedByTier,
     /// It ran and failed, or did not end in time.
     ToolError,
+    /// It was not run: the question is not about what it shows, or whoever asked wanted no sight.
+    /// With the time of its newest earlier values, where the record has one at hand.
+    NotLooked(Option<Moment>),
+}
+
+/// The spelling of a [`NoSight`].
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum NoSightName {
+    NotInstalled,
+    BlockedByTier,
+    ToolError,
+    NotLooked,
 }
 
 impl NoSight {
@@ -146,6 +158,28 @@ impl NoSight {
             NoSight::NotInstalled => "not_installed",
             NoSight::BlockedByTier => "blocked_by_tier",
             NoSight::ToolError => "tool_error",
+            NoSight::NotLooked(_) => "not_looked",
+        }
+    }
+
+    /// The spelling, and the time that goes with it.
+    const fn parts(self) -> (NoSightName, Option<Moment>) {
+        match self {
+            NoSight::NotInstalled => (NoSightName::NotInstalled, None),
+            NoSight::BlockedByTier => (NoSightName::BlockedByTier, None),
+            NoSight::ToolError => (NoSightName::ToolError, None),
+            NoSight::NotLooked(last) => (NoSightName::NotLooked, last),
+        }
+    }
+
+    /// From the spelling; only a tool that was not looked at has a time.
+    const fn of(name: NoSightName, last: Option<Moment>) -> Option<NoSight> {
+        match (name, last) {
+            (NoSightName::NotInstalled, None) => Some(NoSight::NotInstalled),
+            (NoSightName::BlockedByTier, None) => Some(NoSight::BlockedByTier),
+            (NoSightName::ToolError, None) => Some(NoSight::ToolError),
+            (NoSightName::NotLooked, last) => Some(NoSight::NotLooked(last)),
+            (_, Some(_)) => None,
         }
     }
 }
@@ -183,7 +217,7 @@ struct WireSight {
     #[serde(skip_serializing_if = "Option::is_none")]
     observed_at: Option<Moment>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<NoSight>,
+    reason: Option<NoSightName>,
     unknowns: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<BTreeMap<String, Measurement>>,
@@ -205,14 +239,17 @@ impl From<SightEntry> for WireSight {
                 reason: None,
                 unknowns,
             },
-            SightEntry::Unavailable { reason, unknowns } => WireSight {
-                available: false,
-                observed_at: None,
-                freshness_s: None,
-                values: None,
-                reason: Some(reason),
-                unknowns,
-            },
+            SightEntry::Unavailable { reason, unknowns } => {
+                let (name, observed_at) = reason.parts();
+                WireSight {
+                    available: false,
+                    observed_at,
+                    freshness_s: None,
+                    values: None,
+                    reason: Some(name),
+                    unknowns,
+                }
+            }
         }
     }
 }
@@ -238,13 +275,19 @@ impl TryFrom<WireSight> for SightEntry {
                     unknowns,
                 })
             }
-            (false, None, None, None, Some(reason)) => {
+            (false, last, None, None, Some(name)) => {
+                let reason = NoSight::of(name, last).ok_or_else(|| {
+                    "of unavailable sight only not_looked has observed_at".to_owned()
+                })?;
                 Ok(SightEntry::Unavailable { reason, unknowns })
             }
             (true, ..) => Err(
                 "available sight has exactly observed_at, freshness_s, values, unknowns".to_owned(),
             ),
-            (false, ..) => Err("unavailable sight has exactly reason and unknowns".to_owned()),
+            (false, ..) => Err(
+                "unavailable sight has exactly reason, unknowns and, with not_looked, observed_at"
+                    .to_owned(),
+            ),
         }
     }
 }
@@ -407,6 +450,29 @@ impl Bundle {
 }
 
 impl SightEntry {
+    /// When the tool was looked at last, as far as this entry says.
+    pub fn last_look(&self) -> Option<Moment> {
+        match self {
+            SightEntry::Seen { observed_at, .. } => Some(*observed_at),
+            SightEntry::Unavailable {
+                reason: NoSight::NotLooked(last),
+                ..
+            } => *last,
+            SightEntry::Unavailable { .. } => None,
+        }
+    }
+
+    /// Whether the tool was left alone for this question.
+    pub fn was_not_looked_at(&self) -> bool {
+        matches!(
+            self,
+            SightEntry::Unavailable {
+                reason: NoSight::NotLooked(_),
+                ..
+            }
+        )
+    }
+
     /// Texts among the values, and names with a dot: a unit's name has one, and none of the tools'
     /// own names has.
     fn named_by_people(&self) -> impl Iterator<Item = &str> {
@@ -472,6 +538,11 @@ mod tests {
             ),
             ("\"available\":false", "\"available\":true"),
             ("\"available\":true", "\"available\":false"),
+            ("blocked_by_tier", "not_looked_at"),
+            (
+                "\"reason\":\"blocked_by_tier\"",
+                "\"observed_at\":\"2026-01-08T00:00:00Z\",\"reason\":\"blocked_by_tier\"",
+            ),
             ("blocked_by_tier", "tired"),
             (",\"reason\":\"blocked_by_tier\"", ""),
             ("0.42", "0.420"),
@@ -483,6 +554,33 @@ mod tests {
                 "{from} -> {to}"
             );
         }
+    }
+
+    #[test]
+    fn a_tool_that_was_not_looked_at_may_say_when_it_was() {
+        let last = "2026-01-07T00:00:00Z".parse().map(Moment).unwrap();
+        for (reason, text) in [
+            (NoSight::NotLooked(None), ""),
+            (
+                NoSight::NotLooked(Some(last)),
+                r#""observed_at":"2026-01-07T00:00:00Z","#,
+            ),
+        ] {
+            let entry = SightEntry::Unavailable {
+                reason,
+                unknowns: Vec::new(),
+            };
+            let printed =
+                format!(r#"{{"available":false,{text}"reason":"not_looked","unknowns":[]}}"#);
+            assert_eq!(canon::print(&entry).unwrap(), printed);
+            let read: SightEntry = canon::parse(printed.as_bytes()).unwrap();
+            assert_eq!(read, entry);
+            assert_eq!(read.last_look(), entry.last_look());
+            assert!(read.was_not_looked_at());
+        }
+        let bundle = Bundle::parse(SAMPLE).unwrap();
+        let looks = ["gone", "sys_health"].map(|tool| bundle.sight[tool].last_look().is_some());
+        assert_eq!(looks, [false, true]);
     }
 
     #[test]

@@ -13,7 +13,7 @@
 
 use std::fmt::Write as _;
 
-use super::bundle::{Bundle, Measurement, SightEntry};
+use super::bundle::{Bundle, Measurement, NoSight, SightEntry};
 use super::request::one_line;
 
 /// The text; none when the bundle has nothing to say.
@@ -93,6 +93,10 @@ fn sight_line(tool: &str, entry: &SightEntry) -> Option<String> {
                 unknowns,
             )
         }
+        SightEntry::Unavailable {
+            reason: NoSight::NotLooked(_),
+            ..
+        } => return None,
         SightEntry::Unavailable { reason, unknowns } => {
             let why = reason.name().replace('_', " ");
             (format!("{tool}: nothing was measured ({why})"), unknowns)

@@ -99,36 +99,45 @@ enum CodePurpose {
 
 impl CodePurpose {
     fn of(name: &str, before: &str, rest: &str) -> Self {
-        let mut of_name = WordSenses::default();
-        for part in name.split(['_', '-']).chain([name]) {
-            of_name = of_name | says(part);
-            of_name = of_name | says(part.trim_end_matches(['s', 'S']));
-        }
-        let last = |nth: usize| {
-            let mut words = before.rsplit(is_apart).filter(|word| !word.is_empty());
-            words.nth(nth).map_or(WordSenses::default(), says)
-        };
-        let next = |nth: usize| {
-            let mut words = rest.split(is_apart).filter(|word| !word.is_empty());
-            words.nth(nth).map_or(WordSenses::default(), says)
-        };
+        let of_name = of_name(name);
+        let senses = |word: Option<&str>| word.map_or(WordSenses::default(), says);
+        let is_word = |word: &&str| !word.is_empty();
+        let mut words = before.rsplit(is_apart).filter(is_word);
+        let last = [senses(words.next()), senses(words.next())];
+        let mut words = rest.split(is_apart).filter(is_word);
+        let next = senses(words.next());
         let adjacent =
             !before.ends_with(['.', ';', '\n']) && before.len() - before.trim_end().len() <= 1;
         let other = of_name.any(NOT)
-            || (adjacent && last(0).any(NOT) && !last(0).any(OPENS))
-            || next(0).any(NOT);
+            || (adjacent && last[0].any(NOT) && !last[0].any(OPENS))
+            || next.any(NOT);
         if other {
             return CodePurpose::Nothing;
         }
         let opens = of_name.any(OPENS) && of_name.any(CODE) && name.contains(['_', '-'])
-            || (0..2).any(|nth| last(nth).any(OPENS))
-            || (0..4).any(|nth| next(nth).any(OPENS));
+            || (last[0] | last[1] | next).any(OPENS)
+            || words.take(3).any(|word| says(word).any(OPENS));
         match () {
             () if opens && of_name.any(PIN | CODE) => CodePurpose::Something,
             () if of_name.any(PIN) => CodePurpose::Perhaps,
             () => CodePurpose::Nothing,
         }
     }
+}
+
+/// What a name says, its parts say, and each of them in the singular.
+fn of_name(name: &str) -> WordSenses {
+    let whole = name.contains(['_', '-']).then_some(name);
+    let parts = name.split(['_', '-']).chain(whole);
+    parts.fold(WordSenses::default(), |all, part| {
+        let singular = part.trim_end_matches(['s', 'S']);
+        let all = all | says(part);
+        if singular.len() < part.len() {
+            all | says(singular)
+        } else {
+            all
+        }
+    })
 }
 
 fn is_apart(c: char) -> bool {

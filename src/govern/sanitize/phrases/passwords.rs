@@ -110,11 +110,10 @@ fn forward(text: &str, start: usize, end: usize, next: usize) -> Option<(usize, 
     let rest = text.get(rest_start..end + rest.len())?;
     // A particle may follow without a blank: パスワードはX, PW는X.
     let said = &vocabulary().sentences;
-    for particle in &said.particles {
-        if let Some(after) = rest.strip_prefix(particle.as_str()) {
-            let word = words(after, rest_start + particle.len()).next()?;
-            return word.may_be_password(|| true).then(|| word.place());
-        }
+    if let Some(particle) = said.particles.start_of(rest.as_bytes()) {
+        let after = rest.get(particle.len()..)?;
+        let word = words(after, rest_start + particle.len()).next()?;
+        return word.may_be_password(|| true).then(|| word.place());
     }
     if !rest.starts_with(LINKS) {
         return None;
@@ -196,7 +195,8 @@ fn glance(before: &str) -> &str {
 fn leads_back(before: &str, ends: bool) -> bool {
     let tail = glance(before);
     let is_cut = tail.len() < before.len();
-    let words = tail.rsplit(|c: char| c.is_ascii_whitespace());
+    let words = tail.trim_ascii_end();
+    let words = words.rsplit(|c: char| c.is_ascii_whitespace());
     let mut last = words.filter(|word| !word.is_empty());
     let said = &vocabulary().sentences;
     let mut link = None;
@@ -284,7 +284,7 @@ pub fn pair(text: &str, end: usize) -> Option<(usize, usize)> {
         .split(|c: char| {
             c.is_whitespace() || matches!(c, '/' | ',' | '|' | '(' | ')' | '"' | '\'' | '`' | ';')
         })
-        .filter(|part| !part.is_empty() && !between.iter().any(|word| word == part));
+        .filter(|part| !part.is_empty() && !between.has(part));
     let first = pieces.next()?;
     let in_one = first
         .split_once(':')

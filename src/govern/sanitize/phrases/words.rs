@@ -22,6 +22,7 @@ pub struct SentenceWord<'a> {
     pub colon: bool,
     /// Whether a bracket opens right behind it: the name of a function.
     calls: bool,
+    is_ascii: bool,
 }
 
 const MARKS: &[char] = &[
@@ -127,6 +128,7 @@ fn said(raw: &str, start: usize) -> SentenceWord<'_> {
             quoted: false,
             colon: false,
             calls: false,
+            is_ascii: true,
         };
     }
     let opened = raw.trim_start_matches(MARKS);
@@ -148,6 +150,7 @@ fn said(raw: &str, start: usize) -> SentenceWord<'_> {
         quoted,
         colon: raw.ends_with(':'),
         calls,
+        is_ascii: kept.is_ascii(),
     }
 }
 
@@ -164,7 +167,7 @@ impl SentenceWord<'_> {
 
     /// Whether it is one of those, in capitals or small letters.
     pub fn is(&self, words: &WordList) -> bool {
-        if self.text.is_ascii() {
+        if self.is_ascii {
             return words.has(self.text);
         }
         self.text.len() <= MAX_WORD && words.has(&self.text.to_lowercase())

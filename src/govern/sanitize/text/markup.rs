@@ -67,7 +67,7 @@ fn marks(bytes: &[u8]) -> usize {
 
 /// Length of the mark that bytes begin with; zero when none does.
 fn mark(bytes: &[u8]) -> usize {
-    let words = &vocabulary().markup;
+    let words = || &vocabulary().markup;
     let run = |sign: u8, most: usize| {
         bytes
             .iter()
@@ -83,15 +83,10 @@ fn mark(bytes: &[u8]) -> usize {
             .filter(|at| rest[..*at].ends_with(b"--"))
             .map_or(0, |at| at + 5),
         [b'<', rest @ ..] => {
-            tag(rest, b'>', &words.tags).map_or(0, |length| length + 1 + line(&rest[length..]))
+            tag(rest, b'>', &words().tags).map_or(0, |length| length + 1 + line(&rest[length..]))
         }
-        [b'[', rest @ ..] => tag(rest, b']', &words.bracketed).map_or(0, |length| length + 1),
-        [b'&', ..] => {
-            let mut signs = words.unseen.iter();
-            signs
-                .find(|sign| bytes.starts_with(sign.as_bytes()))
-                .map_or(0, String::len)
-        }
+        [b'[', rest @ ..] => tag(rest, b']', &words().bracketed).map_or(0, |length| length + 1),
+        [b'&', ..] => words().unseen.start_of(bytes).map_or(0, str::len),
         [b'*', ..] => run(b'*', 3),
         [b'~', b'~', ..] => 2,
         [b'`', ..] => run(b'`', 2),
@@ -126,7 +121,7 @@ fn tag(rest: &[u8], close: u8, names: &WordList) -> Option<usize> {
         .count();
     let (name, behind) = inside.split_at(name);
     let ends = matches!(behind.first(), None | Some(b' ' | b'/' | b'='));
-    (ends && std::str::from_utf8(name).is_ok_and(|name| names.has(name))).then_some(end + 1)
+    (ends && names.has_bytes(name)).then_some(end + 1)
 }
 
 /// Length of a line's end that is only in the source of a page.

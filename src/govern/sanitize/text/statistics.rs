@@ -1,6 +1,8 @@
 //! What a text is made of: how often its characters occur, of which sorts they are, which signs are
 //! among them.
 
+use serde::Deserialize;
+
 /// Bits of information for each character of a text, by how often each byte occurs (Shannon).
 pub fn entropy(text: &str) -> f64 {
     let mut counts = [0u32; 256];
@@ -29,107 +31,155 @@ pub struct CharacterCounts {
     pub others: usize,
 }
 
-/// For each byte, one in its column of the counts: small letters, capitals, digits, others; 16 bits
-/// a column.
-static COLUMNS: [u64; 256] = columns();
+/// Most bytes that are counted at once: no column overflows.
+const COUNTED: usize = 0xffff;
 
-const fn columns() -> [u64; 256] {
-    let mut table = [1 << 48; 256];
+/// What a byte adds to the reading of a text.
+#[derive(Clone, Copy)]
+struct ByteReading {
+    /// One in its column of the counts: small letters, capitals, digits, others; 16 bits a column.
+    column: u64,
+    sign: Signs,
+}
+
+static BYTES: [ByteReading; 256] = bytes();
+
+const fn bytes() -> [ByteReading; 256] {
+    let mut table = [ByteReading {
+        column: 1 << 48,
+        sign: Signs::FOREIGN,
+    }; 256];
     let mut at = 0;
     while at < 128 {
         let b = at as u8;
         if b.is_ascii_lowercase() {
-            table[at] = 1;
+            table[at].column = 1;
         } else if b.is_ascii_uppercase() {
-            table[at] = 1 << 16;
+            table[at].column = 1 << 16;
         } else if b.is_ascii_digit() {
-            table[at] = 1 << 32;
+            table[at].column = 1 << 32;
         }
+        table[at].sign = Signs::of_ascii(b);
         at += 1;
     }
     table
 }
 
-/// Most bytes that are counted at once: no column overflows.
-const COUNTED: usize = 0xffff;
+/// The signs that have a bit of their own.
+const SIGNS: &[u8; 33] = b" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
-/// The signs of a text, as bits: those that code, paths, sentences and stand-ins can't do without.
-#[derive(Clone, Copy)]
-pub struct Signs(u16);
+/// Which characters a text has: a bit for each sign of ASCII, and one for each sort of all others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Signs(u64);
 
-pub const SLASH: u16 = 1;
-const UNDER: u16 = 1 << 1;
-const STAR: u16 = 1 << 2;
-const X: u16 = 1 << 3;
-const Y_OR_P: u16 = 1 << 4;
-pub const ROUND: u16 = 1 << 5;
-pub const SQUARE: u16 = 1 << 6;
-pub const DOT: u16 = 1 << 7;
-pub const COLON: u16 = 1 << 8;
-pub const ARROW: u16 = 1 << 9;
-pub const EQUALS: u16 = 1 << 10;
-/// Of code: without one of them there is none.
-pub const OF_CODE: u16 = ROUND | SQUARE | DOT | COLON | ARROW | EQUALS;
-/// How parts of stand-ins begin.
-pub const OF_STAND_INS: u16 = X | STAR | Y_OR_P | UNDER;
+impl TryFrom<String> for Signs {
+    type Error = String;
 
-static SIGNS: [u16; 256] = signs();
-
-const fn signs() -> [u16; 256] {
-    let mut table = [0; 256];
-    let mut at = 0;
-    while at < 128 {
-        table[at] = match at as u8 {
-            b'/' | b'\\' => SLASH,
-            b'_' | b'-' => UNDER,
-            b'*' => STAR,
-            b'x' | b'X' => X,
-            b'y' | b'Y' | b'p' | b'P' => Y_OR_P,
-            b'(' => ROUND,
-            b'[' => SQUARE,
-            b'.' => DOT,
-            b':' => COLON,
-            b'>' => ARROW,
-            b'=' => EQUALS,
-            _ => 0,
-        };
-        at += 1;
+    fn try_from(list: String) -> Result<Self, String> {
+        if list.bytes().all(|b| SIGNS.contains(&b)) {
+            Ok(Signs::among(list.as_bytes()))
+        } else {
+            Err(format!("{list:?} has more in it than signs of ASCII"))
+        }
     }
-    table
 }
 
 impl Signs {
-    /// The signs of a text.
-    pub fn of(text: &str) -> Self {
-        Signs(text.bytes().fold(0, |all, b| all | SIGNS[usize::from(b)]))
+    pub const DIGIT: Signs = Signs(1 << 33);
+    /// The letters of hexadecimal numbers.
+    pub const HEX_LETTER: Signs = Signs(1 << 34);
+    /// The letters that parts of stand-ins begin with: `xxxx`, `placeholder`, `your_`.
+    pub const STAND_IN_LETTER: Signs = Signs(1 << 35);
+    pub const OTHER_LETTER: Signs = Signs(1 << 36);
+    pub const CONTROL: Signs = Signs(1 << 37);
+    /// What is no ASCII.
+    pub const FOREIGN: Signs = Signs(1 << 38);
+    /// ASCII letters and digits.
+    pub const ALPHANUMERIC: Signs = Self::DIGIT
+        .or(Self::HEX_LETTER)
+        .or(Self::STAND_IN_LETTER)
+        .or(Self::OTHER_LETTER);
+
+    /// The bit of one character of ASCII.
+    const fn of_ascii(byte: u8) -> Signs {
+        let mut nth = 0;
+        while nth < SIGNS.len() {
+            if SIGNS[nth] == byte {
+                return Signs(1 << nth);
+            }
+            nth += 1;
+        }
+        match byte {
+            b'0'..=b'9' => Signs::DIGIT,
+            b'a'..=b'f' | b'A'..=b'F' => Signs::HEX_LETTER,
+            b'x' | b'X' | b'y' | b'Y' | b'p' | b'P' => Signs::STAND_IN_LETTER,
+            b'a'..=b'z' | b'A'..=b'Z' => Signs::OTHER_LETTER,
+            _ => Signs::CONTROL,
+        }
     }
 
-    /// The sign that a byte is, if it is one.
+    /// Those of a list of ASCII signs.
+    pub const fn among(list: &[u8]) -> Signs {
+        let (mut all, mut at) = (Signs(0), 0);
+        while at < list.len() {
+            all = all.or(Signs::of_ascii(list[at]));
+            at += 1;
+        }
+        all
+    }
+
+    /// The one that a byte is.
     pub fn at(byte: u8) -> Self {
-        Signs(SIGNS[usize::from(byte)])
+        BYTES[usize::from(byte)].sign
+    }
+
+    pub const fn or(self, other: Signs) -> Signs {
+        Signs(self.0 | other.0)
     }
 
     /// Whether one of those is among them.
-    pub fn any(self, bits: u16) -> bool {
-        self.0 & bits != 0
+    pub const fn any(self, others: Signs) -> bool {
+        self.0 & others.0 != 0
+    }
+
+    /// Whether there are no others than those.
+    pub const fn only(self, others: Signs) -> bool {
+        self.0 & !others.0 == 0
+    }
+
+    /// How many of those are among them.
+    pub const fn count(self, others: Signs) -> usize {
+        (self.0 & others.0).count_ones() as usize
     }
 }
 
 impl CharacterCounts {
-    /// Those of a text.
-    pub fn of(text: &str) -> Self {
-        let mut counts = CharacterCounts::default();
-        if text.is_ascii() {
-            for piece in text.as_bytes().chunks(COUNTED) {
-                let columns = piece.iter().map(|b| COLUMNS[usize::from(*b)]).sum::<u64>();
-                let column = |nth: u32| usize::from((columns >> (16 * nth)) as u16);
-                counts.lower += column(0);
-                counts.upper += column(1);
-                counts.digits += column(2);
-                counts.others += column(3);
+    /// Those of a text, and its signs: one reading tells both.
+    pub fn of(text: &str) -> (Self, Signs) {
+        let (mut counts, mut signs) = (CharacterCounts::default(), Signs::default());
+        for piece in text.as_bytes().chunks(COUNTED) {
+            let mut columns = 0;
+            for byte in piece {
+                let read = BYTES[usize::from(*byte)];
+                columns += read.column;
+                signs = signs.or(read.sign);
             }
-            return counts;
+            let column = |nth: u32| usize::from((columns >> (16 * nth)) as u16);
+            counts.lower += column(0);
+            counts.upper += column(1);
+            counts.digits += column(2);
+            counts.others += column(3);
         }
+        if signs.any(Signs::FOREIGN) {
+            counts = CharacterCounts::of_characters(text);
+        }
+        (counts, signs)
+    }
+
+    /// Those of a text that is not of ASCII alone.
+    fn of_characters(text: &str) -> Self {
+        let mut counts = CharacterCounts::default();
         for c in text.chars() {
             match c {
                 _ if c.is_lowercase() => counts.lower += 1,
@@ -151,5 +201,33 @@ impl CharacterCounts {
             .iter()
             .filter(|count| **count > 0)
             .count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_signs_are_read_at_once() {
+        let (counts, signs) = CharacterCounts::of("aB3-ß");
+        assert_eq!(
+            [counts.lower, counts.upper, counts.digits, counts.others],
+            [2, 1, 1, 1]
+        );
+        assert!(signs.any(Signs::among(b"-")) && !signs.any(Signs::among(b"_")));
+        assert!(signs.any(Signs::FOREIGN) && !signs.only(Signs::ALPHANUMERIC));
+        let long = "a".repeat(3 * COUNTED);
+        assert_eq!(CharacterCounts::of(&long).0.lower, long.len());
+    }
+
+    #[test]
+    fn every_character_of_ascii_has_one_bit() {
+        for byte in 0..128_u8 {
+            assert_eq!(Signs::of_ascii(byte).0.count_ones(), 1, "{byte}");
+            let letter = Signs::of_ascii(byte).only(Signs::ALPHANUMERIC);
+            assert_eq!(letter, byte.is_ascii_alphanumeric(), "{byte}");
+        }
+        assert!(SIGNS.iter().all(|b| b.is_ascii_punctuation() || *b == b' '));
     }
 }

@@ -3,18 +3,26 @@
 use serde::Deserialize;
 
 use super::resemblance::{has_stand_in_part, is_code, is_flag, is_path, is_variable};
-use super::shape::{TokenShape, may_have_blanks};
+use super::shape::TokenShape;
 use crate::govern::sanitize::cue_words::{is_common, is_common_inside, names_password};
 use crate::govern::sanitize::phrases::lexicon::{NUMBERED, says};
 use crate::govern::sanitize::public::{
     is_algorithm, is_colour, is_file, is_licence, is_public_token,
 };
+use crate::govern::sanitize::text::statistics::Signs;
 use crate::govern::sanitize::vocabulary::vocabulary;
 
 /// Signs that people put into passwords, and seldom into other words.
 pub const PASSWORD_SIGNS: &[char] = &['!', '@', '#', '$', '%', '^', '&', '?'];
 /// The same in sentences, where more of them are seldom.
 pub const SENTENCE_SIGNS: &[char] = &['!', '@', '#', '$', '%', '^', '&', '*', '+', '?'];
+
+const OF_PASSWORDS: Signs = Signs::among(b"!@#$%^&?");
+const OF_SENTENCES: Signs = Signs::among(b"!@#$%^&*+?");
+const AT: Signs = Signs::among(b"@");
+const HEX: Signs = Signs::DIGIT.or(Signs::HEX_LETTER);
+/// Blanks, and what may be one outside of ASCII.
+const MAYBE_BLANK: Signs = Signs::among(b" ").or(Signs::CONTROL).or(Signs::FOREIGN);
 
 /// What a token is. Those without a comment are told by patterns of `genesis/tokens.toml`, and
 /// explained there.
@@ -150,15 +158,38 @@ pub enum TokenKind {
     Expression,
 }
 
+/// Kinds, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct KindSet(u128);
+
+impl KindSet {
+    pub(super) fn with(self, kind: TokenKind) -> Self {
+        KindSet(self.0 | 1 << kind as u32)
+    }
+
+    pub(super) fn without(self, others: KindSet) -> Self {
+        KindSet(self.0 & !others.0)
+    }
+
+    pub(super) fn has(self, kind: TokenKind) -> bool {
+        (self.0 >> kind as u32) & 1 == 1
+    }
+
+    /// Whether one kind is in both.
+    pub(super) fn meets(self, others: KindSet) -> bool {
+        self.0 & others.0 != 0
+    }
+}
+
 /// Whether a token is of a kind; none when patterns tell it.
 pub(super) fn coded(shape: &TokenShape<'_>, kind: TokenKind) -> Option<bool> {
     let (text, values) = (shape.text, &vocabulary().values);
     let holds_one = |parts: &[String]| parts.iter().any(|part| text.contains(part.as_str()));
     Some(match kind {
         TokenKind::Interleaved => is_interleaved(shape),
-        TokenKind::OddSigns => has_odd_signs(text),
+        TokenKind::OddSigns => has_odd_signs(shape),
         TokenKind::Uuid => is_uuid(text),
-        TokenKind::Hex => !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit()),
+        TokenKind::Hex => !text.is_empty() && shape.signs().only(HEX),
         TokenKind::StandIn => stands_in(shape),
         TokenKind::StandInInDigits => stands_in(&TokenShape::of(&in_letters(text))),
         TokenKind::Code => is_code(shape),
@@ -168,15 +199,18 @@ pub(super) fn coded(shape: &TokenShape<'_>, kind: TokenKind) -> Option<bool> {
             secret.starts(text) || secret.ends(text.as_bytes())
         }
         TokenKind::Escaped => text.starts_with("&#") || text.starts_with("&quot;"),
-        TokenKind::Mail => text
-            .split_once('@')
-            .is_some_and(|(_, host)| host.contains('.')),
-        TokenKind::Account => is_account(text),
+        TokenKind::Mail => {
+            shape.signs().any(AT)
+                && text
+                    .split_once('@')
+                    .is_some_and(|(_, host)| host.contains('.'))
+        }
+        TokenKind::Account => shape.signs().any(AT) && is_account(text),
         TokenKind::Prose => is_prose(shape),
         TokenKind::JoinedWords => is_joined_words(text),
         TokenKind::TwoWords => is_two_words(shape),
         TokenKind::Method => {
-            let name = text.find(|c: char| !c.is_ascii_alphabetic());
+            let name = text.bytes().position(|b| !b.is_ascii_alphabetic());
             values
                 .methods
                 .has(text.get(..name.unwrap_or(0)).unwrap_or_default())
@@ -200,32 +234,35 @@ pub(super) fn coded(shape: &TokenShape<'_>, kind: TokenKind) -> Option<bool> {
         TokenKind::Common => is_common(text),
         TokenKind::CommonWord => is_common_inside(text),
         TokenKind::Sentence => {
-            may_have_blanks(text)
+            shape.signs().any(MAYBE_BLANK)
                 && text.split_whitespace().count() >= 3
                 && text.split_whitespace().any(is_common_inside)
         }
         TokenKind::FewWords => is_few_words(text),
         TokenKind::Groups => is_groups(text),
-        TokenKind::Ascii => text.is_ascii(),
-        TokenKind::Alphanumeric => text.bytes().all(|b| b.is_ascii_alphanumeric()),
+        TokenKind::Ascii => !shape.signs().any(Signs::FOREIGN),
+        TokenKind::Alphanumeric => shape.signs().only(Signs::ALPHANUMERIC),
         TokenKind::OneCase => shape.counts().lower == 0 || shape.counts().upper == 0,
         TokenKind::Consonants => {
             let is_vowel = |b: &u8| b"aeiouAEIOU".contains(b);
             text.bytes().filter(|b| !is_vowel(b)).count() * 4 >= text.len() * 3
         }
         TokenKind::DigitsInside => {
-            let digit = text.find(|c: char| c.is_ascii_digit());
-            digit.is_some_and(|at| text[at..].contains(|c: char| c.is_ascii_alphabetic()))
+            let digit = text.bytes().position(|b| b.is_ascii_digit());
+            digit.is_some_and(|at| text.bytes().skip(at).any(|b| b.is_ascii_alphabetic()))
         }
         TokenKind::FewLetters => shape.counts().letters() * 4 <= shape.counts().digits,
         TokenKind::FewSigns => shape.counts().others * 8 <= text.len(),
         TokenKind::LetterFirst => text.starts_with(|c: char| c.is_ascii_alphabetic()),
         TokenKind::HashFirst => text.starts_with(['$', '#']),
         TokenKind::EndSign => text.ends_with(['!', '?']),
-        TokenKind::InnerSign => text.trim_end_matches(['!', '?']).contains(PASSWORD_SIGNS),
+        TokenKind::InnerSign => {
+            shape.signs().any(OF_PASSWORDS)
+                && text.trim_end_matches(['!', '?']).contains(PASSWORD_SIGNS)
+        }
         TokenKind::SignInside => {
             let inner = text.trim_matches(SENTENCE_SIGNS);
-            inner.len() >= 7 && inner.contains(SENTENCE_SIGNS)
+            shape.signs().any(OF_SENTENCES) && inner.len() >= 7 && inner.contains(SENTENCE_SIGNS)
         }
         TokenKind::Address => text.contains("://"),
         TokenKind::CodePart => holds_one(&values.code_parts),
@@ -250,21 +287,17 @@ fn is_interleaved(shape: &TokenShape<'_>) -> bool {
         && !shape.is(TokenKind::Hex)
 }
 
-fn has_odd_signs(text: &str) -> bool {
-    const SIGNS: &[u8] = b"!#$%&()*<>?@[]^{}~";
+fn has_odd_signs(shape: &TokenShape<'_>) -> bool {
+    const ODD: Signs = Signs::among(b"!#$%&()*<>?@[]^{}~");
+    let (text, odd) = (shape.text, shape.signs().count(ODD));
+    if text.len() < 8 || odd < 4 {
+        return false;
+    }
     let count = |sign: char| text.matches(sign).count();
     let balanced = [('(', ')'), ('[', ']'), ('{', '}')]
         .iter()
         .all(|(open, close)| count(*open) == count(*close));
-    text.len() >= 8
-        && !text.contains(char::is_whitespace)
-        && distinct(text, SIGNS) >= if balanced { 5 } else { 4 }
-}
-
-/// How many of the signs are in a text.
-pub(super) fn distinct(text: &str, signs: &[u8]) -> usize {
-    let bytes = text.as_bytes();
-    signs.iter().filter(|sign| bytes.contains(sign)).count()
+    odd >= if balanced { 5 } else { 4 } && !text.contains(char::is_whitespace)
 }
 
 fn is_uuid(text: &str) -> bool {
@@ -279,14 +312,18 @@ fn stands_in(shape: &TokenShape<'_>) -> bool {
     let Some(first) = text.bytes().next() else {
         return true;
     };
-    let bare = text.trim_matches(|c: char| !c.is_alphanumeric());
+    let bare = if shape.signs().only(Signs::ALPHANUMERIC) {
+        text
+    } else {
+        text.trim_matches(|c: char| !c.is_alphanumeric())
+    };
     bare.is_empty()
         || text.bytes().all(|b| b.eq_ignore_ascii_case(&first))
         || (text.bytes().all(|b| b == first || b == b'-') && shape.is(TokenKind::Uuid))
         || known.stand_ins.has(bare)
         || known.stand_in_starts.starts(text)
         || has_stand_in_part(shape)
-        || is_variable(text)
+        || is_variable(shape)
         || is_flag(text)
 }
 
@@ -314,7 +351,11 @@ fn is_account(text: &str) -> bool {
 
 fn is_prose(shape: &TokenShape<'_>) -> bool {
     const JOINTS: [char; 6] = ['-', '.', '/', '\'', ':', ','];
+    const OF_JOINTS: Signs = Signs::among(b"-./':,");
     let text = shape.text;
+    if !shape.signs().any(OF_JOINTS) || !shape.has_only(OF_JOINTS) {
+        return false;
+    }
     let plain = |part: &str| {
         let part = TokenShape::of(part);
         let counts = part.counts();
@@ -322,12 +363,7 @@ fn is_prose(shape: &TokenShape<'_>) -> bool {
             || part.text.len() <= 3
             || (counts.digits <= 3 && part.wordiness() >= vocabulary().wordiness.mixed)
     };
-    text.contains(JOINTS)
-        && text
-            .chars()
-            .all(|c| c.is_alphanumeric() || JOINTS.contains(&c))
-        && text.split(JOINTS).all(plain)
-        && !shape.is(TokenKind::JoinedWords)
+    text.split(JOINTS).all(plain) && !shape.is(TokenKind::JoinedWords)
 }
 
 fn is_joined_words(text: &str) -> bool {

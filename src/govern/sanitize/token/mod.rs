@@ -2,6 +2,7 @@
 //! each is a secret.
 
 pub mod kind;
+mod measure;
 mod resemblance;
 pub mod shape;
 pub mod table;

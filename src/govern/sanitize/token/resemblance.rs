@@ -2,9 +2,21 @@
 
 use super::kind::TokenKind;
 use super::shape::{TokenShape, wordiness};
-use crate::govern::sanitize::text::statistics::{
-    ARROW, COLON, DOT, EQUALS, OF_CODE, OF_STAND_INS, ROUND, SLASH, SQUARE, Signs,
-};
+use crate::govern::sanitize::text::statistics::Signs;
+
+const DOT: Signs = Signs::among(b".");
+const ROUND: Signs = Signs::among(b"(");
+const SQUARE: Signs = Signs::among(b"[");
+const COLON: Signs = Signs::among(b":");
+const ARROW: Signs = Signs::among(b">");
+const EQUALS: Signs = Signs::among(b"=");
+/// Of code: without one of them there is none.
+const OF_CODE: Signs = Signs::among(b".([:>=");
+const SLASH: Signs = Signs::among(b"/\\");
+/// How parts of stand-ins begin.
+const OF_STAND_INS: Signs = Signs::among(b"*_-").or(Signs::STAND_IN_LETTER);
+/// How names of variables and flags begin.
+const OF_VARIABLES: Signs = Signs::among(b"%@{[<$:");
 
 /// Whether an unquoted value is code that yields one: a call, a chain of names, an index, a type.
 pub(super) fn is_code(shape: &TokenShape<'_>) -> bool {
@@ -95,7 +107,11 @@ pub(super) fn is_flag(value: &str) -> bool {
 }
 
 /// `$NAME`, `%NAME%`, `@name@`, `:name`, `{name}`, `[name]`, `%s`.
-pub(super) fn is_variable(value: &str) -> bool {
+pub(super) fn is_variable(shape: &TokenShape<'_>) -> bool {
+    let value = shape.text;
+    if !shape.signs().any(OF_VARIABLES) {
+        return false;
+    }
     let inside = |text: &str| {
         text.len() <= 64
             && text

@@ -2,28 +2,47 @@
 
 use std::cell::{Cell, OnceCell};
 
-use super::kind::{TokenKind, coded, distinct};
-use super::table::{TokenMeasure, is_described};
+use super::kind::{KindSet, TokenKind, coded};
+use super::measure::{QuickMeasures, TokenMeasure};
+use super::table::is_described;
 use crate::govern::sanitize::text::statistics::{CharacterCounts, Signs};
 
 /// Signs of code, and those among them that join no names and stand in few sentences.
-const CODE_SIGNS: &[u8] = b"!#$%&()*+,/:;<=>?@[]^{|}~";
-const ODD_SIGNS: &[u8] = b"!#$%&*;<>?@^|~";
+const CODE_SIGNS: Signs = Signs::among(b"!#$%&()*+,/:;<=>?@[]^{|}~");
+const ODD_SIGNS: Signs = Signs::among(b"!#$%&*;<>?@^|~");
 
 /// A token, and what was told of it so far.
 pub struct TokenShape<'a> {
     pub text: &'a str,
-    counts: OnceCell<CharacterCounts>,
-    signs: OnceCell<Signs>,
+    reading: OnceCell<TokenReading>,
     wordiness: OnceCell<usize>,
-    kinds: Cell<KindSet>,
+    /// The kinds that were asked for, and those among them that the token is of.
+    asked: Cell<KindSet>,
+    holding: Cell<KindSet>,
 }
 
-/// The kinds that were asked for, and those among them that the token is of, as bits.
-#[derive(Clone, Copy, Default)]
-struct KindSet {
-    asked: u128,
-    holding: u128,
+/// What one reading of a token tells.
+#[derive(Clone, Copy)]
+pub(super) struct TokenReading {
+    counts: CharacterCounts,
+    pub(super) signs: Signs,
+    pub(super) measures: QuickMeasures,
+}
+
+impl TokenReading {
+    fn of(text: &str) -> Self {
+        let (counts, signs) = CharacterCounts::of(text);
+        let characters = if signs.any(Signs::FOREIGN) {
+            text.chars().count()
+        } else {
+            text.len()
+        };
+        TokenReading {
+            counts,
+            signs,
+            measures: QuickMeasures::of(text.len(), characters, counts),
+        }
+    }
 }
 
 /// Longest run of letters that may be one word.
@@ -127,21 +146,25 @@ impl<'a> TokenShape<'a> {
     pub fn of(text: &'a str) -> Self {
         TokenShape {
             text,
-            counts: OnceCell::new(),
-            signs: OnceCell::new(),
+            reading: OnceCell::new(),
             wordiness: OnceCell::new(),
-            kinds: Cell::default(),
+            asked: Cell::default(),
+            holding: Cell::default(),
         }
+    }
+
+    pub(super) fn reading(&self) -> &TokenReading {
+        self.reading.get_or_init(|| TokenReading::of(self.text))
     }
 
     /// How many characters of each sort it has.
     pub fn counts(&self) -> CharacterCounts {
-        *self.counts.get_or_init(|| CharacterCounts::of(self.text))
+        self.reading().counts
     }
 
     /// The signs that are in it.
-    pub(super) fn signs(&self) -> Signs {
-        *self.signs.get_or_init(|| Signs::of(self.text))
+    pub fn signs(&self) -> Signs {
+        self.reading().signs
     }
 
     /// See [`wordiness`].
@@ -151,18 +174,22 @@ impl<'a> TokenShape<'a> {
 
     /// Whether it is of a kind.
     pub fn is(&self, kind: TokenKind) -> bool {
-        let bit = 1 << kind as u32;
-        if self.kinds.get().asked & bit == 0 {
+        if !self.asked.get().has(kind) {
             let holds = coded(self, kind).unwrap_or_else(|| is_described(self, kind));
             // Telling it may have told others.
-            let KindSet { asked, holding } = self.kinds.get();
-            let holding = if holds { holding | bit } else { holding };
-            self.kinds.set(KindSet {
-                asked: asked | bit,
-                holding,
-            });
+            self.asked.set(self.asked.get().with(kind));
+            if holds {
+                self.holding.set(self.holding.get().with(kind));
+            }
         }
-        self.kinds.get().holding & bit != 0
+        self.holding.get().has(kind)
+    }
+
+    /// Whether it is known already not to be of one of the first kinds, or to be of one of the
+    /// others.
+    pub(super) fn is_known_not_to_fit(&self, is: KindSet, not: KindSet) -> bool {
+        let holding = self.holding.get();
+        not.meets(holding) || is.meets(self.asked.get().without(holding))
     }
 
     pub(super) fn measure(&self, of: TokenMeasure) -> usize {
@@ -176,6 +203,9 @@ impl<'a> TokenShape<'a> {
             TokenMeasure::Others => self.counts().others,
             TokenMeasure::Sorts => self.counts().sorts(),
             TokenMeasure::Characters => text.chars().count(),
+            TokenMeasure::Alphabetic if !self.signs().any(Signs::FOREIGN) => {
+                self.counts().letters()
+            }
             TokenMeasure::Alphabetic => text.chars().filter(|c| c.is_alphabetic()).count(),
             TokenMeasure::LongestRun => {
                 let runs = text.split(|c: char| !c.is_ascii_alphanumeric());
@@ -183,8 +213,8 @@ impl<'a> TokenShape<'a> {
             }
             TokenMeasure::Turns => turns(text),
             TokenMeasure::InnerTurns => turns(text.trim_end_matches(['!', '?'])),
-            TokenMeasure::Signs => distinct(text, CODE_SIGNS),
-            TokenMeasure::OddSigns => distinct(text, ODD_SIGNS),
+            TokenMeasure::Signs => self.signs().count(CODE_SIGNS),
+            TokenMeasure::OddSigns => self.signs().count(ODD_SIGNS),
             TokenMeasure::Wordiness => self.wordiness(),
         }
     }

@@ -7,14 +7,19 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::kind::TokenKind;
+use super::kind::{KindSet, TokenKind};
+use super::measure::{BoundRow, CostlyBound, QuickBounds, bounds};
 use super::shape::TokenShape;
-use crate::govern::sanitize::text::statistics::entropy;
+use crate::govern::sanitize::text::statistics::{Signs, entropy};
 use crate::govern::word_list::read_own;
 
 const TOKENS: &str = include_str!("../../../../genesis/tokens.toml");
 
-static TABLE: LazyLock<TokenTable> = LazyLock::new(|| read_own(TOKENS));
+static TABLE: LazyLock<TokenTable> = LazyLock::new(|| {
+    let mut table: TokenTable = read_own(TOKENS);
+    table.narrow();
+    table
+});
 
 /// What the file holds.
 #[derive(Deserialize)]
@@ -24,6 +29,23 @@ struct TokenTable {
     secrets: NumberedPatterns<TokenContext>,
 }
 
+impl TokenTable {
+    /// Narrows the bounds of every pattern to those of the kinds that it asks for: then most tokens
+    /// fail at the first comparison, and their kinds are never told.
+    fn narrow(&mut self) {
+        let narrowed = |list: &PatternList| -> Vec<QuickBounds> {
+            let all = list.patterns.iter();
+            all.map(|pattern| self.kinds.reach(pattern)).collect()
+        };
+        let kinds: Vec<_> = self.kinds.all.iter().map(narrowed).collect();
+        let secrets: Vec<_> = self.secrets.all.iter().map(narrowed).collect();
+        let lists = self.kinds.all.iter_mut().chain(&mut self.secrets.all);
+        for (list, bounds) in lists.zip(kinds.into_iter().chain(secrets)) {
+            list.set_bounds(&bounds);
+        }
+    }
+}
+
 /// Patterns by the number of their name: they are looked up often.
 #[derive(Deserialize)]
 #[serde(
@@ -31,7 +53,7 @@ struct TokenTable {
     bound = "N: Ord + Into<usize> + Deserialize<'de>"
 )]
 struct NumberedPatterns<N> {
-    all: Vec<Vec<TokenPattern>>,
+    all: Vec<PatternList>,
     names: PhantomData<N>,
 }
 
@@ -40,8 +62,11 @@ impl<N: Into<usize>> From<BTreeMap<N, Vec<TokenPattern>>> for NumberedPatterns<N
         let mut all = Vec::new();
         for (name, patterns) in named {
             // Names come in the order of their numbers.
-            all.resize_with(name.into(), Vec::new);
-            all.push(patterns);
+            all.resize_with(name.into(), PatternList::default);
+            all.push(PatternList {
+                patterns,
+                bounds: QuickBounds::OPEN,
+            });
         }
         NumberedPatterns {
             all,
@@ -51,8 +76,67 @@ impl<N: Into<usize>> From<BTreeMap<N, Vec<TokenPattern>>> for NumberedPatterns<N
 }
 
 impl<N: Into<usize>> NumberedPatterns<N> {
-    fn of(&self, name: N) -> &[TokenPattern] {
-        self.all.get(name.into()).map_or(&[], Vec::as_slice)
+    fn of(&self, name: N) -> Option<&PatternList> {
+        self.all.get(name.into())
+    }
+}
+
+impl NumberedPatterns<TokenKind> {
+    /// The bounds of all tokens that may fit a pattern: its own, those of all the kinds that it
+    /// asks for, and those around the kinds of which it asks for any.
+    fn reach(&self, pattern: &TokenPattern) -> QuickBounds {
+        let of_kind = |kind: &TokenKind| self.reach_of(*kind);
+        let all = pattern.is.kinds.iter().map(of_kind);
+        let any = pattern.any.kinds.iter().map(of_kind);
+        let any = any.reduce(QuickBounds::around).unwrap_or(QuickBounds::OPEN);
+        all.fold(pattern.bounds.and(any), QuickBounds::and)
+            .with_length()
+    }
+
+    fn reach_of(&self, kind: TokenKind) -> QuickBounds {
+        match self.of(kind) {
+            Some(list) if !list.patterns.is_empty() => {
+                let all = list.patterns.iter().map(|pattern| self.reach(pattern));
+                all.fold(QuickBounds::SHUT, QuickBounds::around)
+            }
+            // Code tells it.
+            _ => QuickBounds::OPEN,
+        }
+    }
+}
+
+/// Patterns of which one must fit.
+struct PatternList {
+    patterns: Vec<TokenPattern>,
+    /// Around the bounds of all of them.
+    bounds: QuickBounds,
+}
+
+impl Default for PatternList {
+    fn default() -> Self {
+        PatternList {
+            patterns: Vec::new(),
+            bounds: QuickBounds::SHUT,
+        }
+    }
+}
+
+impl PatternList {
+    fn set_bounds(&mut self, bounds: &[QuickBounds]) {
+        for (pattern, bounds) in self.patterns.iter_mut().zip(bounds) {
+            pattern.bounds = *bounds;
+        }
+        let all = bounds.iter().copied();
+        self.bounds = all.fold(QuickBounds::SHUT, QuickBounds::around);
+    }
+
+    /// The length alone says of many tokens that none fits.
+    fn fits(&self, shape: &TokenShape<'_>, clues: ClueSet) -> bool {
+        self.bounds.allow_length(shape.text.len())
+            && self
+                .patterns
+                .iter()
+                .any(|pattern| pattern.fits(shape, clues))
     }
 }
 
@@ -65,17 +149,6 @@ impl From<TokenKind> for usize {
 impl From<TokenContext> for usize {
     fn from(context: TokenContext) -> usize {
         context as usize
-    }
-}
-
-/// Bounds of measures; what costs little comes first.
-#[derive(Default, Deserialize)]
-#[serde(from = "BTreeMap<TokenMeasure, usize>")]
-struct MeasureBounds(Vec<(TokenMeasure, usize)>);
-
-impl From<BTreeMap<TokenMeasure, usize>> for MeasureBounds {
-    fn from(bounds: BTreeMap<TokenMeasure, usize>) -> Self {
-        MeasureBounds(bounds.into_iter().collect())
     }
 }
 
@@ -181,77 +254,103 @@ impl ClueSet {
     }
 }
 
-/// What is measured of a token; what costs little comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum TokenMeasure {
-    Length,
-    Lower,
-    Upper,
-    Letters,
-    Digits,
-    Others,
-    Sorts,
-    Characters,
-    Alphabetic,
-    LongestRun,
-    Turns,
-    InnerTurns,
-    Signs,
-    OddSigns,
-    Wordiness,
-}
-
-impl TokenMeasure {
-    fn is_wordiness(self) -> bool {
-        self == TokenMeasure::Wordiness
-    }
+/// A pattern as the file has it.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct PatternRow {
+    r#where: ClueSet,
+    least: BoundRow,
+    most: BoundRow,
+    entropy: f64,
+    only: Option<Signs>,
+    has: Option<Signs>,
+    without: Signs,
+    is: KindList,
+    any: KindList,
+    not: KindList,
 }
 
 /// What a token may look like; all that is said must hold.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Deserialize)]
+#[serde(from = "PatternRow")]
 struct TokenPattern {
-    r#where: ClueSet,
-    least: MeasureBounds,
-    most: MeasureBounds,
+    clues: ClueSet,
+    bounds: QuickBounds,
+    costly: Vec<CostlyBound>,
+    only: Option<Signs>,
+    has: Option<Signs>,
+    without: Signs,
+    is: KindList,
+    any: KindList,
+    not: KindList,
     entropy: f64,
-    only: Option<String>,
-    has: Option<String>,
-    without: String,
-    is: Vec<TokenKind>,
-    any: Vec<TokenKind>,
-    not: Vec<TokenKind>,
+}
+
+impl From<PatternRow> for TokenPattern {
+    fn from(row: PatternRow) -> Self {
+        let (bounds, costly) = bounds(&row.least, &row.most);
+        TokenPattern {
+            clues: row.r#where,
+            bounds,
+            costly,
+            only: row.only,
+            has: row.has,
+            without: row.without,
+            is: row.is,
+            any: row.any,
+            not: row.not,
+            entropy: row.entropy,
+        }
+    }
+}
+
+/// Kinds in the order of the file, and as a set.
+#[derive(Default, Deserialize)]
+#[serde(from = "Vec<TokenKind>")]
+struct KindList {
+    kinds: Vec<TokenKind>,
+    set: KindSet,
+}
+
+impl From<Vec<TokenKind>> for KindList {
+    fn from(kinds: Vec<TokenKind>) -> Self {
+        let set = kinds.iter().copied();
+        KindList {
+            set: set.fold(KindSet::default(), KindSet::with),
+            kinds,
+        }
+    }
+}
+
+impl KindList {
+    fn any_is_of(&self, shape: &TokenShape<'_>) -> bool {
+        self.kinds.iter().any(|kind| shape.is(*kind))
+    }
+
+    fn all_are_of(&self, shape: &TokenShape<'_>) -> bool {
+        self.kinds.iter().all(|kind| shape.is(*kind))
+    }
 }
 
 impl TokenPattern {
     /// What costs little is looked at first: most tokens fail there.
     fn fits(&self, shape: &TokenShape<'_>, clues: ClueSet) -> bool {
-        clues.holds(self.r#where)
-            && self.is_within(shape, false)
-            && self.has_signs(shape.text)
-            && self.is_within(shape, true)
-            && self.is.iter().all(|kind| shape.is(*kind))
-            && (self.any.is_empty() || self.any.iter().any(|kind| shape.is(*kind)))
-            && !self.not.iter().any(|kind| shape.is(*kind))
+        clues.holds(self.clues)
+            && self.bounds.hold(shape.reading().measures)
+            && self.has_signs(shape)
+            && !shape.is_known_not_to_fit(self.is.set, self.not.set)
+            && self.costly.iter().all(|bound| bound.holds(shape))
+            && self.is.all_are_of(shape)
+            && (self.any.kinds.is_empty() || self.any.any_is_of(shape))
+            && !self.not.any_is_of(shape)
             && (self.entropy == 0.0 || entropy(shape.text) >= self.entropy)
     }
 
-    /// Whether the measures are within their bounds: wordiness, or all the others.
-    fn is_within(&self, shape: &TokenShape<'_>, wordiness: bool) -> bool {
-        let (mut least, mut most) = (self.least.0.iter(), self.most.0.iter());
-        least.all(|(of, least)| of.is_wordiness() != wordiness || shape.measure(*of) >= *least)
-            && most.all(|(of, most)| of.is_wordiness() != wordiness || shape.measure(*of) <= *most)
-    }
-
-    fn has_signs(&self, text: &str) -> bool {
-        let holds = |signs: &str| text.bytes().any(|b| signs.as_bytes().contains(&b));
-        self.has.as_deref().is_none_or(holds)
-            && (self.without.is_empty() || !holds(&self.without))
-            && self.only.as_ref().is_none_or(|signs| {
-                text.chars()
-                    .all(|c| c.is_alphanumeric() || signs.contains(c))
-            })
+    fn has_signs(&self, shape: &TokenShape<'_>) -> bool {
+        let signs = shape.signs();
+        self.has.is_none_or(|has| signs.any(has))
+            && !signs.any(self.without)
+            && self.only.is_none_or(|only| shape.has_only(only))
     }
 }
 
@@ -263,21 +362,26 @@ impl TokenShape<'_> {
 
     /// The same, with what else the context tells.
     pub fn is_secret_by(&self, context: TokenContext, clues: ClueSet) -> bool {
-        TABLE
-            .secrets
-            .of(context)
-            .iter()
-            .any(|pattern| pattern.fits(self, clues))
+        let patterns = TABLE.secrets.of(context);
+        patterns.is_some_and(|patterns| patterns.fits(self, clues))
+    }
+
+    /// Whether letters and digits are in it, also of other scripts, and no other signs than those.
+    pub(super) fn has_only(&self, signs: Signs) -> bool {
+        let known = signs.or(Signs::ALPHANUMERIC);
+        self.signs().only(known.or(Signs::FOREIGN))
+            && (!self.signs().any(Signs::FOREIGN)
+                || self
+                    .text
+                    .chars()
+                    .all(|c| c.is_ascii() || c.is_alphanumeric()))
     }
 }
 
 /// Whether a token is of a kind that the file describes.
 pub(super) fn is_described(shape: &TokenShape<'_>, kind: TokenKind) -> bool {
-    TABLE
-        .kinds
-        .of(kind)
-        .iter()
-        .any(|pattern| pattern.fits(shape, ClueSet::default()))
+    let patterns = TABLE.kinds.of(kind);
+    patterns.is_some_and(|patterns| patterns.fits(shape, ClueSet::default()))
 }
 
 #[cfg(test)]
@@ -288,12 +392,31 @@ mod tests {
     #[test]
     fn every_kind_is_told_by_code_or_by_patterns_and_never_by_both() {
         let shape = TokenShape::of("x");
-        for pattern in TABLE.kinds.all.iter().chain(&TABLE.secrets.all).flatten() {
-            for kind in pattern.is.iter().chain(&pattern.any).chain(&pattern.not) {
-                let described = !TABLE.kinds.of(*kind).is_empty();
+        let lists = TABLE.kinds.all.iter().chain(&TABLE.secrets.all);
+        for pattern in lists.flat_map(|list| &list.patterns) {
+            for kind in [&pattern.is, &pattern.any, &pattern.not]
+                .iter()
+                .flat_map(|list| &list.kinds)
+            {
+                let list = TABLE.kinds.of(*kind);
+                let described = list.is_some_and(|list| !list.patterns.is_empty());
                 assert!(coded(&shape, *kind).is_some() != described, "{kind:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_pattern_is_no_wider_than_the_kinds_that_it_asks_for() {
+        let fits = |list: Option<&PatternList>, text: &str| {
+            let measures = TokenShape::of(text).reading().measures;
+            list.is_some_and(|list| list.bounds.hold(measures))
+        };
+        let named = TABLE.secrets.of(TokenContext::NamedPassword);
+        assert!(fits(named, "Kd93mfpq2") && !fits(named, "Kd93m"));
+        let mixed = TABLE.kinds.of(TokenKind::MixedCase);
+        assert!(
+            fits(mixed, "nscNZJTrqs") && !fits(mixed, "nscnzjtrqs") && !fits(mixed, "nNsS1x2y")
+        );
     }
 
     #[test]
