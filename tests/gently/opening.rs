@@ -722,9 +722,9 @@ fn a_tree_head_with_kilobytes_of_cosignatures_is_not_taken_along() {
 fn no_changed_byte_passes() {
     let (person, _server, file) = small();
     let pinned = pinned(&person);
-    for file in [file, whole(&person, "whole", "2")] {
-        no_changed_byte_of_it_passes(&file, pinned);
-    }
+    no_changed_byte_of_it_passes(&file, pinned, 1);
+    // A larger one, whose every part is met.
+    no_changed_byte_of_it_passes(&whole(&person, "whole", "2"), pinned, 11);
 }
 
 /// The key of a person's ledger.
@@ -734,7 +734,7 @@ fn pinned(person: &Person) -> PublicKey {
     words.join(" ").parse().unwrap()
 }
 
-fn no_changed_byte_of_it_passes(file: &Path, pinned: PublicKey) {
+fn no_changed_byte_of_it_passes(file: &Path, pinned: PublicKey, step: usize) {
     let bytes = std::fs::read(file).unwrap();
     let passes = |bytes: &[u8]| {
         OpeningFile::parse(bytes).is_ok_and(|file| {
@@ -749,7 +749,7 @@ fn no_changed_byte_of_it_passes(file: &Path, pinned: PublicKey) {
         })
     };
     assert!(passes(&bytes));
-    for at in 0..bytes.len() {
+    for at in (0..bytes.len()).step_by(step) {
         for flip in [0x01, 0x02] {
             let mut changed = bytes.clone();
             changed[at] ^= flip;
@@ -898,10 +898,14 @@ fn both_verifiers_say_the_same_of_every_mistake() {
                 let mut changed = document(base);
                 let list = changed[part].as_array_mut().unwrap();
                 let gone = list.remove(at);
-                add(
-                    format!("{part} without {at}"),
-                    (canon::print(&changed).unwrap() + "\n").into_bytes(),
-                );
+                // Without one of several texts it is an honest file, but for the document that
+                // carries others of them.
+                if list.is_empty() || part != "openings" || gone["role"] == "exchange" {
+                    add(
+                        format!("{part} without {at}"),
+                        (canon::print(&changed).unwrap() + "\n").into_bytes(),
+                    );
+                }
                 let list = changed[part].as_array_mut().unwrap();
                 list.extend([gone.clone(), gone]);
                 add(
