@@ -565,6 +565,18 @@ const gentlyOpening = (() => {
     return typeof value === 'string' ? quoted(value) : String(value);
   };
 
+  // The object that this text is the canonical print of, or null.
+  const canonicalObject = (text) => {
+    try {
+      small(utf8(text));
+      const value = readJson(utf8(`${text}\n`));
+      return value instanceof Map ? value : null;
+    } catch (fault) {
+      if (fault instanceof NoFile) return null;
+      throw fault;
+    }
+  };
+
   // Kinds of values. Each is a test; `kind` names it for whoever reads why a file is none.
   const LAST_SECOND = 253402300799; // of the year 9999
   const isText = (value) => typeof value === 'string';
@@ -590,7 +602,9 @@ const gentlyOpening = (() => {
 
   const isFormat = isOneOf('gently/1');
   const isNetwork = isOneOf('bitcoin', 'testnet4', 'signet', 'regtest');
-  const ROLES = ['prompt', 'response', 'exchange', 'artifact'];
+  const ROLES = ['prompt', 'response', 'exchange', 'request', 'reply', 'artifact'];
+  // Those whose commitment no line carries, but the exchange document of their turn.
+  const isNamed = isOneOf('request', 'reply');
   const BLOCK = {
     hash: isHash, height: isHeight, network: isNetwork, source: isOneOf('esplora', 'bitcoind', 'file', 'local'), time: isTime,
   };
@@ -1148,6 +1162,11 @@ const gentlyOpening = (() => {
     let artifact = 0;
     let carried = 0;
     const places = [];
+    const judge = (opening, carries) => {
+      opening.opens = carries !== null && carries === opening.commitment && genesis !== undefined && commits(genesis.commitments, opening);
+      if (opening.opens) carried += 1;
+      else no(['commitment'], opening.at, 'this text is not the one that was put on record');
+    };
     for (const opening of file.openings) {
       const {role, seq, at} = opening;
       if (opening.session_id !== session) no(['consistent'], at, 'it is of another session');
@@ -1172,7 +1191,7 @@ const gentlyOpening = (() => {
           carrier = prompt;
           if (prompt) needed.add(prompt);
           if (prompt) carries = prompt.line.commitment;
-        } else if (role === 'exchange') {
+        } else if (role === 'exchange' || isNamed(role)) {
           carrier = outcome;
           if (outcome) carries = outcome.line.exchange;
         }
@@ -1183,9 +1202,21 @@ const gentlyOpening = (() => {
         places.push([carrier.index, ROLES.indexOf(role), at]);
         if (carrier.line.session !== opening.session_id) no(['consistent'], at, 'its line is of another session');
       }
-      opening.opens = carries !== null && carries === opening.commitment && genesis !== undefined && commits(genesis.commitments, opening);
-      if (opening.opens) carried += 1;
-      else no(['commitment'], at, 'this text is not the one that was put on record');
+      if (!isNamed(role)) judge(opening, carries);
+    }
+    // What was sent, and what came beside the answer: the exchange document of the turn carries these, and it is judged now.
+    const exchanges = new Map();
+    const turnOf = ({session_id: id, seq}) => `${id} ${seq}`;
+    if (file.openings.some(({role}) => isNamed(role))) {
+      for (const one of file.openings) {
+        if (one.role === 'exchange' && !exchanges.has(turnOf(one))) exchanges.set(turnOf(one), one.opens ? canonicalObject(one.text) : null);
+      }
+    }
+    for (const opening of file.openings) {
+      if (isNamed(opening.role)) {
+        const document = exchanges.get(turnOf(opening));
+        judge(opening, (document && document.get(opening.role)) || null);
+      }
     }
     places.forEach(([index, role, at], n) => {
       const [before, roleBefore] = n ? places[n - 1] : [-1, -1];
@@ -1360,7 +1391,7 @@ const gentlyOpening = (() => {
   // ---- In words ----------------------------------------------------------------------------------------------------
 
   const when = (seconds) => `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-  const TEXTS = {prompt: 'question', response: 'answer to question', exchange: 'document of question'};
+  const TEXTS = {prompt: 'question', response: 'answer to question', exchange: 'document of question', request: 'record of what was sent for question', reply: 'record of what came beside the answer to question'};
 
   // Where a finding is, for somebody who sees texts and no file.
   const place = (report, at) => {
@@ -1449,11 +1480,12 @@ const gentlyPage = (page) => {
       const model = line && line.event === 'response' ? line.model : '';
       const says = {
         prompt: `Question ${opening.seq}`, response: `Answer ${opening.seq}${model ? `, ${model}` : ''}`, exchange: `How turn ${opening.seq} came about`,
-        artifact: `Kept on record${line ? `: ${line.kind} ${line.id}` : ''}`,
+        request: `What was sent for question ${opening.seq}`, reply: `What came beside answer ${opening.seq}`, artifact: `Kept on record${line ? `: ${line.kind} ${line.id}` : ''}`,
       }[opening.role];
-      const box = opening.role === 'exchange' ? add(turn, 'details', '', 'text') : add(turn, 'div', '', `text ${opening.role}`);
-      const title = add(box, opening.role === 'exchange' ? 'summary' : 'h3', says);
-      if (opening.role !== 'exchange' && !(opening.role === 'prompt' && line && line.event === 'response')) add(title, 'span', at, 'time');
+      const folded = opening.role === 'exchange' || isNamed(opening.role);
+      const box = folded ? add(turn, 'details', '', 'text') : add(turn, 'div', '', `text ${opening.role}`);
+      const title = add(box, folded ? 'summary' : 'h3', says);
+      if (!folded && !(opening.role === 'prompt' && line && line.event === 'response')) add(title, 'span', at, 'time');
       if (!opening.opens) add(box, 'p', '✘ This is not the text that was put on record.', 'wrong');
       add(box, 'div', opening.text, 'words').dir = 'auto';
       const outcome = report.entries.find((entry) => entry.line.seq === String(opening.seq) && ['response_fail', 'denied'].includes(entry.line.event));

@@ -3157,7 +3157,7 @@ def read_head(path):
 # ---------------------------------------------------------------- one opened text, section 11
 
 ABOUT = ("consistent", "commitment", "tree_head", "signed_by", "cosigned_by", "not_before", "not_after")
-ROLES = ("prompt", "response", "exchange", "artifact")
+ROLES = ("prompt", "response", "exchange", "request", "reply", "artifact")
 MAX_OPENING, MAX_SKELETON, MAX_RECEIPT, MAX_PROOF = 32 << 20, 4 << 20, 64 << 10, 64
 
 
@@ -3230,6 +3230,18 @@ def read_whole(path, most, what):
         raise CannotLook("%s is no %s: nested too deeply" % (path, what)) from None
     except ValueError as error:
         raise CannotLook("%s is no %s: %s" % (path, what, error)) from None
+
+
+def canonical_object(raw):
+    """The object that these bytes are the canonical print of, or None."""
+    if len(raw) - sum(match.end() - match.start() - 2 for match in JSON_STRING.finditer(raw)) > MAX_SKELETON:
+        return None
+    try:
+        value = json.loads(raw.decode("utf-8"), object_pairs_hook=once, parse_int=read_double, parse_float=read_double,
+                           parse_constant=read_double)
+        return value if isinstance(value, dict) and jcs(value) == raw else None
+    except (RecursionError, ValueError):
+        return None
 
 
 def read_double(text):
@@ -3315,7 +3327,9 @@ HEIGHTS = {"proven": ", at the height that the kept headers prove",
 # Which line carries the commitment of a role, and where.
 CARRIERS = {("response", "response"): "hash", ("prompt", "prompt"): "hash", ("artifact", "artifact"): "hash",
             ("response_fail", "exchange"): "exchange", ("denied", "exchange"): "exchange",
-            ("response", "prompt"): None, ("response", "exchange"): None}
+            ("response", "prompt"): None, ("response", "exchange"): None,
+            # No line: the opened exchange document of the turn.
+            **{(event, role): None for event in ("response", "response_fail", "denied") for role in ("request", "reply")}}
 RECORDED = {"genesis": "genesis.json", "key_rotate": "rotate.json", "session_start": "session.json", "response": "record.json",
             "session_end": "close.json"}
 
@@ -3453,8 +3467,8 @@ class CheckOpening:
                 self.same(place, "session_id", carrier.line.session or "-", opening["session_id"])
                 rank = (carrier.index, ROLES.index(role))
                 if before is not None and rank <= before:
-                    self.find("consistent", place, "openings in the order of their lines; of one line prompt, response, exchange",
-                              "another order")
+                    self.find("consistent", place, "openings in the order of their lines; of one line prompt, response, exchange, "
+                              "request, reply", "another order")
                 before = rank
             self.pairs.append((opening, carrier))
 
@@ -3645,21 +3659,48 @@ class CheckOpening:
         scheme = self.genesis.document["commitments"] if self.genesis and self.genesis.document else None
         if scheme is None:
             self.find("commitment", "genesis.json", "the scheme of commitments", "none that can be read")
+        named = {}
+        if any(opening["role"] in ("request", "reply") for opening, _ in self.pairs):
+            named = self.named_in_exchanges(scheme)
         for n, (opening, carrier) in enumerate(self.pairs):
             place, carried = "opening %d" % (n + 1), None
             if carrier is not None:
-                key = CARRIERS[carrier.line.event, opening["role"]]
-                if key:
-                    carried = carrier.line.details[key]
-                elif carrier.document:
-                    carried = carrier.document[opening["role"] + "_hash"]
+                if opening["role"] in ("request", "reply"):
+                    carried = named.get((opening["session_id"], opening["seq"]), {}).get(opening["role"])
+                else:
+                    carried = self.carried(opening, carrier)
                 self.same(place, "commitment", carried, opening["commitment"], "commitment")
             if scheme is not None and (opening["key"] is None) != (scheme == "sha256"):
                 self.find("commitment", place, "a key, and none under sha256: the ledger has " + scheme, "otherwise")
                 continue
-            text = opening["text"].encode("utf-8")
-            made = hexhash(text) if opening["key"] is None else hmac.new(bytes.fromhex(opening["key"]), text, hashlib.sha256).hexdigest()
-            self.same(place, "commitment", made, opening["commitment"], "commitment")
+            self.same(place, "commitment", self.made(opening), opening["commitment"], "commitment")
+
+    @staticmethod
+    def carried(opening, carrier):
+        """What the line, or its record.json, carries of a role."""
+        key = CARRIERS[carrier.line.event, opening["role"]]
+        if key:
+            return carrier.line.details[key]
+        return carrier.document[opening["role"] + "_hash"] if carrier.document else None
+
+    @staticmethod
+    def made(opening):
+        text = opening["text"].encode("utf-8")
+        return hexhash(text) if opening["key"] is None else hmac.new(bytes.fromhex(opening["key"]), text, hashlib.sha256).hexdigest()
+
+    def named_in_exchanges(self, scheme):
+        """The opened exchange documents by session and number: the first of each turn, if it is what was put on record."""
+        found = {}
+        for opening, carrier in self.pairs:
+            turn = opening["session_id"], opening["seq"]
+            if opening["role"] != "exchange" or turn in found:
+                continue
+            found[turn] = {}
+            if carrier is None or scheme is None or (opening["key"] is None) != (scheme == "sha256"):
+                continue
+            if self.carried(opening, carrier) == self.made(opening) == opening["commitment"]:
+                found[turn] = canonical_object(opening["text"].encode("utf-8")) or {}
+        return found
 
     def tree_head(self):
         self.words["tree_head"] = ("yes", "signed by the key that genesis and rotations lead to")

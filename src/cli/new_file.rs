@@ -50,7 +50,7 @@ pub(super) fn judge_name(path: &Path) -> Result<(), String> {
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         let folder = folder.display();
         return Err(format!(
-            "{shown}: there is no folder {folder}; make it first, or name another"
+            "{shown}: there is no folder {folder}, and nothing was written; make it first, or name another"
         ));
     }
     if path.symlink_metadata().is_ok() {

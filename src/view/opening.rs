@@ -111,6 +111,8 @@ impl OpeningVerdictView {
                 Role::Prompt => "question",
                 Role::Response => "the answer to question",
                 Role::Exchange => "the document of turn",
+                Role::Request => "what was sent for question",
+                Role::Reply => "what came beside answer",
                 _ => "the text of the artifact",
             };
             let text = format!("{what}{seq} is not the text that was put on record");

@@ -652,8 +652,11 @@ fn a_blocked_answer_is_nowhere_unless_it_is_asked_for_by_name() {
         let shown = house.run(args).exits(0);
         assert!(shown.out.contains(WORD), "{args:?}: {shown:?}");
     }
-    let told = house.run(&["audit", "open", &session, "1"]).exits(2);
-    assert!(told.err.contains("--withheld"), "{told:?}");
+    for role in ["response", "reply", "request,reply"] {
+        let args = ["audit", "open", &session, "1", "--role", role];
+        let told = house.run(&args).exits(2);
+        assert!(told.err.contains("--withheld"), "{told:?}");
+    }
     assert_eq!(
         house.run(&["thread", "show", &thread, "--json"]).json()["events"][2]["withheld"],
         true

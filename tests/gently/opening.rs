@@ -349,7 +349,7 @@ fn what_is_erased_or_stored_without_a_secret_opens_for_nobody() {
     person
         .gently(&["erase", "interaction-1", "--reason", "asked to"])
         .exits(0);
-    for role in ["prompt", "response", "exchange"] {
+    for role in ["prompt", "response", "exchange", "request", "reply"] {
         let erased = person
             .gently(&["audit", "open", "last", "1", "--role", role])
             .exits(2);
@@ -588,6 +588,97 @@ fn whole_turns_open_in_one_file() {
     );
 }
 
+/// Opens an answered turn with all that is on record of it.
+fn whole(person: &Person, name: &str, number: &str) -> PathBuf {
+    let roles = "reply,request,exchange,response,prompt";
+    open(person, name, &["last", number, "--role", roles])
+}
+
+#[test]
+fn what_was_sent_and_what_came_beside_the_answer_open_behind_the_exchange_document() {
+    let (person, _server) = scripted(vec![
+        Behaviour::Good,
+        Behaviour::Good,
+        Behaviour::HangsUp,
+        Behaviour::Good,
+    ]);
+    person.ask("What is the capital of France?");
+    person.ask("And of Spain?");
+    person.gently(&["ask", "And of nowhere?"]).exits(2);
+    person.gently(&["ask", " "]).exits(1);
+    let roles = |facts: &Value| -> Vec<String> {
+        let openings = facts["openings"].as_array().unwrap().iter();
+        openings
+            .map(|one| one["role"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    for state in ["open", "closed"] {
+        let file = whole(&person, &format!("{state}-whole"), "2");
+        let facts = holds(&person, &file);
+        let all = ["prompt", "response", "exchange", "request", "reply"];
+        assert_eq!(roles(&facts), all);
+        let text = |at: usize| -> Value {
+            serde_json::from_str(facts["openings"][at]["text"].as_str().unwrap()).unwrap()
+        };
+        // Earlier turns stand by their ids; what came beside the answer is there in full.
+        let (request, reply) = (text(3), text(4));
+        assert_eq!(request["model"], "openai/small-1b");
+        assert!(request["messages"].as_array().unwrap().len() >= 4);
+        assert!(!request.to_string().contains("France"), "{request}");
+        assert_eq!(reply["finish_reason"], "stop", "{reply}");
+        let said = Person::new()
+            .gently(&["audit", "check", file.to_str().unwrap()])
+            .exits(0)
+            .out;
+        for words in [
+            "What was sent for question 2: ✔ as it was put on record",
+            "What came beside answer 2: ✔ as it was put on record",
+        ] {
+            assert!(said.contains(words), "{said}");
+        }
+        // The exchange document comes along by itself; of a call that failed there is a request.
+        for (number, role) in [("1", "request"), ("1", "reply"), ("3", "request")] {
+            let name = format!("{state}-{number}-{role}");
+            let file = open(&person, &name, &["last", number, "--role", role]);
+            assert_eq!(roles(&holds(&person, &file)), ["exchange", role]);
+        }
+        for (number, role, why) in [
+            ("3", "reply", "prompt 3 has no answer: it is failed"),
+            ("4", "reply", "prompt 4 has no answer: it is denied"),
+            ("4", "request", "nothing was sent for it"),
+        ] {
+            let refused = person
+                .gently(&["audit", "open", "last", number, "--role", role])
+                .exits(2);
+            assert!(refused.err.contains(why), "{}", refused.err);
+        }
+        person.gently(&["session", "close"]);
+    }
+    person.gently(&["audit", "verify"]).exits(0);
+    // A request that was changed in the file: that is said of it alone.
+    let file = whole(&person, "changed", "2");
+    let mut changed = document(&file);
+    let text = changed["openings"][3]["text"].as_str().unwrap();
+    changed["openings"][3]["text"] = json!(text.replace("small-1b", "large-1b"));
+    std::fs::write(&file, canon::print(&changed).unwrap() + "\n").unwrap();
+    let said = check(&file, &[]).exits(1).json();
+    assert_eq!(
+        said["verdict"]["text"],
+        "what was sent for question 2 is not the text that was put on record",
+        "{said}"
+    );
+    // Nothing of it is left behind by an erasure.
+    person
+        .gently(&["erase", "interaction-2", "--reason", "asked to"])
+        .exits(0);
+    for role in ["request", "reply"] {
+        let erased = person
+            .gently(&["audit", "open", "last", "2", "--role", role])
+            .exits(2);
+        assert!(erased.err.contains("it was erased at 20"), "{}", erased.err);
+    }
+}
+
 /// A small opening of a closed session of three turns; the second is opened.
 fn small() -> (Person, ModelServer, PathBuf) {
     let (person, server) = served(Behaviour::Good);
@@ -630,15 +721,21 @@ fn a_tree_head_with_kilobytes_of_cosignatures_is_not_taken_along() {
 #[test]
 fn no_changed_byte_passes() {
     let (person, _server, file) = small();
-    let bytes = std::fs::read(&file).unwrap();
+    let pinned = pinned(&person);
+    no_changed_byte_of_it_passes(&file, pinned, 1);
+    // A larger one, whose every part is met.
+    no_changed_byte_of_it_passes(&whole(&person, "whole", "2"), pinned, 11);
+}
+
+/// The key of a person's ledger.
+fn pinned(person: &Person) -> PublicKey {
     let first = std::fs::read_to_string(person.at("keys/signing.key.pub")).unwrap();
-    let pinned: PublicKey = first
-        .split(' ')
-        .take(2)
-        .collect::<Vec<_>>()
-        .join(" ")
-        .parse()
-        .unwrap();
+    let words: Vec<&str> = first.split(' ').take(2).collect();
+    words.join(" ").parse().unwrap()
+}
+
+fn no_changed_byte_of_it_passes(file: &Path, pinned: PublicKey, step: usize) {
+    let bytes = std::fs::read(file).unwrap();
     let passes = |bytes: &[u8]| {
         OpeningFile::parse(bytes).is_ok_and(|file| {
             check_opening(
@@ -652,7 +749,7 @@ fn no_changed_byte_passes() {
         })
     };
     assert!(passes(&bytes));
-    for at in 0..bytes.len() {
+    for at in (0..bytes.len()).step_by(step) {
         for flip in [0x01, 0x02] {
             let mut changed = bytes.clone();
             changed[at] ^= flip;
@@ -762,6 +859,7 @@ fn our_answers(file: &Path, pinned: &[PublicKey]) -> Value {
 #[test]
 fn both_verifiers_say_the_same_of_every_mistake() {
     let (mut person, _server, file) = small();
+    let turn = whole(&person, "turn", "2");
     let note = person
         .gently(&["note", "add", "Outside", "--json"])
         .exits(0)
@@ -778,14 +876,7 @@ fn both_verifiers_say_the_same_of_every_mistake() {
     person.set("GENTLY_ANCHOR_HEADERS", headers.to_str().unwrap());
     person.ask("When is this?");
     let anchored = open(&person, "anchored", &["last", "1"]);
-    let first = std::fs::read_to_string(person.at("keys/signing.key.pub")).unwrap();
-    let pinned: PublicKey = first
-        .split(' ')
-        .take(2)
-        .collect::<Vec<_>>()
-        .join(" ")
-        .parse()
-        .unwrap();
+    let pinned = pinned(&person);
     let (mut files, mut names) = (Vec::new(), Vec::new());
     let mut add = |name: String, bytes: Vec<u8>| {
         let path = person.dir.path().join(format!("mistake-{}", files.len()));
@@ -793,7 +884,7 @@ fn both_verifiers_say_the_same_of_every_mistake() {
         files.push(path);
         names.push(name);
     };
-    for base in [&file, &artifact, &anchored] {
+    for base in [&file, &artifact, &anchored, &turn] {
         for (pointer, value) in mistakes(&document(base)) {
             let mut changed = document(base);
             *changed.pointer_mut(&pointer).unwrap() = value.clone();
@@ -807,10 +898,14 @@ fn both_verifiers_say_the_same_of_every_mistake() {
                 let mut changed = document(base);
                 let list = changed[part].as_array_mut().unwrap();
                 let gone = list.remove(at);
-                add(
-                    format!("{part} without {at}"),
-                    (canon::print(&changed).unwrap() + "\n").into_bytes(),
-                );
+                // Without one of several texts it is an honest file, but for the document that
+                // carries others of them.
+                if list.is_empty() || part != "openings" || gone["role"] == "exchange" {
+                    add(
+                        format!("{part} without {at}"),
+                        (canon::print(&changed).unwrap() + "\n").into_bytes(),
+                    );
+                }
                 let list = changed[part].as_array_mut().unwrap();
                 list.extend([gone.clone(), gone]);
                 add(

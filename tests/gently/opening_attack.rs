@@ -881,3 +881,162 @@ fn no_mutation_of_an_honest_file_tells_anything_else() {
         assert!(opened > 0, "a file without its stamp still opens");
     }
 }
+
+/// A turn that is answered and one that fails, both with all that can be opened of them.
+fn with_both(scheme: Scheme, change: fn(String) -> String) -> Forge {
+    let mut forge = Forge::new(Network::Regtest, scheme, NOW);
+    forge.exchange = Some(change);
+    forge.start(
+        Some((mined([1; 32], NOW - 600), 100, Network::Regtest)),
+        NOW + 10,
+    );
+    forge
+        .turn("What is 2+2?", Some("4"), NOW + 20)
+        .turn("And 3+3?", Some("6"), NOW + 30)
+        .turn("And 4+4?", None, NOW + 35);
+    forge
+}
+
+/// Nothing in the ledger carries a request or a reply but the exchange document of the turn, so it
+/// has to be there, be the one on record, and name them in the one spelling that there is.
+#[test]
+fn a_request_and_a_reply_stand_behind_the_exchange_document_that_names_them() {
+    use Role::{Exchange, Prompt, Reply, Request, Response};
+    let whole = [
+        (1, Prompt),
+        (1, Response),
+        (1, Exchange),
+        (1, Request),
+        (1, Reply),
+        (2, Exchange),
+        (2, Reply),
+        (3, Prompt),
+        (3, Exchange),
+        (3, Request),
+    ];
+    for scheme in [Scheme::HmacSha256, Scheme::Sha256] {
+        costs(&with_both(scheme, |text| text).file(&whole), &[]);
+    }
+    let forge = with_both(Scheme::HmacSha256, |text| text);
+    let (no_order, no_text) = (&[About::Consistent][..], &[About::Commitment][..]);
+    for (openings, no) in [
+        // Without the document, or with that of another turn only.
+        (vec![(1, Request)], no_text),
+        (vec![(1, Prompt), (1, Reply)], no_text),
+        (vec![(3, Request)], no_text),
+        (vec![(1, Exchange), (2, Request)], no_text),
+        (vec![(1, Request), (2, Exchange)], no_text),
+        // In another order, or twice.
+        (vec![(1, Request), (1, Exchange)], no_order),
+        (vec![(1, Exchange), (1, Reply), (1, Request)], no_order),
+        (vec![(1, Exchange), (1, Request), (1, Request)], no_order),
+        (vec![(1, Exchange), (1, Exchange), (1, Request)], no_order),
+        (
+            vec![(3, Exchange), (3, Request), (3, Prompt)],
+            &[About::Consistent],
+        ),
+    ] {
+        costs(&forge.file(&openings), no);
+    }
+    let honest = forge.file(&[(1, Exchange), (1, Request), (1, Reply)]);
+    let with = |at: usize, text: &str| {
+        let mut file = honest.clone();
+        file.openings[at].text = text.to_owned();
+        file
+    };
+    let texts: Vec<&str> = honest
+        .openings
+        .iter()
+        .map(|one| one.text.as_str())
+        .collect();
+    // The exchange document of another turn in its place, with its own key and commitment or without.
+    let other = forge.opening(2, Exchange);
+    costs(&with(0, &other.text), no_text);
+    let mut file = honest.clone();
+    file.openings[0] = TextOpening {
+        seq: Some(1),
+        ..other
+    };
+    costs(&file, no_text);
+    let report = said(&file);
+    assert!((0..3).all(|at| !report.text_opens(at)), "{report:#?}");
+    // One byte; the texts of both exchanged; one under the other's name.
+    costs(
+        &with(0, &texts[0].replace("\"seq\":1", "\"seq\":2")),
+        no_text,
+    );
+    costs(&with(1, &texts[1].replace("[]", "[ ]")), no_text);
+    costs(&with(2, texts[1]), no_text);
+    let mut file = honest.clone();
+    file.openings[1].role = Reply;
+    file.openings.truncate(2);
+    costs(&file, no_text);
+    let report = said(&file);
+    assert!(report.text_opens(0) && !report.text_opens(1), "{report:#?}");
+    // What its owner has put on record himself, and is no document that names them.
+    let spelled: [fn(String) -> String; 14] = [
+        |text| {
+            text.replace("\"request\":", "\"requests\":")
+                .replace("\"reply\":", "\"replies\":")
+        },
+        |text| text.replace("{\"reply\":", "{\"beside\":\"\",\"reply\": "),
+        |text| format!("{text}\n"),
+        |text| format!(" {text}"),
+        |text| format!("[{text}]"),
+        |text| text.replace("{\"reply\"", "{\"\\u0072eply\""),
+        |text| text.replace("\"seq\":", "\"seq\":0,\"seq\":"),
+        |text| text.replace("\"seq\":", "\"part\":0,\"seq\":"),
+        |text| {
+            text.replace("\"seq\":1", "\"seq\":1.0")
+                .replace("\"seq\":3", "\"seq\":3e0")
+        },
+        |text| {
+            text.replace("\"reply\":\"", "\"reply\":\"A")
+                .replace("\"request\":\"", "\"request\":\"A")
+        },
+        |text| text.replace("\":\"", "\":[\"").replace("\",", "\"],"),
+        |text| text.replace("\"seq\":", "\"seq\":\"\\ud800\",\"t\":"),
+        |text| {
+            format!(
+                "{{\"a\":{}{},{}",
+                "[".repeat(127),
+                "]".repeat(127),
+                &text[1..]
+            )
+        },
+        |_| String::new(),
+    ];
+    for (n, change) in spelled.into_iter().enumerate() {
+        let forge = with_both(Scheme::HmacSha256, change);
+        costs(&forge.file(&[(1, Exchange), (3, Exchange)]), &[]);
+        for openings in [[(1, Exchange), (1, Request)], [(3, Exchange), (3, Request)]] {
+            let file = forge.file(&openings);
+            costs(&file, no_text);
+            let report = said(&file);
+            assert!(
+                report.text_opens(0) && !report.text_opens(1),
+                "{n}: {report:#?}"
+            );
+        }
+    }
+    // As deep as anything is read, and with members of every kind beside, it names them.
+    let spelled: [fn(String) -> String; 2] = [
+        |text| {
+            format!(
+                "{{\"a\":{}{},{}",
+                "[".repeat(126),
+                "]".repeat(126),
+                &text[1..]
+            )
+        },
+        |text| {
+            text.replace(
+                "\"seq\":",
+                "\"rest\":[null,true,-1,0.5,1e+21,\"\u{e9}\\n\",{}],\"seq\":",
+            )
+        },
+    ];
+    for change in spelled {
+        costs(&with_both(Scheme::HmacSha256, change).file(&whole), &[]);
+    }
+}

@@ -54,6 +54,8 @@ pub struct Forge {
     height: u32,
     /// Which model answers.
     pub model: String,
+    /// How exchange documents are changed that name a request and a reply; without it they name none.
+    pub exchange: Option<fn(String) -> String>,
     /// The key that opens prompts from now on: nobody sees that no salt gives it.
     pub prompt_key: Option<Hash32>,
 }
@@ -120,6 +122,7 @@ impl Forge {
             answers: 0,
             height: 0,
             model: "honest-1b".to_owned(),
+            exchange: None,
             prompt_key: None,
         };
         let record = canon::digest(&genesis).unwrap();
@@ -215,8 +218,19 @@ impl Forge {
         match role {
             Role::Prompt => turn.prompt.clone(),
             Role::Response => turn.response.clone().unwrap(),
-            _ => format!("{{\"seq\":{seq}}}"),
+            Role::Request => format!("{{\"messages\":[],\"seq\":{seq}}}"),
+            Role::Reply => format!("{{\"other\":{{}},\"seq\":{seq}}}"),
+            _ => self.exchange.map_or_else(
+                || format!("{{\"seq\":{seq}}}"),
+                |change| change(self.exchange_with_both(seq)),
+            ),
         }
+    }
+
+    /// An exchange document that names a request and a reply.
+    fn exchange_with_both(&self, seq: u64) -> String {
+        let [reply, request] = [Role::Reply, Role::Request].map(|role| self.commitment(seq, role));
+        format!("{{\"reply\":\"{reply}\",\"request\":\"{request}\",\"seq\":{seq}}}")
     }
 
     /// A turn that is answered, or fails.

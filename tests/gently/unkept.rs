@@ -273,6 +273,8 @@ fn every_reader_says_that_it_was_not_kept_and_never_that_it_was_erased() {
         &["fact", "retire", "ledger:000001"],
         &["ask", "--model", "replay", PROMPT],
         &["audit", "open", "last", "1", "--role", "prompt"],
+        &["audit", "open", "last", "1", "--role", "request"],
+        &["audit", "open", "last", "1", "--role", "reply"],
         &["audit", "verify"],
     ] {
         let ran = person.gently(args);

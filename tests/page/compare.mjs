@@ -54,7 +54,7 @@ const real = (home) => {
   run('audit', 'open', '--artifact', note, '--out', 'artifact.json');
   settings = {GENTLY_ANCHOR_MODE: 'auto', GENTLY_ANCHOR_ESPLORA: '[]', GENTLY_ANCHOR_HEADERS: path.join(home, 'headers.csv')};
   run('ask', 'When is this?');
-  run('audit', 'open', 'last', '1', '--role', 'prompt,response,exchange', '--out', 'anchored.json');
+  run('audit', 'open', 'last', '1', '--role', 'prompt,response,exchange,request', '--out', 'anchored.json');
   const signer = fs.readFileSync(path.join(home, 'g/keys/signing.key.pub'), 'utf8').split(' ').slice(0, 2).join(' ').trim();
   return ['conversation', 'artifact', 'anchored'].map((name) => ({name: `real: ${name}`, bytes: fs.readFileSync(path.join(home, `${name}.json`)), signers: [signer], network: null}));
 };

@@ -101,8 +101,8 @@ const otsOf = (bytes, steps, end) => {
 const STEPS = [`f0${'07'.repeat(32)}`, '08', 'f1696e2066726f6e74', '08'];
 
 export class Forge {
-  constructor({network = 'regtest', scheme = 'hmac-sha256', time = NOW, change = (one) => one} = {}) {
-    Object.assign(this, {network, scheme, change, origin: 'gently/forge', keys: [[0, keyOf(0x11)]], log: [], docs: [], headers: [], turns: {}, height: 0, top: 0});
+  constructor({network = 'regtest', scheme = 'hmac-sha256', time = NOW, change = (one) => one, spelled = (text) => text} = {}) {
+    Object.assign(this, {network, scheme, change, spelled, origin: 'gently/forge', keys: [[0, keyOf(0x11)]], log: [], docs: [], headers: [], turns: {}, height: 0, top: 0});
     this.line('genesis', '-', time, {}, {
       commitments: scheme, created_at: time, format: 'gently/1', genesis: GENESIS, network, origin: this.origin, signer: this.keys[0][1].text,
     });
@@ -157,8 +157,11 @@ export class Forge {
   ask(prompt, time) {
     this.seq += 1;
     const {seq} = this;
-    const exchange = jcs({model: 'honest-1b', outcome: 'x', seq});
-    this.turns[seq] = {session: this.session, texts: {prompt, exchange}};
+    // The exchange document names what was sent and what came beside the answer; `spelled` may change its text.
+    const [request, reply] = ['sent', 'beside'].map((what) => jcs({seq, what}));
+    const [, named] = this.salted('request', seq, request);
+    const exchange = this.spelled(jcs({model: 'honest-1b', outcome: 'x', reply: this.salted('reply', seq, reply)[1], request: named, seq}));
+    this.turns[seq] = {session: this.session, texts: {prompt, exchange, request, reply}};
     this.turns[seq].asked = this.log.length;
     this.line('prompt', this.session, time, {hash: this.salted('prompt', seq, prompt)[1], seq});
     return this;
@@ -301,11 +304,11 @@ export const forged = () => {
     const keys = signers || (forge ? forge.keys.map(([, key]) => key.text) : []);
     found.push({name: `forged: ${name}`, bytes: printed(file), signers: keys, network, alone});
   };
-  const whole = [[1, 'prompt'], [1, 'response'], [1, 'exchange'], [2, 'response'], [3, 'prompt'], [3, 'exchange'], [4, 'prompt'], [4, 'exchange']];
+  const whole = [[1, 'prompt'], [1, 'response'], [1, 'exchange'], [1, 'request'], [1, 'reply'], [2, 'response'], [3, 'prompt'], [3, 'exchange'], [3, 'request'], [4, 'prompt'], [4, 'exchange']];
   const forge = rotated();
   const stampAt = forge.ended + 2;
   const later = [102, NOW + 3000];
-  const some = forge.file([[1, 'prompt'], [1, 'exchange'], [3, 'prompt'], [3, 'exchange']]);
+  const some = forge.file([[1, 'prompt'], [1, 'exchange'], [1, 'request'], [3, 'prompt'], [3, 'exchange']]);
 
   // Bases.
   add('stamped, with a rotation', forge.stamped(some, stampAt, later), {forge, alone: false});
@@ -319,6 +322,9 @@ export const forged = () => {
     [[6, 'prompt'], [5, 'prompt'], [6, 'exchange']], [[5, 'prompt'], [6, 'prompt'], [5, 'response'], [6, 'exchange']], [[2, 'response'], [1, 'response']],
     [[1, 'response'], [1, 'prompt']], [[1, 'exchange'], [1, 'response']], [[1, 'response'], [1, 'response']], [[1, 'response'], ['artifact', 1]], [['artifact', 1], [1, 'response']],
     [['artifact', 0], ['artifact', 1]], [['artifact', 1], ['artifact', 1]], [['artifact', 0], [1, 'prompt']], [[5, 'prompt'], [6, 'prompt']], [[6, 'prompt'], [5, 'prompt']], [[6, 'exchange'], [5, 'prompt']]];
+  const [document, sent, aside] = [[1, 'exchange'], [1, 'request'], [1, 'reply']];
+  choices.push([document, sent, aside], [document, aside], [sent], [[1, 'prompt'], aside], [sent, document], [document, aside, sent], [document, sent, sent],
+    [document, document, sent], [document, [2, 'request']], [sent, [2, 'exchange']], [[3, 'exchange'], [3, 'request'], [3, 'reply']], [[3, 'request']], [[6, 'request'], [5, 'reply']]);
   choices.forEach((choice) => {
     const words = choice.map((one) => one.join(' ')).join(', ');
     const file = forge.file(choice);
@@ -330,6 +336,20 @@ export const forged = () => {
   for (const [role, seq] of [['response', 1], ['exchange', 1], ['prompt', 2], ['prompt', 3], ['prompt', 9], ['response', 3], ['exchange', 9], ['prompt', 0]]) {
     const file = forge.file([[1, 'prompt']]);
     add(`prompt 1 as ${role} ${seq}`, {...file, openings: [{...file.openings[0], role, seq}]}, {forge});
+  }
+  // Exchange documents that do not name what was sent, or in another spelling than the one that there is.
+  const spellings = {
+    'without the members': (text) => text.replace('"reply"', '"beside"').replace('"request"', '"sent"'), 'a blank': (text) => text.replace('":', '": '),
+    'an end of line': (text) => `${text}\n`, 'nothing': () => '', 'a list': (text) => `[${text}]`, 'a key twice': (text) => text.replace('"seq":', '"seq":0,"seq":'),
+    'out of order': (text) => text.replace('"seq":', '"b":0,"seq":'), 'an escape': (text) => text.replace('"reply"', '"\\u0072eply"'), 'a half': (text) => text.replace('"x"', '"\\ud800"'),
+    '1.0': (text) => text.replace(/"seq":(\d)/, '"seq":$1.0'), 'lists': (text) => text.replace(/"(\w{64})"/g, '["$1"]'), 'capitals': (text) => text.replace(/\w{64}/g, (hash) => hash.toUpperCase()),
+    'a number': (text) => text.replace(/"\w{64}"/g, '5'), 'null': (text) => text.replace(/"\w{64}"/g, 'null'), '127 levels': (text) => `{"a":${'['.repeat(126)}${']'.repeat(126)},${text.slice(1)}`,
+    '128 levels': (text) => `{"a":${'['.repeat(127)}${']'.repeat(127)},${text.slice(1)}`, 'other values': (text) => text.replace('"seq":', '"rest":[null,true,-1,0.5,1e+21,5e-324,"é\\n",{}],"seq":'),
+    'U+FEFF before it': (text) => `\ufeff${text}`,
+  };
+  for (const [name, spelled] of Object.entries(spellings)) {
+    const other = usual({spelled});
+    for (const seq of [1, 3]) add(`exchange document ${seq}: ${name}`, other.file([[seq, 'exchange'], [seq, 'request']]), {forge: other});
   }
   // An open session; a turn that waits; heads of every size.
   for (let size = forge.begun + 1; size <= forge.log.length; size += 1) {
@@ -577,7 +597,7 @@ export const forged = () => {
   };
   for (const [name, make] of Object.entries(odd)) {
     const made = make(new Forge({}).start([ground(1, NOW - 600), 100], NOW));
-    const roles = ['prompt', 'response', 'exchange'].filter((role) => made.turns[1] && made.turns[1].texts[role] !== undefined);
+    const roles = ['prompt', 'response', 'exchange', 'request', 'reply'].filter((role) => made.turns[1] && made.turns[1].texts[role] !== undefined);
     const choices = [...roles.map((role) => [[1, role]]), roles.map((role) => [1, role]), ...(made.notes ? [[['artifact', 0]]] : [])];
     for (const choice of choices.filter((one) => one.length)) {
       const file = made.file(choice);

@@ -127,9 +127,20 @@ tests['what is pasted is a key, or is said to be none'] = () => {
 tests['a role of a later format is not called a change'] = () => {
   const text = read('tests/vectors/ledgers/honest/openings/one_response.json');
   const of = (role) => page.verdict(page.check(utf8(text.replace('"role":"response"', `"role":"${role}"`)), {epochs}));
-  assert.deepEqual([of('reply').mark, of('reply').word], ['open', 'Not checked']);
+  assert.deepEqual([of('trace').mark, of('trace').word], ['open', 'Not checked']);
+  assert.deepEqual([of('reply').mark, of('reply').word], ['no', 'Changed']);
   assert.deepEqual([of('Reply').mark, of('prompt').mark], ['no', 'no']);
   assert.ok(!/\r/.test(read('genesis/share.js') + read('genesis/share.html')), 'a browser would read other line ends, and another script');
+};
+
+tests['a request and a reply are carried by the exchange document of their turn'] = () => {
+  const said = new Map(forged().map((one) => [one.name.replace('forged: ', ''), page.check(one.bytes, {epochs, pinned: one.signers, network: one.network})]));
+  const no = (name) => Object.entries(said.get(name).answers).filter(([, answer]) => answer === 'no').map(([about]) => about);
+  for (const name of ['1 exchange, 1 request, 1 reply', '1 exchange, 1 reply', 'exchange document 1: 127 levels', 'exchange document 3: other values']) assert.deepEqual(no(name), [], name);
+  for (const name of ['1 request, 1 exchange', '1 exchange, 1 reply, 1 request', '1 exchange, 1 request, 1 request']) assert.deepEqual(no(name), ['consistent'], name);
+  const bare = ['1 request', '1 prompt, 1 reply', '1 exchange, 2 request', '1 request, 2 exchange', '3 request'];
+  const spelled = ['without the members', 'a blank', 'an end of line', 'nothing', 'a list', 'a key twice', 'out of order', 'an escape', 'a half', '1.0', 'lists', 'capitals', 'a number', 'null', '128 levels', 'U+FEFF before it'];
+  for (const name of [...bare, ...spelled.flatMap((one) => [1, 3].map((seq) => `exchange document ${seq}: ${one}`))]) assert.deepEqual(no(name), ['commitment'], name);
 };
 
 tests['what is too large is not unfolded, and is not called a change'] = () => {

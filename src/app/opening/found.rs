@@ -53,6 +53,10 @@ pub(super) fn find_turns(
     if roles.is_empty() {
         roles.insert(TurnText::Response);
     }
+    // Nothing but the exchange document has the commitments of these.
+    if roles.contains(&TurnText::Request) || roles.contains(&TurnText::Reply) {
+        roles.insert(TurnText::Exchange);
+    }
     let mut found = OpeningContent {
         pieces: Vec::new(),
         session: None,
@@ -62,10 +66,12 @@ pub(super) fn find_turns(
         let Some(around) = opened.store.session_of(row.session)? else {
             return because("the session of this turn is not in the database");
         };
-        for role in &roles {
-            let turn = find_turn(opened, &around, &row, *role, request.withheld)?;
-            found.pieces.push(turn);
-        }
+        // The last one first: why there is no request says more than why the exchange document,
+        // which would only come along, can't be made.
+        let texts = roles.iter().rev();
+        let texts = texts.map(|role| find_turn(opened, &around, &row, *role, request.withheld));
+        let texts: Vec<OpenedText> = texts.collect::<Result<_, _>>()?;
+        found.pieces.extend(texts.into_iter().rev());
         found.session = Some(around);
     }
     // Numbers are in the order of prompts, and a later prompt may have been answered first.
@@ -82,7 +88,8 @@ fn find_turn(
 ) -> Result<OpenedText, OpenTextsError> {
     let (store, seq) = (&opened.store, row.seq);
     let committed = CommittedText::of(row, asked, seq)?;
-    if committed.role == Role::Response && !withheld && Withheld::of(store).answer_of(row)? {
+    let is_answer = matches!(committed.role, Role::Response | Role::Reply);
+    if is_answer && !withheld && Withheld::of(store).answer_of(row)? {
         return because(format!(
             "the answer is {WITHHELD}; --withheld opens it all the same"
         ));
@@ -108,12 +115,20 @@ fn find_turn(
                 ));
             }
         },
+        TurnText::Request | TurnText::Reply if row.not_kept.is_some() => None,
+        TurnText::Request => Some(request_text(row)?),
+        TurnText::Reply => Some(reply_text(row)?),
     };
     let Some(text) = text else {
         return because(erased(store, row)?);
     };
+    // Of request and reply the exchange document has it, which is opened with them, and gives its
+    // own commitment with just these texts.
+    let commitment = committed
+        .commitment
+        .unwrap_or_else(|| commit(scheme, salt, committed.role, text.as_bytes()));
     let unopened = TextOpening {
-        commitment: committed.commitment,
+        commitment,
         format: Format,
         key: None,
         role: committed.role,
@@ -131,8 +146,8 @@ fn find_turn(
                 "the exchange document does not give its commitment: something that stood before the model is erased, \
                  or a row was changed (gently audit verify)"
             }
-            TurnText::Prompt => {
-                "the stored prompt does not give its commitment: it was changed (gently audit verify)"
+            TurnText::Prompt | TurnText::Request | TurnText::Reply => {
+                "the stored text does not give its commitment: it was changed (gently audit verify)"
             }
         });
     };
@@ -164,10 +179,40 @@ fn exchange_document(
     Ok(document.and_then(|document| canon::print(&document).map_err(|e| e.to_string())))
 }
 
+/// What was sent, if something was.
+fn request_text(row: &ExchangeRow) -> Result<String, OpenTextsError> {
+    let seq = row.seq;
+    row.request.clone().map_or_else(
+        || {
+            because(format!(
+                "prompt {seq} has no request: nothing was sent for it, or it is from before conversations were sent \
+                 as messages. --role exchange can be opened"
+            ))
+        },
+        Ok,
+    )
+}
+
+/// What came beside the answer's text, if something did.
+fn reply_text(row: &ExchangeRow) -> Result<String, OpenTextsError> {
+    let seq = row.seq;
+    let reply = row.outcome.as_ref().and_then(|found| found.reply.clone());
+    reply.map_or_else(
+        || {
+            because(format!(
+                "prompt {seq} has no reply: nothing came beside the answer's text, as of the built-in models, or it \
+                 is from before that was kept. --role response and --role exchange can be opened"
+            ))
+        },
+        Ok,
+    )
+}
+
 /// What the ledger carries of a text.
 struct CommittedText {
     role: Role,
-    commitment: Hash32,
+    /// None where no line carries it, but the exchange document.
+    commitment: Option<Hash32>,
     /// The number of its line, from 0.
     line: u64,
 }
@@ -180,26 +225,40 @@ impl CommittedText {
         match (asked, outcome) {
             (TurnText::Prompt, _) => Ok(CommittedText {
                 role: Role::Prompt,
-                commitment: row.prompt_commitment,
+                commitment: Some(row.prompt_commitment),
                 line: answered.map_or(row.prompt_line, |outcome| outcome.outcome_line),
             }),
             (TurnText::Exchange, Some(outcome)) => Ok(CommittedText {
                 role: Role::Exchange,
-                commitment: outcome.exchange_commitment,
+                commitment: Some(outcome.exchange_commitment),
                 line: outcome.outcome_line,
             }),
-            (TurnText::Response, Some(outcome)) => match outcome.response_commitment {
-                Some(commitment) => Ok(CommittedText {
-                    role: Role::Response,
-                    commitment,
+            (TurnText::Request, Some(outcome)) => Ok(CommittedText {
+                role: Role::Request,
+                commitment: None,
+                line: outcome.outcome_line,
+            }),
+            (TurnText::Reply, Some(outcome)) if outcome.response_commitment.is_some() => {
+                Ok(CommittedText {
+                    role: Role::Reply,
+                    commitment: None,
                     line: outcome.outcome_line,
-                }),
-                None => because(format!(
-                    "prompt {seq} has no answer: it is {} ({}). Open --role prompt or --role exchange",
-                    outcome.outcome.name(),
-                    outcome.reason.as_deref().unwrap_or("no reason")
-                )),
-            },
+                })
+            }
+            (TurnText::Response | TurnText::Reply, Some(outcome)) => {
+                match outcome.response_commitment {
+                    Some(commitment) => Ok(CommittedText {
+                        role: Role::Response,
+                        commitment: Some(commitment),
+                        line: outcome.outcome_line,
+                    }),
+                    None => because(format!(
+                        "prompt {seq} has no answer: it is {} ({}). Open --role prompt or --role exchange",
+                        outcome.outcome.name(),
+                        outcome.reason.as_deref().unwrap_or("no reason")
+                    )),
+                }
+            }
             (_, None) => because(format!(
                 "prompt {seq} has no outcome yet; only --role prompt can be opened"
             )),

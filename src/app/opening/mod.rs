@@ -35,6 +35,11 @@ pub enum TurnText {
     Response,
     /// The exchange document: how the turn came about, without its texts.
     Exchange,
+    /// What was sent, message by message. The exchange document comes along: its commitment stands
+    /// there and nowhere else.
+    Request,
+    /// What came beside the answer's text; likewise.
+    Reply,
 }
 
 /// What is to be opened: texts of turns of one session, or artifacts.

@@ -222,11 +222,15 @@ pub fn opened(file: &OpeningFile) -> impl Iterator<Item = (&TextOpening, Option<
     let mut artifacts = 0;
     file.openings.iter().map(move |opening| {
         let carries = |line: &&Line| match (&line.event, opening.role) {
-            (Event::Response { .. }, Role::Prompt | Role::Response | Role::Exchange)
+            (
+                Event::Response { .. },
+                Role::Prompt | Role::Response | Role::Exchange | Role::Request | Role::Reply,
+            )
             | (Event::Prompt { .. }, Role::Prompt)
-            | (Event::ResponseFail { .. } | Event::Denied { .. }, Role::Exchange) => {
-                line.event.seq() == opening.seq
-            }
+            | (
+                Event::ResponseFail { .. } | Event::Denied { .. },
+                Role::Exchange | Role::Request | Role::Reply,
+            ) => line.event.seq() == opening.seq,
             _ => false,
         };
         let line = if opening.role == Role::Artifact {

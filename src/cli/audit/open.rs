@@ -53,6 +53,10 @@ pub enum TurnRole {
     Response,
     /// The exchange document: how the turn came about, without its texts
     Exchange,
+    /// What was sent: messages by the ids of their turns, tools, settings; with the exchange document
+    Request,
+    /// What came beside the answer's text: why it ended, tool calls; with the exchange document
+    Reply,
 }
 
 impl From<TurnRole> for TurnText {
@@ -61,6 +65,8 @@ impl From<TurnRole> for TurnText {
             TurnRole::Prompt => TurnText::Prompt,
             TurnRole::Response => TurnText::Response,
             TurnRole::Exchange => TurnText::Exchange,
+            TurnRole::Request => TurnText::Request,
+            TurnRole::Reply => TurnText::Reply,
         }
     }
 }
@@ -161,6 +167,8 @@ pub(in crate::cli) fn named_text(role: Role, seq: Option<u64>) -> String {
         Role::Prompt => "question",
         Role::Response => "answer",
         Role::Exchange => "the document of turn",
+        Role::Request => "what was sent for question",
+        Role::Reply => "what came beside answer",
         Role::Artifact => "the artifact",
         other => other.name(),
     };

@@ -92,7 +92,7 @@ pub struct OpeningFile {
     pub headers: Vec<HeaderAt>,
     /// By index.
     pub lines: Vec<Entry>,
-    /// In the order of their lines; those of one line as prompt, response, exchange.
+    /// In the order of their lines; those of one line as prompt, response, exchange, request, reply.
     pub openings: Vec<TextOpening>,
     /// Evidence of a time by which the lines were there.
     pub stamp: Option<Stamp>,
@@ -264,7 +264,14 @@ impl OpeningFile {
 
     /// What no type says: that there is something to check, and in the form of the openings.
     fn formed(self) -> Result<OpeningFile, OpeningFault> {
-        let openable = [Role::Prompt, Role::Response, Role::Exchange, Role::Artifact];
+        let openable = [
+            Role::Prompt,
+            Role::Response,
+            Role::Exchange,
+            Role::Request,
+            Role::Reply,
+            Role::Artifact,
+        ];
         let is_session = |id: &str| id == "-" || id.parse::<Hash32>().is_ok();
         let is_numbered =
             |opening: &TextOpening| opening.seq.is_none() == (opening.role == Role::Artifact);
@@ -291,7 +298,7 @@ impl OpeningFile {
                     .iter()
                     .all(|opening| openable.contains(&opening.role)),
                 "role",
-                "prompt, response, exchange or artifact",
+                "prompt, response, exchange, request, reply or artifact",
             ),
             (
                 self.openings.iter().all(is_numbered),
@@ -371,6 +378,21 @@ impl OpeningFile {
 
 /// A line's proofs may get some hashes more while the log grows: each has two quotes and a comma.
 const MORE_STRUCTURE: usize = 32;
+
+/// What an opened exchange document names: the commitments to the request and to the reply of its
+/// turn, which no line carries. None where the text is no canonical JSON object, or has more
+/// structure than anything that is read.
+pub fn named_commitments(exchange: &str) -> Option<BTreeMap<&'static str, Hash32>> {
+    if outside_strings(exchange.as_bytes()) > MAX_STRUCTURE {
+        return None;
+    }
+    let document: BTreeMap<String, serde_json::Value> = canon::parse(exchange.as_bytes()).ok()?;
+    let named = [Role::Request, Role::Reply].into_iter().filter_map(|role| {
+        let member = document.get(role.name())?.as_str()?;
+        Some((role.name(), member.parse().ok()?))
+    });
+    Some(named.collect())
+}
 
 /// How many bytes of a JSON text stand outside of its strings; quotes are outside.
 fn outside_strings(bytes: &[u8]) -> usize {

@@ -1,11 +1,12 @@
 //! Which line carries what is opened, that every line is needed, and that keys and texts give the
-//! commitments.
+//! commitments. No line carries those of a turn's request and reply: the opened exchange document
+//! of that turn does.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Scheme, TextOpening};
-use crate::record::ledger::opening::Document;
+use crate::record::ledger::opening::{Document, named_commitments};
 use crate::record::log::entry::{Event, Line};
 
 use super::lines::OpeningEntry;
@@ -63,10 +64,13 @@ impl<'a> OpeningCheck<'a> {
                 let what = opening
                     .seq
                     .map_or_else(|| "an artifact".to_owned(), |seq| format!("prompt {seq}"));
-                let expected = format!(
-                    "a line that carries a commitment of role {} of {what}",
-                    opening.role.name()
-                );
+                let expected = match is_named(opening.role) {
+                    true => format!("the line of the outcome of {what}"),
+                    false => format!(
+                        "a line that carries a commitment of role {} of {what}",
+                        opening.role.name()
+                    ),
+                };
                 self.find(About::Consistent, place_of(at), expected, "none");
             }
             needed.extend(line);
@@ -79,8 +83,8 @@ impl<'a> OpeningCheck<'a> {
             .map(|(line, opening)| (*line, rank(opening.role)))
             .collect();
         if !order.is_sorted_by(|a, b| a < b) {
-            let expected =
-                "openings in the order of their lines, and prompt, response, exchange, each once";
+            let expected = "openings in the order of their lines, and prompt, response, exchange, request, reply, \
+                            each once";
             self.find(About::Consistent, "openings", expected, "another order");
         }
         self.needed(lines, session, &needed);
@@ -151,21 +155,28 @@ impl<'a> OpeningCheck<'a> {
                 "none",
             );
         };
+        let named = named_in_exchanges(&file.openings, read, genesis.commitments);
         for (at, opening) in file.openings.iter().enumerate() {
-            let shown = read
-                .opened
-                .carriers
-                .get(at)
-                .copied()
-                .flatten()
-                .and_then(|line| read.lines.get(line));
-            let carried = shown.and_then(|shown| carried(shown, opening.role));
+            let carried = match is_named(opening.role) {
+                true => named
+                    .get(&turn_of(opening))
+                    .and_then(|members| members.get(opening.role.name()).copied()),
+                false => carried_at(read, at, opening.role),
+            };
             if carried != Some(opening.commitment) {
-                let carried = carried.map_or_else(|| "none".to_owned(), |hash| hash.to_string());
+                let expected = match (carried, is_named(opening.role)) {
+                    (Some(carried), _) => format!("commitment {carried}"),
+                    (None, false) => "commitment none".to_owned(),
+                    (None, true) => format!(
+                        "commitment of the member {} of this turn's exchange document, opened here, \
+                         canonical, and as it was put on record",
+                        opening.role.name()
+                    ),
+                };
                 self.find(
                     About::Commitment,
                     place_of(at),
-                    format!("commitment {carried}"),
+                    expected,
                     opening.commitment,
                 );
             }
@@ -203,8 +214,54 @@ impl<'a> OpeningCheck<'a> {
     }
 }
 
+/// Whether the commitment of this role stands in the exchange document of its turn, and in no line.
+const fn is_named(role: Role) -> bool {
+    matches!(role, Role::Request | Role::Reply)
+}
+
+/// Session and number.
+type TurnKey<'a> = (&'a str, Option<u64>);
+
+fn turn_of(opening: &TextOpening) -> TurnKey<'_> {
+    (&opening.session_id, opening.seq)
+}
+
+/// What the opened exchange documents name, by turn: of each turn the first one, if it is the one
+/// that was put on record. Each is read once, however many openings refer to it.
+fn named_in_exchanges<'a>(
+    openings: &'a [TextOpening],
+    read: &OpeningSubject<'_>,
+    scheme: Scheme,
+) -> BTreeMap<TurnKey<'a>, BTreeMap<&'static str, Hash32>> {
+    let mut named = BTreeMap::new();
+    let wanted: BTreeSet<TurnKey<'_>> = openings
+        .iter()
+        .filter(|opening| is_named(opening.role))
+        .map(turn_of)
+        .collect();
+    for (at, opening) in openings.iter().enumerate() {
+        let turn = turn_of(opening);
+        if opening.role != Role::Exchange || !wanted.contains(&turn) || named.contains_key(&turn) {
+            continue;
+        }
+        let is_recorded = carried_at(read, at, Role::Exchange) == Some(opening.commitment)
+            && opening.holds(scheme);
+        let members = is_recorded
+            .then(|| named_commitments(&opening.text))
+            .flatten();
+        named.insert(turn, members.unwrap_or_default());
+    }
+    named
+}
+
+/// The commitment of a role that the line of the opening in this place carries.
+fn carried_at(read: &OpeningSubject<'_>, at: usize, role: Role) -> Option<Hash32> {
+    let line = read.opened.carriers.get(at).copied().flatten()?;
+    carried(read.lines.get(line)?, role)
+}
+
 /// Where the line is that an opening is of: the answer's for every role, else its own; artifacts in
-/// their order.
+/// their order. A request or a reply is of the line that its exchange document is of.
 fn carrier(
     lines: &[OpeningEntry<'_>],
     opening: &TextOpening,
@@ -225,7 +282,7 @@ fn carrier(
     match opening.role {
         Role::Prompt => answered.or_else(|| find(|event| matches!(event, Event::Prompt { .. }))),
         Role::Response => answered,
-        Role::Exchange => answered.or_else(|| find(is_failure)),
+        Role::Exchange | Role::Request | Role::Reply => answered.or_else(|| find(is_failure)),
         _ => None,
     }
 }
@@ -259,6 +316,8 @@ const fn rank(role: Role) -> u8 {
     match role {
         Role::Prompt => 0,
         Role::Response => 1,
+        Role::Request => 3,
+        Role::Reply => 4,
         _ => 2,
     }
 }
