@@ -64,8 +64,8 @@ fn what_was_said_twelve_turns_ago_is_still_there_in_its_own_words() {
 fn what_has_no_room_is_left_out_whole_and_said() {
     let server = ModelServer::start(Behaviour::Good);
     let person = person(&server);
-    // Some 2,000 tokens each: two of them fit beside their answers.
-    let long = |n: u32| format!("{n}: {}", "so it goes on and on. ".repeat(360));
+    // Some 2,300 tokens each: two of them fit beside their answers.
+    let long = |n: u32| format!("{n}: {}", "so it goes on and on. ".repeat(420));
     for n in 1..=4 {
         asked(&person, &[&long(n)]);
     }
