@@ -347,7 +347,9 @@ fn masked(text: &str) -> String {
 
 /// A hash, id, time or key, masked; other words as they are.
 fn word(word: &str) -> String {
-    let digits = word.trim_end_matches('…');
+    // An exchange's id is its session's digits and a number.
+    let digits = word.split_once('/').map_or(word, |(session, _)| session);
+    let digits = digits.trim_end_matches('…');
     let hex = digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_hexdigit());
     let genesis = word.starts_with("39d8668c");
     let time =
