@@ -47,13 +47,13 @@ const real = (home) => {
   };
   let settings = {GENTLY_ANCHOR_MODE: 'off'};
   run('init');
-  for (const question of ['How is this machine?', '<b>&amp;</b> "quotes" \\ ü 漢 😀 \u202e?', 'And now?']) run('ask', question);
+  for (const question of ['How is this machine?', '<b>&amp;</b> "quotes" \\ ü 漢 😀 \u202e?', 'And now?']) run('ask', '--sight', question);
   run('session', 'close');
   const note = JSON.parse(run('note', 'add', 'Outside', '--json')).id;
   run('audit', 'open', 'last', '1', '2', '3', '--role', 'prompt,response', '--out', 'conversation.json');
   run('audit', 'open', '--artifact', note, '--out', 'artifact.json');
   settings = {GENTLY_ANCHOR_MODE: 'auto', GENTLY_ANCHOR_ESPLORA: '[]', GENTLY_ANCHOR_HEADERS: path.join(home, 'headers.csv')};
-  run('ask', 'When is this?');
+  run('ask', '--sight', 'When is this?');
   run('audit', 'open', 'last', '1', '--role', 'prompt,response,exchange,request', '--out', 'anchored.json');
   const signer = fs.readFileSync(path.join(home, 'g/keys/signing.key.pub'), 'utf8').split(' ').slice(0, 2).join(' ').trim();
   return ['conversation', 'artifact', 'anchored'].map((name) => ({name: `real: ${name}`, bytes: fs.readFileSync(path.join(home, `${name}.json`)), signers: [signer], network: null}));
