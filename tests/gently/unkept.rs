@@ -263,7 +263,7 @@ fn every_reader_says_that_it_was_not_kept_and_never_that_it_was_erased() {
     );
     // The session of that answer: the newest one is of a model that has none.
     let shown = person.gently(&["show", "interaction-1", "--json"]);
-    let answered = shown.exits(0).json()["session"]
+    let answered = shown.exits(0).json()["session"]["session"]
         .as_str()
         .unwrap()
         .to_owned();
