@@ -30,10 +30,10 @@ const OWN_IDS: [&str; 10] = [
     "tool:",
     "kernel:",
 ];
-/// What the paths begin with that are looked for.
-const ROOTS: [&str; 16] = [
-    "~/", "/etc/", "/var/", "/home/", "/usr/", "/opt/", "/srv/", "/root/", "/tmp/", "/mnt/",
-    "/dev/", "/boot/", "/proc/", "/sys/", "/run/", "/lib/",
+/// The top-level folders whose paths are looked for.
+const TOP_FOLDERS: [&str; 15] = [
+    "etc", "var", "home", "usr", "opt", "srv", "root", "tmp", "mnt", "dev", "boot", "proc", "sys",
+    "run", "lib",
 ];
 /// Stands in every text.
 const ANY: [&str; 1] = [""];
@@ -71,9 +71,10 @@ static ALL: SourcePatterns = SourcePatterns {
     mail: LazyLock::new(|| new(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")),
     ip: LazyLock::new(|| new(r"(?-u)\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\b")),
     path: LazyLock::new(|| {
-        new(
-            r#"(?:^|[\s`"'(])((?:~|/(?:etc|var|home|usr|opt|srv|root|tmp|mnt|dev|boot|proc|sys|run|lib))/[^\s`"'),;:]+)"#,
-        )
+        let folders = TOP_FOLDERS.join("|");
+        new(&format!(
+            r#"(?:^|[\s`"'(])((?:~|/(?:{folders}))/[^\s`"'),;:]+)"#
+        ))
     }),
     version: LazyLock::new(|| {
         new(
@@ -136,7 +137,12 @@ pub(in crate::govern) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -
         .lines()
         .map(|line| without_mark(line.trim_start()))
         .collect();
-    let (rest, paths) = take(&ALL.path, &lines.join("\n"), 1, &ROOTS);
+    let rest = lines.join("\n");
+    let (rest, paths) = if may_have_path(&rest) {
+        take(&ALL.path, &rest, 1, &ANY)
+    } else {
+        (rest, Vec::new())
+    };
     let (rest, quotes) = take_quotes(&rest);
     let (rest, versions) = if may_have_version(&rest) {
         take(&ALL.version, &rest, 0, &ANY)
@@ -160,6 +166,12 @@ pub(in crate::govern) fn unsourced(bundle: &Bundle, prompt: &str, reply: &str) -
         ids: sources.missing_names(&ids),
         artifacts: sources.missing_names(&artifacts),
     }
+}
+
+/// Whether a path may be in a text: `~/`, or a top-level folder behind a slash.
+fn may_have_path(text: &str) -> bool {
+    let mut behind = text.split('/').skip(1);
+    text.contains("~/") || behind.any(|part| TOP_FOLDERS.contains(&part))
 }
 
 /// Whether a text has a *v* before a digit, the word *version*, or two points between digits.
@@ -425,13 +437,15 @@ mod tests {
             let tool = if id == "tool:" { "x:" } else { "" };
             assert!(ALL.own_id.is_match(&format!("{id}{tool}{number}")), "{id}");
         }
-        for root in ROOTS {
-            assert!(ALL.path.is_match(&format!("in {root}x")), "{root}");
+        for folder in TOP_FOLDERS {
+            let text = format!("in /{folder}/x");
+            assert!(ALL.path.is_match(&text) && may_have_path(&text), "{text}");
         }
+        assert!(ALL.path.is_match("~/x") && may_have_path("~/x"));
+        assert!(!may_have_path("and/or, 3/4 of it; /else/where"));
         // Each alternative of the expressions has its sign in the lists.
         let named = |text: &str| text.matches('|').count();
         assert_eq!(named(ALL.own_id.as_str()), OWN_IDS.len() - 1);
-        assert_eq!(named(ALL.path.as_str()), ROOTS.len());
     }
 
     #[test]
