@@ -1,5 +1,6 @@
 //! One turn, top to bottom (AEGIS 10.2).
 
+pub mod conversation;
 pub mod recall;
 pub mod refer;
 pub mod withheld;
@@ -373,13 +374,12 @@ async fn record(
         action_salts,
     } = seen;
     let rules = (environment.kernel, environment.context);
-    let referred = refer(
-        environment.store,
-        rules,
-        Some(session),
-        question.standing,
-        question.declared,
-    )?;
+    let (store, place) = (environment.store, question.standing);
+    let thread = match place.thread {
+        Some(thread) => thread,
+        None => conversation::thread_of(store, resumed)?,
+    };
+    let referred = refer(store, rules, (thread, place.parent), question.declared)?;
     let (context, unfit) = (referred.context.clone(), referred.unfit);
     let counts = count(environment.store, environment.kernel, &context, now)?;
     let refuse = async |refusal, authority_state, fault, salt, action_salts| {

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::ask::conversation;
 use crate::ask::recall::{DeclaredContext, recall};
 use crate::ask::refer::{ResolvedRefs, count, refer};
 use crate::ask::withheld::{WITHHELD, Withheld};
@@ -16,6 +17,7 @@ use crate::record::canon;
 use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
 use crate::record::ledger::prompt::TURN;
 use crate::record::time::Seconds;
+use crate::session::ActiveSession;
 use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
 
 use super::digests::{TurnDigests, digests};
@@ -213,22 +215,39 @@ pub async fn preview(
         .model;
     let text = redact(&request.text).clean;
     let host_role = &config.session.host_role;
-    // Whose session it would be is not asked: no key is needed for a look.
-    let row = store.open_sessions()?.into_iter().rev().find(|session| {
-        session.kernel_hash == kernel.hash()
+    let now = open::clock()?;
+    // Those that a question would find idle are closed before it is asked. Whose session it would
+    // be is not asked: no key is needed for a look.
+    let mut open_sessions = store.open_sessions()?;
+    let idle = config.session.idle.as_secs();
+    open_sessions.retain(|session| now.since(session.last_at) < idle);
+    let row = open_sessions.iter().rev().find(|session| {
+        !request.thread.anew
+            && session.kernel_hash == kernel.hash()
             && session.model == model.id()
             && session.host_role == *host_role
     });
-    let session = row.as_ref().map(|session| session.uuid);
-    let now = open::clock()?;
+    let session = row.map(|session| session.uuid);
     let standing = request.thread.standing(&store)?;
-    let referred = refer(
-        &store,
-        (&kernel, &context),
-        row.as_ref(),
-        standing,
-        &declared,
-    )?;
+    let thread = match (standing.thread, row) {
+        (Some(thread), _) => thread,
+        (None, Some(session)) => {
+            let active = ActiveSession {
+                session: session.clone(),
+                opened: false,
+                is_new: false,
+                seen: None,
+            };
+            conversation::thread_of(&store, &active)?
+        }
+        // Without a session or a conversation there is no thread yet: nothing can be referred to.
+        (None, None) if request.thread.anew || conversation::stands_beside(model.id()) => {
+            Uuid::nil()
+        }
+        (None, None) => conversation::newest(&store, open_sessions.iter())?.unwrap_or_default(),
+    };
+    let place = (thread, standing.parent);
+    let referred = refer(&store, (&kernel, &context), place, &declared)?;
     let preview = |outcome, referred| ContextPreview {
         session,
         declared: declared.clone(),
