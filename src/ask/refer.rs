@@ -60,9 +60,12 @@ pub struct ResolvedRefs {
 const MOST_BACK: usize = 2048;
 
 /// Declares and resolves, for a turn of a thread that replies to `parent`, else to the newest one.
+///
+/// `room` is what a model's window leaves for earlier turns, in tokens, where that is known to be
+/// less than the kernel allows.
 pub fn refer(
     store: &ReadStore,
-    (kernel, config): (&Kernel, &ContextConfig),
+    (kernel, config, room): (&Kernel, &ContextConfig, Option<u64>),
     (thread, parent): (Uuid, Option<Uuid>),
     declared: &DeclaredContext,
 ) -> Result<ResolvedRefs, StoreError> {
@@ -89,7 +92,7 @@ pub fn refer(
         config,
         (thread, parent),
         &refs,
-        kernel.rules().rings.declared(),
+        kernel.rules().rings.declared().within(room),
         &record,
     )?;
     let mut found = record.found.into_inner();
@@ -282,6 +285,7 @@ pub fn counted(
         as_of,
         at,
         recent: recent.map_or(0, |(count, _)| count),
+        room: None,
         spent: spent.map_or(0, |(_, tokens)| tokens),
         thread: store.intents_before(thread, as_of)?,
     })

@@ -11,6 +11,7 @@ pub struct Model {
     answerer: Answerer,
     settings: Params,
     price: Option<Price>,
+    window: Option<u64>,
 }
 
 enum Answerer {
@@ -28,6 +29,7 @@ impl Model {
             answerer,
             settings: Params::default(),
             price: None,
+            window: None,
         }
     }
 
@@ -55,6 +57,21 @@ impl Model {
     /// With the price of its tokens.
     pub fn priced(self, price: Option<Price>) -> Self {
         Model { price, ..self }
+    }
+
+    /// With the tokens that its window holds, prompt and answer together.
+    pub fn within(self, window: Option<u64>) -> Self {
+        Model { window, ..self }
+    }
+
+    /// How many tokens its window holds, where that is known.
+    pub fn window(&self) -> Option<u64> {
+        self.window
+    }
+
+    /// The most tokens that its answer is to have, where somebody said so.
+    pub fn most_of_answer(&self) -> Option<u64> {
+        self.settings.max_tokens
     }
 
     /// The id as it is recorded.

@@ -201,7 +201,7 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Ve
             let asked: Vec<String> = (0..words).map(|_| numbers.word()).collect();
             let text = redact(&format!("{} of this machine?", asked.join(" "))).clean;
             let (begun, before) = (Instant::now(), processor::thread());
-            let rules = (&kernel, &config);
+            let rules = (&kernel, &config, None);
             let referred =
                 refer(&store, rules, (thread_id(session.id, 0), None), &declared).unwrap();
             let recalled =

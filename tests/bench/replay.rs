@@ -197,7 +197,7 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         refs: vec![Reference::Last(6)],
         ..DeclaredContext::default()
     };
-    let rules = (house.kernel, house.config);
+    let rules = (house.kernel, house.config, None);
     let referred = refer(
         house.store,
         rules,

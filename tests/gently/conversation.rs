@@ -246,3 +246,65 @@ fn sharing_a_session_says_what_of_the_conversation_is_not_in_it() {
         .json();
     assert_eq!(one["turns_elsewhere"].as_array().unwrap().len(), 0, "{one}");
 }
+
+/// A model that takes 2,000 tokens in all gets what fits; one that takes none of the question is
+/// not asked.
+#[test]
+fn earlier_turns_fit_into_the_window_of_the_model_that_is_asked() {
+    let server = ModelServer::start(Behaviour::Good);
+    let person = person_of_two_models(&server);
+    let window = |model: &str, tokens: &str| {
+        let key = format!("model.window.{model}");
+        person.gently(&["config", "set", &key, tokens])
+    };
+    asked(&person, &["--no-ref", "Begin."]);
+    let set = window("ollama/small-1b", "2000").exits(0);
+    assert_eq!(set.out, "model.window.ollama/small-1b = 2000\n");
+    let get = person.gently(&["config", "get", "model.window.ollama/small-1b"]);
+    assert_eq!(get.exits(0).out, "2000\n");
+    window("openai/m", "small").exits(2);
+    // Some 400 tokens each.
+    let long = |n: u32| format!("{n}: {}", "so it goes on and on. ".repeat(75));
+    for n in 1..=6 {
+        asked(&person, &[&long(n)]);
+    }
+    let preview = ["context", "preview", "--json", OTHER[0], OTHER[1], "And?"];
+    let preview = person.gently(&preview).exits(0).json();
+    let told = person
+        .gently(&["ask", OTHER[0], OTHER[1], "And?"])
+        .exits(0);
+    // A quarter of the window is kept for the answer.
+    let said = "showing 3 of 7 earlier turns";
+    assert!(told.err.contains(said), "{told:#?}");
+    let messages = sent(&server);
+    assert_eq!(messages[1]["content"], long(4));
+    let bytes: usize = contents(&messages).iter().map(|(_, text)| text.len()).sum();
+    assert!(bytes / 4 < 1500, "{bytes}");
+    let injected = preview["injected"].as_array().unwrap();
+    let turns = injected.iter().filter(|one| one["artifact_type"] == "turn");
+    assert_eq!(turns.count(), 6);
+    // With a length for the answer there is room for more; the first model has no window.
+    let args = ["ask", OTHER[0], OTHER[1], "--max-tokens", "50", "And?"];
+    let told = person.gently(&args).exits(0);
+    assert!(told.err.contains("showing 5 of 8 earlier turns"), "{told:#?}");
+    let all = asked(&person, &["And?"]);
+    assert_eq!(all["context"]["turns_shown"], 9);
+    // What was left out is on record, and is computed again.
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+
+    let before = server.requests().len();
+    let longer = "so it goes on and on. ".repeat(400);
+    let refused = person.gently(&["ask", OTHER[0], OTHER[1], &longer]).exits(2);
+    for words in [
+        "no model was called: the question has about 2200 tokens",
+        "ollama/small-1b takes 2000 in all",
+        "ask about less",
+    ] {
+        assert!(refused.err.contains(words), "{refused:#?}");
+    }
+    assert_eq!(server.requests().len(), before);
+    asked(&person, &[&longer]);
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
