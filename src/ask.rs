@@ -60,6 +60,10 @@ pub struct TurnControl {
     pub cancelled: CancellationToken,
     /// True while the model thinks.
     pub thinking: watch::Sender<bool>,
+    /// Whether somebody watches how much of the answer has come.
+    pub is_watched: bool,
+    /// How many characters have come, where that is known; nothing of what they say.
+    pub came: watch::Sender<u64>,
 }
 
 /// A turn with what a person is told beside it.
@@ -270,7 +274,14 @@ async fn call(
     control: &TurnControl,
 ) -> Result<TurnEnd, AskError> {
     control.thinking.send_replace(true);
-    let thinking = model.invoke(&prompt);
+    let came = |characters| {
+        control.came.send_replace(characters);
+    };
+    let watcher: Option<&(dyn Fn(u64) + Sync)> = match control.is_watched {
+        true => Some(&came),
+        false => None,
+    };
+    let thinking = model.invoke_watched(&prompt, watcher);
     let reply = control.cancelled.run_until_cancelled(thinking).await;
     control.thinking.send_replace(false);
     Ok(match reply {

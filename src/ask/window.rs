@@ -25,7 +25,7 @@ pub enum WindowFit {
 
 /// A prompt's parts, in tokens.
 #[derive(Clone, Copy, Debug)]
-struct PromptParts {
+struct WindowShares {
     /// What is sent in any case.
     fixed: u64,
     /// Earlier turns.
@@ -53,7 +53,7 @@ pub fn fit(
     let sent = compiled.tokens();
     let fixed = sent.own.saturating_add(sent.added).saturating_sub(turns);
     let answer = model.most_of_answer().unwrap_or(ANSWER.min(window / PART));
-    let parts = PromptParts {
+    let parts = WindowShares {
         fixed,
         turns,
         answer,
@@ -67,8 +67,8 @@ pub fn fit(
 }
 
 /// None for what is too long even without earlier turns.
-fn within(window: u64, parts: PromptParts, room: Option<u64>) -> Option<WindowFit> {
-    let PromptParts {
+fn within(window: u64, parts: WindowShares, room: Option<u64>) -> Option<WindowFit> {
+    let WindowShares {
         fixed,
         turns,
         answer,
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn earlier_turns_get_what_is_left() {
-        let parts = |fixed, turns| PromptParts {
+        let parts = |fixed, turns| WindowShares {
             fixed,
             turns,
             answer: 100,

@@ -117,6 +117,15 @@ impl Model {
     /// Asks once; takes nothing but a recorded prompt, and gives nothing that can be shown as it
     /// is.
     pub async fn invoke(&self, prompt: &RecordedPrompt) -> Result<Reply, ModelFault> {
+        self.invoke_watched(prompt, None).await
+    }
+
+    /// The same while somebody waits, who is told how many characters of the answer have come.
+    pub async fn invoke_watched(
+        &self,
+        prompt: &RecordedPrompt,
+        came: Option<&(dyn Fn(u64) + Sync)>,
+    ) -> Result<Reply, ModelFault> {
         match &self.answerer {
             Answerer::Observer => {
                 let text = observer::answer(prompt.bundle().bundle(), prompt.text().as_str());
@@ -124,11 +133,14 @@ impl Model {
             }
             Answerer::Wire(backend) => {
                 let compiled = prompt.compiled();
-                let answer = backend
-                    .call(Request {
-                        messages: compiled.messages(),
-                    })
-                    .await?;
+                let request = Request {
+                    messages: compiled.messages(),
+                    stream: false,
+                };
+                let answer = match came {
+                    Some(came) => backend.watch(request, came).await?,
+                    None => backend.call(request).await?,
+                };
                 let tokens = answer
                     .usage
                     .prompt_tokens

@@ -1,10 +1,13 @@
 //! A conversation as a model gets it: messages, as many of them as there is room for, and little
 //! beside.
 
-use serde_json::Value;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
+use crate::share::at_terminal;
 
 fn person(server: &ModelServer) -> Person {
     let mut person = Person::new().under_the_kernel();
@@ -270,23 +273,26 @@ fn earlier_turns_fit_into_the_window_of_the_model_that_is_asked() {
     }
     let preview = ["context", "preview", "--json", OTHER[0], OTHER[1], "And?"];
     let preview = person.gently(&preview).exits(0).json();
-    let told = person
-        .gently(&["ask", OTHER[0], OTHER[1], "And?"])
-        .exits(0);
-    // A quarter of the window is kept for the answer.
-    let said = "showing 3 of 7 earlier turns";
+    let told = person.gently(&["ask", OTHER[0], OTHER[1], "And?"]).exits(0);
+    // A quarter of the window is kept for the answer. Three of the long ones have room, and what
+    // is short enough behind them.
+    let said = "showing 4 of 7 earlier turns";
     assert!(told.err.contains(said), "{told:#?}");
     let messages = sent(&server);
-    assert_eq!(messages[1]["content"], long(4));
+    assert_eq!(messages[1]["content"], "Begin.");
+    assert_eq!(messages[3]["content"], long(4));
     let bytes: usize = contents(&messages).iter().map(|(_, text)| text.len()).sum();
     assert!(bytes / 4 < 1500, "{bytes}");
     let injected = preview["injected"].as_array().unwrap();
     let turns = injected.iter().filter(|one| one["artifact_type"] == "turn");
-    assert_eq!(turns.count(), 6);
+    assert_eq!(turns.count(), 8);
     // With a length for the answer there is room for more; the first model has no window.
     let args = ["ask", OTHER[0], OTHER[1], "--max-tokens", "50", "And?"];
     let told = person.gently(&args).exits(0);
-    assert!(told.err.contains("showing 5 of 8 earlier turns"), "{told:#?}");
+    assert!(
+        told.err.contains("showing 6 of 8 earlier turns"),
+        "{told:#?}"
+    );
     let all = asked(&person, &["And?"]);
     assert_eq!(all["context"]["turns_shown"], 9);
     // What was left out is on record, and is computed again.
@@ -295,7 +301,9 @@ fn earlier_turns_fit_into_the_window_of_the_model_that_is_asked() {
 
     let before = server.requests().len();
     let longer = "so it goes on and on. ".repeat(400);
-    let refused = person.gently(&["ask", OTHER[0], OTHER[1], &longer]).exits(2);
+    let refused = person
+        .gently(&["ask", OTHER[0], OTHER[1], &longer])
+        .exits(2);
     for words in [
         "no model was called: the question has about 2200 tokens",
         "ollama/small-1b takes 2000 in all",
@@ -305,6 +313,62 @@ fn earlier_turns_fit_into_the_window_of_the_model_that_is_asked() {
     }
     assert_eq!(server.requests().len(), before);
     asked(&person, &[&longer]);
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// At a terminal the wait is told in seconds and characters; the answer is shown when all of it is on
+/// record, and its reply is the one that is recorded without a terminal.
+#[test]
+fn a_wait_at_a_terminal_tells_how_much_has_come_and_nothing_of_what_it_says() {
+    let texts = ["Paris is ", "the capital ", "of France."].map(str::to_owned);
+    let server = ModelServer::script(vec![
+        Behaviour::Pieces(texts.to_vec(), Duration::from_millis(500)),
+        Behaviour::Pieces(texts.to_vec(), Duration::from_millis(500)),
+        Behaviour::BrokenPieces(texts.to_vec()),
+    ]);
+    let mut person = person_of_two_models(&server);
+    person.set("TERM", "xterm-256color");
+    person.gently(&["init"]).exits(0);
+    let gently = env!("CARGO_BIN_EXE_gently");
+    let ask = format!("{gently} ask --no-ref -m ollama/small-1b 'What is it?'");
+    let shown = at_terminal(&person, &ask, "", "", None).exits(0);
+    assert_eq!(server.requests()[0].json()["stream"], true);
+    for words in [
+        "ollama/small-1b is thinking: 0 s",
+        " s, 9 characters; Ctrl-C gives up",
+        " s, 21 characters; Ctrl-C gives up",
+    ] {
+        assert!(shown.out.contains(words), "{words}: {shown:#?}");
+    }
+    let whole = texts.concat();
+    let (waited, answered) = shown.out.split_once(&whole).unwrap();
+    assert!(
+        !waited.contains("Paris") && !answered.contains("Paris"),
+        "{shown:#?}"
+    );
+    asked(
+        &person,
+        &["--no-ref", "-m", "ollama/small-1b", "What is it?"],
+    );
+    assert_eq!(server.requests()[1].json()["stream"], false);
+    let reply = |number: u32| {
+        let id = format!("last/{number}");
+        let shown = person.gently(&["show", &id, "--json"]).exits(0).json();
+        assert_eq!(shown["answer"], whole.as_str());
+        shown["reply"].clone()
+    };
+    assert!(reply(1)["other"].is_object());
+    assert_eq!(reply(1), reply(2));
+
+    let broken = at_terminal(&person, &ask, "", "", None).exits(2);
+    assert!(broken.out.contains("was cut off"), "{broken:#?}");
+    assert!(!broken.out.contains("Paris"), "{broken:#?}");
+    let failed = person.gently(&["show", "last", "--json"]).exits(0).json();
+    assert_eq!(
+        (&failed["reason"], &failed["answer"]),
+        (&json!("cut"), &Value::Null)
+    );
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }
