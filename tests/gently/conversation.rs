@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::llama;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
 use crate::share::at_terminal;
@@ -369,6 +370,45 @@ fn a_wait_at_a_terminal_tells_how_much_has_come_and_nothing_of_what_it_says() {
         (&failed["reason"], &failed["answer"]),
         (&json!("cut"), &Value::Null)
     );
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// SmolLM2 has a name before it after twelve turns, also when it is asked in another dialect, which
+/// is another model and another session.
+#[test]
+fn a_real_model_remembers_a_name_after_twelve_turns() {
+    let Some(llama) = llama::llama() else {
+        return;
+    };
+    let mut person = Person::new().under_the_kernel();
+    person.set("GENTLY_MODEL_BASE_URL", &llama.base_url);
+    person.set("GENTLY_MODEL_ANTHROPIC_URL", &llama.root_url);
+    person.set("GENTLY_MODEL_DEFAULT", &format!("openai/{}", llama.model));
+    person.set("GENTLY_MODEL_TIMEOUT_S", "600");
+    person.set("GENTLY_MODEL_TEMPERATURE", "0");
+    person.set("GENTLY_MODEL_MAX_TOKENS", "6");
+    asked(&person, &["My name is Ana."]);
+    for what in [
+        "colour", "animal", "fruit", "country", "river", "city", "month", "metal", "planet",
+        "tree", "bird",
+    ] {
+        asked(&person, &[&format!("Name a {what}.")]);
+    }
+    let question = "What is my name?";
+    let other = format!("anthropic/{}", llama.model);
+    for args in [&[question][..], &["-m", &other, question]] {
+        let told = asked(&person, args);
+        let answer = told["answer"].as_str().unwrap();
+        assert!(answer.contains("Ana"), "{args:?}: {answer}");
+        assert_eq!(
+            told["context"]["turns_shown"],
+            told["context"]["turns_earlier"]
+        );
+    }
+    let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+    let messages = shown["request"]["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 1 + 2 * 13 + 1);
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }
