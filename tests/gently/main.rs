@@ -103,6 +103,7 @@ mod twins;
 mod two_messages;
 mod unkept;
 mod vectors;
+mod verdicts;
 mod verify;
 mod wires;
 mod witness;
