@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand};
 
 use crate::record::bitcoin::block::Network;
 use crate::record::ledger::commitment::Scheme;
@@ -42,6 +42,12 @@ pub struct Cli {
     /// Print one JSON object on stdout instead of text
     #[arg(long, global = true)]
     pub json: bool,
+    /// Colour what is said of checks; auto: on a terminal, unless $NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+    /// Print what is longer than the screen without a pager ($PAGER, else less)
+    #[arg(long, global = true)]
+    pub no_pager: bool,
     /// A shell command whose first line is the passphrase (wins over $GENTLY_PASSPHRASE)
     #[arg(long, global = true, value_name = "CMD")]
     pub passphrase_cmd: Option<String>,
@@ -115,14 +121,8 @@ pub enum Command {
     Anchor(AnchorCommand),
     /// Show the newest lines of audit.log, decoded and checked
     Log(LogArgs),
-    /// Show one exchange: prompt, answer, context, hashes, commit
-    Show {
-        /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
-        exchange: String,
-        /// Show an answer that the kernel withholds for its drift
-        #[arg(long)]
-        withheld: bool,
-    },
+    /// Show one exchange: question, answer, and whether they are as recorded
+    Show(ShowArgs),
     /// Hand question and answer on, as a file and a page that prove them
     Share(ShareArgs),
     /// Check what somebody shared with you: genuine or not, by whom
@@ -146,8 +146,12 @@ pub enum Command {
     ///
     /// The text goes to stdout, what was found to stderr.
     Sanitize(SanitizeArgs),
-    /// Check this home, one line a check, with the command that mends it
-    Doctor,
+    /// Check this home: what is wrong, and the command that mends it
+    Doctor {
+        /// One line for each check
+        #[arg(long, short)]
+        verbose: bool,
+    },
     /// Witnesses, who remember how long the log was: add, list, ask
     #[command(subcommand)]
     Witness(WitnessCommand),
@@ -325,6 +329,19 @@ pub enum SessionCommand {
         /// `last`, the first digits of its id or UUID, or the id of something in it
         session: String,
     },
+}
+
+/// `gently show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
+    pub exchange: String,
+    /// Show all that is on record of it: context, what was sent, hashes, commit
+    #[arg(long)]
+    pub full: bool,
+    /// Show an answer that the kernel withholds for its drift
+    #[arg(long)]
+    pub withheld: bool,
 }
 
 /// `gently log`.
