@@ -75,6 +75,8 @@ impl CallOptions {
         Ok(Params {
             expect: shape.map(|shape| shape.as_str().to_owned()),
             max_tokens: self.max_tokens.or(configured.max_tokens),
+            // Which one a server has is for its wire to say.
+            response_format: None,
             seed: self.seed.or(configured.seed),
             system: (!parts.is_empty()).then(|| parts.join("\n\n")),
             temperature: temperature.or(configured.temperature),
@@ -346,8 +348,8 @@ fn remote(
 ) -> Result<(Model, Vec<String>), OpenHomeError> {
     let (base_url, variable) = server(wire, config);
     let api_key = provider_key(wire, variable, config)?;
-    if api_key.is_none() && wire == Wire::Anthropic && base_url == wire.base_url() {
-        // It answers nobody without one: no block, no model, nobody is asked for a turn that can't
+    if api_key.is_none() && wire != Wire::Ollama && base_url == wire.base_url() {
+        // They answer nobody without one: no block, no model, nobody is asked for a turn that can't
         // be answered.
         let reason = format!(
             "{}/{name} needs a key and there is none: set ${variable}, or --key-cmd CMD; gently model list shows what \
@@ -359,7 +361,10 @@ fn remote(
             reason,
         });
     }
-    let (params, left_out) = wire.fit(wanted);
+    let (mut params, left_out) = wire.fit(wanted);
+    if !config.model.response_format {
+        params.response_format = None;
+    }
     let backend = Remote::new(remote::RemoteConfig {
         base_url,
         api_key,

@@ -82,7 +82,13 @@ fn no_file_of_the_home_holds_a_prompt_a_reply_a_fact_or_a_reason() {
                 "wombat days",
             ],
             &["intent", "set", "Understand the wombat"],
-            &["erase", "interaction-1", "--reason", "the wombat wants it"],
+            &[
+                "erase",
+                "--yes",
+                "interaction-1",
+                "--reason",
+                "the wombat wants it",
+            ],
         ] {
             if openings == "true" || args[0] != "erase" {
                 person.gently(args).exits(0);
