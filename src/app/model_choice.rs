@@ -348,19 +348,7 @@ fn remote(
 ) -> Result<(Model, Vec<String>), OpenHomeError> {
     let (base_url, variable) = server(wire, config);
     let api_key = provider_key(wire, variable, config)?;
-    if api_key.is_none() && wire != Wire::Ollama && base_url == wire.base_url() {
-        // They answer nobody without one: no block, no model, nobody is asked for a turn that can't
-        // be answered.
-        let reason = format!(
-            "{}/{name} needs a key and there is none: set ${variable}, or --key-cmd CMD; gently model list shows what \
-             is there",
-            wire.name()
-        );
-        return Err(OpenHomeError::Setting {
-            flag: "--model",
-            reason,
-        });
-    }
+    let is_keyless = api_key.is_none();
     let (mut params, left_out) = wire.fit(wanted);
     if !config.model.response_format {
         params.response_format = None;
@@ -374,6 +362,19 @@ fn remote(
         total_timeout: config.model.timeout,
         ..remote::RemoteConfig::new(wire, name)
     })?;
+    if is_keyless && wire != Wire::Ollama && base_url == wire.base_url() {
+        // They answer nobody without one: no block, no model, nobody is asked for a turn that can't
+        // be answered.
+        let reason = format!(
+            "{}/{name} needs a key and there is none: set ${variable}, or --key-cmd CMD; gently model list shows what \
+             is there",
+            wire.name()
+        );
+        return Err(OpenHomeError::Setting {
+            flag: "--model",
+            reason,
+        });
+    }
     let mut notes: Vec<String> = backend.warning().into_iter().collect();
     notes.extend(
         left_out

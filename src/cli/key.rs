@@ -152,7 +152,7 @@ fn pinning(view: &SignerView) -> Vec<String> {
     let count = view.allowed_signers.len();
     let which = match count {
         1 => String::new(),
-        _ => format!(", the last of {count}: all of them are pinned, in this order"),
+        _ => format!(", the last of {count}: pin all, in this order"),
     };
     let mut lines = vec![
         format!("ledger {}", view.origin),

@@ -16,6 +16,8 @@ use super::session::SessionView;
 /// All that is on record of one exchange; documents stand in it whole.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExchangeView {
+    /// How screens call it: `8923fa34/3`.
+    pub id: String,
     /// Its id.
     pub exchange: Uuid,
     /// `interaction-3`, or `prompt-3` without an answer.
@@ -213,6 +215,7 @@ impl ExchangeView {
             )
         });
         ExchangeView {
+            id: turn.id.clone(),
             exchange: exchange.exchange_id,
             name: turn.name(),
             seq: exchange.seq,
