@@ -110,7 +110,7 @@ fn number_of(text: &str, bare: bool) -> Option<u64> {
 /// The session that a text means: its own id, or that of something in it.
 pub fn session(store: &ReadStore, text: &str) -> Result<SessionRow, FindError> {
     match IdForm::read(text).ok_or_else(|| FindError::Form {
-        text: text.to_owned(),
+        text: spelled_on_a_line(text),
     })? {
         IdForm::Last => newest_session(store),
         IdForm::Number(n) => match store.newest_numbered(n)? {
@@ -130,7 +130,7 @@ pub fn session(store: &ReadStore, text: &str) -> Result<SessionRow, FindError> {
 /// The exchange that a text means.
 pub fn exchange(store: &ReadStore, text: &str) -> Result<ExchangeRow, FindError> {
     match IdForm::read(text).ok_or_else(|| FindError::Form {
-        text: text.to_owned(),
+        text: spelled_on_a_line(text),
     })? {
         IdForm::Last => store
             .newest_exchange()?
