@@ -7,6 +7,7 @@ mod ask;
 pub mod audit;
 mod backup;
 mod call_args;
+mod completions;
 pub mod config;
 mod conflict;
 mod context;
@@ -14,12 +15,14 @@ mod doctor;
 mod drift;
 mod erase;
 mod heads;
+mod help;
 mod hook;
 mod init;
 mod items;
 mod kernel;
 mod key;
 mod log;
+mod man;
 mod model;
 mod new_file;
 mod pager;
@@ -70,16 +73,7 @@ const WITHHELD: u8 = 3;
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(e) => {
-            // Help and version go to stdout with 0, usage errors to stderr with 2: clap's own rule.
-            // They quote what was typed.
-            if e.use_stderr() {
-                say(e.render().to_string().trim_end());
-            } else {
-                let _ = e.print();
-            }
-            return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(COULD_NOT));
-        }
+        Err(e) => return ExitCode::from(help::answer_usage(e)),
     };
     // There are texts and keys in this process's memory.
     crate::os::no_core_dump();
@@ -170,6 +164,9 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Sanitize(args) => sanitize::run(&args, json),
         Command::Doctor { verbose } => doctor::run(verbose, json).await,
         Command::Witness(command) => witness::run(command, json).await,
+        Command::Completions(args) => Ok(completions::run(&args, json)),
+        Command::Man(args) => Ok(man::run(&args, json)),
+        Command::Help(args) => Ok(help::run(&args, json)),
     };
     if writes {
         crate::app::open::note_files();

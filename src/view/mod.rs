@@ -12,6 +12,7 @@ pub mod erasure;
 pub mod exchange;
 pub mod header_sync;
 pub mod headline;
+pub mod help;
 pub mod home;
 pub mod item;
 pub mod kernel;

@@ -43,6 +43,7 @@ mod guards;
 mod hand;
 mod headers;
 mod headers_file;
+mod help;
 mod hooks;
 mod ids;
 mod journey;
