@@ -14,6 +14,7 @@
 use crate::ask::recall::Reference;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, trailer};
+use crate::record::unseen::spelled_on_a_line;
 use crate::store::{
     CommitRow, DriftState, EventRow, ExchangeRow, ReadStore, SessionRow, StoreError, ThreadRow,
 };
@@ -156,7 +157,7 @@ pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> 
                     .map(|event| format!("event {}", event.event))
                     .collect();
                 return Err(FindError::Ambiguous {
-                    text: text.to_owned(),
+                    text: spelled_on_a_line(text),
                     could_be,
                 });
             }
@@ -190,7 +191,7 @@ pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
                 .map(|row| format!("thread {}", row.thread))
                 .collect();
             Err(FindError::Ambiguous {
-                text: text.to_owned(),
+                text: spelled_on_a_line(text),
                 could_be,
             })
         }
@@ -228,7 +229,7 @@ pub fn drift(store: &ReadStore, text: &str) -> Result<DriftState, FindError> {
 fn unknown(what: &'static str, text: &str, hint: impl Into<String>) -> FindError {
     FindError::Unknown {
         what,
-        text: text.to_owned(),
+        text: spelled_on_a_line(text),
         hint: hint.into(),
     }
 }
