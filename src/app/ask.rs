@@ -6,7 +6,7 @@ use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
 use crate::ask::{AskError, Observations, Question, TurnControl, TurnEnd, TurnResult};
 use crate::continuity::compile::SIGHT_REASON;
-use crate::govern::drift::ReplyVerdict;
+use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::govern::sanitize::redact;
 use crate::govern::sight_rules::{SightPlan, SightWish};
 use crate::models::Model;
@@ -16,6 +16,7 @@ use crate::record::ledger::receipt::Receipt;
 use crate::recorder::TurnIds;
 use crate::session;
 
+use super::attachment::{Attachment, too_long, with_files};
 use super::denial::refusal_words;
 use super::erase;
 use super::find;
@@ -29,6 +30,8 @@ use super::tree_heads::{self, ThirdPartyReport};
 pub struct AskRequest {
     /// The question.
     pub text: String,
+    /// Files that stand behind it.
+    pub files: Vec<Attachment>,
     /// A model's id or alias; the configured one without it.
     pub model: Option<String>,
     /// What the call is made with.
@@ -44,7 +47,8 @@ pub struct AskRequest {
 /// A question for which everything is at hand, and nothing is on record.
 pub struct AskSetup<'a> {
     opened: &'a OpenHome,
-    text: &'a str,
+    /// The question with the files behind it.
+    text: String,
     key: Hash32,
     model: Model,
     declared: DeclaredContext,
@@ -88,14 +92,20 @@ pub async fn prepare<'a>(
     )
     .await?;
     choice.notes.iter().for_each(|note| notice(note));
+    let text = with_files(&request.text, &request.files);
+    let most = opened.kernel.rules().prompt.max_bytes;
+    if let Some(why) = too_long(&text, &request.files, most) {
+        return Err(OpenHomeError::Refused(why));
+    }
+    // What is in a file is not what the question is about.
     let plan = SightPlan::of(&opened.kernel, &request.text, request.sight);
-    if choice.model.is_observer() && !plan.wanted && !request.text.trim().is_empty() {
+    if choice.model.is_observer() && !plan.wanted && !text.trim().is_empty() {
         return Err(OpenHomeError::Refused(beyond_the_observer(opened, request)));
     }
     let (context, store) = (&request.context, &opened.store);
     Ok(AskSetup {
         opened,
-        text: &request.text,
+        text,
         key,
         model: choice.model,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
@@ -151,7 +161,7 @@ impl AskSetup<'_> {
             opened.map_err(AskError::Prompt)?;
         }
         let question = Question {
-            text: self.text,
+            text: &self.text,
             declared: &self.declared,
             standing: self.standing,
         };
@@ -231,6 +241,34 @@ impl AskResult {
                 failure.session.model
             )),
         }
+    }
+
+    /// How an answer misses the shape that was declared for it, in a sentence; none when it has it,
+    /// or when there is none.
+    pub fn shape_missed(&self) -> Option<String> {
+        let TurnEnd::Answered(answer) = &self.turn.turn else {
+            return None;
+        };
+        let mut events = answer.judgement.events().iter();
+        let missed = events.find(|event| event.class == DriftClass::Schema)?;
+        let value = |key: &str| {
+            let mut words = missed.summary.split(' ');
+            words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+        };
+        Some(match (value("wrapped"), value("errors")) {
+            (Some("true"), _) => {
+                "The answer is not of the shape that --expect declares: there are words or a fence around its JSON."
+                    .to_owned()
+            }
+            (_, Some(errors)) => {
+                let places = if errors == "1" { "place" } else { "places" };
+                let keywords = value("keywords").unwrap_or_default().replace(',', ", ");
+                format!(
+                    "The answer is not of the shape that --expect declares: its JSON breaks the schema in {errors} {places} ({keywords})."
+                )
+            }
+            _ => "The answer is not of the shape that --expect declares: it is not JSON.".to_owned(),
+        })
     }
 
     /// The tools whose values went to a server; none for a model that is built in.

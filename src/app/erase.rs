@@ -2,17 +2,17 @@
 
 use uuid::Uuid;
 
+use crate::config::Config;
 use crate::govern::sanitize::{Clean, redact};
 use crate::record::time::Seconds;
-use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::{Erasure, ErasureResult};
-use crate::store::ExchangeRow;
+use crate::store::ReadStore;
 
 use super::find;
 use super::open::{self, OpenHome, OpenHomeError};
 
 /// So many exchanges share one transaction and one tombstone.
-const AT_ONCE: u32 = 200;
+const AT_ONCE: usize = 200;
 /// So many are erased after one turn.
 const AFTER_A_TURN: u32 = 20;
 const DAY: u64 = 86_400;
@@ -30,79 +30,145 @@ pub enum EraseTarget {
     Due,
 }
 
-/// Erases what is named, or what is old; the auth key is asked for.
-pub async fn erase(
-    opened: &OpenHome,
+/// What would be erased: looked up, and nothing done yet.
+#[derive(Clone, Debug)]
+pub struct ErasurePlan {
+    /// The exchanges, oldest first; without those that were erased before.
+    pub exchanges: Vec<NamedExchange>,
+    /// Artifacts and names of threads, requests to act that quote such an exchange among them.
+    pub artifacts: Vec<String>,
+    /// Other exchanges that put one of these before their model: their prompts go, too.
+    pub contexts: Vec<NamedExchange>,
+    /// Why, unless it was said: what is old is erased by a rule.
+    reason: Option<&'static str>,
+}
+
+impl ErasurePlan {
+    /// Whether nothing is left to erase.
+    pub fn is_empty(&self) -> bool {
+        self.exchanges.is_empty() && self.artifacts.is_empty()
+    }
+}
+
+/// An exchange without a word of it.
+#[derive(Clone, Debug)]
+pub struct NamedExchange {
+    /// It.
+    pub exchange: Uuid,
+    /// What screens call it: `8923fa34/3`.
+    pub id: String,
+    /// When it was asked.
+    pub asked_at: Seconds,
+    /// Which model was asked.
+    pub model: String,
+}
+
+impl NamedExchange {
+    fn of(store: &ReadStore, exchange: Uuid) -> Result<Option<NamedExchange>, OpenHomeError> {
+        let Some(row) = store.exchange(exchange)? else {
+            return Ok(None);
+        };
+        let Some(session) = store.session_of(row.session)? else {
+            return Ok(None);
+        };
+        Ok(Some(NamedExchange {
+            exchange,
+            id: find::short_id(store, session.id, row.seq)?,
+            asked_at: row.created_at,
+            model: row.model,
+        }))
+    }
+
+    fn of_all(store: &ReadStore, all: &[Uuid]) -> Result<Vec<NamedExchange>, OpenHomeError> {
+        let named = all.iter().map(|id| NamedExchange::of(store, *id));
+        named.filter_map(Result::transpose).collect()
+    }
+}
+
+/// Looks up what would be erased; changes nothing.
+pub fn plan(
+    store: &ReadStore,
+    config: &Config,
     target: &EraseTarget,
-    reason: &str,
-    notice: &dyn Fn(&str),
-) -> Result<ErasureResult, OpenHomeError> {
-    opened.authorize().await?;
-    let reason = redact(reason.trim()).clean;
-    match target {
-        EraseTarget::One(id) => one(opened, id, reason, notice).await,
-        EraseTarget::OlderThan(days) => older_than(opened, *days, reason).await,
+) -> Result<ErasurePlan, OpenHomeError> {
+    let (erasure, reason) = match target {
+        EraseTarget::One(id) => (one(store, id)?, None),
+        EraseTarget::OlderThan(days) => (old(store, *days)?, None),
         EraseTarget::Due => {
-            let days = opened.config.retention.content_days.ok_or_else(|| {
+            let days = config.retention.content_days.ok_or_else(|| {
                 OpenHomeError::Refused(
                     "retention.content_days is not set: gently config set retention.content_days DAYS"
                         .to_owned(),
                 )
             })?;
-            older_than(opened, days, redact(RETENTION).clean).await
+            (old(store, days)?, Some(RETENTION))
         }
+    };
+    let reach = erasure.reach(store)?;
+    Ok(ErasurePlan {
+        exchanges: NamedExchange::of_all(store, &reach.exchanges)?,
+        artifacts: reach.artifacts,
+        contexts: NamedExchange::of_all(store, &reach.contexts)?,
+        reason,
+    })
+}
+
+fn one(store: &ReadStore, id: &str) -> Result<Erasure, OpenHomeError> {
+    let artifact = |id: String| Erasure {
+        exchanges: Vec::new(),
+        artifacts: vec![id],
+        reason: redact("").clean,
+    };
+    if id.contains(':') {
+        return Ok(artifact(id.to_owned()));
+    }
+    match find::exchange(store, id) {
+        Ok(exchange) => Ok(texts_of(vec![exchange.exchange_id], redact("").clean)),
+        // The name of a thread is a text, too.
+        Err(other) => match find::thread(store, id) {
+            Ok(thread) if thread.number > 0 => Ok(artifact(thread.thread.to_string())),
+            _ => Err(other.into()),
+        },
     }
 }
 
-async fn one(
-    opened: &OpenHome,
-    id: &str,
-    reason: Clean,
-    notice: &dyn Fn(&str),
-) -> Result<ErasureResult, OpenHomeError> {
-    let (exchanges, artifacts) = match id.contains(':') {
-        true => (Vec::new(), vec![id.to_owned()]),
-        false => match find::exchange(&opened.store, id) {
-            Ok(exchange) => {
-                notice(&name(opened, &exchange)?);
-                (vec![exchange.exchange_id], Vec::new())
-            }
-            // The name of a thread is a text, too.
-            Err(other) => match find::thread(&opened.store, id) {
-                Ok(thread) if thread.number > 0 => (Vec::new(), vec![thread.thread.to_string()]),
-                _ => return Err(other.into()),
-            },
-        },
-    };
-    let erasure = Erasure {
-        exchanges,
-        artifacts,
-        reason,
-    };
-    record(opened, erasure).await
+fn old(store: &ReadStore, days: u64) -> Result<Erasure, OpenHomeError> {
+    let exchanges = store.kept_before(before(days)?, u32::MAX)?;
+    Ok(texts_of(exchanges, redact("").clean))
 }
 
-async fn older_than(
+/// Erases what a plan names; what was erased since is passed over. The auth key was asked for.
+pub async fn erase(
     opened: &OpenHome,
-    days: u64,
-    reason: Clean,
+    plan: &ErasurePlan,
+    reason: &str,
 ) -> Result<ErasureResult, OpenHomeError> {
-    let limit = before(days)?;
+    let reason = redact(plan.reason.unwrap_or(reason).trim()).clean;
     let mut all = ErasureResult {
         scrubbed: true,
         ..ErasureResult::default()
     };
-    loop {
-        let exchanges = opened.store.kept_before(limit, AT_ONCE)?;
-        if exchanges.is_empty() {
-            return Ok(all);
-        }
-        let erased = record(opened, texts_of(exchanges, reason.clone())).await?;
+    let exchanges: Vec<Uuid> = plan.exchanges.iter().map(|one| one.exchange).collect();
+    let some = exchanges.chunks(AT_ONCE);
+    let mut steps: Vec<Erasure> = some
+        .map(|some| texts_of(some.to_vec(), reason.clone()))
+        .collect();
+    // What quotes an exchange goes with it.
+    if exchanges.is_empty() && !plan.artifacts.is_empty() {
+        steps.push(Erasure {
+            exchanges,
+            artifacts: plan.artifacts.clone(),
+            reason,
+        });
+    }
+    for step in steps {
+        let erased = record(opened, step).await?;
         all.exchanges.extend(erased.exchanges);
         all.artifacts.extend(erased.artifacts);
         all.contexts.extend(erased.contexts);
         all.scrubbed = erased.scrubbed;
     }
+    Ok(all)
 }
 
 /// Erases some of what the retention is over for, and says what came of it; what fails is tried
@@ -131,19 +197,6 @@ fn texts_of(exchanges: Vec<Uuid>, reason: Clean) -> Erasure {
         artifacts: Vec::new(),
         reason,
     }
-}
-
-/// Which exchange that is, without a word of it.
-fn name(opened: &OpenHome, exchange: &ExchangeRow) -> Result<String, OpenHomeError> {
-    let session = opened.store.session_of(exchange.session)?;
-    let session = session.map_or_else(String::new, |row| {
-        format!(" of session {}", row.id.short16())
-    });
-    Ok(format!(
-        "prompt {}{session}, to {}",
-        exchange.seq,
-        spelled_on_a_line(&exchange.model)
-    ))
 }
 
 async fn record(opened: &OpenHome, erasure: Erasure) -> Result<ErasureResult, OpenHomeError> {

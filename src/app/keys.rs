@@ -10,13 +10,14 @@ use crate::home::Home;
 use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{ALLOWED_SIGNERS, AuthKey, Signer, allowed_signers, os_random};
 use crate::record::signature::PublicKey;
-use crate::recorder::{AuthKeyChange, RecorderError};
+use crate::recorder::{AuthKeyChange, RecorderError, is_last, revocable, signers};
 use crate::session;
-use crate::store::AuthKeyRow;
+use crate::store::{AuthKeyRow, ReadStore, Store};
 
 use super::open::{self, OpenHome, OpenHomeError};
 use super::redacted::no_secret;
 use super::secrets::{auth_key, new_passphrase, passphrase, work_factor};
+use super::session::SessionClosePlan;
 use super::tree_heads::{self, ThirdPartyReport};
 use super::witnesses;
 
@@ -72,26 +73,89 @@ pub struct KeyRevocation {
     pub open_sessions: usize,
 }
 
-/// Revokes an auth key, for ever; `force` even if no key is left that opens this home.
-pub async fn revoke(
-    opened: &OpenHome,
+/// What revoking an auth key would do: looked up, and nothing done yet.
+#[derive(Clone, Debug)]
+pub struct RevocationPlan {
+    /// The key.
+    pub row: AuthKeyRow,
+    /// Sessions that it opened and that are open.
+    pub open_sessions: usize,
+    /// Whether no key is left then that opens this home.
+    pub is_last: bool,
+}
+
+/// Looks up what revoking an auth key would do; `force` even if it is the last one.
+pub fn plan_revocation(
+    store: &ReadStore,
     name: &str,
     force: bool,
-) -> Result<KeyRevocation, OpenHomeError> {
-    opened.authorize().await?;
-    let (salt, now) = (open::fresh_salt()?, open::clock()?);
-    let change = AuthKeyChange::Revoke {
-        name: name.to_owned(),
-        force,
-    };
-    let row = opened.recorder.change_auth_key(change, salt, now).await?;
-    let sessions = opened.store.open_sessions()?;
+) -> Result<RevocationPlan, OpenHomeError> {
+    let keys = store.auth_keys()?;
+    let row = revocable(&keys, name, force).map_err(RecorderError::from)?;
+    Ok(RevocationPlan {
+        row: row.clone(),
+        open_sessions: sessions_of(store, row)?,
+        is_last: is_last(&keys),
+    })
+}
+
+fn sessions_of(store: &ReadStore, key: &AuthKeyRow) -> Result<usize, OpenHomeError> {
+    let sessions = store.open_sessions()?;
     let of_this_key = sessions
         .iter()
-        .filter(|session| session.auth_key_hash == row.hash);
+        .filter(|session| session.auth_key_hash == key.hash);
+    Ok(of_this_key.count())
+}
+
+/// Revokes the auth key of a plan, for ever. An auth key was asked for.
+pub async fn revoke(
+    opened: &OpenHome,
+    plan: &RevocationPlan,
+) -> Result<KeyRevocation, OpenHomeError> {
+    let (salt, now) = (open::fresh_salt()?, open::clock()?);
+    // Forced only as far as the plan says so: another key may be revoked meanwhile.
+    let change = AuthKeyChange::Revoke {
+        name: plan.row.name.clone(),
+        force: plan.is_last,
+    };
+    let row = opened.recorder.change_auth_key(change, salt, now).await?;
     Ok(KeyRevocation {
-        open_sessions: of_this_key.count(),
+        open_sessions: sessions_of(&opened.store, &row)?,
         row,
+    })
+}
+
+/// What putting the next signing key in force would do: looked up, and nothing done yet.
+#[derive(Clone, Debug)]
+pub struct RotationPlan {
+    /// The key that signs now.
+    pub old: PublicKey,
+    /// The agent's key that would sign; a file's is made when it is done.
+    pub next: Option<PublicKey>,
+    /// The sessions that are closed first.
+    pub closes: SessionClosePlan,
+}
+
+/// What others pin of a ledger.
+#[derive(Clone, Debug)]
+pub struct LedgerSigners {
+    /// The ledger's name.
+    pub origin: String,
+    /// Every key that ever signed, in the order in which they came into force.
+    pub keys: Vec<PublicKey>,
+    /// The one that signs now.
+    pub in_force: PublicKey,
+}
+
+/// What others pin of a home's ledger, as it is on record.
+pub fn signers_to_pin(home: &Home) -> Result<LedgerSigners, OpenHomeError> {
+    let store = open::store(home)?;
+    let text = signers(&store)?;
+    let text = String::from_utf8_lossy(&text);
+    Ok(LedgerSigners {
+        origin: Home::genesis(&store)?.origin,
+        keys: allowed_signers::parse(&text, "allowed_signers on main")?,
+        in_force: store.head()?.signer,
     })
 }
 
@@ -109,14 +173,15 @@ pub struct KeyRotation {
     pub outside: ThirdPartyReport,
 }
 
-/// Puts the next signing key in force: a new file, or the agent's key of a public key file. Closes
-/// all sessions first.
-pub async fn rotate(
-    opened: OpenHome,
+/// Looks up what the next signing key would be: a new file, or the agent's key of a public key
+/// file.
+pub fn plan_rotation(
+    home: &Home,
+    config: &Config,
+    store: &Store,
     to: Option<&Path>,
-    notice: &dyn Fn(&str),
-) -> Result<KeyRotation, OpenHomeError> {
-    let agent = match opened.config.keys.signer() {
+) -> Result<RotationPlan, OpenHomeError> {
+    let agent = match config.keys.signer() {
         SignedBy::Agent { wait } => Some(wait),
         SignedBy::File => None,
     };
@@ -135,26 +200,38 @@ pub async fn rotate(
         }
         _ => {}
     }
-    opened.authorize().await?;
     let next = to
         .zip(agent)
         .map(|(file, wait)| agent_key(file, wait))
         .transpose()?;
     if let Some(key) = next
-        && allowed_signers::load(&opened.home.root().join("keys").join(ALLOWED_SIGNERS))?
-            .contains(&key)
+        && allowed_signers::load(&home.root().join("keys").join(ALLOWED_SIGNERS))?.contains(&key)
     {
         // The recorder refuses it, too: here no session is closed for it, and it is not noted as
         // the next.
         return Err(RecorderError::KeyNotNew { key }.into());
     }
+    Ok(RotationPlan {
+        old: store.head()?.signer,
+        next,
+        closes: SessionClosePlan::of(&home.paths(), store, store.open_sessions()?)?,
+    })
+}
+
+/// Puts the next signing key of a plan in force; closes all sessions first. The auth key was asked
+/// for.
+pub async fn rotate(
+    opened: OpenHome,
+    plan: &RotationPlan,
+    notice: &dyn Fn(&str),
+) -> Result<KeyRotation, OpenHomeError> {
     let environment = opened.environment("", notice);
     let before = tree_heads::main_tip(&opened)?;
     for open in opened.store.open_sessions()? {
         session::close(&environment, open.id).await?;
     }
     let old = opened.store.head()?.signer;
-    let new = match next {
+    let new = match plan.next {
         Some(next) => opened.home.next_agent_key(&next).map(|()| next)?,
         None => opened.home.next_signing_key(&mut os_random)?.public(),
     };
@@ -169,7 +246,7 @@ pub async fn rotate(
     Ok(KeyRotation {
         old,
         new,
-        is_in_agent: agent.is_some(),
+        is_in_agent: plan.next.is_some(),
         log_key: witnesses::log_key_for_operators(&home, &config)?,
         outside,
     })

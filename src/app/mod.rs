@@ -5,6 +5,7 @@ pub mod actions;
 pub mod adopt;
 pub mod anchor;
 pub mod ask;
+pub mod attachment;
 pub mod backup;
 pub mod context;
 pub mod denial;

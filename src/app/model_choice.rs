@@ -75,6 +75,8 @@ impl CallOptions {
         Ok(Params {
             expect: shape.map(|shape| shape.as_str().to_owned()),
             max_tokens: self.max_tokens.or(configured.max_tokens),
+            // Which one a server has is for its wire to say.
+            response_format: None,
             seed: self.seed.or(configured.seed),
             system: (!parts.is_empty()).then(|| parts.join("\n\n")),
             temperature: temperature.or(configured.temperature),
@@ -346,8 +348,23 @@ fn remote(
 ) -> Result<(Model, Vec<String>), OpenHomeError> {
     let (base_url, variable) = server(wire, config);
     let api_key = provider_key(wire, variable, config)?;
-    if api_key.is_none() && wire == Wire::Anthropic && base_url == wire.base_url() {
-        // It answers nobody without one: no block, no model, nobody is asked for a turn that can't
+    let is_keyless = api_key.is_none();
+    let is_vendors = wire != Wire::Ollama && base_url == wire.base_url();
+    let (mut params, left_out) = wire.fit(wanted);
+    if !config.model.response_format {
+        params.response_format = None;
+    }
+    let backend = Remote::new(remote::RemoteConfig {
+        base_url,
+        api_key,
+        key_variable: variable.to_owned(),
+        params: params.clone(),
+        connect_timeout: config.model.connect_timeout,
+        total_timeout: config.model.timeout,
+        ..remote::RemoteConfig::new(wire, name)
+    })?;
+    if is_keyless && is_vendors {
+        // They answer nobody without one: no block, no model, nobody is asked for a turn that can't
         // be answered.
         let reason = format!(
             "{}/{name} needs a key and there is none: set ${variable}, or --key-cmd CMD; gently model list shows what \
@@ -359,16 +376,6 @@ fn remote(
             reason,
         });
     }
-    let (params, left_out) = wire.fit(wanted);
-    let backend = Remote::new(remote::RemoteConfig {
-        base_url,
-        api_key,
-        key_variable: variable.to_owned(),
-        params: params.clone(),
-        connect_timeout: config.model.connect_timeout,
-        total_timeout: config.model.timeout,
-        ..remote::RemoteConfig::new(wire, name)
-    })?;
     let mut notes: Vec<String> = backend.warning().into_iter().collect();
     notes.extend(
         left_out

@@ -1,10 +1,12 @@
 //! Sessions: opening and closing them, listing them, and all that is on record around one.
 
+use uuid::Uuid;
+
 use crate::record::bitcoin::block::Block;
 use crate::record::canon;
 use crate::record::ledger::documents::{Close, SessionDoc};
 use crate::record::time::Seconds;
-use crate::recorder::SessionClose;
+use crate::recorder::{Paths, SessionClose, waited_for};
 use crate::session;
 use crate::store::{CommitRow, ExchangeRow, ReadStore, SessionRow, Store, StoreError};
 
@@ -42,22 +44,93 @@ pub async fn clock_set(opened: &OpenHome) -> Result<Seconds, OpenHomeError> {
     Ok(now)
 }
 
-/// Closes the open session that `prefix` means, or all open ones without it, and has calendars and
-/// witnesses asked about the new tree head.
+/// What closing would do: looked up, and nothing done yet.
+#[derive(Clone, Debug)]
+pub struct SessionClosePlan {
+    /// The sessions that would be closed.
+    pub sessions: Vec<ClosingSession>,
+}
+
+/// A session that would be closed.
+#[derive(Clone, Debug)]
+pub struct ClosingSession {
+    /// It.
+    pub row: SessionRow,
+    /// Its prompts that have no outcome.
+    pub unanswered: Vec<PendingPrompt>,
+}
+
+/// A prompt without an outcome.
+#[derive(Clone, Debug)]
+pub struct PendingPrompt {
+    /// Its exchange.
+    pub exchange: Uuid,
+    /// What screens call it: `8923fa34/3`.
+    pub id: String,
+    /// When it was asked.
+    pub asked_at: Seconds,
+    /// Whether a living process waits for its answer. A close waits for that process; what nobody
+    /// waits for is abandoned.
+    pub is_waited_for: bool,
+}
+
+impl SessionClosePlan {
+    /// All prompts without an outcome.
+    pub fn unanswered(&self) -> impl Iterator<Item = &PendingPrompt> {
+        let sessions = self.sessions.iter();
+        sessions.flat_map(|session| &session.unanswered)
+    }
+
+    /// What closing these sessions would do.
+    pub fn of(
+        paths: &Paths,
+        store: &ReadStore,
+        rows: Vec<SessionRow>,
+    ) -> Result<SessionClosePlan, OpenHomeError> {
+        let waited_for = waited_for(paths)?;
+        let closing = |row: SessionRow| {
+            let unanswered = store.in_flight(row.uuid)?.into_iter().map(|exchange| {
+                Ok(PendingPrompt {
+                    id: find::short_id(store, row.id, exchange.seq)?,
+                    exchange: exchange.exchange_id,
+                    asked_at: exchange.created_at,
+                    is_waited_for: waited_for.contains(&exchange.exchange_id),
+                })
+            });
+            let unanswered = unanswered.collect::<Result<_, StoreError>>()?;
+            Ok(ClosingSession { row, unanswered })
+        };
+        let sessions = rows.into_iter().map(closing);
+        Ok(SessionClosePlan {
+            sessions: sessions.collect::<Result<_, StoreError>>()?,
+        })
+    }
+}
+
+/// What closing the open session that `prefix` means would do, or all open ones without it; changes
+/// nothing.
+pub fn plan_close(
+    paths: &Paths,
+    store: &Store,
+    prefix: Option<&str>,
+) -> Result<SessionClosePlan, OpenHomeError> {
+    SessionClosePlan::of(paths, store, choose(store, prefix)?)
+}
+
+/// Closes the sessions of a plan, and has calendars and witnesses asked about the new tree head.
+/// The auth key was asked for.
 ///
 /// `each` is given a session as soon as its close is on record: those outside may take seconds.
 pub async fn close(
     opened: &OpenHome,
-    prefix: Option<&str>,
+    plan: &SessionClosePlan,
     notice: &dyn Fn(&str),
     each: &mut dyn FnMut(SessionClose),
 ) -> Result<ThirdPartyReport, OpenHomeError> {
-    opened.authorize().await?;
-    let chosen = choose(&opened.store, prefix)?;
     let environment = opened.environment("", notice);
     let before = tree_heads::main_tip(opened)?;
-    for row in chosen {
-        each(session::close(&environment, row.id).await?);
+    for session in &plan.sessions {
+        each(session::close(&environment, session.row.id).await?);
     }
     Ok(tree_heads::after(opened, before).await)
 }

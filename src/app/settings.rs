@@ -1,5 +1,13 @@
 //! Reading and changing `gently.toml`. A change leaves comments and order, and a file that would be
 //! wrong is never written.
+//!
+//! ```text
+//! anchor.mode                           a key of the table
+//! model.alias.NAME                      a name for a model
+//! price.MODEL                           what its tokens cost: "IN OUT" or "IN OUT CURRENCY"
+//! price.MODEL.input_per_mtok            one part of that
+//! witness.NAME.url                      one part of a witness that gently witness add put there
+//! ```
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -8,11 +16,17 @@ use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table};
 
 use crate::config::table::{KEYS, Key, Value};
-use crate::config::{ConfigError, Environment, FILE, GENESIS, Settings, ValueSource, file_text};
+use crate::config::{
+    self, ConfigError, Environment, FILE, GENESIS, NamePath, SHIPPED, Settings, ValueSource,
+    file_text, is_alias,
+};
 use crate::home::Home;
 
 use super::keys;
 use super::open::{self, OpenHomeError};
+
+/// The key that names a model or an alias.
+const DEFAULT_MODEL: &str = "model.default";
 
 /// A key, and what is in force for it.
 pub struct SettingState {
@@ -39,50 +53,31 @@ impl SettingState {
 pub enum NamedSetting {
     /// A key of the table.
     Key(SettingState),
-    /// `model.alias.NAME`, the model that has the name; `model.window.MODEL`, its tokens; none where
-    /// nobody gave one.
+    /// What stands under a name that a person gave, if something does.
     Named(Option<String>),
 }
 
-/// A value that was written.
+/// A value that was written, or taken out.
 pub struct ChangedSetting {
     /// Section and name.
     pub name: String,
-    /// What the file holds now.
-    pub value: Value,
-    /// Whether it is a key of the table, and not what somebody said of a model.
+    /// What is in force now, but for the environment; none where nothing is.
+    pub value: Option<Value>,
+    /// Whether it is a key of the table, and no name that a person gave.
     pub is_key: bool,
     /// The variable of the environment that is set, and wins over it.
     pub overridden_by: Option<String>,
 }
 
-/// The alias that `model.alias.NAME` is about.
-fn alias_of(name: &str) -> Option<&str> {
-    name.strip_prefix("model.alias.")
-}
-
-/// The model that `model.window.MODEL` is about.
-fn windowed(name: &str) -> Option<&str> {
-    let model = name.strip_prefix("model.window.")?;
-    Some(model.trim_matches('"'))
-}
-
-/// What is in force for one key, or an alias.
+/// What is in force for one key, or under a name that a person gave.
 pub fn get(
     name: &str,
     home: &Path,
     environment: Environment<'_>,
 ) -> Result<NamedSetting, ConfigError> {
-    if let Some(alias) = alias_of(name) {
+    if let Some(place) = NamePath::read(name) {
         let settings = read(home, environment)?;
-        return Ok(NamedSetting::Named(
-            settings.named().aliases.get(alias).cloned(),
-        ));
-    }
-    if let Some(model) = windowed(name) {
-        let settings = read(home, environment)?;
-        let tokens = settings.named().windows.get(model);
-        return Ok(NamedSetting::Named(tokens.map(u64::to_string)));
+        return Ok(NamedSetting::Named(place.value(settings.named())));
     }
     let key = Key::find(name, "gently config get")?;
     let settings = read(home, environment)?;
@@ -144,64 +139,122 @@ fn guards(key: &str) -> bool {
     KEYS.contains(&key) || SECTIONS.contains(&key.split('.').next().unwrap_or_default())
 }
 
-/// Sets a key, as it was typed: a TOML value, or a bare word for a string; or gives a model a name.
+/// Sets a key, as it was typed: a TOML value, or a bare word for a string; or what stands under a
+/// name that a person gives.
 pub fn set(
     name: &str,
     typed: &str,
     home: &Path,
     environment: Environment<'_>,
 ) -> Result<ChangedSetting, ConfigError> {
-    if let Some(alias) = alias_of(name) {
-        let value = Value::Text(typed.to_owned());
-        return set_named(name, ("alias", alias), value, home);
-    }
-    if let Some(model) = windowed(name) {
-        // What is no number is refused when the file is read again.
-        let number = typed.parse().map(Value::Number);
-        let value = number.unwrap_or_else(|_| Value::Text(typed.to_owned()));
-        return set_named(name, ("window", model), value, home);
-    }
-    let key = Key::find(name, "gently config set")?;
-    if !home.is_dir() {
-        return Err(ConfigError::NoHome {
-            path: home.to_owned(),
+    if let Some(place) = NamePath::read(name) {
+        // The file is read again as a home would: what is no alias, no model or no price is refused.
+        rewrite(home, &|text, file| {
+            let document = parsed(text, file)?;
+            match place.section(&document, typed) {
+                Some(section) => Ok(with_section(text, &section)),
+                None => edited(text, &|document| place.put(document, typed), file),
+            }
+        })?;
+        return Ok(ChangedSetting {
+            name: name.to_owned(),
+            value: Some(Value::Text(typed.to_owned())),
+            is_key: false,
+            overridden_by: None,
         });
     }
+    let key = Key::find(name, "gently config set")?;
+    check_home(home)?;
     let value = key.accept_typed(typed, "gently config set")?;
+    if let (DEFAULT_MODEL, Value::Text(model)) = (key.name, &value) {
+        is_there(model, &read(home, &|_| None)?)?;
+    }
     edit(home, &|document| put(document, key, &value))?;
+    Ok(changed(key, Some(value), environment))
+}
+
+/// Takes a key out of the file, so that its default is in force, or a name with all that stands
+/// under it; comments and order stay.
+pub fn unset(
+    name: &str,
+    home: &Path,
+    environment: Environment<'_>,
+) -> Result<ChangedSetting, ConfigError> {
+    let place = NamePath::read(name);
+    let key = match &place {
+        None => Some(Key::find(name, "gently config unset")?),
+        Some(_) => None,
+    };
+    let path: Vec<&str> = match (&place, key) {
+        (Some(place), _) => place.path(),
+        (None, Some(key)) => vec![key.parts().0, key.parts().1],
+        (None, None) => Vec::new(),
+    };
+    if let Some(NamePath::Alias(alias)) = &place {
+        is_not_default(alias, &read(home, &|_| None)?)?;
+    }
+    rewrite(home, &|text, _| Ok(config::without(text, &path)))?;
+    let settings = read(home, &|_| None)?;
+    Ok(match (key, place) {
+        (Some(key), _) => changed(key, key.default_value(), environment),
+        (None, place) => ChangedSetting {
+            name: name.to_owned(),
+            // Some aliases are shipped: one that was edited is again what it was.
+            value: place
+                .and_then(|place| place.value(settings.named()))
+                .map(Value::Text),
+            is_key: false,
+            overridden_by: None,
+        },
+    })
+}
+
+fn changed(
+    key: &'static Key,
+    value: Option<Value>,
+    environment: Environment<'_>,
+) -> ChangedSetting {
     let variable = key.variable();
-    Ok(ChangedSetting {
+    ChangedSetting {
         name: key.name.to_owned(),
         value,
         is_key: true,
         overridden_by: environment(&variable).map(|_| variable),
+    }
+}
+
+/// Refuses a default that is no model and no alias, with what there is.
+fn is_there(model: &str, settings: &Settings) -> Result<(), ConfigError> {
+    let aliases = &settings.named().aliases;
+    if !is_alias(model) || aliases.contains_key(model) {
+        return Ok(());
+    }
+    let names: Vec<&str> = aliases.keys().map(String::as_str).collect();
+    Err(ConfigError::Wrong {
+        place: "gently config set".to_owned(),
+        key: DEFAULT_MODEL.to_owned(),
+        expected: format!(
+            "auto, observer, replay, ollama/NAME, anthropic/NAME, openai/NAME, or an alias: {}; \
+             gently config set model.alias.{model} ID makes one",
+            names.join(", ")
+        ),
+        actual: format!("\"{model}\""),
     })
 }
 
-/// Says something of a model in a table of `[model]`; the file is read again as a home would, so
-/// that what is no alias, no model or no number is refused.
-fn set_named(
-    name: &str,
-    (table_name, key): (&str, &str),
-    value: Value,
-    home: &Path,
-) -> Result<ChangedSetting, ConfigError> {
-    let table = || Item::Table(Table::new());
-    edit(home, &|document| {
-        let section = document.entry("model").or_insert_with(table);
-        let named = section
-            .as_table_like_mut()
-            .map(|section| section.entry(table_name).or_insert_with(table));
-        if let Some(named) = named.and_then(Item::as_table_like_mut) {
-            named.insert(key, Item::Value(value.to_toml()));
-        }
-    })?;
-    Ok(ChangedSetting {
-        name: name.to_owned(),
-        value,
-        is_key: false,
-        overridden_by: None,
-    })
+/// Refuses to take away the alias that a default is.
+fn is_not_default(alias: &str, settings: &Settings) -> Result<(), ConfigError> {
+    let is_shipped = SHIPPED.iter().any(|(shipped, _)| *shipped == alias);
+    match settings.get(DEFAULT_MODEL) {
+        Some((Value::Text(model), _)) if model == alias && !is_shipped => Err(ConfigError::Wrong {
+            place: "gently config unset".to_owned(),
+            key: format!("model.alias.{alias}"),
+            expected: "to stay while model.default is it; first: gently config unset model.default"
+                .to_owned(),
+            actual: "that it would go".to_owned(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Changes the file of a home: read, change, read again as the parser would, replace atomically.
@@ -209,19 +262,32 @@ fn set_named(
 /// Comments and order stay. Whatever is wrong, before or after the change, leaves the file as it
 /// was.
 pub fn edit(home: &Path, change: &dyn Fn(&mut DocumentMut)) -> Result<(), ConfigError> {
-    if !home.is_dir() {
-        return Err(ConfigError::NoHome {
-            path: home.to_owned(),
-        });
-    }
+    rewrite(home, &|text, place| edited(text, change, place))
+}
+
+/// The same with the text of the file; the new text, from the old one and the name of the file.
+fn rewrite(
+    home: &Path,
+    change: &dyn Fn(&str, &str) -> Result<String, ConfigError>,
+) -> Result<(), ConfigError> {
+    check_home(home)?;
     let path = real_path(&home.join(FILE));
     let place = path.display().to_string();
     let before = file_text(&path)?.unwrap_or_else(|| GENESIS.to_owned());
     // A file that is already wrong is not edited: the edit might hide what is wrong with it.
     Settings::read(&before, &place, &|_| None)?;
-    let after = edited(&before, change, &place)?;
+    let after = change(&before, &place)?;
     Settings::read(&after, &place, &|_| None)?;
     replace(&path, after.as_bytes())
+}
+
+fn check_home(home: &Path) -> Result<(), ConfigError> {
+    match home.is_dir() {
+        true => Ok(()),
+        false => Err(ConfigError::NoHome {
+            path: home.to_owned(),
+        }),
+    }
 }
 
 /// The text as a change leaves it.
@@ -230,11 +296,7 @@ fn edited(
     change: &dyn Fn(&mut DocumentMut),
     place: &str,
 ) -> Result<String, ConfigError> {
-    let syntax = |e: toml_edit::TomlError| ConfigError::Syntax {
-        place: place.to_owned(),
-        reason: e.message().to_owned(),
-    };
-    let mut document: DocumentMut = text.parse().map_err(syntax)?;
+    let mut document = parsed(text, place)?;
     change(&mut document);
     let after = document.to_string();
     // toml_edit prints bare newlines; a file with a carriage return before each keeps them.
@@ -243,6 +305,28 @@ fn edited(
     } else {
         after
     })
+}
+
+fn parsed(text: &str, place: &str) -> Result<DocumentMut, ConfigError> {
+    let syntax = |e: toml_edit::TomlError| ConfigError::Syntax {
+        place: place.to_owned(),
+        reason: e.message().to_owned(),
+    };
+    text.parse().map_err(syntax)
+}
+
+/// The text with a section at its end.
+fn with_section(text: &str, section: &str) -> String {
+    let gap = match text {
+        "" => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    let added = format!("{gap}{}\n", section.trim());
+    match text.contains("\r\n") {
+        true => format!("{text}{}", added.replace('\n', "\r\n")),
+        false => format!("{text}{added}"),
+    }
 }
 
 /// Changes or adds one value; the document must have passed [`Settings::read`].

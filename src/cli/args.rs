@@ -15,6 +15,7 @@ use super::call_args::CallArgs;
 use super::completions::CompletionArgs;
 use super::config::ConfigCommand;
 use super::conflict::ConflictCommand;
+use super::consent::ConsentArgs;
 use super::context::{ContextCommand, PlaceArgs, RefArgs};
 use super::drift::DriftCommand;
 use super::help::HelpArgs;
@@ -195,6 +196,8 @@ pub struct EraseArgs {
     /// Why; it stays on record, without secrets
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    #[command(flatten)]
+    pub consent: ConsentArgs,
 }
 
 /// `gently action`.
@@ -259,6 +262,11 @@ pub struct AskArgs {
     /// Which model answers: ollama/NAME, anthropic/NAME, openai/NAME, observer, replay, or an alias
     #[arg(long, short, value_name = "ID")]
     pub model: Option<String>,
+    /// A text file, put behind the question under its name, size and SHA-256; again for more. Its
+    /// part of the prompt is recorded as the question is. Standard input needs no -f; a file called -
+    /// is ./-
+    #[arg(long = "file", short, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub call: CallArgs,
     #[command(flatten)]
@@ -311,6 +319,8 @@ pub enum SessionCommand {
     Close {
         /// The session, or the first digits of its id; all open ones when not given
         session: Option<String>,
+        #[command(flatten)]
+        consent: ConsentArgs,
     },
     /// List sessions, newest last
     List {
@@ -376,6 +386,8 @@ pub enum KeyCommand {
     },
     /// List auth keys
     List,
+    /// Print the signing keys that others pin, and how they check with them
+    Show,
     /// Revoke an auth key, for ever
     Revoke {
         /// Its name
@@ -383,12 +395,16 @@ pub enum KeyCommand {
         /// Even if no key is left that opens this home
         #[arg(long)]
         force: bool,
+        #[command(flatten)]
+        consent: ConsentArgs,
     },
     /// Put a new signing key in force; closes all sessions first
     Rotate {
         /// The public key file of the new key, when an SSH agent signs ([keys] signer = "agent")
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
+        #[command(flatten)]
+        consent: ConsentArgs,
     },
     /// Put a passphrase on keys/auth.key
     Protect,

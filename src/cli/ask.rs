@@ -5,6 +5,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use crate::app::ask::{AskRequest, AskResult, AskSetup, prepare, settle};
+use crate::app::attachment::Attachment;
 use crate::app::open::{self, OpenHome, OpenHomeError};
 use crate::app::unrecorded::RecordState;
 use crate::ask::{AskError, TurnEnd};
@@ -13,7 +14,9 @@ use crate::govern::drift::ReplyVerdict;
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
 use crate::store::SessionRow;
 use crate::view::context::disclosed;
-use crate::view::turn::{TurnNotes, TurnView, answer_kinds, removed_kinds, tools_wanted};
+use crate::view::turn::{
+    AttachmentView, TurnNotes, TurnView, answer_kinds, removed_kinds, tools_wanted,
+};
 use crate::view::unrecorded::UnrecordedView;
 
 use super::args::AskArgs;
@@ -33,7 +36,12 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Asks once.
 pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let text = match question(&args.words) {
+    let files = args.files.iter().map(|path| Attachment::read(path));
+    let files: Vec<Attachment> = match files.collect() {
+        Ok(files) => files,
+        Err(why) => return Ok(could_not(&why, json)),
+    };
+    let text = match question(&args.words, !files.is_empty()) {
         Ok(text) => text,
         Err(why) => return Ok(could_not(&why, json)),
     };
@@ -44,6 +52,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     };
     let request = AskRequest {
         text,
+        files,
         model: args.model,
         call: args.call.options(),
         context: args.refs.request(),
@@ -63,6 +72,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         anchored: opened.config.anchor.mode == AnchorMode::Auto,
         made,
         told: &told,
+        files: &request.files,
     };
     let done = door.answer(&opened, &request, place, touched).await;
     open::close_and_note(opened);
@@ -79,6 +89,8 @@ struct Door<'a> {
     /// Whether the home was made for this question.
     made: bool,
     told: &'a Notices,
+    /// What stands behind the question.
+    files: &'a [Attachment],
 }
 
 impl Door<'_> {
@@ -189,6 +201,7 @@ impl Door<'_> {
             let beside = TurnNotes {
                 notes: self.told.lines(),
                 receipt: receipt.value(),
+                files: AttachmentView::of_all(self.files),
             };
             return print_view(&TurnView::of(asked, beside));
         }
@@ -207,6 +220,9 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult, door: &Door<'_>) -> u
         ReplyVerdict::Block(line) => (NEGATIVE, Some(line)),
     };
     line.iter().for_each(|line| say(line));
+    let missed = asked.shape_missed();
+    missed.iter().for_each(|line| say(line));
+    let code = if missed.is_some() { NEGATIVE } else { code };
     for kind in answer_kinds(answer) {
         say(&format!(
             "the answer held a secret ({kind}): it is stored without it"
@@ -324,11 +340,11 @@ fn block_told(session: &SessionRow, anchored: bool) -> String {
 }
 
 /// The prompt from arguments, standard input, or both.
-fn question(words: &[String]) -> Result<String, String> {
+fn question(words: &[String], with_files: bool) -> Result<String, String> {
     let nothing = || format!("nothing asked: {} ask \"QUESTION\"", program());
     let mut text = words.join(" ");
     if std::io::stdin().is_terminal() {
-        return if words.is_empty() {
+        return if words.is_empty() && !with_files {
             Err(nothing())
         } else {
             Ok(text)
@@ -351,7 +367,7 @@ fn question(words: &[String]) -> Result<String, String> {
             "standard input has a NUL byte at byte {at}: it is binary, or UTF-16; a prompt is UTF-8 text"
         ));
     }
-    if words.is_empty() && piped.is_empty() {
+    if words.is_empty() && piped.is_empty() && !with_files {
         return Err(nothing());
     }
     if !words.is_empty() && !piped.is_empty() {

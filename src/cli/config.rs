@@ -8,7 +8,7 @@ use crate::app::open::{self, OpenHomeError};
 use crate::app::settings::{self, ChangedSetting, NamedSetting, SettingState};
 use crate::config::table::Value;
 use crate::config::{ConfigError, Environment, ValueSource};
-use crate::view::setting::{AliasView, ChangedSettingView, ConfigPathView, SettingView};
+use crate::view::setting::{ChangedSettingView, ConfigPathView, NamedSettingView, SettingView};
 
 use super::{print, rendered};
 
@@ -22,20 +22,35 @@ pub enum ConfigCommand {
     },
     /// Change one key in gently.toml; comments and order stay
     Set {
-        /// Section and name, such as anchor.mode
+        /// Section and name, such as anchor.mode, model.alias.fast or price.openai/gpt-4o-mini
         key: String,
-        /// A TOML value; a bare word is a string
+        /// A TOML value; a bare word is a string, and a price is "IN OUT", for a million tokens each
         #[arg(allow_hyphen_values = true)]
         value: String,
+    },
+    /// Take one key out of gently.toml, so that its default is in force; comments and order stay
+    Unset {
+        /// Section and name, such as anchor.mode
+        key: String,
     },
     /// Print where gently.toml is
     Path,
 }
 
+impl ConfigCommand {
+    /// Whether it changes gently.toml.
+    pub fn writes(&self) -> bool {
+        matches!(
+            self,
+            ConfigCommand::Set { .. } | ConfigCommand::Unset { .. }
+        )
+    }
+}
+
 /// Does it, with the process's environment.
 pub fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::home_path()?;
-    if let ConfigCommand::Set { key, .. } = command {
+    if let ConfigCommand::Set { key, .. } | ConfigCommand::Unset { key } = command {
         settings::authorize(key, &home)?;
     }
     Ok(print(&run_in(command, &home, json, &open::env)?))
@@ -57,12 +72,12 @@ fn run_in(
             NamedSetting::Key(state) => {
                 rendered(json, || SettingView::of(&state), || plain(&state))
             }
-            NamedSetting::Named(model) => {
-                let view = AliasView::of(name, model.as_deref());
+            NamedSetting::Named(value) => {
+                let view = NamedSettingView::of(name, value.as_deref());
                 rendered(
                     json,
                     || view,
-                    || model.map_or(String::new(), |id| id + "\n"),
+                    || value.map_or(String::new(), |text| text + "\n"),
                 )
             }
         },
@@ -72,6 +87,11 @@ fn run_in(
         }
         ConfigCommand::Set { key, value } => {
             let changed = settings::set(key, value, home, environment)?;
+            let view = || ChangedSettingView::of(&changed);
+            rendered(json, view, || confirmed(&changed))
+        }
+        ConfigCommand::Unset { key } => {
+            let changed = settings::unset(key, home, environment)?;
             let view = || ChangedSettingView::of(&changed);
             rendered(json, view, || confirmed(&changed))
         }
@@ -94,7 +114,10 @@ fn confirmed(changed: &ChangedSetting) -> String {
         .as_ref()
         .map(|variable| format!("  # not in force: {variable} is set and wins"))
         .unwrap_or_default();
-    format!("{} = {}{note}\n", changed.name, changed.value)
+    match &changed.value {
+        Some(value) => format!("{} = {value}{note}\n", changed.name),
+        None => format!("{} (unset){note}\n", changed.name),
+    }
 }
 
 fn list(all: &[SettingState]) -> String {
@@ -249,6 +272,98 @@ mod tests {
         );
     }
 
+    fn unset_command(key: &str) -> ConfigCommand {
+        ConfigCommand::Unset {
+            key: key.to_owned(),
+        }
+    }
+
+    #[test]
+    fn names_that_people_give_are_set_and_taken_out() {
+        let home = home();
+        let path = home.path().join(FILE);
+        let run = |command: &ConfigCommand| bare(command, home.path(), false).unwrap();
+        let get = |key: &str| {
+            run(&ConfigCommand::Get {
+                key: Some(key.to_owned()),
+            })
+        };
+        let before = fs::read_to_string(&path).unwrap();
+        run(&set_command("model.alias.fast", "openai/gpt-4.1"));
+        assert_eq!(get("model.alias.fast"), "openai/gpt-4.1\n");
+        run(&set_command("price.openai/gpt-4.1", "2.00 8.00"));
+        run(&set_command("price.openai/gpt-4.1.currency", "EUR"));
+        assert_eq!(get("price.openai/gpt-4.1"), "2 8 EUR\n");
+        assert_eq!(get("price.\"openai/gpt-4.1\".output_per_mtok"), "8\n");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(
+            text.contains(
+                "[price.\"openai/gpt-4.1\"]\ninput_per_mtok = \"2.00\"\noutput_per_mtok = \"8.00\"\ncurrency = \"EUR\"\n"
+            ) && !text.contains("[price]"),
+            "{text}"
+        );
+        run(&set_command("price.openai/gpt-4.1", "1 2 USD"));
+        assert_eq!(get("price.openai/gpt-4.1"), "1 2 USD\n");
+        run(&unset_command("price.openai/gpt-4.1"));
+        assert_eq!(get("price.openai/gpt-4.1"), "");
+        assert_eq!(
+            run(&unset_command("model.alias.fast")),
+            "model.alias.fast (unset)\n"
+        );
+        let after = fs::read_to_string(&path).unwrap();
+        assert_eq!(after.trim_end(), before.trim_end());
+        // One that is shipped is again what it was.
+        run(&set_command("model.alias.gpt", "openai/other"));
+        assert_eq!(
+            run(&unset_command("model.alias.gpt")),
+            "model.alias.gpt = \"openai/gpt-4o-mini\"\n"
+        );
+        only_file(home.path());
+    }
+
+    #[test]
+    fn unset_brings_the_default_back_and_keeps_what_people_wrote() {
+        let home = home();
+        let path = home.path().join(FILE);
+        fs::write(
+            &path,
+            "# mine\n[anchor]\n# offline\nmode = \"off\" # since May\nquorum = 2\n",
+        )
+        .unwrap();
+        let said = bare(&unset_command("anchor.mode"), home.path(), false).unwrap();
+        assert_eq!(said, "anchor.mode = \"auto\"\n");
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "# mine\n[anchor]\n# offline\n# since May\nquorum = 2\n"
+        );
+        let view = bare(&unset_command("anchor.headers"), home.path(), true).unwrap();
+        let view: Json = serde_json::from_str(&view).unwrap();
+        assert_eq!(
+            (&view["key"], &view["value"]),
+            (&"anchor.headers".into(), &Json::Null)
+        );
+        let set = |_: &str| Some("off".into());
+        let said = run_in(&unset_command("anchor.mode"), home.path(), false, &set).unwrap();
+        assert!(
+            said.contains("GENTLY_ANCHOR_MODE is set and wins"),
+            "{said}"
+        );
+        let unknown = bare(&unset_command("anchor.mod"), home.path(), false).unwrap_err();
+        assert!(unknown.to_string().contains("did you mean 'anchor.mode'"));
+        // All keys of the file of a new home go, and its comments stay.
+        fs::write(&path, GENESIS).unwrap();
+        for key in KEYS {
+            bare(&unset_command(key.name), home.path(), false).unwrap();
+        }
+        let left = fs::read_to_string(&path).unwrap();
+        let comments = |text: &str| text.lines().filter(|line| line.starts_with('#')).count();
+        assert_eq!(comments(&left), comments(GENESIS));
+        assert!(
+            !left.contains("mode = \"auto\"") && !left.contains("calendars = ["),
+            "{left}"
+        );
+    }
+
     #[test]
     fn a_refused_set_leaves_the_file_as_it_was() {
         for (before, key, typed, said) in [
@@ -263,6 +378,34 @@ mod tests {
                 "line 2: unknown key 'anchor.mod'",
             ),
             ("[anchor\n", "anchor.mode", "off", "not TOML"),
+            (
+                GENESIS,
+                "model.default",
+                "toy",
+                "or an alias: gpt, haiku, opus, sonnet; gently config set model.alias.toy ID makes one",
+            ),
+            (GENESIS, "model.alias.auto", "openai/x", "none of auto"),
+            (GENESIS, "model.alias.fast", "toy", "a model's full id"),
+            (GENESIS, "price.toy", "1 2", "a model's full id in quotes"),
+            (
+                GENESIS,
+                "price.openai/x",
+                "1",
+                "output_per_mtok is a decimal",
+            ),
+            (GENESIS, "price.openai/x", "1 2 U$", "letters, as in"),
+            (
+                GENESIS,
+                "price.openai/x.input_per_mtok",
+                "1",
+                "output_per_mtok is a decimal",
+            ),
+            (
+                GENESIS,
+                "witness.desk.url",
+                "https://x.example",
+                "a verifier key",
+            ),
         ] {
             let home = home();
             fs::write(home.path().join(FILE), before).unwrap();

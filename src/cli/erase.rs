@@ -3,26 +3,42 @@
 
 use uuid::Uuid;
 
-use crate::app::erase::{EraseTarget, erase};
+use crate::app::erase::{EraseTarget, erase, plan};
 use crate::app::open::{self, OpenHomeError};
 use crate::recorder::ErasureResult;
-use crate::view::erasure::ErasureView;
+use crate::view::erasure::{ErasureReachView, ErasureView};
 
 use super::args::EraseArgs;
+use super::consent::{self, ConsentWords};
 use super::screen::quiet;
-use super::{FINE, print, print_view, say};
+use super::{FINE, could_not, print, print_view, say};
 
-/// Erases what is named, or what is old.
+const WORDS: ConsentWords = ConsentWords {
+    does: "erase it",
+    done: "erased",
+};
+
+/// Erases what is named, or what is old, once somebody said yes to it.
 pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let opened = open::open_home()?;
     let target = match (&args.id, args.older_than) {
         (Some(id), _) => EraseTarget::One(id.clone()),
         (None, Some(days)) if !args.due => EraseTarget::OlderThan(days),
         _ => EraseTarget::Due,
     };
+    if args.consent.dry_run {
+        let home = open::existing_home()?;
+        let planned = plan(&*open::store(&home)?, &open::config(&home)?, &target)?;
+        return Ok(consent::dry_run(&ErasureReachView::plan(&planned), json));
+    }
+    let opened = open::open_home()?;
+    opened.authorize().await?;
+    let planned = plan(&*opened.store, &opened.config, &target)?;
+    let view = ErasureReachView::plan(&planned);
+    if let Err(why) = args.consent.ask(&view, WORDS) {
+        return Ok(could_not(&why, json));
+    }
     let reason = args.reason.as_deref().unwrap_or("asked for");
-    let erased = erase(&opened, &target, reason, &say).await?;
-    report(&erased, json)
+    report(&erase(&opened, &planned, reason).await?, json)
 }
 
 fn report(erased: &ErasureResult, json: bool) -> Result<u8, OpenHomeError> {

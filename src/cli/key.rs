@@ -5,18 +5,27 @@ use std::path::Path;
 use crate::app::keys::{self, KeyRotation, check_name};
 use crate::app::open::{self, OpenHomeError};
 use crate::store::AuthKeyRow;
-use crate::view::key::{AuthKeyView, KeyFileView, KeyRotationView, NewAuthKeyView};
+use crate::view::key::{
+    AuthKeyView, KeyFileView, KeyRotationView, NewAuthKeyView, RevocationPlanView,
+    RotationPlanView, SignerView,
+};
 
 use super::args::KeyCommand;
-use super::{FINE, Notices, heads, present, print_view, say};
+use super::consent::{self, ConsentArgs, ConsentWords};
+use super::{FINE, Notices, could_not, heads, present, print_view, program, say, say_finding};
 
 /// Runs one of the verbs.
 pub async fn run(command: KeyCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         KeyCommand::Add { name } => add(&name, json).await,
         KeyCommand::List => list(json),
-        KeyCommand::Revoke { name, force } => revoke(&name, force, json).await,
-        KeyCommand::Rotate { to } => rotate(to.as_deref(), json).await,
+        KeyCommand::Show => show(json),
+        KeyCommand::Revoke {
+            name,
+            force,
+            consent,
+        } => revoke(&name, force, consent, json).await,
+        KeyCommand::Rotate { to, consent } => rotate(to.as_deref(), consent, json).await,
         KeyCommand::Protect => {
             let path = keys::protect(&open::open_home()?).await?;
             Ok(done(&path, "protected", json))
@@ -53,8 +62,28 @@ fn list(json: bool) -> Result<u8, OpenHomeError> {
     Ok(present(json, views, || lines.collect()))
 }
 
-async fn revoke(name: &str, force: bool, json: bool) -> Result<u8, OpenHomeError> {
-    let revoked = keys::revoke(&open::open_home()?, name, force).await?;
+async fn revoke(
+    name: &str,
+    force: bool,
+    consent: ConsentArgs,
+    json: bool,
+) -> Result<u8, OpenHomeError> {
+    if consent.dry_run {
+        let store = open::store(&open::existing_home()?)?;
+        let planned = keys::plan_revocation(&store, name, force)?;
+        return Ok(consent::dry_run(&RevocationPlanView::plan(&planned), json));
+    }
+    let opened = open::open_home()?;
+    opened.authorize().await?;
+    let planned = keys::plan_revocation(&opened.store, name, force)?;
+    let words = ConsentWords {
+        does: "revoke it",
+        done: "revoked",
+    };
+    if let Err(why) = consent.ask(&RevocationPlanView::plan(&planned), words) {
+        return Ok(could_not(&why, json));
+    }
+    let revoked = keys::revoke(&opened, &planned).await?;
     if revoked.open_sessions > 0 {
         say(&format!(
             "{} open session(s) of this key take no more prompts; close them with: gently session close",
@@ -77,12 +106,63 @@ fn line(row: &AuthKeyRow, width: usize) -> String {
     )
 }
 
-async fn rotate(to: Option<&Path>, json: bool) -> Result<u8, OpenHomeError> {
+async fn rotate(to: Option<&Path>, consent: ConsentArgs, json: bool) -> Result<u8, OpenHomeError> {
+    if consent.dry_run {
+        let home = open::existing_home()?;
+        let (config, store) = (open::config(&home)?, open::store(&home)?);
+        let planned = keys::plan_rotation(&home, &config, &store, to)?;
+        return Ok(consent::dry_run(&RotationPlanView::plan(&planned), json));
+    }
+    let opened = open::open_home()?;
+    opened.authorize().await?;
+    let planned = keys::plan_rotation(&opened.home, &opened.config, &opened.store, to)?;
+    let words = ConsentWords {
+        does: "put a new key in force",
+        done: "changed",
+    };
+    if let Err(why) = consent.ask(&RotationPlanView::plan(&planned), words) {
+        return Ok(could_not(&why, json));
+    }
     let told = Notices::default();
-    let rotation = keys::rotate(open::open_home()?, to, &say).await?;
+    let rotation = keys::rotate(opened, &planned, &say).await?;
     heads::say(&rotation.outside, &told);
     let view = || KeyRotationView::of(&rotation);
     Ok(present(json, view, || next_steps(&rotation)))
+}
+
+/// Prints what others pin: the keys on stdout, so that they can be led into a file, and the rest
+/// beside them.
+fn show(json: bool) -> Result<u8, OpenHomeError> {
+    let signers = keys::signers_to_pin(&open::existing_home()?)?;
+    let view = SignerView::of(&signers, &program());
+    let text = || {
+        let lines = view.allowed_signers.iter();
+        lines.map(|line| format!("{line}\n")).collect()
+    };
+    let code = present(json, || &view, text);
+    if !json {
+        // As they are: a fingerprint looks like a secret.
+        pinning(&view).iter().for_each(|line| say_finding(line));
+    }
+    Ok(code)
+}
+
+/// What a person does with the keys of [`SignerView`].
+fn pinning(view: &SignerView) -> Vec<String> {
+    let count = view.allowed_signers.len();
+    let which = match count {
+        1 => String::new(),
+        _ => format!(", the last of {count}: pin all, in this order"),
+    };
+    let mut lines = vec![
+        format!("ledger {}", view.origin),
+        format!("signed by {}{which}", view.fingerprint),
+        "Give these lines to others as a file, another way than through the ledger:".to_owned(),
+        format!("  {}", view.give),
+        "What they run with it, for a shared file, a whole ledger, and without gently:".to_owned(),
+    ];
+    lines.extend(view.check.iter().map(|command| format!("  {command}")));
+    lines
 }
 
 /// The new key; and what whoever knows the old one has to be told.

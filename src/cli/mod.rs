@@ -10,6 +10,7 @@ mod call_args;
 mod completions;
 pub mod config;
 mod conflict;
+mod consent;
 mod context;
 mod doctor;
 mod drift;
@@ -180,12 +181,19 @@ fn writes(command: &Command) -> bool {
     match command {
         // It notes them itself, while its database is open.
         Command::Ask(_) => false,
-        Command::Session(command) => matches!(
-            command,
-            SessionCommand::Open { .. } | SessionCommand::Close { .. }
-        ),
-        Command::Config(command) => matches!(command, config::ConfigCommand::Set { .. }),
-        Command::Key(command) => !matches!(command, KeyCommand::List),
+        Command::Session(command) => match command {
+            SessionCommand::Open { .. } => true,
+            SessionCommand::Close { consent, .. } => !consent.dry_run,
+            _ => false,
+        },
+        Command::Config(command) => command.writes(),
+        Command::Key(command) => match command {
+            KeyCommand::List | KeyCommand::Show => false,
+            KeyCommand::Revoke { consent, .. } | KeyCommand::Rotate { consent, .. } => {
+                !consent.dry_run
+            }
+            _ => true,
+        },
         Command::Kernel(command) => matches!(command, KernelCommand::Set { .. }),
         Command::Witness(command) => command.writes(),
         _ => false,

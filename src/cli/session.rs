@@ -5,17 +5,25 @@ use crate::app::session::{self, ListedSession};
 use crate::record::bitcoin::block::Block;
 use crate::recorder::SessionClose;
 use crate::store::SessionRow;
-use crate::view::session::{ClosedSessionView, ListedSessionView, SessionView};
+use crate::view::session::{
+    ClosedSessionView, ListedSessionView, SessionClosePlanView, SessionView,
+};
 use crate::view::tree_head::ThirdPartyView;
 
 use super::args::SessionCommand;
-use super::{FINE, Notices, heads, init, present, print, print_view, say};
+use super::consent::{self, ConsentArgs, ConsentWords};
+use super::{FINE, Notices, could_not, heads, init, present, print, print_view, say};
+
+const WORDS: ConsentWords = ConsentWords {
+    does: "close it",
+    done: "closed",
+};
 
 /// Runs one of the verbs.
 pub async fn run(command: SessionCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         SessionCommand::Open { model } => open(model, json).await,
-        SessionCommand::Close { session } => close(session, json).await,
+        SessionCommand::Close { session, consent } => close(session, consent, json).await,
         SessionCommand::List { open } => list(open, json),
         SessionCommand::Summary { session } => super::summary::run(&session, json),
         SessionCommand::Show { session } => super::show::session::run(&session, json),
@@ -37,21 +45,32 @@ async fn open(model: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
     ))
 }
 
-async fn close(prefix: Option<String>, json: bool) -> Result<u8, OpenHomeError> {
+async fn close(
+    prefix: Option<String>,
+    consent: ConsentArgs,
+    json: bool,
+) -> Result<u8, OpenHomeError> {
+    let prefix = prefix.as_deref();
+    if consent.dry_run {
+        let home = open::existing_home()?;
+        let planned = session::plan_close(&home.paths(), &open::store(&home)?, prefix)?;
+        let view = SessionClosePlanView::plan(&planned);
+        return Ok(consent::dry_run(&view, json));
+    }
     let opened = open::open_home()?;
+    opened.authorize().await?;
+    let planned = session::plan_close(&opened.home.paths(), &opened.store, prefix)?;
+    if let Err(why) = consent.ask(&SessionClosePlanView::plan(&planned), WORDS) {
+        return Ok(could_not(&why, json));
+    }
     let told = Notices::default();
     let mut closed: Vec<SessionClose> = Vec::new();
-    let outside = session::close(
-        &opened,
-        prefix.as_deref(),
-        &|line| told.say(line),
-        &mut |done| {
-            if !json {
-                print(&format!("{}\n", line(&done.session)));
-            }
-            closed.push(done);
-        },
-    )
+    let outside = session::close(&opened, &planned, &|line| told.say(line), &mut |done| {
+        if !json {
+            print(&format!("{}\n", line(&done.session)));
+        }
+        closed.push(done);
+    })
     .await?;
     heads::say(&outside, &told);
     if json {

@@ -4,7 +4,6 @@
 //! What is revealed is listed and asked before anything is written. Exit codes as of `gently audit
 //! open`.
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -16,6 +15,7 @@ use crate::os::shell_word;
 use crate::view::share::{ShareNotes, ShareView};
 
 use super::audit::open::{recorded, tell};
+use super::consent::{self, ConsentWords};
 use super::new_file::{NewFile, judge_name};
 use super::screen::quiet;
 use super::{could_not, present_or_tell, program, say};
@@ -119,11 +119,11 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let selection = select(&home, &args.id, args.withheld)?;
     let places = Places::of(args, &selection).map_err(OpenTextsError::Because)?;
     reveal(&selection);
-    if !args.yes && !is_confirmed()? {
-        return Err(OpenTextsError::Because(
-            "not confirmed: nothing was written, and nothing is on record of it".to_owned(),
-        ));
-    }
+    let words = ConsentWords {
+        does: "write it",
+        done: "written, and nothing is on record of it",
+    };
+    consent::ask(args.yes, words).map_err(OpenTextsError::Because)?;
     // Both places are taken before anything is on record.
     let new_file = places.file.as_deref().map(NewFile::create).transpose();
     let new_file = new_file.map_err(OpenTextsError::Because)?;
@@ -203,25 +203,4 @@ fn begins(text: &str) -> String {
     }
     let start: String = quiet.chars().take(EXCERPT).collect();
     format!("{start}… ({} bytes)", text.len())
-}
-
-/// Whether the person at the terminal types yes, who has the list before them.
-fn is_confirmed() -> Result<bool, OpenTextsError> {
-    let missing = if !std::io::stdin().is_terminal() {
-        "nobody is here to be asked"
-    } else if !std::io::stderr().is_terminal() {
-        "nobody can see here what is asked (standard error is no terminal)"
-    } else {
-        return ask();
-    };
-    Err(OpenTextsError::Because(format!(
-        "{missing}: say --yes to share it; nothing was written"
-    )))
-}
-
-fn ask() -> Result<bool, OpenTextsError> {
-    say("Type yes to write it, anything else to stop:");
-    let mut typed = String::new();
-    let read = std::io::stdin().read_line(&mut typed);
-    Ok(read.is_ok() && typed.trim().eq_ignore_ascii_case("yes"))
 }

@@ -39,6 +39,16 @@ pub enum ConfigError {
         /// What was written.
         actual: String,
     },
+    /// A key that stands there twice.
+    #[error("{place}: '{key}' is there twice{}; remove one of the two", first.as_deref().unwrap_or_default())]
+    Duplicate {
+        /// Where it stands the second time.
+        place: String,
+        /// The key.
+        key: String,
+        /// Where it stands the first time.
+        first: Option<String>,
+    },
     /// Not TOML.
     #[error("{place}: not TOML: {reason}")]
     Syntax {

@@ -9,12 +9,15 @@
 //! file means the defaults. Unknown keys and wrong types are refused, never ignored. Two variables
 //! are no keys: `GENTLY_HOME` (where the home is) and `GENTLY_AUTH_KEY` (who asks).
 
+mod duplicate;
 mod error;
 mod kind;
+mod name_path;
 mod named;
 mod rules;
 mod settings;
 pub mod table;
+mod unset;
 mod value;
 pub mod witnesses;
 mod words;
@@ -27,12 +30,14 @@ use std::{fs, io};
 use crate::record::bitcoin::block::Network;
 
 pub use error::ConfigError;
-pub use named::{NamedTables, is_alias};
+pub use name_path::NamePath;
+pub use named::{NamedTables, SHIPPED, is_alias};
 pub use settings::{Settings, ValueSource};
 pub use table::{
     AnchorSettings, Config, ContextSettings, KeySettings, ModelSettings, Ots, RetentionSettings,
     SanitizeSettings, SessionSettings, SightSettings, StoreSettings, Witnesses,
 };
+pub use unset::without;
 pub use witnesses::ConfiguredWitness;
 
 use crate::record::ledger::params::Params;
@@ -154,6 +159,7 @@ impl ModelSettings {
         Params {
             expect: None,
             max_tokens: self.max_tokens,
+            response_format: None,
             seed: self.seed,
             system: self.system.clone(),
             temperature: self.temperature,
@@ -391,7 +397,27 @@ mod tests {
             ),
             (
                 "[anchor]\nmode = 'off'\nmode = 'off'",
-                "gently.toml line 3: not TOML",
+                "gently.toml line 3: 'anchor.mode' is there twice, first on line 2; remove one of the two",
+            ),
+            (
+                "anchor.mode = 'off'\n# more\nots.quorum = 1\n\nanchor.mode = 'auto'",
+                "gently.toml line 5: 'anchor.mode' is there twice, first on line 1",
+            ),
+            (
+                "[anchor]\nmode = 'off'\n[ots]\n[anchor]",
+                "gently.toml line 4: 'anchor' is there twice, first on line 1",
+            ),
+            (
+                "[price.\"openai/x.y\"]\n[model.alias]\na = 'openai/x'\n[price.\"openai/x.y\"]",
+                "gently.toml line 4: 'price.\"openai/x.y\"' is there twice, first on line 1",
+            ),
+            (
+                "[model.alias]\na = 'openai/x'\n'a' = [\n'openai/y' ]",
+                "gently.toml line 3: 'model.alias.a' is there twice, first on line 2",
+            ),
+            (
+                "anchor = { mode = 'off', mode = 'auto' }",
+                "gently.toml line 1: 'mode' is there twice; remove one",
             ),
             ("[anchor", "gently.toml line 1: not TOML"),
         ] {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::Range;
 
-use toml_edit::{Document, Item, TableLike};
+use toml_edit::{Document, Item, TableLike, TomlError};
 
+use super::duplicate::{DUPLICATE, DuplicateKey};
 use super::named::{self, NamedTables};
 use super::table::{KEYS, Key, Value};
 use super::witnesses::{WITNESS, WitnessTable};
@@ -94,10 +95,7 @@ struct FileSettings {
 impl FileSettings {
     /// Reads a file; what is no key is refused.
     fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
-        let document = Document::parse(text).map_err(|e| ConfigError::Syntax {
-            place: place(text, file, e.span()),
-            reason: e.message().to_owned(),
-        })?;
+        let document = Document::parse(text).map_err(|e| not_toml(text, file, &e))?;
         let mut settings = FileSettings::default();
         for (section, item) in document.as_table().iter() {
             let at = place(text, file, span_of(document.as_table(), section));
@@ -162,6 +160,28 @@ impl FileSettings {
             self.values.insert(key.name, value);
         }
         Ok(())
+    }
+}
+
+/// Why a text is not TOML; a key that stands twice is named with both places.
+fn not_toml(text: &str, file: &str, error: &TomlError) -> ConfigError {
+    let at = place(text, file, error.span());
+    let start = error.span().map(|span| span.start);
+    match start.filter(|_| error.message() == DUPLICATE) {
+        Some(start) => {
+            let twice = DuplicateKey::at(text, start);
+            ConfigError::Duplicate {
+                place: at,
+                key: twice.key,
+                first: twice
+                    .first_line
+                    .map(|line| format!(", first on line {line}")),
+            }
+        }
+        None => ConfigError::Syntax {
+            place: at,
+            reason: error.message().to_owned(),
+        },
     }
 }
 

@@ -212,6 +212,8 @@ key_table! {
             "the most tokens of an answer; unset: the server's choice, and 4096 for anthropic/";
         seed: Option<u64> = some_number, "seed", Number(0, MAX_SEED), Unset,
             "where sampling starts, for servers that take a seed; unset: the server's choice";
+        response_format: bool = flag, "response_format", Flag, Flag(true),
+            "whether --expect also goes to a server that has a response format of its own; off for servers that refuse it";
         key_cmd: Option<String> = some_text, "key_cmd", Text(COMMAND), Unset,
             "a shell command whose first line is the server's key";
         key_file: Option<PathBuf> = path, "key_file", Text(PATH), Unset,

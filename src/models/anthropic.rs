@@ -145,6 +145,7 @@ mod tests {
         assert_eq!(body(&Params::default()), plain);
         let all = Params {
             expect: None,
+            response_format: None,
             temperature: Some("1".parse().unwrap()),
             max_tokens: Some(9),
             seed: Some(7),

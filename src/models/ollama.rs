@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::wire::{self, Completion, ReplyPlaces, WireError, malformed};
 use super::{Request, Usage};
-use crate::record::ledger::params::Params;
+use crate::record::ledger::params::{ANY_JSON, Params, ResponseFormat};
 use crate::record::ledger::prompt::ChatMessage;
 
 #[derive(Serialize)]
@@ -19,6 +19,8 @@ struct OllamaRequest<'a> {
     model: &'a str,
     messages: &'a [ChatMessage],
     stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     options: Option<Options>,
 }
@@ -45,6 +47,12 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
         model,
         messages: request.messages,
         stream: request.stream,
+        format: params.response_format.map(|format| match format {
+            ResponseFormat::JsonObject => Value::from(ANY_JSON),
+            ResponseFormat::JsonSchema => {
+                wire::schema_of(params.expect.as_deref().unwrap_or_default())
+            }
+        }),
         options,
     })
     .expect("strings and numbers always have a JSON form")
@@ -166,14 +174,25 @@ mod tests {
             temperature: Some("0".parse().unwrap()),
             max_tokens: Some(9),
             seed: Some(7),
-            system: None,
-            expect: None,
+            ..Params::default()
         };
         let with = plain.replace(
             "false}",
             r#"false,"options":{"temperature":0.0,"num_predict":9,"seed":7}}"#,
         );
         assert_eq!(body(&all), with);
+        for (shape, format) in [
+            ("json", r#""json""#),
+            (r#"{"type":"array"}"#, r#"{"type":"array"}"#),
+        ] {
+            let wanted = Params {
+                expect: Some(shape.to_owned()),
+                ..Params::default()
+            };
+            let (sent, _) = wire::Wire::Ollama.fit(&wanted);
+            let told = plain.replace("false}", &format!(r#"false,"format":{format}}}"#));
+            assert_eq!(body(&sent), told);
+        }
     }
 
     #[test]

@@ -13,11 +13,13 @@ use serde_json::{Value, json};
 
 use super::wire::{self, Completion, ReplyPlaces, WireError, malformed};
 use super::{Request, Usage};
-use crate::record::ledger::params::Params;
+use crate::record::ledger::params::{Params, ResponseFormat};
 use crate::record::ledger::prompt::ChatMessage;
 
 /// OpenAI itself refuses `max_tokens` for its newer models; most other servers know nothing but it.
 const OFFICIAL_HOST: &str = "api.openai.com";
+/// A schema has to have a name there.
+const SCHEMA_NAME: &str = "answer";
 
 #[derive(Serialize)]
 struct OpenAiRequest<'a> {
@@ -32,6 +34,8 @@ struct OpenAiRequest<'a> {
     max_completion_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Value>,
 }
 
 pub(super) fn request_body(
@@ -49,8 +53,21 @@ pub(super) fn request_body(
         max_tokens: params.max_tokens.filter(|_| !official),
         max_completion_tokens: params.max_tokens.filter(|_| official),
         seed: params.seed,
+        response_format: params.response_format.map(|format| told(format, params)),
     })
     .expect("strings and numbers always have a JSON form")
+}
+
+/// A response format as this wire spells it.
+fn told(format: ResponseFormat, params: &Params) -> Value {
+    let kind = format.name();
+    match format {
+        ResponseFormat::JsonObject => json!({ "type": kind }),
+        ResponseFormat::JsonSchema => {
+            let schema = wire::schema_of(params.expect.as_deref().unwrap_or_default());
+            json!({ "type": kind, kind: { "name": SCHEMA_NAME, "schema": schema } })
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -167,6 +184,33 @@ mod tests {
     use crate::record::ledger::prompt::ChatRole;
 
     #[test]
+    fn a_shape_is_told_in_the_servers_own_way() {
+        let told = |shape: &str| {
+            let wanted = Params {
+                expect: Some(shape.to_owned()),
+                ..Params::default()
+            };
+            let (params, _) = wire::Wire::OpenAi.fit(&wanted);
+            let request = Request {
+                messages: &[],
+                stream: false,
+            };
+            let body = request_body("m", request, &params, "127.0.0.1");
+            serde_json::from_slice::<Value>(&body).unwrap()["response_format"].clone()
+        };
+        assert_eq!(told("json"), json!({"type": "json_object"}));
+        let schema = json!({"required": ["a"], "type": "object"});
+        assert_eq!(
+            told(&schema.to_string()),
+            json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}})
+        );
+        // Its server refuses what need not be an object: the words alone tell it.
+        for other in [r#"{"type":"array"}"#, r#"{"anyOf":[]}"#, "true"] {
+            assert_eq!(told(other), Value::Null, "{other}");
+        }
+    }
+
+    #[test]
     fn the_request_is_these_bytes() {
         let plain = r#"{"model":"m","messages":[{"content":"be \"brief\"","role":"system"},{"content":"wie geht's?\n","role":"user"}],"stream":false}"#;
         let messages = [
@@ -187,6 +231,7 @@ mod tests {
             max_tokens: Some(9),
             seed: Some(7),
             system: Some("is in the prompt already".into()),
+            response_format: None,
         };
         let there = plain.replace(
             "false}",

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::{Request, Usage, anthropic, ollama, openai};
 use crate::record::canon;
 use crate::record::ledger::documents::Format;
-use crate::record::ledger::params::Params;
+use crate::record::ledger::params::{ANY_JSON, Params, ResponseFormat};
 use crate::record::ledger::reply::ReplyDoc;
 
 /// Whose shapes a server speaks.
@@ -102,6 +102,8 @@ impl Wire {
     pub fn fit(self, wanted: &Params) -> (Params, Vec<&'static str>) {
         let mut sent = wanted.clone();
         let mut left_out = Vec::new();
+        let shape = wanted.expect.as_deref();
+        sent.response_format = shape.and_then(|shape| self.response_format(shape));
         if self == Wire::Anthropic {
             // Anthropic wants a number in every request.
             sent.max_tokens = sent.max_tokens.or(Some(anthropic::MAX_TOKENS));
@@ -110,6 +112,21 @@ impl Wire {
             }
         }
         (sent, left_out)
+    }
+
+    /// How a server of this wire is told of a declared shape; none where it has no such thing.
+    fn response_format(self, shape: &str) -> Option<ResponseFormat> {
+        if shape == ANY_JSON {
+            return (self != Wire::Anthropic).then_some(ResponseFormat::JsonObject);
+        }
+        let schema = schema_of(shape);
+        let takes = match self {
+            Wire::Anthropic => false,
+            Wire::Ollama => schema.is_object(),
+            // OpenAI refuses a schema whose value need not be an object.
+            Wire::OpenAi => schema.get("type").is_some_and(|kind| kind == "object"),
+        };
+        takes.then_some(ResponseFormat::JsonSchema)
     }
 
     /// Prints the request body; the same arguments give the same bytes. `host` is the server's
@@ -139,6 +156,11 @@ impl Wire {
             Wire::Anthropic => anthropic::read_completion(body),
         }
     }
+}
+
+/// A declared shape as a schema.
+pub(super) fn schema_of(shape: &str) -> Value {
+    serde_json::from_str(shape).unwrap_or(Value::Null)
 }
 
 /// What a response holds.

@@ -50,11 +50,14 @@ pub use blocks::block_elsewhere;
 pub use comparison::{ExpectedRef, LogPosition, RefPosition, ref_position};
 pub use entries::actions::{AWAITING, Action, KIND as ACTION, REPLY};
 pub use entries::artifacts::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, always};
-pub use entries::auth::{AuthKeyChange, AuthKeyFault};
+pub use entries::auth::{AuthKeyChange, AuthKeyFault, is_last, revocable};
 pub use entries::content_policy::{CONTENT_POLICY, ContentPolicy};
-pub use entries::erase::{Erasure, ErasureResult, TOMBSTONE, Tombstone, tombstone_of};
+pub use entries::erase::{
+    Erasure, ErasureReach, ErasureResult, TOMBSTONE, Tombstone, tombstone_of,
+};
 pub use entries::exchanges::ABANDONED;
 pub use entries::genesis::{FirstRecords, create};
+pub use entries::rotation::signers;
 pub use entries::sessions::{SessionClose, SessionTerms, resumable};
 pub use entries::threads::{KIND as THREAD, POLICY, thread_id};
 pub use error::RecorderError;
@@ -88,6 +91,11 @@ pub struct Recorder {
     prompts: Prompts,
     writer_context: WriterContext,
     key: Arc<Signer>,
+}
+
+/// The exchanges of a home whose answer a living process waits for; nothing is opened for writing.
+pub fn waited_for(paths: &Paths) -> Result<BTreeSet<Uuid>, RecorderError> {
+    Prompts::new(paths.in_flight()).waited_for()
 }
 
 impl Recorder {

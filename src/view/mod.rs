@@ -20,6 +20,7 @@ pub mod key;
 pub mod log_line;
 pub mod model;
 pub mod opening;
+pub mod plan;
 pub mod rebuild;
 pub mod replay;
 pub mod report;

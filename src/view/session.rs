@@ -3,12 +3,16 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::app::session::{ListedExchange, ListedSession, SessionDetails};
+use crate::app::session::{
+    ClosingSession, ListedExchange, ListedSession, PendingPrompt, SessionClosePlan, SessionDetails,
+};
+use crate::app::words::counted;
 use crate::record::bitcoin::block::Block;
 use crate::record::hash::Hash32;
 use crate::recorder::SessionClose;
 use crate::store::{CommitRow, ExchangeRow, SessionRow};
 
+use super::plan::PlanView;
 use super::tree_head::{AttemptView, StampingView, ThirdPartyView, WitnessRoundView};
 
 /// A session as it is on record.
@@ -91,6 +95,91 @@ impl ListedSessionView {
             start_block: listed.start_block.clone(),
         }
     }
+}
+
+/// A session that would be closed.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClosingSessionView {
+    /// The session.
+    #[serde(flatten)]
+    pub session: SessionView,
+    /// Its prompts without an outcome.
+    pub unanswered: Vec<PendingPromptView>,
+}
+
+/// A prompt without an outcome.
+#[derive(Clone, Debug, Serialize)]
+pub struct PendingPromptView {
+    /// What screens call it.
+    pub id: String,
+    /// Its exchange.
+    pub exchange: Uuid,
+    /// When it was asked.
+    pub asked_at: String,
+    /// Whether a living process waits for its answer.
+    pub is_waited_for: bool,
+}
+
+/// The sessions that would be closed.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionClosePlanView {
+    /// Each of them.
+    pub closes: Vec<ClosingSessionView>,
+}
+
+impl SessionClosePlanView {
+    /// Of a plan.
+    pub fn of(plan: &SessionClosePlan) -> SessionClosePlanView {
+        let prompt = |one: &PendingPrompt| PendingPromptView {
+            id: one.id.clone(),
+            exchange: one.exchange,
+            asked_at: one.asked_at.to_string(),
+            is_waited_for: one.is_waited_for,
+        };
+        let view = |closing: &ClosingSession| ClosingSessionView {
+            session: SessionView::of(&closing.row),
+            unanswered: closing.unanswered.iter().map(prompt).collect(),
+        };
+        SessionClosePlanView {
+            closes: plan.sessions.iter().map(view).collect(),
+        }
+    }
+
+    /// The same with what is asked: whether a turn is in flight.
+    pub fn plan(plan: &SessionClosePlan) -> PlanView<SessionClosePlanView> {
+        let asks = plan.unanswered().next().is_some();
+        PlanView::new(
+            asks,
+            closing_sentences(plan),
+            SessionClosePlanView::of(plan),
+        )
+    }
+}
+
+/// What closing does, a sentence each.
+pub fn closing_sentences(plan: &SessionClosePlan) -> Vec<String> {
+    let ids: Vec<String> = plan
+        .sessions
+        .iter()
+        .map(|one| one.row.id.short8())
+        .collect();
+    let mut said = vec![format!(
+        "closes {}: {}",
+        counted(ids.len(), "session"),
+        ids.join(", ")
+    )];
+    said.extend(plan.unanswered().map(|prompt| {
+        let PendingPrompt { id, asked_at, .. } = prompt;
+        match prompt.is_waited_for {
+            true => format!(
+                "waits for the answer to {id}, asked {asked_at}: its model is still thinking"
+            ),
+            false => format!(
+                "gives up {id}, asked {asked_at}: nobody waits for its answer any more, and it stays on record without one"
+            ),
+        }
+    }));
+    said
 }
 
 /// A session that was closed.

@@ -43,32 +43,32 @@ impl SettingView {
     }
 }
 
-/// A name that a person has for a model.
+/// What stands under a name that a person gave: an alias, a price, a part of a witness.
 #[derive(Clone, Debug, Serialize)]
-pub struct AliasView {
+pub struct NamedSettingView {
     /// Section and name.
     pub key: String,
-    /// The model's id.
+    /// What stands there.
     pub value: Option<String>,
 }
 
-impl AliasView {
-    /// Of a name and the model that it is of.
-    pub fn of(key: &str, model: Option<&str>) -> Self {
-        AliasView {
+impl NamedSettingView {
+    /// Of a name and what stands under it.
+    pub fn of(key: &str, value: Option<&str>) -> Self {
+        NamedSettingView {
             key: key.to_owned(),
-            value: model.map(str::to_owned),
+            value: value.map(str::to_owned),
         }
     }
 }
 
-/// A value that was written.
+/// A value that was written, or taken out.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChangedSettingView {
     /// Section and name.
     pub key: String,
-    /// What the file holds now.
-    pub value: Value,
+    /// What is in force now, but for the environment.
+    pub value: Option<Value>,
     /// Of a key: the variable of the environment that wins over it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overridden_by: Option<Option<String>>,

@@ -5,6 +5,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::app::ask::AskResult;
+use crate::app::attachment::Attachment;
 use crate::ask::{TurnEnd, TurnResult};
 use crate::continuity::refs::RefFault;
 use crate::govern::drift::{DriftCheck, Judgement};
@@ -55,6 +56,8 @@ pub struct TurnView {
     pub parent_turn_id: Option<Uuid>,
     /// Kinds of secrets that were removed from the prompt.
     pub removed_from_prompt: Vec<String>,
+    /// The files that stand behind the question.
+    pub files: Vec<AttachmentView>,
     /// How it ended.
     #[serde(flatten)]
     pub ending: EndingView,
@@ -73,6 +76,29 @@ pub struct TurnView {
     pub sight_sent: Vec<SentToolView>,
     /// What somebody wanted to have done.
     pub actions: Vec<ActionView>,
+}
+
+/// A file that stands behind a question.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttachmentView {
+    /// Its own name; what nobody sees in it is spelled out.
+    pub name: String,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// SHA-256 of these bytes.
+    pub sha256: Hash32,
+}
+
+impl AttachmentView {
+    /// Of all files of a question.
+    pub fn of_all(files: &[Attachment]) -> Vec<AttachmentView> {
+        let view = |file: &Attachment| AttachmentView {
+            name: file.name.clone(),
+            bytes: file.bytes,
+            sha256: file.sha256,
+        };
+        files.iter().map(view).collect()
+    }
 }
 
 /// A tool whose values were sent.
@@ -133,6 +159,8 @@ pub struct AnswerView {
     pub tools_wanted: Vec<String>,
     /// What the validator said.
     pub drift: JudgementView,
+    /// How it misses the shape that was declared for it; null when it has it, or none was declared.
+    pub shape_missed: Option<String>,
     /// Where the answer is from, if it is a replay.
     pub replayed: Option<String>,
 }
@@ -216,6 +244,8 @@ pub struct TurnNotes {
     pub notes: Vec<String>,
     /// Its receipt, if one was taken.
     pub receipt: Value,
+    /// The files that stand behind the question.
+    pub files: Vec<AttachmentView>,
 }
 
 impl TurnView {
@@ -241,6 +271,7 @@ impl TurnView {
             turn_id: ids.exchange,
             parent_turn_id: turn.referred.parent(),
             removed_from_prompt: removed_kinds(turn).into_iter().map(str::to_owned).collect(),
+            files: beside.files,
             ending: ending(asked),
             notes: beside.notes,
             receipt: beside.receipt,
@@ -365,6 +396,7 @@ impl AnswerView {
                 .map(str::to_owned)
                 .collect(),
             drift: JudgementView::of(&answer.judgement, &answer.drift_ids),
+            shape_missed: asked.shape_missed(),
             replayed: asked.replayed.clone(),
         }
     }

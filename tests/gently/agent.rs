@@ -164,7 +164,7 @@ fn refused(output: &Output, code: i32, says: &str) {
 fn an_agent_signs_commits_and_tree_heads() {
     let agent = Agent::start();
     fine(&agent.gently(&["ask", "one"]));
-    fine(&agent.gently(&["session", "close"]));
+    fine(&agent.gently(&["session", "close", "--yes"]));
     fine(&agent.gently(&[
         "audit",
         "verify",
@@ -262,7 +262,7 @@ fn withheld(
         Some(1),
         "{report}"
     );
-    fine(&agent.gently(&["session", "close"]));
+    fine(&agent.gently(&["session", "close", "--yes"]));
     fine(&agent.gently(&["audit", "verify", "-v"]));
 }
 
@@ -338,7 +338,7 @@ fn an_agent_that_hangs_or_is_locked_or_says_no_is_told_apart_before_anything_is_
 }
 
 /// A new key, known to the agent, and the arguments that rotate to it.
-fn next_key(agent: &Agent) -> [String; 4] {
+fn next_key(agent: &Agent) -> [String; 5] {
     let next = agent.dir.path().join("next");
     fine(
         &Command::new("ssh-keygen")
@@ -351,6 +351,7 @@ fn next_key(agent: &Agent) -> [String; 4] {
     [
         "key",
         "rotate",
+        "--yes",
         "--to",
         agent.dir.path().join("next.pub").to_str().unwrap(),
     ]
@@ -456,7 +457,11 @@ fn a_rotation_that_died_before_the_files_moved_is_finished_with_the_new_key() {
 fn a_rotation_goes_to_a_key_that_the_agent_has() {
     let agent = Agent::start();
     fine(&agent.gently(&["ask", "one"]));
-    refused(&agent.gently(&["key", "rotate"]), 2, "--to FILE.pub");
+    refused(
+        &agent.gently(&["key", "rotate", "--yes"]),
+        2,
+        "--to FILE.pub",
+    );
     let next = agent.dir.path().join("next");
     let made = Command::new("ssh-keygen")
         .args(["-q", "-t", "ed25519", "-N", "", "-f"])
@@ -465,7 +470,7 @@ fn a_rotation_goes_to_a_key_that_the_agent_has() {
         .unwrap();
     fine(&made);
     let public = agent.dir.path().join("next.pub");
-    let rotate = ["key", "rotate", "--to", public.to_str().unwrap()];
+    let rotate = ["key", "rotate", "--yes", "--to", public.to_str().unwrap()];
     refused(&agent.gently(&rotate), 2, "does not have the key");
     fine(&agent.add("next"));
     let first = agent.dir.path().join("first.pub");
@@ -476,7 +481,7 @@ fn a_rotation_goes_to_a_key_that_the_agent_has() {
     fine(&agent.gently(&["ask", "between"]));
     let before = fs::read(agent.home().join("audit.log")).unwrap();
     for known in [&public, &first] {
-        let again = ["key", "rotate", "--to", known.to_str().unwrap()];
+        let again = ["key", "rotate", "--yes", "--to", known.to_str().unwrap()];
         refused(
             &agent.gently(&again),
             2,

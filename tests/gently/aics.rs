@@ -256,7 +256,7 @@ fn two_foreign_witnesses_cosign_and_one_is_killed() {
 
     // After a rotation they are given the new key.
     person.ask("once more");
-    person.gently(&["key", "rotate"]).exits(0);
+    person.gently(&["key", "rotate", "--yes"]).exits(0);
     assert!(
         turn(&person)
             .err

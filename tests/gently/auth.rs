@@ -155,7 +155,7 @@ fn a_key_is_added_shown_once_used_and_revoked() {
         .run(&["key", "add", "laptop"], &[])
         .says(2, "names: owner, laptop");
     gently
-        .run(&["key", "revoke", "desk"], &[])
+        .run(&["key", "revoke", "--yes", "desk"], &[])
         .says(2, "names: owner, laptop");
 
     let keys = gently.ok(&["--json", "key", "list"]).json();
@@ -170,14 +170,14 @@ fn a_key_is_added_shown_once_used_and_revoked() {
         &hash[..16]
     )));
 
-    gently.ok(&["key", "revoke", "laptop"]);
+    gently.ok(&["key", "revoke", "--yes", "laptop"]);
     assert!(
         gently
             .log()
             .contains(&format!("kind:auth_key,id:laptop-{}-revoked,", &hash[..16]))
     );
     gently
-        .run(&["key", "revoke", "laptop"], &[])
+        .run(&["key", "revoke", "--yes", "laptop"], &[])
         .says(2, "already");
     gently
         .run(&["ask", "hello"], &with_key)
@@ -193,10 +193,10 @@ fn a_key_is_added_shown_once_used_and_revoked() {
     let sessions = gently.ok(&["--json", "session", "close"]).json();
     assert_eq!(sessions.as_array().unwrap().len(), 2);
     gently
-        .run(&["key", "revoke", "owner"], &[])
+        .run(&["key", "revoke", "--yes", "owner"], &[])
         .says(2, "--force");
     gently.ok(&["audit", "verify"]);
-    gently.ok(&["key", "revoke", "owner", "--force"]);
+    gently.ok(&["key", "revoke", "--yes", "owner", "--force"]);
     gently
         .run(&["key", "add", "late"], &[])
         .says(2, "revoked_key");

@@ -216,7 +216,7 @@ fn a_key_revoked_after_the_backup_does_not_come_back() {
     gently.ok(&["ask", "one"]);
     let stolen = gently.ok(&["key", "add", "stolen"]).out;
     let file = backup(&gently, "b.age");
-    gently.ok(&["key", "revoke", "stolen"]);
+    gently.ok(&["key", "revoke", "--yes", "stolen"]);
     gently.ok(&["session", "close"]);
     let (mirror, _) = publish(&gently);
     lose(&gently);
@@ -333,7 +333,7 @@ fn a_backup_while_somebody_asks() {
     fs::remove_dir_all(gently.home()).unwrap();
     assert_eq!(restore(&gently, &file).code, 0);
     assert_eq!(adopt(&gently, &["--nothing-newer"]).code, 0);
-    gently.ok(&["session", "close"]);
+    gently.ok(&["session", "close", "--yes"]);
     assert!(gently.log().contains("reason:abandoned"));
     gently.ok(&["audit", "verify"]);
 }
@@ -373,7 +373,7 @@ fn a_prompt_without_answer_in_the_newer_ledger() {
         (0, &1.into()),
         "{taken:?}"
     );
-    gently.ok(&["session", "close"]);
+    gently.ok(&["session", "close", "--yes"]);
     assert!(gently.log().contains("reason:abandoned"));
     gently.ok(&["audit", "verify"]);
 }

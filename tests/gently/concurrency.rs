@@ -84,7 +84,7 @@ impl Cli {
     /// Closes what is open, and holds everything against the verifier, the binary's too.
     fn assert_sound(&self, what: &str) {
         if !self.rig.open_sessions().is_empty() {
-            let closed = self.run(&["session", "close"]);
+            let closed = self.run(&["session", "close", "--yes"]);
             assert!(closed.status.success(), "{what}: {}", stderr(&closed));
         }
         self.rig.assert_sound(what);
@@ -225,7 +225,15 @@ fn a_process_killed_while_the_model_thinks_leaves_an_abandoned_prompt() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(cli.rig.count("response_fail"), 0);
-    let closed = cli.run(&["session", "close"]);
+    let refused = cli.run(&["session", "close"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("gives up "),
+        "{}",
+        stderr(&refused)
+    );
+    assert_eq!(cli.rig.count("session_end"), 0);
+    let closed = cli.run(&["session", "close", "--yes"]);
     assert!(closed.status.success(), "{}", stderr(&closed));
     let log = String::from_utf8(cli.rig.log()).unwrap();
     assert_eq!(log.matches("reason:abandoned").count(), 1, "{log}");
@@ -242,7 +250,7 @@ fn closing_waits_for_the_answer_of_a_living_process() {
     let cli = Cli::new(Behaviour::Gate);
     let asking = cli.start(&["ask", "slow"]);
     cli.server.wait_for(1);
-    let mut closing = cli.start(&["session", "close"]);
+    let mut closing = cli.start(&["session", "close", "--yes"]);
     // It says what it waits for, and then waits.
     let mut said = String::new();
     let mut lines = std::io::BufReader::new(closing.stderr.take().unwrap());

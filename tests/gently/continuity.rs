@@ -717,7 +717,7 @@ fn an_erased_turn_leaves_no_word_in_the_search_index_and_its_prompts_say_so() {
         1
     );
     person
-        .gently(&["erase", first["exchange"].as_str().unwrap()])
+        .gently(&["erase", "--yes", first["exchange"].as_str().unwrap()])
         .exits(0);
     assert_eq!(
         person
@@ -765,7 +765,7 @@ fn an_erased_fact_leaves_no_word_either() {
         "The quindecennial harpsichord sounds.",
         Some("harpsichord"),
     );
-    person.gently(&["erase", &id]).exits(0);
+    person.gently(&["erase", "--yes", &id]).exits(0);
     let (state, subject): (String, Option<String>) = person
         .database()
         .query_row("SELECT state, subject FROM continuity_item", [], |r| {

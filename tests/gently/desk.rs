@@ -41,6 +41,7 @@ async fn a_turn_is_asked_shown_verified_and_opened_without_a_terminal() {
     let beside = TurnNotes {
         notes: Vec::new(),
         receipt: asked.receipt(&opened).unwrap().value().unwrap(),
+        files: Vec::new(),
     };
     let told = serde_json::to_value(TurnView::of(&asked, beside)).unwrap();
     assert_eq!(told["answer"], answer.as_str());

@@ -453,13 +453,20 @@ fn a_declared_shape_is_told_checked_and_covered() {
             .to_string()
             .contains("schema.other_shape")
     );
-    let wrapped = facts(&["ask", "Who?", "--expect", "json", "--json"]);
+    let missed = |args: &[&str]| house.run(args).exits(1);
+    let wrapped = missed(&["ask", "Who?", "--expect", "json", "--json"]).json();
     assert_eq!(wrapped["drift"]["validator"]["schema_ok"], false);
     assert_eq!(
         wrapped["drift"]["events"][0]["summary"],
         "not_json wrapped=true"
     );
-    let other = facts(&[
+    assert_eq!(
+        wrapped["shape_missed"],
+        "The answer is not of the shape that --expect declares: there are words or a fence around its JSON."
+    );
+    assert_eq!(wrapped["answer"], "Sure: {}");
+    assert_eq!(good["shape_missed"], serde_json::Value::Null);
+    let ran = missed(&[
         "ask",
         "Who?",
         "--expect",
@@ -468,6 +475,13 @@ fn a_declared_shape_is_told_checked_and_covered() {
         "Be brief.",
         "--json",
     ]);
+    assert!(
+        ran.err
+            .contains("its JSON breaks the schema in 1 place (type)."),
+        "{}",
+        ran.err
+    );
+    let other = ran.json();
     assert_eq!(
         other["drift"]["events"][0]["summary"],
         "other_shape errors=1 keywords=type"

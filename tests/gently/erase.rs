@@ -67,7 +67,14 @@ fn no_file_of_the_home_holds_an_erased_text_and_everything_still_holds() {
         })
         .unwrap();
     let erased = person
-        .gently(&["erase", "interaction-1", "--reason", "asked to", "--json"])
+        .gently(&[
+            "erase",
+            "--yes",
+            "interaction-1",
+            "--reason",
+            "asked to",
+            "--json",
+        ])
         .exits(0)
         .json();
     assert_eq!(
@@ -87,7 +94,7 @@ fn no_file_of_the_home_holds_an_erased_text_and_everything_still_holds() {
     );
     assert!(holders(person.home(), digests[0].as_bytes()).is_empty());
     assert!(holders(person.home(), &salt).is_empty(), "the salt");
-    person.gently(&["erase", "interaction-2"]).exits(0);
+    person.gently(&["erase", "--yes", "interaction-2"]).exits(0);
     assert!(
         holders(person.home(), b"zygomorphic").is_empty(),
         "{:?}",
@@ -146,7 +153,7 @@ fn no_file_of_the_home_holds_an_erased_text_and_everything_still_holds() {
     let lines = person.log();
     assert!(
         person
-            .gently(&["erase", "interaction-1"])
+            .gently(&["erase", "--yes", "interaction-1"])
             .exits(0)
             .err
             .contains("nothing to erase")
@@ -184,7 +191,9 @@ fn what_a_reader_holds_up_the_next_start_finishes() {
             row.get::<_, i64>(0)
         })
         .unwrap();
-    let erased = person.gently(&["erase", "last", "--json"]).exits(0);
+    let erased = person
+        .gently(&["erase", "--yes", "last", "--json"])
+        .exits(0);
     assert_eq!(erased.json()["scrubbed"], false);
     assert!(
         erased.err.contains("gently-db-wal") || erased.err.contains("gently.db-wal"),
@@ -211,7 +220,7 @@ fn a_text_that_is_gone_without_a_tombstone_and_one_that_stayed_with_it_are_findi
 
     let kept = Person::new();
     kept.ask("one");
-    kept.gently(&["erase", "last"]).exits(0);
+    kept.gently(&["erase", "--yes", "last"]).exits(0);
     let database = rusqlite::Connection::open(kept.at("gently.db")).unwrap();
     let sql = "UPDATE chat_turn SET content = 'made up', content_hash = ?1 WHERE speaker = 'user'";
     database
@@ -339,7 +348,7 @@ fn a_retention_erases_what_is_older_and_nothing_else() {
     drop(recorder);
     assert!(
         person
-            .gently(&["erase", "--due"])
+            .gently(&["erase", "--yes", "--due"])
             .exits(2)
             .err
             .contains("retention.content_days is not set")
@@ -353,20 +362,23 @@ fn a_retention_erases_what_is_older_and_nothing_else() {
         asked.err.contains("erased 20 exchanges older than 2 days"),
         "{asked:?}"
     );
-    let erased = person.gently(&["erase", "--due", "--json"]).exits(0).json();
+    let erased = person
+        .gently(&["erase", "--yes", "--due", "--json"])
+        .exits(0)
+        .json();
     assert_eq!(erased["exchanges"].as_array().unwrap().len(), 5);
     assert!(holders(person.home(), b"old quetzalcoatl").is_empty());
     assert!(!holders(person.home(), b"young quetzalcoatl").is_empty());
     assert!(
         person
-            .gently(&["erase", "--older-than", "1"])
+            .gently(&["erase", "--yes", "--older-than", "1"])
             .exits(0)
             .err
             .contains("nothing to erase")
     );
     assert_eq!(person.verified()["answers"]["consistent"], "yes");
     person.gently(&["erase"]).exits(2);
-    person.gently(&["erase", "last", "--due"]).exits(2);
+    person.gently(&["erase", "--yes", "last", "--due"]).exits(2);
 }
 
 /// Of a home with a closed session and a passphrase in its environment: everything that copies or
@@ -443,7 +455,7 @@ fn backup_restore_rebuild_export_and_both_verifiers_go_on_with_an_erased_exchang
     person.ask("Who is quetzalcoatl?");
     person.ask("Something else");
     person.gently(&["session", "close"]).exits(0);
-    person.gently(&["erase", "interaction-1"]).exits(0);
+    person.gently(&["erase", "--yes", "interaction-1"]).exits(0);
     goes_on(&person, "hold together, 1 erased");
     assert!(holders(person.home(), b"quetzalcoatl").is_empty());
     let shown = person.gently(&["show", "last", "--full"]).exits(0).out;

@@ -433,13 +433,13 @@ fn a_number_and_last_are_of_the_session_that_was_used_last() {
         .exits(0)
         .json();
     assert_eq!(shown["session"], opened["session"]);
-    let erased = person.gently(&["erase", "last"]).exits(0);
+    let erased = person.gently(&["erase", "--yes", "last"]).exits(0);
     assert!(
         erased.out.contains(asked["exchange"].as_str().unwrap()),
         "{erased:?}"
     );
     assert!(
-        erased.err.contains("prompt 2 of session ") && erased.err.contains("to openai/a"),
+        erased.err.contains("/2, asked ") && erased.err.contains("answer of openai/a"),
         "{erased:?}"
     );
 }

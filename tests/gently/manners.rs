@@ -202,7 +202,7 @@ fn a_second_signal_ends_the_process_at_once() {
     );
     drop(writer);
     assert_eq!(lines_with(&person, "response_fail"), 0);
-    person.gently(&["session", "close"]).exits(0);
+    person.gently(&["session", "close", "--yes"]).exits(0);
     assert_eq!(lines_with(&person, "reason:abandoned"), 1);
     complete(&person);
 }

@@ -347,7 +347,7 @@ fn what_is_erased_or_stored_without_a_secret_opens_for_nobody() {
     let prompt = open(&person, "prompt", &["last", "1", "--role", "prompt"]);
     let before = person.log().len();
     person
-        .gently(&["erase", "interaction-1", "--reason", "asked to"])
+        .gently(&["erase", "--yes", "interaction-1", "--reason", "asked to"])
         .exits(0);
     for role in ["prompt", "response", "exchange", "request", "reply"] {
         let erased = person
@@ -444,7 +444,7 @@ fn keys_that_came_into_force_later_are_pinned_with_all_of_them() {
     person.gently(&["session", "close"]).exits(0);
     let first = person.at("keys/signing.key.pub");
     let old = std::fs::read_to_string(&first).unwrap();
-    person.gently(&["key", "rotate"]).exits(0);
+    person.gently(&["key", "rotate", "--yes"]).exits(0);
     person.ask("After");
     person.gently(&["session", "close"]).exits(0);
     let newest = open(&person, "newest", &["last", "1"]);
@@ -669,7 +669,7 @@ fn what_was_sent_and_what_came_beside_the_answer_open_behind_the_exchange_docume
     );
     // Nothing of it is left behind by an erasure.
     person
-        .gently(&["erase", "interaction-2", "--reason", "asked to"])
+        .gently(&["erase", "--yes", "interaction-2", "--reason", "asked to"])
         .exits(0);
     for role in ["request", "reply"] {
         let erased = person

@@ -188,7 +188,7 @@ fn erasing_a_turn_forgets_which_secret_has_which_number_and_keeps_the_numbers_ta
     let person = Person::new();
     person.ask(&format!("Is {ONE} good?"));
     let tag = rows(&person).remove(0).2.unwrap();
-    person.gently(&["erase", "last"]).exits(0);
+    person.gently(&["erase", "--yes", "last"]).exits(0);
     assert!(holders(person.home(), &tag).is_empty());
     assert_eq!(rows(&person), [("password".to_owned(), 1, None)]);
     // The same secret is a new one now: nobody knows any more that it is the same.

@@ -283,7 +283,7 @@ fn keys_that_came_later_sign_later_receipts() {
     let (person, _server) = served(Behaviour::Good);
     let old = kept(&person, "old", "Before", 0);
     person.gently(&["session", "close"]).exits(0);
-    person.gently(&["key", "rotate"]).exits(0);
+    person.gently(&["key", "rotate", "--yes"]).exits(0);
     let new = kept(&person, "new", "After", 0);
     assert_eq!(both(&person.home(), &[&old, &new]).0, 0);
     person.gently(&["session", "close"]).exits(0);

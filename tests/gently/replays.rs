@@ -243,7 +243,7 @@ fn erasing_reaches_events_and_replay_says_what_it_can_not_check() {
     ask(&person, &["And now?"]);
     ask(&person, &["--no-ref", "Alone?"]);
     person
-        .gently(&["erase", first["exchange"].as_str().unwrap()])
+        .gently(&["erase", "--yes", first["exchange"].as_str().unwrap()])
         .exits(0);
     let database = person.database();
     let count = |sql: &str| {
@@ -299,7 +299,7 @@ fn erasing_reaches_events_and_replay_says_what_it_can_not_check() {
         .gently(&["thread", "new", "harpsichords"])
         .exits(0)
         .out;
-    person.gently(&["erase", thread.trim()]).exits(0);
+    person.gently(&["erase", "--yes", thread.trim()]).exits(0);
     let names: i64 = count("SELECT count(*) FROM thread WHERE name IS NOT NULL");
     assert_eq!(names, 0);
     sound(&person);

@@ -20,13 +20,16 @@ fn a_rotation_ends_sessions_and_old_signatures_stay_valid() {
     let person = Person::with(&[]);
     person.gently(&["ask", "one"]).exits(0);
     let (home, first) = (person.home(), signer(&person.home()));
-    let rotated = person.gently(&["key", "rotate", "--json"]).exits(0).json();
+    let rotated = person
+        .gently(&["key", "rotate", "--yes", "--json"])
+        .exits(0)
+        .json();
     assert_eq!(rotated["old_signer"], first.as_str());
     assert_eq!(rotated["new_signer"], signer(&home).as_str());
     assert_ne!(first, signer(&home));
     assert!(!home.join("keys/signing.key.next").exists());
     person.gently(&["ask", "two"]).exits(0);
-    person.gently(&["key", "rotate"]).exits(0);
+    person.gently(&["key", "rotate", "--yes"]).exits(0);
     person.gently(&["ask", "three"]).exits(0);
     person.gently(&["session", "close"]).exits(0);
     let report = person
@@ -91,7 +94,7 @@ fn a_rotation_that_died_before_the_files_moved_is_finished_by_the_next_command()
     let keys = person.home().join("keys");
     let old = ["signing.key", "signing.key.pub", "allowed_signers"]
         .map(|name| (name, fs::read(keys.join(name)).unwrap()));
-    person.gently(&["key", "rotate"]).exits(0);
+    person.gently(&["key", "rotate", "--yes"]).exits(0);
     let new = signer(&person.home());
     // As the files were between the commit point and the renames.
     fs::rename(keys.join("signing.key"), keys.join("signing.key.next")).unwrap();
@@ -127,7 +130,7 @@ fn a_rotation_that_died_before_its_record_is_begun_again() {
         before,
         "a key that is not on record is not in force"
     );
-    person.gently(&["key", "rotate"]).exits(0);
+    person.gently(&["key", "rotate", "--yes"]).exits(0);
     person.gently(&["ask", "three"]).exits(0);
     person.gently(&["audit", "verify"]).exits(0);
 }

@@ -445,7 +445,9 @@ fn sight_passes_the_sanitizer_and_what_it_flagged_goes_with_its_exchange() {
             .execute("UPDATE context_artifact_ref SET risk_flags = '[]'", [])
             .is_err()
     );
-    person.gently(&["erase", "last", "--reason", "no"]).exits(0);
+    person
+        .gently(&["erase", "--yes", "last", "--reason", "no"])
+        .exits(0);
     assert_eq!(flags(), 0);
     person.gently(&["audit", "verify"]).exits(0);
 }

@@ -62,7 +62,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     crate::person::run(&mut python)
 }
 
-fn gently() -> &'static str {
+pub fn gently() -> &'static str {
     env!("CARGO_BIN_EXE_gently")
 }
 
@@ -211,7 +211,7 @@ fn a_session_is_one_conversation_and_what_has_no_answer_is_said() {
     assert!(out.exists() && !out.with_extension("json").exists());
     // What is erased can't be shared.
     let exchange = format!("{}/1", &session[..8]);
-    person.gently(&["erase", &exchange]).exits(0);
+    person.gently(&["erase", "--yes", &exchange]).exits(0);
     let ran = person.gently(&["share", &exchange, "--yes"]).exits(2);
     assert!(ran.err.contains("erased"), "{}", ran.err);
     let again = person.dir.path().join("rest.json");
@@ -226,7 +226,7 @@ fn only_yes_of_somebody_who_has_the_list_before_them_writes_anything() {
     let person = asked();
     let (lines, before) = (person.log().len(), files(&person));
     let share = format!("{} share --out a.json", gently());
-    for typed in ["no", "", "y", "yes!"] {
+    for typed in ["no", "", "y", "yes!", "YES", "yes please"] {
         let ran = at_terminal(&person, &share, "Type yes", typed, None).exits(2);
         assert!(ran.out.contains("nothing was written"), "{}", ran.out);
     }
@@ -237,7 +237,7 @@ fn only_yes_of_somebody_who_has_the_list_before_them_writes_anything() {
     assert!(said.contains("say --yes"), "{said}");
     std::fs::remove_file(person.dir.path().join("said")).unwrap();
     assert_eq!((person.log().len(), files(&person)), (lines, before));
-    let ran = at_terminal(&person, &share, "Type yes", " YES ", None).exits(0);
+    let ran = at_terminal(&person, &share, "Type yes", " yes ", None).exits(0);
     assert!(ran.out.contains("a.html"), "{}", ran.out);
     assert!(
         ran.out

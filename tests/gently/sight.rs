@@ -181,7 +181,7 @@ fn index_changed_tells_which_part_somebody_touched() {
         "what differs is no report of having changed it: {drift}"
     );
     assert_eq!(states(&person), same);
-    person.gently(&["key", "rotate"]).exits(0);
+    person.gently(&["key", "rotate", "--yes"]).exits(0);
     assert_eq!(states(&person), same);
     std::fs::write(person.at("keys/another.key"), "x").unwrap();
     assert_eq!(states(&person)[4], "changed", "a file that was not there");

@@ -374,7 +374,7 @@ fn a_changed_position_is_not_gone_on_from() {
     turns(&person, 1);
     person.gently(&["session", "close"]).exits(0);
     turns(&person, 1);
-    person.gently(&["key", "rotate"]).exits(0);
+    person.gently(&["key", "rotate", "--yes"]).exits(0);
     turns(&person, 1);
     person.gently(&["session", "close"]).exits(0);
     person.gently(&["audit", "verify", "-v"]).exits(0);

@@ -150,7 +150,7 @@ fn home() -> Person {
         (&["ask", "--model", "openai/x", "Restart nginx"], 0),
         (&["drift", "ack", "1", "--reason", "looking"], 0),
         (&["ask", "--model", "openai/x", "Anybody there?"], 2),
-        (&["key", "rotate"], 0),
+        (&["key", "rotate", "--yes"], 0),
     ];
     for (args, code) in said {
         person.gently(args).exits(*code);

@@ -82,7 +82,13 @@ fn no_file_of_the_home_holds_a_prompt_a_reply_a_fact_or_a_reason() {
                 "wombat days",
             ],
             &["intent", "set", "Understand the wombat"],
-            &["erase", "interaction-1", "--reason", "the wombat wants it"],
+            &[
+                "erase",
+                "--yes",
+                "interaction-1",
+                "--reason",
+                "the wombat wants it",
+            ],
         ] {
             if openings == "true" || args[0] != "erase" {
                 person.gently(args).exits(0);
@@ -159,7 +165,7 @@ fn the_text_of_a_prompt_is_on_no_disk_while_its_model_thinks_nor_after_a_kill() 
         child.wait().unwrap();
         // The next one heals, and the close records the prompt as abandoned, by commitments made
         // before the kill.
-        person.gently(&["session", "close"]).exits(0);
+        person.gently(&["session", "close", "--yes"]).exits(0);
         is_nowhere(&person, &WORDS);
         let shown = person
             .gently(&["show", "last", "--json", "--full"])

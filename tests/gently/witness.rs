@@ -451,7 +451,7 @@ fn after_a_rotation_witnesses_are_given_the_new_key() {
     let old = signer(&person);
     witness.trust(&[old]);
     person.ask("one");
-    let rotated = person.gently(&["key", "rotate"]).exits(0);
+    let rotated = person.gently(&["key", "rotate", "--yes"]).exits(0);
     // The rotation's own tree head is signed by the old key: it is cosigned.
     assert!(
         rotated.err.contains("cosigned by w: the tree head of"),

@@ -24,12 +24,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("gently ask \"Why is the sky blue?\"", "a question"),
             (
-                "gently ask -m sonnet \"And at dusk?\"",
-                "the same conversation, another model",
-            ),
-            (
                 "git diff | gently ask \"What changed?\"",
                 "with text behind the question",
+            ),
+            (
+                "gently ask \"What changed?\" -f a.txt -f b.txt",
+                "with files behind the question",
             ),
         ],
     ),
@@ -53,6 +53,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("gently session close", "all that are open"),
             ("gently session close 81bb5b35", "one of them"),
+            (
+                "gently session close --yes",
+                "not asked about what has no answer",
+            ),
         ],
     ),
     (
@@ -550,8 +554,8 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             ("gently erase note:000001", "a note"),
             (
-                "gently erase --older-than 365",
-                "all that were asked a year ago or earlier",
+                "gently erase --older-than 365 --dry-run",
+                "what a year ago or earlier would be erased",
             ),
         ],
     ),
@@ -594,8 +598,19 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "gently config set model.default ollama/llama3.1:8b",
                 "who answers",
             ),
-            ("gently config set anchor.mode off", "contact no explorer"),
+            (
+                "gently config set price.openai/gpt-4o-mini \"0.15 0.60\"",
+                "what a million tokens cost, in and out",
+            ),
+            (
+                "gently config set model.alias.fast ollama/llama3.1:8b",
+                "a name for a model",
+            ),
         ],
+    ),
+    (
+        "config unset",
+        &[("gently config unset anchor.mode", "its default again")],
     ),
     ("config path", &[("gently config path", "the file")]),
     (
@@ -607,7 +622,20 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     ("key add", &[("gently key add laptop", "prints it once")]),
     ("key list", &[("gently key list", "who may ask")]),
-    ("key revoke", &[("gently key revoke laptop", "for ever")]),
+    (
+        "key show",
+        &[
+            ("gently key show", "what others pin, and what they run"),
+            ("gently key show > signers", "the file to give to them"),
+        ],
+    ),
+    (
+        "key revoke",
+        &[
+            ("gently key revoke laptop", "for ever; asks first"),
+            ("gently key revoke laptop --dry-run", "what that would do"),
+        ],
+    ),
     (
         "key rotate",
         &[

@@ -99,6 +99,26 @@ pub fn shape_told(shape: &str) -> String {
     format!("{SCHEMA_TOLD}{shape}")
 }
 
+/// How a server itself is told that an answer has a declared shape, beside the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseFormat {
+    /// Some JSON.
+    JsonObject,
+    /// JSON that holds against the declared schema.
+    JsonSchema,
+}
+
+impl ResponseFormat {
+    /// The spelling in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ResponseFormat::JsonObject => "json_object",
+            ResponseFormat::JsonSchema => "json_schema",
+        }
+    }
+}
+
 /// What stands in `llm_exchange.params`; keys in this order are also their canonical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -110,6 +130,10 @@ pub struct Params {
     pub expect: Option<String>,
     /// The most tokens that the answer may have.
     pub max_tokens: Option<u64>,
+    /// What the server itself was told of the shape. Left out where it was told nothing, as in all
+    /// exchanges from before servers were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_format: Option<ResponseFormat>,
     /// Where sampling starts, for models that repeat themselves.
     pub seed: Option<u64>,
     /// The owner's own part of the system message, secrets removed; a part of the compiled prompt.
@@ -299,6 +323,7 @@ mod tests {
         let all = Params {
             expect: None,
             max_tokens: Some(64),
+            response_format: None,
             seed: Some(0),
             system: Some("Kurz, \"bitte\".\n".into()),
             temperature: Some("0.2".parse().unwrap()),
@@ -311,8 +336,15 @@ mod tests {
         assert_eq!(Params::parse(&text).unwrap(), all);
         let shaped = Params {
             expect: Some("json".into()),
+            response_format: Some(ResponseFormat::JsonObject),
             ..Params::default()
         };
+        assert!(
+            shaped
+                .canonical()
+                .unwrap()
+                .contains(r#""max_tokens":null,"response_format":"json_object","seed":null"#)
+        );
         assert_eq!(Params::parse(&shaped.canonical().unwrap()).unwrap(), shaped);
         assert!(
             shaped

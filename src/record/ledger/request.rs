@@ -24,7 +24,7 @@ use crate::record::canon::CanonError;
 use super::bundle::{Bundle, NamedHash};
 use super::bundle_text::bundle_text;
 use super::documents::Format;
-use super::params::{Params, Temperature};
+use super::params::{Params, ResponseFormat, Temperature};
 use super::prompt::{ChatMessage, ChatRole, PriorTurn, PromptMessages, SystemPrompt};
 
 /// What stands where an answer is shown, and its question is not.
@@ -194,8 +194,11 @@ impl RequestDoc {
 /// The settings of a call that are not part of its messages.
 fn settings(params: &Params) -> BTreeMap<String, Value> {
     let temperature = params.temperature.as_ref().map(Temperature::to_string);
+    // Its schema is in the owner's text, which a request names and does not repeat.
+    let format = params.response_format.map(ResponseFormat::name);
     let settings = [
         ("max_tokens", params.max_tokens.map(Value::from)),
+        ("response_format", format.map(Value::from)),
         ("seed", params.seed.map(Value::from)),
         ("temperature", temperature.map(Value::from)),
     ];

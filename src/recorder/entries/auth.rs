@@ -146,26 +146,7 @@ fn revoke(
     now: Seconds,
 ) -> Result<AuthKeyRow, RecorderError> {
     let keys = transaction.tx.auth_keys()?;
-    let Some(key) = keys.iter().find(|key| key.name == name) else {
-        return Err(AuthKeyFault::Unknown {
-            name: name.to_owned(),
-            known: names(&keys),
-        }
-        .into());
-    };
-    if let Some(at) = key.revoked_at {
-        return Err(AuthKeyFault::Already {
-            name: name.to_owned(),
-            at,
-        }
-        .into());
-    }
-    if !force && keys.iter().filter(|key| key.revoked_at.is_none()).count() < 2 {
-        return Err(AuthKeyFault::Last {
-            name: name.to_owned(),
-        }
-        .into());
-    }
+    let key = revocable(&keys, name, force)?;
     let at = transaction.line_time(now)?;
     let row = AuthKeyRow {
         revoked_at: Some(at),
@@ -173,6 +154,34 @@ fn revoke(
     };
     transaction.tx.revoke_auth_key(row.hash, at)?;
     Ok(row)
+}
+
+/// The key of a name, if it may be revoked.
+///
+/// # Errors
+/// [`AuthKeyFault`].
+pub fn revocable<'a>(
+    keys: &'a [AuthKeyRow],
+    name: &str,
+    force: bool,
+) -> Result<&'a AuthKeyRow, AuthKeyFault> {
+    let typed = name.to_owned();
+    let Some(key) = keys.iter().find(|key| key.name == name) else {
+        let known = names(keys);
+        return Err(AuthKeyFault::Unknown { name: typed, known });
+    };
+    if let Some(at) = key.revoked_at {
+        return Err(AuthKeyFault::Already { name: typed, at });
+    }
+    match is_last(keys) && !force {
+        true => Err(AuthKeyFault::Last { name: typed }),
+        false => Ok(key),
+    }
+}
+
+/// Whether one key alone, or none, opens the home.
+pub fn is_last(keys: &[AuthKeyRow]) -> bool {
+    keys.iter().filter(|key| key.revoked_at.is_none()).count() < 2
 }
 
 fn document(key: &AuthKeyRow) -> ArtifactDoc {

@@ -24,7 +24,7 @@ use crate::record::ledger::item::CONFLICT_RESOLVED;
 use crate::record::ledger::params::Params;
 use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
-use crate::store::{ArtifactFilter, ExchangeRow, ReadStore, Store, StoreError};
+use crate::store::{ArtifactFilter, ArtifactRow, ExchangeRow, ReadStore, Store, StoreError};
 
 use super::content_policy::{CONTENT_POLICY, settle};
 use crate::recorder::batch::transaction::LedgerTransaction;
@@ -69,6 +69,46 @@ pub struct ErasureResult {
     /// Whether no copy is left in the write-ahead log. False while another program reads: the next
     /// start finishes it.
     pub scrubbed: bool,
+}
+
+/// What an erasure would reach, as the database is now; nothing of it is done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErasureReach {
+    /// Exchanges whose text or salt is still there.
+    pub exchanges: Vec<Uuid>,
+    /// Artifacts that are still there, those among them that quote such an exchange.
+    pub artifacts: Vec<String>,
+    /// Other exchanges whose compiled prompt can't be rendered any more afterwards.
+    pub contexts: Vec<Uuid>,
+}
+
+impl Erasure {
+    /// What it would reach; refused is what [`Recorder::erase`] refuses.
+    pub fn reach(&self, store: &ReadStore) -> Result<ErasureReach, RecorderError> {
+        let mut reach = ErasureReach::default();
+        let mut contexts = BTreeSet::new();
+        for id in &self.exchanges {
+            let Some(row) = erasable_exchange(store, *id)? else {
+                continue;
+            };
+            contexts.extend(quoting(store, &row)?);
+            let actions = store.artifacts(ArtifactFilter::ActionsOf(*id))?;
+            reach
+                .artifacts
+                .extend(actions.into_iter().map(|row| row.id));
+            reach.exchanges.push(*id);
+        }
+        for id in &self.artifacts {
+            if erasable_artifact(store, id)?.is_empty() {
+                continue;
+            }
+            contexts.extend(store.injected_into(id)?);
+            reach.artifacts.push(id.clone());
+        }
+        let erased: BTreeSet<Uuid> = reach.exchanges.iter().copied().collect();
+        reach.contexts = contexts.difference(&erased).copied().collect();
+        Ok(reach)
+    }
 }
 
 /// What a tombstone says.
@@ -136,18 +176,9 @@ fn erase(
     let mut erased = ErasureResult::default();
     let mut contexts = BTreeSet::new();
     for id in &what.exchanges {
-        let row = transaction
-            .tx
-            .exchange(*id)?
-            .ok_or_else(|| refused(format!("there is no exchange {id}")))?;
-        if row.outcome.is_none() {
-            return Err(refused(format!(
-                "exchange {id} still waits for its answer; close its session, then erase it"
-            )));
-        }
-        if row.salt.is_none() && !has_text(transaction, &row)? {
+        let Some(row) = erasable_exchange(&*transaction.tx, *id)? else {
             continue;
-        }
+        };
         contexts.extend(erase_exchange(transaction, &row)?);
         let session = transaction.tx.lines(row.prompt_line, row.prompt_line + 1)?;
         forget_tags(transaction, session_of(&session))?;
@@ -155,20 +186,8 @@ fn erase(
         erased.exchanges.push(*id);
     }
     for id in &what.artifacts {
-        let rows = transaction.tx.artifacts(ArtifactFilter::Id(id))?;
-        let Some(first) = rows.first() else {
-            return Err(refused(format!("there is no artifact '{id}'")));
-        };
-        if KEPT.contains(&first.kind.as_str()) {
-            return Err(refused(format!(
-                "'{id}' is of kind {}: a home can't do without it",
-                first.kind
-            )));
-        }
-        if rows
-            .iter()
-            .all(|row| row.document.is_none() && row.salt.is_none())
-        {
+        let rows = erasable_artifact(&*transaction.tx, id)?;
+        if rows.is_empty() {
             continue;
         }
         for row in &rows {
@@ -192,11 +211,42 @@ fn erase(
     Ok(erased)
 }
 
-fn has_text(transaction: &LedgerTransaction<'_>, row: &ExchangeRow) -> Result<bool, RecorderError> {
-    Ok(transaction
-        .tx
-        .turn(row.turn_user)?
-        .is_some_and(|turn| turn.content.is_some()))
+/// An exchange that may be erased; none when nothing of it is left to erase.
+fn erasable_exchange(store: &ReadStore, id: Uuid) -> Result<Option<ExchangeRow>, RecorderError> {
+    let row = store
+        .exchange(id)?
+        .ok_or_else(|| refused(format!("there is no exchange {id}")))?;
+    if row.outcome.is_none() {
+        return Err(refused(format!(
+            "exchange {id} still waits for its answer; close its session, then erase it"
+        )));
+    }
+    let is_left = row.salt.is_some() || has_text(store, &row)?;
+    Ok(is_left.then_some(row))
+}
+
+fn has_text(store: &ReadStore, row: &ExchangeRow) -> Result<bool, StoreError> {
+    let turn = store.turn(row.turn_user)?;
+    Ok(turn.is_some_and(|turn| turn.content.is_some()))
+}
+
+/// The rows of an artifact that may be erased; none when nothing of it is left to erase.
+fn erasable_artifact(store: &ReadStore, id: &str) -> Result<Vec<ArtifactRow>, RecorderError> {
+    let rows = store.artifacts(ArtifactFilter::Id(id))?;
+    let Some(first) = rows.first() else {
+        return Err(refused(format!("there is no artifact '{id}'")));
+    };
+    if KEPT.contains(&first.kind.as_str()) {
+        return Err(refused(format!(
+            "'{id}' is of kind {}: a home can't do without it",
+            first.kind
+        )));
+    }
+    let is_gone = |row: &ArtifactRow| row.document.is_none() && row.salt.is_none();
+    Ok(match rows.iter().all(is_gone) {
+        true => Vec::new(),
+        false => rows,
+    })
 }
 
 /// Destroys an exchange's texts; returns the exchanges that were shown one of its turns.
@@ -226,22 +276,30 @@ fn erase_exchange(
         .transpose()
         .map_err(unrecordable)?;
     transaction.tx.erase_exchange(row, params.as_deref())?;
+    let shown = quoting(&*transaction.tx, row)?;
+    for exchange in &shown {
+        transaction.tx.erase_context(*exchange, false)?;
+    }
+    Ok(shown.into_iter().collect())
+}
+
+/// The exchanges that were shown one of an exchange's turns, or refer to one that was.
+fn quoting(store: &ReadStore, row: &ExchangeRow) -> Result<BTreeSet<Uuid>, StoreError> {
     let aurora = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
     let mut shown = BTreeSet::new();
     for turn in [Some(row.turn_user), aurora].into_iter().flatten() {
-        shown.extend(transaction.tx.injected_into(&turn.to_string())?);
-        shown.extend(transaction.tx.referring_to(turn)?);
+        shown.extend(store.injected_into(&turn.to_string())?);
+        shown.extend(store.referring_to(turn)?);
     }
     let mut next: Vec<Uuid> = shown.iter().copied().chain([row.exchange_id]).collect();
     // A DECISION's digest covers its context: what refers to it goes with it.
     while let Some(turn) = next.pop() {
-        let decision = transaction
-            .tx
+        let decision = store
             .events_of(turn)?
             .into_iter()
             .find(|event| event.kind == EventKind::Decision);
         for other in decision
-            .map(|event| transaction.tx.referring_to(event.event))
+            .map(|event| store.referring_to(event.event))
             .transpose()?
             .unwrap_or_default()
         {
@@ -250,10 +308,7 @@ fn erase_exchange(
             }
         }
     }
-    for exchange in &shown {
-        transaction.tx.erase_context(*exchange, false)?;
-    }
-    Ok(shown.into_iter().collect())
+    Ok(shown)
 }
 
 /// The session of a line.

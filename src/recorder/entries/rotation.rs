@@ -11,6 +11,7 @@ use crate::recorder::batch::transaction::{
     EntryFiles, LedgerTransaction, NewCommit, document, oid,
 };
 use crate::recorder::{Recorder, RecorderError};
+use crate::store::ReadStore;
 
 impl Recorder {
     /// Puts a new signing key in force; the rotation and its tree head are signed by the old one.
@@ -32,7 +33,7 @@ fn rotate(
     if open > 0 {
         return Err(RecorderError::SessionsOpen { open });
     }
-    let mut signers = signers_so_far(transaction)?;
+    let mut signers = signers(&*transaction.tx)?;
     let new_line = new.allowed_signers_line();
     if signers
         .split_inclusive(|byte| *byte == b'\n')
@@ -74,19 +75,19 @@ fn rotate(
     Ok(())
 }
 
-/// The keys up to now, as the newest commit that carries them has them.
-fn signers_so_far(transaction: &LedgerTransaction<'_>) -> Result<Vec<u8>, RecorderError> {
-    let rotated = transaction.tx.last_of_kind(MAIN, CommitKind::KeyRotate)?;
+/// The `allowed_signers` of now, as the newest commit that carries it has it: every key, in the
+/// order in which they came into force.
+pub fn signers(store: &ReadStore) -> Result<Vec<u8>, RecorderError> {
+    let rotated = store.last_of_kind(MAIN, CommitKind::KeyRotate)?;
     let carrier = match rotated {
         Some(n) => Some(n),
-        None => transaction.tx.last_of_kind(MAIN, CommitKind::Genesis)?,
+        None => store.last_of_kind(MAIN, CommitKind::Genesis)?,
     };
     let missing = || RecorderError::Unrecordable {
         what: "allowed_signers",
         reason: "no commit carries it".to_owned(),
     };
-    transaction
-        .tx
+    store
         .files(carrier.ok_or_else(missing)?)?
         .remove("allowed_signers")
         .ok_or_else(missing)

@@ -1,0 +1,298 @@
+//! `gently ask -f FILE`: text behind the question, and everything that is refused before anything is
+//! on record; and the response format of servers that have one.
+
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::model_server::Behaviour;
+use crate::opening::{scripted, served};
+use crate::person::Person;
+
+fn put(person: &Person, name: &str, bytes: &[u8]) -> String {
+    std::fs::write(person.dir.path().join(name), bytes).unwrap();
+    format!(
+        "--- {name} ({} bytes, sha256 {}) ---",
+        bytes.len(),
+        hex::encode(Sha256::digest(bytes))
+    )
+}
+
+#[test]
+fn files_stand_behind_the_question_and_are_on_record_with_it() {
+    let (person, server) = served(Behaviour::Good);
+    let notes = put(&person, "notes.txt", "Über Ana\nline two\n".as_bytes());
+    let list = put(&person, "list.md", b"- milk");
+    let asked = person
+        .gently(&[
+            "ask",
+            "--json",
+            "-f",
+            "notes.txt",
+            "What is this?",
+            "--file",
+            "./list.md",
+        ])
+        .exits(0)
+        .json();
+    let expected = format!("What is this?\n\n{notes}\nÜber Ana\nline two\n\n{list}\n- milk");
+    assert_eq!(
+        asked["files"],
+        json!([
+            {"name": "notes.txt", "bytes": 19, "sha256": hex::encode(Sha256::digest("Über Ana\nline two\n"))},
+            {"name": "list.md", "bytes": 6, "sha256": hex::encode(Sha256::digest("- milk"))},
+        ])
+    );
+    assert_eq!(asked["removed_from_prompt"], json!([]));
+    let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+    assert_eq!(shown["prompt"], expected.as_str());
+    let sent = server.requests()[0].json();
+    let messages = sent["messages"].as_array().unwrap();
+    let last = messages.last().unwrap()["content"].as_str().unwrap();
+    assert!(last.ends_with(&expected), "{last}");
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+    // A file alone is a question, too; its secrets go, and its hash stays that of its bytes.
+    let keys = put(&person, "keys.txt", b"password: hunter2hunter2\n");
+    let asked = person
+        .gently(&["ask", "--json", "-f", "keys.txt"])
+        .exits(0)
+        .json();
+    assert_eq!(asked["removed_from_prompt"].as_array().unwrap().len(), 1);
+    let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+    let prompt = shown["prompt"].as_str().unwrap();
+    assert!(
+        prompt.starts_with(&keys) && !prompt.contains("hunter2"),
+        "{prompt}"
+    );
+    assert_eq!(asked["files"][0]["bytes"], 25);
+}
+
+#[test]
+fn a_file_is_not_what_the_question_is_about() {
+    let (person, _server) = served(Behaviour::Good);
+    let person = person.under_the_kernel();
+    put(
+        &person,
+        "df.txt",
+        b"How full is the disk of this machine? What is its load?\n",
+    );
+    let asked = person
+        .gently(&[
+            "ask",
+            "--json",
+            "-f",
+            "df.txt",
+            "Translate this into French",
+        ])
+        .exits(0)
+        .json();
+    assert_eq!(asked["sight_sent"], json!([]));
+}
+
+#[test]
+fn what_is_no_text_file_is_refused_by_name_before_anything_is_on_record() {
+    let (person, server) = served(Behaviour::Good);
+    let at = |name: &str| person.dir.path().join(name);
+    std::fs::create_dir(at("folder")).unwrap();
+    put(&person, "nul", b"a\0b");
+    put(&person, "latin1.txt", b"caf\xe9");
+    put(&person, "photo.png", b"\x89PNG\r\n\x1a\n\0\0");
+    std::fs::File::create(at("huge"))
+        .unwrap()
+        .set_len(1 << 30)
+        .unwrap();
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(at("pipe"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    symlink("pipe", at("link-to-pipe")).unwrap();
+    symlink("gone", at("dangling")).unwrap();
+    put(&person, "-", b"dash");
+    put(&person, "ok.txt", b"ok");
+    symlink("ok.txt", at("link")).unwrap();
+    for (name, said) in [
+        ("folder", "folder: it is a folder; name the files in it"),
+        ("nul", "nul: it has a NUL byte at byte 1"),
+        ("latin1.txt", "latin1.txt: it is not UTF-8 at byte 3"),
+        ("photo.png", "photo.png: it is an image (png)"),
+        (
+            "huge",
+            "huge: it has 1,073,741,824 bytes, and at most 16,777,216",
+        ),
+        (
+            "pipe",
+            "pipe: it is a pipe, no file; lead it into gently ask",
+        ),
+        ("link-to-pipe", "link-to-pipe: it is a pipe"),
+        ("/dev/zero", "/dev/zero: it is a device"),
+        ("dangling", "dangling: there is no such file"),
+        ("no\u{1b}[2Jsuch", "no\\u001b[2Jsuch: there is no such file"),
+        (
+            "/proc/meminfo",
+            "/proc/meminfo: it changed while it was read (0 bytes before",
+        ),
+        (
+            "-",
+            "standard input is added to the question by itself; a file of that name is ./-",
+        ),
+    ] {
+        let ran = person
+            .gently(&["ask", "What?", "-f", "ok.txt", "-f", name])
+            .exits(2);
+        assert!(ran.err.contains(said), "{name}: {}", ran.err);
+        assert!(!ran.err.contains('\u{1b}'), "{name}");
+        let json = person
+            .gently(&["ask", "What?", "--json", "-f", name])
+            .exits(2)
+            .json();
+        assert!(json["error"].as_str().unwrap().contains(said), "{json}");
+    }
+    assert!(
+        !person.home().exists(),
+        "a home was made for a refused file"
+    );
+    // More than the kernel takes, together.
+    put(&person, "half", &b"half a MiB\n".repeat(50_000));
+    let ran = person
+        .gently(&["ask", "What?", "-f", "half", "-f", "half"])
+        .exits(2);
+    assert!(
+        ran.err.contains("question and files together have 1,100,")
+            && ran
+                .err
+                .contains("prompt.max_bytes is 1,048,576: half (550,000 bytes), half"),
+        "{}",
+        ran.err
+    );
+    // The home was made by then; nothing was asked in it.
+    assert_eq!(person.log().len(), 2, "{:?}", person.log());
+    assert_eq!(server.requests().len(), 0);
+    // Names that nobody can read are spelled out, links are followed, and ./- is a file.
+    put(&person, "a\u{1b}[2Jb", b"text");
+    let asked = person
+        .gently(&[
+            "ask",
+            "What?",
+            "-f",
+            "a\u{1b}[2Jb",
+            "-f",
+            "link",
+            "-f",
+            "./-",
+            "--json",
+        ])
+        .exits(0)
+        .json();
+    let names: Vec<&str> = asked["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["a\\u001b[2Jb", "link", "-"]);
+    let shown = person.gently(&["show", "last"]).exits(0).out;
+    assert!(
+        shown.contains("--- a\\u001b[2Jb (4 bytes, sha256 "),
+        "{shown}"
+    );
+}
+
+#[test]
+fn an_empty_file_and_standard_input_go_along() {
+    let (person, _server) = served(Behaviour::Good);
+    let empty = put(&person, "empty", b"");
+    let ran = person.piped(&["ask", "What?", "-f", "empty"], b"piped\n");
+    ran.exits(0);
+    let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+    assert_eq!(shown["prompt"], format!("What?\n\npiped\n\n{empty}\n"));
+}
+
+#[test]
+fn a_server_is_told_of_a_shape_in_its_own_way_and_that_is_on_record() {
+    let says = |text: &str| Behaviour::Says(text.to_owned());
+    let (mut person, server) = scripted(vec![
+        says("{\"a\":1}"),
+        says("{\"a\":1}"),
+        says("[1]"),
+        says("{}"),
+    ]);
+    std::fs::write(
+        person.dir.path().join("shape.json"),
+        r#"{"type":"object","required":["a"]}"#,
+    )
+    .unwrap();
+    let format = |at: usize| server.requests()[at].json()["response_format"].clone();
+    let recorded = |person: &Person| {
+        let sql = "SELECT request FROM llm_exchange ORDER BY prompt_line DESC LIMIT 1";
+        let text: String = person
+            .database()
+            .query_row(sql, [], |row| row.get(0))
+            .unwrap();
+        let request: Value = serde_json::from_str(&text).unwrap();
+        request["settings"].clone()
+    };
+    person.gently(&["ask", "One", "--expect", "json"]).exits(0);
+    assert_eq!(format(0), json!({"type": "json_object"}));
+    assert_eq!(recorded(&person), json!({"response_format": "json_object"}));
+    person
+        .gently(&["ask", "Two", "--expect", "shape.json"])
+        .exits(0);
+    assert_eq!(
+        format(1),
+        json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": {"required": ["a"], "type": "object"}}})
+    );
+    assert_eq!(recorded(&person), json!({"response_format": "json_schema"}));
+    // An answer of another shape is shown, said and on record.
+    let ran = person
+        .gently(&["ask", "Three", "--expect", "shape.json"])
+        .exits(1);
+    assert_eq!(ran.out, "[1]\n");
+    assert!(
+        ran.err.contains("not of the shape that --expect declares"),
+        "{}",
+        ran.err
+    );
+    // For a server that refuses it.
+    person.set("GENTLY_MODEL_RESPONSE_FORMAT", "false");
+    person.gently(&["ask", "Four", "--expect", "json"]).exits(0);
+    assert_eq!(format(3), Value::Null);
+    assert_eq!(recorded(&person), json!({}));
+    person.gently(&["session", "close"]).exits(0);
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+    let twice = person
+        .gently(&["ask", "Five", "--expect", "json", "--expect", "json"])
+        .exits(2);
+    assert!(
+        twice
+            .err
+            .contains("'--expect <SHAPE>' cannot be used multiple times"),
+        "{}",
+        twice.err
+    );
+}
+
+#[test]
+fn a_model_without_its_key_is_not_asked_and_nothing_is_on_record() {
+    let person = Person::with(&[("GENTLY_ANCHOR_MODE", "off")]);
+    person.gently(&["init"]).exits(0);
+    let lines = person.log().len();
+    for (model, variable) in [
+        ("sonnet", "$ANTHROPIC_API_KEY"),
+        ("gpt", "$OPENAI_API_KEY"),
+        ("openai/gpt-4o", "$OPENAI_API_KEY"),
+    ] {
+        let ran = person.gently(&["ask", "-m", model, "Hello?"]).exits(2);
+        assert!(
+            ran.err.contains(variable) && ran.err.contains("needs a key and there is none"),
+            "{}",
+            ran.err
+        );
+    }
+    assert_eq!(person.log().len(), lines);
+}
