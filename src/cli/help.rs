@@ -9,9 +9,10 @@ mod topics;
 mod usage;
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 
 use clap::builder::styling::Style;
-use clap::{Arg, ArgAction, Args, Command, CommandFactory as _, Id};
+use clap::{Arg, ArgAction, Args, ColorChoice, Command, CommandFactory as _, Id};
 
 use crate::view::help::{ExampleView, HelpView};
 
@@ -214,7 +215,9 @@ fn topic_view(topic: &topics::Topic) -> HelpView {
 /// The same as `--help` behind the command says, in the same colours.
 fn command_help(found: &Command, words: &[&str], json: bool) -> u8 {
     let typed = std::iter::once("gently").chain(words.iter().copied());
+    let args: Vec<OsString> = std::env::args_os().collect();
     let help = command()
+        .color(color_choice(&args))
         .try_get_matches_from(typed.chain(["--help"]))
         .expect_err("--help ends parsing, whatever else is missing");
     if json {
@@ -246,6 +249,23 @@ fn command_view(found: &Command, words: &[&str], text: String) -> HelpView {
             .collect(),
         words: path,
     }
+}
+
+/// Whether `--color` asks for colours, in arguments of which nothing else may be known.
+fn color_choice(args: &[OsString]) -> ColorChoice {
+    let options = args.iter().take_while(|arg| *arg != "--");
+    let mut texts = options.map(|arg| arg.to_string_lossy());
+    while let Some(text) = texts.next() {
+        let value = match text.strip_prefix("--color") {
+            Some("") => texts.next(),
+            Some(rest) => rest.strip_prefix('=').map(|value| value.to_owned().into()),
+            None => None,
+        };
+        if let Some(choice) = value.and_then(|value| value.parse().ok()) {
+            return choice;
+        }
+    }
+    ColorChoice::Auto
 }
 
 /// The names of the commands below one.

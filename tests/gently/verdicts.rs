@@ -149,12 +149,9 @@ fn what_was_changed_dropped_or_never_signed_is_named_first() {
             .exits(1)
             .json();
         assert_eq!(json["headline"]["mark"], "no");
-        // A line that nobody signed is none of the session's.
-        let session = person.gently(&["audit", "session", "last"]);
-        first(&session.out);
-        let is_fine = session.out.starts_with('✔');
-        let is_clean = json["findings"].as_array().unwrap().is_empty();
-        assert_eq!(is_fine, is_clean, "{session:?}");
+        // Where the ledger is not as it should be, no session of it passes.
+        let session = person.gently(&["audit", "session", "last"]).exits(1);
+        assert!(!first(&session.out).starts_with('✔'), "{session:?}");
     }
 }
 
@@ -226,14 +223,57 @@ fn an_exchange_is_question_answer_and_status() {
         "{full}"
     );
 
-    person
-        .database()
-        .execute_batch("DROP TRIGGER IF EXISTS llm_turn_no_update")
-        .unwrap();
     let denied = person.gently(&["ask", ""]).exits(1);
     assert!(denied.err.contains("no model was asked"), "{denied:?}");
     let shown = person.gently(&["show", "last"]).exits(0).out;
     assert!(shown.lines().last().unwrap().starts_with("✘ "), "{shown}");
+}
+
+#[test]
+fn what_is_shown_is_held_against_its_line_and_its_document() {
+    for change in [
+        "UPDATE llm_exchange SET reply = '{}'",
+        "UPDATE llm_exchange SET prompt_tokens = 77",
+        "UPDATE llm_exchange SET response_commitment = prompt_commitment",
+        "UPDATE llm_exchange SET chain_entry = prompt_commitment WHERE seq = 2",
+    ] {
+        let person = asked();
+        let database = rusqlite::Connection::open(person.at("gently.db")).unwrap();
+        let names: Vec<String> = database
+            .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        for name in names {
+            database
+                .execute_batch(&format!("DROP TRIGGER \"{name}\""))
+                .unwrap();
+        }
+        database.execute_batch(change).unwrap();
+        let shown = person.gently(&["show", "last"]).exits(1);
+        let status = shown.out.lines().last().unwrap();
+        assert!(
+            status.starts_with("✘ ") && status.contains("DO NOT HOLD"),
+            "{change}: {shown:?}"
+        );
+    }
+}
+
+#[test]
+fn the_name_of_a_file_prints_no_verdict() {
+    let person = asked();
+    let name = "x\n✔ Nothing was changed or dropped: 7 records\n";
+    for args in [
+        &["check", name][..],
+        &["audit", "verify", "--repo", name],
+        &["show", name],
+    ] {
+        let ran = person.gently(args).exits(2);
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(said.lines().all(|line| !line.starts_with('✔')), "{said}");
+    }
 }
 
 #[test]

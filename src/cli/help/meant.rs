@@ -8,7 +8,7 @@ use clap::Command;
 use crate::govern::sanitize::redact;
 
 use super::super::screen::{beginning, quiet};
-use super::{GROUPS, TOPICS, names_below, program, shell_quoted, topics};
+use super::{COLUMNS, GROUPS, TOPICS, folded, names_below, program, shell_quoted, topics};
 
 /// A longer word is no misspelt command.
 const LONGEST: usize = 40;
@@ -274,7 +274,11 @@ fn no_help(behind: &Command, path: &[&str], word: &str) -> String {
             true => "nothing more".to_owned(),
             false => names.join(" "),
         };
-        out.push_str(&format!("\n  behind '{}': {list}", path.join(" ")));
+        let told = format!("behind '{}': {list}", path.join(" "));
+        out.push_str(&format!(
+            "\n  {}",
+            folded(&told, COLUMNS - 4).join("\n    ")
+        ));
     }
     out
 }

@@ -332,6 +332,26 @@ fn help_on_what_is_not_there_says_what_is() {
 }
 
 #[test]
+fn colours_are_as_they_were_asked_for_even_if_nothing_else_is_understood() {
+    let choice = |args: &[&str]| color_choice(&args.iter().map(OsString::from).collect::<Vec<_>>());
+    assert_eq!(
+        choice(&["gently", "--color", "never", "--help"]),
+        ColorChoice::Never
+    );
+    assert_eq!(
+        choice(&["gently", "--help", "--color=always"]),
+        ColorChoice::Always
+    );
+    for args in [
+        &["gently", "--color"] as &[&str],
+        &["gently", "--color=blue"],
+        &["gently", "--", "--color=never"],
+    ] {
+        assert_eq!(choice(args), ColorChoice::Auto);
+    }
+}
+
+#[test]
 fn a_shell_reads_back_what_was_quoted() {
     for (word, expected) in [
         ("a/b-c_d.e:f", "a/b-c_d.e:f"),

@@ -13,13 +13,13 @@ use crate::home::locate;
 use crate::view::unrecorded::ErrorView;
 
 use super::super::{COULD_NOT, print_view, say};
-use super::{command, meant};
+use super::{color_choice, command, meant};
 
 /// Answers what the parser did not take as a command, and gives the exit code: help and version go
 /// to stdout with 0, everything else to stderr with 2.
 pub fn run(bare: clap::Error) -> u8 {
     let args: Vec<OsString> = std::env::args_os().collect();
-    let root = command();
+    let root = command().color(color_choice(&args));
     // The same arguments against the whole command, whose help has examples and groups.
     let error = root.clone().try_get_matches_from(&args).err();
     let error = error.unwrap_or(bare);
