@@ -57,6 +57,9 @@ pub struct ServerAddress<'a> {
     pub total_timeout: Duration,
 }
 
+/// What is given the bytes of a response as they come.
+type PieceHandler<'a> = dyn FnMut(&[u8]) + Send + 'a;
+
 /// The body of a response, and how it came.
 pub struct ResponseBody {
     /// Byte for byte.
@@ -147,7 +150,7 @@ impl Endpoint {
     pub async fn post_for_pieces(
         &self,
         body: &[u8],
-        each: &mut (dyn FnMut(&[u8]) + Send),
+        each: &mut PieceHandler<'_>,
     ) -> Result<ResponseBody, ModelFault> {
         let request = || self.posting(body).header(ACCEPT, PIECES);
         self.exchange(&request, Some(each)).await
@@ -204,7 +207,7 @@ impl Endpoint {
     async fn exchange(
         &self,
         request: &(dyn Fn() -> RequestBuilder + Sync),
-        pieces: Option<&mut (dyn FnMut(&[u8]) + Send)>,
+        pieces: Option<&mut PieceHandler<'_>>,
     ) -> Result<ResponseBody, ModelFault> {
         let deadline = Instant::now() + self.total_timeout;
         let response = self.send(request, deadline).await?;
@@ -212,7 +215,7 @@ impl Endpoint {
             return Err(self.status_fault(response, deadline).await);
         }
         let is_stream = self.is_stream(response.headers(), pieces.is_some())?;
-        let nobody: &mut (dyn FnMut(&[u8]) + Send) = &mut |_| ();
+        let nobody: &mut PieceHandler<'_> = &mut |_| ();
         let each = pieces.unwrap_or(nobody);
         let bytes = self.body(response, deadline, each).await?;
         Ok(ResponseBody { bytes, is_stream })
@@ -302,7 +305,7 @@ impl Endpoint {
         &self,
         mut response: Response,
         deadline: Instant,
-        each: &mut (dyn FnMut(&[u8]) + Send),
+        each: &mut PieceHandler<'_>,
     ) -> Result<Vec<u8>, ModelFault> {
         let reading = net::body_in_pieces(&mut response, MAX_RESPONSE, each);
         let read = timeout_at(deadline, reading).await;

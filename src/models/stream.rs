@@ -169,9 +169,11 @@ fn anthropic(lines: &[&[u8]]) -> Result<Value, WireError> {
             continue;
         };
         let event = piece(data)?;
-        match event.get("type").and_then(Value::as_str) {
+        let kind = event.get("type").and_then(Value::as_str);
+        let kind = kind.map(str::to_owned);
+        match kind.as_deref() {
             Some("error") => return Ok(Value::Object(event)),
-            Some(kind) => growing.take(&kind.to_owned(), event)?,
+            Some(kind) => growing.take(kind, event)?,
             None => return Err(malformed("expected every event to name its type")),
         }
     }

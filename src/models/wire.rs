@@ -90,7 +90,7 @@ impl Wire {
     }
 
     /// Whether answers are asked for piece by piece while somebody watches: where the pieces give
-    /// the same reply as an answer that comes at once ([`super::stream`]).
+    /// the same reply as an answer that comes at once.
     pub const fn streams(self) -> bool {
         match self {
             Wire::Ollama | Wire::Anthropic => true,
