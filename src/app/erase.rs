@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use crate::govern::sanitize::{Clean, redact};
+use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::{Erasure, ErasureResult};
@@ -22,7 +23,7 @@ const RETENTION: &str = "retention";
 /// What is to be erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EraseTarget {
-    /// An exchange, an artifact (`fact:1`), or the name of a thread.
+    /// An exchange, an artifact (`fact-1`), or the name of a thread.
     One(String),
     /// Everything that is older than so many days.
     OlderThan(u64),
@@ -60,9 +61,12 @@ async fn one(
     reason: Clean,
     notice: &dyn Fn(&str),
 ) -> Result<ErasureResult, OpenHomeError> {
-    let (exchanges, artifacts) = match id.contains(':') {
-        true => (Vec::new(), vec![id.to_owned()]),
-        false => match find::exchange(&opened.store, id) {
+    // A thread may be called as a fact is.
+    let named = record_name(id).filter(|_| find::thread(&opened.store, id).is_err());
+    let named = named.or_else(|| id.contains(':').then(|| id.to_owned()));
+    let (exchanges, artifacts) = match named {
+        Some(named) => (Vec::new(), vec![named]),
+        None => match find::exchange(&opened.store, id) {
             Ok(exchange) => {
                 notice(&name(opened, &exchange)?);
                 (vec![exchange.exchange_id], Vec::new())
@@ -80,6 +84,49 @@ async fn one(
         reason,
     };
     record(opened, erasure).await
+}
+
+/// How screens call what was erased.
+pub struct ErasedNames {
+    /// Exchanges.
+    pub exchanges: Vec<String>,
+    /// Facts and the like, and threads that had a name.
+    pub artifacts: Vec<String>,
+    /// Exchanges whose prompts quoted them.
+    pub contexts: Vec<String>,
+}
+
+/// The names of what was erased.
+pub fn names(opened: &OpenHome, erased: &ErasureResult) -> Result<ErasedNames, OpenHomeError> {
+    let store = &opened.store;
+    let exchange = |id: &Uuid| {
+        let short = find::short_id_of(store, *id)?;
+        Ok::<_, OpenHomeError>(short.unwrap_or_else(|| id.to_string()))
+    };
+    let artifact = |id: &String| match id.parse() {
+        Ok(thread) => Ok(format!(
+            "the name of thread {}",
+            find::short_thread(store, thread)?
+        )),
+        Err(_) => Ok::<_, OpenHomeError>(short_name(id)),
+    };
+    Ok(ErasedNames {
+        exchanges: erased
+            .exchanges
+            .iter()
+            .map(exchange)
+            .collect::<Result<_, _>>()?,
+        artifacts: erased
+            .artifacts
+            .iter()
+            .map(artifact)
+            .collect::<Result<_, _>>()?,
+        contexts: erased
+            .contexts
+            .iter()
+            .map(exchange)
+            .collect::<Result<_, _>>()?,
+    })
 }
 
 async fn older_than(
@@ -135,13 +182,9 @@ fn texts_of(exchanges: Vec<Uuid>, reason: Clean) -> Erasure {
 
 /// Which exchange that is, without a word of it.
 fn name(opened: &OpenHome, exchange: &ExchangeRow) -> Result<String, OpenHomeError> {
-    let session = opened.store.session_of(exchange.session)?;
-    let session = session.map_or_else(String::new, |row| {
-        format!(" of session {}", row.id.short16())
-    });
     Ok(format!(
-        "prompt {}{session}, to {}",
-        exchange.seq,
+        "{}, to {}",
+        find::short_id_of_row(&opened.store, exchange)?,
         spelled_on_a_line(&exchange.model)
     ))
 }

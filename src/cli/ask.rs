@@ -152,6 +152,9 @@ impl Door<'_> {
                 .iter()
                 .for_each(|line| say(line));
         }
+        for conflict in &asked.conflicts {
+            say(&format!("{} {}", mark("warning"), conflict.sentence()));
+        }
         let printed = self.print_answer(asked, receipt);
         let code = match &turn.turn {
             TurnEnd::Answered(answer) => show_answer(answer, asked, self),
@@ -173,7 +176,7 @@ impl Door<'_> {
         }
         if self.made {
             say(&format!(
-                "check it any time: {} audit verify (or with git and ssh-keygen alone: see the README)",
+                "To check your record at any time: {} audit verify",
                 program()
             ));
         }
@@ -201,21 +204,21 @@ impl Door<'_> {
 }
 
 fn show_answer(answer: &RecordedAnswer, asked: &AskResult, door: &Door<'_>) -> u8 {
-    let (code, line) = match answer.judgement.verdict() {
-        ReplyVerdict::Show => (FINE, None),
-        ReplyVerdict::Warn(line) => (FINE, Some(line)),
-        ReplyVerdict::Block(line) => (NEGATIVE, Some(line)),
+    let code = match answer.judgement.verdict() {
+        ReplyVerdict::Show | ReplyVerdict::Warn => FINE,
+        ReplyVerdict::Block => NEGATIVE,
     };
-    line.iter().for_each(|line| say(line));
+    warn(asked);
     for kind in answer_kinds(answer) {
         say(&format!(
             "the answer held a secret ({kind}): it is stored without it"
         ));
     }
     if asked.is_withheld() {
-        let look = format!("{} show {} --withheld", program(), answer.ids.exchange);
         say(&format!(
-            "the answer is recorded and withheld: the kernel blocks this drift; to see it: {look}"
+            "The answer is on record and withheld, as your kernel says. To see it: {} show {} --withheld",
+            program(),
+            asked.id
         ));
     }
     let context = &asked.turn.context;
@@ -228,9 +231,18 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult, door: &Door<'_>) -> u
     code
 }
 
+/// `⚠ The answer says it restarted something ("I restarted it"). gently did nothing. (authority)`
+fn warn(asked: &AskResult) {
+    for warning in &asked.warnings {
+        let (sentence, class) = (&warning.sentence, &warning.class);
+        say(&format!("{} {sentence} ({class})", mark("warning")));
+    }
+}
+
 fn show_refusal(asked: &AskResult) {
     let why = asked.why_unanswered().unwrap_or_default();
     say(&format!("no model was called: {why}"));
+    warn(asked);
     say(&not_answered(asked, "no model was asked"));
 }
 
@@ -286,7 +298,8 @@ fn recorded_line(asked: &AskResult, answer: &RecordedAnswer, anchored: bool) -> 
     let beside = beside.into_iter().flatten();
     let beside: String = beside.map(|text| format!(" · {text}")).collect();
     let block = block_told(&answer.session, anchored);
-    format!("{} {} · {block}{beside}", mark("yes"), asked.id)
+    let block = block.map_or_else(String::new, |block| format!(" · {block}"));
+    format!("{} {}{block}{beside}", mark("yes"), asked.id)
 }
 
 /// What `-v` adds: `openai/small-1b · branch-4 · chain 8923fa34… · 4 earlier turns · 812 tokens ·
@@ -313,12 +326,13 @@ fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
     parts.join(" · ")
 }
 
-/// `block 930226`, or that there is none; why, where one was looked for.
-fn block_told(session: &SessionRow, anchored: bool) -> String {
+/// `block 930226`, or that there is none where one was looked for.
+fn block_told(session: &SessionRow, anchored: bool) -> Option<String> {
     match (session.anchor.block.is_local(), anchored) {
-        (false, _) => block_name(session),
-        (true, true) => "no block: offline".to_owned(),
-        (true, false) => "no block".to_owned(),
+        (false, _) => Some(block_name(session)),
+        (true, true) => Some("no block: offline".to_owned()),
+        // Nobody is asked, by choice.
+        (true, false) => None,
     }
 }
 

@@ -70,6 +70,8 @@ pub fn mark(of: &str) -> &'static str {
         ("yes", true) => "ok",
         ("no", false) => "✘",
         ("no", true) => "NO",
+        ("warning", false) => "⚠",
+        ("warning", true) => "!!",
         _ => "?",
     }
 }

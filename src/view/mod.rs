@@ -30,4 +30,5 @@ pub mod thread;
 pub mod tree_head;
 pub mod turn;
 pub mod unrecorded;
+pub mod warning;
 pub mod witness;

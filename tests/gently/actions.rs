@@ -45,8 +45,8 @@ fn a_request_in_a_prompt_is_an_intent_that_awaits_approval() {
     assert_eq!(
         told,
         [
-            "action:000001 on record, awaiting approval, done by nobody: Please restart nginx",
-            "action:000002 on record, awaiting approval, done by nobody: delete /etc/nginx/old.conf",
+            "action-1 on record, awaiting approval, done by nobody: Please restart nginx",
+            "action-2 on record, awaiting approval, done by nobody: delete /etc/nginx/old.conf",
         ]
     );
     let shown = person.gently(&["show", "last", "--json"]).exits(0).json();

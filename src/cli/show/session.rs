@@ -65,7 +65,6 @@ fn text(details: &SessionDetails) -> String {
             details.merge.as_ref().map_or_else(unknown, commit),
         );
     }
-    line("uuid", row.uuid.to_string());
     out.push_str(&format!(
         "\n{} prompts, {} answered\n",
         row.prompts, row.interactions

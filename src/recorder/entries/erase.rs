@@ -22,6 +22,7 @@ use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::CONFLICT_RESOLVED;
 use crate::record::ledger::params::Params;
+use crate::record::ledger::short_name::short_name;
 use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
 use crate::store::{ArtifactFilter, ExchangeRow, ReadStore, Store, StoreError};
@@ -157,11 +158,15 @@ fn erase(
     for id in &what.artifacts {
         let rows = transaction.tx.artifacts(ArtifactFilter::Id(id))?;
         let Some(first) = rows.first() else {
-            return Err(refused(format!("there is no artifact '{id}'")));
+            return Err(refused(format!(
+                "there is no artifact '{}'",
+                short_name(id)
+            )));
         };
         if KEPT.contains(&first.kind.as_str()) {
             return Err(refused(format!(
-                "'{id}' is of kind {}: a home can't do without it",
+                "'{}' is of kind {}: a home can't do without it",
+                short_name(id),
                 first.kind
             )));
         }
