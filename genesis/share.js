@@ -1482,7 +1482,7 @@ const gentlyPage = (page) => {
         prompt: `Question ${opening.seq}`, response: `Answer ${opening.seq}${model ? `, ${model}` : ''}`, exchange: `How turn ${opening.seq} came about`,
         request: `What was sent for question ${opening.seq}`, reply: `What came beside answer ${opening.seq}`, artifact: `Kept on record${line ? `: ${line.kind} ${line.id}` : ''}`,
       }[opening.role];
-      const folded = opening.role === 'exchange' || isNamed(opening.role);
+      const folded = ['exchange', 'request', 'reply'].includes(opening.role);
       const box = folded ? add(turn, 'details', '', 'text') : add(turn, 'div', '', `text ${opening.role}`);
       const title = add(box, folded ? 'summary' : 'h3', says);
       if (!folded && !(opening.role === 'prompt' && line && line.event === 'response')) add(title, 'span', at, 'time');

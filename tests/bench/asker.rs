@@ -320,7 +320,8 @@ impl House {
             recalled: &RecallResult::default(),
         };
         let bundle = compile(&inputs).unwrap();
-        let compiled = render(&self.kernel, &bundle, None, &text);
+        let params = Params::default();
+        let compiled = render(&self.kernel, &bundle, (None, &params), &text);
         // A request to act ("Restart …") becomes an artifact of its own, with a salt of its own.
         let action_salts = (0..2 * MAX_ACTS).map(|_| fresh_salt()).collect();
         Prompt {
@@ -334,7 +335,7 @@ impl House {
             salt: fresh_salt(),
             action_salts,
             numbers: Placeholders::new([0; 32]),
-            params: Params::default(),
+            params,
             anchor: None,
             now,
         }

@@ -21,6 +21,7 @@ use gently::record::context::turn::Counts;
 use gently::record::ledger::bundle::SightEntry;
 use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::documents::AuthorityState;
+use gently::record::ledger::params::Params;
 use gently::record::time::Seconds;
 use gently::recorder::thread_id;
 use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
@@ -117,11 +118,11 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
             recalled: &RecallResult::default(),
         })
         .unwrap();
-        let compiled = render(house.kernel, &bundle, None, &text);
+        let params = Params::default();
+        let compiled = render(house.kernel, &bundle, (None, &params), &text);
         let mut salt = [0; 32];
         os_random(&mut salt).unwrap();
         let (authority_state, salt) = (AuthorityState::Ok, Salt::new(salt));
-        let params = Default::default();
         let prompt = Prompt {
             session: session.id,
             text,

@@ -23,6 +23,7 @@ use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::ledger::bundle::SightEntry;
 use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::documents::AuthorityState;
+use gently::record::ledger::params::Params;
 use gently::record::time::Seconds;
 use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
 use gently::sight::sys_health::SysHealth;
@@ -227,7 +228,8 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         recalled: &recalled,
     })
     .unwrap();
-    let compiled = render(house.kernel, &bundle, None, &text);
+    let params = Params::default();
+    let compiled = render(house.kernel, &bundle, (None, &params), &text);
     let prompt = Prompt {
         session: session.id,
         text,
@@ -235,7 +237,7 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         compiled,
         context: referred.context,
         counts,
-        params: Default::default(),
+        params,
         authority_state: AuthorityState::Ok,
         salt: salt(),
         action_salts: Vec::new(),
