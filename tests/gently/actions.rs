@@ -25,7 +25,7 @@ fn a_request_in_a_prompt_is_an_intent_that_awaits_approval() {
             .ask("How do I restart nginx?")
             .err
             .lines()
-            .all(|line| !line.contains("action:"))
+            .all(|line| !line.contains("action-"))
     );
     assert!(
         person
@@ -40,7 +40,7 @@ fn a_request_in_a_prompt_is_an_intent_that_awaits_approval() {
     let told: Vec<&str> = asked
         .err
         .lines()
-        .filter(|line| line.starts_with("action:"))
+        .filter(|line| line.starts_with("action-"))
         .collect();
     assert_eq!(
         told,

@@ -542,8 +542,7 @@ fn a_preview_compiles_and_records_nothing() {
         .gently(&["context", "preview", "xylophones"])
         .exits(0);
     assert!(
-        screen.out.contains("kept out")
-            && screen.out.contains("note-1  authority_incompatible"),
+        screen.out.contains("kept out") && screen.out.contains("note-1  authority_incompatible"),
         "{screen:#?}"
     );
     // Whatever is typed, the search is a search.

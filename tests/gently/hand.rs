@@ -424,8 +424,5 @@ fn a_number_and_last_are_of_the_session_that_was_used_last() {
         erased.out.contains(asked["id"].as_str().unwrap()),
         "{erased:?}"
     );
-    assert!(
-        erased.err.contains("/2, to openai/a"),
-        "{erased:?}"
-    );
+    assert!(erased.err.contains("/2, to openai/a"), "{erased:?}");
 }

@@ -196,7 +196,9 @@ fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
 fn a_removed_thread_is_named_with_its_events_and_without_any() {
     let person = Person::new();
     ask(&person, &["one?"]);
-    let empty = person.gently(&["thread", "new", "later", "--json"]).exits(0);
+    let empty = person
+        .gently(&["thread", "new", "later", "--json"])
+        .exits(0);
     let empty = empty.json()["thread"].as_str().unwrap().to_owned();
     tampered(
         &person,

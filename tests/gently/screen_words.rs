@@ -89,7 +89,14 @@ fn foreign(line: &str) -> Option<String> {
             .any(|word| matches!(*word, "ring0" | "ring1" | "ring2"));
     let row = plain.split(' ').any(|part| {
         let number = part.rsplit_once(':').map(|(_, number)| number);
-        let prefixes = ["ledger:", "note:", "decision:", "intent:", "conflict:", "action:"];
+        let prefixes = [
+            "ledger:",
+            "note:",
+            "decision:",
+            "intent:",
+            "conflict:",
+            "action:",
+        ];
         prefixes.iter().any(|prefix| part.contains(prefix))
             && number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
     });
@@ -146,8 +153,14 @@ fn live(home: &mut Lived) {
     home.run(0, &["intent", "show"]);
     home.run(0, &["ask", "Please restart nginx"]);
     home.run(0, &["ask", "Which port has the web server?"]);
-    home.run(0, &["ask", "--sight", "How full is the disk of this machine?"]);
-    home.run(0, &["ask", "--deep", "-v", "And nginx, what was said of it?"]);
+    home.run(
+        0,
+        &["ask", "--sight", "How full is the disk of this machine?"],
+    );
+    home.run(
+        0,
+        &["ask", "--deep", "-v", "And nginx, what was said of it?"],
+    );
     home.run(2, &["ask", "Will this fail?"]);
     home.run(1, &["ask", ""]);
     home.run(1, &["ask", "--ref", "aaaaaaaa", "And that?"]);
@@ -201,7 +214,17 @@ const LOOKS: [(i32, &[&str]); 56] = [
     (0, &["audit", "replay", "last"]),
     (0, &["audit", "rebuild", "--dry-run"]),
     (0, &["audit", "open", "last", "2", "--out", "opened.json"]),
-    (0, &["audit", "open", "--artifact", "fact-1", "--out", "fact.json"]),
+    (
+        0,
+        &[
+            "audit",
+            "open",
+            "--artifact",
+            "fact-1",
+            "--out",
+            "fact.json",
+        ],
+    ),
     (0, &["audit", "check", "opened.json"]),
     (0, &["share", "last/2", "--yes", "--out", "shared.json"]),
     (0, &["check", "shared.json"]),
@@ -226,7 +249,8 @@ fn is_a_document(command: &str) -> bool {
 fn no_screen_has_a_word_of_the_record() {
     let mut home = Lived::begin();
     live(&mut home);
-    home.person.set("GENTLY_PASSPHRASE", "a long passphrase for the backup");
+    home.person
+        .set("GENTLY_PASSPHRASE", "a long passphrase for the backup");
     for (code, args) in LOOKS {
         home.run(code, args);
     }
@@ -271,7 +295,14 @@ fn what_a_screen_calls_something_is_what_commands_take() {
     assert_eq!(event.len(), 8, "{shown}");
     home.run(
         0,
-        &["ask", "--thread", "desk", "--ref", event, "And what of that?"],
+        &[
+            "ask",
+            "--thread",
+            "desk",
+            "--ref",
+            event,
+            "And what of that?",
+        ],
     );
     // The exchange under which they stand.
     let exchange = shown.lines().find(|line| line.contains('/')).unwrap();
@@ -332,7 +363,10 @@ fn an_ask_as_json_says_what_its_screen_says() {
         }])
     );
     assert_eq!(told["conflicts"], serde_json::json!([]));
-    assert_eq!(told["drift"]["events"][0]["summary"], "claimed_side_effect count=1 sentences=1");
+    assert_eq!(
+        told["drift"]["events"][0]["summary"],
+        "claimed_side_effect count=1 sentences=1"
+    );
 }
 
 #[test]
@@ -345,6 +379,9 @@ fn a_locale_without_the_sign_has_two_marks() {
         let told = crate::person::run(asking.env("LC_ALL", locale)).err;
         let line = told.lines().find(|line| line.ends_with("(authority)"));
         let line = line.unwrap_or_else(|| panic!("{told}"));
-        assert!(line.starts_with(&format!("{sign} The answer says")), "{line}");
+        assert!(
+            line.starts_with(&format!("{sign} The answer says")),
+            "{line}"
+        );
     }
 }

@@ -144,7 +144,9 @@ const FEW: usize = 2;
 pub(in crate::cli) fn recorded(opening: &NewOpening) -> Vec<String> {
     let count = opening.recorded.len();
     if count > FEW {
-        return vec![format!("on your record now: these {count} texts were opened")];
+        return vec![format!(
+            "on your record now: these {count} texts were opened"
+        )];
     }
     let said = opening.file.openings.iter().map(|opened| {
         let name = named_text(opened.role, opened.seq);
