@@ -166,6 +166,16 @@ page_tests() {
   node tests/page/browser.mjs "${browser[@]}"
 }
 
+# Program, manual pages, completions and documentation as a Debian package, unpacked and tried. cargo-deb is not installed
+# for it: building that takes longer than all the rest of this step.
+package_tests() {
+  if ! have dpkg-deb || ! { have cargo-deb || [[ -x target/tools/bin/cargo-deb ]]; }; then
+    echo "skipped: the Debian package (it takes dpkg-deb, and cargo-deb, which scripts/package.sh --install gets)"
+    return 0
+  fi
+  scripts/package.sh --check --program "${CARGO_TARGET_DIR:-target}/debug/gently"
+}
+
 step "system tools" system_tools
 step "compilers" compilers
 step "no path of one machine in tracked files" no_machine_paths
@@ -177,5 +187,6 @@ step "cargo clippy -D warnings, benchmarks" cargo clippy --locked --test bench -
 step "cargo doc -D warnings" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
 step "the program" cargo build --locked
 step "the page of gently share" page_tests
+step "the Debian package" package_tests
 # Last, so that the closing lines of this script are cargo test's own.
 step "cargo test" cargo_test

@@ -48,6 +48,8 @@ pub struct HashCheck {
 
 /// All that is on record of one exchange.
 pub struct ExchangeDetails {
+    /// How screens call it: `8923fa34/3`.
+    pub id: String,
     /// Its session.
     pub session: SessionRow,
     /// Its row.
@@ -121,6 +123,7 @@ impl ExchangeDetails {
             None
         };
         Ok(ExchangeDetails {
+            id: find::short_id(store, session.id, exchange.seq)?,
             session,
             exchange,
             prompt,

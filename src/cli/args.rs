@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand};
 
 use crate::record::bitcoin::block::Network;
 use crate::record::ledger::commitment::Scheme;
@@ -12,12 +12,15 @@ use super::audit::check::CheckArgs;
 use super::audit::open::OpenArgs;
 use super::audit::replay::ReplayArgs;
 use super::call_args::CallArgs;
+use super::completions::CompletionArgs;
 use super::config::ConfigCommand;
 use super::conflict::ConflictCommand;
 use super::context::{ContextCommand, PlaceArgs, RefArgs};
 use super::drift::DriftCommand;
+use super::help::HelpArgs;
 use super::hook::HookCommand;
 use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
+use super::man::ManArgs;
 use super::model::ModelCommand;
 use super::publish::{ExportArgs, PublishArgs};
 use super::share::ShareArgs;
@@ -31,13 +34,20 @@ use super::witness::WitnessCommand;
 #[command(
     name = "gently",
     version,
-    after_help = "The home is $GENTLY_HOME, else the platform's data directory (~/.local/share/gently).\n\
-                  Exit codes: 0 fine · 1 the verdict is negative · 2 could not do it · 3 not recorded, so withheld."
+    disable_help_subcommand = true,
+    after_help = "The home is $GENTLY_HOME, else ~/.local/share/gently (or the platform's own).\n\
+                  Exit codes: 0 fine · 1 the verdict is no · 2 could not do it · 3 not recorded."
 )]
 pub struct Cli {
     /// Print one JSON object on stdout instead of text
     #[arg(long, global = true)]
     pub json: bool,
+    /// Colour what is said of checks; auto: on a terminal, unless $NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+    /// Print what is longer than the screen without a pager ($PAGER, else less)
+    #[arg(long, global = true)]
+    pub no_pager: bool,
     /// A shell command whose first line is the passphrase (wins over $GENTLY_PASSPHRASE)
     #[arg(long, global = true, value_name = "CMD")]
     pub passphrase_cmd: Option<String>,
@@ -89,11 +99,14 @@ pub enum Command {
     /// Say who may ask: auth keys, and a passphrase on the vault file
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Show, check and set the kernel: what is allowed, what the model is told, what counts as
-    /// drift
+    /// Show, check and set the kernel: what is allowed, what is drift
+    ///
+    /// It also says what the model is told.
     #[command(subcommand)]
     Kernel(KernelCommand),
-    /// Write the whole home, keys included, to one encrypted file; the home may be in use
+    /// Write the whole home, keys included, to one encrypted file
+    ///
+    /// The home may be in use.
     Backup(BackupArgs),
     /// Bring a backup back as a new home
     Restore(RestoreArgs),
@@ -106,42 +119,48 @@ pub enum Command {
     /// Block sources: where the newest Bitcoin block is from
     #[command(subcommand)]
     Anchor(AnchorCommand),
-    /// Show the newest lines of audit.log, decoded and checked against each other
+    /// Show the newest lines of audit.log, decoded and checked
     Log(LogArgs),
-    /// Show one exchange: prompt, answer, context, hashes, commit
-    Show {
-        /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
-        exchange: String,
-        /// Show an answer that the kernel withholds for its drift
-        #[arg(long)]
-        withheld: bool,
-    },
-    /// Hand question and answer on to somebody: a file that proves them, and a page that shows and
-    /// checks it
+    /// Show one exchange: question, answer, and whether they are as recorded
+    Show(ShowArgs),
+    /// Hand question and answer on, as a file and a page that prove them
     Share(ShareArgs),
-    /// Check a file or page that somebody shared with you: genuine or not, by whom, since when
+    /// Check what somebody shared with you: genuine or not, by whom
+    ///
+    /// It says since when, too. It needs no home, no ledger and no network.
     Check(CheckArgs),
-    /// Drift events: list them, look at one, acknowledge and close them; try a kernel on replies
+    /// What was wrong with answers: list, look, acknowledge, close, try
     #[command(subcommand)]
     Drift(DriftCommand),
-    /// Destroy the text and salt of exchanges or an artifact, for ever; the commitments stay
+    /// Destroy texts and their salts for ever; the commitments stay
     Erase(EraseArgs),
-    /// Actuation intents: what somebody asked to have done; gently does none of it
+    /// What somebody asked to have done; gently does none of it
     #[command(subcommand)]
     Action(ActionCommand),
-    /// Look at this machine and this home with the observational tools, and say why one shows
-    /// nothing
+    /// Show what gently sees of this machine and this home, or why not
     Sight {
         /// One tool; all of them when not given. Exit 1 when it shows nothing
         tool: Option<String>,
     },
-    /// Take secrets out of standard input: the text goes to stdout, what was found to stderr
+    /// Take secrets out of standard input
+    ///
+    /// The text goes to stdout, what was found to stderr.
     Sanitize(SanitizeArgs),
-    /// Check this home, one line a check, with the command that mends it
-    Doctor,
-    /// Witnesses, who remember how long the log was: add, list, remove and ask them
+    /// Check this home: what is wrong, and the command that mends it
+    Doctor {
+        /// One line for each check
+        #[arg(long, short)]
+        verbose: bool,
+    },
+    /// Witnesses, who remember how long the log was: add, list, ask
     #[command(subcommand)]
     Witness(WitnessCommand),
+    /// Print a script by which a shell completes commands and options
+    Completions(CompletionArgs),
+    /// Write a manual page for every command into a folder
+    Man(ManArgs),
+    /// Show the help of a command, or a topic
+    Help(HelpArgs),
 }
 
 /// `gently kernel`.
@@ -310,6 +329,19 @@ pub enum SessionCommand {
         /// `last`, the first digits of its id or UUID, or the id of something in it
         session: String,
     },
+}
+
+/// `gently show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// `last`, interaction-3, SESSION/3, or the first digits of exchange, chain entry or commit
+    pub exchange: String,
+    /// Show all that is on record of it: context, what was sent, hashes, commit
+    #[arg(long)]
+    pub full: bool,
+    /// Show an answer that the kernel withholds for its drift
+    #[arg(long)]
+    pub withheld: bool,
 }
 
 /// `gently log`.

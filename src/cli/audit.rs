@@ -28,7 +28,7 @@ use crate::app::verify::{
 };
 use crate::govern::sanitize::redact;
 use crate::record::bitcoin::block::Network;
-use crate::view::report::{FetchedCopyView, ReportView};
+use crate::view::report::ReportView;
 use crate::view::unrecorded::ErrorView;
 
 use super::{COULD_NOT, FINE, NEGATIVE, json_line, rendered};
@@ -97,6 +97,9 @@ struct TargetArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// Say all that was checked and found, not only what it comes to
+    #[arg(long, short)]
+    verbose: bool,
     /// Check this repository, bundle or URL (cloned with your git, kept in the cache), without any
     /// home
     #[arg(long, value_name = "PATH-BUNDLE-OR-URL")]
@@ -133,7 +136,7 @@ pub fn run(
         AuditCommand::Check(args) => return check::run(args, out, err),
         AuditCommand::Verify(args) => run_verify(args, home, out, err),
         AuditCommand::Session(args) => verify_session(&args.target.request(), home, &args.prefix)
-            .map(|checked| show_session(&checked, args.target.json, out, err)),
+            .map(|checked| show_session(&checked, &args.target, out, err)),
     };
     let json = match &command {
         AuditCommand::Check(args) => args.json,
@@ -181,11 +184,11 @@ fn run_verify(
     if let Some(words) = render::cost(report) {
         warn(err, &words, FINE);
     }
-    let view = || {
-        let copy = checked.copy.as_ref().map(FetchedCopyView::of);
-        ReportView::of_ledger(report, copy)
+    let words = || match args.target.verbose {
+        true => render::full_text(&checked),
+        false => render::text(&checked),
     };
-    let text = rendered(json, view, || render::text(report));
+    let text = rendered(json, || ReportView::of_ledger(&checked), words);
     let otherwise = render::contradicted(report);
     let fine = report.holds() && otherwise.is_none() && checked.unmet.is_none();
     let code = say(out, &text, if fine { FINE } else { NEGATIVE });
@@ -253,18 +256,23 @@ fn announce(args: &VerifyArgs, err: &mut dyn Write) {
 
 fn show_session(
     checked: &SessionVerifyResult,
-    json: bool,
+    args: &TargetArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> u8 {
     let SessionVerifyResult { report, prefix } = checked;
+    let json = args.json;
     let session = match checked.sessions().as_slice() {
         [session] => *session,
         [] => return not_looked(&render::unknown_session(report, prefix), json, out, err),
         several => return not_looked(&render::ambiguous_session(prefix, several), json, out, err),
     };
     let view = || ReportView::of_session(report, session);
-    let text = rendered(json, view, || render::session_text(report, session));
+    let words = || match args.verbose {
+        true => render::full_session_text(report, session),
+        false => render::session_text(report, session),
+    };
+    let text = rendered(json, view, words);
     say(
         out,
         &text,

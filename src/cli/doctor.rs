@@ -1,32 +1,60 @@
-//! `gently doctor`: one line a check, with the command that mends it; writes nothing.
+//! `gently doctor`: what it comes to, then what asks for a look, each with the command that mends it;
+//! with `-v` one line a check. Writes nothing.
 //!
 //! Exit 1 when a check fails.
 
-use crate::app::doctor::{DoctorCheck, examine};
+use crate::app::doctor::{CheckState, DoctorCheck, DoctorReport, examine};
 use crate::app::open::{self, OpenHomeError};
 use crate::view::doctor::DoctorView;
+use crate::view::headline::HeadlineView;
 
-use super::screen::quiet;
-use super::{FINE, NEGATIVE, present};
+use super::screen::{mark, quiet};
+use super::{FINE, NEGATIVE, present_report};
+
+/// Lines below the verdict; `-v` shows all.
+const MOST: usize = 8;
 
 /// Looks at everything, and says what it found.
-pub async fn run(json: bool) -> Result<u8, OpenHomeError> {
+pub async fn run(verbose: bool, json: bool) -> Result<u8, OpenHomeError> {
     let report = examine(&open::home_path()?).await;
-    let text = || report.checks.iter().map(line).collect();
-    let printed = present(json, || DoctorView::of(&report), text);
+    let printed = present_report(json, || DoctorView::of(&report), || text(&report, verbose));
     Ok(if report.is_ok() { FINE } else { NEGATIVE }.max(printed))
 }
 
-fn line(check: &DoctorCheck) -> String {
-    let mend = check
-        .mend
-        .as_ref()
-        .map(|mend| format!("\n{:21}-> {}", "", quiet(mend)))
-        .unwrap_or_default();
-    format!(
-        "{:9}{:12}{}{mend}\n",
-        check.state.word(),
-        check.name,
-        quiet(&check.found)
-    )
+fn text(report: &DoctorReport, verbose: bool) -> String {
+    let headline = HeadlineView::of_home(report);
+    let mut lines = vec![format!("{} {}", mark(headline.mark), headline.text)];
+    if verbose {
+        lines.extend(report.checks.iter().flat_map(lines_of));
+        return joined(&lines);
+    }
+    let mut below: Vec<String> = Vec::new();
+    let asks = |check: &&DoctorCheck| matches!(check.state, CheckState::Fail | CheckState::Warn);
+    let mut asking: Vec<&DoctorCheck> = report.checks.iter().filter(asks).collect();
+    asking.sort_by_key(|check| check.state != CheckState::Fail);
+    below.extend(asking.into_iter().flat_map(lines_of));
+    if !headline.not_proven.is_empty() {
+        let skipped = headline.not_proven.join(", ");
+        below.push(format!("Not looked at: {skipped} (why: gently doctor -v)"));
+    }
+    if below.len() > MOST {
+        let left = below.len() - MOST + 1;
+        below.truncate(MOST - 1);
+        below.push(format!("and {left} lines more: gently doctor -v"));
+    }
+    lines.extend(below);
+    joined(&lines)
+}
+
+fn joined(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A check's line, and the command that mends it.
+fn lines_of(check: &DoctorCheck) -> Vec<String> {
+    let found = quiet(&check.found);
+    let line = format!("{:9}{:12}{found}", check.state.word(), check.name);
+    let mend = check.mend.as_ref();
+    let mend = mend.map(|mend| format!("{:21}-> {}", "", quiet(mend)));
+    std::iter::once(line).chain(mend).collect()
 }

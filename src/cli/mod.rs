@@ -7,6 +7,7 @@ mod ask;
 pub mod audit;
 mod backup;
 mod call_args;
+mod completions;
 pub mod config;
 mod conflict;
 mod context;
@@ -14,14 +15,17 @@ mod doctor;
 mod drift;
 mod erase;
 mod heads;
+mod help;
 mod hook;
 mod init;
 mod items;
 mod kernel;
 mod key;
 mod log;
+mod man;
 mod model;
 mod new_file;
+mod pager;
 mod passphrase;
 mod publish;
 mod receipt;
@@ -69,16 +73,7 @@ const WITHHELD: u8 = 3;
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(e) => {
-            // Help and version go to stdout with 0, usage errors to stderr with 2: clap's own rule.
-            // They quote what was typed.
-            if e.use_stderr() {
-                say(e.render().to_string().trim_end());
-            } else {
-                let _ = e.print();
-            }
-            return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(COULD_NOT));
-        }
+        Err(e) => return ExitCode::from(help::answer_usage(e)),
     };
     // There are texts and keys in this process's memory.
     crate::os::no_core_dump();
@@ -116,6 +111,8 @@ fn size_signal() {}
 
 async fn dispatch(cli: Cli) -> u8 {
     let (json, writes) = (cli.json, writes(&cli.command));
+    screen::choose_color(cli.color);
+    pager::allow(!cli.no_pager && !json);
     crate::app::secrets::set(crate::app::secrets::SecretCommands {
         passphrase_cmd: cli.passphrase_cmd,
         key_cmd: cli.key_cmd,
@@ -134,7 +131,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
             let home = crate::app::open::home_path().ok();
-            return audit::run(command, home.as_deref(), &mut Gate::out(), &mut Gate::err());
+            return report_of(|out| audit::run(command, home.as_deref(), out, &mut Gate::err()));
         }
         Command::Key(command) => key::run(command, json).await,
         Command::Kernel(command) => kernel::run(command, json).await,
@@ -155,18 +152,21 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Context(command) => context::run(command, json).await,
         Command::Thread(command) => thread::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
-        Command::Show { exchange, withheld } => show::run(&exchange, withheld, json),
+        Command::Show(args) => show::run(&args, json),
         Command::Share(args) => share::run(args, json).await,
         Command::Check(args) => {
-            return audit::check::run(&args, &mut Gate::out(), &mut Gate::err());
+            return report_of(|out| audit::check::run(&args, out, &mut Gate::err()));
         }
         Command::Drift(command) => drift::run(command, json).await,
         Command::Erase(args) => erase::run(&args, json).await,
         Command::Action(command) => action::run(&command, json),
         Command::Sight { tool } => sight::run(tool.as_deref(), json),
         Command::Sanitize(args) => sanitize::run(&args, json),
-        Command::Doctor => doctor::run(json).await,
+        Command::Doctor { verbose } => doctor::run(verbose, json).await,
         Command::Witness(command) => witness::run(command, json).await,
+        Command::Completions(args) => Ok(completions::run(&args, json)),
+        Command::Man(args) => Ok(man::run(&args, json)),
+        Command::Help(args) => Ok(help::run(&args, json)),
     };
     if writes {
         crate::app::open::note_files();
@@ -263,11 +263,27 @@ fn program() -> String {
 fn print(text: &str) -> u8 {
     let mut out = Gate::out();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            say(&format!("error: writing to standard output: {e}"));
-            COULD_NOT
-        }
-        _ => FINE,
+        Err(e) => not_printed(&e),
+        Ok(()) => FINE,
+    }
+}
+
+fn not_printed(error: &std::io::Error) -> u8 {
+    if error.kind() == std::io::ErrorKind::BrokenPipe {
+        return FINE;
+    }
+    say(&format!("error: writing to standard output: {error}"));
+    COULD_NOT
+}
+
+/// Writes the report of a check to stdout, and gives the check's exit code; a closed pipe or a full
+/// disk is not a pass.
+fn report_of(check: impl FnOnce(&mut Vec<u8>) -> u8) -> u8 {
+    let mut report = Vec::new();
+    let code = check(&mut report);
+    match pager::write_report(&String::from_utf8_lossy(&report)) {
+        Ok(()) => code,
+        Err(_) => COULD_NOT,
     }
 }
 
@@ -282,7 +298,23 @@ fn present<V: serde::Serialize>(
     view: impl FnOnce() -> V,
     text: impl FnOnce() -> String,
 ) -> u8 {
-    print(&rendered(json, view, text))
+    match pager::write(&rendered(json, view, text)) {
+        Ok(()) => FINE,
+        Err(e) => not_printed(&e),
+    }
+}
+
+/// The same, of what gently itself says of a check or a record: its signs get their colours. Words
+/// of others stand in from the margin.
+fn present_report<V: serde::Serialize>(
+    json: bool,
+    view: impl FnOnce() -> V,
+    text: impl FnOnce() -> String,
+) -> u8 {
+    match pager::write_report(&rendered(json, view, text)) {
+        Ok(()) => FINE,
+        Err(e) => not_printed(&e),
+    }
 }
 
 /// The same, of something that is done: where standard output takes nothing (a closed pipe, a full

@@ -5,52 +5,142 @@
 //! and so it is on standard error always, which is for people wherever it is led (git shows a
 //! hook's on the terminal of whoever pushes). A pipe behind standard output gets the exact bytes.
 
-use std::io::{IsTerminal as _, Stderr, StdoutLock, Write};
+use std::io::{self, IsTerminal as _, Stderr, StdoutLock, Write};
+use std::sync::OnceLock;
+
+use clap::ColorChoice;
+use clap::builder::styling::{AnsiColor, Style};
 
 pub use crate::app::words::{beginning, counted};
 use crate::record::unseen::{spelled, spelled_on_a_line};
+
+/// When signs and verdicts are coloured; set once, from the command line.
+static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+
+/// Says when to colour.
+pub fn choose_color(choice: ColorChoice) {
+    let _ = COLOR.set(choice);
+}
+
+fn is_coloured(is_terminal: bool) -> bool {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    match COLOR.get().unwrap_or(&ColorChoice::Auto) {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            let can = set("TERM").is_some_and(|term| term != "dumb");
+            is_terminal && can && set("NO_COLOR").is_none()
+        }
+    }
+}
+
+/// Which lines that pass a gate may get colours. A sign at the beginning of a line does; so that a
+/// model's answer can't print a verdict in green, only what gently says itself is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Paint {
+    /// None: the text is somebody's.
+    Nothing,
+    /// The first one: the rest may quote somebody.
+    FirstLine,
+    /// All: foreign text stands in from the margin, and has no line of its own.
+    EachLine,
+}
+
+impl Paint {
+    fn when(self, is_coloured: bool) -> Self {
+        if is_coloured { self } else { Paint::Nothing }
+    }
+}
 
 /// Where text leaves the program.
 pub struct Gate<W> {
     to: W,
     spells: bool,
+    paint: Paint,
 }
 
 impl Gate<StdoutLock<'static>> {
     /// Standard output.
     pub fn out() -> Self {
-        let to = std::io::stdout();
+        let to = io::stdout();
         Gate {
             spells: to.is_terminal(),
             to: to.lock(),
+            paint: Paint::Nothing,
         }
+    }
+
+    /// Standard output, for what gently says of a check or a record.
+    pub fn report() -> Self {
+        let gate = Self::out();
+        let paint = Paint::EachLine.when(is_coloured(gate.spells));
+        Gate { paint, ..gate }
     }
 }
 
 impl Gate<Stderr> {
     /// Standard error.
     pub fn err() -> Self {
+        let to = io::stderr();
         Gate {
+            paint: Paint::FirstLine.when(is_coloured(to.is_terminal())),
             spells: true,
-            to: std::io::stderr(),
+            to,
         }
     }
 }
 
-impl<W: Write> Write for Gate<W> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if self.spells {
-            self.to
-                .write_all(spelled(&String::from_utf8_lossy(bytes)).as_bytes())?;
+impl<W> Gate<W> {
+    /// The text as it passes.
+    pub fn passed(&self, text: &str) -> String {
+        let text = if self.spells {
+            spelled(text)
         } else {
+            text.into()
+        };
+        painted(&text, self.paint)
+    }
+}
+
+impl<W: Write> Write for Gate<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.spells && self.paint == Paint::Nothing {
             self.to.write_all(bytes)?;
+        } else {
+            let text = self.passed(&String::from_utf8_lossy(bytes));
+            self.to.write_all(text.as_bytes())?;
         }
         Ok(bytes.len())
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
+}
+
+/// The text with the signs at the beginning of its lines in colour.
+fn painted(text: &str, paint: Paint) -> String {
+    let lines = text.split_inclusive('\n').enumerate();
+    let line = |(at, line): (usize, &str)| {
+        let is_ours = paint == Paint::EachLine || (paint == Paint::FirstLine && at == 0);
+        let sign = line.split([' ', '\n']).next().unwrap_or_default();
+        match style(sign).filter(|_| is_ours) {
+            Some(style) => format!("{style}{sign}{style:#}{}", &line[sign.len()..]),
+            None => line.to_owned(),
+        }
+    };
+    lines.map(line).collect()
+}
+
+/// How a sign looks.
+fn style(sign: &str) -> Option<Style> {
+    let color = match sign {
+        "✔" | "ok" => AnsiColor::Green,
+        "✘" | "NO" | "FAIL" | "error:" => AnsiColor::Red,
+        "?" | "⚠" | "!!" | "warn" => AnsiColor::Yellow,
+        _ => return None,
+    };
+    Some(color.on_default().bold())
 }
 
 /// A text on one line; what moves the cursor, or turns the direction of writing, is spelled out.
@@ -58,7 +148,7 @@ pub fn quiet(text: &str) -> String {
     spelled_on_a_line(text)
 }
 
-/// The sign before a verdict: `yes`, `no`, or what is open; in words where the locale has no such
+/// The sign before a verdict (`yes`, `no`, or what is open) or a `warning`; in words where the locale has no such
 /// characters.
 pub fn mark(of: &str) -> &'static str {
     let set = ["LC_ALL", "LC_CTYPE", "LANG"]
@@ -112,9 +202,44 @@ mod tests {
             let mut gate = Gate {
                 to: Vec::new(),
                 spells,
+                paint: Paint::Nothing,
             };
             gate.write_all(b"a\x1b[2J\n").unwrap();
             assert_eq!(gate.to, expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn colours_are_ours_and_never_come_from_a_text() {
+        let text = "✔ fine\n    ✔ of a model\n✘ \u{1b}[32m✔\n";
+        let green = |sign: &str| format!("\u{1b}[1m\u{1b}[32m{sign}\u{1b}[0m");
+        let red = |sign: &str| format!("\u{1b}[1m\u{1b}[31m{sign}\u{1b}[0m");
+        let spelled = "\\u001b[32m✔\n";
+        for (paint, expected) in [
+            (
+                Paint::Nothing,
+                format!("✔ fine\n    ✔ of a model\n✘ {spelled}"),
+            ),
+            (
+                Paint::FirstLine,
+                format!("{} fine\n    ✔ of a model\n✘ {spelled}", green("✔")),
+            ),
+            (
+                Paint::EachLine,
+                format!(
+                    "{} fine\n    ✔ of a model\n{} {spelled}",
+                    green("✔"),
+                    red("✘")
+                ),
+            ),
+        ] {
+            let mut gate = Gate {
+                to: Vec::new(),
+                spells: true,
+                paint,
+            };
+            gate.write_all(text.as_bytes()).unwrap();
+            assert_eq!(String::from_utf8(gate.to).unwrap(), expected);
         }
     }
 }

@@ -25,10 +25,6 @@ const EXCERPT: usize = 44;
 
 /// `gently share`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    gently share                              the last turn, as answer and page\n  \
-    gently share 81bb5b35/16 --out paris.json\n  \
-    gently share 81bb5b35 --html              a whole session, the page alone")]
 pub struct ShareArgs {
     /// An exchange as gently show takes it, or a session for all of it
     #[arg(default_value = "last")]

@@ -1,5 +1,5 @@
-//! `gently show EXCHANGE`: all that is on record of one turn, and whether it still is what was
-//! recorded.
+//! `gently show EXCHANGE`: question, answer, and whether they still are what was recorded; with
+//! `--full` all that is on record of the turn.
 //!
 //! Exit 1 when a stored text or document has another hash than the one recorded with it.
 
@@ -10,12 +10,17 @@ use crate::app::open::{self, OpenHomeError};
 use crate::app::show;
 use crate::view::exchange::ExchangeView;
 
-use super::{NEGATIVE, present, say};
+use super::args::ShowArgs;
+use super::{NEGATIVE, present_report, say};
 
 /// Shows one exchange.
-pub fn run(id: &str, uncover: bool, json: bool) -> Result<u8, OpenHomeError> {
-    let turn = show::exchange(&open::existing_home()?, id, uncover)?;
-    let printed = present(json, || ExchangeView::of(&turn), || text::of(&turn));
+pub fn run(args: &ShowArgs, json: bool) -> Result<u8, OpenHomeError> {
+    let turn = show::exchange(&open::existing_home()?, &args.exchange, args.withheld)?;
+    let words = || match args.full {
+        true => text::of(&turn),
+        false => text::brief(&turn),
+    };
+    let printed = present_report(json, || ExchangeView::of(&turn), words);
     let wrong: Vec<&str> = turn
         .checks
         .iter()

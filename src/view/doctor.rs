@@ -4,6 +4,8 @@ use serde::Serialize;
 
 use crate::app::doctor::{DoctorCheck, DoctorReport};
 
+use super::headline::HeadlineView;
+
 /// A check, and what came of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct DoctorCheckView {
@@ -31,6 +33,8 @@ impl DoctorCheckView {
 /// All checks.
 #[derive(Clone, Debug, Serialize)]
 pub struct DoctorView {
+    /// The sentence that it comes to.
+    pub headline: HeadlineView,
     /// Where the home is.
     pub home: String,
     /// Whether no check fails.
@@ -43,6 +47,7 @@ impl DoctorView {
     /// Of a report.
     pub fn of(report: &DoctorReport) -> Self {
         DoctorView {
+            headline: HeadlineView::of_home(report),
             home: report.home.display().to_string(),
             ok: report.is_ok(),
             checks: report.checks.iter().map(DoctorCheckView::of).collect(),

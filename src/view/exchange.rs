@@ -17,6 +17,8 @@ use super::warning::WarningView;
 /// All that is on record of one exchange; documents stand in it whole.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExchangeView {
+    /// How screens call it: `8923fa34/3`.
+    pub id: String,
     /// Its id.
     pub exchange: Uuid,
     /// `interaction-3`, or `prompt-3` without an answer.
@@ -216,6 +218,7 @@ impl ExchangeView {
             )
         });
         ExchangeView {
+            id: turn.id.clone(),
             exchange: exchange.exchange_id,
             name: turn.name(),
             seq: exchange.seq,

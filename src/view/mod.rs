@@ -11,6 +11,8 @@ pub mod drift;
 pub mod erasure;
 pub mod exchange;
 pub mod header_sync;
+pub mod headline;
+pub mod help;
 pub mod home;
 pub mod item;
 pub mod kernel;

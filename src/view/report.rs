@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::app::verify::FetchedCopy;
+use crate::app::verify::{FetchedCopy, VerifyResult};
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 use crate::verify::{
     AuditQuestion, Finding, LedgerBounds, QuestionAnswer, QuestionVerdict, Report, Scope,
     SessionBlock, SessionBound, SessionReport,
 };
+
+use super::headline::HeadlineView;
 
 /// A copy of somebody else's ledger that was fetched.
 #[derive(Clone, Debug, Serialize)]
@@ -344,6 +346,8 @@ impl AuditedSessionView {
 /// `sessions` of a report is their number, `session` the one that was asked for.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReportView {
+    /// The sentence that it comes to.
+    pub headline: HeadlineView,
     /// The hash that the log starts from.
     pub genesis: Option<Hash32>,
     /// The chain whose blocks it names.
@@ -425,13 +429,18 @@ pub struct ReportView {
 
 impl ReportView {
     /// Of a ledger.
-    pub fn of_ledger(report: &Report, copy: Option<FetchedCopyView>) -> Self {
+    pub fn of_ledger(checked: &VerifyResult) -> Self {
+        let report = &checked.report;
         let is_whole = matches!(report.scope, Scope::Whole { .. });
         let brackets = || report.sessions.iter().map(SessionBracketView::of).collect();
         ReportView {
             session_brackets: Some(is_whole.then(brackets)),
-            copy,
-            ..Self::of(report, report.findings.iter())
+            copy: checked.copy.as_ref().map(FetchedCopyView::of),
+            ..Self::of(
+                report,
+                report.findings.iter(),
+                HeadlineView::of_ledger(checked),
+            )
         }
     }
 
@@ -439,14 +448,23 @@ impl ReportView {
     pub fn of_session(report: &Report, session: &SessionReport) -> Self {
         ReportView {
             session: Some(AuditedSessionView::of(session)),
-            ..Self::of(report, touching(report, session).into_iter())
+            ..Self::of(
+                report,
+                touching(report, session).into_iter(),
+                HeadlineView::of_session(report, session),
+            )
         }
     }
 
-    fn of<'a>(report: &Report, findings: impl Iterator<Item = &'a Finding>) -> Self {
+    fn of<'a>(
+        report: &Report,
+        findings: impl Iterator<Item = &'a Finding>,
+        headline: HeadlineView,
+    ) -> Self {
         let verdict = |question: AuditQuestion| -> &QuestionVerdict { report.answers.to(question) };
         let extents = &report.extents;
         ReportView {
+            headline,
             genesis: report.genesis,
             network: report
                 .network

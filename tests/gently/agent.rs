@@ -215,7 +215,7 @@ fn without_the_agent_or_its_key_nothing_is_asked_and_nothing_is_written() {
     agent.child = listen(agent.dir.path());
     fine(&agent.add("signing.key"));
     fine(&agent.gently(&["ask", "two"]));
-    fine(&agent.gently(&["audit", "verify"]));
+    fine(&agent.gently(&["audit", "verify", "-v"]));
 }
 
 /// Asks a model, and does something to the agent while it thinks: the answer is withheld with this
@@ -263,7 +263,7 @@ fn withheld(
         "{report}"
     );
     fine(&agent.gently(&["session", "close"]));
-    fine(&agent.gently(&["audit", "verify"]));
+    fine(&agent.gently(&["audit", "verify", "-v"]));
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn an_agent_that_hangs_or_is_locked_or_says_no_is_told_apart_before_anything_is_
     fine(&agent.add("signing.key"));
     fine(&agent.gently(&["ask", "two"]));
     fine(&agent.gently(&["session", "close"]));
-    fine(&agent.gently(&["audit", "verify"]));
+    fine(&agent.gently(&["audit", "verify", "-v"]));
 }
 
 /// A new key, known to the agent, and the arguments that rotate to it.
@@ -406,7 +406,7 @@ fn a_rotation_that_the_old_key_does_not_sign_is_begun_again() {
     assert_ne!(signer(&agent), before);
     assert!(!agent.home().join("keys/signing.key.next.pub").exists());
     fine(&agent.gently(&["ask", "three"]));
-    fine(&agent.gently(&["audit", "verify"]));
+    fine(&agent.gently(&["audit", "verify", "-v"]));
 }
 
 /// The rotation is on record, and the process died before it had renamed the files: the next
@@ -449,7 +449,7 @@ fn a_rotation_that_died_before_the_files_moved_is_finished_with_the_new_key() {
             .count(),
         2
     );
-    fine(&agent.gently(&["audit", "verify"]));
+    fine(&agent.gently(&["audit", "verify", "-v"]));
 }
 
 #[test]
@@ -491,7 +491,7 @@ fn a_rotation_goes_to_a_key_that_the_agent_has() {
         agent.dir.path().join("signing.key").to_str().unwrap(),
     ]));
     fine(&agent.gently(&["ask", "two"]));
-    fine(&agent.gently(&["audit", "verify"]));
+    fine(&agent.gently(&["audit", "verify", "-v"]));
     assert!(
         !agent.home().join("keys/signing.key").exists(),
         "no private key comes into the home"
@@ -507,7 +507,13 @@ fn an_agent_signs_receipts_and_tree_heads_of_openings() {
         agent.dir.path().join("opening"),
     );
     fine(&agent.gently(&["ask", "--receipt", receipt.to_str().unwrap(), "Anything"]));
-    fine(&agent.gently(&["audit", "verify", "--receipt", receipt.to_str().unwrap()]));
+    fine(&agent.gently(&[
+        "audit",
+        "verify",
+        "-v",
+        "--receipt",
+        receipt.to_str().unwrap(),
+    ]));
     fine(&agent.gently(&[
         "audit",
         "open",

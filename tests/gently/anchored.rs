@@ -174,7 +174,7 @@ fn the_block_of_the_moment_is_in_screen_ledger_and_verdict() {
 
     let asked = server.asked();
     for args in [
-        &["audit", "verify"] as &[&str],
+        &["audit", "verify", "-v"] as &[&str],
         &["session", "list"],
         &["config", "get"],
     ] {

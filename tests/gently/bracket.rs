@@ -204,7 +204,7 @@ fn a_ledger_is_bracketed_and_both_checkers_say_so() {
         40
     );
     let text = person
-        .gently(&["audit", "verify", "--network", "regtest"])
+        .gently(&["audit", "verify", "-v", "--network", "regtest"])
         .exits(0)
         .out;
     let started = Header::fields(&headers[100]).time.to_string();
@@ -333,6 +333,7 @@ fn a_ledger_is_bracketed_and_both_checkers_say_so() {
         .gently(&[
             "audit",
             "verify",
+            "-v",
             "--network",
             "regtest",
             "--require",
@@ -352,7 +353,7 @@ fn a_ledger_is_bracketed_and_both_checkers_say_so() {
         .unwrap()
         .to_owned();
     let text = person
-        .gently(&["audit", "session", &id, "--network", "regtest"])
+        .gently(&["audit", "session", "-v", &id, "--network", "regtest"])
         .exits(0)
         .out;
     assert!(

@@ -300,7 +300,7 @@ fn a_rebuild_puts_it_back_and_signs_what_it_adds() {
     let before = fs::read(&path).unwrap();
     fs::remove_file(&path).unwrap();
     assert!(
-        home.fine(&["doctor"])
+        home.fine(&["doctor", "-v"])
             .contains("audit.checkpoint is not the signed tree head")
     );
     assert!(
@@ -331,13 +331,13 @@ fn an_older_one_is_named_with_the_way_out_and_replaced_at_the_next_start() {
     home.refused(&["ask", ""], 1);
     assert_ne!(fs::read(home.file("audit.checkpoint")).unwrap(), older);
     fs::write(home.file("audit.checkpoint"), &older).unwrap();
-    let said = home.refused(&["audit", "verify"], 1);
+    let said = home.refused(&["audit", "verify", "-v"], 1);
     assert!(
         said.contains("the next ask, or gently audit rebuild, writes it"),
         "{said}"
     );
     home.fine(&["ask", "two"]);
-    home.fine(&["audit", "verify"]);
+    home.fine(&["audit", "verify", "-v"]);
 }
 
 #[test]

@@ -453,6 +453,15 @@ fn helps() {
             &["session", "list", "--help"],
             &["ask", "--bogus"],
             &["frobnicate"],
+            &["aks", "What", "is", "it?"],
+            &["What is it?"],
+            &["help"],
+            &["help", "exit-codes"],
+            &["help", "ids"],
+            &["help", "privacy"],
+            &["help", "verify"],
+            &["help", "audit", "vrify"],
+            &["help", "frobnicate"],
         ],
     );
     golden("helps", &person, &text);

@@ -88,7 +88,7 @@ impl Cli {
             assert!(closed.status.success(), "{what}: {}", stderr(&closed));
         }
         self.rig.assert_sound(what);
-        let verified = self.run(&["audit", "verify"]);
+        let verified = self.run(&["audit", "verify", "-v"]);
         assert!(
             verified.status.success(),
             "{what}: {}{}",

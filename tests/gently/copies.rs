@@ -34,7 +34,7 @@ fn signer(writer: &Person) -> String {
 
 /// Somebody without a home who looks.
 fn looks(reader: &Person, url: &str, more: &[&str]) -> Ran {
-    reader.gently(&[&["audit", "verify", "--repo", url][..], more].concat())
+    reader.gently(&[&["audit", "verify", "-v", "--repo", url][..], more].concat())
 }
 
 fn report(ran: Ran, code: i32) -> Value {
@@ -434,7 +434,7 @@ fn hostile_addresses_run_nothing() {
         );
     }
     for option in ["--repo=-x:y", "--repo=--upload-pack=touch touched;:x"] {
-        let refused = reader.gently(&["audit", "verify", option]).exits(2);
+        let refused = reader.gently(&["audit", "verify", "-v", option]).exits(2);
         assert!(
             refused.err.contains("would be an option") || refused.err.contains("no readable git"),
             "{}",
@@ -533,7 +533,7 @@ fn two_readers_of_one_cache_wait_for_each_other() {
     let (writer, reader) = (writer(), Person::new());
     let url = url_of(&writer);
     let look = || {
-        let mut command = reader.command(&["audit", "verify", "--quiet", "--repo", &url]);
+        let mut command = reader.command(&["audit", "verify", "-v", "--quiet", "--repo", &url]);
         command.stdout(Stdio::null()).spawn().unwrap()
     };
     let mut children = [look(), look(), look()];

@@ -311,7 +311,7 @@ fn an_event_is_listed_shown_acknowledged_and_closed_and_the_evidence_holds() {
     for unknown in ["driftwatch:0009", "0", "no", "ffffffff"] {
         house.run(&["drift", "show", unknown]).exits(2);
     }
-    house.run(&["audit", "verify"]).exits(0);
+    house.run(&["audit", "verify", "-v"]).exits(0);
 }
 
 #[test]
@@ -339,27 +339,29 @@ fn a_blocked_reply_is_recorded_withheld_and_shown_on_demand() {
         (&facts["answer"], &facts["withheld"]),
         (&Value::Null, &json!(true))
     );
-    let covered = house.run(&["show", "last"]).exits(0).out;
+    let covered = house.run(&["show", "last", "--full"]).exits(0).out;
     assert!(
         !covered.contains(reply) && covered.contains("withheld"),
         "{covered}"
     );
     assert_eq!(
-        house.run(&["show", "last", "--json"]).json()["answer"],
+        house.run(&["show", "last", "--json", "--full"]).json()["answer"],
         Value::Null
     );
     assert!(
         house
-            .run(&["show", "last", "--withheld"])
+            .run(&["show", "last", "--withheld", "--full"])
             .exits(0)
             .out
             .contains(reply)
     );
     assert_eq!(
-        house.run(&["show", "last", "--withheld", "--json"]).json()["answer"],
+        house
+            .run(&["show", "last", "--withheld", "--json", "--full"])
+            .json()["answer"],
         reply
     );
-    house.run(&["audit", "verify"]).exits(0);
+    house.run(&["audit", "verify", "-v"]).exits(0);
 }
 
 #[test]
@@ -400,7 +402,7 @@ fn assertions_are_on_record_and_can_not_be_turned() {
             "{change}"
         );
     }
-    house.run(&["audit", "verify"]).exits(0);
+    house.run(&["audit", "verify", "-v"]).exits(0);
     database
         .execute_batch("DROP TRIGGER assertion_event_is_final; DROP TRIGGER assertion_event_stays;")
         .unwrap();
@@ -436,7 +438,7 @@ fn assertions_are_on_record_and_can_not_be_turned() {
         ("DROP TABLE assertion_event", "rows"),
     ] {
         database.execute_batch(change).unwrap();
-        let found = house.run(&["audit", "verify"]).exits(1);
+        let found = house.run(&["audit", "verify", "-v"]).exits(1);
         assert!(found.out.contains(named), "{change}: {}", found.out);
         let back = "DELETE FROM assertion_event; INSERT INTO assertion_event SELECT * FROM kept;";
         if !change.starts_with("DROP") {
@@ -478,7 +480,7 @@ fn a_declared_shape_is_told_checked_and_covered() {
         other["drift"]["events"][0]["summary"],
         "other_shape errors=1 keywords=type"
     );
-    let shown = house.run(&["show", "last", "--json"]).json();
+    let shown = house.run(&["show", "last", "--json", "--full"]).json();
     assert_eq!(
         shown["params"]["expect"],
         r#"{"required":["name"],"type":"object"}"#
@@ -488,14 +490,14 @@ fn a_declared_shape_is_told_checked_and_covered() {
         compiled.contains("JSON Schema") && compiled.contains("Be brief."),
         "{compiled}"
     );
-    house.run(&["audit", "verify"]).exits(0);
+    house.run(&["audit", "verify", "-v"]).exits(0);
     house
         .run(&["ask", "Who?", "--expect", "/no/such/file"])
         .exits(2);
     let database = rusqlite::Connection::open(house.person.at("gently.db")).unwrap();
     let turned = "UPDATE llm_exchange SET params = replace(params, '\"expect\":\"json\"', '\"expect\":\"true\"')";
     assert!(database.execute(turned, []).unwrap() > 0);
-    house.run(&["audit", "verify"]).exits(1);
+    house.run(&["audit", "verify", "-v"]).exits(1);
 }
 
 #[test]
@@ -621,8 +623,8 @@ fn a_blocked_answer_is_nowhere_unless_it_is_asked_for_by_name() {
     });
     looks.push(house.run(&["ask", "And then?", "--ref", "last:4"]));
     for args in [
-        &["show", &one][..],
-        &["show", &three],
+        &["show", &one, "--full"][..],
+        &["show", &three, "--full"],
         &["thread", "show"],
         &["thread", "show", &thread],
         &["action", "list"],
@@ -634,13 +636,13 @@ fn a_blocked_answer_is_nowhere_unless_it_is_asked_for_by_name() {
         &["drift", "list"],
         &["drift", "show", "1"],
         &["log"],
-        &["audit", "verify"],
+        &["audit", "verify", "-v"],
         &["audit", "replay", "--all"],
         &["audit", "open", &session, "1"],
         &["audit", "open", &session, "1", "--role", "exchange"],
         &["audit", "open", "--artifact", &action],
         &["ask", "Restart nginx", "--model", "replay"],
-        &["doctor"],
+        &["doctor", "-v"],
     ] {
         looks.push(house.run(args));
         looks.push(house.run(&[args, &["--json"]].concat()));
@@ -652,7 +654,7 @@ fn a_blocked_answer_is_nowhere_unless_it_is_asked_for_by_name() {
         );
     }
     for args in [
-        &["show", &one, "--withheld"][..],
+        &["show", &one, "--withheld", "--full"][..],
         &["audit", "open", &session, "1", "--withheld"],
         &["action", "show", &action, "--withheld"],
         &["audit", "open", "--artifact", &action, "--withheld"],

@@ -57,7 +57,7 @@ fn no_file_of_the_home_holds_an_erased_text_and_everything_still_holds() {
         );
     }
     let before = person
-        .gently(&["show", "interaction-1", "--json"])
+        .gently(&["show", "interaction-1", "--json", "--full"])
         .exits(0)
         .json();
     let salt: Vec<u8> = person
@@ -96,7 +96,7 @@ fn no_file_of_the_home_holds_an_erased_text_and_everything_still_holds() {
     assert!(holders(person.home(), digests[1].as_bytes()).is_empty());
     // What is left says so, and agrees with the ledger.
     let after = person
-        .gently(&["show", "interaction-1", "--json"])
+        .gently(&["show", "interaction-1", "--json", "--full"])
         .exits(0)
         .json();
     assert_eq!(
@@ -113,7 +113,7 @@ fn no_file_of_the_home_holds_an_erased_text_and_everything_still_holds() {
     );
     assert!(
         person
-            .gently(&["show", "interaction-1"])
+            .gently(&["show", "interaction-1", "--full"])
             .exits(0)
             .out
             .contains("erased: asked to")
@@ -127,7 +127,7 @@ fn no_file_of_the_home_holds_an_erased_text_and_everything_still_holds() {
         (&json!("yes"), &json!("yes"))
     );
     // Two exchanges, and three intents: one of a prompt, two of replies.
-    let words = person.gently(&["audit", "verify"]).exits(0).out;
+    let words = person.gently(&["audit", "verify", "-v"]).exits(0).out;
     assert!(words.contains(", 5 erased"), "{words}");
     assert!(
         person
@@ -206,7 +206,7 @@ fn a_text_that_is_gone_without_a_tombstone_and_one_that_stayed_with_it_are_findi
     gone.ask("one");
     let database = rusqlite::Connection::open(gone.at("gently.db")).unwrap();
     database.execute_batch("UPDATE chat_turn SET content = NULL, content_hash = NULL; UPDATE llm_exchange SET salt = NULL, response_hash = NULL").unwrap();
-    let report = gone.gently(&["audit", "verify"]).exits(1).out;
+    let report = gone.gently(&["audit", "verify", "-v"]).exits(1).out;
     assert!(report.contains("or a tombstone on record"), "{report}");
 
     let kept = Person::new();
@@ -217,7 +217,7 @@ fn a_text_that_is_gone_without_a_tombstone_and_one_that_stayed_with_it_are_findi
     database
         .execute(sql, [Hash32::digest(b"made up").to_string()])
         .unwrap();
-    let report = kept.gently(&["audit", "verify"]).exits(1).out;
+    let report = kept.gently(&["audit", "verify", "-v"]).exits(1).out;
     assert!(report.contains("no text, as it is erased"), "{report}");
 }
 
@@ -373,7 +373,7 @@ fn a_retention_erases_what_is_older_and_nothing_else() {
 /// restores it goes on, both verifiers agree, and the report says this of what is not there.
 pub fn goes_on(person: &Person, says: &str) {
     let sound = |what: &str| {
-        let report = person.gently(&["audit", "verify"]).exits(0).out;
+        let report = person.gently(&["audit", "verify", "-v"]).exits(0).out;
         assert!(
             report.contains("consistent:  yes") && report.contains(says),
             "{what}: {report}"
@@ -446,7 +446,7 @@ fn backup_restore_rebuild_export_and_both_verifiers_go_on_with_an_erased_exchang
     person.gently(&["erase", "interaction-1"]).exits(0);
     goes_on(&person, "hold together, 1 erased");
     assert!(holders(person.home(), b"quetzalcoatl").is_empty());
-    let shown = person.gently(&["show", "last"]).exits(0).out;
+    let shown = person.gently(&["show", "last", "--full"]).exits(0).out;
     assert!(shown.contains("And it goes on?"), "{shown}");
     // What was erased stays erased where the home was restored.
     let first = person
@@ -457,7 +457,7 @@ fn backup_restore_rebuild_export_and_both_verifiers_go_on_with_an_erased_exchang
         .unwrap()
         .to_owned();
     let shown = person
-        .gently(&["show", &format!("{}/1", &first[..16])])
+        .gently(&["show", &format!("{}/1", &first[..16]), "--full"])
         .exits(0)
         .out;
     assert!(shown.contains("erased: asked for"), "{shown}");

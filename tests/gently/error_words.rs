@@ -47,7 +47,7 @@ fn a_secret_that_is_typed_where_it_does_not_belong_is_not_repeated() {
             &["ask", &format!("--{secret}"), "x"],
             &["ask", "--password", &secret],
             &[&secret],
-            &["show", &secret],
+            &["show", &secret, "--full"],
             &["session", "show", &secret],
             &["session", "close", &secret],
             &["log", "--since", &secret],
@@ -152,7 +152,7 @@ fn a_secret_in_files_and_settings_is_not_repeated() {
         for args in [
             &["ask", "x"][..],
             &["fact", "add", "x"],
-            &["doctor"],
+            &["doctor", "-v"],
             &["model", "list"],
         ] {
             let ran = person.gently(args);

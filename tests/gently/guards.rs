@@ -140,7 +140,7 @@ fn a_ref_does_not_become_an_alias_packed_or_not() {
     let (_, kept, _) = home.git(&ledger, &["config", "gc.pruneExpire"]);
     assert_eq!(kept.trim(), "never");
     home.fine(&["ask", "three"]);
-    assert_eq!(home.run(&["audit", "verify"]).0, 0);
+    assert_eq!(home.run(&["audit", "verify", "-v"]).0, 0);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_branch_begins_with_a_session_and_not_on_a_commit_of_main() {
         );
     }
     home.fine(&["ask", "three"]);
-    assert_eq!(home.run(&["audit", "verify"]).0, 0);
+    assert_eq!(home.run(&["audit", "verify", "-v"]).0, 0);
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn a_home_that_lost_its_database_is_not_fine() {
     for name in ["gently.db", "gently.db-wal", "gently.db-shm"] {
         let _ = fs::remove_file(home.root().join(name));
     }
-    let (code, out, err) = home.run(&["audit", "verify"]);
+    let (code, out, err) = home.run(&["audit", "verify", "-v"]);
     assert_eq!(code, 1, "{out}{err}");
     assert!(
         out.contains("the texts of 2 answers") && out.contains("gently restore"),
@@ -403,7 +403,7 @@ fn what_others_may_read_or_write_is_not_recorded_in() {
             err.contains(&format!("chmod {mended:o} {}", path.display())),
             "{name}: {err}"
         );
-        let (_, out, _) = home.run(&["doctor"]);
+        let (_, out, _) = home.run(&["doctor", "-v"]);
         assert!(out.contains(&format!("mode {mode:04o}")), "{out}");
         chmod(&path, mended);
     }
@@ -472,7 +472,7 @@ fn a_limit_on_files_is_an_error_and_no_end() {
     assert!(code >= 2 && !err.contains("panicked"), "{code} {out}{err}");
     assert!(err.contains("Make room") || err.contains("limit"), "{err}");
     home.fine(&["ask", "four"]);
-    assert_eq!(home.run(&["audit", "verify"]).0, 0);
+    assert_eq!(home.run(&["audit", "verify", "-v"]).0, 0);
 }
 
 #[test]

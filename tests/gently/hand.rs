@@ -180,7 +180,7 @@ fn an_exchange_is_shown_whole_and_compared_with_its_hashes() {
     assert_eq!(shown["commits"][0]["kind"], "interaction");
     assert_eq!(shown["session"]["session"], id.as_str());
     assert_eq!(shown["bundle"]["model_id"], "observer");
-    let screen = home.fine(&["show", &format!("{}/2", &id[..8])]);
+    let screen = home.fine(&["show", &format!("{}/2", &id[..8]), "--full"]);
     for part in [
         "interaction-2 of session",
         "prompt\n",
@@ -201,10 +201,13 @@ fn an_exchange_is_shown_whole_and_compared_with_its_hashes() {
         .unwrap();
     drop(database);
     assert!(
-        home.refused(&["show", "last"], 1)
+        home.refused(&["show", "last", "--full"], 1)
             .contains("prompt commitment, compiled prompt")
     );
-    assert!(home.fine_or(&["show", "last"], 1).contains("DOES NOT HOLD"));
+    assert!(
+        home.fine_or(&["show", "last", "--full"], 1)
+            .contains("DOES NOT HOLD")
+    );
 }
 
 #[test]
@@ -216,7 +219,12 @@ fn every_id_that_is_shown_anywhere_is_accepted() {
         text_of(&sessions[1]["session"]),
     );
     let account = home.json(&["session", "show", &first, "--json"]);
-    let two = home.json(&["show", &format!("{first}/interaction-2"), "--json"]);
+    let two = home.json(&[
+        "show",
+        &format!("{first}/interaction-2"),
+        "--json",
+        "--full",
+    ]);
     let exchange = text_of(&two["exchange"]);
     assert_eq!(account["exchanges"][1]["exchange"], exchange.as_str());
     let (chain, commit) = (
@@ -240,7 +248,7 @@ fn every_id_that_is_shown_anywhere_is_accepted() {
         format!("{}/2", &uuid[..8]),
     ] {
         assert_eq!(
-            home.json(&["show", &form, "--json"])["exchange"],
+            home.json(&["show", &form, "--json", "--full"])["exchange"],
             exchange.as_str(),
             "{form}"
         );
@@ -250,10 +258,10 @@ fn every_id_that_is_shown_anywhere_is_accepted() {
             "{form}"
         );
     }
-    let newest = text_of(&home.json(&["show", "last", "--json"])["exchange"]);
+    let newest = text_of(&home.json(&["show", "last", "--json", "--full"])["exchange"]);
     for form in ["interaction-1", "prompt-1", "last/1"] {
         assert_eq!(
-            home.json(&["show", form, "--json"])["exchange"],
+            home.json(&["show", form, "--json", "--full"])["exchange"],
             newest.as_str(),
             "{form}"
         );
@@ -271,7 +279,7 @@ fn every_id_that_is_shown_anywhere_is_accepted() {
             "{name}"
         );
         assert!(
-            home.refused(&["show", &id], 2)
+            home.refused(&["show", &id, "--full"], 2)
                 .contains("gently session show"),
             "{name}"
         );
@@ -283,7 +291,7 @@ fn every_id_that_is_shown_anywhere_is_accepted() {
             .contains(&format!("close:{close}"))
     );
     assert!(
-        home.refused(&["show", &first], 2)
+        home.refused(&["show", &first, "--full"], 2)
             .contains("gently session show")
     );
     for (form, words) in [
@@ -293,7 +301,10 @@ fn every_id_that_is_shown_anywhere_is_accepted() {
         ("'; DROP TABLE head; --", "is no id"),
         ("", "is no id"),
     ] {
-        assert!(home.refused(&["show", form], 2).contains(words), "{form}");
+        assert!(
+            home.refused(&["show", form, "--full"], 2).contains(words),
+            "{form}"
+        );
     }
     let words = home.refused(&["session", "close", &first[..12]], 2);
     assert!(
@@ -336,7 +347,7 @@ fn a_failed_prompt_has_its_reason_and_no_answer() {
     let mut command = home.command(&["ask", "--model", "openai/x", "nobody hears"]);
     command.env("GENTLY_MODEL_BASE_URL", "http://127.0.0.1:9/v1");
     assert_eq!(command.output().unwrap().status.code(), Some(2));
-    let shown = home.json(&["show", "last", "--json"]);
+    let shown = home.json(&["show", "last", "--json", "--full"]);
     assert_eq!(
         (
             &shown["name"],
@@ -352,7 +363,7 @@ fn a_failed_prompt_has_its_reason_and_no_answer() {
         )
     );
     assert!(
-        home.fine(&["show", "last"])
+        home.fine(&["show", "last", "--full"])
             .contains(&format!("none: failed ({})", text_of(&shown["reason"])))
     );
     assert!(home.fine(&["session", "show", "last"]).contains("prompt-1"));
@@ -364,7 +375,7 @@ fn without_a_home_nothing_is_made() {
     fs::remove_dir_all(&home.root).unwrap();
     for arguments in [
         &["log"][..],
-        &["show", "last"],
+        &["show", "last", "--full"],
         &["session", "show", "last"],
     ] {
         assert!(
@@ -399,7 +410,10 @@ fn a_number_and_last_are_of_the_session_that_was_used_last() {
     assert_eq!(asked["interaction"], "interaction-2");
     for typed in ["interaction-2", "last", "last/2"] {
         assert_eq!(
-            person.gently(&["show", typed, "--json"]).exits(0).json()["exchange"],
+            person
+                .gently(&["show", typed, "--json", "--full"])
+                .exits(0)
+                .json()["exchange"],
             asked["exchange"],
             "{typed}"
         );

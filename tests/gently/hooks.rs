@@ -224,7 +224,7 @@ fn a_guarded_ledger_takes_our_records_and_no_other_programs_changes() {
     let packed = git(&ledger, &["update-ref", "-d", "refs/heads/branch-1"]);
     assert!(!packed.status.success(), "a packed ref was deleted");
     fine(&gently(&home, &["ask", "after a stock gc"]));
-    fine(&gently(&home, &["audit", "verify"]));
+    fine(&gently(&home, &["audit", "verify", "-v"]));
     fs::write(ledger.join("hooks/pre-receive"), "#!/bin/sh\n").unwrap();
     let key = home.join("keys/signing.key.pub");
     let taken = gently(

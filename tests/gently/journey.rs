@@ -262,7 +262,7 @@ fn a_shell_recomputes_every_line_of_the_log() {
 #[test]
 fn verify_prints_five_lines_and_six_answers() {
     let Journey { person, .. } = Journey::walk();
-    let told = person.gently(&["audit", "verify"]).exits(0);
+    let told = person.gently(&["audit", "verify", "-v"]).exits(0);
     let lines: Vec<&str> = told.out.lines().collect();
     let five = [
         "Genesis: 39d8668c9e1c18834931c26be61912c018fcc8e17d52f36b0a00c7020fe1ab69".to_owned(),
@@ -272,7 +272,8 @@ fn verify_prints_five_lines_and_six_answers() {
         "BTC anchors: 5".to_owned(),
         "Sessions: 3".to_owned(),
     ];
-    assert_eq!(lines[..5], five);
+    let begins = lines.iter().position(|line| *line == five[0]).unwrap();
+    assert_eq!(lines[begins..begins + 5], five);
     for (answer, word) in [
         ("consistent:", "yes"),
         ("complete:", "yes"),
@@ -308,7 +309,7 @@ fn verify_prints_five_lines_and_six_answers() {
         (&json!(3), &json!(5))
     );
 
-    let required = |what: &str| person.gently(&["audit", "verify", "--require", what]);
+    let required = |what: &str| person.gently(&["audit", "verify", "-v", "--require", what]);
     required("signed,not-before").exits(0);
     let told = required("signed,unique").exits(1);
     assert!(told.err.contains("unique is not checked"), "{told:?}");
@@ -323,10 +324,10 @@ fn one_session_by_the_first_digits_of_its_id() {
         open,
     } = Journey::walk();
     let told = person
-        .gently(&["audit", "session", &closed[0][..16]])
+        .gently(&["audit", "session", "-v", &closed[0][..16]])
         .exits(0);
     let expected = format!(
-        "Session: {}\nStart BTC: {FIRST}\nEnd BTC: {LATER}\nInteractions: 3\nBranch: branch-{}\n\
+        "✔ Nothing in this session was changed: 3 answers\nSession: {}\nStart BTC: {FIRST}\nEnd BTC: {LATER}\nInteractions: 3\nBranch: branch-{}\n\
          Chain integrity: VALID\nAll hashes verified: YES\n",
         closed[0],
         FIRST % 7 + 1
@@ -345,7 +346,7 @@ fn one_session_by_the_first_digits_of_its_id() {
         ),
         "{bracket}"
     );
-    let told = person.gently(&["audit", "session", &open]).exits(0);
+    let told = person.gently(&["audit", "session", "-v", &open]).exits(0);
     assert!(
         told.out.contains(&format!(
             "\nStart BTC: {LATER}\nEnd BTC: open\nInteractions: 1\n"
@@ -461,10 +462,10 @@ fn somebody_elses_ledger_from_a_bundle() {
 #[test]
 fn nothing_to_check_is_no_pass() {
     let person = Person::new();
-    person.gently(&["audit", "verify"]).exits(2);
+    person.gently(&["audit", "verify", "-v"]).exits(2);
     person.gently(&["audit", "session", "00"]).exits(2);
     std::fs::create_dir(person.home()).unwrap();
-    person.gently(&["audit", "verify"]).exits(2);
+    person.gently(&["audit", "verify", "-v"]).exits(2);
     let empty = person.dir.path().join("empty.git");
     git(
         person.dir.path(),
@@ -472,16 +473,16 @@ fn nothing_to_check_is_no_pass() {
     )
     .exits(0);
     let told = person
-        .gently(&["audit", "verify", "--repo", empty.to_str().unwrap()])
+        .gently(&["audit", "verify", "-v", "--repo", empty.to_str().unwrap()])
         .exits(2);
     assert_eq!(told.out, "");
     person
-        .gently(&["audit", "verify", "--repo", "/nowhere/at/all"])
+        .gently(&["audit", "verify", "-v", "--repo", "/nowhere/at/all"])
         .exits(2);
     // A new home has a genesis: that can be checked.
     let new = Person::new();
     new.gently(&["init"]).exits(0);
-    let told = new.gently(&["audit", "verify"]).exits(0);
+    let told = new.gently(&["audit", "verify", "-v"]).exits(0);
     assert!(
         told.out.contains("Entries: 2\n") && told.out.contains("Sessions: 0\n"),
         "{told:?}"

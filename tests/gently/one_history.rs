@@ -38,7 +38,7 @@ fn judged(name: &str, repository: &Path, log: Option<&Path>, more: &[&str]) -> (
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/verify.py");
     let python = run(Command::new("python3").arg(script).args(&args));
     let ours = run(Command::new(env!("CARGO_BIN_EXE_gently"))
-        .args(["audit", "verify", "--repo"])
+        .args(["audit", "verify", "-v", "--repo"])
         .args(&args));
     // Where nothing could be judged there are no answers; gently says why on stdout, too.
     let answers = |ran: &Ran| match ran.code == 2 {
@@ -260,7 +260,14 @@ fn policies_count_as_they_say() {
     // A home believes its own witnesses.
     let own = desk
         .person
-        .gently(&["audit", "verify", "--json", "--require", "unique,not-after"])
+        .gently(&[
+            "audit",
+            "verify",
+            "-v",
+            "--json",
+            "--require",
+            "unique,not-after",
+        ])
         .exits(0)
         .json();
     let size = desk.head().size;
@@ -331,7 +338,7 @@ fn what_came_after_the_last_cosignature_is_not_covered() {
         .json();
     assert_eq!(own["answers"]["unique"], "partly");
     desk.person
-        .gently(&["audit", "verify", "--require", "unique"])
+        .gently(&["audit", "verify", "-v", "--require", "unique"])
         .exits(1);
     // Dated long before the lines: seen, but at no time that counts.
     desk.b.be(Manner::Honest);
@@ -718,8 +725,16 @@ fn two_clones_are_compared() {
     let ours = desk.person.at("ledger.git");
     let compare = |a: &Path, b: &Path| {
         let (a, b) = (a.display().to_string(), b.display().to_string());
-        desk.person
-            .gently(&["audit", "verify", "--json", "--repo", &a, "--compare", &b])
+        desk.person.gently(&[
+            "audit",
+            "verify",
+            "-v",
+            "--json",
+            "--repo",
+            &a,
+            "--compare",
+            &b,
+        ])
     };
     assert_eq!(
         compare(&ours, &old).exits(0).json()["answers"]["complete"],

@@ -928,7 +928,7 @@ fn the_command_says_what_it_restores_and_ends_with_what_it_found() {
         );
     }
     assert!(
-        home.fine_or(&["doctor"], 1)
+        home.fine_or(&["doctor", "-v"], 1)
             .contains("gently audit rebuild")
     );
     let would = home.fine_or(&["audit", "rebuild", "--dry-run"], 1);

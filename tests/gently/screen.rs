@@ -244,9 +244,9 @@ fn nothing_that_is_on_record_moves_anything() {
     )
     .exits(0);
     for args in [
-        &["show", "last"][..],
-        &["show", "last/1"],
-        &["show", "last", "--withheld"],
+        &["show", "last", "--full"][..],
+        &["show", "last/1", "--full"],
+        &["show", "last", "--withheld", "--full"],
         &["thread", "list"],
         &["thread", "show"],
         &["session", "list"],
@@ -264,7 +264,7 @@ fn nothing_that_is_on_record_moves_anything() {
         &["intent", "show"],
         &["conflict", "list"],
         &["kernel", "show"],
-        &["doctor"],
+        &["doctor", "-v"],
         &["audit", "verify"],
         &["audit", "session", "last"],
         &["audit", "replay", "--all"],
@@ -275,7 +275,7 @@ fn nothing_that_is_on_record_moves_anything() {
         assert!(ran.code < 3 && !ran.out.is_empty(), "{args:?}: {ran:?}");
     }
     for args in [
-        &["show", "last"][..],
+        &["show", "last", "--full"][..],
         &["thread", "show"],
         &["action", "list"],
         &["context", "show"],
@@ -283,7 +283,7 @@ fn nothing_that_is_on_record_moves_anything() {
     ] {
         shown_as_json(&person, args);
     }
-    let json = shown_as_json(&person, &["show", "last/1"]);
+    let json = shown_as_json(&person, &["show", "last/1", "--full"]);
     assert!(
         json["prompt"].as_str().unwrap().contains('\u{1b}'),
         "the record has the exact text: {json}"
@@ -297,7 +297,7 @@ fn what_was_typed_and_what_files_are_called_moves_nothing() {
     for sequence in SEQUENCES {
         for args in [
             &["ask", "--no-such-flag", sequence][..],
-            &["show", sequence],
+            &["show", sequence, "--full"],
             &[sequence],
         ] {
             shown(&person, args).exits(2);
@@ -414,7 +414,7 @@ fn a_kernel_and_a_configuration_move_nothing() {
         &["config", "show"][..],
         &["config", "get", "session.host_role"],
         &["ask", "Hi"],
-        &["doctor"],
+        &["doctor", "-v"],
     ] {
         shown(&person, args);
     }

@@ -13,7 +13,7 @@ fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
     person
         .gently(&["fact", "add", "The wombat sleeps"])
         .exits(0);
-    let report = person.gently(&["audit", "verify"]).exits(0).out;
+    let report = person.gently(&["audit", "verify", "-v"]).exits(0).out;
     assert!(
         report.contains("search:      has each text once, and nothing else (no evidence)"),
         "{report}"
@@ -42,7 +42,7 @@ fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
             .unwrap()
             .execute_batch(sql)
             .unwrap();
-        let report = person.gently(&["audit", "verify"]).exits(0).out;
+        let report = person.gently(&["audit", "verify", "-v"]).exits(0).out;
         assert!(
             report.contains(said) && report.contains("no evidence"),
             "{sql}: {report}"

@@ -469,7 +469,7 @@ fn an_answer_that_held_a_secret_says_so_and_so_does_a_system_message() {
     assert_eq!(facts["removed_from_answer"].as_array().unwrap().len(), 1);
     assert!(
         !person
-            .gently(&["show", "last"])
+            .gently(&["show", "last", "--full"])
             .exits(0)
             .out
             .contains(SECRET)

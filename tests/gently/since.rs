@@ -104,6 +104,7 @@ fn a_check_goes_on_where_the_last_one_ended() {
         .gently(&[
             "audit",
             "verify",
+            "-v",
             "--since",
             "last",
             "--require",
@@ -125,7 +126,7 @@ fn a_check_goes_on_where_the_last_one_ended() {
     );
     assert!(
         person
-            .gently(&["audit", "verify"])
+            .gently(&["audit", "verify", "-v"])
             .exits(0)
             .out
             .contains("checked:     verified from scratch")
@@ -185,7 +186,7 @@ fn what_is_before_the_position_is_not_looked_at() {
         "--log",
         log.to_str().unwrap(),
     ];
-    let (verify, kept) = (["audit", "verify"], kept(&person));
+    let (verify, kept) = (["audit", "verify", "-v"], kept(&person));
     let since = ["--since", "last", "--position", kept.to_str().unwrap()];
     person.gently(&[&verify[..], &copied].concat()).exits(1);
     assert!(is_limited(
@@ -293,7 +294,7 @@ fn a_history_that_left_the_position_is_a_finding() {
     }
     turns(&person, 1);
     person.gently(&["session", "close"]).exits(0);
-    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "verify", "-v"]).exits(0);
     let kept = kept(&person);
     let words = |more: &[&str]| -> Vec<String> {
         let fixed = [
@@ -376,7 +377,7 @@ fn a_changed_position_is_not_gone_on_from() {
     person.gently(&["key", "rotate"]).exits(0);
     turns(&person, 1);
     person.gently(&["session", "close"]).exits(0);
-    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "verify", "-v"]).exits(0);
     let (honest, stored) = (
         std::fs::read_to_string(kept(&person)).unwrap(),
         position(&person),
@@ -478,7 +479,7 @@ fn a_session_goes_on_over_the_position() {
     let starts = log.iter().filter(|line| line.contains("|session_start|"));
     let ids: Vec<&str> = starts.map(|line| line.split('|').nth(4).unwrap()).collect();
     person.gently(&["session", "close", ids[1]]).exits(0);
-    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "verify", "-v"]).exits(0);
     let before = position(&person);
     assert_eq!(
         before["position"]["open"].as_object().unwrap().len(),

@@ -427,7 +427,7 @@ fn what_is_pending_for_two_days_is_named() {
         "one promise is one question, for however many heads"
     );
     // By the notes' own history: the close, doctor and verify name it.
-    let verify = || person.gently(&["audit", "verify"]).exits(0).out;
+    let verify = || person.gently(&["audit", "verify", "-v"]).exits(0).out;
     assert!(!verify().contains("48 hours"));
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
@@ -453,7 +453,7 @@ fn what_is_pending_for_two_days_is_named() {
         person
             .git(&["update-ref", "refs/notes/ots", aged.trim()])
             .exits(0);
-        let (text, doctor) = (verify(), person.gently(&["doctor"]).out);
+        let (text, doctor) = (verify(), person.gently(&["doctor", "-v"]).out);
         assert_eq!(
             text.contains("pending:     for more than 48 hours, since 20"),
             is_late,

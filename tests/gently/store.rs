@@ -672,7 +672,7 @@ fn a_home_of_an_earlier_build_is_left_alone() {
     let log = std::fs::read(person.at("audit.log")).unwrap();
     for args in [
         &["ask", "And now?"] as &[&str],
-        &["show", "last"],
+        &["show", "last", "--full"],
         &["session", "close"],
     ] {
         let refused = person.gently(args);

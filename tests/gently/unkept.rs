@@ -161,7 +161,10 @@ fn the_text_of_a_prompt_is_on_no_disk_while_its_model_thinks_nor_after_a_kill() 
         // before the kill.
         person.gently(&["session", "close"]).exits(0);
         is_nowhere(&person, &WORDS);
-        let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+        let shown = person
+            .gently(&["show", "last", "--json", "--full"])
+            .exits(0)
+            .json();
         assert_eq!(
             (&shown["reason"], &shown["kept"]),
             (&json!("abandoned"), &json!(false))
@@ -204,7 +207,10 @@ fn a_withheld_reply_and_a_denied_prompt_are_not_kept_either() {
         asked.err.contains("withheld") && !asked.out.contains("zygomorphic"),
         "{asked:?}"
     );
-    let shown = person.gently(&["show", "last", "--withheld"]).exits(0).out;
+    let shown = person
+        .gently(&["show", "last", "--withheld", "--full"])
+        .exits(0)
+        .out;
     assert!(
         shown.contains("not kept") && !shown.contains("erased"),
         "{shown}"
@@ -214,7 +220,10 @@ fn a_withheld_reply_and_a_denied_prompt_are_not_kept_either() {
         .gently(&["ask", "--model", "openai/x", &long])
         .exits(1);
     assert_eq!(
-        person.gently(&["show", "last", "--json"]).exits(0).json()["outcome"],
+        person
+            .gently(&["show", "last", "--json", "--full"])
+            .exits(0)
+            .json()["outcome"],
         "denied"
     );
     is_nowhere(&person, &["quetzalcoatl", "zygomorphic"]);
@@ -249,7 +258,7 @@ fn every_reader_says_that_it_was_not_kept_and_never_that_it_was_erased() {
         "{context}"
     );
     let shown = person
-        .gently(&["show", "interaction-1", "--json"])
+        .gently(&["show", "interaction-1", "--json", "--full"])
         .exits(0)
         .json();
     assert_eq!(
@@ -262,14 +271,14 @@ fn every_reader_says_that_it_was_not_kept_and_never_that_it_was_erased() {
         "not checked is no pass"
     );
     // The session of that answer: the newest one is of a model that has none.
-    let shown = person.gently(&["show", "interaction-1", "--json"]);
+    let shown = person.gently(&["show", "interaction-1", "--json", "--full"]);
     let answered = shown.exits(0).json()["session"]["session"]
         .as_str()
         .unwrap()
         .to_owned();
     for args in [
-        &["show", "interaction-1"][..],
-        &["show", "interaction-2"],
+        &["show", "interaction-1", "--full"][..],
+        &["show", "interaction-2", "--full"],
         &["session", "show", "last"],
         &["action", "list"],
         &["action", "show", "action:000001"],
@@ -281,7 +290,7 @@ fn every_reader_says_that_it_was_not_kept_and_never_that_it_was_erased() {
         &["audit", "open", "last", "1", "--role", "prompt"],
         &["audit", "open", &answered, "1", "--role", "request"],
         &["audit", "open", &answered, "1", "--role", "reply"],
-        &["audit", "verify"],
+        &["audit", "verify", "-v"],
     ] {
         let ran = person.gently(args);
         let told = format!("{}{}", ran.out, ran.err);
@@ -296,7 +305,7 @@ fn every_reader_says_that_it_was_not_kept_and_never_that_it_was_erased() {
     }
     let summary = person.gently(&["session", "summary", "last"]).exits(0);
     assert!(!summary.out.contains("erased"), "{summary:?}");
-    let report = person.gently(&["audit", "verify"]).exits(0).out;
+    let report = person.gently(&["audit", "verify", "-v"]).exits(0).out;
     assert!(
         report.contains("the texts of 4 records are not kept and were not checked"),
         "{report}"
@@ -342,7 +351,10 @@ fn switching_holds_from_that_turn_on_and_the_ledger_says_since_when() {
     person.ask("Of the second quetzalcoatl.");
     is_nowhere(&person, &["zygomorph"]);
     let kept = |id: &str| {
-        person.gently(&["show", id, "--json"]).exits(0).json()["kept"]
+        person
+            .gently(&["show", id, "--json", "--full"])
+            .exits(0)
+            .json()["kept"]
             .as_bool()
             .unwrap()
     };
@@ -395,7 +407,7 @@ fn who_takes_texts_away_can_not_say_that_they_were_never_kept_nor_put_one_back()
              UPDATE llm_exchange SET context_bundle_json = NULL, user_text_commitment = prompt_commitment;",
         )
         .unwrap();
-    let report = kept.gently(&["audit", "verify"]).exits(1).out;
+    let report = kept.gently(&["audit", "verify", "-v"]).exits(1).out;
     assert!(
         report.contains("a policy on record that keeps none"),
         "{report}"
@@ -408,7 +420,7 @@ fn who_takes_texts_away_can_not_say_that_they_were_never_kept_nor_put_one_back()
     database
         .execute_batch("UPDATE chat_turn SET content = 'one' WHERE speaker = 'user'")
         .unwrap();
-    let report = none.gently(&["audit", "verify"]).exits(1).out;
+    let report = none.gently(&["audit", "verify", "-v"]).exits(1).out;
     assert!(
         report.contains("texts, which the policy keeps none of: none"),
         "{report}"
@@ -423,7 +435,7 @@ fn who_takes_texts_away_can_not_say_that_they_were_never_kept_nor_put_one_back()
             "DROP TRIGGER llm_exchange_outcome_is_final; UPDATE llm_exchange SET completion_tokens = 7",
         )
         .unwrap();
-    let report = changed.gently(&["audit", "verify"]).exits(1).out;
+    let report = changed.gently(&["audit", "verify", "-v"]).exits(1).out;
     assert!(
         report.contains("exchange_commitment of its rows"),
         "the rows are checked without the texts: {report}"

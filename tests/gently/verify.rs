@@ -243,9 +243,15 @@ fn audit_log(sample: &Sample, log: &Path, command: &[&str], rest: &[&str]) -> (u
 #[test]
 fn verify_prints_the_five_lines_then_answers_then_findings() {
     let copy = Sample::unpack("honest");
-    let (code, out, err) = audit_copy(&copy, &["verify"], &["--require", "signed,not-before"]);
+    let required = ["-v", "--require", "signed,not-before"];
+    let (code, out, err) = audit_copy(&copy, &["verify"], &required);
     assert_eq!((code, err.as_str()), (0, ""));
-    let lines: Vec<&str> = out.lines().collect();
+    // Behind the verdict.
+    let lines: Vec<&str> = out
+        .lines()
+        .skip_while(|line| !line.is_empty())
+        .skip(1)
+        .collect();
     assert_eq!(
         lines[..5],
         [
@@ -304,7 +310,7 @@ fn verify_prints_the_five_lines_then_answers_then_findings() {
     );
     let changed = copy.dir.path().join("changed.log");
     std::fs::write(&changed, log).unwrap();
-    let (code, out, _) = audit_log(&copy, &changed, &["verify"], &[]);
+    let (code, out, _) = audit_log(&copy, &changed, &["verify"], &["-v"]);
     assert_eq!(code, 1);
     assert!(out.contains("Chain integrity: BROKEN"));
     assert!(
@@ -365,7 +371,7 @@ fn somebody_elses_ledger_is_checked_without_a_home() {
         (vec![first], "signed by:   no ("),
         (vec![], "signed by:   not checked (unpinned: "),
     ] {
-        let mut args = vec!["verify", "--repo", &bundle, "--log", &log];
+        let mut args = vec!["verify", "-v", "--repo", &bundle, "--log", &log];
         keys.iter().for_each(|key| args.extend(["--signer", key]));
         let (code, out, err) = audit(None, &args);
         assert_eq!((code, err.as_str()), (0, ""), "{keys:?}");
@@ -378,7 +384,7 @@ fn somebody_elses_ledger_is_checked_without_a_home() {
             "{keys:?}: {err}"
         );
     }
-    let (code, out, _) = audit(None, &["verify", "--repo", &bundle]);
+    let (code, out, _) = audit(None, &["verify", "-v", "--repo", &bundle]);
     assert_eq!(code, 0);
     assert!(
         out.contains("Entries: 58") && out.contains("no audit.log was given"),
@@ -475,11 +481,12 @@ fn where_nothing_can_be_looked_at_the_code_is_2() {
 #[test]
 fn one_session_is_shown_by_its_first_digits() {
     let copy = Sample::unpack("honest");
-    let (code, out, _) = audit_copy(&copy, &["session", "1b8a93f7"], &[]);
+    let (code, out, _) = audit_copy(&copy, &["session", "1b8a93f7"], &["-v"]);
     assert_eq!(code, 0);
     assert_eq!(
         out,
-        "Session: 1b8a93f7b573992fd935c726dcd22e0cee5ebfb2f57cd640962dd06cacd80a5b\n\
+        "✔ Nothing in this session was changed: 2 answers\n\
+         Session: 1b8a93f7b573992fd935c726dcd22e0cee5ebfb2f57cd640962dd06cacd80a5b\n\
          Start BTC: local\nEnd BTC: 829005\nInteractions: 2\nBranch: branch-1\n\
          Chain integrity: VALID\nAll hashes verified: YES\nNot before: it starts on no block\n\
          Not after: not proven: no OpenTimestamps proof of the log after its end\n"

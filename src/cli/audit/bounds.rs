@@ -88,6 +88,14 @@ pub(super) fn sessions(report: &Report) -> Vec<String> {
         .collect()
 }
 
+/// One end of a session's bracket, without the reason where there is none.
+pub(super) fn short(bound: &SessionBound) -> String {
+    match bound {
+        SessionBound::Block { .. } => words(bound),
+        SessionBound::None(_) => "not proven".to_owned(),
+    }
+}
+
 /// One end of a session's bracket.
 pub(super) fn words(bound: &SessionBound) -> String {
     match bound {

@@ -23,10 +23,6 @@ use super::{not_looked, say, warn};
 
 /// Flags of `gently check`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    gently check answer.json\n  \
-    gently check answer.html --signer allowed_signers\n\n\
-    It needs no home, no ledger and no network.")]
 pub struct CheckArgs {
     /// What `gently share` wrote, file or page, or `gently audit open`
     file: PathBuf,

@@ -4,24 +4,102 @@ use std::fmt::Write as _;
 
 use crate::record::bitcoin::block::Network;
 use crate::verify::{
-    AuditQuestion, Finding, PositionSummary, QuestionAnswers, Report, Scope, SessionReport,
+    AuditQuestion, Finding, PositionSummary, QuestionAnswer, QuestionAnswers, Report, Scope,
+    SessionReport,
 };
 
 use crate::view::report::{end, height, integrity, touching, validity};
 
-use super::super::screen::counted;
+use crate::app::verify::VerifyResult;
+use crate::view::headline::HeadlineView;
+
+use super::super::screen::{counted, mark};
 use super::bounds;
 
 /// How many sessions an error message lists.
 const LISTED: usize = 10;
 
-/// The report as a person reads it: five lines, the answers, the findings.
-pub(super) fn text(report: &Report) -> String {
+/// The verdict first, then at most eight lines.
+pub(super) fn text(checked: &VerifyResult) -> String {
+    let (report, headline) = (&checked.report, HeadlineView::of_ledger(checked));
+    let mut out = headlines(&headline);
+    put_first_finding(&mut out, report.findings.first());
+    put_ledger(&mut out, report);
+    let search = report.search.as_deref().unwrap_or_default();
+    if let Some(fault) = search.first() {
+        put(
+            &mut out,
+            format_args!("{} search: {fault}; no evidence", mark("warning")),
+        );
+    }
+    let hint = hint(report).map_or(String::new(), |hint| format!("; {hint}"));
+    put(&mut out, format_args!("More: with -v{hint}"));
+    out
+}
+
+/// What helps against a *no*, where its reason says so behind the number of findings.
+fn hint(report: &Report) -> Option<&str> {
+    let answers = AuditQuestion::ALL.map(|question| report.answers.to(question));
+    let no = answers
+        .into_iter()
+        .find(|verdict| verdict.answer == QuestionAnswer::No)?;
+    no.reason.split_once("; ").map(|(_, hint)| hint)
+}
+
+/// The verdict and all that was found: the five lines, the answers, the findings.
+pub(super) fn full_text(checked: &VerifyResult) -> String {
+    let headline = HeadlineView::of_ledger(checked);
+    format!("{}\n{}", headlines(&headline), details(&checked.report))
+}
+
+/// The verdict, and what it leaves open.
+fn headlines(headline: &HeadlineView) -> String {
     let mut out = String::new();
-    let test = report
+    put(
+        &mut out,
+        format_args!("{} {}", mark(headline.mark), headline.text),
+    );
+    if !headline.not_proven.is_empty() {
+        let open = headline.not_proven.join("; ");
+        put(
+            &mut out,
+            format_args!("{} Not proven: {open}", mark("open")),
+        );
+    }
+    out
+}
+
+fn put_first_finding(out: &mut String, finding: Option<&Finding>) {
+    if let Some(finding) = finding {
+        put(out, format_args!("  expected: {}", finding.expected));
+        put(out, format_args!("  actual:   {}", finding.actual));
+    }
+}
+
+/// The lines that the source documents have.
+fn put_ledger(out: &mut String, report: &Report) {
+    let genesis = report
+        .genesis
+        .map_or("unreadable".to_owned(), |hash| hash.to_string());
+    put(out, format_args!("Genesis: {genesis}"));
+    put(out, format_args!("Entries: {}", report.entries));
+    put(out, format_args!("Chain integrity: {}", integrity(report)));
+    let of =
+        test_network(report).map_or_else(String::new, |network| format!(" ({})", network.name()));
+    put(out, format_args!("BTC anchors: {}{of}", report.btc_anchors));
+    put(out, format_args!("Sessions: {}", report.sessions.len()));
+}
+
+fn test_network(report: &Report) -> Option<Network> {
+    report
         .network
-        .filter(|network| *network != Network::Bitcoin);
-    if let Some(network) = test {
+        .filter(|network| *network != Network::Bitcoin)
+}
+
+/// The report as a person reads it: five lines, the answers, the findings.
+fn details(report: &Report) -> String {
+    let mut out = String::new();
+    if let Some(network) = test_network(report) {
         put(
             &mut out,
             format_args!(
@@ -30,24 +108,7 @@ pub(super) fn text(report: &Report) -> String {
             ),
         );
     }
-    let genesis = report
-        .genesis
-        .map_or("unreadable".to_owned(), |hash| hash.to_string());
-    put(&mut out, format_args!("Genesis: {genesis}"));
-    put(&mut out, format_args!("Entries: {}", report.entries));
-    put(
-        &mut out,
-        format_args!("Chain integrity: {}", integrity(report)),
-    );
-    let of = test.map_or_else(String::new, |network| format!(" ({})", network.name()));
-    put(
-        &mut out,
-        format_args!("BTC anchors: {}{of}", report.btc_anchors),
-    );
-    put(
-        &mut out,
-        format_args!("Sessions: {}", report.sessions.len()),
-    );
+    put_ledger(&mut out, report);
     put(&mut out, format_args!(""));
     put_answers(&mut out, &report.answers);
     put_beside(&mut out, report);
@@ -254,41 +315,47 @@ pub(super) fn contradicted(report: &Report) -> Option<String> {
     })
 }
 
-/// One session as a person reads it.
+/// One session as a person reads it: the verdict, then at most eight lines.
 pub(super) fn session_text(report: &Report, session: &SessionReport) -> String {
-    let mut out = String::new();
-    put(&mut out, format_args!("Session: {}", session.id));
+    let mut out = headlines(&HeadlineView::of_session(report, session));
+    put_session(&mut out, session);
+    let since = bounds::short(&session.not_before);
+    let until = bounds::short(&session.not_after);
+    match touching(report, session).len() {
+        0 => put(&mut out, format_args!("When: since {since}; until {until}")),
+        n => put(&mut out, format_args!("Findings: {n}, with -v")),
+    }
+    out
+}
+
+/// The same with its ends and all findings.
+pub(super) fn full_session_text(report: &Report, session: &SessionReport) -> String {
+    let mut out = headlines(&HeadlineView::of_session(report, session));
+    put_session(&mut out, session);
+    let (since, until) = (&session.not_before, &session.not_after);
     put(
         &mut out,
-        format_args!("Start BTC: {}", height(session.start)),
-    );
-    put(&mut out, format_args!("End BTC: {}", end(session)));
-    put(
-        &mut out,
-        format_args!("Interactions: {}", session.interactions),
-    );
-    put(&mut out, format_args!("Branch: {}", session.branch));
-    put(
-        &mut out,
-        format_args!("Chain integrity: {}", validity(session.chain_valid)),
-    );
-    put(
-        &mut out,
-        format_args!(
-            "All hashes verified: {}",
-            if session.all_verified { "YES" } else { "NO" }
-        ),
+        format_args!("Not before: {}", bounds::words(since)),
     );
     put(
         &mut out,
-        format_args!("Not before: {}", bounds::words(&session.not_before)),
-    );
-    put(
-        &mut out,
-        format_args!("Not after: {}", bounds::words(&session.not_after)),
+        format_args!("Not after: {}", bounds::words(until)),
     );
     put_findings(&mut out, touching(report, session).into_iter(), 0);
     out
+}
+
+/// The lines that the source documents have.
+fn put_session(out: &mut String, session: &SessionReport) {
+    put(out, format_args!("Session: {}", session.id));
+    put(out, format_args!("Start BTC: {}", height(session.start)));
+    put(out, format_args!("End BTC: {}", end(session)));
+    put(out, format_args!("Interactions: {}", session.interactions));
+    put(out, format_args!("Branch: {}", session.branch));
+    let chain = validity(session.chain_valid);
+    put(out, format_args!("Chain integrity: {chain}"));
+    let all = if session.all_verified { "YES" } else { "NO" };
+    put(out, format_args!("All hashes verified: {all}"));
 }
 
 /// Says that no session begins so, and which there are.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli::screen::{block, quiet};
+use crate::cli::screen::{block, mark, quiet};
 use crate::cli::session::block_name;
 use crate::record::time::Seconds;
 
@@ -11,11 +11,53 @@ use crate::app::show::ExchangeDetails;
 /// How far a part's text stands in.
 const INDENT: &str = "    ";
 
+/// Question, answer and status.
+pub fn brief(turn: &ExchangeDetails) -> String {
+    let mut out = String::new();
+    let asked = turn.exchange.created_at;
+    if let Some((at, reason)) = &turn.erased {
+        let erased = format!("erased {at}: {}", quiet(reason));
+        part(&mut out, "texts", &erased);
+    }
+    let question = said(turn, turn.prompt_text());
+    part(&mut out, &format!("question of {asked}"), &question);
+    let whose = match turn.exchange.is_answered() {
+        true => format!("answer of {}", quiet(&turn.exchange.model)),
+        false => "answer".to_owned(),
+    };
+    part(&mut out, &whose, &answer(turn));
+    if !turn.drift.is_empty() {
+        part(&mut out, "what to know of it", &drift(turn));
+    }
+    out.push_str(&format!("\n{}\n", status(turn)));
+    out.trim_start_matches('\n').to_owned()
+}
+
+/// `✔ 81bb5b35/2 · answered · block 930226 · 5 hashes hold`
+fn status(turn: &ExchangeDetails) -> String {
+    let of = |holds| turn.checks.iter().filter(move |check| check.holds == holds);
+    let (held, broken) = (of(Some(true)).count(), of(Some(false)).count());
+    let hashes = match (held, broken) {
+        (1, 0) => "1 hash holds".to_owned(),
+        (held, 0) => format!("{held} hashes hold"),
+        (_, broken) => format!("{broken} of {} hashes DO NOT HOLD", held + broken),
+    };
+    let is_fine = broken == 0 && turn.exchange.is_answered();
+    let mark = mark(if is_fine { "yes" } else { "no" });
+    format!(
+        "{mark} {} · {} · {} · {hashes} · all of it: with --full",
+        turn.id,
+        outcome_words(turn),
+        block_name(&turn.session)
+    )
+}
+
 /// All parts, each under its name.
 pub fn of(turn: &ExchangeDetails) -> String {
     let (session, exchange) = (&turn.session, &turn.exchange);
     let mut out = format!(
-        "{} of session {} · {} · {}\n",
+        "{} · {} of session {} · {} · {}\n",
+        turn.id,
         turn.name(),
         session.id.short16(),
         outcome_words(turn),

@@ -1,0 +1,273 @@
+//! What `--help` and `gently help` say: the commands of `args.rs`, in groups, each with examples,
+//! and the options of every command apart.
+//!
+//! Parsing needs none of it, so a command that was typed well never makes it.
+
+mod examples;
+mod meant;
+mod topics;
+mod usage;
+
+use std::borrow::Cow;
+
+use clap::builder::styling::Style;
+use clap::{Arg, ArgAction, Args, Command, CommandFactory as _, Id};
+
+use crate::view::help::{ExampleView, HelpView};
+
+use super::args::Cli;
+use super::{FINE, could_not, present, print_view, program};
+
+pub use examples::of as examples_of;
+pub use topics::TOPICS;
+pub(super) use usage::run as answer_usage;
+
+/// The columns that help is made for. A wider terminal gets no longer lines, which are read badly.
+const COLUMNS: usize = 80;
+/// The heading of the options that every command has.
+const SHARED: &str = "Options of every command";
+/// Where the descriptions of commands begin.
+const MARGIN: usize = 15;
+
+/// The commands by what they are for, in the order in which they are listed.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Ask", &["ask", "session", "thread", "model"]),
+    (
+        "Look",
+        &["show", "log", "context", "drift", "action", "sight"],
+    ),
+    (
+        "Remember",
+        &["fact", "note", "decision", "intent", "conflict"],
+    ),
+    ("Prove", &["share", "check", "audit", "anchor", "witness"]),
+    ("Keep", &["backup", "restore", "erase", "sanitize"]),
+    (
+        "Set up",
+        &[
+            "init",
+            "config",
+            "key",
+            "kernel",
+            "hook",
+            "doctor",
+            "completions",
+            "man",
+            "help",
+        ],
+    ),
+];
+
+/// `gently help`.
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// A command, such as audit verify, or a topic: exit-codes, ids, privacy, verify
+    pub words: Vec<String>,
+}
+
+/// Everything that can be typed, as help, completions and manual pages show it.
+pub fn command() -> Command {
+    let bare = Cli::command();
+    let shared: Vec<Id> = bare
+        .get_arguments()
+        .filter(|arg| arg.is_global_set())
+        .map(|arg| arg.get_id().clone())
+        .chain([Id::from("help")])
+        .collect();
+    let flag = Arg::new("help")
+        .short('h')
+        .long("help")
+        .action(ArgAction::Help)
+        .global(true)
+        .help("Print help");
+    let heading = *bare.get_styles().get_header();
+    let whole = described(bare.disable_help_flag(true).arg(flag), "", &shared, heading);
+    let listed = listing(&whole, heading);
+    whole.max_term_width(COLUMNS).help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{listed}\
+         {heading}Options:{heading:#}\n{{options}}{{after-help}}"
+    ))
+}
+
+/// A command and those below it with their examples, and with the shared options apart.
+fn described(command: Command, path: &str, shared: &[Id], heading: Style) -> Command {
+    let apart = |arg: Arg| {
+        if shared.contains(arg.get_id()) {
+            arg.help_heading(SHARED)
+        } else {
+            arg
+        }
+    };
+    let notes = command.get_after_help().map(|text| text.ansi().to_string());
+    let examples = example_lines(path);
+    let foot: Vec<String> = [
+        (!examples.is_empty()).then(|| format!("{heading}Examples:{heading:#}\n{examples}")),
+        path.is_empty().then(topic_line),
+        notes,
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    command
+        .mut_args(apart)
+        .after_help(foot.join("\n\n"))
+        .mut_subcommands(|below| {
+            let path = joined(path, below.get_name());
+            described(below, &path, shared, heading)
+        })
+}
+
+/// Which topics there are beside the commands.
+fn topic_line() -> String {
+    let names: Vec<&str> = TOPICS.iter().map(|topic| topic.name).collect();
+    format!(
+        "More of a command: gently help audit verify\nTopics: gently help {}",
+        names.join(" · ")
+    )
+}
+
+/// The words of a command below another one.
+fn joined(path: &str, name: &str) -> String {
+    format!("{path} {name}").trim_start().to_owned()
+}
+
+/// The examples of a command, one a line; behind each what it does, or below it where the lines
+/// would get too long.
+fn example_lines(path: &str) -> String {
+    let examples = examples_of(path);
+    let widest = examples.iter().map(|(typed, _)| typed.chars().count());
+    let widest = widest.max().unwrap_or_default();
+    let fits = |does: &str| 2 + widest + 3 + does.chars().count() <= COLUMNS;
+    let beside = examples.iter().all(|(_, does)| fits(does));
+    let line = |(typed, does): &(&str, &str)| {
+        if beside {
+            format!("  {typed:widest$}   {does}")
+        } else {
+            format!("  {typed}\n      {does}")
+        }
+    };
+    let lines: Vec<String> = examples.iter().map(line).collect();
+    lines.join("\n")
+}
+
+/// All commands in their groups, each with its description; ends with an empty line.
+fn listing(root: &Command, heading: Style) -> String {
+    let mut out = String::new();
+    for (group, names) in GROUPS {
+        out.push_str(&format!("{heading}{group}:{heading:#}\n"));
+        for name in names {
+            let command = root.find_subcommand(name);
+            let about = command.and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let lines = folded(&about, COLUMNS - MARGIN);
+            let margin = " ".repeat(MARGIN);
+            out.push_str(&format!(
+                "  {name:12} {}\n",
+                lines.join(&format!("\n{margin}"))
+            ));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// A text in lines of so many characters at most, broken between words.
+fn folded(text: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= most {
+            line.push_str(&format!(" {word}"));
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+/// Prints the help of a command, or a topic.
+pub fn run(args: &HelpArgs, json: bool) -> u8 {
+    let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
+    if let Some(topic) = topics::named(&words.join("-")) {
+        return present(json, || topic_view(topic), || topic.text.to_owned());
+    }
+    let root = command();
+    match meant::command_named(&root, &words) {
+        Ok(found) => command_help(found, &words, json),
+        Err(why) => could_not(&why, json),
+    }
+}
+
+fn topic_view(topic: &topics::Topic) -> HelpView {
+    HelpView {
+        kind: "topic",
+        words: topic.name.to_owned(),
+        text: topic.text.to_owned(),
+        examples: Vec::new(),
+        commands: Vec::new(),
+        topics: Vec::new(),
+    }
+}
+
+/// The same as `--help` behind the command says, in the same colours.
+fn command_help(found: &Command, words: &[&str], json: bool) -> u8 {
+    let typed = std::iter::once("gently").chain(words.iter().copied());
+    let help = command()
+        .try_get_matches_from(typed.chain(["--help"]))
+        .expect_err("--help ends parsing, whatever else is missing");
+    if json {
+        return print_view(&command_view(found, words, help.render().to_string()));
+    }
+    // A reader that went away is nobody's fault.
+    let _ = help.print();
+    FINE
+}
+
+fn command_view(found: &Command, words: &[&str], text: String) -> HelpView {
+    let path = words.join(" ");
+    let examples = examples_of(&path).iter();
+    let is_root = words.is_empty();
+    HelpView {
+        kind: "command",
+        text,
+        examples: examples
+            .map(|(typed, does)| ExampleView {
+                command: typed,
+                does,
+            })
+            .collect(),
+        commands: names_below(found).map(|name| joined(&path, name)).collect(),
+        topics: TOPICS
+            .iter()
+            .filter(|_| is_root)
+            .map(|topic| topic.name)
+            .collect(),
+        words: path,
+    }
+}
+
+/// The names of the commands below one.
+fn names_below(command: &Command) -> impl Iterator<Item = &str> {
+    let shown = command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set());
+    shown.map(Command::get_name)
+}
+
+/// A word as somebody types it in a shell: in quotes where it needs them.
+fn shell_quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-+:@=,%".contains(&b);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return Cow::Borrowed(word);
+    }
+    // Between double quotes these four still mean something, and '!' does to an interactive bash.
+    if word.contains(['"', '$', '`', '\\', '!']) {
+        return Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")));
+    }
+    Cow::Owned(format!("\"{word}\""))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,738 @@
+//! The examples of every command, as they stand in its help, in `gently help` and in its manual
+//! page.
+//!
+//! A test goes through all commands: each has one to three here, and each is taken as that command.
+
+/// What is typed, and what it does.
+pub type Example = (&'static str, &'static str);
+
+/// The words of a command, and its examples.
+const EXAMPLES: &[(&str, &[Example])] = &[
+    (
+        "",
+        &[
+            (
+                "gently ask \"Why is the sky blue?\"",
+                "ask; it goes on record",
+            ),
+            ("gently show last", "see what is on record of it"),
+            ("gently audit verify", "check all of the record"),
+        ],
+    ),
+    (
+        "ask",
+        &[
+            ("gently ask \"Why is the sky blue?\"", "a question"),
+            (
+                "gently ask -m sonnet \"And at dusk?\"",
+                "the same conversation, another model",
+            ),
+            (
+                "git diff | gently ask \"What changed?\"",
+                "with text behind the question",
+            ),
+        ],
+    ),
+    // Ask
+    (
+        "session",
+        &[
+            ("gently session list", "all sessions"),
+            ("gently session close", "end the one that is open"),
+        ],
+    ),
+    (
+        "session open",
+        &[(
+            "gently session open -m sonnet",
+            "ask one model from here on",
+        )],
+    ),
+    (
+        "session close",
+        &[
+            ("gently session close", "all that are open"),
+            ("gently session close 81bb5b35", "one of them"),
+        ],
+    ),
+    (
+        "session list",
+        &[("gently session list --open", "those that are open")],
+    ),
+    (
+        "session summary",
+        &[
+            ("gently session summary", "of the newest session"),
+            ("gently session summary 81bb5b35", "of another one"),
+        ],
+    ),
+    (
+        "session show",
+        &[("gently session show last", "the newest one")],
+    ),
+    (
+        "thread",
+        &[
+            (
+                "gently thread new review",
+                "begin a conversation of its own",
+            ),
+            ("gently ask --thread review \"Is it sound?\"", "ask in it"),
+        ],
+    ),
+    ("thread list", &[("gently thread list", "all of them")]),
+    (
+        "thread new",
+        &[
+            ("gently thread new review", "with a name"),
+            ("gently thread new -m sonnet", "in the session of a model"),
+        ],
+    ),
+    (
+        "thread show",
+        &[("gently thread show review", "what was said in it, with ids")],
+    ),
+    (
+        "model",
+        &[("gently model list", "what can be asked from here")],
+    ),
+    (
+        "model list",
+        &[("gently model list", "what can be asked from here")],
+    ),
+    // Look
+    (
+        "show",
+        &[
+            ("gently show last", "the newest question and its answer"),
+            (
+                "gently show 81bb5b35/16",
+                "another one, by the id below its answer",
+            ),
+        ],
+    ),
+    (
+        "log",
+        &[
+            ("gently log -n 50", "the newest 50 lines"),
+            ("gently log --since 2h", "those of the last two hours"),
+            ("gently log --session last", "those of the newest session"),
+        ],
+    ),
+    (
+        "context",
+        &[
+            ("gently context show", "what the model was shown last"),
+            (
+                "gently context preview \"How full is the disk?\"",
+                "what it would be shown",
+            ),
+        ],
+    ),
+    (
+        "context show",
+        &[(
+            "gently context show 81bb5b35/16",
+            "what the model was shown, and why",
+        )],
+    ),
+    (
+        "context preview",
+        &[(
+            "gently context preview \"How full is the disk?\"",
+            "asks nobody, records nothing",
+        )],
+    ),
+    (
+        "drift",
+        &[
+            (
+                "gently drift list",
+                "what is wrong with answers, not dealt with yet",
+            ),
+            ("gently drift show 42", "one of them"),
+            (
+                "gently drift close 42 --reason \"a joke\"",
+                "it is dealt with",
+            ),
+        ],
+    ),
+    (
+        "drift list",
+        &[
+            ("gently drift list", "what nobody dealt with yet"),
+            (
+                "gently drift list --all -n 20",
+                "the newest 20, closed ones too",
+            ),
+        ],
+    ),
+    (
+        "drift show",
+        &[("gently drift show 42", "one, with all that is known of it")],
+    ),
+    (
+        "drift ack",
+        &[(
+            "gently drift ack 41 42 --reason \"will ask again\"",
+            "you saw them; they stay open",
+        )],
+    ),
+    (
+        "drift close",
+        &[(
+            "gently drift close 42 --reason \"a joke\"",
+            "it is dealt with",
+        )],
+    ),
+    (
+        "drift test",
+        &[
+            (
+                "gently drift test --jsonl < replies.jsonl",
+                "with this home's kernel",
+            ),
+            (
+                "gently drift test --jsonl --kernel kernel.toml < replies.jsonl",
+                "with another one",
+            ),
+        ],
+    ),
+    (
+        "action",
+        &[
+            (
+                "gently action list",
+                "what questions and answers wanted done",
+            ),
+            ("gently action show action:000001", "one of them"),
+        ],
+    ),
+    (
+        "action list",
+        &[("gently action list", "all of them, newest last")],
+    ),
+    (
+        "action show",
+        &[("gently action show action:000001", "one of them")],
+    ),
+    (
+        "sight",
+        &[
+            ("gently sight", "all tools"),
+            ("gently sight disk_usage", "one of them"),
+        ],
+    ),
+    // Remember
+    (
+        "fact",
+        &[
+            (
+                "gently fact add \"We close at six.\" --subject hours",
+                "propose one",
+            ),
+            ("gently fact ratify ledger:000183", "from now on it counts"),
+            ("gently fact list", "all that are in force"),
+        ],
+    ),
+    (
+        "fact add",
+        &[
+            (
+                "gently fact add \"We close at six.\" --subject hours",
+                "propose one",
+            ),
+            (
+                "gently fact add \"The seal is red.\" --confidence high",
+                "one that is sure",
+            ),
+        ],
+    ),
+    (
+        "fact ratify",
+        &[("gently fact ratify ledger:000183", "from now on it counts")],
+    ),
+    (
+        "fact retire",
+        &[(
+            "gently fact retire ledger:000183 --reason \"new hours\"",
+            "it counts no more",
+        )],
+    ),
+    (
+        "fact list",
+        &[("gently fact list --all", "those that count no more, too")],
+    ),
+    (
+        "note",
+        &[
+            ("gently note add \"Ana prefers short answers.\"", "keep one"),
+            ("gently note list", "all of them"),
+        ],
+    ),
+    (
+        "note add",
+        &[
+            ("gently note add \"Ana prefers short answers.\"", "keep one"),
+            (
+                "gently note add \"Paper is short.\" --observed-at 3d",
+                "of three days ago",
+            ),
+        ],
+    ),
+    (
+        "note retire",
+        &[(
+            "gently note retire note:000001",
+            "models are shown it no more",
+        )],
+    ),
+    (
+        "note list",
+        &[("gently note list", "those that are in force")],
+    ),
+    (
+        "decision",
+        &[
+            (
+                "gently decision add \"We write in Rust.\" --subject language",
+                "keep one",
+            ),
+            ("gently decision list", "all that are in force"),
+        ],
+    ),
+    (
+        "decision add",
+        &[(
+            "gently decision add \"We write in Rust.\" --subject language",
+            "keep one",
+        )],
+    ),
+    (
+        "decision retire",
+        &[("gently decision retire ledger:000184", "it holds no more")],
+    ),
+    (
+        "decision list",
+        &[("gently decision list --all", "those that hold no more, too")],
+    ),
+    (
+        "intent",
+        &[
+            (
+                "gently intent set \"Write the yearly report\"",
+                "say what you work at",
+            ),
+            ("gently intent clear", "that is done"),
+        ],
+    ),
+    (
+        "intent set",
+        &[(
+            "gently intent set \"Write the yearly report\"",
+            "say what you work at",
+        )],
+    ),
+    ("intent show", &[("gently intent show", "what is in force")]),
+    ("intent clear", &[("gently intent clear", "that is done")]),
+    (
+        "conflict",
+        &[
+            ("gently conflict list", "what contradicts itself"),
+            ("gently conflict resolve ledger:000183", "this one holds"),
+        ],
+    ),
+    ("conflict list", &[("gently conflict list", "by subject")]),
+    (
+        "conflict resolve",
+        &[(
+            "gently conflict resolve ledger:000183 --reason \"newer\"",
+            "this one holds",
+        )],
+    ),
+    // Prove
+    (
+        "share",
+        &[
+            ("gently share", "the newest turn, as a file and a page"),
+            (
+                "gently share 81bb5b35/16 --out paris.json",
+                "another one, under a name",
+            ),
+            (
+                "gently share 81bb5b35 --html",
+                "a whole session, the page alone",
+            ),
+        ],
+    ),
+    (
+        "check",
+        &[
+            ("gently check answer.json", "is it genuine?"),
+            (
+                "gently check answer.html --signer allowed_signers",
+                "and is it theirs?",
+            ),
+        ],
+    ),
+    (
+        "audit",
+        &[
+            ("gently audit verify", "check all of the record"),
+            (
+                "gently audit publish https://git.example/records.git",
+                "let others see it grow",
+            ),
+        ],
+    ),
+    (
+        "audit verify",
+        &[
+            ("gently audit verify", "all of your record"),
+            ("gently audit verify --since last", "what is new"),
+            (
+                "gently audit verify --repo ledger.git --log audit.log --signer allowed_signers",
+                "somebody else's record",
+            ),
+        ],
+    ),
+    (
+        "audit session",
+        &[("gently audit session 81bb5b35", "one session")],
+    ),
+    (
+        "audit check",
+        &[(
+            "gently audit check answer.json --signer allowed_signers",
+            "is it theirs?",
+        )],
+    ),
+    (
+        "audit stamp",
+        &[("gently audit stamp", "ask for proofs of today")],
+    ),
+    (
+        "audit upgrade",
+        &[("gently audit upgrade", "fetch them, some hours later")],
+    ),
+    (
+        "audit publish",
+        &[(
+            "gently audit publish https://git.example/records.git",
+            "what is public of it",
+        )],
+    ),
+    (
+        "audit open",
+        &[
+            (
+                "gently audit open 81bb5b35 16 --out answer.json",
+                "one answer",
+            ),
+            (
+                "gently audit open last 1 2 --role prompt,response",
+                "two turns, on standard output",
+            ),
+            ("gently audit open --artifact ledger:000183", "a fact"),
+        ],
+    ),
+    (
+        "audit export",
+        &[("gently audit export 81bb5b35 evidence", "into a new folder")],
+    ),
+    (
+        "audit clock-set",
+        &[("gently audit clock-set", "the clock is right again")],
+    ),
+    (
+        "audit rebuild",
+        &[
+            ("gently audit rebuild --dry-run", "what is lost?"),
+            ("gently audit rebuild", "restore it"),
+        ],
+    ),
+    (
+        "audit replay",
+        &[
+            ("gently audit replay 81bb5b35/16", "one exchange"),
+            ("gently audit replay --all", "all of them"),
+            (
+                "gently audit replay --all --kernel kernel.toml",
+                "what another kernel would have said",
+            ),
+        ],
+    ),
+    (
+        "audit adopt",
+        &[
+            (
+                "gently audit adopt --from newer.git --log audit.log",
+                "a copy knows what came after",
+            ),
+            ("gently audit adopt --nothing-newer", "nothing came after"),
+        ],
+    ),
+    (
+        "anchor",
+        &[
+            (
+                "gently anchor status",
+                "which block would a session start on?",
+            ),
+            (
+                "gently anchor sync",
+                "keep headers, and need nobody to check",
+            ),
+        ],
+    ),
+    (
+        "anchor status",
+        &[("gently anchor status", "ask every source now")],
+    ),
+    (
+        "anchor sync",
+        &[
+            ("gently anchor sync", "from your node, else an explorer"),
+            (
+                "gently anchor sync --from headers.bin",
+                "from a file, without a network",
+            ),
+        ],
+    ),
+    (
+        "witness",
+        &[
+            (
+                "gently witness add tower VKEY https://tower.example",
+                "have one cosign from now on",
+            ),
+            ("gently witness list", "what each cosigned last"),
+        ],
+    ),
+    (
+        "witness add",
+        &[(
+            "gently witness add tower VKEY https://tower.example",
+            "with the key it publishes",
+        )],
+    ),
+    (
+        "witness list",
+        &[("gently witness list", "what each cosigned last")],
+    ),
+    (
+        "witness remove",
+        &[("gently witness remove tower", "ask it no more")],
+    ),
+    (
+        "witness ask",
+        &[("gently witness ask", "do not wait for the next session")],
+    ),
+    // Keep
+    (
+        "backup",
+        &[
+            ("gently backup gently.age", "asks for a passphrase"),
+            (
+                "gently backup --force gently.age",
+                "over the one of yesterday",
+            ),
+        ],
+    ),
+    ("restore", &[("gently restore gently.age", "as a new home")]),
+    (
+        "erase",
+        &[
+            (
+                "gently erase 81bb5b35/16 --reason \"a mistake\"",
+                "one question and its answer",
+            ),
+            ("gently erase note:000001", "a note"),
+            (
+                "gently erase --older-than 365",
+                "all that were asked a year ago or earlier",
+            ),
+        ],
+    ),
+    (
+        "sanitize",
+        &[
+            ("gently sanitize < notes.txt > clean.txt", "one text"),
+            ("gently sanitize --jsonl < texts.jsonl", "many of them"),
+        ],
+    ),
+    // Set up
+    (
+        "init",
+        &[
+            ("gently init", "with the usual choices"),
+            (
+                "gently init --origin example.org/records",
+                "with a name for ever",
+            ),
+        ],
+    ),
+    (
+        "config",
+        &[
+            ("gently config get", "everything, and where it is from"),
+            ("gently config set anchor.mode off", "contact no explorer"),
+        ],
+    ),
+    (
+        "config get",
+        &[
+            ("gently config get", "everything, and where it is from"),
+            ("gently config get anchor.mode", "one value"),
+        ],
+    ),
+    (
+        "config set",
+        &[
+            (
+                "gently config set model.default ollama/llama3.1:8b",
+                "who answers",
+            ),
+            ("gently config set anchor.mode off", "contact no explorer"),
+        ],
+    ),
+    ("config path", &[("gently config path", "the file")]),
+    (
+        "key",
+        &[
+            ("gently key list", "who may ask"),
+            ("gently key add laptop", "one more"),
+        ],
+    ),
+    ("key add", &[("gently key add laptop", "prints it once")]),
+    ("key list", &[("gently key list", "who may ask")]),
+    ("key revoke", &[("gently key revoke laptop", "for ever")]),
+    (
+        "key rotate",
+        &[
+            ("gently key rotate", "to a new key in a file"),
+            (
+                "gently key rotate --to new.pub",
+                "to a key of the SSH agent",
+            ),
+        ],
+    ),
+    (
+        "key protect",
+        &[("gently key protect", "asks for a passphrase")],
+    ),
+    (
+        "key unprotect",
+        &[("gently key unprotect", "asks for it once more")],
+    ),
+    (
+        "kernel",
+        &[
+            (
+                "gently kernel show > kernel.toml",
+                "write it down, to edit it",
+            ),
+            ("gently kernel check kernel.toml", "what would change"),
+            ("gently kernel set kernel.toml", "put it in force"),
+        ],
+    ),
+    (
+        "kernel show",
+        &[(
+            "gently kernel show > kernel.toml",
+            "write it down, to edit it",
+        )],
+    ),
+    (
+        "kernel check",
+        &[("gently kernel check kernel.toml", "what would change")],
+    ),
+    (
+        "kernel set",
+        &[("gently kernel set kernel.toml", "put it in force")],
+    ),
+    (
+        "hook",
+        &[(
+            "gently hook install ledger.git",
+            "from now on it can only grow",
+        )],
+    ),
+    (
+        "hook reference-transaction",
+        &[(
+            "gently hook reference-transaction prepared",
+            "as git runs it",
+        )],
+    ),
+    (
+        "hook pre-receive",
+        &[(
+            "gently hook pre-receive --signer allowed_signers",
+            "as git runs it",
+        )],
+    ),
+    (
+        "hook install",
+        &[
+            ("gently hook install ledger.git", "in a ledger"),
+            (
+                "gently hook install copy.git --signer allowed_signers",
+                "in a host's copy",
+            ),
+        ],
+    ),
+    (
+        "doctor",
+        &[
+            ("gently doctor", "what to mend, and how"),
+            ("gently doctor --json", "for a script"),
+        ],
+    ),
+    (
+        "completions",
+        &[
+            (
+                "gently completions bash > ~/.local/share/bash-completion/completions/gently",
+                "from the next shell on",
+            ),
+            (
+                "gently completions zsh > ~/.zfunc/_gently",
+                "a folder of your fpath",
+            ),
+            (
+                "gently completions fish > ~/.config/fish/completions/gently.fish",
+                "at once",
+            ),
+        ],
+    ),
+    (
+        "man",
+        &[
+            ("gently man pages", "into a new folder"),
+            ("man ./pages/gently-ask.1", "read one"),
+        ],
+    ),
+    (
+        "help",
+        &[
+            ("gently help audit verify", "one command"),
+            (
+                "gently help exit-codes",
+                "a topic: also ids, privacy, verify",
+            ),
+        ],
+    ),
+];
+
+/// The examples of a command, by its words.
+pub fn of(path: &str) -> &'static [Example] {
+    let found = EXAMPLES.iter().find(|(words, _)| *words == path);
+    found.map_or(&[], |(_, examples)| examples)
+}
+
+/// The words of all commands that have examples, each once.
+#[cfg(test)]
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    EXAMPLES.iter().map(|(words, _)| *words)
+}

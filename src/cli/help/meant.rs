@@ -1,0 +1,279 @@
+//! What somebody meant who typed a word that is no command.
+
+use std::ffi::OsString;
+
+use clap::Command;
+
+use crate::govern::sanitize::redact;
+
+use super::super::screen::{beginning, quiet};
+use super::{GROUPS, TOPICS, names_below, program, shell_quoted, topics};
+
+/// A longer word is no misspelt command.
+const LONGEST: usize = 40;
+/// A longer question is not repeated.
+const QUESTION: usize = 300;
+/// So much of a word is repeated.
+const EXCERPT: usize = 60;
+
+/// A word that stands where a command should.
+struct StrayWord<'a> {
+    /// The command that it stands behind, and its words.
+    behind: &'a Command,
+    path: Vec<String>,
+    word: String,
+    /// What was typed after it.
+    rest: Vec<String>,
+}
+
+/// What is wrong with these arguments and what was most likely meant, if a word in them is no
+/// command. With `can_quote` a question is repeated as it is typed in a shell.
+pub fn answer(root: &Command, args: &[OsString], can_quote: bool) -> Option<String> {
+    let stray = StrayWord::of(root, args)?;
+    Some(format!("error: {}", stray.words(can_quote)))
+}
+
+impl<'a> StrayWord<'a> {
+    fn of(root: &'a Command, args: &[OsString]) -> Option<Self> {
+        let texts = args.iter().skip(1);
+        let mut texts = texts.map(|arg| arg.to_string_lossy().into_owned());
+        let (mut behind, mut path) = (root, Vec::new());
+        while let Some(text) = texts.next() {
+            if text == "--" {
+                return None;
+            }
+            if let Some(option) = text.strip_prefix("--") {
+                // Its value is the next word, and no command.
+                if takes_value(root, option) {
+                    texts.next();
+                }
+            } else if text.starts_with('-') && text.len() > 1 {
+                continue;
+            } else if let Some(below) = behind.find_subcommand(&text) {
+                behind = below;
+                path.push(text);
+            } else {
+                return Some(StrayWord {
+                    behind,
+                    path,
+                    word: text,
+                    rest: texts.collect(),
+                });
+            }
+        }
+        None
+    }
+
+    fn words(&self, can_quote: bool) -> String {
+        let program = program();
+        let near = nearest(&self.word, names_below(self.behind));
+        if self.is_question(near.is_some()) {
+            let words = [&[self.word.clone()], self.rest.as_slice()].concat();
+            return format!(
+                "a question comes behind 'ask':\n    {program} ask {}",
+                asked(&words, can_quote)
+            );
+        }
+        let there_is_none = format!("there is no command '{}'", self.named(&self.word));
+        if let Some(near) = near {
+            return format!(
+                "{there_is_none}; did you mean '{}'?\n    {}",
+                self.named(near),
+                self.corrected(near, can_quote)
+            );
+        }
+        if self.word == "help" {
+            let below = self.rest.iter().take_while(|word| !word.starts_with('-'));
+            let words: Vec<&str> = self.path.iter().chain(below).map(String::as_str).collect();
+            let words = beginning(&quiet(&words.join(" ")), EXCERPT);
+            return format!("{there_is_none}; did you mean '{program} help {words}'?");
+        }
+        let elsewhere = self.elsewhere();
+        if !elsewhere.is_empty() {
+            return format!(
+                "{there_is_none}; did you mean '{}'?",
+                elsewhere.join("' or '")
+            );
+        }
+        if !self.path.is_empty() {
+            let names: Vec<&str> = names_below(self.behind).collect();
+            let group = self.path.join(" ");
+            return format!(
+                "{there_is_none}; behind '{group}' there is: {}",
+                names.join(", ")
+            );
+        }
+        let question = match self.rest.is_empty() || self.has_options() {
+            true => "\"…\"".to_owned(),
+            false => {
+                let words = [&[self.word.clone()], self.rest.as_slice()].concat();
+                asked(&words, can_quote)
+            }
+        };
+        format!(
+            "{there_is_none}\n    all commands: {program} help\n    to ask a model: {program} ask {question}"
+        )
+    }
+
+    /// A command as it is named to a person, behind the words that were right.
+    fn named(&self, word: &str) -> String {
+        let word = beginning(&quiet(word), EXCERPT);
+        [self.path.as_slice(), &[word]].concat().join(" ")
+    }
+
+    fn has_options(&self) -> bool {
+        self.rest.iter().any(|word| word.starts_with('-'))
+    }
+
+    /// Whether it reads like a question or a sentence, quoted or not.
+    fn is_question(&self, is_near: bool) -> bool {
+        let is_sentence =
+            self.word.trim().contains(char::is_whitespace) || self.word.ends_with('?');
+        let is_capital = self.word.starts_with(char::is_uppercase) && !self.is_in_capitals();
+        let goes_on = !self.rest.is_empty() && !self.has_options();
+        let ends = self.rest.last().is_some_and(|last| last.ends_with('?'));
+        let is_unquoted = goes_on && (is_capital || ends && !is_near);
+        self.path.is_empty() && (is_sentence || is_unquoted)
+    }
+
+    /// Whether it is a command in capitals, and no beginning of a sentence: `ASK`, `Session list`.
+    fn is_in_capitals(&self) -> bool {
+        let Some(below) = self.behind.find_subcommand(self.word.to_lowercase()) else {
+            return false;
+        };
+        let next = self.rest.first();
+        self.word == self.word.to_uppercase()
+            || next.is_some_and(|next| below.find_subcommand(next).is_some())
+    }
+
+    /// The whole line with the right word in it.
+    fn corrected(&self, right: &str, can_quote: bool) -> String {
+        let start = format!("{} {}", program(), self.named(right));
+        let rest: Option<Vec<String>> = self.rest.iter().map(|word| typed(word)).collect();
+        match rest {
+            Some(rest) if rest.is_empty() => start,
+            Some(rest) if can_quote => format!("{start} {}", rest.join(" ")),
+            _ => format!("{start} …"),
+        }
+    }
+
+    /// Commands of this name that stand behind another one, and topics; none when there are many.
+    fn elsewhere(&self) -> Vec<String> {
+        if !self.path.is_empty() {
+            return Vec::new();
+        }
+        let program = program();
+        let groups = self.behind.get_subcommands();
+        let behind = groups.filter(|group| names_below(group).any(|name| name == self.word));
+        let mut found: Vec<String> = behind
+            .map(|group| format!("{program} {} {}", group.get_name(), self.word))
+            .collect();
+        if let Some(topic) = topics::named(&self.word) {
+            found.push(format!("{program} help {}", topic.name));
+        }
+        if found.len() > 3 { Vec::new() } else { found }
+    }
+}
+
+/// Whether an option of every command has its value in the next word.
+fn takes_value(root: &Command, option: &str) -> bool {
+    root.get_arguments()
+        .filter(|arg| arg.get_long() == Some(option))
+        .any(|arg| arg.get_action().takes_values())
+}
+
+/// A question as it is typed behind `ask`, or `"…"` where it can't be shown as it is: somebody who
+/// copies the line would ask something else.
+fn asked(words: &[String], can_quote: bool) -> String {
+    // Options behind a quoted question stay options.
+    let options = words.iter().position(|word| word.starts_with('-'));
+    let (question, options) = words.split_at(options.unwrap_or(words.len()));
+    let question = typed(&question.join(" "));
+    let options: Option<Vec<String>> = options.iter().map(|word| typed(word)).collect();
+    match (question, options) {
+        (Some(question), Some(options)) if can_quote => {
+            [&[question], options.as_slice()].concat().join(" ")
+        }
+        _ => "\"…\"".to_owned(),
+    }
+}
+
+/// A word as it is typed in a shell; none if it is long, holds a secret, or what nobody sees.
+fn typed(word: &str) -> Option<String> {
+    let is_shown = word.chars().count() <= QUESTION
+        && quiet(word) == word
+        && redact(word).clean.as_str() == word;
+    is_shown.then(|| shell_quoted(word).into_owned())
+}
+
+/// The name that a word was most likely meant for: spelled almost so, or beginning so.
+pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let length = word.chars().count();
+    let most = match length {
+        0 | 1 => 0,
+        2..=5 => 1,
+        6..=8 => 2,
+        9..=LONGEST => 3,
+        _ => return None,
+    };
+    let distance = |name: &'a str| {
+        let distance = strsim::damerau_levenshtein(&word, name);
+        // A beginning is nearer than most misspellings; of two, what is left out least.
+        let begins = length >= 3 && name.starts_with(&word);
+        let rank = if begins { 1 } else { distance };
+        (begins || distance <= most).then_some(((rank, distance), name))
+    };
+    let found = names.filter_map(distance);
+    let (_, name) = found.min_by_key(|(rank, _)| *rank)?;
+    Some(name)
+}
+
+/// The command of these words.
+///
+/// # Errors
+/// A sentence for a person: which word is none, what was most likely meant, and what there is.
+pub fn command_named<'a>(root: &'a Command, words: &[&str]) -> Result<&'a Command, String> {
+    let mut found = root;
+    for (at, word) in words.iter().enumerate() {
+        let Some(below) = found.find_subcommand(word) else {
+            return Err(no_help(found, &words[..at], word));
+        };
+        found = below;
+    }
+    Ok(found)
+}
+
+fn no_help(behind: &Command, path: &[&str], word: &str) -> String {
+    let program = program();
+    let named = |word: &str| [path, &[word]].concat().join(" ");
+    let topics = TOPICS.iter().map(|topic| topic.name);
+    let is_root = path.is_empty();
+    let names = names_below(behind).chain(topics.clone().filter(|_| is_root));
+    let near = nearest(word, names);
+    let near = near.map(|near| format!("; did you mean '{program} help {}'?", named(near)));
+    let mut out = format!(
+        "there is no help on '{}'{}",
+        named(&beginning(&quiet(word), EXCERPT)),
+        near.unwrap_or_default()
+    );
+    if is_root {
+        for (group, names) in GROUPS {
+            out.push_str(&format!(
+                "\n  {:10}{}",
+                format!("{group}:"),
+                names.join(" ")
+            ));
+        }
+        let topics: Vec<&str> = topics.collect();
+        out.push_str(&format!("\n  {:10}{}", "Topics:", topics.join(" ")));
+    } else {
+        let names: Vec<&str> = names_below(behind).collect();
+        let list = match names.is_empty() {
+            true => "nothing more".to_owned(),
+            false => names.join(" "),
+        };
+        out.push_str(&format!("\n  behind '{}': {list}", path.join(" ")));
+    }
+    out
+}

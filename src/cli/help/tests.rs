@@ -1,0 +1,348 @@
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use clap::Parser as _;
+
+use super::super::args::Cli;
+use super::meant::{answer, command_named, nearest};
+use super::*;
+use crate::govern::sanitize::redact;
+
+/// Every command with the words that name it; the program itself has none.
+fn all_commands() -> Vec<(String, Command)> {
+    fn add(command: &Command, path: &str, all: &mut Vec<(String, Command)>) {
+        all.push((path.to_owned(), command.clone()));
+        for below in command.get_subcommands() {
+            add(below, &joined(path, below.get_name()), all);
+        }
+    }
+    let mut all = Vec::new();
+    let mut root = command();
+    root.build();
+    add(&root, "", &mut all);
+    all
+}
+
+/// The words of an example as a shell would pass them to gently; none if it does not run it.
+fn words_of(example: &str) -> Option<Vec<String>> {
+    let (mut pieces, mut quote) = (vec![vec![String::new()]], None);
+    for c in example.chars() {
+        let words = pieces.last_mut().unwrap();
+        match (c, quote) {
+            ('"' | '\'', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            ('|', None) => pieces.push(vec![String::new()]),
+            (' ', None) => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(c),
+        }
+    }
+    assert_eq!(quote, None, "{example}: a quote stays open");
+    let piece = pieces.into_iter().find_map(|words| {
+        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        (words.first()? == "gently").then_some(words)
+    })?;
+    let is_word = |word: &String| word != "<" && word != ">";
+    Some(piece.into_iter().take_while(is_word).collect())
+}
+
+/// The names of the commands in what was parsed.
+fn path_of(matches: &clap::ArgMatches) -> String {
+    match matches.subcommand() {
+        None => String::new(),
+        Some((name, below)) => format!("{name} {}", path_of(below)).trim_end().to_owned(),
+    }
+}
+
+#[test]
+fn every_command_has_examples_that_are_taken_as_it() {
+    let all = all_commands();
+    assert!(all.len() > 90, "{}", all.len());
+    for (path, found) in &all {
+        let examples = examples_of(path);
+        assert!(
+            (1..=3).contains(&examples.len()),
+            "'{path}' has {} examples in src/cli/help/examples.rs: one to three are wanted",
+            examples.len()
+        );
+        let mut taken = Vec::new();
+        for (typed, does) in examples {
+            assert!(
+                !does.is_empty() && does.len() <= 60,
+                "'{path}': {typed}: {does}"
+            );
+            let Some(words) = words_of(typed) else {
+                continue;
+            };
+            let parsed = command().try_get_matches_from(&words);
+            let parsed = parsed.unwrap_or_else(|e| panic!("'{path}': {typed}: {e}"));
+            let bare = Cli::try_parse_from(&words);
+            assert!(bare.is_ok(), "'{path}': {typed}: {bare:?}");
+            taken.push(path_of(&parsed));
+        }
+        let of_it = |taken: &String| {
+            taken == path || found.has_subcommands() && taken.starts_with(path.as_str())
+        };
+        assert!(
+            taken.iter().any(of_it),
+            "'{path}' has examples of {taken:?} alone"
+        );
+    }
+    let known: BTreeSet<&str> = all.iter().map(|(path, _)| path.as_str()).collect();
+    let told: Vec<&str> = examples::paths().collect();
+    assert_eq!(told.len(), known.len(), "a command has its examples twice");
+    for path in told {
+        assert!(
+            known.contains(path),
+            "examples of '{path}', which is no command"
+        );
+    }
+}
+
+#[test]
+fn every_command_is_in_one_group() {
+    let root = command();
+    let mut there: Vec<&str> = names_below(&root).collect();
+    let mut grouped: Vec<&str> = GROUPS
+        .iter()
+        .flat_map(|(_, names)| *names)
+        .copied()
+        .collect();
+    there.sort_unstable();
+    grouped.sort_unstable();
+    assert_eq!(there, grouped);
+}
+
+#[test]
+fn help_fits_eighty_columns_and_looks_like_no_secret() {
+    for (path, mut found) in all_commands() {
+        for text in [found.render_help(), found.render_long_help()] {
+            let text = text.to_string();
+            for line in text.lines() {
+                let width = line.chars().count();
+                // One example can't be broken: it is copied.
+                let is_example = line.starts_with("  gently ");
+                assert!(
+                    width <= COLUMNS || is_example,
+                    "'{path}': {width} columns: {line}"
+                );
+            }
+            assert!(text.contains("\nExamples:\n  "), "{text}");
+            assert_eq!(redact(&text).clean.as_str(), text, "'{path}'");
+        }
+    }
+}
+
+#[test]
+fn options_of_every_command_stand_apart() {
+    let mut root = command();
+    root.build();
+    let verify = root.find_subcommand_mut("audit").unwrap();
+    let verify = verify.find_subcommand_mut("verify").unwrap();
+    let text = verify.render_help().to_string();
+    let (own, shared) = text.split_once(&format!("\n{SHARED}:\n")).unwrap();
+    for option in ["--json", "--passphrase-cmd", "--key-cmd", "--help"] {
+        assert!(
+            shared.contains(option) && !own.contains(option),
+            "{option}: {text}"
+        );
+    }
+    assert!(
+        own.contains("--require") && !shared.contains("--require"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_topic_is_a_screen_and_no_command() {
+    let root = command();
+    for topic in &TOPICS {
+        assert!(topic.text.lines().count() <= 23, "{}", topic.name);
+        assert!(
+            topic
+                .text
+                .lines()
+                .all(|line| line.chars().count() <= COLUMNS)
+        );
+        assert!(
+            names_below(&root).all(|name| name != topic.name),
+            "{}",
+            topic.name
+        );
+        assert_eq!(redact(topic.text).clean.as_str(), topic.text);
+        for line in topic
+            .text
+            .lines()
+            .filter(|line| line.starts_with("  gently "))
+        {
+            let typed = line.split("   ").next().unwrap();
+            let words = words_of(typed.trim_start_matches(' ').trim_end()).unwrap();
+            let words = words
+                .iter()
+                .filter(|word| *word != "FILE" || !typed.contains('<'));
+            let parsed = command().try_get_matches_from(words);
+            let is_help = |e: &clap::Error| e.kind() == clap::error::ErrorKind::DisplayHelp;
+            assert!(
+                parsed.as_ref().err().is_none_or(is_help),
+                "{line}: {parsed:?}"
+            );
+        }
+    }
+}
+
+/// What is said of arguments whose command is none, as a person reads it.
+fn said(args: &[&str]) -> String {
+    let args: Vec<OsString> = ["gently"].iter().chain(args).map(OsString::from).collect();
+    let told = answer(&command(), &args, true).unwrap_or_else(|| panic!("{args:?}"));
+    told.replace(&program(), "gently")
+}
+
+#[test]
+fn a_question_without_its_verb_is_told_how_to_ask() {
+    for (args, line) in [
+        (
+            &["What is the capital of France?"] as &[&str],
+            r#"ask "What is the capital of France?""#,
+        ),
+        (&["What", "is", "it?"], r#"ask "What is it?""#),
+        (&["Show", "me", "a", "duck"], r#"ask "Show me a duck""#),
+        (&["why", "is", "it", "so?"], r#"ask "why is it so?""#),
+        (&["Why?"], r#"ask "Why?""#),
+        (&["What's up?"], r#"ask "What's up?""#),
+        (&["What is $HOME?"], "ask 'What is $HOME?'"),
+        (&["Who said \"it's\"?"], r#"ask 'Who said "it'\''s"?'"#),
+        (&["a `b` c!"], "ask 'a `b` c!'"),
+        (
+            &["What is it?", "-m", "sonnet"],
+            r#"ask "What is it?" -m sonnet"#,
+        ),
+        (&["--json", "What is it?"], r#"ask "What is it?""#),
+        (
+            &["--key-cmd", "cat key", "What is it?"],
+            r#"ask "What is it?""#,
+        ),
+        (&["two\nlines here"], "ask \"…\""),
+        (&["hidden \u{200b} here"], "ask \"…\""),
+        (&["moved \u{1b}[2J here"], "ask \"…\""),
+        (
+            &["Is ghp_16C7e42F292c6912E7710c838347Ae178B4a mine?"],
+            "ask \"…\"",
+        ),
+    ] {
+        let told = said(args);
+        assert!(
+            told.starts_with("error: a question comes behind 'ask':\n"),
+            "{told}"
+        );
+        assert!(told.ends_with(&format!(" {line}")), "{args:?}: {told}");
+    }
+    let long = "long ".repeat(100);
+    assert!(said(&[&long]).ends_with(" ask \"…\""));
+    let args = ["gently", "What is it?"].map(OsString::from);
+    let told = answer(&command(), &args, false).unwrap();
+    assert!(told.ends_with(" ask \"…\""), "{told}");
+}
+
+#[test]
+fn a_misspelt_command_is_told_the_right_one() {
+    for (args, meant, line) in [
+        (
+            &["aks", "What is it?"] as &[&str],
+            "ask",
+            r#" ask "What is it?""#,
+        ),
+        (&["aks"], "ask", " ask"),
+        (&["ASK", "x"], "ask", " ask x"),
+        (&["Session", "list"], "session", " session list"),
+        (&["sesion", "list"], "session", " session list"),
+        (&["conf", "get"], "config", " config get"),
+        (
+            &["session", "opne", "-m", "x"],
+            "session open",
+            " session open -m x",
+        ),
+        (&["audit", "verfiy"], "audit verify", " audit verify"),
+        (&["--passphrase-cmd", "ask", "doctr"], "doctor", " doctor"),
+        (&["aks", "a\u{202e}b"], "ask", " ask …"),
+    ] {
+        let told = said(args);
+        assert!(
+            told.contains(&format!("; did you mean '{meant}'?\n")),
+            "{args:?}: {told}"
+        );
+        assert!(told.ends_with(line), "{args:?}: {told}");
+    }
+    assert!(said(&["verify", "--since", "last"]).contains("gently audit verify"));
+    assert!(said(&["exit-codes"]).contains("gently help exit-codes"));
+    assert!(said(&["stamp"]).ends_with("did you mean 'gently audit stamp'?"));
+    assert!(
+        said(&["session", "help", "open"]).ends_with("did you mean 'gently help session open'?")
+    );
+    let told = said(&["frobnicate"]);
+    assert!(told.contains("there is no command 'frobnicate'") && told.contains("gently help"));
+    assert!(said(&["frobnicate", "the", "thing"]).ends_with(r#"ask "frobnicate the thing""#));
+    let told = said(&["session", "frobnicate"]);
+    assert!(
+        told.ends_with("behind 'session' there is: open, close, list, summary, show"),
+        "{told}"
+    );
+    assert!(said(&[""]).contains("there is no command ''"));
+    assert!(said(&[&"x".repeat(100_000)]).len() < 1000);
+}
+
+#[test]
+fn what_is_near_is_near_enough() {
+    let near = |word| nearest(word, ["ask", "audit", "show", "share"].into_iter());
+    assert_eq!(near("aks"), Some("ask"));
+    assert_eq!(near("AUDTI"), Some("audit"));
+    assert_eq!(near("aud"), Some("audit"));
+    assert_eq!(near("shwo"), Some("show"));
+    assert_eq!(near("chat"), None);
+    assert_eq!(near(""), None);
+    assert_eq!(near("s"), None);
+}
+
+#[test]
+fn help_on_what_is_not_there_says_what_is() {
+    let root = command();
+    assert!(command_named(&root, &["audit", "verify"]).is_ok());
+    let told = |words: &[&str]| {
+        let why = command_named(&root, words).unwrap_err();
+        why.replace(&program(), "gently")
+    };
+    let top = told(&["vrify"]);
+    assert!(top.starts_with("there is no help on 'vrify'; did you mean 'gently help verify'?\n"));
+    assert!(
+        top.contains("\n  Prove:    share check audit anchor witness\n"),
+        "{top}"
+    );
+    assert!(
+        top.ends_with("\n  Topics:   exit-codes ids privacy verify"),
+        "{top}"
+    );
+    let below = told(&["audit", "vrify"]);
+    assert!(
+        below.contains("did you mean 'gently help audit verify'?"),
+        "{below}"
+    );
+    assert!(
+        below.contains("behind 'audit': verify session check"),
+        "{below}"
+    );
+    assert!(told(&["ask", "more"]).ends_with("behind 'ask': nothing more"));
+}
+
+#[test]
+fn a_shell_reads_back_what_was_quoted() {
+    for (word, expected) in [
+        ("a/b-c_d.e:f", "a/b-c_d.e:f"),
+        ("", "\"\""),
+        ("two words", "\"two words\""),
+        ("it's", "\"it's\""),
+        ("a\"b", "'a\"b'"),
+        ("$(x)", "'$(x)'"),
+        ("a\\'b", r"'a\'\''b'"),
+        ("*", "\"*\""),
+    ] {
+        assert_eq!(shell_quoted(word), expected);
+    }
+}
