@@ -27,6 +27,7 @@ use super::open::{self, OpenHomeError};
 use super::references::{ContextRequest, ThreadRequest};
 use super::show;
 use super::warnings::issue_words;
+use super::words::short_uuids;
 
 /// What was put before the model in an exchange.
 pub struct ContextDetails {
@@ -363,7 +364,7 @@ fn denied(
     if let Err(fault) = context.resolved() {
         return Ok(Some(PreviewOutcome::Denied {
             codes: vec![fault.code().to_owned()],
-            why: fault.to_string(),
+            why: short_uuids(&fault.to_string()),
         }));
     }
     let counts = count(store, kernel, context, now)?;

@@ -5,10 +5,12 @@ use crate::govern::authority;
 use crate::govern::policy;
 use crate::recorder::Refusal;
 
+use super::words::short_uuids;
+
 /// Why a turn was refused.
 pub fn refusal_words(asked: &TurnResult, refusal: &Refusal) -> String {
     if let Err(fault) = asked.referred.resolved() {
-        return fault.to_string();
+        return short_uuids(&fault.to_string());
     }
     match refusal {
         Refusal::Denied { codes, .. } => denial_words(codes),

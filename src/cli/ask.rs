@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::app::ask::{AskRequest, AskResult, AskSetup, prepare, settle};
 use crate::app::open::{self, OpenHome, OpenHomeError};
 use crate::app::unrecorded::RecordState;
+use crate::app::words::short_uuids;
 use crate::ask::{AskError, TurnEnd};
 use crate::config::AnchorMode;
 use crate::govern::drift::ReplyVerdict;
@@ -294,7 +295,8 @@ fn given_up(json: bool, signalled: u8) -> u8 {
 fn recorded_line(asked: &AskResult, answer: &RecordedAnswer, anchored: bool) -> String {
     let lost = asked.turn.referred.turns_shown() < asked.turn.earlier;
     let turns = context::turns_in(&asked.turn).filter(|_| lost);
-    let beside = [turns, asked.replayed.clone()];
+    let replayed = asked.replayed.as_deref().map(short_uuids);
+    let beside = [turns, replayed];
     let beside = beside.into_iter().flatten();
     let beside: String = beside.map(|text| format!(" · {text}")).collect();
     let block = block_told(&answer.session, anchored);

@@ -40,7 +40,7 @@ pub fn welcome(home: &Home, config: &Config, told: &Notices) {
     let contacted = config.anchor_addresses();
     if !contacted.is_empty() {
         told.say(&format!(
-            "It asks for the newest Bitcoin block, and tells nothing to: {}",
+            "It asks these for the newest Bitcoin block, and tells them nothing: {}",
             hosts(&contacted)
         ));
     }

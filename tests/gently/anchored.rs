@@ -124,7 +124,7 @@ fn the_block_of_the_moment_is_in_screen_ledger_and_verdict() {
         "{told:#?}"
     );
     let hosts = format!(
-        "tells nothing to: {}, 127.0.0.77:9\n",
+        "tells them nothing: {}, 127.0.0.77:9\n",
         server.url().trim_start_matches("http://")
     );
     assert!(

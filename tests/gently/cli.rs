@@ -79,7 +79,7 @@ fn golden(name: &str, person: &Person, text: &str) {
     settings.add_filter(r"\b[0-9a-f]{40}\b", "[commit]");
     settings.add_filter(r"\b[0-9a-f]{16}\b", "[id16]");
     settings.add_filter(r"\b[0-9a-f]{8}…", "[id8]…");
-    settings.add_filter(r"\b[0-9a-f]{8}/(\d+) · ", "[id8]/$1 · ");
+    settings.add_filter(r"\b[0-9a-f]{8}/(\d+)( · |\n)", "[id8]/$1$2");
     settings.add_filter(r#""id":"[0-9a-f]{8}/"#, r#""id":"[id8]/"#);
     settings.add_filter(
         r#""prompt_tokens_added":\d+"#,

@@ -366,7 +366,7 @@ fn a_failed_prompt_has_its_reason_and_no_answer() {
         home.fine(&["show", "last", "--full"])
             .contains(&format!("none: failed ({})", text_of(&shown["reason"])))
     );
-    assert!(home.fine(&["session", "show", "last"]).contains("prompt-1"));
+    assert!(home.fine(&["session", "show", "last"]).contains("/1  "));
 }
 
 #[test]

@@ -70,7 +70,10 @@ fn text(details: &SessionDetails) -> String {
         row.prompts, row.interactions
     ));
     for ListedExchange {
-        row, prompt_begins, ..
+        row,
+        short,
+        prompt_begins,
+        ..
     } in &details.exchanges
     {
         let (state, reason) = outcome(row);
@@ -80,8 +83,7 @@ fn text(details: &SessionDetails) -> String {
         );
         out.push_str(&format!(
             "    {:14}  {}  {state}  {prompt_begins}\n",
-            row.name(),
-            row.created_at
+            short, row.created_at
         ));
     }
     out

@@ -143,7 +143,7 @@ fn erase(
             .ok_or_else(|| refused(format!("there is no exchange {id}")))?;
         if row.outcome.is_none() {
             return Err(refused(format!(
-                "exchange {id} still waits for its answer; close its session, then erase it"
+                "the exchange still waits for its answer; close its session, then erase it"
             )));
         }
         if row.salt.is_none() && !has_text(transaction, &row)? {
