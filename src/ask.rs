@@ -1,7 +1,9 @@
 //! One turn, top to bottom (AEGIS 10.2).
 
+pub mod conversation;
 pub mod recall;
 pub mod refer;
+pub mod window;
 pub mod withheld;
 
 use std::collections::BTreeMap;
@@ -31,6 +33,7 @@ use crate::store::SessionRow;
 
 use recall::{DeclaredContext, recall};
 use refer::{ThreadPosition, count, refer};
+use window::WindowFit;
 
 /// How a turn ended; each ending is on record.
 #[derive(Debug)]
@@ -57,6 +60,10 @@ pub struct TurnControl {
     pub cancelled: CancellationToken,
     /// True while the model thinks.
     pub thinking: watch::Sender<bool>,
+    /// Whether somebody watches how much of the answer has come.
+    pub is_watched: bool,
+    /// How many characters have come, where that is known; nothing of what they say.
+    pub came: watch::Sender<u64>,
 }
 
 /// A turn with what a person is told beside it.
@@ -145,24 +152,23 @@ pub async fn ask(
         .ok_or(AskError::Interrupted)?
         .map_err(AskError::Prompt)?;
     let seen = gather();
-    let mut attempt = 1;
+    let (mut attempt, mut room) = (1, None);
     let (clean, begun) = loop {
         let clean = RedactedQuestion::of(environment, &resumed.session, model, question.text)
             .map_err(AskError::Prompt)?;
-        match record(
-            environment,
-            &resumed,
+        let asking = PromptInput {
             model,
-            &question,
-            &clean,
-            seen.clone(),
-        )
-        .await
-        {
+            question: &question,
+            clean: &clean,
+            room,
+        };
+        match record(environment, &resumed, asking, seen.clone()).await {
             // Another turn of this session named a secret between the look and the record: nothing
             // is on record.
             Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
-            done => break (clean, done.map_err(AskError::Prompt)?),
+            Ok(PromptRecording::TooLong { room: less }) => room = Some(less),
+            Ok(PromptRecording::Done(begun)) => break (clean, *begun),
+            Err(error) => return Err(AskError::Prompt(error)),
         }
     };
     let (
@@ -268,7 +274,14 @@ async fn call(
     control: &TurnControl,
 ) -> Result<TurnEnd, AskError> {
     control.thinking.send_replace(true);
-    let thinking = model.invoke(&prompt);
+    let came = |characters| {
+        control.came.send_replace(characters);
+    };
+    let watcher: Option<&(dyn Fn(u64) + Sync)> = match control.is_watched {
+        true => Some(&came),
+        false => None,
+    };
+    let thinking = model.invoke_watched(&prompt, watcher);
     let reply = control.cancelled.run_until_cancelled(thinking).await;
     control.thinking.send_replace(false);
     Ok(match reply {
@@ -349,6 +362,27 @@ type PromptToSend = (Box<RecordedPrompt>, Vec<ArtifactRef>);
 /// One that goes to nobody.
 type PromptToRefuse = (Box<RecordedRefusal>, Option<CompileFault>);
 
+/// What is to be recorded.
+#[derive(Clone, Copy)]
+struct PromptInput<'a> {
+    model: &'a Model,
+    question: &'a Question<'a>,
+    clean: &'a RedactedQuestion,
+    /// What the model's window leaves for earlier turns, where that is known to be too little.
+    room: Option<u64>,
+}
+
+/// How recording went.
+enum PromptRecording {
+    /// It is on record.
+    Done(Box<PromptOnRecord>),
+    /// Nothing is: earlier turns may have no more than so many tokens.
+    TooLong {
+        /// Tokens.
+        room: u64,
+    },
+}
+
 /// A prompt on record, and what it declared.
 struct PromptOnRecord {
     outcome: Result<PromptToSend, PromptToRefuse>,
@@ -361,27 +395,33 @@ struct PromptOnRecord {
 async fn record(
     environment: &TurnEnvironment<'_>,
     resumed: &ActiveSession,
-    model: &Model,
-    question: &Question<'_>,
-    clean: &RedactedQuestion,
+    asking: PromptInput<'_>,
     seen: Observations,
-) -> Result<PromptOnRecord, RecorderError> {
+) -> Result<PromptRecording, RecorderError> {
+    let PromptInput {
+        model,
+        question,
+        clean,
+        room,
+    } = asking;
     let (session, now, text) = (&resumed.session, environment.now(), &clean.text);
     let Observations {
         sight,
         salt,
         action_salts,
     } = seen;
-    let rules = (environment.kernel, environment.context);
-    let referred = refer(
-        environment.store,
-        rules,
-        Some(session),
-        question.standing,
-        question.declared,
-    )?;
+    let rules = (environment.kernel, environment.context, room);
+    let (store, place) = (environment.store, question.standing);
+    let thread = match place.thread {
+        Some(thread) => thread,
+        None => conversation::thread_of(store, resumed)?,
+    };
+    let referred = refer(store, rules, (thread, place.parent), question.declared)?;
     let (context, unfit) = (referred.context.clone(), referred.unfit);
-    let counts = count(environment.store, environment.kernel, &context, now)?;
+    let counts = Counts {
+        room,
+        ..count(environment.store, environment.kernel, &context, now)?
+    };
     let refuse = async |refusal, authority_state, fault, salt, action_salts| {
         let refused = RefusedPrompt {
             session: session.id,
@@ -397,12 +437,12 @@ async fn record(
             now,
         };
         let on_record = Box::new(environment.recorder.refuse(refused).await?);
-        Ok(PromptOnRecord {
+        Ok(PromptRecording::Done(Box::new(PromptOnRecord {
             outcome: Err((on_record, fault)),
             referred: context.clone(),
             unfit,
             earlier: counts.thread,
-        })
+        })))
     };
     let authority_state = match decided(environment.kernel, text, model.id(), &context, counts) {
         Ok(state) => state,
@@ -457,6 +497,17 @@ async fn record(
     let params = model.params(clean.own.as_ref().map(Clean::as_str));
     let sent_beside = (clean.own.as_ref(), &params);
     let compiled = render(environment.kernel, &bundle, sent_beside, text);
+    match window::fit(model, &compiled, &bundle, room) {
+        Ok(WindowFit::Within(room)) => return Ok(PromptRecording::TooLong { room }),
+        Ok(WindowFit::Fits) => {}
+        Err(fault) => {
+            let refusal = Refusal::CompileFailed {
+                reason: fault.code().to_owned(),
+                judgement: None,
+            };
+            return refuse(refusal, authority_state, Some(fault), salt, action_salts).await;
+        }
+    }
     let prompt = Prompt {
         session: session.id,
         text: text.clone(),
@@ -473,10 +524,10 @@ async fn record(
         now,
     };
     let prompt = Box::new(environment.recorder.prompt(prompt).await?);
-    Ok(PromptOnRecord {
+    Ok(PromptRecording::Done(Box::new(PromptOnRecord {
         outcome: Ok((prompt, injected)),
         referred: context,
         unfit,
         earlier: counts.thread,
-    })
+    })))
 }

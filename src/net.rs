@@ -141,6 +141,15 @@ pub enum BodyFault {
 
 /// Reads the body of an answer, which has at most so many bytes.
 pub async fn body(response: &mut Response, limit: usize) -> Result<Vec<u8>, BodyFault> {
+    body_in_pieces(response, limit, &mut |_| ()).await
+}
+
+/// The same; `each` is given what has come, as it comes.
+pub async fn body_in_pieces(
+    response: &mut Response,
+    limit: usize,
+    each: &mut (dyn FnMut(&[u8]) + Send),
+) -> Result<Vec<u8>, BodyFault> {
     let length = response.content_length().unwrap_or_default();
     if usize::try_from(length).map_or(true, |length| length > limit) {
         return Err(BodyFault::TooLong);
@@ -150,7 +159,10 @@ pub async fn body(response: &mut Response, limit: usize) -> Result<Vec<u8>, Body
         match response.chunk().await {
             Ok(None) => return Ok(bytes),
             Ok(Some(chunk)) if bytes.len() + chunk.len() > limit => return Err(BodyFault::TooLong),
-            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            Ok(Some(chunk)) => {
+                each(&chunk);
+                bytes.extend_from_slice(&chunk);
+            }
             Err(error) => {
                 let received = bytes.len();
                 return Err(BodyFault::Broken { received, error });

@@ -97,6 +97,9 @@ pub struct ActiveSession {
     pub session: SessionRow,
     /// Whether it was opened just now.
     pub opened: bool,
+    /// Whether it was not there yet when it was looked for first: it was opened for this question,
+    /// or for another one at the same moment.
+    pub is_new: bool,
     /// The block of this moment, if one was looked for.
     pub seen: Option<Anchor>,
 }
@@ -142,6 +145,7 @@ pub async fn resume_or_open(
                 return Ok(ActiveSession {
                     session,
                     opened: false,
+                    is_new: false,
                     seen: None,
                 });
             }
@@ -155,6 +159,7 @@ pub async fn resume_or_open(
     Ok(ActiveSession {
         session,
         opened,
+        is_new: fits.is_none(),
         seen: Some(anchor),
     })
 }

@@ -14,6 +14,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::receipt::Receipt;
 use crate::recorder::TurnIds;
+use crate::session;
 
 use super::denial::refusal_words;
 use super::erase;
@@ -50,6 +51,8 @@ pub struct AskSetup<'a> {
     model: Model,
     declared: DeclaredContext,
     standing: ThreadPosition,
+    /// Whether it begins another conversation.
+    anew: bool,
     observations: Observations,
     /// Where `main` was.
     main_before: Option<u64>,
@@ -103,6 +106,7 @@ pub async fn prepare<'a>(
         model: choice.model,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
         standing: request.thread.standing(store)?,
+        anew: request.thread.anew,
         observations: opened.gather(&plan)?,
         main_before: tree_heads::main_tip(opened)?,
     })
@@ -146,6 +150,12 @@ impl AskSetup<'_> {
         notice: &dyn Fn(&str),
     ) -> Result<AskResult, AskError> {
         let environment = self.opened.environment(self.model.id(), notice);
+        if self.anew {
+            let opening = session::open(&environment, self.key);
+            let opened = control.cancelled.run_until_cancelled(opening).await;
+            let opened = opened.ok_or(AskError::Interrupted)?;
+            opened.map_err(AskError::Prompt)?;
+        }
         let question = Question {
             text: self.text,
             declared: &self.declared,
@@ -161,7 +171,8 @@ impl AskSetup<'_> {
             gather,
             control,
         );
-        let turn = asked.await?;
+        let mut turn = asked.await?;
+        turn.resumed.opened |= self.anew;
         let replayed = self.model.note();
         let ids = ids_of(&turn.turn);
         // What is on record is told whatever else fails: a longer id names the same.

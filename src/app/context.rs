@@ -1,22 +1,30 @@
 //! What was, or would be, put before a model, why, and what was kept out.
 
+use std::collections::BTreeMap;
+
 use uuid::Uuid;
 
+use crate::ask::conversation;
 use crate::ask::recall::{DeclaredContext, recall};
 use crate::ask::refer::{ResolvedRefs, count, refer};
+use crate::ask::window::{WindowFit, fit};
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::audit::rows::contexts::ContextFault;
 use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
+use crate::continuity::prompt::render;
 use crate::govern::authority::{PolicyInput, broken_beside, decide};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, redact};
 use crate::govern::sight_rules::{SightPlan, SightWish};
 use crate::home::Home;
+use crate::models::Model;
 use crate::record::canon;
-use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
+use crate::record::context::config::ContextConfig;
+use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion, SightEntry};
 use crate::record::ledger::prompt::TURN;
 use crate::record::ledger::short_name::{short_name, short_names};
 use crate::record::time::Seconds;
+use crate::session::ActiveSession;
 use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
 
 use super::denial::denial_words;
@@ -291,64 +299,137 @@ pub async fn preview(
         .model;
     let text = redact(&request.text).clean;
     let host_role = &config.session.host_role;
-    // Whose session it would be is not asked: no key is needed for a look.
-    let row = store.open_sessions()?.into_iter().rev().find(|session| {
-        session.kernel_hash == kernel.hash()
+    let now = open::clock()?;
+    // Those that a question would find idle are closed before it is asked. Whose session it would
+    // be is not asked: no key is needed for a look.
+    let mut open_sessions = store.open_sessions()?;
+    let idle = config.session.idle.as_secs();
+    open_sessions.retain(|session| now.since(session.last_at) < idle);
+    let row = open_sessions.iter().rev().find(|session| {
+        !request.thread.anew
+            && session.kernel_hash == kernel.hash()
             && session.model == model.id()
             && session.host_role == *host_role
     });
-    let session = row.as_ref().map(|session| session.uuid);
-    let now = open::clock()?;
+    let session = row.map(|session| session.uuid);
     let standing = request.thread.standing(&store)?;
-    let referred = refer(
-        &store,
-        (&kernel, &context),
-        row.as_ref(),
-        standing,
-        &declared,
-    )?;
-    let preview = |outcome, referred, names| ContextPreview {
-        session,
-        declared: declared.clone(),
-        referred,
-        names,
-        outcome,
+    let thread = match (standing.thread, row) {
+        (Some(thread), _) => thread,
+        (None, Some(session)) => {
+            let active = ActiveSession {
+                session: session.clone(),
+                opened: false,
+                is_new: false,
+                seen: None,
+            };
+            conversation::thread_of(&store, &active)?
+        }
+        // Without a session or a conversation there is no thread yet: nothing can be referred to.
+        (None, None) if request.thread.anew || conversation::stands_beside(model.id()) => {
+            Uuid::nil()
+        }
+        (None, None) => conversation::newest(&store, open_sessions.iter())?.unwrap_or_default(),
     };
-    if let Some(denied) = denied(&store, &kernel, &text, model.id(), &referred, now)? {
-        return Ok(preview(denied, referred, ContextNames::default()));
-    }
+    let place = (thread, standing.parent);
     let plan = SightPlan::of(&kernel, &request.text, request.sight);
     let sight = open::sight(home, &config, (&kernel, &store), &plan)?;
-    let recalled = recall(&store, &kernel, session, &text, &referred, declared.deep)?;
-    let compiled = compile(&Inputs {
-        session_id: session.unwrap_or_default(),
-        user_input: &text,
+    let asking = PreviewInput {
+        store: &store,
         kernel: &kernel,
+        context: &context,
+        model: &model,
         host_role,
-        model_id: model.id(),
+        text: &text,
+        declared: &declared,
+        place,
+        session,
         now,
         sight,
-        recalled: &recalled,
-    });
-    let outcome = match compiled {
-        Ok(bundle) => {
-            let counts = count(&store, &kernel, &referred.context, now)?;
-            let codes = broken_beside(&kernel, &text, counts, &bundle.beside(None));
-            if codes.is_empty() {
-                PreviewOutcome::Compiled(Box::new(bundle))
-            } else {
-                PreviewOutcome::denied(codes)
-            }
-        }
-        Err(fault) => PreviewOutcome::Fault(fault),
     };
+    let (outcome, referred) = asking.compiled()?;
     let names = match &outcome {
         PreviewOutcome::Compiled(bundle) => {
             ContextNames::of(&store, bundle.refs(), bundle.exclusions())?
         }
         _ => ContextNames::default(),
     };
-    Ok(preview(outcome, referred, names))
+    Ok(ContextPreview {
+        session,
+        declared,
+        referred,
+        names,
+        outcome,
+    })
+}
+
+/// All that the context of a question is compiled from.
+struct PreviewInput<'a> {
+    store: &'a Store,
+    kernel: &'a Kernel,
+    context: &'a ContextConfig,
+    model: &'a Model,
+    host_role: &'a str,
+    text: &'a Clean,
+    declared: &'a DeclaredContext,
+    place: (Uuid, Option<Uuid>),
+    session: Option<Uuid>,
+    now: Seconds,
+    sight: BTreeMap<String, SightEntry>,
+}
+
+impl PreviewInput<'_> {
+    /// As `ask` does it: again with less room for earlier turns where the model's window asks for
+    /// that.
+    fn compiled(&self) -> Result<(PreviewOutcome, ResolvedRefs), OpenHomeError> {
+        let own = self.model.system().map(|text| redact(text.trim()).clean);
+        let params = self.model.params(own.as_ref().map(Clean::as_str));
+        let mut room = None;
+        loop {
+            let rules = (self.kernel, self.context, room);
+            let referred = refer(self.store, rules, self.place, self.declared)?;
+            let outcome = self.outcome(&referred)?;
+            let PreviewOutcome::Compiled(bundle) = &outcome else {
+                return Ok((outcome, referred));
+            };
+            let compiled = render(self.kernel, bundle, (own.as_ref(), &params), self.text);
+            match fit(self.model, &compiled, bundle, room) {
+                Ok(WindowFit::Within(less)) => room = Some(less),
+                Ok(WindowFit::Fits) => return Ok((outcome, referred)),
+                Err(fault) => return Ok((PreviewOutcome::Fault(fault), referred)),
+            }
+        }
+    }
+
+    fn outcome(&self, referred: &ResolvedRefs) -> Result<PreviewOutcome, OpenHomeError> {
+        let (store, kernel, text, now) = (self.store, self.kernel, self.text, self.now);
+        if let Some(denied) = denied(store, kernel, text, self.model.id(), referred, now)? {
+            return Ok(denied);
+        }
+        let deep = self.declared.deep;
+        let recalled = recall(store, kernel, self.session, text, referred, deep)?;
+        let compiled = compile(&Inputs {
+            session_id: self.session.unwrap_or_default(),
+            user_input: text,
+            kernel,
+            host_role: self.host_role,
+            model_id: self.model.id(),
+            now,
+            sight: self.sight.clone(),
+            recalled: &recalled,
+        });
+        Ok(match compiled {
+            Ok(bundle) => {
+                let counts = count(store, kernel, &referred.context, now)?;
+                let codes = broken_beside(kernel, text, counts, &bundle.beside(None));
+                if codes.is_empty() {
+                    PreviewOutcome::Compiled(Box::new(bundle))
+                } else {
+                    PreviewOutcome::denied(codes)
+                }
+            }
+            Err(fault) => PreviewOutcome::Fault(fault),
+        })
+    }
 }
 
 /// That policy would deny it, if it would.

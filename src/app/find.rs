@@ -17,6 +17,7 @@ use crate::ask::recall::Reference;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, trailer};
 use crate::record::ledger::short_name::short_name;
+use crate::record::unseen::spelled_on_a_line;
 use crate::store::{
     CommitRow, DriftState, EventRow, ExchangeRow, PrefixLookup, ReadStore, SessionRow, StoreError,
     ThreadRow,
@@ -163,7 +164,7 @@ pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> 
                 let could_be: Result<_, StoreError> = several.iter().map(name).collect();
                 let could_be = could_be?;
                 return Err(FindError::Ambiguous {
-                    text: text.to_owned(),
+                    text: spelled_on_a_line(text),
                     could_be,
                 });
             }
@@ -200,7 +201,7 @@ pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
             let could_be: Result<_, StoreError> = found.iter().map(name).collect();
             let could_be = could_be?;
             Err(FindError::Ambiguous {
-                text: text.to_owned(),
+                text: spelled_on_a_line(text),
                 could_be,
             })
         }
@@ -243,7 +244,7 @@ pub fn drift(store: &ReadStore, text: &str) -> Result<DriftState, FindError> {
 fn unknown(what: &'static str, text: &str, hint: impl Into<String>) -> FindError {
     FindError::Unknown {
         what,
-        text: text.to_owned(),
+        text: spelled_on_a_line(text),
         hint: hint.into(),
     }
 }

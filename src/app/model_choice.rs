@@ -375,16 +375,11 @@ fn remote(
             .iter()
             .map(|what| format!("{} takes no {what}: it is not sent", wire.name())),
     );
-    let price = config
-        .model
-        .named
-        .prices
-        .get(&format!("{}/{name}", wire.name()))
-        .cloned();
-    Ok((
-        Model::over(Box::new(backend)).set(params).priced(price),
-        notes,
-    ))
+    let id = format!("{}/{name}", wire.name());
+    let price = config.model.named.prices.get(&id).cloned();
+    let window = config.model.named.windows.get(&id).copied();
+    let model = Model::over(Box::new(backend)).set(params);
+    Ok((model.priced(price).within(window), notes))
 }
 
 fn replay(of: Option<Uuid>, database: &Path) -> Model {

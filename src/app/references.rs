@@ -24,10 +24,12 @@ pub struct ContextRequest {
 /// Where a question stands, as it was typed.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadRequest {
-    /// A thread; the session's own without it.
+    /// A thread; that of the conversation that goes on without it.
     pub thread: Option<String>,
     /// The earlier exchange that it replies to.
     pub parent: Option<String>,
+    /// Whether it begins another conversation, in a session of its own.
+    pub anew: bool,
 }
 
 /// So many of the last turns can be declared at once.

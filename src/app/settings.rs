@@ -39,8 +39,9 @@ impl SettingState {
 pub enum NamedSetting {
     /// A key of the table.
     Key(SettingState),
-    /// `model.alias.NAME`: the model that has the name, if one has.
-    Alias(Option<String>),
+    /// `model.alias.NAME`, the model that has the name; `model.window.MODEL`, its tokens; none where
+    /// nobody gave one.
+    Named(Option<String>),
 }
 
 /// A value that was written.
@@ -49,7 +50,7 @@ pub struct ChangedSetting {
     pub name: String,
     /// What the file holds now.
     pub value: Value,
-    /// Whether it is a key of the table, and no alias.
+    /// Whether it is a key of the table, and not what somebody said of a model.
     pub is_key: bool,
     /// The variable of the environment that is set, and wins over it.
     pub overridden_by: Option<String>,
@@ -60,6 +61,12 @@ fn alias_of(name: &str) -> Option<&str> {
     name.strip_prefix("model.alias.")
 }
 
+/// The model that `model.window.MODEL` is about.
+fn windowed(name: &str) -> Option<&str> {
+    let model = name.strip_prefix("model.window.")?;
+    Some(model.trim_matches('"'))
+}
+
 /// What is in force for one key, or an alias.
 pub fn get(
     name: &str,
@@ -68,9 +75,14 @@ pub fn get(
 ) -> Result<NamedSetting, ConfigError> {
     if let Some(alias) = alias_of(name) {
         let settings = read(home, environment)?;
-        return Ok(NamedSetting::Alias(
+        return Ok(NamedSetting::Named(
             settings.named().aliases.get(alias).cloned(),
         ));
+    }
+    if let Some(model) = windowed(name) {
+        let settings = read(home, environment)?;
+        let tokens = settings.named().windows.get(model);
+        return Ok(NamedSetting::Named(tokens.map(u64::to_string)));
     }
     let key = Key::find(name, "gently config get")?;
     let settings = read(home, environment)?;
@@ -140,7 +152,14 @@ pub fn set(
     environment: Environment<'_>,
 ) -> Result<ChangedSetting, ConfigError> {
     if let Some(alias) = alias_of(name) {
-        return set_alias(name, alias, typed, home);
+        let value = Value::Text(typed.to_owned());
+        return set_named(name, ("alias", alias), value, home);
+    }
+    if let Some(model) = windowed(name) {
+        // What is no number is refused when the file is read again.
+        let number = typed.parse().map(Value::Number);
+        let value = number.unwrap_or_else(|_| Value::Text(typed.to_owned()));
+        return set_named(name, ("window", model), value, home);
     }
     let key = Key::find(name, "gently config set")?;
     if !home.is_dir() {
@@ -159,27 +178,27 @@ pub fn set(
     })
 }
 
-/// Names a model; the file is read again as a home would, so that what is no alias or no model is
-/// refused.
-fn set_alias(
+/// Says something of a model in a table of `[model]`; the file is read again as a home would, so
+/// that what is no alias, no model or no number is refused.
+fn set_named(
     name: &str,
-    alias: &str,
-    model: &str,
+    (table_name, key): (&str, &str),
+    value: Value,
     home: &Path,
 ) -> Result<ChangedSetting, ConfigError> {
     let table = || Item::Table(Table::new());
     edit(home, &|document| {
         let section = document.entry("model").or_insert_with(table);
-        let aliases = section
+        let named = section
             .as_table_like_mut()
-            .map(|section| section.entry("alias").or_insert_with(table));
-        if let Some(aliases) = aliases.and_then(Item::as_table_like_mut) {
-            aliases.insert(alias, toml_edit::value(model));
+            .map(|section| section.entry(table_name).or_insert_with(table));
+        if let Some(named) = named.and_then(Item::as_table_like_mut) {
+            named.insert(key, Item::Value(value.to_toml()));
         }
     })?;
     Ok(ChangedSetting {
         name: name.to_owned(),
-        value: Value::Text(model.to_owned()),
+        value,
         is_key: false,
         overridden_by: None,
     })

@@ -1,13 +1,17 @@
 //! Sharing turns with somebody: an opening file of question and answer, and the page that shows the
 //! same file and checks it in a browser.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use uuid::Uuid;
 
 use crate::ask::withheld::{WITHHELD, Withheld};
+use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Scheme, commit};
-use crate::store::{ExchangeOutcome, ExchangeRow, SessionRow};
+use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, SessionRow, StoreError};
 
 use super::find::{self, FindError};
 use super::open::OpenHome;
@@ -41,6 +45,9 @@ pub struct ShareSelection {
     pub turns: Vec<SharedTurn>,
     /// Sentences on turns that can't be shared.
     pub left_out: Vec<String>,
+    /// Sentences on turns of the same conversation that other models answered, in sessions of their
+    /// own.
+    pub elsewhere: Vec<String>,
     /// Lines on what somebody learns beside the texts.
     pub reveals: Vec<String>,
     /// Whether with the file somebody can try what other turns said: the ledger commits with plain
@@ -59,12 +66,12 @@ pub fn select(
     withheld: bool,
 ) -> Result<ShareSelection, OpenTextsError> {
     let store = &opened.store;
-    let (session, rows) = match find::exchange(store, id) {
+    let (session, rows, is_whole) = match find::exchange(store, id) {
         Ok(row) => {
             let Some(session) = store.session_of(row.session)? else {
                 return because("the session of this exchange is not in the database");
             };
-            (session, vec![row])
+            (session, vec![row], false)
         }
         // `SESSION/9` and `interaction-9` name one exchange, or none: never a session.
         Err(FindError::Unknown { .. }) if may_be_session(id) => {
@@ -73,9 +80,13 @@ pub fn select(
             while let Some(row) = store.exchange_at(session.uuid, rows.len() as u64 + 1)? {
                 rows.push(row);
             }
-            (session, rows)
+            (session, rows, true)
         }
         Err(error) => return Err(error.into()),
+    };
+    let elsewhere = match is_whole {
+        true => elsewhere(store, &session, &rows)?,
+        false => Vec::new(),
     };
     let (mut turns, mut left_out) = (Vec::new(), Vec::new());
     let is_conversation = rows.len() > 1;
@@ -104,8 +115,53 @@ pub fn select(
         session,
         turns,
         left_out,
+        elsewhere,
         planned,
     })
+}
+
+/// What else was said in the conversations of some turns of a session, by session: a conversation
+/// goes on when another model is asked, and a session does not.
+fn elsewhere(
+    store: &ReadStore,
+    session: &SessionRow,
+    rows: &[ExchangeRow],
+) -> Result<Vec<String>, StoreError> {
+    let mut threads = BTreeSet::new();
+    for row in rows {
+        threads.extend(store.thread_turn(row.exchange_id)?.map(|turn| turn.thread));
+    }
+    let mut asked = Vec::new();
+    for thread in threads {
+        store.each_event(thread, &mut |event| {
+            if event.kind == EventKind::Intent {
+                asked.push(event.turn);
+            }
+            Ok(())
+        })?;
+    }
+    let mut others: BTreeMap<Uuid, u64> = BTreeMap::new();
+    for turn in asked {
+        let exchange = store.exchange(turn)?;
+        if let Some(other) = exchange.filter(|exchange| exchange.session != session.uuid) {
+            *others.entry(other.session).or_default() += 1;
+        }
+    }
+    let mut sentences = Vec::new();
+    for (other, turns) in others {
+        let Some(other) = store.session_of(other)? else {
+            continue;
+        };
+        let (id, model) = (other.id.short8(), other.model);
+        let turns = match turns {
+            1 => "1 turn".to_owned(),
+            several => format!("{several} turns"),
+        };
+        sentences.push(format!(
+            "{turns} of this conversation with {model}, in another session: gently share {id}"
+        ));
+    }
+    Ok(sentences)
 }
 
 fn request(session: &SessionRow, turns: &[SharedTurn], withheld: bool) -> OpeningRequest {

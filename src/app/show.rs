@@ -3,8 +3,9 @@
 use crate::ask::withheld::Withheld;
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
+use crate::record::exchange::Exchange;
 use crate::record::hash::Hash32;
-use crate::record::ledger::commitment::{Role, commit};
+use crate::record::ledger::commitment::{Role, Salt, commit};
 use crate::record::ledger::documents::Genesis;
 use crate::record::log::entry::Line;
 use crate::recorder::tombstone_of;
@@ -93,10 +94,10 @@ impl ExchangeDetails {
         let rows = ExchangeRows::read(store, &session, &exchange)?;
         let kernel = kernel_of(store, &session)?;
         let kernel = kernel.as_ref().map_err(Clone::clone);
-        let compiled = rows
-            .record()
-            .compiled_prompt(kernel.map(Kernel::system_prompt));
+        let record = rows.record();
+        let compiled = record.compiled_prompt(kernel.map(Kernel::system_prompt));
         let compiled = compiled.map_err(|e| e.to_string()).transpose();
+        let document = document_commitment(&record, genesis, exchange.salt.as_ref(), &compiled);
         let ExchangeRows {
             user: prompt,
             aurora: answer,
@@ -110,13 +111,19 @@ impl ExchangeDetails {
             None => Vec::new(),
         };
         let withheld = Withheld::of(store).answer_of(&exchange)?;
-        let checks = checks(
+        let mut checks = checks(
             genesis,
             &exchange,
             prompt.as_ref(),
             answer.as_ref(),
             compiled.as_ref(),
         );
+        checks.extend(exchange.outcome.as_ref().map(|outcome| HashCheck {
+            what: "exchange commitment",
+            recorded: outcome.exchange_commitment,
+            holds: document.map(|found| found == outcome.exchange_commitment),
+        }));
+        checks.extend(line_checks(store, &exchange)?);
         let erased = if prompt.as_ref().is_none_or(|turn| turn.content.is_none()) {
             erased(store, &exchange)?
         } else {
@@ -208,6 +215,65 @@ fn erased(
         |line| line.time.to_string(),
     );
     Ok(Some((at, tombstone.reason)))
+}
+
+/// The commitment to the exchange document, made again from the rows; none where a part of it is
+/// erased.
+fn document_commitment(
+    record: &Exchange,
+    genesis: &Genesis,
+    salt: Option<&Salt>,
+    compiled: &Option<Result<String, String>>,
+) -> Option<Hash32> {
+    let compiled = match compiled {
+        Some(Ok(text)) => Some(text.as_str()),
+        Some(Err(_)) if record.not_kept.is_none() => return None,
+        _ => None,
+    };
+    let (scheme, salt) = (genesis.commitments, salt?);
+    let document = record.document(scheme, salt, compiled).ok()?;
+    document.commitment(scheme, salt).ok()
+}
+
+/// Holds the hashes of an exchange against its lines of the log, as the database has them.
+fn line_checks(store: &ReadStore, exchange: &ExchangeRow) -> Result<Vec<HashCheck>, StoreError> {
+    let prompt = (
+        "prompt's line",
+        exchange.prompt_line,
+        "hash",
+        Some(exchange.prompt_commitment),
+    );
+    let outcome = exchange.outcome.as_ref().filter(|_| exchange.is_answered());
+    let answer = outcome.into_iter().flat_map(|outcome| {
+        let line = outcome.outcome_line;
+        [
+            ("answer's line", line, "hash", outcome.response_commitment),
+            (
+                "answer's line, chain entry",
+                line,
+                "chain",
+                outcome.chain_entry,
+            ),
+        ]
+    });
+    let mut checks = Vec::new();
+    for (what, number, field, recorded) in std::iter::once(prompt).chain(answer) {
+        let line = store.lines(number, number + 1)?;
+        let line = line
+            .first()
+            .and_then(|line| Line::parse(line.as_bytes()).ok());
+        let fields = line.map(|line| line.event.fields()).unwrap_or_default();
+        let found = fields.into_iter().find(|(key, _)| key == field);
+        if let Some(recorded) = recorded {
+            let holds = Some(found.is_some_and(|(_, value)| value == recorded.to_string()));
+            checks.push(HashCheck {
+                what,
+                recorded,
+                holds,
+            });
+        }
+    }
+    Ok(checks)
 }
 
 /// Holds what is stored against the hashes that were recorded with it.

@@ -27,16 +27,16 @@ use crate::record::context::spec::{DeclaredRef, ResolvedContext, RuleEffect};
 use crate::record::context::turn::Counts;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::time::Seconds;
-use crate::recorder::{POLICY, thread_id};
-use crate::store::{EventRow, ReadStore, SessionRow, StoreError};
+use crate::recorder::POLICY;
+use crate::store::{EventRow, ReadStore, StoreError};
 
 use super::recall::{DeclaredContext, Reference, Turns};
 
-/// Where a question stands: as it was asked for, or in its session's own thread, behind the newest
-/// turn.
+/// Where a question stands, as it was asked for; else in the conversation that goes on, behind its
+/// newest turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadPosition {
-    /// The thread; none for the session's own.
+    /// The thread; none for that of the conversation ([`super::conversation`]).
     pub thread: Option<Uuid>,
     /// The turn that it replies to; none for the thread's newest.
     pub parent: Option<Uuid>,
@@ -59,20 +59,17 @@ pub struct ResolvedRefs {
 /// How far back `last:N` goes at most, in turns.
 const MOST_BACK: usize = 2048;
 
-/// Declares and resolves.
+/// Declares and resolves, for a turn of a thread that replies to `parent`, else to the newest one.
+///
+/// `room` is what a model's window leaves for earlier turns, in tokens, where that is known to be
+/// less than the kernel allows.
 pub fn refer(
     store: &ReadStore,
-    (kernel, config): (&Kernel, &ContextConfig),
-    session: Option<&SessionRow>,
-    standing: ThreadPosition,
+    (kernel, config, room): (&Kernel, &ContextConfig, Option<u64>),
+    (thread, parent): (Uuid, Option<Uuid>),
     declared: &DeclaredContext,
 ) -> Result<ResolvedRefs, StoreError> {
-    // Without a session there is no thread yet: nothing can be referred to.
-    let own = session
-        .map(|session| thread_id(session.id, 0))
-        .unwrap_or_default();
-    let thread = standing.thread.unwrap_or(own);
-    let parent = match standing.parent {
+    let parent = match parent {
         Some(parent) => Some(parent),
         None => store.newest_turn(thread)?,
     };
@@ -95,7 +92,7 @@ pub fn refer(
         config,
         (thread, parent),
         &refs,
-        kernel.rules().rings.declared(),
+        kernel.rules().rings.declared().within(room),
         &record,
     )?;
     let mut found = record.found.into_inner();
@@ -288,6 +285,7 @@ pub fn counted(
         as_of,
         at,
         recent: recent.map_or(0, |(count, _)| count),
+        room: None,
         spent: spent.map_or(0, |(_, tokens)| tokens),
         thread: store.intents_before(thread, as_of)?,
     })

@@ -14,7 +14,7 @@ use crate::govern::drift::ReplyVerdict;
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
 use crate::store::SessionRow;
 use crate::view::context::disclosed;
-use crate::view::turn::{TurnNotes, TurnView, answer_kinds, removed_kinds};
+use crate::view::turn::{TurnNotes, TurnView, answer_kinds, removed_kinds, tools_wanted};
 use crate::view::unrecorded::UnrecordedView;
 
 use super::args::AskArgs;
@@ -215,6 +215,7 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult, door: &Door<'_>) -> u
             "the answer held a secret ({kind}): it is stored without it"
         ));
     }
+    tools_wanted(answer).iter().for_each(|line| say(line));
     if asked.is_withheld() {
         say(&format!(
             "The answer is on record and withheld, as your kernel says. To see it: {} show {} --withheld",

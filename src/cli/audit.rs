@@ -28,11 +28,13 @@ use crate::app::verify::{
 };
 use crate::govern::sanitize::redact;
 use crate::record::bitcoin::block::Network;
+use crate::view::headline::HeadlineView;
 use crate::view::report::ReportView;
 use crate::view::unrecorded::ErrorView;
 
 use super::{COULD_NOT, FINE, NEGATIVE, json_line, rendered};
 
+use super::screen::quiet;
 use progress::watched;
 
 /// What to check.
@@ -143,7 +145,9 @@ pub fn run(
         AuditCommand::Verify(args) => args.target.json,
         AuditCommand::Session(args) => args.target.json,
     };
-    checked.unwrap_or_else(|error| not_looked(&format!("gently audit: {error}\n"), json, out, err))
+    // The name of a file may hold line breaks, behind which it could say anything.
+    let words = |error: TargetError| format!("gently audit: {}\n", quiet(&error.to_string()));
+    checked.unwrap_or_else(|error| not_looked(&words(error), json, out, err))
 }
 
 /// Says why nothing could be judged: in words, and with `--json` as an object, too.
@@ -273,15 +277,8 @@ fn show_session(
         false => render::session_text(report, session),
     };
     let text = rendered(json, view, words);
-    say(
-        out,
-        &text,
-        if session.chain_valid && session.all_verified {
-            FINE
-        } else {
-            NEGATIVE
-        },
-    )
+    let is_fine = HeadlineView::of_session(report, session).mark == "yes";
+    say(out, &text, if is_fine { FINE } else { NEGATIVE })
 }
 
 /// The same on stderr, where nothing goes that has not passed the sanitizer.

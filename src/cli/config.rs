@@ -57,7 +57,7 @@ fn run_in(
             NamedSetting::Key(state) => {
                 rendered(json, || SettingView::of(&state), || plain(&state))
             }
-            NamedSetting::Alias(model) => {
+            NamedSetting::Named(model) => {
                 let view = AliasView::of(name, model.as_deref());
                 rendered(
                     json,

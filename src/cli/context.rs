@@ -55,12 +55,16 @@ pub struct PreviewArgs {
 /// Where a question stands.
 #[derive(Clone, Debug, Default, Args)]
 pub struct PlaceArgs {
-    /// Ask in this thread, as gently thread list shows it; else in the session's own
+    /// Ask in this thread, as gently thread list shows it; else in the conversation that goes on,
+    /// whatever model answered before
     #[arg(long, value_name = "THREAD")]
     pub thread: Option<String>,
     /// Reply to this earlier exchange, in its thread: what was said after it is not in between
     #[arg(long, value_name = "EXCHANGE")]
     pub parent: Option<String>,
+    /// Begin another conversation, in a session of its own
+    #[arg(long = "new", conflicts_with_all = ["thread", "parent"])]
+    pub anew: bool,
 }
 
 impl PlaceArgs {
@@ -69,6 +73,7 @@ impl PlaceArgs {
         ThreadRequest {
             thread: self.thread.clone(),
             parent: self.parent.clone(),
+            anew: self.anew,
         }
     }
 }
@@ -189,7 +194,7 @@ async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
 
 fn preview_text(preview: &ContextPreview, bundle: &ContextBundle) -> String {
     if preview.session.is_none() {
-        say("no session that fits is open: one would be opened, without earlier turns");
+        say("no session that fits is open: one would be opened");
     }
     let text = ContextText {
         title: "context of this question; no model was called, nothing is recorded".to_owned(),

@@ -13,7 +13,7 @@ use crate::app::open::{self, OpenHomeError};
 use crate::app::opening::OpenTextsError;
 use crate::app::share::{ShareSelection, SharedTurn, page, select, share};
 use crate::os::shell_word;
-use crate::view::share::ShareView;
+use crate::view::share::{ShareNotes, ShareView};
 
 use super::audit::open::{recorded, tell};
 use super::new_file::{NewFile, judge_name};
@@ -128,7 +128,7 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let new_file = places.file.as_deref().map(NewFile::create).transpose();
     let new_file = new_file.map_err(OpenTextsError::Because)?;
     let new_page = NewFile::create(&places.page).map_err(OpenTextsError::Because)?;
-    let (reveals, left_out) = (selection.reveals.clone(), selection.left_out.clone());
+    let notes = ShareNotes::of(&selection);
     let opening = share(&home, key, selection).await?;
     if let Some(new) = new_file {
         new.fill(&opening.text).map_err(OpenTextsError::Because)?;
@@ -136,15 +136,7 @@ async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
     let made = page(&opening.text);
     new_page.fill(&made).map_err(OpenTextsError::Because)?;
     tell(&opening);
-    let view = || {
-        ShareView::of(
-            &opening,
-            places.file.as_deref(),
-            &places.page,
-            reveals,
-            left_out,
-        )
-    };
+    let view = || ShareView::of(&opening, places.file.as_deref(), &places.page, notes);
     let text = || {
         recorded(&opening).iter().for_each(|line| say(line));
         written(&places)
@@ -186,6 +178,9 @@ fn reveal(selection: &ShareSelection) {
     });
     for note in &selection.left_out {
         say(&format!("left out: {note}"));
+    }
+    for note in &selection.elsewhere {
+        say(&format!("not in it: {note}"));
     }
 }
 

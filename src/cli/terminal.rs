@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
@@ -45,7 +45,10 @@ impl Terminal {
     /// Begins to listen to signals; until the process ends, they do nothing else any more.
     pub fn listen(model: &str) -> std::io::Result<Self> {
         let terminal = Terminal {
-            control: TurnControl::default(),
+            control: TurnControl {
+                is_watched: Spinner::is_wanted(),
+                ..TurnControl::default()
+            },
             signalled: Arc::default(),
             turn_is_over: Arc::default(),
             model: model.to_owned(),
@@ -72,9 +75,13 @@ impl Terminal {
             // The sender is ours: a wait can't fail.
             while thinking.wait_for(|thinks| *thinks).await.is_ok() {
                 let quick = thinking.wait_for(|thinks| !thinks);
+                let begun = Instant::now();
                 if tokio::time::timeout(QUICK, quick).await.is_err() {
-                    let _spinner = Spinner::start(&self.model);
-                    let _ = thinking.wait_for(|thinks| !thinks).await;
+                    let spinner = Spinner::start(&self.model);
+                    tokio::select! {
+                        _ = thinking.wait_for(|thinks| !thinks) => {}
+                        never = self.tell_of(&spinner, begun) => match never {},
+                    }
                 }
             }
             std::future::pending().await
@@ -83,6 +90,15 @@ impl Terminal {
             biased;
             done = turn => done,
             never = spinning => never,
+        }
+    }
+
+    /// Says how long it has taken, and how much has come, for as long as it is waited for.
+    async fn tell_of(&self, spinner: &Spinner, begun: Instant) -> std::convert::Infallible {
+        loop {
+            let came = *self.control.came.borrow();
+            spinner.say(&wait_told(&self.model, begun.elapsed(), came));
+            tokio::time::sleep(FRAME).await;
         }
     }
 
@@ -166,18 +182,43 @@ struct Spinner(Option<ProgressBar>);
 
 impl Spinner {
     fn start(model: &str) -> Self {
-        if !wanted(
-            std::io::stderr().is_terminal(),
-            std::env::var("TERM").ok().as_deref(),
-        ) {
+        if !Self::is_wanted() {
             return Spinner(None);
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         bar.set_style(ProgressStyle::default_spinner());
-        bar.set_message(format!("{} is thinking; Ctrl-C gives up", quiet(model)));
+        bar.set_message(wait_told(model, QUICK, 0));
         bar.enable_steady_tick(FRAME);
         Spinner(Some(bar))
     }
+
+    /// Whether there is a terminal for one.
+    fn is_wanted() -> bool {
+        wanted(
+            std::io::stderr().is_terminal(),
+            std::env::var("TERM").ok().as_deref(),
+        )
+    }
+
+    fn say(&self, text: &str) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(text.to_owned());
+        }
+    }
+}
+
+/// `ollama/llama3.1:8b is thinking: 12 s, 340 characters; Ctrl-C gives up`
+fn wait_told(model: &str, waited: Duration, came: u64) -> String {
+    let came = match came {
+        0 => String::new(),
+        1 => ", 1 character".to_owned(),
+        several => format!(", {several} characters"),
+    };
+    let seconds = waited.as_secs();
+    format!(
+        "{} is thinking: {seconds} s{came}; Ctrl-C gives up",
+        quiet(model)
+    )
 }
 
 impl Drop for Spinner {
@@ -204,6 +245,21 @@ mod tests {
             0x1001
         );
         assert_eq!((ignored(""), ignored("SigIgn:\tnone\n")), (0, 0));
+    }
+
+    #[test]
+    fn a_wait_is_told_in_seconds_and_characters() {
+        let told = |seconds, came| wait_told("observer", Duration::from_secs(seconds), came);
+        assert_eq!(told(12, 0), "observer is thinking: 12 s; Ctrl-C gives up");
+        assert_eq!(
+            told(0, 1),
+            "observer is thinking: 0 s, 1 character; Ctrl-C gives up"
+        );
+        let many = told(3600, 340);
+        assert_eq!(
+            many,
+            "observer is thinking: 3600 s, 340 characters; Ctrl-C gives up"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Names that people give: `[model.alias]` for models, `[price."MODEL"]` for what their tokens
-//! cost, `[witness.NAME]` for witnesses.
+//! Names that people give: `[model.alias]` for models, `[model.window]` for how much they take,
+//! `[price."MODEL"]` for what their tokens cost, `[witness.NAME]` for witnesses.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,6 +15,10 @@ use crate::record::ledger::params::{Price, is_currency, micro_units};
 pub const PRICE: &str = "price";
 /// The table of aliases: a section, and a name in it.
 pub const ALIAS: (&str, &str) = ("model", "alias");
+/// The table of windows: a section, and a name in it.
+pub const WINDOW: (&str, &str) = ("model", "window");
+/// The smallest window that a question has room in, and more than any model's.
+const WINDOWS: std::ops::RangeInclusive<i64> = 256..=100_000_000;
 
 /// What an alias means unless the file says otherwise. Providers rename and retire models: edit at
 /// will.
@@ -36,6 +40,8 @@ pub(super) type TablePlace<'a> = &'a dyn Fn(Option<Range<usize>>) -> String;
 pub struct NamedTables {
     /// The full id by its alias.
     pub aliases: BTreeMap<String, String>,
+    /// The window's tokens by the full id.
+    pub windows: BTreeMap<String, u64>,
     /// The price by the full id.
     pub prices: BTreeMap<String, Price>,
     /// Who is asked to cosign tree heads.
@@ -47,6 +53,7 @@ impl Default for NamedTables {
         let aliases = SHIPPED.map(|(alias, id)| (alias.to_owned(), id.to_owned()));
         NamedTables {
             aliases: aliases.into(),
+            windows: BTreeMap::new(),
             prices: BTreeMap::new(),
             witnesses: BTreeMap::new(),
         }
@@ -88,6 +95,35 @@ impl NamedTables {
                         actual: item.to_string().trim().to_owned(),
                     })?;
             self.aliases.insert(alias.to_owned(), id.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Reads `[model.window]`.
+    pub(super) fn read_windows(
+        &mut self,
+        item: &Item,
+        place: TablePlace<'_>,
+    ) -> Result<(), ConfigError> {
+        let table = section(item, "model.window", place)?;
+        for (id, item) in table.iter() {
+            let (at, key) = (place_of(table, id, place), format!("model.window.\"{id}\""));
+            let wrong = |expected: &str, actual: String| ConfigError::Wrong {
+                place: at.clone(),
+                key: key.clone(),
+                expected: expected.to_owned(),
+                actual,
+            };
+            if !is_model_id(id) {
+                let expected = "a model's full id in quotes, as in \"ollama/llama3.1:8b\" = 8192";
+                return Err(wrong(expected, format!("\"{id}\"")));
+            }
+            let number = item.as_integer().filter(|n| WINDOWS.contains(n));
+            let tokens = number.and_then(|n| u64::try_from(n).ok()).ok_or_else(|| {
+                let expected = "a whole number of tokens from 256 to 100000000";
+                wrong(expected, item.to_string().trim().to_owned())
+            })?;
+            self.windows.insert(id.to_owned(), tokens);
         }
         Ok(())
     }
@@ -226,6 +262,14 @@ mod tests {
     }
 
     #[test]
+    fn windows_are_whole_numbers_by_the_full_id() {
+        let windows = read("[model.window]\n'ollama/a:8b' = 8192\n\"openai/x\" = 256")
+            .unwrap()
+            .windows;
+        assert_eq!((windows["ollama/a:8b"], windows["openai/x"]), (8192, 256));
+    }
+
+    #[test]
     fn prices_are_read_exactly() {
         let text = "[price.\"anthropic/x\"]\ninput_per_mtok = '3.00'\noutput_per_mtok = '15'\n\
                     [price.\"ollama/a:8b\"]\ninput_per_mtok = '0'\noutput_per_mtok = '0.000001'\ncurrency = 'EUR'";
@@ -256,6 +300,19 @@ mod tests {
             ),
             ("[model.alias]\nfast = 1", "model's full id"),
             ("[model]\nalias = 'x'", "model.alias is a section"),
+            (
+                "[model.window]\nsonnet = 8192",
+                "line 2: model.window.\"sonnet\" is a model's full id in quotes",
+            ),
+            (
+                "[model.window]\n'openai/x' = 255",
+                "line 2: model.window.\"openai/x\" is a whole number of tokens from 256",
+            ),
+            (
+                "[model.window]\n'openai/x' = '8192'",
+                "a whole number of tokens",
+            ),
+            ("[model]\nwindow = 8192", "model.window is a section"),
             ("price = 1", "price is a section"),
             (
                 "[price.sonnet]\ninput_per_mtok = '1'",

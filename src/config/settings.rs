@@ -141,6 +141,10 @@ impl FileSettings {
                 self.named.read_aliases(item, place)?;
                 continue;
             }
+            if (section, name) == named::WINDOW {
+                self.named.read_windows(item, place)?;
+                continue;
+            }
             if let Some(witness) = item.as_table_like().filter(|_| section == WITNESS) {
                 self.named.read_witness(&WitnessTable {
                     name,

@@ -81,6 +81,20 @@ pub enum CompileFault {
         /// What it came to.
         actual: u64,
     },
+    /// The question does not fit into the model's window, whatever is left out of it.
+    #[error(
+        "the question has about {question} tokens and {beside} stand beside it, but {model} takes {window} in all (model.window in gently.toml): ask about less, or ask a model with a larger window"
+    )]
+    Window {
+        /// Tokens of the question.
+        question: u64,
+        /// Tokens of what is sent whatever it is: kernel, owner's text, what is on record.
+        beside: u64,
+        /// Which model.
+        model: String,
+        /// The most that it takes.
+        window: u64,
+    },
     /// A value has no canonical form.
     #[error("bundle: {0}")]
     Canon(#[from] CanonError),
@@ -93,6 +107,7 @@ impl CompileFault {
             CompileFault::SightWithoutValues { .. } => "compile.sight_without_values",
             CompileFault::SightNotAllowed { .. } => "compile.sight_not_allowed",
             CompileFault::Ring0TooLarge { .. } => "compile.ring0_too_large",
+            CompileFault::Window { .. } => "compile.window",
             CompileFault::Canon(_) => "compile.not_canonical",
         }
     }
@@ -194,7 +209,7 @@ pub const SIGHT_REASON: &str = "ring0.sight";
 const BYTES_PER_TOKEN: usize = 4;
 
 /// Tokens of so many bytes.
-pub(super) fn tokens(bytes: usize) -> u64 {
+pub fn tokens(bytes: usize) -> u64 {
     u64::try_from(bytes.div_ceil(BYTES_PER_TOKEN)).unwrap_or(u64::MAX)
 }
 

@@ -80,6 +80,16 @@ pub struct RingCaps {
     pub tokens: u64,
 }
 
+impl RingCaps {
+    /// The same within so many tokens, where there are no more.
+    pub fn within(self, tokens: Option<u64>) -> RingCaps {
+        RingCaps {
+            tokens: tokens.map_or(self.tokens, |most| most.min(self.tokens)),
+            ..self
+        }
+    }
+}
+
 /// Caps of the three rings (AEGIS 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

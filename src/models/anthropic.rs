@@ -1,4 +1,4 @@
-//! Anthropic's `/v1/messages`, not streamed.
+//! Anthropic's `/v1/messages`.
 //!
 //! - the system text has a place of its own, and `max_tokens` is in every request;
 //! - `content` is a list of parts; one text part is its text, anything else (a `tool_use` part,
@@ -43,7 +43,7 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
         system,
         messages,
         temperature: params.temperature.map(|t| t.as_f64()),
-        stream: false,
+        stream: request.stream,
     })
     .expect("strings and numbers always have a JSON form")
 }
@@ -137,6 +137,7 @@ mod tests {
         ];
         let request = Request {
             messages: &messages,
+            stream: false,
         };
         let body =
             |params: &Params| String::from_utf8(request_body("claude-x", request, params)).unwrap();

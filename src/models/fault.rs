@@ -62,7 +62,7 @@ pub enum ModelFault {
         limit: Duration,
     },
     /// The server answered with a status other than 200.
-    #[error("the model's server at {url} said {status}{}{}. {}", said_clause(.said), retry_clause(.retry_after), mend_status(*.wire, *.status))]
+    #[error("the model's server at {url} said {status}{}{}. {}", said_clause(.said), retry_clause(.retry_after), mend_status(*.wire, *.status, .said))]
     Status {
         /// Whose.
         wire: Wire,
@@ -230,10 +230,28 @@ fn retry_clause(after: &Option<String>) -> String {
     }
 }
 
+/// Whether a server says that it was sent more than its model takes, as the usual ones word it.
+fn is_about_length(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    let about = [
+        "context length",
+        "context size",
+        "context window",
+        "prompt is too long",
+        "too many tokens",
+    ];
+    about.iter().any(|words| said.contains(words))
+}
+
 /// What a person can do about a status.
-fn mend_status(wire: Wire, status: u16) -> String {
+fn mend_status(wire: Wire, status: u16, said: &str) -> String {
     let setting = wire.setting();
     match status {
+        400 | 413 | 500 if is_about_length(said) => format!(
+            "The conversation is longer than the model takes. Say how much that is, and earlier turns fit into it: \
+             gently config set model.window.{}/NAME TOKENS; or show fewer of them: --ref last:3, or --new",
+            wire.name()
+        ),
         300..=399 => format!(
             "Redirects are not followed, so that a prompt goes only where it was meant to: \
              gently config set {setting} URL, with the final address"

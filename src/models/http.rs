@@ -31,6 +31,11 @@ pub const MAX_RESPONSE: usize = 32 * 1024 * 1024;
 /// Bytes of an error response that are read; only [`super::quote::MAX_QUOTE`] characters of it are
 /// ever shown.
 const MAX_ERROR_BODY: usize = 64 * 1024;
+/// What is asked for, usually and where an answer may come piece by piece.
+const WHOLE: &str = "application/json";
+const PIECES: &str = "text/event-stream, application/x-ndjson, application/json";
+/// How streams are called.
+const STREAMS: [&str; 2] = ["text/event-stream", "application/x-ndjson"];
 /// The pause before the second try for a connection: a server that restarts is back by then.
 pub const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
@@ -50,6 +55,14 @@ pub struct ServerAddress<'a> {
     pub connect_timeout: Duration,
     /// The limit for the whole call, tries and pause included.
     pub total_timeout: Duration,
+}
+
+/// The body of a response, and how it came.
+pub struct ResponseBody {
+    /// Byte for byte.
+    pub bytes: Vec<u8>,
+    /// Whether it is the pieces of an answer.
+    pub is_stream: bool,
 }
 
 /// A server's address, ready to be asked.
@@ -123,11 +136,26 @@ impl Endpoint {
     /// # Errors
     /// [`ModelFault`], when the response is not 200, not JSON by its own word, or not whole.
     pub async fn post(&self, body: &[u8]) -> Result<Vec<u8>, ModelFault> {
-        self.exchange(&|| {
-            let request = self.client.post(self.endpoint.clone()).body(body.to_vec());
-            request.header(CONTENT_TYPE, "application/json")
-        })
-        .await
+        let request = || self.posting(body).header(ACCEPT, WHOLE);
+        Ok(self.exchange(&request, None).await?.bytes)
+    }
+
+    /// The same for a body that asks for an answer piece by piece; `each` is given what has come.
+    ///
+    /// # Errors
+    /// As [`Endpoint::post`]; a response that is no stream is whole.
+    pub async fn post_for_pieces(
+        &self,
+        body: &[u8],
+        each: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<ResponseBody, ModelFault> {
+        let request = || self.posting(body).header(ACCEPT, PIECES);
+        self.exchange(&request, Some(each)).await
+    }
+
+    fn posting(&self, body: &[u8]) -> RequestBuilder {
+        let request = self.client.post(self.endpoint.clone()).body(body.to_vec());
+        request.header(CONTENT_TYPE, "application/json")
     }
 
     /// Fetches a document.
@@ -135,8 +163,11 @@ impl Endpoint {
     /// # Errors
     /// As [`Endpoint::post`].
     pub async fn get(&self) -> Result<Vec<u8>, ModelFault> {
-        self.exchange(&|| self.client.get(self.endpoint.clone()))
-            .await
+        let request = || {
+            let request = self.client.get(self.endpoint.clone());
+            request.header(ACCEPT, WHOLE)
+        };
+        Ok(self.exchange(&request, None).await?.bytes)
     }
 
     /// What a body that is no answer is called.
@@ -173,14 +204,18 @@ impl Endpoint {
     async fn exchange(
         &self,
         request: &(dyn Fn() -> RequestBuilder + Sync),
-    ) -> Result<Vec<u8>, ModelFault> {
+        pieces: Option<&mut (dyn FnMut(&[u8]) + Send)>,
+    ) -> Result<ResponseBody, ModelFault> {
         let deadline = Instant::now() + self.total_timeout;
         let response = self.send(request, deadline).await?;
         if response.status() != StatusCode::OK {
             return Err(self.status_fault(response, deadline).await);
         }
-        self.check_content_type(response.headers())?;
-        self.body(response, deadline).await
+        let is_stream = self.is_stream(response.headers(), pieces.is_some())?;
+        let nobody: &mut (dyn FnMut(&[u8]) + Send) = &mut |_| ();
+        let each = pieces.unwrap_or(nobody);
+        let bytes = self.body(response, deadline, each).await?;
+        Ok(ResponseBody { bytes, is_stream })
     }
 
     fn with_key(&self, request: RequestBuilder) -> RequestBuilder {
@@ -225,8 +260,7 @@ impl Endpoint {
         request: RequestBuilder,
         deadline: Instant,
     ) -> Result<Response, ModelFault> {
-        let request = self.with_key(request).header(ACCEPT, "application/json");
-        match timeout_at(deadline, request.send()).await {
+        match timeout_at(deadline, self.with_key(request).send()).await {
             Err(_) => Err(self.timeout(CallStage::Head)),
             Ok(Err(error)) => Err(self.send_fault(error)),
             Ok(Ok(response)) => Ok(response),
@@ -264,8 +298,14 @@ impl Endpoint {
         }
     }
 
-    async fn body(&self, mut response: Response, deadline: Instant) -> Result<Vec<u8>, ModelFault> {
-        let read = timeout_at(deadline, net::body(&mut response, MAX_RESPONSE)).await;
+    async fn body(
+        &self,
+        mut response: Response,
+        deadline: Instant,
+        each: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<Vec<u8>, ModelFault> {
+        let reading = net::body_in_pieces(&mut response, MAX_RESPONSE, each);
+        let read = timeout_at(deadline, reading).await;
         let read = read.map_err(|_| self.timeout(CallStage::Body))?;
         read.map_err(|fault| match fault {
             BodyFault::TooLong => ModelFault::TooLarge {
@@ -309,7 +349,8 @@ impl Endpoint {
         }
     }
 
-    fn check_content_type(&self, headers: &HeaderMap) -> Result<(), ModelFault> {
+    /// Whether what comes is a stream, where it says that it is an answer at all.
+    fn is_stream(&self, headers: &HeaderMap, was_asked_for: bool) -> Result<bool, ModelFault> {
         let given = headers
             .get(CONTENT_TYPE)
             .map(header_text)
@@ -323,7 +364,10 @@ impl Endpoint {
         if essence == "application/json"
             || (essence.starts_with("application/") && essence.ends_with("+json"))
         {
-            return Ok(());
+            return Ok(false);
+        }
+        if was_asked_for && STREAMS.contains(&essence.as_str()) {
+            return Ok(true);
         }
         let found = if essence.is_empty() {
             "of no stated type".to_owned()

@@ -15,6 +15,7 @@ mod openai;
 pub mod quote;
 pub mod remote;
 pub mod replay;
+mod stream;
 pub mod wire;
 
 use futures_util::future::BoxFuture;
@@ -31,6 +32,8 @@ pub use model::Model;
 pub struct Request<'a> {
     /// In their order; after secrets were removed.
     pub messages: &'a [ChatMessage],
+    /// Whether the answer is asked for piece by piece.
+    pub stream: bool,
 }
 
 /// One answer, with the bytes it was read from.
@@ -69,4 +72,18 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// [`ModelFault`], when there is no whole answer.
     fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Answer, ModelFault>>;
+
+    /// The same for somebody who waits: `came` is told how many characters of the answer there are,
+    /// where the server sends it piece by piece. The answer is the same as without.
+    ///
+    /// # Errors
+    /// As [`Backend::call`].
+    fn watch<'a>(
+        &'a self,
+        request: Request<'a>,
+        came: &'a (dyn Fn(u64) + Sync),
+    ) -> BoxFuture<'a, Result<Answer, ModelFault>> {
+        let _ = came;
+        self.call(request)
+    }
 }

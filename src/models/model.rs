@@ -11,6 +11,7 @@ pub struct Model {
     answerer: Answerer,
     settings: Params,
     price: Option<Price>,
+    window: Option<u64>,
 }
 
 enum Answerer {
@@ -28,6 +29,7 @@ impl Model {
             answerer,
             settings: Params::default(),
             price: None,
+            window: None,
         }
     }
 
@@ -55,6 +57,21 @@ impl Model {
     /// With the price of its tokens.
     pub fn priced(self, price: Option<Price>) -> Self {
         Model { price, ..self }
+    }
+
+    /// With the tokens that its window holds, prompt and answer together.
+    pub fn within(self, window: Option<u64>) -> Self {
+        Model { window, ..self }
+    }
+
+    /// How many tokens its window holds, where that is known.
+    pub fn window(&self) -> Option<u64> {
+        self.window
+    }
+
+    /// The most tokens that its answer is to have, where somebody said so.
+    pub fn most_of_answer(&self) -> Option<u64> {
+        self.settings.max_tokens
     }
 
     /// The id as it is recorded.
@@ -100,6 +117,15 @@ impl Model {
     /// Asks once; takes nothing but a recorded prompt, and gives nothing that can be shown as it
     /// is.
     pub async fn invoke(&self, prompt: &RecordedPrompt) -> Result<Reply, ModelFault> {
+        self.invoke_watched(prompt, None).await
+    }
+
+    /// The same while somebody waits, who is told how many characters of the answer have come.
+    pub async fn invoke_watched(
+        &self,
+        prompt: &RecordedPrompt,
+        came: Option<&(dyn Fn(u64) + Sync)>,
+    ) -> Result<Reply, ModelFault> {
         match &self.answerer {
             Answerer::Observer => {
                 let text = observer::answer(prompt.bundle().bundle(), prompt.text().as_str());
@@ -107,11 +133,14 @@ impl Model {
             }
             Answerer::Wire(backend) => {
                 let compiled = prompt.compiled();
-                let answer = backend
-                    .call(Request {
-                        messages: compiled.messages(),
-                    })
-                    .await?;
+                let request = Request {
+                    messages: compiled.messages(),
+                    stream: false,
+                };
+                let answer = match came {
+                    Some(came) => backend.watch(request, came).await?,
+                    None => backend.call(request).await?,
+                };
                 let tokens = answer
                     .usage
                     .prompt_tokens

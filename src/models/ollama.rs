@@ -1,4 +1,4 @@
-//! Ollama's `/api/chat`, not streamed.
+//! Ollama's `/api/chat`.
 //!
 //! - `done` must not be false: half an answer is `cut`;
 //! - `message.content` is the answer; with `message.tool_calls` it is the list of the text (as a
@@ -44,7 +44,7 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
     serde_json::to_vec(&OllamaRequest {
         model,
         messages: request.messages,
-        stream: false,
+        stream: request.stream,
         options,
     })
     .expect("strings and numbers always have a JSON form")
@@ -148,6 +148,7 @@ mod tests {
         ];
         let request = Request {
             messages: &messages,
+            stream: false,
         };
         let body = |params: &Params| {
             String::from_utf8(request_body("llama3.1:8b", request, params)).unwrap()

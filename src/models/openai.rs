@@ -44,7 +44,7 @@ pub(super) fn request_body(
     serde_json::to_vec(&OpenAiRequest {
         model,
         messages: request.messages,
-        stream: false,
+        stream: request.stream,
         temperature: params.temperature.map(|t| t.as_f64()),
         max_tokens: params.max_tokens.filter(|_| !official),
         max_completion_tokens: params.max_tokens.filter(|_| official),
@@ -175,6 +175,7 @@ mod tests {
         ];
         let request = Request {
             messages: &messages,
+            stream: false,
         };
         let body = |params: &Params, host| {
             String::from_utf8(request_body("m", request, params, host)).unwrap()

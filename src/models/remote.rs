@@ -7,7 +7,8 @@ use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
 use super::http::{Endpoint, ServerAddress};
-use super::wire::Wire;
+use super::stream::{self, PieceCounter};
+use super::wire::{Completion, Wire, WireError};
 use super::{Answer, Backend, ModelFault, Request};
 use crate::record::ledger::params::Params;
 use crate::record::unseen::is_plain_name;
@@ -105,15 +106,50 @@ impl Remote {
         self.link.warning()
     }
 
+    fn body(&self, request: Request<'_>) -> Vec<u8> {
+        let host = self.link.host();
+        self.wire
+            .request_body(&self.model, request, &self.params, host)
+    }
+
     async fn ask(&self, request: Request<'_>) -> Result<Answer, ModelFault> {
-        let wire_request =
-            self.wire
-                .request_body(&self.model, request, &self.params, self.link.host());
+        let wire_request = self.body(request);
         let wire_response = self.link.post(&wire_request).await?;
-        let read = self
-            .wire
-            .read_completion(&wire_response)
-            .map_err(|error| self.link.wire_fault(error))?;
+        let read = self.wire.read_completion(&wire_response);
+        self.answer(wire_request, wire_response, read)
+    }
+
+    async fn ask_watched(
+        &self,
+        request: Request<'_>,
+        came: &(dyn Fn(u64) + Sync),
+    ) -> Result<Answer, ModelFault> {
+        if !self.wire.streams() {
+            return self.ask(request).await;
+        }
+        let wire_request = self.body(Request {
+            stream: true,
+            ..request
+        });
+        let mut counter = PieceCounter::new(self.wire, came);
+        let each: &mut (dyn FnMut(&[u8]) + Send) = &mut |bytes| counter.take(bytes);
+        let response = self.link.post_for_pieces(&wire_request, each).await?;
+        // A server need not stream because it was asked to.
+        let read = match response.is_stream {
+            true => stream::whole(self.wire, &response.bytes)
+                .and_then(|body| self.wire.read_completion(&body)),
+            false => self.wire.read_completion(&response.bytes),
+        };
+        self.answer(wire_request, response.bytes, read)
+    }
+
+    fn answer(
+        &self,
+        wire_request: Vec<u8>,
+        wire_response: Vec<u8>,
+        read: Result<Completion, WireError>,
+    ) -> Result<Answer, ModelFault> {
+        let read = read.map_err(|error| self.link.wire_fault(error))?;
         Ok(Answer {
             text: read.text,
             usage: read.usage,
@@ -131,6 +167,14 @@ impl Backend for Remote {
 
     fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Answer, ModelFault>> {
         Box::pin(self.ask(request))
+    }
+
+    fn watch<'a>(
+        &'a self,
+        request: Request<'a>,
+        came: &'a (dyn Fn(u64) + Sync),
+    ) -> BoxFuture<'a, Result<Answer, ModelFault>> {
+        Box::pin(self.ask_watched(request, came))
     }
 }
 

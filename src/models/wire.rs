@@ -89,6 +89,15 @@ impl Wire {
         }
     }
 
+    /// Whether answers are asked for piece by piece while somebody watches: where the pieces give
+    /// the same reply as an answer that comes at once ([`super::stream`]).
+    pub const fn streams(self) -> bool {
+        match self {
+            Wire::Ollama | Wire::Anthropic => true,
+            Wire::OpenAi => false,
+        }
+    }
+
     /// What of the settings is sent, and the names of those that this wire has no place for.
     pub fn fit(self, wanted: &Params) -> (Params, Vec<&'static str>) {
         let mut sent = wanted.clone();

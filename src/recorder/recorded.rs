@@ -10,9 +10,10 @@ use super::entries::content_policy::ContentPolicy;
 use super::in_flight::InFlight;
 use super::turn::{JudgedReply, Prompt, RecordedAnswer, RecordedPrompt, TurnIds};
 
-use crate::govern::sanitize::Placeholders;
+use crate::govern::sanitize::{Placeholders, redact};
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::reply::ReplyDoc;
 
 /// What a prompt on record has beside what was brought.
 pub struct PromptDetails {
@@ -79,7 +80,10 @@ pub struct AnswerDetails {
 impl AnswerDetails {
     /// The whole.
     pub fn of(self, judged: JudgedReply) -> RecordedAnswer {
+        let tools = judged.beside.as_ref().map(ReplyDoc::tool_names);
+        let tools = tools.unwrap_or_default().into_iter();
         RecordedAnswer {
+            tools: tools.map(|name| redact(name).clean).collect(),
             text: judged.text,
             ids: self.ids,
             session: self.session,

@@ -357,6 +357,8 @@ pub struct RecordedAnswer {
     /// Kinds of secrets that were removed from what is stored (the answer itself is shown as it
     /// came).
     pub redacted: Vec<String>,
+    /// Names of the tools that it wants called; gently offers none, and calls none.
+    pub tools: Vec<Clean>,
 }
 
 /// A refusal on record.

@@ -28,6 +28,13 @@ pub(super) const OF_EXCHANGE: &str = "FROM llm_exchange e JOIN thread_turn h ON 
        JOIN thread_event v ON v.thread_id = h.thread_id AND v.line >= e.prompt_line
         AND v.line <= ifnull(e.outcome_line, 9223372036854775807) AND v.turn_id = e.exchange_id WHERE e.exchange_id = ?1";
 
+/// The newest turn of a session in a thread without a number of its own: along the session's
+/// exchanges from the newest, so that it does not grow with the session.
+const IN_CONVERSATION: &str = "SELECT t.line, t.thread_id FROM llm_exchange e
+      CROSS JOIN thread_turn t ON t.line = e.prompt_line
+      CROSS JOIN thread h ON h.thread_id = t.thread_id
+      WHERE e.session_id = ?1 AND h.number = 0 ORDER BY e.seq DESC LIMIT 1";
+
 /// The events of an exchange, in their order; by the plus not in that of the key, which would walk
 /// the whole thread.
 fn events_of() -> String {
@@ -80,6 +87,13 @@ impl ReadStore {
         let sql = "SELECT turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'
                    ORDER BY event_index DESC LIMIT 1";
         self.one("read a thread's newest turn", sql, values![thread])
+    }
+
+    /// The prompt's line and the thread of the newest turn of a session that stands in a session's
+    /// own thread, whichever session began that.
+    pub fn newest_in_conversation(&self, session: Uuid) -> Result<Option<(u64, Uuid)>, StoreError> {
+        let what = "read a session's newest turn";
+        self.one(what, IN_CONVERSATION, values![session])
     }
 
     /// One event.
@@ -236,6 +250,11 @@ mod tests {
                 "{plan}"
             );
         }
+        let newest = plan(IN_CONVERSATION);
+        assert!(
+            newest.contains("(session_id=?)") && !newest.contains("TEMP B-TREE"),
+            "{newest}"
+        );
         let decision = "SELECT * FROM thread_event WHERE line >> 15 = 0 AND event_id = '0' AND kind = 'DECISION'";
         let index = "idx_thread_event_decision (<expr>=? AND event_id=?";
         assert!(plan(decision).contains(index));

@@ -1,6 +1,8 @@
 //! What is no evidence: numbers of secrets, files of the home, what witnesses and calendars said,
 //! right edges of the log's tree; and the upkeep of the database itself.
 
+use std::collections::HashSet;
+
 use std::path::Path;
 
 use uuid::Uuid;
@@ -128,13 +130,16 @@ impl WriteStore {
             return Ok(true);
         }
         let known = self.placeholders(session)?;
+        // A reply may bring many thousands, and the writer's lock is held meanwhile.
+        let numbers: HashSet<_> = known
+            .given
+            .iter()
+            .map(|row| (&row.kind, row.number))
+            .collect();
+        let tags: HashSet<_> = known.given.iter().filter_map(|row| row.tag).collect();
         let taken = |row: &PlaceholderRow| {
-            let same =
-                |other: &PlaceholderRow| other.kind == row.kind && other.number == row.number;
-            known
-                .given
-                .iter()
-                .any(|other| same(other) || (row.tag.is_some() && other.tag == row.tag))
+            numbers.contains(&(&row.kind, row.number))
+                || row.tag.is_some_and(|tag| tags.contains(&tag))
         };
         if known.key.is_some_and(|other| other != *key) || new.iter().any(taken) {
             return Ok(false);

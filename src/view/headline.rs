@@ -37,10 +37,8 @@ impl HeadlineView {
     /// all was found.
     pub fn of_ledger(checked: &VerifyResult) -> Self {
         let report = &checked.report;
-        let against = of_findings(report.findings.iter(), report.more_findings)
-            .or_else(|| unsigned(report))
-            .or_else(|| contradiction(report))
-            .or_else(|| answered_no(report));
+        let against = of_findings(report.findings.iter(), report.more_findings);
+        let against = against.or_else(|| of_all(report));
         if let Some(text) = against {
             return Self::no(text);
         }
@@ -62,6 +60,7 @@ impl HeadlineView {
     /// Of one session of it.
     pub fn of_session(report: &Report, session: &SessionReport) -> Self {
         let found = of_findings(touching(report, session).into_iter(), 0);
+        let found = found.or_else(|| of_all(report));
         let holds = session.chain_valid && session.all_verified;
         let (mark, text) = match (holds, found) {
             (true, None) => {
@@ -123,6 +122,13 @@ fn of_findings<'a>(findings: impl Iterator<Item = &'a Finding>, more: u64) -> Op
         n => format!("; and {}", counted(n, "more finding")),
     };
     Some(format!("{what}: {}{others}", first.place))
+}
+
+/// What speaks against a ledger and is no finding.
+fn of_all(report: &Report) -> Option<String> {
+    unsigned(report)
+        .or_else(|| contradiction(report))
+        .or_else(|| answered_no(report))
 }
 
 fn unsigned(report: &Report) -> Option<String> {
@@ -191,6 +197,9 @@ fn not_proven(report: &Report) -> Vec<String> {
             report.extents.unique
         )),
         _ => open.push("that there is no other or longer history (no witness)".to_owned()),
+    }
+    if report.database.is_none() {
+        open.push("the texts (no database here)".to_owned());
     }
     if report.commits_without_line > 0 {
         let commits = counted(report.commits_without_line, "newer commit");

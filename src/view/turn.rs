@@ -8,6 +8,7 @@ use crate::app::ask::AskResult;
 use crate::ask::{TurnEnd, TurnResult};
 use crate::continuity::refs::RefFault;
 use crate::govern::drift::{DriftCheck, Judgement};
+use crate::govern::sanitize::Clean;
 use crate::record::bitcoin::block::Block;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
@@ -134,6 +135,8 @@ pub struct AnswerView {
     pub usage: UsageView,
     /// Kinds of secrets that the stored answer lost.
     pub removed_from_answer: Vec<String>,
+    /// Tools that it wants called, which nobody offered and nobody calls.
+    pub tools_wanted: Vec<String>,
     /// What the validator said.
     pub drift: JudgementView,
     /// Where the answer is from, if it is a replay.
@@ -277,6 +280,20 @@ pub fn removed_kinds(turn: &TurnResult) -> Vec<&str> {
     kinds
 }
 
+/// The sentence on tools that an answer wants called; none when it wants none.
+pub fn tools_wanted(answer: &RecordedAnswer) -> Option<String> {
+    let names: Vec<&str> = answer.tools.iter().map(Clean::as_str).collect();
+    let tools = match names.len() {
+        0 => return None,
+        1 => "a tool that nobody offered",
+        _ => "tools that nobody offered",
+    };
+    let names = names.join(", ");
+    Some(format!(
+        "The answer asks for {tools} ({names}). gently calls none."
+    ))
+}
+
 /// Kinds of secrets that a stored answer lost, each once.
 pub fn answer_kinds(answer: &RecordedAnswer) -> Vec<&str> {
     let mut kinds: Vec<&str> = answer.redacted.iter().map(String::as_str).collect();
@@ -346,6 +363,11 @@ impl AnswerView {
                 completion_tokens: answer.usage.completion_tokens,
                 cost: answer.cost.clone(),
             },
+            tools_wanted: answer
+                .tools
+                .iter()
+                .map(|name| name.as_str().to_owned())
+                .collect(),
             removed_from_answer: answer_kinds(answer)
                 .into_iter()
                 .map(str::to_owned)

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
 use gently::ask::recall::{DeclaredContext, Reference, recall};
-use gently::ask::refer::{ThreadPosition, refer};
+use gently::ask::refer::refer;
 use gently::continuity::compile::{Inputs, compile};
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::redact;
@@ -15,7 +15,9 @@ use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::item::{FACT_RATIFIED, ItemKind};
 use gently::record::time::Seconds;
-use gently::recorder::{ArtifactField, ArtifactId, NewArtifact, Recorder, always, unwatched};
+use gently::recorder::{
+    ArtifactField, ArtifactId, NewArtifact, Recorder, always, thread_id, unwatched,
+};
 use gently::store::Store;
 
 use crate::processor;
@@ -199,15 +201,9 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Ve
             let asked: Vec<String> = (0..words).map(|_| numbers.word()).collect();
             let text = redact(&format!("{} of this machine?", asked.join(" "))).clean;
             let (begun, before) = (Instant::now(), processor::thread());
-            let rules = (&kernel, &config);
-            let referred = refer(
-                &store,
-                rules,
-                Some(&session),
-                ThreadPosition::default(),
-                &declared,
-            )
-            .unwrap();
+            let rules = (&kernel, &config, None);
+            let referred =
+                refer(&store, rules, (thread_id(session.id, 0), None), &declared).unwrap();
             let recalled =
                 recall(&store, &kernel, Some(session.uuid), &text, &referred, deep).unwrap();
             let bundle = compile(&Inputs {

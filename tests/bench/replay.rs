@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
 use gently::ask::recall::{DeclaredContext, Reference, recall};
-use gently::ask::refer::{ThreadPosition, count, refer};
+use gently::ask::refer::{count, refer};
 use gently::audit::replay::{AssertionOutcome, Replay};
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
@@ -25,7 +25,7 @@ use gently::record::ledger::commitment::Salt;
 use gently::record::ledger::documents::AuthorityState;
 use gently::record::ledger::params::Params;
 use gently::record::time::Seconds;
-use gently::recorder::{Prompt, Recorder, SessionTerms, unwatched};
+use gently::recorder::{Prompt, Recorder, SessionTerms, thread_id, unwatched};
 use gently::sight::sys_health::SysHealth;
 use gently::sight::{Tool, observe_all};
 use gently::store::{SessionRow, Store};
@@ -198,12 +198,11 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         refs: vec![Reference::Last(6)],
         ..DeclaredContext::default()
     };
-    let rules = (house.kernel, house.config);
+    let rules = (house.kernel, house.config, None);
     let referred = refer(
         house.store,
         rules,
-        Some(session),
-        ThreadPosition::default(),
+        (thread_id(session.id, 0), None),
         &declared,
     )
     .unwrap();

@@ -1,10 +1,14 @@
 //! A conversation as a model gets it: messages, as many of them as there is room for, and little
 //! beside.
 
-use serde_json::Value;
+use std::time::Duration;
 
+use serde_json::{Value, json};
+
+use crate::llama;
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
+use crate::share::at_terminal;
 
 fn person(server: &ModelServer) -> Person {
     let mut person = Person::new().under_the_kernel();
@@ -77,4 +81,334 @@ fn what_has_no_room_is_left_out_whole_and_said() {
     assert_eq!(messages[1]["content"], long(3));
     let replayed = person.gently(&["audit", "replay", "--all"]);
     replayed.exits(0);
+}
+
+/// A person who can ask an OpenAI-compatible server and an Ollama; both are the same test server.
+fn person_of_two_models(server: &ModelServer) -> Person {
+    let mut person = person(server);
+    person.set("GENTLY_MODEL_OLLAMA_URL", &server.root_url());
+    person
+}
+
+const OTHER: [&str; 2] = ["-m", "ollama/small-1b"];
+
+/// What was said in a request's messages, without the system's.
+fn contents(messages: &[Value]) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let said = messages.iter().skip(1);
+    said.map(|one| (text(&one["role"]), text(&one["content"])))
+        .collect()
+}
+
+fn said(list: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(role, text): &(&str, &str)| ((*role).to_owned(), (*text).to_owned());
+    list.iter().map(owned).collect()
+}
+
+/// A session is of one model, and a conversation is not.
+#[test]
+fn another_model_goes_on_with_the_conversation_and_so_does_the_first_one_again() {
+    let server = ModelServer::script(
+        ["one", "two", "three", "four"]
+            .map(|word| Behaviour::Says(word.to_owned()))
+            .to_vec(),
+    );
+    let person = person_of_two_models(&server);
+    let first = asked(&person, &["My name is Ana."]);
+    let second = asked(&person, &[&OTHER[..], &["What is my name?"]].concat());
+    assert_eq!(second["context"]["turns_shown"], 1);
+    let (ana, name) = (("user", "My name is Ana."), ("user", "What is my name?"));
+    let so_far = [ana, ("assistant", "one"), name];
+    assert_eq!(contents(&sent(&server)), said(&so_far));
+    assert_eq!(server.requests()[1].line, "POST /api/chat");
+    // Two sessions, one thread.
+    assert_ne!(first["session"], second["session"]);
+    let third = asked(&person, &["And yours?"]);
+    assert_eq!(third["session"], first["session"]);
+    let all = [&so_far[..], &[("assistant", "two"), ("user", "And yours?")]].concat();
+    assert_eq!(contents(&sent(&server)), said(&all));
+    let shown = person.gently(&["thread", "show", "--json"]).exits(0).json();
+    assert_eq!(shown["events"].as_array().unwrap().len(), 9, "{shown}");
+    // Nothing is left out, so nothing is said of it.
+    let told = person.gently(&["ask", "So?"]).exits(0);
+    assert!(!told.err.contains("earlier"), "{told:#?}");
+    // `last` and `interaction-1` are of the newest exchange, and of the newest session that has one.
+    let show = |id: &str| person.gently(&["show", id, "--json"]).exits(0).json();
+    assert_eq!(show("last")["prompt"], "So?");
+    assert_eq!(show("interaction-1")["prompt"], "What is my name?");
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+#[test]
+fn a_conversation_ends_where_somebody_says_so() {
+    let server = ModelServer::start(Behaviour::Good);
+    let person = person_of_two_models(&server);
+    let turns = |args: &[&str]| {
+        let told = asked(&person, args);
+        (
+            told["context"]["turns_shown"].as_u64().unwrap(),
+            told["context"]["turns_earlier"].as_u64().unwrap(),
+        )
+    };
+    let other = |words: &[&'static str]| [&OTHER[..], words].concat();
+    assert_eq!(turns(&["One."]), (0, 0));
+    assert_eq!(turns(&other(&["Two."])), (1, 1));
+    // Another conversation is gone on with by the other model, too.
+    assert_eq!(turns(&["--new", "Three."]), (0, 0));
+    assert_eq!(turns(&other(&["Four."])), (1, 1));
+    assert_eq!(turns(&other(&["--new", "Five."])), (0, 0));
+    // As it was: a session that was opened beforehand begins another one.
+    person.gently(&["session", "open"]).exits(0);
+    assert_eq!(turns(&["Six."]), (0, 0));
+    assert_eq!(turns(&other(&["Seven."])), (1, 1));
+    // What has a name is entered and left by its name.
+    person.gently(&["thread", "new", "garden"]).exits(0);
+    assert_eq!(turns(&["--thread", "garden", "Eight."]), (0, 0));
+    assert_eq!(turns(&["Nine."]), (2, 2));
+    assert_eq!(turns(&other(&["--thread", "garden", "Ten."])), (1, 1));
+    // The built-in voice stands beside: what it tells of this machine goes to no server.
+    assert_eq!(turns(&["-m", "observer", "--sight", "How is it?"]), (0, 0));
+    assert_eq!(turns(&other(&["Eleven."])), (3, 3));
+    assert!(
+        !contents(&sent(&server))
+            .iter()
+            .any(|(_, text)| text.contains("observer"))
+    );
+    let preview = |args: &[&str]| {
+        let args = [&["context", "preview", "--json"], args, &["Twelve?"]].concat();
+        let told = person.gently(&args).exits(0).json();
+        let injected = told["injected"].as_array().unwrap();
+        injected
+            .iter()
+            .filter(|one| one["artifact_type"] == "turn")
+            .count()
+    };
+    assert_eq!((preview(&[]), preview(&["--new"])), (8, 0));
+    assert_eq!(preview(&["-m", "ollama/other:2b"]), 8);
+    person.gently(&["session", "close"]).exits(0);
+    assert_eq!(turns(&["Thirteen."]), (0, 0));
+    let refused = person.gently(&["ask", "--new", "--thread", "garden", "No."]);
+    assert_eq!(refused.code, 2, "{refused:#?}");
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// Two terminals, two models: both questions are of one conversation, and the next one has both.
+#[test]
+fn two_models_asked_at_once_are_of_one_conversation() {
+    let server = ModelServer::script(vec![Behaviour::Good, Behaviour::Gate]);
+    let person = person_of_two_models(&server);
+    asked(&person, &["One."]);
+    std::thread::scope(|scope| {
+        let person = &person;
+        let ask = |args: &'static [&'static str]| scope.spawn(move || person.gently(args).exits(0));
+        let first = ask(&["ask", "Two."]);
+        server.wait_for(2);
+        let second = ask(&["ask", "-m", "ollama/small-1b", "Three."]);
+        server.wait_for(3);
+        server.release();
+        for one in [first, second] {
+            one.join().unwrap();
+        }
+    });
+    asked(&person, &["Four."]);
+    let users: Vec<String> = contents(&sent(&server))
+        .into_iter()
+        .filter_map(|(role, text)| (role == "user").then_some(text))
+        .collect();
+    // What was asked before an answer came stands in one message: no two of one role in a row.
+    assert_eq!(users, ["One.", "Two.\n\nThree.", "Four."]);
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// A session is shared, and what of its conversation is in another one is named.
+#[test]
+fn sharing_a_session_says_what_of_the_conversation_is_not_in_it() {
+    let server = ModelServer::start(Behaviour::Good);
+    let person = person_of_two_models(&server);
+    let first = asked(&person, &["One."]);
+    let second = asked(&person, &[&OTHER[..], &["Two."]].concat());
+    let id = |told: &Value| told["session"].as_str().unwrap()[..8].to_owned();
+    let shared = person
+        .gently(&["share", &id(&first), "--yes", "--json"])
+        .exits(0);
+    let line = format!(
+        "1 turn of this conversation with ollama/small-1b, in another session: gently share {}",
+        id(&second)
+    );
+    assert!(
+        shared.err.contains(&format!("not in it: {line}")),
+        "{shared:#?}"
+    );
+    assert_eq!(shared.json()["turns_elsewhere"][0], line.as_str());
+    // One exchange is one exchange.
+    let one = person
+        .gently(&["share", "last", "--yes", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(one["turns_elsewhere"].as_array().unwrap().len(), 0, "{one}");
+}
+
+/// A model that takes 2,000 tokens in all gets what fits; one that takes none of the question is
+/// not asked.
+#[test]
+fn earlier_turns_fit_into_the_window_of_the_model_that_is_asked() {
+    let server = ModelServer::start(Behaviour::Good);
+    let person = person_of_two_models(&server);
+    let window = |model: &str, tokens: &str| {
+        let key = format!("model.window.{model}");
+        person.gently(&["config", "set", &key, tokens])
+    };
+    asked(&person, &["--no-ref", "Begin."]);
+    let set = window("ollama/small-1b", "2000").exits(0);
+    assert_eq!(set.out, "model.window.ollama/small-1b = 2000\n");
+    let get = person.gently(&["config", "get", "model.window.ollama/small-1b"]);
+    assert_eq!(get.exits(0).out, "2000\n");
+    window("openai/m", "small").exits(2);
+    // Some 400 tokens each.
+    let long = |n: u32| format!("{n}: {}", "so it goes on and on. ".repeat(75));
+    for n in 1..=6 {
+        asked(&person, &[&long(n)]);
+    }
+    let preview = ["context", "preview", "--json", OTHER[0], OTHER[1], "And?"];
+    let preview = person.gently(&preview).exits(0).json();
+    let told = person.gently(&["ask", OTHER[0], OTHER[1], "And?"]).exits(0);
+    // A quarter of the window is kept for the answer. Three of the long ones have room, and what
+    // is short enough behind them.
+    let said = "showing 4 of 7 earlier turns";
+    assert!(told.err.contains(said), "{told:#?}");
+    let messages = sent(&server);
+    assert_eq!(messages[1]["content"], "Begin.");
+    assert_eq!(messages[3]["content"], long(4));
+    let bytes: usize = contents(&messages).iter().map(|(_, text)| text.len()).sum();
+    assert!(bytes / 4 < 1500, "{bytes}");
+    let injected = preview["injected"].as_array().unwrap();
+    let turns = injected.iter().filter(|one| one["artifact_type"] == "turn");
+    assert_eq!(turns.count(), 8);
+    // With a length for the answer there is room for more; the first model has no window.
+    let args = ["ask", OTHER[0], OTHER[1], "--max-tokens", "50", "And?"];
+    let told = person.gently(&args).exits(0);
+    assert!(
+        told.err.contains("showing 6 of 8 earlier turns"),
+        "{told:#?}"
+    );
+    let all = asked(&person, &["And?"]);
+    assert_eq!(all["context"]["turns_shown"], 9);
+    // What was left out is on record, and is computed again.
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+
+    let before = server.requests().len();
+    let longer = "so it goes on and on. ".repeat(400);
+    let refused = person
+        .gently(&["ask", OTHER[0], OTHER[1], &longer])
+        .exits(2);
+    for words in [
+        "no model was called: the question has about 2200 tokens",
+        "ollama/small-1b takes 2000 in all",
+        "ask about less",
+    ] {
+        assert!(refused.err.contains(words), "{refused:#?}");
+    }
+    assert_eq!(server.requests().len(), before);
+    asked(&person, &[&longer]);
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// At a terminal the wait is told in seconds and characters; the answer is shown when all of it is on
+/// record, and its reply is the one that is recorded without a terminal.
+#[test]
+fn a_wait_at_a_terminal_tells_how_much_has_come_and_nothing_of_what_it_says() {
+    let texts = ["Paris is ", "the capital ", "of France."].map(str::to_owned);
+    let server = ModelServer::script(vec![
+        Behaviour::Pieces(texts.to_vec(), Duration::from_millis(500)),
+        Behaviour::Pieces(texts.to_vec(), Duration::from_millis(500)),
+        Behaviour::BrokenPieces(texts.to_vec()),
+    ]);
+    let mut person = person_of_two_models(&server);
+    person.set("TERM", "xterm-256color");
+    person.gently(&["init"]).exits(0);
+    let gently = env!("CARGO_BIN_EXE_gently");
+    let ask = format!("{gently} ask --no-ref -m ollama/small-1b 'What is it?'");
+    let shown = at_terminal(&person, &ask, "", "", None).exits(0);
+    assert_eq!(server.requests()[0].json()["stream"], true);
+    for words in [
+        "ollama/small-1b is thinking: 0 s",
+        " s, 9 characters; Ctrl-C gives up",
+        " s, 21 characters; Ctrl-C gives up",
+    ] {
+        assert!(shown.out.contains(words), "{words}: {shown:#?}");
+    }
+    let whole = texts.concat();
+    let (waited, answered) = shown.out.split_once(&whole).unwrap();
+    assert!(
+        !waited.contains("Paris") && !answered.contains("Paris"),
+        "{shown:#?}"
+    );
+    asked(
+        &person,
+        &["--no-ref", "-m", "ollama/small-1b", "What is it?"],
+    );
+    assert_eq!(server.requests()[1].json()["stream"], false);
+    let reply = |number: u32| {
+        let id = format!("last/{number}");
+        let shown = person.gently(&["show", &id, "--json"]).exits(0).json();
+        assert_eq!(shown["answer"], whole.as_str());
+        shown["reply"].clone()
+    };
+    assert!(reply(1)["other"].is_object());
+    assert_eq!(reply(1), reply(2));
+
+    let broken = at_terminal(&person, &ask, "", "", None).exits(2);
+    assert!(broken.out.contains("was cut off"), "{broken:#?}");
+    assert!(!broken.out.contains("Paris"), "{broken:#?}");
+    let failed = person.gently(&["show", "last", "--json"]).exits(0).json();
+    assert_eq!(
+        (&failed["reason"], &failed["answer"]),
+        (&json!("cut"), &Value::Null)
+    );
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// SmolLM2 has a name before it after twelve turns, also when it is asked in another dialect, which
+/// is another model and another session.
+#[test]
+fn a_real_model_remembers_a_name_after_twelve_turns() {
+    let Some(llama) = llama::llama() else {
+        return;
+    };
+    let mut person = Person::new().under_the_kernel();
+    person.set("GENTLY_MODEL_BASE_URL", &llama.base_url);
+    person.set("GENTLY_MODEL_ANTHROPIC_URL", &llama.root_url);
+    person.set("GENTLY_MODEL_DEFAULT", &format!("openai/{}", llama.model));
+    person.set("GENTLY_MODEL_TIMEOUT_S", "600");
+    person.set("GENTLY_MODEL_TEMPERATURE", "0");
+    person.set("GENTLY_MODEL_MAX_TOKENS", "6");
+    asked(&person, &["My name is Ana."]);
+    for what in [
+        "colour", "animal", "fruit", "country", "river", "city", "month", "metal", "planet",
+        "tree", "bird",
+    ] {
+        asked(&person, &[&format!("Name a {what}.")]);
+    }
+    let question = "What is my name?";
+    let other = format!("anthropic/{}", llama.model);
+    for args in [&[question][..], &["-m", &other, question]] {
+        let told = asked(&person, args);
+        let answer = told["answer"].as_str().unwrap();
+        assert!(answer.contains("Ana"), "{args:?}: {answer}");
+        assert_eq!(
+            told["context"]["turns_shown"],
+            told["context"]["turns_earlier"]
+        );
+    }
+    let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+    let messages = shown["request"]["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 1 + 2 * 13 + 1);
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
 }

@@ -95,6 +95,7 @@ mod since;
 mod stamp;
 mod store;
 mod storm;
+mod strange_servers;
 mod tamper;
 mod tamper_bytes;
 mod tamper_database;

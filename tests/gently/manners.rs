@@ -279,7 +279,8 @@ fn a_terminal_shows_that_the_model_is_thinking_and_ctrl_c_ends_it() {
     // The spinner's line is wiped before anything else is said.
     let (spinner, after) = ran.out.rsplit_once("\x1b[2K").unwrap();
     assert!(
-        spinner.contains("openai/some is thinking") && !after.contains("thinking; "),
+        spinner.contains("openai/some is thinking: 0 s; Ctrl-C gives up")
+            && !after.contains("is thinking"),
         "{ran:?}"
     );
 }

@@ -77,6 +77,11 @@ pub enum Behaviour {
     Status(u16, Vec<(&'static str, String)>, String),
     /// 401 with the Authorization header it received in the error text.
     EchoesKey,
+    /// Answers these texts one after the other, with a pause between, where it is asked to stream;
+    /// all of them at once elsewhere.
+    Pieces(Vec<String>, Duration),
+    /// The same, and closes the connection before the end where it streams.
+    BrokenPieces(Vec<String>),
 }
 
 impl Behaviour {
@@ -384,12 +389,34 @@ impl Shared {
             Behaviour::Gate => self.wait(PATIENCE * 4, |state| state.released),
             _ => {}
         }
+        let streams = || serde_json::from_slice::<Value>(&received.body).unwrap()["stream"] == true;
+        match behaviour {
+            Behaviour::Pieces(texts, pause) if streams() => {
+                for piece in pieces(received, texts) {
+                    stream.write_all(piece.as_bytes())?;
+                    self.wait(*pause, |_| false);
+                }
+                return Ok(());
+            }
+            Behaviour::BrokenPieces(texts) if streams() => {
+                let pieces = pieces(received, texts);
+                let begun = pieces.iter().take(pieces.len() - 1);
+                return begun
+                    .map(|piece| stream.write_all(piece.as_bytes()))
+                    .collect();
+            }
+            _ => {}
+        }
         let bytes = match behaviour {
             Behaviour::Refused
             | Behaviour::ClosesAtOnce
             | Behaviour::HangsUp
             | Behaviour::NeverBegins => Vec::new(),
             Behaviour::Good | Behaviour::Slow(_) | Behaviour::Gate => json(&good),
+            Behaviour::Pieces(texts, _) | Behaviour::BrokenPieces(texts) => json(&completion(
+                received,
+                &json!({"role": "assistant", "content": texts.concat()}),
+            )),
             Behaviour::Says(text) => json(&completion(
                 received,
                 &json!({"role": "assistant", "content": text}),
@@ -487,6 +514,60 @@ fn completion(received: &Received, message: &Value) -> String {
         "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
     })
     .to_string()
+}
+
+/// The response to a request that asks for a stream: its head, then a piece for each text, then the
+/// end.
+fn pieces(received: &Received, texts: &[String]) -> Vec<String> {
+    let whole = completion(
+        received,
+        &json!({"role": "assistant", "content": texts.concat()}),
+    );
+    let mut last: Value = serde_json::from_str(&whole).unwrap();
+    if received.line == OLLAMA {
+        let said = |text: &str| json!({"role": "assistant", "content": text});
+        let piece = |text: &String| {
+            let (model, message) = (&last["model"], said(text));
+            let at = "2026-01-02T03:04:04.000000Z";
+            let piece =
+                json!({"model": model, "created_at": at, "message": message, "done": false});
+            format!("{piece}\n")
+        };
+        let head = HEAD.replace("application/json", "application/x-ndjson") + "\r\n";
+        let said_so_far: Vec<String> = texts.iter().map(piece).collect();
+        last["message"] = said("");
+        return [vec![head], said_so_far, vec![format!("{last}\n")]].concat();
+    }
+    assert_eq!(
+        received.line, ANTHROPIC,
+        "only these two are asked to stream"
+    );
+    let event = |event: Value| {
+        let kind = event["type"].as_str().unwrap();
+        format!("event: {kind}\ndata: {event}\n\n")
+    };
+    let (reason, usage) = (last["stop_reason"].take(), last["usage"].clone());
+    (last["content"], last["usage"]["output_tokens"]) = (json!([]), json!(1));
+    let add = |text: &String| {
+        let delta = json!({"type": "text_delta", "text": text});
+        event(json!({"type": "content_block_delta", "index": 0, "delta": delta}))
+    };
+    let part = json!({"type": "text", "text": ""});
+    let delta = json!({"stop_reason": reason, "stop_sequence": null});
+    let usage = json!({"output_tokens": usage["output_tokens"]});
+    let head = HEAD.replace("application/json", "text/event-stream; charset=utf-8") + "\r\n";
+    let begin = [
+        event(json!({"type": "message_start", "message": last})),
+        event(json!({"type": "content_block_start", "index": 0, "content_block": part})),
+        event(json!({"type": "ping"})),
+    ];
+    let end = [
+        event(json!({"type": "content_block_stop", "index": 0})),
+        event(json!({"type": "message_delta", "delta": delta, "usage": usage})),
+        event(json!({"type": "message_stop"})),
+    ];
+    let said: Vec<String> = texts.iter().map(add).collect();
+    [vec![head], begin.to_vec(), said, end.to_vec()].concat()
 }
 
 /// A message of OpenAI's as Ollama words it: arguments are an object, calls have no type.

@@ -19,7 +19,13 @@ fn asked() -> Person {
 
 /// Runs a command at a terminal of 80 columns, where `typed` is typed once `when` is shown and the
 /// file `go`, if one is named, is there. What is shown is in `out`.
-fn at_terminal(person: &Person, shell: &str, when: &str, typed: &str, go: Option<&Path>) -> Ran {
+pub fn at_terminal(
+    person: &Person,
+    shell: &str,
+    when: &str,
+    typed: &str,
+    go: Option<&Path>,
+) -> Ran {
     const SCRIPT: &str = r#"
 import os, pty, sys, time
 shell, when, typed, go = sys.argv[1:]

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -32,6 +32,7 @@ fn request() -> Request<'static> {
     });
     Request {
         messages: MESSAGES.as_slice(),
+        stream: false,
     }
 }
 
@@ -338,6 +339,62 @@ async fn half_of_an_ollama_stream_is_cut() {
     assert_eq!(fault.reason(), "cut", "{fault}");
 }
 
+/// What is asked for piece by piece is the answer, and the reply, that comes at once.
+#[tokio::test]
+async fn a_streamed_answer_is_the_same_and_is_counted_while_it_comes() {
+    let texts = ["The capital ", "of France ", "is Paris. é"].map(str::to_owned);
+    let pieces = Behaviour::Pieces(texts.to_vec(), Duration::from_millis(30));
+    for wire in Wire::ALL {
+        let server = ModelServer::start(pieces.clone());
+        let model = Remote::new(config(wire, &server.root_url())).unwrap();
+        let told = Mutex::new(Vec::new());
+        let came = |characters| told.lock().unwrap().push(characters);
+        let watched = model.watch(request(), &came).await.unwrap();
+        let at_once = model.call(request()).await.unwrap();
+        let told = told.into_inner().unwrap();
+        match wire {
+            // Its pieces are of another shape than its answers.
+            Wire::OpenAi => assert!(told.is_empty()),
+            _ => assert_eq!(told, [12, 22, 33], "{wire:?}"),
+        }
+        let asked: Vec<Value> = server
+            .requests()
+            .iter()
+            .map(|one| one.json()["stream"].clone())
+            .collect();
+        assert_eq!(asked, [json!(wire.streams()), json!(false)]);
+        assert_eq!(watched.text, texts.concat());
+        assert_eq!(
+            (watched.text, watched.usage, watched.beside),
+            (at_once.text, at_once.usage, at_once.beside),
+            "{wire:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_off_or_never_ends_is_no_answer() {
+    let came = |_| ();
+    let texts = vec!["The capital ".to_owned(), "of".to_owned()];
+    for wire in [Wire::Ollama, Wire::Anthropic] {
+        for (behaviour, reason) in [
+            (Behaviour::BrokenPieces(texts.clone()), "cut"),
+            (Behaviour::Endless(MAX_RESPONSE + 1), "too_large"),
+            (Behaviour::ContentType("text/plain"), "wrong_content_type"),
+            (Behaviour::rate_limited("7"), "rate_limited"),
+        ] {
+            let server = ModelServer::start(behaviour);
+            let model = Remote::new(config(wire, &server.root_url())).unwrap();
+            let fault = model.watch(request(), &came).await.unwrap_err();
+            assert_eq!(fault.reason(), reason, "{wire:?}: {fault}");
+        }
+        // A server need not stream because it was asked to.
+        let server = ModelServer::start(Behaviour::Good);
+        let model = Remote::new(config(wire, &server.root_url())).unwrap();
+        assert_eq!(model.watch(request(), &came).await.unwrap().text, ANSWER);
+    }
+}
+
 /// llama.cpp speaks OpenAI's dialect and Anthropic's.
 #[tokio::test]
 async fn a_real_model_answers_twice_alike_in_two_dialects() {
@@ -350,6 +407,7 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
     ];
     let request = Request {
         messages: &messages,
+        stream: false,
     };
     for wire in [Wire::OpenAi, Wire::Anthropic] {
         let params = Params {
@@ -396,6 +454,14 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
             "{wire:?}"
         );
         assert_eq!(one.wire_request, two.wire_request);
+        let told = Mutex::new(0);
+        let came = |characters| *told.lock().unwrap() = characters;
+        let watched = model.watch(request, &came).await.unwrap();
+        assert_eq!(watched.text, one.text, "{wire:?}");
+        if wire.streams() {
+            let all = u64::try_from(one.text.chars().count()).unwrap();
+            assert_eq!(*told.lock().unwrap(), all);
+        }
         let body: Value = serde_json::from_slice(&one.wire_response).unwrap();
         assert!(
             body.to_string()

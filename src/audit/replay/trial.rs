@@ -269,7 +269,7 @@ impl TrialHistory<'_, '_> {
             config,
             place,
             &declared,
-            self.other.rules().rings.declared(),
+            self.other.rules().rings.declared().within(counts.room),
             &source,
         )?;
         replay.gone.replace(None);

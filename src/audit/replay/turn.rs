@@ -331,11 +331,13 @@ impl ReplayTurn<'_> {
             judge,
         };
         let place = (self.context.row.thread, self.context.row.parent);
+        // Counts that can't be read are a finding of their own.
+        let room = self.context.counts().ok().and_then(|counts| counts.room);
         TurnContext::resolve(
             self.config,
             place,
             &declared,
-            kernel.rules().rings.declared(),
+            kernel.rules().rings.declared().within(room),
             &source,
         )
     }

@@ -16,7 +16,7 @@ use crate::record::log::entry::Event;
 use crate::verify::{About, QuestionAnswer};
 use crate::view::opening::{OpeningReportView, OpeningVerdictView};
 
-use super::super::screen::mark;
+use super::super::screen::{mark, quiet};
 use super::super::{FINE, NEGATIVE, rendered};
 use super::open::named_text;
 use super::{not_looked, say, warn};
@@ -77,6 +77,7 @@ pub(in crate::cli) fn run(
     let checked = match check(&request) {
         Ok(checked) => checked,
         Err(why) => {
+            let why = quiet(&why.to_string());
             return not_looked(&format!("gently check: {why}\n"), args.json, out, err);
         }
     };

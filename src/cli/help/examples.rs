@@ -109,6 +109,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "gently show 81bb5b35/16",
                 "another one, by the id below its answer",
             ),
+            ("gently show last --full", "all that is on record of it"),
         ],
     ),
     (
@@ -686,6 +687,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "doctor",
         &[
             ("gently doctor", "what to mend, and how"),
+            ("gently doctor -v", "one line for each check"),
             ("gently doctor --json", "for a script"),
         ],
     ),

@@ -1,6 +1,7 @@
 //! What somebody meant who typed a word that is no command.
 
 use std::ffi::OsString;
+use std::slice;
 
 use clap::Command;
 
@@ -68,7 +69,7 @@ impl<'a> StrayWord<'a> {
         let program = program();
         let near = nearest(&self.word, names_below(self.behind));
         if self.is_question(near.is_some()) {
-            let words = [&[self.word.clone()], self.rest.as_slice()].concat();
+            let words = [slice::from_ref(&self.word), &self.rest].concat();
             return format!(
                 "a question comes behind 'ask':\n    {program} ask {}",
                 asked(&words, can_quote)
@@ -106,7 +107,7 @@ impl<'a> StrayWord<'a> {
         let question = match self.rest.is_empty() || self.has_options() {
             true => "\"…\"".to_owned(),
             false => {
-                let words = [&[self.word.clone()], self.rest.as_slice()].concat();
+                let words = [slice::from_ref(&self.word), &self.rest].concat();
                 asked(&words, can_quote)
             }
         };

@@ -226,10 +226,6 @@ fn hashes(turn: &ExchangeDetails) -> String {
         lines.push((check.what.to_owned(), format!("{}  {word}", check.recorded)));
     }
     if let Some(outcome) = &turn.exchange.outcome {
-        lines.push((
-            "exchange commitment".to_owned(),
-            outcome.exchange_commitment.to_string(),
-        ));
         lines.extend(
             outcome
                 .chain_entry
@@ -245,7 +241,7 @@ fn hashes(turn: &ExchangeDetails) -> String {
     lines.push(("exchange".to_owned(), turn.exchange.exchange_id.to_string()));
     lines
         .iter()
-        .map(|(name, value)| format!("{name:20}  {value}\n"))
+        .map(|(name, value)| format!("{name:26}  {value}\n"))
         .collect()
 }
 

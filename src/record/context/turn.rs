@@ -21,7 +21,8 @@ pub const CHAT_MESSAGE: &str = "chat.message";
 /// What policy counted: INTENTs on record at one moment, and nothing that a model said.
 ///
 /// `{"as_of":61,"at":1767657600,"recent":2,"spent":40,"thread":2}`; whoever has the log counts
-/// again.
+/// again. What a model's window left for earlier turns stands beside, where that was less than the
+/// kernel allows: no policy asks for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
@@ -31,6 +32,10 @@ pub struct Counts {
     pub at: Seconds,
     /// INTENTs of all threads within the kernel's `policy.rate.seconds`; 0 where it has no rate.
     pub recent: u64,
+    /// Tokens that earlier turns could have, where the model's window left less than the kernel
+    /// allows; left out elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<u64>,
     /// Tokens of the INTENTs of all threads within the kernel's `policy.budget.seconds`, each text
     /// counted as four bytes a token, rounded up; 0 where it has no budget.
     pub spent: u64,

@@ -54,6 +54,16 @@ impl ReplyDoc {
         }
     }
 
+    /// The names of the tools that it wants called, as every dialect spells them; a call without one
+    /// is a question mark.
+    pub fn tool_names(&self) -> Vec<&str> {
+        let names = self.tool_calls.iter().map(|call| {
+            let name = call.pointer("/function/name").or(call.get("name"));
+            name.and_then(Value::as_str).unwrap_or("?")
+        });
+        names.collect()
+    }
+
     /// The canonical print, as it is stored and committed to.
     pub fn canonical(&self) -> Result<String, CanonError> {
         canon::print(self)
