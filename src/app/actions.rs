@@ -6,11 +6,13 @@ use crate::ask::withheld::Withheld;
 use crate::home::Home;
 use crate::record::canon;
 use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::ledger::short_name::record_name;
 use crate::record::log::entry::Line;
 use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::ACTION;
 use crate::store::{ArtifactFilter, ArtifactRow, Store, StoreError};
 
+use super::find;
 use super::open::{self, OpenHomeError};
 
 /// An intent as it is on record.
@@ -23,6 +25,8 @@ pub struct ActionDetails {
     pub recorded_at: Option<String>,
     /// The session that it was said in.
     pub session: Option<String>,
+    /// The exchange that it was said in, as screens call it.
+    pub exchange: String,
     /// What its document says; none once erased.
     pub content: Option<Value>,
     /// Whether it quotes an answer that is withheld.
@@ -43,7 +47,14 @@ impl ActionDetails {
             Some(document) => gate.is_quoted_in(&document.content)?,
             None => false,
         };
+        let exchange = document
+            .as_ref()
+            .map(|document| &document.content["exchange"]);
+        let exchange = exchange.and_then(|id| id.as_str()?.parse().ok());
+        let exchange = exchange.map(|id| find::short_id_of(store, id));
+        let exchange = exchange.transpose()?.flatten();
         Ok(ActionDetails {
+            exchange: exchange.unwrap_or_else(|| "erased".to_owned()),
             id: row.id.clone(),
             line: row.line + 1,
             recorded_at: line.as_ref().map(|line| line.time.to_string()),
@@ -65,10 +76,14 @@ pub fn list(home: &Home) -> Result<Vec<ActionDetails>, OpenHomeError> {
 
 /// One intent; what it quotes of a withheld answer is given to whoever asks for that by name.
 pub fn show(home: &Home, id: &str, withheld: bool) -> Result<ActionDetails, OpenHomeError> {
-    let found = list(home)?.into_iter().find(|details| details.id == id);
+    let named = record_name(id).or_else(|| record_name(&format!("action-{id}")));
+    let named = named.unwrap_or_else(|| id.to_owned());
+    let found = list(home)?.into_iter().find(|details| details.id == named);
     let mut details = found.ok_or_else(|| {
         let id = spelled_on_a_line(id);
-        OpenHomeError::Refused(format!("no intent is called '{id}': gently action list"))
+        OpenHomeError::Refused(format!(
+            "no request to act is called '{id}': gently action list"
+        ))
     })?;
     details.is_withheld &= !withheld;
     Ok(details)

@@ -20,10 +20,12 @@ use super::attachment::{Attachment, too_long, with_files};
 use super::denial::refusal_words;
 use super::erase;
 use super::find;
+use super::items::conflict::{Conflict, in_context};
 use super::model_choice::{AUTO, CallOptions, choose};
 use super::open::{OpenHome, OpenHomeError};
 use super::references::{ContextRequest, ThreadRequest};
 use super::tree_heads::{self, ThirdPartyReport};
+use super::warnings::{self, DriftWarning};
 
 /// What is asked, and how.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +72,10 @@ pub struct AskResult {
     pub replayed: Option<String>,
     /// How screens call it: `8923fa34/3`.
     pub id: String,
+    /// What disagrees among what its model was shown.
+    pub conflicts: Vec<Conflict>,
+    /// What a person is told of its answer.
+    pub warnings: Vec<DriftWarning>,
     /// Whether what the model was shown went to a server.
     over_a_wire: bool,
 }
@@ -182,8 +188,12 @@ impl AskSetup<'_> {
         // What is on record is told whatever else fails: a longer id names the same.
         let id = find::short_id(&self.opened.store, ids.session, ids.seq)
             .unwrap_or_else(|_| format!("{}/{}", ids.session, ids.seq));
+        // What can't be looked up keeps nobody from an answer that is on record.
+        let conflicts = in_context(&self.opened.store, &turn.context).unwrap_or_default();
         Ok(AskResult {
             id,
+            conflicts,
+            warnings: warnings::of_turn(&self.opened.kernel, &turn.turn),
             turn,
             declared: self.declared,
             replayed,
@@ -222,9 +232,7 @@ impl AskResult {
     /// Whether there is an answer and the kernel blocks its drift.
     pub fn is_withheld(&self) -> bool {
         match &self.turn.turn {
-            TurnEnd::Answered(answer) => {
-                matches!(answer.judgement.verdict(), ReplyVerdict::Block(_))
-            }
+            TurnEnd::Answered(answer) => answer.judgement.verdict() == ReplyVerdict::Block,
             _ => false,
         }
     }

@@ -22,16 +22,20 @@ use crate::record::canon;
 use crate::record::context::config::ContextConfig;
 use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion, SightEntry};
 use crate::record::ledger::prompt::TURN;
+use crate::record::ledger::short_name::{short_name, short_names};
 use crate::record::time::Seconds;
 use crate::session::ActiveSession;
 use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
 
+use super::denial::denial_words;
 use super::digests::{TurnDigests, digests};
 use super::find;
 use super::model_choice::{CallOptions, choose};
 use super::open::{self, OpenHomeError};
 use super::references::{ContextRequest, ThreadRequest};
 use super::show;
+use super::warnings::issue_words;
+use super::words::short_uuids;
 
 /// What was put before the model in an exchange.
 pub struct ContextDetails {
@@ -43,10 +47,78 @@ pub struct ContextDetails {
     pub texts: Vec<Option<String>>,
     /// What was kept out.
     pub exclusions: Vec<Exclusion>,
+    /// How screens call all of it.
+    pub names: ContextNames,
     /// What was compiled; none when nothing was, or it is not here.
     pub bundle: Option<Bundle>,
     /// The documents that its digests are over; none for an exchange without a thread.
     pub digests: Option<TurnDigests>,
+}
+
+/// How screens call an exchange, what was put before its model, and what was kept out.
+#[derive(Clone, Debug, Default)]
+pub struct ContextNames {
+    /// The exchange; empty for one that was not asked.
+    pub exchange: String,
+    /// What was put, in its order.
+    pub refs: Vec<String>,
+    /// What was kept out, in its order.
+    pub exclusions: Vec<String>,
+}
+
+impl ContextNames {
+    fn of(
+        store: &ReadStore,
+        refs: &[ArtifactRef],
+        exclusions: &[Exclusion],
+    ) -> Result<ContextNames, StoreError> {
+        let refs = refs.iter().map(|one| screen_name(store, &one.artifact_id));
+        let kept_out = exclusions
+            .iter()
+            .map(|one| screen_name(store, &one.artifact));
+        Ok(ContextNames {
+            exchange: String::new(),
+            refs: refs.collect::<Result<_, _>>()?,
+            exclusions: kept_out.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// `81bb5b35/15` for an earlier turn, `fact-3`, `disk_usage`.
+fn screen_name(store: &ReadStore, id: &str) -> Result<String, StoreError> {
+    let turn = id.strip_prefix("turn:").unwrap_or(id);
+    if let Ok(turn) = turn.parse::<Uuid>() {
+        return match store.exchange_of_turn(turn)? {
+            Some(exchange) => find::short_id_of_row(store, &exchange),
+            None => find::short_event(store, turn),
+        };
+    }
+    let mut parts = id.split(':');
+    Ok(match (parts.next(), parts.next()) {
+        (Some("tool"), Some(tool)) => tool.to_owned(),
+        (Some("kernel"), Some(_)) => "kernel".to_owned(),
+        _ => short_name(id),
+    })
+}
+
+/// What an artifact says, as people read it: who speaks, what a warning was of, which facts
+/// disagree.
+pub fn screen_text(reference: &ArtifactRef, said: &str) -> String {
+    if reference.artifact_type == TURN {
+        let speakers = [("user: ", "question: "), ("aurora: ", "answer: ")];
+        let told = speakers
+            .iter()
+            .find_map(|(speaker, word)| Some(format!("{word}{}", said.strip_prefix(speaker)?)));
+        return told.unwrap_or_else(|| said.to_owned());
+    }
+    let id = &reference.artifact_id;
+    if id.starts_with("driftwatch:") {
+        return issue_words(said).unwrap_or_else(|| said.to_owned());
+    }
+    match id.starts_with("conflict:") {
+        true => short_names(said),
+        false => said.to_owned(),
+    }
 }
 
 /// What was put before the model in the exchange that `id` means.
@@ -75,8 +147,15 @@ pub fn show(home: &Home, id: &str) -> Result<ContextDetails, OpenHomeError> {
             reason: other.to_string(),
         },
     })?;
+    let exclusions: Vec<Exclusion> =
+        canon::parse(exchange.exclusions.as_bytes()).unwrap_or_default();
+    let names = ContextNames {
+        exchange: find::short_id_of_row(&store, &exchange)?,
+        ..ContextNames::of(&store, &refs, &exclusions)?
+    };
     Ok(ContextDetails {
-        exclusions: canon::parse(exchange.exclusions.as_bytes()).unwrap_or_default(),
+        exclusions,
+        names,
         exchange,
         refs,
         texts,
@@ -174,6 +253,8 @@ pub struct ContextPreview {
     pub declared: DeclaredContext,
     /// How that was resolved.
     pub referred: ResolvedRefs,
+    /// How screens call what was compiled.
+    pub names: ContextNames,
     /// What would become of it.
     pub outcome: PreviewOutcome,
 }
@@ -195,10 +276,7 @@ pub enum PreviewOutcome {
 
 impl PreviewOutcome {
     fn denied(codes: Vec<String>) -> PreviewOutcome {
-        let why = format!(
-            "policy would deny it ({}): nothing would be sent",
-            codes.join(", ")
-        );
+        let why = format!("nothing would be sent: {}", denial_words(&codes));
         PreviewOutcome::Denied { codes, why }
     }
 }
@@ -269,10 +347,17 @@ pub async fn preview(
         sight,
     };
     let (outcome, referred) = asking.compiled()?;
+    let names = match &outcome {
+        PreviewOutcome::Compiled(bundle) => {
+            ContextNames::of(&store, bundle.refs(), bundle.exclusions())?
+        }
+        _ => ContextNames::default(),
+    };
     Ok(ContextPreview {
         session,
         declared,
         referred,
+        names,
         outcome,
     })
 }
@@ -360,7 +445,7 @@ fn denied(
     if let Err(fault) = context.resolved() {
         return Ok(Some(PreviewOutcome::Denied {
             codes: vec![fault.code().to_owned()],
-            why: fault.to_string(),
+            why: short_uuids(&fault.to_string()),
         }));
     }
     let counts = count(store, kernel, context, now)?;

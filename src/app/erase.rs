@@ -4,9 +4,10 @@ use uuid::Uuid;
 
 use crate::config::Config;
 use crate::govern::sanitize::{Clean, redact};
+use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::time::Seconds;
 use crate::recorder::{Erasure, ErasureResult};
-use crate::store::ReadStore;
+use crate::store::{ReadStore, ThreadRow};
 
 use super::find;
 use super::open::{self, OpenHome, OpenHomeError};
@@ -16,13 +17,15 @@ const AT_ONCE: usize = 200;
 /// So many are erased after one turn.
 const AFTER_A_TURN: u32 = 20;
 const DAY: u64 = 86_400;
+/// How many digits of a thread's id name it when something of it is to be destroyed.
+const DIGITS: usize = 8;
 /// The reason of what a retention erases.
 const RETENTION: &str = "retention";
 
 /// What is to be erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EraseTarget {
-    /// An exchange, an artifact (`fact:1`), or the name of a thread.
+    /// An exchange, an artifact (`fact-1`), or the name of a thread.
     One(String),
     /// Everything that is older than so many days.
     OlderThan(u64),
@@ -119,17 +122,71 @@ fn one(store: &ReadStore, id: &str) -> Result<Erasure, OpenHomeError> {
         artifacts: vec![id],
         reason: redact("").clean,
     };
-    if id.contains(':') {
-        return Ok(artifact(id.to_owned()));
+    // A thread may be called as a fact is.
+    let named = record_name(id).filter(|_| find::thread(store, id).is_err());
+    if let Some(named) = named.or_else(|| id.contains(':').then(|| id.to_owned())) {
+        return Ok(artifact(named));
     }
     match find::exchange(store, id) {
         Ok(exchange) => Ok(texts_of(vec![exchange.exchange_id], redact("").clean)),
         // The name of a thread is a text, too.
         Err(other) => match find::thread(store, id) {
-            Ok(thread) if thread.number > 0 => Ok(artifact(thread.thread.to_string())),
+            Ok(thread) if thread.number > 0 && is_meant(&thread, id) => {
+                Ok(artifact(thread.thread.to_string()))
+            }
             _ => Err(other.into()),
         },
     }
+}
+
+/// Whether a thread is what is to be erased: by its whole name, or by eight digits or more. Fewer
+/// are soon typed for something else.
+fn is_meant(thread: &ThreadRow, id: &str) -> bool {
+    let digits = id.chars().filter(char::is_ascii_hexdigit).count();
+    thread.name.as_deref() == Some(id) || digits >= DIGITS
+}
+
+/// How screens call what was erased.
+pub struct ErasedNames {
+    /// Exchanges.
+    pub exchanges: Vec<String>,
+    /// Facts and the like, and threads that had a name.
+    pub artifacts: Vec<String>,
+    /// Exchanges whose prompts quoted them.
+    pub contexts: Vec<String>,
+}
+
+/// The names of what was erased.
+pub fn names(opened: &OpenHome, erased: &ErasureResult) -> Result<ErasedNames, OpenHomeError> {
+    let store = &opened.store;
+    let exchange = |id: &Uuid| {
+        let short = find::short_id_of(store, *id)?;
+        Ok::<_, OpenHomeError>(short.unwrap_or_else(|| id.to_string()))
+    };
+    let artifact = |id: &String| match id.parse() {
+        Ok(thread) => Ok(format!(
+            "the name of thread {}",
+            find::short_thread(store, thread)?
+        )),
+        Err(_) => Ok::<_, OpenHomeError>(short_name(id)),
+    };
+    Ok(ErasedNames {
+        exchanges: erased
+            .exchanges
+            .iter()
+            .map(exchange)
+            .collect::<Result<_, _>>()?,
+        artifacts: erased
+            .artifacts
+            .iter()
+            .map(artifact)
+            .collect::<Result<_, _>>()?,
+        contexts: erased
+            .contexts
+            .iter()
+            .map(exchange)
+            .collect::<Result<_, _>>()?,
+    })
 }
 
 fn old(store: &ReadStore, days: u64) -> Result<Erasure, OpenHomeError> {

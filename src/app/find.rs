@@ -7,6 +7,8 @@
 //! | `8923fa34/3`, `8923fa34/interaction-3`, `last/3` | that prompt of a session |
 //! | hexadecimal digits, with or without hyphens | a session (any length), an exchange or a chain entry (8 and more), a commit (7 and more) |
 //!
+//! Facts and the like have [short names](crate::record::ledger::short_name) of their own.
+//!
 //! `8923fa34/3` is what screens print of an exchange ([`short_id`]), and means the same for ever: of
 //! several sessions that begin with eight digits or more, the oldest is meant, and for a later one
 //! more digits are printed.
@@ -14,10 +16,13 @@
 use crate::ask::recall::Reference;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, trailer};
+use crate::record::ledger::short_name::short_name;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{
-    CommitRow, DriftState, EventRow, ExchangeRow, ReadStore, SessionRow, StoreError, ThreadRow,
+    CommitRow, DriftState, EventRow, ExchangeRow, PrefixLookup, ReadStore, SessionRow, StoreError,
+    ThreadRow,
 };
+use uuid::Uuid;
 
 /// So many digits of a commit's id are shown by git, and are enough.
 const COMMIT_DIGITS: usize = 7;
@@ -25,6 +30,8 @@ const COMMIT_DIGITS: usize = 7;
 const EXCHANGE_DIGITS: usize = 8;
 /// So many digits of a session are printed, unless an older one begins with them.
 const SESSION_DIGITS: usize = 8;
+/// So many digits of a thread or an event are printed, unless another one begins with them.
+const SHORT_DIGITS: usize = 8;
 /// How many of the things that an id could mean are looked up, and named.
 const NAMED: u32 = 8;
 
@@ -152,10 +159,10 @@ pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> 
             [event] => return Ok(Reference::Id(event.event.to_string())),
             [] => {}
             several => {
-                let could_be = several
-                    .iter()
-                    .map(|event| format!("event {}", event.event))
-                    .collect();
+                let name =
+                    |event: &EventRow| Ok(format!("event {}", short_event(store, event.event)?));
+                let could_be: Result<_, StoreError> = several.iter().map(name).collect();
+                let could_be = could_be?;
                 return Err(FindError::Ambiguous {
                     text: spelled_on_a_line(text),
                     could_be,
@@ -180,16 +187,19 @@ pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> 
 pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
     let typed = text.trim().trim_end_matches('…');
     let mut found: Vec<ThreadRow> = store.like(typed, NAMED)?;
+    if is_digits(typed) && typed.len() >= SHORT_DIGITS {
+        // As of a session: what was printed of the oldest that begins so keeps its meaning.
+        found.truncate(1);
+    }
     match found.len() {
         1 => found
             .pop()
             .ok_or_else(|| unknown("thread", text, "gently thread list")),
         0 => Err(unknown("thread", text, "gently thread list shows them")),
         _ => {
-            let could_be = found
-                .iter()
-                .map(|row| format!("thread {}", row.thread))
-                .collect();
+            let name = |row: &ThreadRow| Ok(format!("thread {}", short_thread(store, row.thread)?));
+            let could_be: Result<_, StoreError> = found.iter().map(name).collect();
+            let could_be = could_be?;
             Err(FindError::Ambiguous {
                 text: spelled_on_a_line(text),
                 could_be,
@@ -198,10 +208,15 @@ pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
     }
 }
 
-/// The drift event that a text means: `driftwatch:0042`, its number, or the first digits of its id.
+/// The drift event that a text means: `drift-42`, `driftwatch:0042`, its number, or the first digits
+/// of its id.
 pub fn drift(store: &ReadStore, text: &str) -> Result<DriftState, FindError> {
     let typed = text.trim().trim_end_matches('…').to_ascii_lowercase();
-    let digits = typed.strip_prefix("driftwatch:").unwrap_or(&typed);
+    let prefixes = ["driftwatch:", "drift-", "drift:"];
+    let digits = prefixes
+        .iter()
+        .find_map(|prefix| typed.strip_prefix(prefix))
+        .unwrap_or(&typed);
     let is_number = !digits.is_empty()
         && digits.len() < EXCHANGE_DIGITS
         && digits.bytes().all(|b| b.is_ascii_digit());
@@ -221,7 +236,7 @@ pub fn drift(store: &ReadStore, text: &str) -> Result<DriftState, FindError> {
         0 => Err(none()),
         _ => Err(FindError::Ambiguous {
             text: text.to_owned(),
-            could_be: found.iter().map(DriftState::id).collect(),
+            could_be: found.iter().map(|state| short_name(&state.id())).collect(),
         }),
     }
 }
@@ -283,6 +298,47 @@ pub fn short_id(store: &ReadStore, session: Hash32, seq: u64) -> Result<String, 
             return Ok(format!("{beginning}/{seq}"));
         }
     }
+}
+
+/// The same of an exchange by its own id; none when it is not here.
+pub fn short_id_of(store: &ReadStore, exchange: Uuid) -> Result<Option<String>, StoreError> {
+    let Some(row) = store.exchange(exchange)? else {
+        return Ok(None);
+    };
+    short_id_of_row(store, &row).map(Some)
+}
+
+/// The same of an exchange at hand.
+pub fn short_id_of_row(store: &ReadStore, row: &ExchangeRow) -> Result<String, StoreError> {
+    match store.session_of(row.session)? {
+        Some(session) => short_id(store, session.id, row.seq),
+        // A home that `audit verify` has to look at.
+        None => short_digits::<ExchangeRow>(store, row.exchange_id),
+    }
+}
+
+/// How screens call a thread without a name: the first digits of its id, as many as no other one
+/// begins with.
+pub fn short_thread(store: &ReadStore, thread: Uuid) -> Result<String, StoreError> {
+    short_digits::<ThreadRow>(store, thread)
+}
+
+/// The same of an event, for `--ref`.
+pub fn short_event(store: &ReadStore, event: Uuid) -> Result<String, StoreError> {
+    short_digits::<EventRow>(store, event)
+}
+
+/// The first digits of an id, eight or as many more as it takes for no other one to begin so.
+fn short_digits<T: PrefixLookup>(store: &ReadStore, id: Uuid) -> Result<String, StoreError> {
+    let digits = id.to_string();
+    for length in SHORT_DIGITS..digits.len() {
+        let beginning = digits.get(..length).unwrap_or(&digits);
+        let found: Vec<T> = store.like(beginning, 2)?;
+        if found.len() <= 1 && !beginning.ends_with('-') {
+            return Ok(beginning.to_owned());
+        }
+    }
+    Ok(digits)
 }
 
 fn no_number(text: &str) -> FindError {
@@ -398,12 +454,11 @@ fn exchange_by_digits(store: &ReadStore, digits: &str) -> Result<ExchangeRow, Fi
             ),
         }),
         _ => {
-            let named = found
-                .iter()
-                .map(|row| format!("exchange {}", row.exchange_id));
+            let name = |row: &ExchangeRow| Ok(format!("exchange {}", short_id_of_row(store, row)?));
+            let named: Result<Vec<String>, StoreError> = found.iter().map(name).collect();
             Err(FindError::Ambiguous {
                 text: digits.to_owned(),
-                could_be: named.chain(others).collect(),
+                could_be: named?.into_iter().chain(others).collect(),
             })
         }
     }

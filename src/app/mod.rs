@@ -50,5 +50,6 @@ pub mod thread;
 pub mod tree_heads;
 pub mod unrecorded;
 pub mod verify;
+pub mod warnings;
 pub mod witnesses;
 pub mod words;

@@ -8,6 +8,7 @@ use crate::store::{ReadStore, Store};
 
 use super::find;
 use super::open::OpenHomeError;
+use super::words::short_uuids;
 
 /// What a question declares, as it was typed.
 #[derive(Clone, Debug, Default)]
@@ -113,10 +114,10 @@ impl ThreadRequest {
                 Err(wrong(why.to_owned()))
             }
             (Some(thread), Some(Some(turn))) if thread.thread != turn.thread => {
-                Err(wrong(format!(
-                    "that exchange belongs to thread {}, not to {}: leave --thread out",
-                    turn.thread, thread.thread
-                )))
+                let (of, not) = (turn.thread.to_string(), thread.thread.to_string());
+                Err(wrong(short_uuids(&format!(
+                    "that exchange belongs to thread {of}, not to {not}: leave --thread out"
+                ))))
             }
             (_, Some(Some(turn))) => Ok(ThreadPosition {
                 thread: Some(turn.thread),

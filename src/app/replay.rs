@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use uuid::Uuid;
+
 use crate::audit::replay::{
-    Assertion, AssertionOutcome, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
+    Assertion, AssertionOutcome, Cause, ExchangeReplay, Replay, ReplayError, ReplayFault, Trial,
 };
 use crate::govern::kernel::Kernel;
 use crate::home::Home;
@@ -36,8 +38,8 @@ pub struct ReplayCount {
 
 /// An assertion that does not hold.
 pub struct ReplayFailure {
-    /// The exchange, with its place.
-    pub exchange: String,
+    /// The exchange.
+    pub exchange: Uuid,
     /// The assertion.
     pub assertion: Assertion,
     /// What is otherwise.
@@ -63,6 +65,8 @@ pub struct ReplayResult {
     pub trial: Option<Trial>,
     /// The last exchange: the one that was named.
     pub last: Option<ExchangeReplay>,
+    /// How screens call the exchanges that are told of one by one.
+    pub names: BTreeMap<Uuid, String>,
 }
 
 /// Computes exchanges again.
@@ -109,6 +113,10 @@ pub fn replay(home: &Home, request: &ReplayRequest) -> Result<ReplayResult, Open
     if result.held == 0 && result.failed == 0 {
         return Err(OpenHomeError::Refused(result.nothing()));
     }
+    for exchange in result.told() {
+        let name = find::short_id_of(&store, exchange)?;
+        result.names.extend(name.map(|name| (exchange, name)));
+    }
     Ok(result)
 }
 
@@ -135,17 +143,28 @@ fn read_kernel(store: &Store, path: &Path) -> Result<Kernel, String> {
         .map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// An exchange with its place.
-pub fn name(one: &ExchangeReplay) -> String {
-    format!(
-        "{} (prompt {} of session {})",
-        one.exchange,
-        one.seq,
-        one.session.short16()
-    )
-}
-
 impl ReplayResult {
+    /// How screens call an exchange.
+    pub fn name(&self, exchange: Uuid) -> String {
+        let known = self.names.get(&exchange).cloned();
+        known.unwrap_or_else(|| exchange.to_string())
+    }
+
+    /// The exchanges that are told of one by one.
+    fn told(&self) -> Vec<Uuid> {
+        let failures = self.failures.iter().map(|failure| failure.exchange);
+        let last = self.last.iter().map(|one| one.exchange);
+        let differences = self.trial.iter().flat_map(|trial| &trial.differences);
+        let tried = differences.flat_map(|one| {
+            let rules = one.would.iter().filter_map(|rule| match &rule.cause {
+                Cause::Referred(turn) => Some(*turn),
+                _ => None,
+            });
+            rules.chain([one.exchange])
+        });
+        failures.chain(last).chain(tried).collect()
+    }
+
     /// Whether all that was checked holds.
     pub fn holds(&self) -> bool {
         self.failed == 0 && self.faults.is_empty()
@@ -164,7 +183,7 @@ impl ReplayResult {
                     count.fails += 1;
                     self.failed += 1;
                     self.failures.push(ReplayFailure {
-                        exchange: name(&one),
+                        exchange: one.exchange,
                         assertion: *assertion,
                         what: what.clone(),
                     });

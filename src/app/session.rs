@@ -234,6 +234,8 @@ pub struct SessionDetails {
 pub struct ListedExchange {
     /// The exchange.
     pub row: ExchangeRow,
+    /// How screens call it.
+    pub short: String,
     /// The beginning of its prompt, or that it is not here any more.
     pub prompt_begins: String,
     /// The commit of its interaction.
@@ -303,6 +305,7 @@ fn listed_exchange(store: &ReadStore, row: ExchangeRow) -> Result<ListedExchange
         None => None,
     };
     Ok(ListedExchange {
+        short: find::short_id_of_row(store, &row)?,
         row,
         prompt_begins,
         commit: commit.map(|commit| commit.id),

@@ -16,6 +16,7 @@ use crate::store::{
 
 use super::find;
 use super::open::{self, OpenHomeError};
+use super::warnings::{self, DriftWarning};
 
 /// All that is on record of one exchange of a home; `uncover` also shows an answer that is withheld.
 pub fn exchange(home: &Home, id: &str, uncover: bool) -> Result<ExchangeDetails, OpenHomeError> {
@@ -24,6 +25,7 @@ pub fn exchange(home: &Home, id: &str, uncover: bool) -> Result<ExchangeDetails,
     store.begin_read()?;
     let mut turn = ExchangeDetails::of(&store, &genesis, find::exchange(&store, id)?)?;
     turn.uncovered = turn.withheld && uncover;
+    turn.warnings = warnings::on_record(&store, &turn.exchange, !turn.is_covered())?;
     Ok(turn)
 }
 
@@ -65,6 +67,8 @@ pub struct ExchangeDetails {
     pub refs: Vec<ArtifactRefRow>,
     /// What the validator found.
     pub drift: Vec<DriftRow>,
+    /// The same for a person.
+    pub warnings: Vec<DriftWarning>,
     /// The interaction's commit.
     pub commits: Vec<CommitRow>,
     /// When and why its text was erased, if a tombstone says so.
@@ -135,6 +139,7 @@ impl ExchangeDetails {
             checks,
             refs,
             drift,
+            warnings: Vec::new(),
             commits,
             erased,
             withheld,

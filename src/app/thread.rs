@@ -24,6 +24,8 @@ const MAX_NAME: usize = 60;
 pub struct ListedThread {
     /// The thread.
     pub row: ThreadRow,
+    /// The first digits of its id, as commands take them.
+    pub short: String,
     /// The session that it was begun in.
     pub session: Option<Hash32>,
     /// Questions in it.
@@ -40,6 +42,7 @@ pub fn list(home: &Home) -> Result<Vec<ListedThread>, OpenHomeError> {
     threads.reverse();
     let listed = |row: ThreadRow| {
         Ok(ListedThread {
+            short: find::short_thread(&store, row.thread)?,
             session: store.session_of(row.session)?.map(|session| session.id),
             turns: store.intents_before(row.thread, u64::MAX)?,
             events: store.next_index(row.thread)?,
@@ -53,6 +56,8 @@ pub fn list(home: &Home) -> Result<Vec<ListedThread>, OpenHomeError> {
 pub struct NewThread {
     /// The thread.
     pub row: ThreadRow,
+    /// The first digits of its id, as commands take them.
+    pub short: String,
     /// Its session.
     pub session: Hash32,
 }
@@ -80,6 +85,7 @@ pub async fn begin(
         .begin_thread(session.id, name, salt, now)
         .await?;
     Ok(NewThread {
+        short: find::short_thread(&opened.store, row.thread)?,
         row,
         session: session.id,
     })
@@ -104,8 +110,14 @@ fn unfit(name: &str) -> Option<String> {
 pub struct ThreadEntry {
     /// The event.
     pub row: EventRow,
+    /// The first digits of its id, as `--ref` takes them.
+    pub short: String,
+    /// Its exchange, as screens call it.
+    pub exchange: String,
     /// The turn that its turn replies to.
     pub parent: Option<Uuid>,
+    /// The same as screens call it.
+    pub parent_exchange: Option<String>,
     /// What was said, or what was decided; none once erased, and none when withheld.
     pub said: Option<String>,
     /// An answer that the kernel blocks: `gently show --withheld` shows it.
@@ -133,8 +145,16 @@ impl ThreadEntry {
         };
         let withheld = row.kind == EventKind::Execution && gate.turn(row.event)?;
         let said = said.filter(|_| !withheld);
+        let parent = turn.and_then(|turn| turn.parent);
+        let named = |turn| {
+            let short = find::short_id_of(store, turn)?;
+            Ok::<_, StoreError>(short.unwrap_or_else(|| turn.to_string()))
+        };
         Ok(ThreadEntry {
-            parent: turn.and_then(|turn| turn.parent),
+            short: find::short_event(store, row.event)?,
+            exchange: named(row.turn)?,
+            parent_exchange: parent.map(named).transpose()?,
+            parent,
             row,
             said,
             withheld,
@@ -142,8 +162,18 @@ impl ThreadEntry {
     }
 }
 
+/// A thread with its events.
+pub struct ThreadDetails {
+    /// The thread.
+    pub row: ThreadRow,
+    /// The first digits of its id, as commands take them.
+    pub short: String,
+    /// What was said and decided in it.
+    pub events: Vec<ThreadEntry>,
+}
+
 /// The events of the thread that `id` means, or of the newest one.
-pub fn show(home: &Home, id: Option<&str>) -> Result<(ThreadRow, Vec<ThreadEntry>), OpenHomeError> {
+pub fn show(home: &Home, id: Option<&str>) -> Result<ThreadDetails, OpenHomeError> {
     let store = open::store(home)?;
     store.begin_read()?;
     let thread = match id {
@@ -162,5 +192,9 @@ pub fn show(home: &Home, id: Option<&str>) -> Result<(ThreadRow, Vec<ThreadEntry
         .into_iter()
         .map(|row| ThreadEntry::of(&store, &gate, row))
         .collect::<Result<_, _>>()?;
-    Ok((thread, events))
+    Ok(ThreadDetails {
+        short: find::short_thread(&store, thread.thread)?,
+        row: thread,
+        events,
+    })
 }

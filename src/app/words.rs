@@ -12,6 +12,27 @@ pub fn beginning(text: &str, most: usize) -> String {
     format!("{}{more}", spelled_on_a_line(&cut))
 }
 
+/// A text with each UUID in it as its first eight digits, which commands take.
+pub fn short_uuids(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(from) = rest.find(is_part) {
+        let (before, id) = rest.split_at(from);
+        let end = id.find(|c| !is_part(c)).unwrap_or(id.len());
+        let (id, after) = id.split_at(end);
+        let is_uuid = id.len() == 36 && id.matches('-').count() == 4;
+        out.push_str(before);
+        out.push_str(if is_uuid {
+            id.get(..8).unwrap_or(id)
+        } else {
+            id
+        });
+        rest = after;
+    }
+    out + rest
+}
+
 /// `1 line`, `2 lines`.
 pub fn counted(n: impl TryInto<u64>, one: &str) -> String {
     match n.try_into().unwrap_or(u64::MAX) {
@@ -29,6 +50,21 @@ mod tests {
         assert_eq!(beginning(" a \n b\tc", 3), "a b…");
         assert_eq!(beginning("abc", 3), "abc");
         assert_eq!(beginning("\u{202e}abc", 2), "\\u202ea…");
+    }
+
+    #[test]
+    fn a_uuid_is_short_and_nothing_else_is() {
+        for (text, short) in [
+            (
+                "turn 6d1c0c30-5d9e-8f52-9d0e-0c2b5a1f3e77, as é",
+                "turn 6d1c0c30, as é",
+            ),
+            ("6d1c0c30-5d9e-8f52-9d0e-0c2b5a1f3e77", "6d1c0c30"),
+            ("a-b de-facto 2026-01-08 abc", "a-b de-facto 2026-01-08 abc"),
+            ("", ""),
+        ] {
+            assert_eq!(short_uuids(text), short);
+        }
     }
 
     #[test]

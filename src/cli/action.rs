@@ -4,6 +4,7 @@
 use crate::app::actions::{self, ActionDetails};
 use crate::app::open::{self, OpenHomeError};
 use crate::ask::withheld::WITHHELD;
+use crate::record::ledger::short_name::short_name;
 use crate::recorder::{AWAITING, Action, REPLY};
 use crate::view::action::ActionDetailsView;
 
@@ -58,7 +59,7 @@ fn list(actions: &[ActionDetails]) -> String {
     let line = |action: &ActionDetails| {
         format!(
             "{}  {}  {}  {:13}  {:6}  {}\n",
-            action.id,
+            short_name(&action.id),
             recorded_at(action),
             word(action, "state"),
             word(action, "class"),
@@ -75,15 +76,14 @@ fn text(action: &ActionDetails) -> String {
         ("what", quiet(what(action))),
         ("class", word(action, "class").to_owned()),
         ("said by", word(action, "source").to_owned()),
-        ("exchange", word(action, "exchange").to_owned()),
+        ("exchange", action.exchange.clone()),
         ("recorded", recorded_at(action).to_owned()),
-        ("log line", action.line.to_string()),
     ];
     let text: String = lines
         .iter()
         .map(|(name, value)| format!("    {name:10}{value}\n"))
         .collect();
-    format!("{}\n{text}", action.id)
+    format!("{}\n{text}", short_name(&action.id))
 }
 
 /// What a person is told when an intent was recorded with a turn; `withheld` when its answer is.
@@ -95,7 +95,7 @@ pub fn line_of(action: &Action, withheld: bool) -> String {
     };
     format!(
         "{} on record, {AWAITING}, done by nobody: {}",
-        action.id,
+        short_name(&action.id),
         quiet(what)
     )
 }

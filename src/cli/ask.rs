@@ -8,6 +8,7 @@ use crate::app::ask::{AskRequest, AskResult, AskSetup, prepare, settle};
 use crate::app::attachment::Attachment;
 use crate::app::open::{self, OpenHome, OpenHomeError};
 use crate::app::unrecorded::RecordState;
+use crate::app::words::short_uuids;
 use crate::ask::{AskError, TurnEnd};
 use crate::config::AnchorMode;
 use crate::govern::drift::ReplyVerdict;
@@ -164,6 +165,9 @@ impl Door<'_> {
                 .iter()
                 .for_each(|line| say(line));
         }
+        for conflict in &asked.conflicts {
+            say(&format!("{} {}", mark("warning"), conflict.sentence()));
+        }
         let printed = self.print_answer(asked, receipt);
         let code = match &turn.turn {
             TurnEnd::Answered(answer) => show_answer(answer, asked, self),
@@ -185,7 +189,7 @@ impl Door<'_> {
         }
         if self.made {
             say(&format!(
-                "check it any time: {} audit verify (or with git and ssh-keygen alone: see the README)",
+                "To check your record at any time: {} audit verify",
                 program()
             ));
         }
@@ -214,12 +218,11 @@ impl Door<'_> {
 }
 
 fn show_answer(answer: &RecordedAnswer, asked: &AskResult, door: &Door<'_>) -> u8 {
-    let (code, line) = match answer.judgement.verdict() {
-        ReplyVerdict::Show => (FINE, None),
-        ReplyVerdict::Warn(line) => (FINE, Some(line)),
-        ReplyVerdict::Block(line) => (NEGATIVE, Some(line)),
+    let code = match answer.judgement.verdict() {
+        ReplyVerdict::Show | ReplyVerdict::Warn => FINE,
+        ReplyVerdict::Block => NEGATIVE,
     };
-    line.iter().for_each(|line| say(line));
+    warn(asked);
     let missed = asked.shape_missed();
     missed.iter().for_each(|line| say(line));
     let code = if missed.is_some() { NEGATIVE } else { code };
@@ -230,9 +233,10 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult, door: &Door<'_>) -> u
     }
     tools_wanted(answer).iter().for_each(|line| say(line));
     if asked.is_withheld() {
-        let look = format!("{} show {} --withheld", program(), answer.ids.exchange);
         say(&format!(
-            "the answer is recorded and withheld: the kernel blocks this drift; to see it: {look}"
+            "The answer is on record and withheld, as your kernel says. To see it: {} show {} --withheld",
+            program(),
+            asked.id
         ));
     }
     let context = &asked.turn.context;
@@ -245,9 +249,18 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult, door: &Door<'_>) -> u
     code
 }
 
+/// `⚠ The answer says it restarted something ("I restarted it"). gently did nothing. (authority)`
+fn warn(asked: &AskResult) {
+    for warning in &asked.warnings {
+        let (sentence, class) = (&warning.sentence, &warning.class);
+        say(&format!("{} {sentence} ({class})", mark("warning")));
+    }
+}
+
 fn show_refusal(asked: &AskResult) {
     let why = asked.why_unanswered().unwrap_or_default();
     say(&format!("no model was called: {why}"));
+    warn(asked);
     say(&not_answered(asked, "no model was asked"));
 }
 
@@ -299,11 +312,13 @@ fn given_up(json: bool, signalled: u8) -> u8 {
 fn recorded_line(asked: &AskResult, answer: &RecordedAnswer, anchored: bool) -> String {
     let lost = asked.turn.referred.turns_shown() < asked.turn.earlier;
     let turns = context::turns_in(&asked.turn).filter(|_| lost);
-    let beside = [turns, asked.replayed.clone()];
+    let replayed = asked.replayed.as_deref().map(short_uuids);
+    let beside = [turns, replayed];
     let beside = beside.into_iter().flatten();
     let beside: String = beside.map(|text| format!(" · {text}")).collect();
     let block = block_told(&answer.session, anchored);
-    format!("{} {} · {block}{beside}", mark("yes"), asked.id)
+    let block = block.map_or_else(String::new, |block| format!(" · {block}"));
+    format!("{} {}{block}{beside}", mark("yes"), asked.id)
 }
 
 /// What `-v` adds: `openai/small-1b · branch-4 · chain 8923fa34… · 4 earlier turns · 812 tokens ·
@@ -330,12 +345,13 @@ fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
     parts.join(" · ")
 }
 
-/// `block 930226`, or that there is none; why, where one was looked for.
-fn block_told(session: &SessionRow, anchored: bool) -> String {
+/// `block 930226`, or that there is none where one was looked for.
+fn block_told(session: &SessionRow, anchored: bool) -> Option<String> {
     match (session.anchor.block.is_local(), anchored) {
-        (false, _) => block_name(session),
-        (true, true) => "no block: offline".to_owned(),
-        (true, false) => "no block".to_owned(),
+        (false, _) => Some(block_name(session)),
+        (true, true) => Some("no block: offline".to_owned()),
+        // Nobody is asked, by choice.
+        (true, false) => None,
     }
 }
 

@@ -4,6 +4,7 @@ use clap::Subcommand;
 
 use crate::app::items::conflict::{Conflict, list, resolve};
 use crate::app::open::{self, OpenHomeError};
+use crate::record::ledger::short_name::short_name;
 use crate::view::item::{ConflictView, ResolvedConflictView};
 
 use super::items::line;
@@ -65,12 +66,14 @@ fn text(found: &[Conflict]) -> String {
 async fn put_in_force(holds: &str, reason: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let opened = open::open_home()?;
     let resolved = resolve(&opened, holds, reason).await?;
+    let superseded = resolved.superseded.iter().map(|id| short_name(id));
+    let superseded: Vec<String> = superseded.collect();
     let text = || {
         format!(
             "{}  {} holds; superseded: {}\n",
-            resolved.recorded.document.id,
-            resolved.holds.id,
-            resolved.superseded.join(", ")
+            short_name(&resolved.recorded.document.id),
+            short_name(&resolved.holds.id),
+            superseded.join(", ")
         )
     };
     Ok(present(json, || ResolvedConflictView::of(&resolved), text))

@@ -149,7 +149,8 @@ fn text(details: &ContextDetails) -> String {
         });
     }
     let text = ContextText {
-        title: format!("context of {} ({})", exchange.name(), exchange.exchange_id),
+        title: format!("context of {}", details.names.exchange),
+        names: &details.names,
         refs: &details.refs,
         texts: &details.texts,
         exclusions: &details.exclusions,
@@ -197,6 +198,7 @@ fn preview_text(preview: &ContextPreview, bundle: &ContextBundle) -> String {
     }
     let text = ContextText {
         title: "context of this question; no model was called, nothing is recorded".to_owned(),
+        names: &preview.names,
         refs: bundle.refs(),
         texts: &preview_texts(bundle),
         exclusions: bundle.exclusions(),

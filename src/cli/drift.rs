@@ -10,11 +10,10 @@ use crate::app::drift::{
     ACK, CLOSE, DriftDetails, DriftFilter, DriftStep, DriftTransition, list, show, state,
 };
 use crate::app::open::{self, OpenHomeError};
+use crate::record::ledger::short_name::short_name;
 use crate::record::time::Seconds;
 use crate::store::DriftState;
-use crate::view::drift::{
-    DriftDetailsView, DriftEntryView, DriftListView, DriftTransitionView, TrialVerdictView,
-};
+use crate::view::drift::{DriftDetailsView, DriftListView, DriftTransitionView, TrialVerdictView};
 
 use super::screen::quiet;
 use super::{FINE, could_not, present, print_view, program, say};
@@ -39,7 +38,7 @@ pub enum DriftCommand {
     },
     /// Show one drift event with every field, and who looked at it
     Show {
-        /// `driftwatch:0042`, 42, or the first digits of its id
+        /// drift-42, 42, or the first digits of its id
         event: String,
     },
     /// Say, on record, that you have seen drift events; they stay open
@@ -61,7 +60,7 @@ pub enum DriftCommand {
 /// Which events, and why.
 #[derive(Debug, Args)]
 pub struct DriftStatement {
-    /// `driftwatch:0042`, 42, or the first digits of an id
+    /// drift-42, 42, or the first digits of an id
     #[arg(required = true)]
     pub events: Vec<String>,
     /// Why; on record, secrets removed
@@ -99,7 +98,7 @@ fn print_list(filter: &DriftFilter, json: bool) -> Result<u8, OpenHomeError> {
         let next = format!(
             "{} drift list{flags} --before {}",
             program(),
-            first.state.id()
+            short_name(&first.state.id())
         );
         say(&format!("{} older not listed: {next}", found.older));
     }
@@ -116,14 +115,17 @@ fn print_list(filter: &DriftFilter, json: bool) -> Result<u8, OpenHomeError> {
     Ok(present(json, || DriftListView::of(&found, now), text))
 }
 
+/// One event: what can be typed, where it stands, and under it the sentence.
 fn line(event: &DriftDetails, now: Seconds) -> String {
     let DriftState { event: row, .. } = &event.state;
-    let (id, state) = (event.state.id(), event.state.state());
-    let what = format!("{} {}", quiet(&row.class), quiet(&row.summary));
-    let (severity, age) = (quiet(&row.severity), age(now.since(row.created_at)));
+    let (id, state) = (short_name(&event.state.id()), event.state.state());
+    let age = age(now.since(row.created_at));
     format!(
-        "{id}  {state:6}  {severity:6}  {what}  {}  {age}\n",
-        event.place()
+        "{id}  {state}  {}, {}  {}  {age}\n    {}\n",
+        quiet(&row.class),
+        quiet(&row.severity),
+        event.short,
+        quiet(&event.warning.sentence)
     )
 }
 
@@ -139,59 +141,26 @@ fn age(seconds: u64) -> String {
 
 fn print_event(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let (details, steps) = show(&open::existing_home()?, id)?;
-    let view = DriftDetailsView::of(&details, &steps, open::clock()?);
-    Ok(present(json, || &view, || text(&view, &steps)))
+    let now = open::clock()?;
+    let view = || DriftDetailsView::of(&details, &steps, now);
+    Ok(present(json, view, || text(&details, &steps, now)))
 }
 
-fn text(view: &DriftDetailsView, steps: &[DriftStep]) -> String {
-    let DriftEntryView {
-        id,
-        drift_id,
-        kind,
-        state,
-        class,
-        severity,
-        level,
-        summary,
-        exchange,
-        place,
-        prompt_hash,
-        response_hash,
-        created_at,
-        ..
-    } = &view.event;
+fn text(details: &DriftDetails, steps: &[DriftStep], now: Seconds) -> String {
+    let event = &details.state.event;
+    let mut text = line(details, now);
     let fields = [
-        ("id", id.clone()),
-        ("drift_id", drift_id.clone()),
-        ("kind", (*kind).to_owned()),
-        ("state", (*state).to_owned()),
-        ("class", class.clone()),
-        ("severity", severity.clone()),
-        (
-            "level",
-            level.clone().unwrap_or_else(|| "unknown".to_owned()),
-        ),
-        ("summary", summary.clone()),
-        ("exchange", exchange.to_string()),
-        ("place", place.clone()),
-        ("prompt_hash", prompt_hash.to_string()),
-        ("response_hash", response_hash.to_string()),
-        ("created_at", created_at.clone()),
+        ("found", event.created_at.to_string()),
+        ("by rule", event.summary.clone()),
+        ("see", format!("{} show {}", program(), details.short)),
     ];
-    let mut text: String = fields
-        .iter()
-        .map(|(name, value)| format!("{name:13}  {}\n", quiet(value)))
-        .collect();
+    for (name, value) in fields {
+        text.push_str(&format!("    {name:8}  {}\n", quiet(&value)));
+    }
     for step in steps {
         let field = |key: &str| quiet(step.said[key].as_str().unwrap_or("-"));
-        text.push_str(&format!(
-            "{:13}  {} by {} (line {}): {}\n",
-            step.word,
-            field("at"),
-            field("by"),
-            step.line + 1,
-            field("reason")
-        ));
+        let (at, by, reason) = (field("at"), field("by"), field("reason"));
+        text.push_str(&format!("    {:8}  {at} by {by}: {reason}\n", step.word));
     }
     text
 }
@@ -207,7 +176,7 @@ async fn put(
         state: step.word,
         drift: done,
     };
-    let line = |id| format!("{id} {}\n", step.word);
+    let line = |id: &String| format!("{} {}\n", short_name(id), step.word);
     let text = || view.drift.iter().map(line).collect();
     Ok(present(json, || &view, text))
 }

@@ -1,9 +1,7 @@
 //! `gently erase`: text and salt are destroyed, what is committed to them stays, a tombstone says
 //! so.
 
-use uuid::Uuid;
-
-use crate::app::erase::{EraseTarget, erase, plan};
+use crate::app::erase::{EraseTarget, ErasedNames, erase, names, plan};
 use crate::app::open::{self, OpenHomeError};
 use crate::recorder::ErasureResult;
 use crate::view::erasure::{ErasureReachView, ErasureView};
@@ -38,11 +36,12 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
         return Ok(could_not(&why, json));
     }
     let reason = args.reason.as_deref().unwrap_or("asked for");
-    report(&erase(&opened, &planned, reason).await?, json)
+    let erased = erase(&opened, &planned, reason).await?;
+    let names = names(&opened, &erased)?;
+    report(&erased, &names, json)
 }
 
-fn report(erased: &ErasureResult, json: bool) -> Result<u8, OpenHomeError> {
-    let ids = |list: &[Uuid]| list.iter().map(Uuid::to_string).collect::<Vec<_>>();
+fn report(erased: &ErasureResult, names: &ErasedNames, json: bool) -> Result<u8, OpenHomeError> {
     let nothing = erased.exchanges.is_empty() && erased.artifacts.is_empty();
     if !erased.scrubbed {
         say(
@@ -57,21 +56,10 @@ fn report(erased: &ErasureResult, json: bool) -> Result<u8, OpenHomeError> {
         say("nothing to erase: it was erased before, was never kept, or nothing is that old");
         return Ok(FINE);
     }
-    let mut lines: Vec<String> = ids(&erased.exchanges)
-        .iter()
-        .map(|id| format!("erased exchange {id}"))
-        .collect();
-    lines.extend(
-        erased
-            .artifacts
-            .iter()
-            .map(|id| format!("erased {}", quiet(id))),
-    );
-    lines.extend(
-        ids(&erased.contexts)
-            .iter()
-            .map(|id| format!("its words stood in the prompt of {id}, now gone too")),
-    );
+    let gone = names.exchanges.iter().chain(&names.artifacts);
+    let mut lines: Vec<String> = gone.map(|name| format!("erased {}", quiet(name))).collect();
+    let quoted = |name| format!("its words stood in the prompt of {name}, now gone too");
+    lines.extend(names.contexts.iter().map(quoted));
     say("an older backup still holds what it held; so does whoever was sent it");
     Ok(print(&format!("{}\n", lines.join("\n"))))
 }

@@ -32,31 +32,28 @@ fn text(NewHome { home, genesis }: &NewHome) -> String {
     )
 }
 
-/// What a person reads when the first `ask` made the home.
+/// What a person reads when the first `ask` made the home: where it is, and who is contacted. Of
+/// what is turned off nothing is said.
 pub fn welcome(home: &Home, config: &Config, told: &Notices) {
+    let place = home.root().display();
+    told.say(&format!("gently keeps your records in {place}"));
     let contacted = config.anchor_addresses();
-    told.say(&format!(
-        "made a home for your records: {}",
-        home.root().display()
-    ));
-    if contacted.is_empty() {
-        told.say("no block explorer is contacted (anchor.mode is off, or none is configured)");
-    } else {
+    if !contacted.is_empty() {
         told.say(&format!(
-            "asked for the newest Bitcoin block, and told nothing else: {}",
+            "It asks these for the newest Bitcoin block, and tells them nothing: {}",
             hosts(&contacted)
         ));
     }
     let calendars = config.calendars();
     if !calendars.is_empty() {
         told.say(&format!(
-            "sent a hash when a session closes, and told nothing else: {}",
+            "When a session closes, it sends a hash, and nothing else, to: {}",
             hosts(calendars)
         ));
     }
     if config.anchor.mode == AnchorMode::Auto && !(contacted.is_empty() && calendars.is_empty()) {
         told.say(&format!(
-            "to contact nobody: {} config set anchor.mode off",
+            "To contact nobody: {} config set anchor.mode off",
             program()
         ));
     }

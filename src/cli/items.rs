@@ -10,6 +10,7 @@ use crate::app::items::{
 use crate::app::open::{self, OpenHomeError};
 use crate::continuity::candidate::Confidence;
 use crate::record::ledger::item::{Item, ItemKind};
+use crate::record::ledger::short_name::short_name;
 use crate::view::item::{ItemView, RecordedItemView};
 
 use super::screen::quiet;
@@ -22,7 +23,7 @@ pub enum FactCommand {
     Add(FactArgs),
     /// Make a proposed fact count: from now on it may be put before a model
     Ratify {
-        /// As in ledger:000183
+        /// As in fact-183
         id: String,
     },
     /// Take a fact back
@@ -239,7 +240,7 @@ async fn put(
         say(&format!(
             "it counts once it is ratified: {} fact ratify {}",
             program(),
-            item.recorded.document.id
+            short_name(&item.recorded.document.id)
         ));
     }
     Ok(printed)
@@ -251,7 +252,7 @@ async fn retire(kind: ItemKind, args: EndArgs, json: bool) -> Result<u8, OpenHom
 }
 
 fn told(item: &RecordedItem, json: bool) -> u8 {
-    let id = &item.recorded.document.id;
+    let id = short_name(&item.recorded.document.id);
     let text = || format!("{id}  {}  {}\n", item.state_name(), quiet(&item.text));
     present(json, || RecordedItemView::of(item), text)
 }
@@ -304,7 +305,7 @@ fn print_intent(json: bool) -> Result<u8, OpenHomeError> {
 pub fn line(item: &Item, text: Option<&str>) -> String {
     let mut line = format!(
         "{}  {:10}  {}",
-        item.id,
+        short_name(&item.id),
         item.state.name(),
         quiet(text.unwrap_or("(erased)"))
     );

@@ -5,6 +5,7 @@
 
 use crate::app::log_lines::{CheckedLine, LinesError, LinesRequest, newest};
 use crate::app::open::{self, OpenHomeError};
+use crate::record::ledger::short_name::short_name;
 use crate::record::log::entry::Line;
 use crate::view::log_line::{LogLineView, TornLineView};
 
@@ -91,13 +92,15 @@ fn words(line: &Line) -> String {
     )
 }
 
-/// A hash or header by its first eight digits; any other text without what moves a cursor.
+/// A hash, header or UUID by its first eight digits, a fact's id as screens have it; any other text
+/// without what moves a cursor.
 fn shortened(value: &str) -> String {
-    const LONG: usize = 40;
-    if value.len() >= LONG && value.bytes().all(|b| b.is_ascii_hexdigit()) {
+    const LONG: usize = 36;
+    let is_digit = |b: u8| b.is_ascii_hexdigit() || b == b'-';
+    if value.len() >= LONG && value.bytes().all(is_digit) {
         return format!("{}…", value.get(..8).unwrap_or(value));
     }
-    quiet(value)
+    quiet(&short_name(value))
 }
 
 fn excerpt(bytes: &[u8]) -> String {
@@ -116,6 +119,11 @@ mod tests {
     #[test]
     fn a_value_never_moves_the_cursor_and_a_hash_is_short() {
         assert_eq!(shortened(&"ab".repeat(32)), "abababab…");
+        assert_eq!(
+            shortened("6d1c0c30-5d9e-8f52-9d0e-0c2b5a1f3e77"),
+            "6d1c0c30…"
+        );
+        assert_eq!(shortened("ledger:000183"), "fact-183");
         assert_eq!(
             shortened("openai/x\u{1b}[2Jy\n\u{202e}"),
             "openai/x\\u001b[2Jy\\n\\u202e"

@@ -1,13 +1,11 @@
 //! `gently thread`: the threads of a home, what was said in one, and beginning another.
 
-use clap::Subcommand;
-use uuid::Uuid;
-
 use crate::app::open::{self, OpenHomeError};
-use crate::app::thread::{ListedThread, ThreadEntry, begin, list, show};
+use crate::app::thread::{ListedThread, ThreadDetails, ThreadEntry, begin, list, show};
 use crate::ask::withheld::WITHHELD;
 use crate::store::ThreadRow;
 use crate::view::thread::{ListedThreadView, NewThreadView, ThreadView};
+use clap::Subcommand;
 
 use super::screen::{beginning, counted, quiet};
 use super::{Notices, present, program, say};
@@ -65,7 +63,7 @@ fn thread_line(listed: &ListedThread) -> String {
     };
     format!(
         "{}  {}  {}, {}  {}\n",
-        thread.thread,
+        listed.short,
         thread.created_at,
         counted(listed.turns, "turn"),
         counted(listed.events, "event"),
@@ -76,32 +74,31 @@ fn thread_line(listed: &ListedThread) -> String {
 async fn put(name: Option<&str>, model: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
     let told = Notices::default();
     let new = begin(open::existing_home()?, name, model, &|line| told.say(line)).await?;
-    let text = || format!("{}\n", new.row.thread);
+    let text = || format!("{}\n", new.short);
     Ok(present(json, || NewThreadView::of(&new), text))
 }
 
 fn print_events(id: Option<&str>, json: bool) -> Result<u8, OpenHomeError> {
-    let (thread, events) = show(&open::existing_home()?, id)?;
-    let view = || ThreadView::of(&thread, &events);
-    Ok(present(json, view, || text(&thread, &events)))
+    let thread = show(&open::existing_home()?, id)?;
+    let view = || ThreadView::of(&thread.row, &thread.events);
+    Ok(present(json, view, || text(&thread)))
 }
 
-fn text(thread: &ThreadRow, events: &[ThreadEntry]) -> String {
-    if events.is_empty() {
+fn text(thread: &ThreadDetails) -> String {
+    if thread.events.is_empty() {
         say(&format!(
             "nothing was asked in it yet: {} ask --thread {}",
             program(),
-            thread.thread
+            thread.short
         ));
     }
-    let mut text = format!("thread {}{}\n", thread.thread, name(thread));
-    let mut last: Option<Uuid> = None;
-    for event in events {
+    let mut text = format!("thread {}{}\n", thread.short, name(&thread.row));
+    let mut last = None;
+    for event in &thread.events {
         if last != Some(event.row.turn) {
-            let parent = event
-                .parent
-                .map_or("the first".to_owned(), |parent| format!("after {parent}"));
-            text.push_str(&format!("\nturn {}  {parent}\n", event.row.turn));
+            let parent = event.parent_exchange.as_ref();
+            let parent = parent.map_or("the first".to_owned(), |parent| format!("after {parent}"));
+            text.push_str(&format!("\n{}  {parent}\n", event.exchange));
             last = Some(event.row.turn);
         }
         text.push_str(&line(event));
@@ -130,6 +127,6 @@ fn line(event: &ThreadEntry) -> String {
         "{:6}  {:9}  {}  {said}\n",
         event.row.index,
         event.row.kind.name(),
-        event.row.event
+        event.short
     )
 }

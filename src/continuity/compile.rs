@@ -51,7 +51,7 @@ pub enum CompileFault {
     /// A tool that the tier allows gave neither values nor a reason: completeness drift (AEGIS
     /// 7.2).
     #[error(
-        "sight '{tool}' is declared at tier {tier} and gave neither values nor a reason: completeness drift; take it off the kernel's tools.tier{tier}, or mend the tool"
+        "the tool {tool} is in the kernel's tools.tier{tier}, and gave neither values nor a reason; take it off that list, or mend the tool"
     )]
     SightWithoutValues {
         /// The tool.
@@ -61,7 +61,7 @@ pub enum CompileFault {
     },
     /// A tool that the tier does not allow was run.
     #[error(
-        "sight '{tool}' has values, but tier {tier} does not allow it; expected available:false, blocked_by_tier"
+        "the tool {tool} gave values, and tier {tier} does not allow it; expected available:false, blocked_by_tier"
     )]
     SightNotAllowed {
         /// The tool.
@@ -71,7 +71,7 @@ pub enum CompileFault {
     },
     /// Ring 0 is past the kernel's cap.
     #[error(
-        "ring 0 holds {actual} {unit}, the kernel allows {expected}; raise rings.ring0.{unit} or take out tools or constraints"
+        "what every prompt holds comes to {actual} {unit}, the kernel allows {expected}; raise rings.ring0.{unit}, or take out tools or constraints"
     )]
     Ring0TooLarge {
         /// `items` or `tokens`.

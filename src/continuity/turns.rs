@@ -4,6 +4,7 @@
 use crate::govern::policy::Topics;
 use crate::record::ledger::bundle::{ArtifactRef, Exclusion};
 use crate::record::ledger::prompt::{DEEP, TURN};
+use crate::record::ledger::short_name::short_name;
 use crate::record::time::Seconds;
 
 use super::candidate::{RecallResult, TurnCandidate};
@@ -127,7 +128,7 @@ pub fn disclosure<'a>(refs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<
     for (id, reason) in refs {
         match ScoreParts::read(reason) {
             Some((why, _)) if why == DEEP => history.push(id),
-            Some((why, _)) if why == FOR_A_CONFLICT => conflicts.push(id),
+            Some((why, _)) if why == FOR_A_CONFLICT => conflicts.push(short_name(id)),
             _ => {}
         }
     }
@@ -187,7 +188,7 @@ mod tests {
                 ],
                 Some(
                     "added from deep history: 2 earlier turns (6d1c0c30, 6d1c0c30), as deep history was asked for; \
-                     ledger:000002, to show what disagrees with what was found",
+                     fact-2, to show what disagrees with what was found",
                 ),
             ),
         ] {

@@ -7,6 +7,7 @@ use crate::record::ledger::documents::ValidatorFlags;
 pub use crate::record::log::entry::DriftClass;
 
 use super::kernel::Kernel;
+use super::reply_rule::ReplyRule;
 
 /// What drift of a class does to the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -40,10 +41,6 @@ impl DriftEffect {
         }
     }
 }
-
-/// The rule of evidence drift whose statements merely lack a source, in an answer that is not about
-/// this machine.
-pub const GENERAL: &str = "general_unsourced";
 
 /// One check that was made: an assertion event. A check that does not apply is not made, so it has
 /// not passed.
@@ -90,14 +87,14 @@ pub fn rule_of(summary: &str) -> &str {
 }
 
 /// What happens to a reply.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyVerdict {
     /// It is shown.
     Show,
-    /// It is shown, with this line beside it.
-    Warn(String),
-    /// It is withheld; this line says why.
-    Block(String),
+    /// It is shown, and a person is warned: [`Judgement::told`].
+    Warn,
+    /// It is withheld, and a person is told why.
+    Block,
 }
 
 /// The validator's whole answer about one reply.
@@ -119,8 +116,7 @@ pub struct Judgement {
 
 /// One rule that was held against a reply, and what it found.
 pub(super) struct Ran {
-    pub class: DriftClass,
-    pub rule: &'static str,
+    pub rule: ReplyRule,
     /// What stands behind the rule's name in the summary, when it found something.
     pub found: Option<String>,
 }
@@ -134,18 +130,19 @@ struct Summary {
 
 impl Judgement {
     pub(super) fn new(kernel: &Kernel, mut ran: Vec<Ran>, refusal: bool) -> Judgement {
-        ran.sort_by_key(|ran| ran.class);
+        ran.sort_by_key(|ran| ran.rule.class());
         let check = |ran: &Ran| DriftCheck {
-            name: format!("{}.{}", ran.class.name(), ran.rule),
-            level: kernel.drift(ran.class, ran.rule).1.level(),
+            name: format!("{}.{}", ran.rule.class().name(), ran.rule.name()),
+            level: kernel.drift(ran.rule.class(), ran.rule.name()).1.level(),
             passed: ran.found.is_none(),
         };
         let event = |ran: &Ran| {
+            let (class, rule) = (ran.rule.class(), ran.rule.name());
             let details = ran.found.as_ref()?;
-            let (severity, effect) = kernel.drift(ran.class, ran.rule);
-            let summary = format!("{} {details}", ran.rule).trim_end().to_owned();
+            let (severity, effect) = kernel.drift(class, rule);
+            let summary = format!("{rule} {details}").trim_end().to_owned();
             Some(DriftEvent {
-                class: ran.class,
+                class,
                 severity: severity.to_owned(),
                 effect,
                 summary,
@@ -213,17 +210,19 @@ impl Judgement {
         .expect("booleans and a text have a print")
     }
 
-    /// The strongest effect of all events, and one line that names what is worth a word.
+    /// What a person is told of, in the order of the classes.
+    pub fn told(&self) -> impl Iterator<Item = &DriftEvent> {
+        self.events
+            .iter()
+            .filter(|event| event.effect >= DriftEffect::Warn)
+    }
+
+    /// What the strongest effect of all events comes to.
     pub fn verdict(&self) -> ReplyVerdict {
-        let told = self.events.iter().filter(|e| e.effect >= DriftEffect::Warn);
-        let told: Vec<String> = told
-            .map(|e| format!("{} ({}) {}", e.class.name(), e.severity, e.summary))
-            .collect();
-        let line = format!("drift: {}", told.join("; "));
         match self.events.iter().map(|e| e.effect).max() {
             None | Some(DriftEffect::Record) => ReplyVerdict::Show,
-            Some(DriftEffect::Warn) => ReplyVerdict::Warn(line),
-            Some(DriftEffect::Block) => ReplyVerdict::Block(line),
+            Some(DriftEffect::Warn) => ReplyVerdict::Warn,
+            Some(DriftEffect::Block) => ReplyVerdict::Block,
         }
     }
 }
@@ -233,10 +232,11 @@ mod tests {
     use super::super::kernel::GENESIS_KERNEL;
     use super::*;
 
+    /// The first rule of a class, which found something.
     fn ran(class: DriftClass) -> Ran {
+        let of_class = |rule: &ReplyRule| rule.class() == class;
         Ran {
-            class,
-            rule: "rule",
+            rule: ReplyRule::ALL.into_iter().find(of_class).unwrap(),
             found: Some("count=1".into()),
         }
     }
@@ -284,7 +284,11 @@ mod tests {
             }
             assert_eq!(
                 judgement.notes(),
-                format!("1 of 1 check: {}: rule count=1", class.name())
+                format!(
+                    "1 of 1 check: {}: {} count=1",
+                    class.name(),
+                    ran(class).rule.name()
+                )
             );
             assert_eq!(checks_told(&judgement.notes()), Some(1));
         }
@@ -293,8 +297,7 @@ mod tests {
     #[test]
     fn each_check_is_an_assertion_and_each_failed_one_an_event() {
         let passed = Ran {
-            class: DriftClass::Tone,
-            rule: "urgency",
+            rule: ReplyRule::Urgency,
             found: None,
         };
         let judgement = Judgement::new(
@@ -310,16 +313,16 @@ mod tests {
         assert_eq!(
             checks,
             [
-                ("authority.rule", "blocking", false),
+                ("authority.claimed_side_effect", "blocking", false),
                 ("tone.urgency", "info", true)
             ]
         );
         assert_eq!(judgement.events().len(), 1);
-        assert_eq!(judgement.events()[0].summary, "rule count=1");
+        assert_eq!(judgement.events()[0].summary, "claimed_side_effect count=1");
     }
 
     #[test]
-    fn the_strongest_effect_decides_and_one_line_says_why() {
+    fn the_strongest_effect_decides_and_names_what_is_told() {
         let all = || {
             vec![
                 ran(DriftClass::Tone),
@@ -327,30 +330,39 @@ mod tests {
                 ran(DriftClass::Authority),
             ]
         };
-        let verdict =
-            |effects: &[(&str, &str)]| Judgement::new(&kernel(effects), all(), false).verdict();
-        let quiet = [
+        let judged = |effects: &[(&str, &str)]| Judgement::new(&kernel(effects), all(), false);
+        let told = |judgement: &Judgement| -> Vec<DriftClass> {
+            judgement.told().map(|event| event.class).collect()
+        };
+        let quiet = judged(&[
             ("tone", "record"),
             ("evidence", "record"),
             ("authority", "record"),
-        ];
-        assert_eq!(verdict(&quiet), ReplyVerdict::Show);
-        let warned = verdict(&[
+        ]);
+        assert_eq!(
+            (quiet.verdict(), told(&quiet)),
+            (ReplyVerdict::Show, vec![])
+        );
+        let warned = judged(&[
             ("tone", "record"),
             ("evidence", "warn"),
             ("authority", "record"),
         ]);
         assert_eq!(
-            warned,
-            ReplyVerdict::Warn("drift: evidence (medium) rule count=1".to_owned())
+            (warned.verdict(), told(&warned)),
+            (ReplyVerdict::Warn, vec![DriftClass::Evidence])
         );
-        let blocked = verdict(&[
+        let blocked = judged(&[
             ("tone", "record"),
             ("evidence", "warn"),
             ("authority", "block"),
         ]);
-        assert!(
-            matches!(blocked, ReplyVerdict::Block(line) if line.contains("authority (medium)") && line.contains("evidence"))
+        assert_eq!(
+            (blocked.verdict(), told(&blocked)),
+            (
+                ReplyVerdict::Block,
+                vec![DriftClass::Authority, DriftClass::Evidence]
+            )
         );
     }
 }

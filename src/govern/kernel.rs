@@ -10,8 +10,9 @@ use crate::record::canon;
 use crate::record::hash::Hash32;
 use crate::record::ledger::prompt::SystemPrompt;
 
-use super::drift::{DriftClass, DriftEffect, GENERAL};
+use super::drift::{DriftClass, DriftEffect};
 use super::policy::PolicyRules;
+use super::reply_rule::ReplyRule;
 use super::sight_rules::SightRules;
 
 /// The kernel that every home starts from.
@@ -366,10 +367,12 @@ impl Kernel {
         let rule = match class {
             DriftClass::Authority => &drift.authority,
             DriftClass::Completeness => &drift.completeness,
-            DriftClass::Evidence if rule == GENERAL => match &drift.unsourced {
-                Some(rule) => rule,
-                None => return ("low", DriftEffect::Record),
-            },
+            DriftClass::Evidence if rule == ReplyRule::GeneralUnsourced.name() => {
+                match &drift.unsourced {
+                    Some(rule) => rule,
+                    None => return ("low", DriftEffect::Record),
+                }
+            }
             DriftClass::Evidence => &drift.evidence,
             DriftClass::Schema => &drift.schema,
             DriftClass::Tone => &drift.tone,
@@ -439,7 +442,7 @@ mod tests {
             ("medium", DriftEffect::Warn)
         );
         assert_eq!(
-            kernel.drift(DriftClass::Evidence, GENERAL),
+            kernel.drift(DriftClass::Evidence, ReplyRule::GeneralUnsourced.name()),
             ("low", DriftEffect::Record)
         );
     }
@@ -458,7 +461,7 @@ mod tests {
             kernel.hash()
         );
         assert_eq!(
-            kernel.drift(DriftClass::Evidence, GENERAL),
+            kernel.drift(DriftClass::Evidence, ReplyRule::GeneralUnsourced.name()),
             ("low", DriftEffect::Record)
         );
     }

@@ -10,6 +10,7 @@ pub mod kernel_diff;
 mod phrase;
 pub mod policy;
 pub mod reply;
+pub mod reply_rule;
 pub mod sanitize;
 pub mod sight_rules;
 mod word_list;

@@ -5,7 +5,8 @@
 
 mod values;
 
-use crate::record::ledger::bundle::{Bundle, Moment, NoSight, SightEntry};
+use crate::record::ledger::bundle::{Bundle, Moment, NoSight, OpenItem, SightEntry};
+use crate::record::ledger::short_name::{short_name, short_names};
 
 /// The model's id.
 pub const ID: &str = "observer";
@@ -92,22 +93,29 @@ fn records(bundle: &Bundle) -> Vec<String> {
     if !bundle.facts.is_empty() {
         lines.push("Facts on record:".to_owned());
         let fact = |f: &crate::record::ledger::bundle::Fact| {
-            format!("  {} [{}, {} confidence]", f.claim, f.id, f.confidence)
+            let id = short_name(&f.id);
+            format!("  {} [{id}, {} confidence]", f.claim, f.confidence)
         };
         lines.extend(bundle.facts.iter().map(fact));
         lines.push(String::new());
     }
     if !bundle.open_items.is_empty() {
         lines.push("Open:".to_owned());
-        lines.extend(
-            bundle
-                .open_items
-                .iter()
-                .map(|item| format!("  {} [{}]", item.issue, item.id)),
-        );
+        lines.extend(bundle.open_items.iter().map(open_item));
         lines.push(String::new());
     }
     lines
+}
+
+/// What is open, in words: of a warning its class and severity, before the codes of its summary.
+fn open_item(item: &OpenItem) -> String {
+    let short = short_name(&item.id);
+    match item.issue.split_once("): ") {
+        Some((of, _)) if item.id.starts_with("driftwatch:") => {
+            format!("  an answer was warned of: {of}) [{short}]")
+        }
+        _ => format!("  {} [{}]", short_names(&item.issue), short_names(&short)),
+    }
 }
 
 fn unknown(bundle: &Bundle) -> String {
@@ -166,9 +174,9 @@ mod tests {
              \x20 up       1 day, 2 hours\n\
              \x20 fans 3\n\n\
              Facts on record:\n\
-             \x20 The backup runs nightly. [ledger:000183, high confidence]\n\n\
+             \x20 The backup runs nightly. [fact-183, high confidence]\n\n\
              Open:\n\
-             \x20 Sight is missing. [driftwatch:0042]\n\n\
+             \x20 Sight is missing. [drift-42]\n\n\
              Not known: gpu health. Unknown is a risk, and no sign of health."
         );
     }

@@ -93,6 +93,7 @@ impl AnswerDetails {
             response_line: self.response_line,
             commit: self.commit,
             judgement: judged.judgement,
+            context: judged.context,
             drift_ids: self.drift_ids,
             actions: self.actions,
             usage: judged.usage,

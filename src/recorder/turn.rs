@@ -12,6 +12,7 @@ use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::CompiledPrompt;
 use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
+use crate::govern::reply::found_on::ReplyContext;
 use crate::govern::reply::output::Shape;
 use crate::govern::reply::validate::judge;
 use crate::govern::sanitize::{Clean, Placeholders};
@@ -274,14 +275,13 @@ impl Reply {
 
     /// Redacts what will be stored, and judges the reply against what the model was shown.
     pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> JudgedReply {
-        let shape = prompt.params.expect.as_deref().map(Shape::recorded);
-        let judgement = judge(
-            kernel,
-            &prompt.bundle.shown(),
-            &prompt.text,
-            shape.as_ref(),
-            &self.text,
-        );
+        let context = ReplyContext {
+            shown: prompt.bundle.shown(),
+            question: prompt.text.clone(),
+            shape: prompt.params.expect.as_deref().map(Shape::recorded),
+        };
+        let (shown, question) = (&context.shown, &context.question);
+        let judgement = judge(kernel, shown, question, context.shape.as_ref(), &self.text);
         let mut numbers = prompt.numbers.clone();
         let stored = StoredReply::of(&self.text, self.beside.as_ref(), &mut numbers);
         JudgedReply {
@@ -292,6 +292,7 @@ impl Reply {
             usage: self.usage,
             cost: self.cost,
             judgement,
+            context,
         }
     }
 }
@@ -314,6 +315,7 @@ pub struct JudgedReply {
     pub(super) usage: Usage,
     pub(super) cost: Option<Cost>,
     pub(super) judgement: Judgement,
+    pub(super) context: ReplyContext,
 }
 
 /// An answer on record: the only thing that may be shown.
@@ -342,6 +344,8 @@ pub struct RecordedAnswer {
     pub commit: String,
     /// What the validator said.
     pub judgement: Judgement,
+    /// What it held the answer against, for whoever is told of it; no part of the record.
+    pub context: ReplyContext,
     /// Ids of the drift lines.
     pub drift_ids: Vec<String>,
     /// Actuation intents that the reply put on record.

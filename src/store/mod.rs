@@ -28,7 +28,7 @@ mod table;
 mod threads;
 mod upkeep;
 
-pub use access::{ReadStore, Store, WriteStore};
+pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use recall::OpenDrift;

@@ -29,6 +29,10 @@ pub struct DriftEntryView {
     pub level: Option<String>,
     /// What was found.
     pub summary: String,
+    /// The same for a person, with the words of the answer where one event is shown.
+    pub sentence: String,
+    /// Those words; null in a list, where they are not here, and where the answer is withheld.
+    pub found_on: Option<String>,
     /// Its exchange.
     pub exchange: Uuid,
     /// The same as every command takes it.
@@ -56,6 +60,8 @@ impl DriftEntryView {
             severity: event.severity.clone(),
             level: details.state.level.clone(),
             summary: event.summary.clone(),
+            sentence: details.warning.sentence.clone(),
+            found_on: details.warning.found_on.clone(),
             exchange: event.exchange,
             place: details.place(),
             prompt_hash: event.prompt_hash,

@@ -12,6 +12,7 @@ use crate::record::ledger::params::Cost;
 use crate::store::{ArtifactRefRow, CommitRow, DriftRow};
 
 use super::session::SessionView;
+use super::warning::WarningView;
 
 /// All that is on record of one exchange; documents stand in it whole.
 #[derive(Clone, Debug, Serialize)]
@@ -80,6 +81,8 @@ pub struct ExchangeView {
     pub log_lines: LogLinesView,
     /// What the validator found.
     pub drift: Vec<DriftView>,
+    /// The same for a person.
+    pub warnings: Vec<WarningView>,
     /// What was injected into the prompt, and why.
     pub artifacts: Vec<ArtifactRefView>,
 }
@@ -267,6 +270,7 @@ impl ExchangeView {
                 outcome: outcome.map(|outcome| outcome.outcome_line + 1),
             },
             drift: turn.drift.iter().map(DriftView::of).collect(),
+            warnings: turn.warnings.iter().map(WarningView::of).collect(),
             artifacts: turn.refs.iter().map(ArtifactRefView::of).collect(),
         }
     }

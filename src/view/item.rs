@@ -114,6 +114,29 @@ impl RecordedItemView {
     }
 }
 
+/// What disagrees among what a model was shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShownConflictView {
+    /// The subject.
+    pub subject: String,
+    /// Ids of those that disagree.
+    pub items: Vec<String>,
+    /// What a person is told.
+    pub sentence: String,
+}
+
+impl ShownConflictView {
+    /// Of a conflict.
+    pub fn of(conflict: &Conflict) -> Self {
+        let ids = conflict.items.iter().map(|(item, _)| item.id.clone());
+        ShownConflictView {
+            subject: conflict.subject.clone(),
+            items: ids.collect(),
+            sentence: conflict.sentence(),
+        }
+    }
+}
+
 /// Items in force on one subject that do not say the same.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConflictView {

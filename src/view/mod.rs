@@ -33,4 +33,5 @@ pub mod thread;
 pub mod tree_head;
 pub mod turn;
 pub mod unrecorded;
+pub mod warning;
 pub mod witness;

@@ -49,9 +49,8 @@ pub struct ReplayFailureView {
 
 impl ReplayFailureView {
     fn of(failure: &ReplayFailure) -> Self {
-        let id = failure.exchange.split(' ').next();
         ReplayFailureView {
-            exchange: id.unwrap_or_default().to_owned(),
+            exchange: failure.exchange.to_string(),
             assertion: failure.assertion.name(),
             what: failure.what.clone(),
         }

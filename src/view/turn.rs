@@ -20,6 +20,8 @@ use crate::store::SessionRow;
 use super::action::ActionView;
 use super::context::TurnContextView;
 use super::exchange::UsageView;
+use super::item::ShownConflictView;
+use super::warning::WarningView;
 
 /// A turn on record.
 #[derive(Clone, Debug, Serialize)]
@@ -76,6 +78,10 @@ pub struct TurnView {
     pub sight_sent: Vec<SentToolView>,
     /// What somebody wanted to have done.
     pub actions: Vec<ActionView>,
+    /// What a person is told of the answer.
+    pub warnings: Vec<WarningView>,
+    /// What disagrees among what the model was shown.
+    pub conflicts: Vec<ShownConflictView>,
 }
 
 /// A file that stands behind a question.
@@ -288,6 +294,8 @@ impl TurnView {
                 .iter()
                 .map(|action| ActionView::of(action, withheld))
                 .collect(),
+            warnings: asked.warnings.iter().map(WarningView::of).collect(),
+            conflicts: asked.conflicts.iter().map(ShownConflictView::of).collect(),
         }
     }
 }

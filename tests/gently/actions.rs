@@ -25,7 +25,7 @@ fn a_request_in_a_prompt_is_an_intent_that_awaits_approval() {
             .ask("How do I restart nginx?")
             .err
             .lines()
-            .all(|line| !line.contains("action:"))
+            .all(|line| !line.contains("action-"))
     );
     assert!(
         person
@@ -40,13 +40,13 @@ fn a_request_in_a_prompt_is_an_intent_that_awaits_approval() {
     let told: Vec<&str> = asked
         .err
         .lines()
-        .filter(|line| line.starts_with("action:"))
+        .filter(|line| line.starts_with("action-"))
         .collect();
     assert_eq!(
         told,
         [
-            "action:000001 on record, awaiting approval, done by nobody: Please restart nginx",
-            "action:000002 on record, awaiting approval, done by nobody: delete /etc/nginx/old.conf",
+            "action-1 on record, awaiting approval, done by nobody: Please restart nginx",
+            "action-2 on record, awaiting approval, done by nobody: delete /etc/nginx/old.conf",
         ]
     );
     let shown = person.gently(&["show", "last", "--json"]).exits(0).json();

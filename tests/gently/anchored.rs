@@ -124,7 +124,7 @@ fn the_block_of_the_moment_is_in_screen_ledger_and_verdict() {
         "{told:#?}"
     );
     let hosts = format!(
-        "told nothing else: {}, 127.0.0.77:9\n",
+        "tells them nothing: {}, 127.0.0.77:9\n",
         server.url().trim_start_matches("http://")
     );
     assert!(
@@ -492,7 +492,7 @@ fn off_contacts_nobody() {
     person.set("GENTLY_ANCHOR_MODE", "off");
     let told = person.ask("How is this machine doing?");
     assert!(
-        told.err.contains("no block explorer is contacted"),
+        !told.err.contains("block") && !told.err.contains("contact"),
         "{told:#?}"
     );
     person.gently(&["session", "close"]).exits(0);

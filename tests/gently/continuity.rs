@@ -91,15 +91,15 @@ fn a_fact_counts_once_it_is_ratified_and_until_it_is_retired() {
     for (args, said) in [
         (
             &["fact", "retire", "ledger:000009"][..],
-            "no fact ledger:000009 is on record",
+            "no fact 'fact-9' is on record",
         ),
         (
             &["fact", "ratify", "note:000001"],
-            "no fact note:000001 is on record",
+            "no fact 'note-1' is on record",
         ),
         (
             &["note", "retire", "ledger:000001"],
-            "ledger:000001 is a fact, no note",
+            "fact-1 is a fact, no note",
         ),
         (&["fact", "add", "  "], "the fact says nothing"),
         (
@@ -134,7 +134,7 @@ fn a_fact_counts_once_it_is_ratified_and_until_it_is_retired() {
     person.gently(&["fact", "ratify", "ledger:000001"]).exits(0);
     let again = person.gently(&["fact", "ratify", "ledger:000001"]).exits(2);
     assert!(
-        again.err.contains("ledger:000001 is ratified already"),
+        again.err.contains("fact-1 is ratified already"),
         "{again:#?}"
     );
     let asked = person.gently(&["ask", "--json", question]).exits(0).json();
@@ -142,7 +142,7 @@ fn a_fact_counts_once_it_is_ratified_and_until_it_is_retired() {
         asked["answer"]
             .as_str()
             .unwrap()
-            .contains("nine jars. [ledger:000001, medium confidence]"),
+            .contains("nine jars. [fact-1, medium confidence]"),
         "{asked:#}"
     );
     let second = context(&person, "last");
@@ -273,11 +273,11 @@ fn what_disagrees_is_shown_on_both_sides_until_a_person_decides() {
     for (args, said) in [
         (
             &["conflict", "resolve", "ledger:000009"][..],
-            "no ledger:000009 is on record",
+            "no 'fact-9' is on record",
         ),
         (
             &["conflict", "resolve", "ledger:000003"],
-            "nothing in force disagrees with ledger:000003",
+            "nothing in force disagrees with fact-3",
         ),
     ] {
         assert!(person.gently(args).exits(2).err.contains(said));
@@ -542,8 +542,7 @@ fn a_preview_compiles_and_records_nothing() {
         .gently(&["context", "preview", "xylophones"])
         .exits(0);
     assert!(
-        screen.out.contains("kept out")
-            && screen.out.contains("note:000001  authority_incompatible"),
+        screen.out.contains("kept out") && screen.out.contains("note-1  authority_incompatible"),
         "{screen:#?}"
     );
     // Whatever is typed, the search is a search.

@@ -177,14 +177,16 @@ fn an_event_is_listed_shown_acknowledged_and_closed_and_the_evidence_holds() {
     let told: Vec<&str> = asked
         .err
         .lines()
-        .filter(|line| line.starts_with("drift: "))
+        .filter(|line| line.starts_with('⚠'))
         .collect();
     assert_eq!(
         told,
-        ["drift: authority (medium) claimed_side_effect count=1 sentences=0"]
+        [
+            "⚠ The answer says it restarted something (\"I've restarted nginx.\"). gently did nothing. (authority)"
+        ]
     );
     let quiet = house.run(&["ask", "Two"]).exits(0);
-    assert!(!quiet.err.contains("drift"), "{quiet:?}");
+    assert!(!quiet.err.contains('⚠'), "{quiet:?}");
     house.run(&["ask", "Three"]).exits(0);
 
     let listed = house.run(&["drift", "list", "--json"]).json();
@@ -217,8 +219,8 @@ fn an_event_is_listed_shown_acknowledged_and_closed_and_the_evidence_holds() {
     );
     let screen = house.run(&["drift", "list"]).exits(0).out;
     assert!(
-        screen
-            .starts_with("driftwatch:0001  open    medium  authority claimed_side_effect count=1"),
+        screen.starts_with("drift-1  open  authority, medium  ")
+            && screen.contains("\n    The answer says it did something. gently did nothing.\n"),
         "{screen}"
     );
 
@@ -323,6 +325,12 @@ fn a_blocked_reply_is_recorded_withheld_and_shown_on_demand() {
         "{asked:?}"
     );
     assert!(!asked.err.contains("I've"), "{asked:?}");
+    assert!(
+        asked
+            .err
+            .contains("⚠ The answer says it did something. gently did nothing. (authority)"),
+        "{asked:?}"
+    );
     let facts = house
         .run(&["ask", "Restart nginx", "--json"])
         .exits(1)

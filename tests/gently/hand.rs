@@ -366,7 +366,7 @@ fn a_failed_prompt_has_its_reason_and_no_answer() {
         home.fine(&["show", "last", "--full"])
             .contains(&format!("none: failed ({})", text_of(&shown["reason"])))
     );
-    assert!(home.fine(&["session", "show", "last"]).contains("prompt-1"));
+    assert!(home.fine(&["session", "show", "last"]).contains("/1  "));
 }
 
 #[test]
@@ -435,7 +435,7 @@ fn a_number_and_last_are_of_the_session_that_was_used_last() {
     assert_eq!(shown["session"], opened["session"]);
     let erased = person.gently(&["erase", "--yes", "last"]).exits(0);
     assert!(
-        erased.out.contains(asked["exchange"].as_str().unwrap()),
+        erased.out.contains(asked["id"].as_str().unwrap()),
         "{erased:?}"
     );
     assert!(

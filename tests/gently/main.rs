@@ -86,6 +86,7 @@ mod sanitized;
 mod sanitized_kinds;
 mod sanitized_said;
 mod screen;
+mod screen_words;
 mod search_index;
 mod second;
 mod sent;

@@ -348,7 +348,7 @@ fn the_tier_decides_the_severity() {
             "I've rebooted the host.",
         );
         assert_eq!(judgement.events()[0].severity, severity);
-        assert!(matches!(judgement.verdict(), ReplyVerdict::Warn(line) if line.contains(severity)));
+        assert_eq!(judgement.verdict(), ReplyVerdict::Warn);
     }
 }
 

@@ -196,7 +196,10 @@ fn what_is_removed_or_edited_is_named_and_opening_mends_nothing() {
 fn a_removed_thread_is_named_with_its_events_and_without_any() {
     let person = Person::new();
     ask(&person, &["one?"]);
-    let empty = person.gently(&["thread", "new", "later"]).exits(0).out;
+    let empty = person
+        .gently(&["thread", "new", "later", "--json"])
+        .exits(0);
+    let empty = empty.json()["thread"].as_str().unwrap().to_owned();
     tampered(
         &person,
         &format!("{} DELETE FROM thread", triggers(&person, &["thread"])),
@@ -210,7 +213,7 @@ fn a_removed_thread_is_named_with_its_events_and_without_any() {
         .collect();
     assert_eq!(faults.len(), 2, "{replay:#}");
     assert!(
-        faults.contains(&format!("thread {}", empty.trim()).as_str()),
+        faults.contains(&format!("thread {empty}").as_str()),
         "{replay:#}"
     );
 }

@@ -59,7 +59,7 @@ fn no_file_of_the_home_holds_a_prompt_a_reply_a_fact_or_a_reason() {
             .exits(0);
         // The person has the answer, and the intents in it; the record has neither.
         assert!(
-            asked.out.contains("zygomorphic") && asked.err.contains("action:000001"),
+            asked.out.contains("zygomorphic") && asked.err.contains("action-1"),
             "{asked:?}"
         );
         assert!(String::from_utf8_lossy(&server.requests()[0].body).contains("quetzalcoatl"));

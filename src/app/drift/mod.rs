@@ -13,8 +13,12 @@ use crate::record::ledger::commitment::Salt;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
 use crate::store::{DriftState, ExchangeRow, ReadStore, SessionRow};
 
+use crate::ask::withheld::Withheld;
+use crate::record::ledger::short_name::short_name;
+
 use super::find;
 use super::open::{self, OpenHome, OpenHomeError};
+use super::warnings::{self, DriftWarning};
 
 /// A later state of a drift event: the kind of its artifact, and its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,10 @@ pub struct DriftDetails {
     pub exchange: Option<ExchangeRow>,
     /// Its session.
     pub session: Option<SessionRow>,
+    /// How screens call its exchange.
+    pub short: String,
+    /// What it comes to, for a person; with the words of the answer where one event is shown.
+    pub warning: DriftWarning,
 }
 
 impl DriftDetails {
@@ -52,7 +60,12 @@ impl DriftDetails {
             .as_ref()
             .map(|row| store.session_of(row.session))
             .transpose()?;
+        let short = exchange
+            .as_ref()
+            .map(|row| find::short_id_of_row(store, row));
         Ok(DriftDetails {
+            warning: DriftWarning::bare(&state.event.class, &state.event.summary),
+            short: short.transpose()?.unwrap_or_default(),
             state,
             exchange,
             session: session.flatten(),
@@ -122,7 +135,15 @@ pub struct DriftStep {
 pub fn show(home: &Home, id: &str) -> Result<(DriftDetails, Vec<DriftStep>), OpenHomeError> {
     let store = open::store(home)?;
     store.begin_read()?;
-    let details = DriftDetails::of(&store, find::drift(&store, id)?)?;
+    let mut details = DriftDetails::of(&store, find::drift(&store, id)?)?;
+    if let Some(row) = &details.exchange {
+        let is_shown = !Withheld::of(&store).answer_of(row)?;
+        let all = warnings::on_record(&store, row, is_shown)?;
+        let (class, reason) = (&details.warning.class, &details.warning.reason);
+        let mut same = all.into_iter();
+        let same = same.find(|one| one.class == *class && one.reason == *reason);
+        details.warning = same.unwrap_or(details.warning);
+    }
     let lines = [(ACK, details.state.acked), (CLOSE, details.state.closed)];
     let mut steps = Vec::new();
     for (step, line) in lines {
@@ -162,6 +183,7 @@ pub async fn state(
             let closed = known(CLOSE.kind)?;
             let again = closed || known(kind)?;
             let is = if closed { CLOSE.word } else { step.word };
+            let name = short_name(&name);
             Ok(again.then(|| format!("{name} is {is} already; gently drift show {name}")))
         };
         opened.recorder.artifact(new, allowed).await?;

@@ -5,11 +5,15 @@ use crate::app::open::{self, OpenHome, OpenHomeError, fresh_salt};
 use crate::continuity::conflict::disagreeing;
 use crate::govern::sanitize::redact;
 use crate::home::Home;
-use crate::record::ledger::item::{CONFLICT_RESOLVED, Item};
+use crate::record::ledger::bundle::ArtifactRef;
+use crate::record::ledger::item::{CONFLICT_RESOLVED, Item, ItemKind};
+use crate::record::ledger::short_name::short_name;
+use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
 use crate::store::{ReadStore, StoreError};
 
-use super::session;
+use super::{item_id, session};
+use crate::app::words::beginning;
 
 /// So many subjects are listed.
 const MOST: u32 = 1000;
@@ -33,6 +37,43 @@ pub fn list(home: &Home) -> Result<Vec<Conflict>, OpenHomeError> {
         found.extend(on(&store, &subject)?.map(|items| Conflict { subject, items }));
     }
     Ok(found)
+}
+
+/// How the risk flag of an artifact begins that another one in force disagrees with.
+const FLAG: &str = "conflict:";
+/// So much of a text stands in a line.
+const EXCERPT: usize = 40;
+
+/// What disagrees among what was put before a model.
+pub fn in_context(store: &ReadStore, refs: &[ArtifactRef]) -> Result<Vec<Conflict>, StoreError> {
+    let is_disputed = |one: &&ArtifactRef| one.risk_flags.iter().any(|flag| flag.starts_with(FLAG));
+    let mut found: Vec<Conflict> = Vec::new();
+    for disputed in refs.iter().filter(is_disputed) {
+        let subject = store
+            .item(&disputed.artifact_id)?
+            .and_then(|item| item.subject);
+        let Some(subject) = subject else { continue };
+        if found.iter().all(|known| known.subject != subject) {
+            found.extend(on(store, &subject)?.map(|items| Conflict { subject, items }));
+        }
+    }
+    Ok(found)
+}
+
+impl Conflict {
+    /// `the record disagrees on 'port': "Port 80." (fact-1), "Port 81." (fact-2)`, and how that ends.
+    pub fn sentence(&self) -> String {
+        let said = |(item, text): &(Item, String)| {
+            let text = beginning(text, EXCERPT).replace('"', "'");
+            format!("\"{text}\" ({})", short_name(&item.id))
+        };
+        let said: Vec<String> = self.items.iter().map(said).collect();
+        format!(
+            "The record disagrees on '{}': {}. Say which one holds: gently conflict resolve ID",
+            spelled_on_a_line(&self.subject),
+            said.join(", ")
+        )
+    }
 }
 
 /// What is in force on a subject, if it disagrees.
@@ -72,7 +113,8 @@ pub async fn resolve(
         for id in &all {
             if !store.item(id)?.is_some_and(|item| item.state.in_force()) {
                 return Ok(Some(format!(
-                    "{id} is not in force any more: look again with gently conflict list"
+                    "{} is not in force any more: look again with gently conflict list",
+                    short_name(id)
                 )));
             }
         }
@@ -128,26 +170,29 @@ pub async fn resolve(
 }
 
 /// The one that is to hold, and the others on its subject; or why there is nothing to resolve.
-fn sides(store: &ReadStore, holds: &str) -> Result<Result<(Item, Vec<Item>), String>, StoreError> {
+fn sides(store: &ReadStore, typed: &str) -> Result<Result<(Item, Vec<Item>), String>, StoreError> {
+    // A number by itself is a fact's.
+    let holds = &item_id(ItemKind::Fact, typed);
+    let short = short_name(holds);
     let Some(item) = store.item(holds)? else {
         return Ok(Err(format!(
-            "no {holds} is on record: gently conflict list names what disagrees"
+            "no '{short}' is on record: gently conflict list names what disagrees"
         )));
     };
     if !item.state.in_force() {
         return Ok(Err(format!(
-            "{holds} is {}: only what is in force can hold",
+            "{short} is {}: only what is in force can hold",
             item.state
         )));
     }
     let Some(subject) = item.subject.as_deref() else {
         return Ok(Err(format!(
-            "{holds} names no subject, so that nothing disagrees with it"
+            "{short} names no subject, so that nothing disagrees with it"
         )));
     };
     Ok(match on(store, subject)? {
         None => Err(format!(
-            "nothing in force disagrees with {holds} on '{subject}'"
+            "nothing in force disagrees with {short} on '{subject}'"
         )),
         Some(all) => {
             let others = all

@@ -10,6 +10,7 @@ pub use add::{ItemInput, ItemOrigin, add, check};
 use crate::govern::sanitize::redact;
 use crate::record::hash::Hash32;
 use crate::record::ledger::item::{FACT_RATIFIED, Item, ItemKind, ItemState};
+use crate::record::ledger::short_name::{record_name, short_name};
 use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
 use crate::store::{ReadStore, SessionRow};
 
@@ -63,9 +64,16 @@ fn session(opened: &OpenHome, key: Hash32) -> Result<Option<Hash32>, OpenHomeErr
     Ok(newest_session(opened, key)?.map(|session| session.id))
 }
 
+/// The id on record that a person typed: `fact-183`, or 183 where a fact is meant.
+fn item_id(kind: ItemKind, typed: &str) -> String {
+    let named = record_name(typed).or_else(|| record_name(&format!("{}-{typed}", kind.name())));
+    named.unwrap_or_else(|| typed.to_owned())
+}
+
 /// Makes a proposed fact count.
 pub async fn ratify(opened: &OpenHome, id: &str) -> Result<RecordedItem, OpenHomeError> {
     let key = opened.authorize().await?;
+    let id = &item_id(ItemKind::Fact, id);
     let text = text_of(opened, id)?;
     let named = id.to_owned();
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
@@ -73,7 +81,8 @@ pub async fn ratify(opened: &OpenHome, id: &str) -> Result<RecordedItem, OpenHom
             Err(fault) => Some(fault),
             Ok(item) if item.state == ItemState::Proposed => None,
             Ok(item) => Some(format!(
-                "{named} is {} already; only a proposed fact can be ratified",
+                "{} is {} already; only a proposed fact can be ratified",
+                short_name(&named),
                 item.state
             )),
         })
@@ -101,13 +110,14 @@ pub async fn end(
     reason: Option<&str>,
 ) -> Result<RecordedItem, OpenHomeError> {
     let key = opened.authorize().await?;
+    let id = &item_id(kind, id);
     let text = text_of(opened, id)?;
     let named = id.to_owned();
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, kind, &named)? {
             Err(fault) => Some(fault),
             Ok(item) if item.state.in_force() || item.state == ItemState::Proposed => None,
-            Ok(item) => Some(format!("{named} is {} already", item.state)),
+            Ok(item) => Some(format!("{} is {} already", short_name(&named), item.state)),
         })
     };
     let session = session(opened, key)?;
@@ -159,18 +169,19 @@ fn known(
     kind: ItemKind,
     id: &str,
 ) -> Result<Result<Item, String>, RecorderError> {
-    let name = kind.name();
+    let (name, short) = (kind.name(), short_name(id));
     Ok(match store.item(id)? {
         Some(item) if item.kind == kind => Ok(item),
         Some(item) => Err(format!(
-            "{id} is a {}, no {name}: {name}s are called {}:NUMBER",
-            item.kind.name(),
-            kind.prefix()
+            "{short} is a {}, no {name}: {name}s are called {name}-NUMBER",
+            item.kind.name()
         )),
         None if store.has_artifact(name, id)? => Err(format!(
-            "{name} {id} is on record by its commitment only: its text was not kept (store.content was \"none\"), so it \
-             is in no state"
+            "{short} is on record by its commitment only: its text was not kept (store.content was \"none\"), so it is \
+             in no state"
         )),
-        None => Err(format!("no {name} {id} is on record: gently {name} list")),
+        None => Err(format!(
+            "no {name} '{short}' is on record: gently {name} list"
+        )),
     })
 }

@@ -15,6 +15,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, TextOpening, commit, opening_key};
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::log::entry::Line;
 use crate::recorder::{ACTION, tombstone_of};
 use crate::store::{
@@ -328,6 +329,9 @@ fn find_artifact(
     request: &OpeningRequest,
 ) -> Result<OpenedText, OpenTextsError> {
     let line = request.line;
+    let named = record_name(id);
+    let id = named.as_deref().unwrap_or(id);
+    let short = short_name(id);
     let rows = opened.store.artifacts(ArtifactFilter::Id(id))?;
     let rows: Vec<ArtifactRow> = rows
         .into_iter()
@@ -337,7 +341,7 @@ fn find_artifact(
         [row] => row,
         [] => {
             return because(format!(
-                "no artifact '{id}' is on record there; gently log shows artifact lines"
+                "no artifact '{short}' is on record there; gently log shows artifact lines"
             ));
         }
         several => {
@@ -346,7 +350,7 @@ fn find_artifact(
                 .map(|row| format!("{} ({})", row.line + 1, row.kind))
                 .collect();
             return because(format!(
-                "'{id}' has several lines; say which with --line: {}",
+                "'{short}' has several lines; say which with --line: {}",
                 listed.join(", ")
             ));
         }
@@ -354,17 +358,17 @@ fn find_artifact(
     let (Some(document), Some(salt)) = (&row.document, &row.salt) else {
         if opened.store.tombstone_of(id)?.is_none() {
             return because(format!(
-                "the text of '{id}' is not here: it was not kept, and nothing here opens its commitment"
+                "the text of '{short}' is not here: it was not kept, and nothing here opens its commitment"
             ));
         }
-        return because(format!("'{id}' was erased: nobody can open it any more"));
+        return because(format!("'{short}' was erased: nobody can open it any more"));
     };
     let quoted = canon::parse::<ArtifactDoc>(document.as_bytes()).ok();
     if let Some(quoted) = quoted.filter(|_| row.kind == ACTION && !request.withheld)
         && Withheld::of(&opened.store).is_quoted_in(&quoted.content)?
     {
         return because(format!(
-            "'{id}' quotes an answer that is {WITHHELD}; --withheld opens it all the same"
+            "'{short}' quotes an answer that is {WITHHELD}; --withheld opens it all the same"
         ));
     }
     let text = opened.store.lines(row.line, row.line + 1)?.pop();
@@ -387,7 +391,7 @@ fn find_artifact(
     };
     let Some(opening) = with_key(unopened, scheme, salt) else {
         return because(format!(
-            "'{id}' does not give its commitment: it was changed (gently audit verify)"
+            "'{short}' does not give its commitment: it was changed (gently audit verify)"
         ));
     };
     Ok(OpenedText {

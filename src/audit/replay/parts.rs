@@ -182,7 +182,8 @@ pub(super) fn bundle(
             Some(Hash32::digest(bundle.json().as_bytes())),
         ),
         Ok(_) => AssertionOutcome::Fails(
-            "context_bundle_json: ring 0 compiles to another bundle".to_owned(),
+            "context_bundle_json: phase, tier, kernel and tools compile to another bundle"
+                .to_owned(),
         ),
         Err(fault) => AssertionOutcome::Fails(format!("context_bundle_json: {fault}")),
     }

@@ -30,7 +30,7 @@ pub struct OpenArgs {
     /// Which text of the turn; given again, several of them [default: response]
     #[arg(long, value_enum, value_delimiter = ',')]
     pub role: Vec<TurnRole>,
-    /// An artifact instead of a turn: its id, such as ledger:000183
+    /// An artifact instead of a turn: its id, such as fact-183
     #[arg(long, value_name = "ID", conflicts_with_all = ["session", "seq", "role"])]
     pub artifact: Vec<String>,
     /// Which of the artifact's lines, as `gently log` numbers them, when it has several
@@ -142,21 +142,15 @@ const FEW: usize = 2;
 
 /// What was put on record of it, in sentences.
 pub(in crate::cli) fn recorded(opening: &NewOpening) -> Vec<String> {
-    if let ([first, .., last], true) = (opening.recorded.as_slice(), opening.recorded.len() > FEW) {
+    let count = opening.recorded.len();
+    if count > FEW {
         return vec![format!(
-            "on your record now: these {} texts were opened (records {} to {})",
-            opening.recorded.len(),
-            first.line + 1,
-            last.line + 1
+            "on your record now: these {count} texts were opened"
         )];
     }
-    let pairs = opening.file.openings.iter().zip(&opening.recorded);
-    let said = pairs.map(|(opened, recorded)| {
+    let said = opening.file.openings.iter().map(|opened| {
         let name = named_text(opened.role, opened.seq);
-        format!(
-            "on your record now: {name} was opened (record {})",
-            recorded.line + 1
-        )
+        format!("on your record now: {name} was opened")
     });
     said.collect()
 }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::app::open::{self, OpenHomeError};
-use crate::app::replay::{ReplayCount, ReplayRequest, ReplayResult, name, replay};
-use crate::audit::replay::{Assertion, AssertionOutcome, ExchangeReplay, Trial};
+use crate::app::replay::{ReplayCount, ReplayRequest, ReplayResult, replay};
+use crate::audit::replay::{Assertion, AssertionOutcome, ExchangeReplay};
 use crate::cli::{FINE, NEGATIVE, print, print_view};
 use crate::view::replay::{ExchangeReplayView, ReplayView};
 
@@ -50,7 +50,7 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, OpenHomeError> {
     let printed = match (json, one) {
         (true, Some(one)) => print_view(&ExchangeReplayView::of(one, code, trial)),
         (true, None) => print_view(&ReplayView::of(&result, code)),
-        (false, Some(one)) => print(&one_text(one, trial)),
+        (false, Some(one)) => print(&one_text(one, &result)),
         (false, None) => print(&text(&result)),
     };
     Ok(code.max(printed))
@@ -92,7 +92,7 @@ fn text(result: &ReplayResult) -> String {
     for failure in result.failures.iter().take(SHOWN) {
         text.push_str(&format!(
             "\n{}\n    not so: {}\n    {}\n",
-            failure.exchange,
+            result.name(failure.exchange),
             failure.assertion.says(),
             quiet(&failure.what)
         ));
@@ -102,13 +102,13 @@ fn text(result: &ReplayResult) -> String {
         text.push_str("\n… more: --json has all\n");
     }
     if let Some(trial) = &result.trial {
-        text.push_str(&tried::text(trial));
+        text.push_str(&tried::text(trial, result));
     }
     text
 }
 
-fn one_text(one: &ExchangeReplay, trial: Option<&Trial>) -> String {
-    let mut text = format!("replay of {}\n\n", name(one));
+fn one_text(one: &ExchangeReplay, result: &ReplayResult) -> String {
+    let mut text = format!("replay of {}\n\n", result.name(one.exchange));
     for (assertion, outcome) in &one.outcomes {
         let (word, why) = match outcome {
             AssertionOutcome::Holds => ("yes", String::new()),
@@ -117,8 +117,8 @@ fn one_text(one: &ExchangeReplay, trial: Option<&Trial>) -> String {
         };
         text.push_str(&format!("{:40} {word}{why}\n", assertion.says()));
     }
-    if let Some(trial) = trial {
-        text.push_str(&tried::of_one(trial));
+    if let Some(trial) = &result.trial {
+        text.push_str(&tried::of_one(trial, result));
     }
     text
 }

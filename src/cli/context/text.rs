@@ -1,10 +1,12 @@
 //! A context as people read it.
 
+use crate::app::context::{ContextNames, screen_text};
 use crate::cli::screen::{beginning, quiet};
 use crate::continuity::score::ScoreParts;
 use crate::continuity::turns::DECLARED;
 use crate::record::ledger::bundle::{ArtifactRef, Exclusion};
 use crate::record::ledger::prompt::TURN;
+use crate::record::ledger::short_name::short_name;
 use crate::view::context::disclosed;
 
 /// How much of a text stands in a line.
@@ -14,6 +16,8 @@ const EXCERPT: usize = 70;
 pub struct ContextText<'a> {
     /// What it is the context of.
     pub title: String,
+    /// How all of it is called.
+    pub names: &'a ContextNames,
     /// What was put.
     pub refs: &'a [ArtifactRef],
     /// What each of them says, where it says anything.
@@ -22,16 +26,19 @@ pub struct ContextText<'a> {
     pub exclusions: &'a [Exclusion],
 }
 
-/// Which ring a reference belongs to, or how it was declared.
+/// Why a reference is there, or how it was declared; the record calls the first three ring 0 to 2.
 fn group(reference: &ArtifactRef) -> String {
     let reason = &reference.included_reason;
-    match reason.strip_prefix(DECLARED) {
-        Some(declared) => format!("declared ({declared})"),
-        None => match reason.split_once('.') {
-            Some((ring, _)) if ring.starts_with("ring") => format!("{} {}", &ring[..4], &ring[4..]),
-            _ => reason.clone(),
-        },
+    if let Some(declared) = reason.strip_prefix(DECLARED) {
+        return format!("earlier turns, declared ({declared})");
     }
+    let heading = match reason.split_once('.') {
+        Some(("ring0", _)) => "in every prompt",
+        Some(("ring1", _)) => "found for the question",
+        Some(("ring2", _)) => "found in all sessions, or in conflict with what was found",
+        _ => reason,
+    };
+    heading.to_owned()
 }
 
 impl ContextText<'_> {
@@ -39,26 +46,23 @@ impl ContextText<'_> {
     pub fn print(&self) -> String {
         let mut out = format!("{}\n", self.title);
         let mut last = String::new();
-        let width = self
-            .refs
-            .iter()
-            .map(|one| one.artifact_id.len())
-            .max()
-            .unwrap_or(0);
-        for (one, said) in self.refs.iter().zip(self.texts) {
+        let width = self.names.refs.iter().map(String::len).max().unwrap_or(0);
+        let said = self.texts.iter().map(Option::as_deref);
+        for ((one, name), said) in self.refs.iter().zip(&self.names.refs).zip(said) {
             let group = group(one);
             if group != last {
                 out.push_str(&format!("\n{group}\n"));
                 last = group;
             }
-            out.push_str(&line(one, said.as_deref(), width));
+            out.push_str(&line(&format!("{name:width$}"), one, said));
         }
         if !self.exclusions.is_empty() {
             out.push_str("\nkept out\n");
             let lines = self
                 .exclusions
                 .iter()
-                .map(|one| format!("    {}  {}\n", quiet(&one.artifact), quiet(&one.reason)));
+                .zip(&self.names.exclusions)
+                .map(|(one, name)| format!("    {}  {}\n", quiet(name), quiet(&one.reason)));
             out.extend(lines);
         }
         if let Some(said) = disclosed(self.refs) {
@@ -68,8 +72,16 @@ impl ContextText<'_> {
     }
 }
 
-fn line(one: &ArtifactRef, said: Option<&str>, width: usize) -> String {
-    let mut line = format!("    {:width$}", quiet(&one.artifact_id));
+/// What is to be known of something: `disagrees with fact-2`.
+fn flag(risk: &str) -> String {
+    match risk.strip_prefix("conflict:") {
+        Some(other) => format!("disagrees with {}", short_name(other)),
+        None => risk.to_owned(),
+    }
+}
+
+fn line(name: &str, one: &ArtifactRef, said: Option<&str>) -> String {
+    let mut line = format!("    {}", quiet(name));
     if let Some((why, parts)) = ScoreParts::read(&one.included_reason) {
         let named: Vec<String> = parts
             .named()
@@ -85,11 +97,15 @@ fn line(one: &ArtifactRef, said: Option<&str>, width: usize) -> String {
         line.push_str(&format!("  {age} s old"));
     }
     if !one.risk_flags.is_empty() {
-        line.push_str(&format!("  {}", quiet(&one.risk_flags.join(" "))));
+        let flags: Vec<String> = one.risk_flags.iter().map(|risk| flag(risk)).collect();
+        line.push_str(&format!("  {}", quiet(&flags.join(" "))));
     }
     line.truncate(line.trim_end().len());
     match said {
-        Some(said) => line.push_str(&format!("\n        {}", beginning(said, EXCERPT))),
+        Some(said) => line.push_str(&format!(
+            "\n        {}",
+            beginning(&screen_text(one, said), EXCERPT)
+        )),
         None if one.artifact_type == TURN => line.push_str("\n        (erased)"),
         None => {}
     }

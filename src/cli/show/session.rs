@@ -65,13 +65,15 @@ fn text(details: &SessionDetails) -> String {
             details.merge.as_ref().map_or_else(unknown, commit),
         );
     }
-    line("uuid", row.uuid.to_string());
     out.push_str(&format!(
         "\n{} prompts, {} answered\n",
         row.prompts, row.interactions
     ));
     for ListedExchange {
-        row, prompt_begins, ..
+        row,
+        short,
+        prompt_begins,
+        ..
     } in &details.exchanges
     {
         let (state, reason) = outcome(row);
@@ -81,8 +83,7 @@ fn text(details: &SessionDetails) -> String {
         );
         out.push_str(&format!(
             "    {:14}  {}  {state}  {prompt_begins}\n",
-            row.name(),
-            row.created_at
+            short, row.created_at
         ));
     }
     out

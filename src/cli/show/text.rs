@@ -26,9 +26,11 @@ pub fn brief(turn: &ExchangeDetails) -> String {
         false => "answer".to_owned(),
     };
     part(&mut out, &whose, &answer(turn));
-    if !turn.drift.is_empty() {
-        part(&mut out, "what to know of it", &drift(turn));
-    }
+    let warnings = turn.warnings.iter();
+    let warnings: Vec<String> = warnings
+        .map(|warning| format!("{} ({})", warning.sentence, warning.class))
+        .collect();
+    part(&mut out, "what to know of it", &warnings.join("\n"));
     out.push_str(&format!("\n{}\n", status(turn)));
     out.trim_start_matches('\n').to_owned()
 }

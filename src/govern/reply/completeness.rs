@@ -14,15 +14,6 @@ use super::sight_figures;
 use crate::govern::kernel::Kernel;
 use crate::govern::phrase;
 
-/// The reply says that it can't see.
-pub(in crate::govern) const DENIES: &str = "denies_sight";
-/// The reply refuses.
-pub(in crate::govern) const REFUSES: &str = "refuses_sight";
-/// The reply has no value of what was asked.
-pub(in crate::govern) const NO_VALUE: &str = "no_value_given";
-/// A tool that the tier allows gave neither values nor a reason.
-pub(in crate::govern) const SILENT_TOOL: &str = "sight_without_values";
-
 /// Words that make a question one about here and now, beside the kernel's names of the machine.
 const HERE: [&str; 16] = [
     "my",

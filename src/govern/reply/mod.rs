@@ -5,6 +5,7 @@ mod claim_words;
 pub(in crate::govern) mod claims;
 pub(in crate::govern) mod completeness;
 pub(in crate::govern) mod dates;
+pub mod found_on;
 pub(in crate::govern) mod languages;
 pub mod output;
 mod phrase_pattern;

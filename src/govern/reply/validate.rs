@@ -13,9 +13,10 @@ use super::refusal;
 use super::sentences::{folded, sentences, shows_code, spoken};
 use super::sight_figures;
 use super::sources;
-use crate::govern::drift::{DriftClass, GENERAL, Judgement, Ran};
+use crate::govern::drift::{DriftClass, Judgement, Ran};
 use crate::govern::kernel::Kernel;
 use crate::govern::phrase;
+use crate::govern::reply_rule::ReplyRule;
 use crate::govern::sanitize::Clean;
 
 /// Judges one reply; a function of its arguments and nothing else.
@@ -46,8 +47,7 @@ pub fn silent_tool(kernel: &Kernel) -> Judgement {
     Judgement::new(
         kernel,
         vec![Ran {
-            class: DriftClass::Completeness,
-            rule: completeness::SILENT_TOOL,
+            rule: ReplyRule::SightWithoutValues,
             found,
         }],
         false,
@@ -55,7 +55,7 @@ pub fn silent_tool(kernel: &Kernel) -> Judgement {
 }
 
 /// What all rules look at.
-struct Validation<'a> {
+pub(super) struct Validation<'a> {
     kernel: &'a Kernel,
     bundle: &'a Bundle,
     prompt: &'a str,
@@ -70,7 +70,7 @@ struct Validation<'a> {
 }
 
 impl<'a> Validation<'a> {
-    fn of(
+    pub(super) fn of(
         kernel: &'a Kernel,
         bundle: &'a Bundle,
         prompt: &'a str,
@@ -97,6 +97,23 @@ impl<'a> Validation<'a> {
         }
     }
 
+    /// Whether a rule finds something.
+    pub(super) fn finds(&self, rule: ReplyRule) -> bool {
+        let ran = match rule.class() {
+            DriftClass::Authority => vec![self.authority()],
+            DriftClass::Evidence => self.evidence(),
+            DriftClass::Completeness => {
+                let code = shows_code(self.reply);
+                self.completeness(refusal::refuses(self.kernel, self.prompt, self.own, code))
+            }
+            DriftClass::Tone => self.tone(),
+            // A shape is the whole reply's.
+            DriftClass::Schema => Vec::new(),
+        };
+        ran.iter()
+            .any(|ran| ran.rule == rule && ran.found.is_some())
+    }
+
     fn authority(&self) -> Ran {
         let found = places(&claims::side_effects(
             self.prompt,
@@ -104,31 +121,30 @@ impl<'a> Validation<'a> {
             shows_code(self.reply),
         ));
         Ran {
-            class: DriftClass::Authority,
-            rule: "claimed_side_effect",
+            rule: ReplyRule::ClaimedSideEffect,
             found,
         }
     }
 
     fn evidence(&self) -> Vec<Ran> {
-        let class = DriftClass::Evidence;
         let unsourced = sources::unsourced(self.bundle, self.prompt, self.reply);
         let artifacts = (unsourced.artifacts > 0).then(|| format!("count={}", unsourced.artifacts));
         let mut ran = vec![Ran {
-            class,
-            rule: "unknown_artifact",
+            rule: ReplyRule::UnknownArtifact,
             found: artifacts,
         }];
         if self.grounded {
             ran.push(Ran {
-                class,
-                rule: "contradicts_sight",
+                rule: ReplyRule::ContradictsSight,
                 found: places(&self.contradictions),
             });
         }
-        let rule = if self.grounded { "unsourced" } else { GENERAL };
+        let rule = if self.grounded {
+            ReplyRule::Unsourced
+        } else {
+            ReplyRule::GeneralUnsourced
+        };
         ran.push(Ran {
-            class,
             rule,
             found: unsourced.counts(),
         });
@@ -138,10 +154,8 @@ impl<'a> Validation<'a> {
     /// How a reply leaves out the values it was asked for; the first way that holds is the one that
     /// is told.
     fn completeness(&self, refusal: bool) -> Vec<Ran> {
-        let class = DriftClass::Completeness;
         let mut ran = vec![Ran {
-            class,
-            rule: completeness::SILENT_TOOL,
+            rule: ReplyRule::SightWithoutValues,
             found: None,
         }];
         if !self.grounded {
@@ -149,17 +163,16 @@ impl<'a> Validation<'a> {
         }
         let contradicts = !self.contradictions.is_empty();
         let carries = || completeness::carries(self.bundle, self.prompt, self.own, contradicts);
-        let ways: [(&'static str, &dyn Fn() -> bool); 3] = [
-            (completeness::DENIES, &|| {
+        let ways: [(ReplyRule, &dyn Fn() -> bool); 3] = [
+            (ReplyRule::DeniesSight, &|| {
                 completeness::denies(self.kernel, self.own)
             }),
-            (completeness::REFUSES, &|| refusal),
-            (completeness::NO_VALUE, &|| !carries()),
+            (ReplyRule::RefusesSight, &|| refusal),
+            (ReplyRule::NoValueGiven, &|| !carries()),
         ];
         for (rule, is_so) in ways {
             let so = is_so();
             ran.push(Ran {
-                class,
                 rule,
                 found: so.then(String::new),
             });
@@ -174,10 +187,10 @@ impl<'a> Validation<'a> {
         let tone = &self.kernel.rules().tone;
         let words = phrase::words(self.own);
         let lists = [
-            ("urgency", &tone.urgency),
-            ("flattery", &tone.flattery),
-            ("intimacy", &tone.intimacy),
-            ("certainty", &tone.certainty),
+            (ReplyRule::Urgency, &tone.urgency),
+            (ReplyRule::Flattery, &tone.flattery),
+            (ReplyRule::Intimacy, &tone.intimacy),
+            (ReplyRule::Certainty, &tone.certainty),
         ];
         let count = |list: &[String]| {
             list.iter()
@@ -187,7 +200,6 @@ impl<'a> Validation<'a> {
         let ran = lists.into_iter().map(|(rule, list)| {
             let n = count(list);
             Ran {
-                class: DriftClass::Tone,
                 rule,
                 found: (n > 0).then(|| format!("count={n}")),
             }
@@ -205,15 +217,12 @@ fn places(at: &[usize]) -> Option<String> {
 }
 
 fn schema(shape: &Shape, reply: &str) -> Vec<Ran> {
-    let class = DriftClass::Schema;
     let json = |found| Ran {
-        class,
-        rule: "not_json",
+        rule: ReplyRule::NotJson,
         found,
     };
     let other = |found| Ran {
-        class,
-        rule: "other_shape",
+        rule: ReplyRule::OtherShape,
         found,
     };
     match shape.met_by(reply) {

@@ -308,7 +308,7 @@ fn the_kernel_decides_what_drift_does() {
     let bundle = Bundle::parse(BUNDLE).unwrap();
     let reply = "I've deleted the secret plans.";
     let judgement = judge(&kernel, &bundle, &redact("Hi").clean, None, reply);
-    assert!(matches!(judgement.verdict(), ReplyVerdict::Block(_)));
+    assert_eq!(judgement.verdict(), ReplyVerdict::Block);
     assert!(judgement.flags().authority_drift);
     // No record of a verdict holds the reply's words.
     for text in [

@@ -13,3 +13,4 @@ pub mod prompt;
 pub mod receipt;
 pub mod reply;
 pub mod request;
+pub mod short_name;

@@ -22,6 +22,7 @@ use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::CONFLICT_RESOLVED;
 use crate::record::ledger::params::Params;
+use crate::record::ledger::short_name::short_name;
 use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
 use crate::store::{ArtifactFilter, ArtifactRow, ExchangeRow, ReadStore, Store, StoreError};
@@ -217,9 +218,8 @@ fn erasable_exchange(store: &ReadStore, id: Uuid) -> Result<Option<ExchangeRow>,
         .exchange(id)?
         .ok_or_else(|| refused(format!("there is no exchange {id}")))?;
     if row.outcome.is_none() {
-        return Err(refused(format!(
-            "exchange {id} still waits for its answer; close its session, then erase it"
-        )));
+        let why = "the exchange still waits for its answer; close its session, then erase it";
+        return Err(refused(why.to_owned()));
     }
     let is_left = row.salt.is_some() || has_text(store, &row)?;
     Ok(is_left.then_some(row))
@@ -234,11 +234,12 @@ fn has_text(store: &ReadStore, row: &ExchangeRow) -> Result<bool, StoreError> {
 fn erasable_artifact(store: &ReadStore, id: &str) -> Result<Vec<ArtifactRow>, RecorderError> {
     let rows = store.artifacts(ArtifactFilter::Id(id))?;
     let Some(first) = rows.first() else {
-        return Err(refused(format!("there is no artifact '{id}'")));
+        return Err(refused(format!("there is no '{}'", short_name(id))));
     };
     if KEPT.contains(&first.kind.as_str()) {
         return Err(refused(format!(
-            "'{id}' is of kind {}: a home can't do without it",
+            "'{}' is of kind {}: a home can't do without it",
+            short_name(id),
             first.kind
         )));
     }

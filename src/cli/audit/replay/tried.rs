@@ -1,5 +1,6 @@
 //! What came of another kernel on history, for people.
 
+use crate::app::replay::ReplayResult;
 use crate::audit::replay::{Cause, DenyingRule, Trial, TrialDifference};
 use crate::cli::screen::{beginning, counted, quiet};
 
@@ -9,7 +10,7 @@ const SHOWN: usize = 50;
 const EXCERPT: usize = 60;
 
 /// All that would be another decision, with totals by rule.
-pub fn text(trial: &Trial) -> String {
+pub fn text(trial: &Trial, result: &ReplayResult) -> String {
     let denied = trial
         .differences
         .iter()
@@ -43,7 +44,8 @@ pub fn text(trial: &Trial) -> String {
         text.push_str(&format!("    not tried: {n}, as {why}\n"));
     }
     for one in trial.differences.iter().take(SHOWN) {
-        text.push_str(&format!("\n{}\n    {}\n", name(one), words(one)));
+        let (name, words) = (name(one, result), words(one, result));
+        text.push_str(&format!("\n{name}\n    {words}\n"));
     }
     if trial.differences.len() > SHOWN {
         text.push_str("\n… more: --json has all\n");
@@ -52,9 +54,9 @@ pub fn text(trial: &Trial) -> String {
 }
 
 /// What it comes to for one exchange.
-pub fn of_one(trial: &Trial) -> String {
+pub fn of_one(trial: &Trial, result: &ReplayResult) -> String {
     let said = match (trial.differences.first(), trial.untried.keys().next()) {
-        (Some(difference), _) => words(difference),
+        (Some(difference), _) => words(difference, result),
         (None, Some(why)) => format!("not tried: {why}"),
         (None, None) if trial.reached => "the same decision".to_owned(),
         (None, None) => "not tried: it is not on record".to_owned(),
@@ -62,24 +64,22 @@ pub fn of_one(trial: &Trial) -> String {
     format!("\nhad that kernel been in force from the beginning: {said}\n")
 }
 
-fn name(one: &TrialDifference) -> String {
+fn name(one: &TrialDifference, result: &ReplayResult) -> String {
     let question = beginning(one.question.as_str(), EXCERPT);
-    format!(
-        "{} (prompt {} of session {})  {question}",
-        one.exchange,
-        one.seq,
-        one.session.short16()
-    )
+    format!("{}  {question}", result.name(one.exchange))
 }
 
-fn words(one: &TrialDifference) -> String {
+fn words(one: &TrialDifference, result: &ReplayResult) -> String {
     let denied = |rules: Vec<String>| match rules.as_slice() {
         [] => "allowed".to_owned(),
         rules => format!("denied: {}", rules.join(", ")),
     };
     let rule = |rule: &DenyingRule| match &rule.cause {
         Cause::Own => format!("{} (its own text)", quiet(&rule.code)),
-        Cause::Referred(turn) => format!("{} (the text of turn {turn})", quiet(&rule.code)),
+        Cause::Referred(turn) => {
+            let turn = result.name(*turn);
+            format!("{} (the text of {turn})", quiet(&rule.code))
+        }
         Cause::Beside => format!("{} (what was sent with it)", quiet(&rule.code)),
         Cause::Other => quiet(&rule.code),
     };
