@@ -259,24 +259,7 @@ impl AskResult {
         };
         let mut events = answer.judgement.events().iter();
         let missed = events.find(|event| event.class == DriftClass::Schema)?;
-        let value = |key: &str| {
-            let mut words = missed.summary.split(' ');
-            words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
-        };
-        Some(match (value("wrapped"), value("errors")) {
-            (Some("true"), _) => {
-                "The answer is not of the shape that --expect declares: there are words or a fence around its JSON."
-                    .to_owned()
-            }
-            (_, Some(errors)) => {
-                let places = if errors == "1" { "place" } else { "places" };
-                let keywords = value("keywords").unwrap_or_default().replace(',', ", ");
-                format!(
-                    "The answer is not of the shape that --expect declares: its JSON breaks the schema in {errors} {places} ({keywords})."
-                )
-            }
-            _ => "The answer is not of the shape that --expect declares: it is not JSON.".to_owned(),
-        })
+        Some(DriftWarning::bare(missed.class.name(), &missed.summary).sentence)
     }
 
     /// The tools whose values went to a server; none for a model that is built in.

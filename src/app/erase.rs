@@ -40,6 +40,8 @@ pub struct ErasurePlan {
     pub exchanges: Vec<NamedExchange>,
     /// Artifacts and names of threads, requests to act that quote such an exchange among them.
     pub artifacts: Vec<String>,
+    /// How screens call them, in the same order.
+    pub artifact_names: Vec<String>,
     /// Other exchanges that put one of these before their model: their prompts go, too.
     pub contexts: Vec<NamedExchange>,
     /// Why, unless it was said: what is old is erased by a rule.
@@ -108,8 +110,10 @@ pub fn plan(
         }
     };
     let reach = erasure.reach(store)?;
+    let names = reach.artifacts.iter().map(|id| artifact_name(store, id));
     Ok(ErasurePlan {
         exchanges: NamedExchange::of_all(store, &reach.exchanges)?,
+        artifact_names: names.collect::<Result<_, _>>()?,
         artifacts: reach.artifacts,
         contexts: NamedExchange::of_all(store, &reach.contexts)?,
         reason,
@@ -156,19 +160,20 @@ pub struct ErasedNames {
     pub contexts: Vec<String>,
 }
 
+/// How screens call an artifact, or a thread whose name is a text.
+fn artifact_name(store: &ReadStore, id: &str) -> Result<String, OpenHomeError> {
+    Ok(match id.parse() {
+        Ok(thread) => format!("the name of thread {}", find::short_thread(store, thread)?),
+        Err(_) => short_name(id),
+    })
+}
+
 /// The names of what was erased.
 pub fn names(opened: &OpenHome, erased: &ErasureResult) -> Result<ErasedNames, OpenHomeError> {
     let store = &opened.store;
     let exchange = |id: &Uuid| {
         let short = find::short_id_of(store, *id)?;
         Ok::<_, OpenHomeError>(short.unwrap_or_else(|| id.to_string()))
-    };
-    let artifact = |id: &String| match id.parse() {
-        Ok(thread) => Ok(format!(
-            "the name of thread {}",
-            find::short_thread(store, thread)?
-        )),
-        Err(_) => Ok::<_, OpenHomeError>(short_name(id)),
     };
     Ok(ErasedNames {
         exchanges: erased
@@ -179,7 +184,7 @@ pub fn names(opened: &OpenHome, erased: &ErasureResult) -> Result<ErasedNames, O
         artifacts: erased
             .artifacts
             .iter()
-            .map(artifact)
+            .map(|id| artifact_name(store, id))
             .collect::<Result<_, _>>()?,
         contexts: erased
             .contexts

@@ -8,10 +8,11 @@ use crate::app::ask::{AskRequest, AskResult, AskSetup, prepare, settle};
 use crate::app::attachment::Attachment;
 use crate::app::open::{self, OpenHome, OpenHomeError};
 use crate::app::unrecorded::RecordState;
+use crate::app::warnings::DriftWarning;
 use crate::app::words::short_uuids;
 use crate::ask::{AskError, TurnEnd};
 use crate::config::AnchorMode;
-use crate::govern::drift::ReplyVerdict;
+use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
 use crate::store::SessionRow;
 use crate::view::context::disclosed;
@@ -224,8 +225,12 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult, door: &Door<'_>) -> u
     };
     warn(asked);
     let missed = asked.shape_missed();
-    missed.iter().for_each(|line| say(line));
     let code = if missed.is_some() { NEGATIVE } else { code };
+    // A kernel that warns of it has said so.
+    let is_said = |said: &DriftWarning| said.class == DriftClass::Schema.name();
+    if let Some(sentence) = missed.filter(|_| !asked.warnings.iter().any(is_said)) {
+        say(&format!("{} {sentence}", mark("warning")));
+    }
     for kind in answer_kinds(answer) {
         say(&format!(
             "the answer held a secret ({kind}): it is stored without it"

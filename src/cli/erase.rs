@@ -30,7 +30,7 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
     }
     let opened = open::open_home()?;
     opened.authorize().await?;
-    let planned = plan(&*opened.store, &opened.config, &target)?;
+    let planned = plan(&opened.store, &opened.config, &target)?;
     let view = ErasureReachView::plan(&planned);
     if let Err(why) = args.consent.ask(&view, WORDS) {
         return Ok(could_not(&why, json));

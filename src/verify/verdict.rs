@@ -68,6 +68,10 @@ impl Checker<'_> {
             tree_heads: self.log.tree_heads,
             bounds,
             not_kept: self.database.as_ref().map_or(0, |found| found.not_kept),
+            quoting_erased: self
+                .database
+                .as_ref()
+                .map_or(0, |found| found.quoting_erased),
             search: self
                 .database
                 .as_ref()

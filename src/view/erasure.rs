@@ -100,8 +100,12 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
             ];
         }
         [] => said.push(format!(
-            "destroys the text of {}",
-            named(plan.artifacts.iter().map(|id| spelled_on_a_line(id)))
+            "destroys {}",
+            named(
+                plan.artifact_names
+                    .iter()
+                    .map(|name| spelled_on_a_line(name))
+            )
         )),
         [one] => said.push(format!(
             "destroys the question of {}, asked {}, and the answer of {}",
@@ -120,7 +124,11 @@ fn sentences(plan: &ErasurePlan) -> Vec<String> {
     if !plan.exchanges.is_empty() && !plan.artifacts.is_empty() {
         said.push(format!(
             "destroys what somebody wanted to have done in them: {}",
-            named(plan.artifacts.iter().map(|id| spelled_on_a_line(id)))
+            named(
+                plan.artifact_names
+                    .iter()
+                    .map(|name| spelled_on_a_line(name))
+            )
         ));
     }
     if !plan.contexts.is_empty() {

@@ -198,6 +198,10 @@ fn not_proven(report: &Report) -> Vec<String> {
         )),
         _ => open.push("that there is no other or longer history (no witness)".to_owned()),
     }
+    if report.quoting_erased > 0 {
+        let exchanges = counted(report.quoting_erased, "exchange");
+        open.push(format!("{exchanges} that quoted an erased text"));
+    }
     if report.database.is_none() {
         open.push("the texts (no database here)".to_owned());
     }

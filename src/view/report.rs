@@ -410,6 +410,8 @@ pub struct ReportView {
     pub database: Option<String>,
     /// Texts that are not kept.
     pub texts_not_kept: u64,
+    /// Exchanges that quoted what is erased, and whose documents were not checked.
+    pub quoting_erased: u64,
     /// What is wrong with the search indexes.
     pub search: Option<Vec<String>>,
     /// Receipts that it was held against.
@@ -513,6 +515,7 @@ impl ReportView {
             bracket: LedgerBoundsView::of(&report.bounds),
             database: report.database.clone(),
             texts_not_kept: report.not_kept,
+            quoting_erased: report.quoting_erased,
             search: report.search.clone(),
             receipts: report.receipts,
             contradicted_by: report.contradicted_by.clone(),

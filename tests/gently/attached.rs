@@ -253,7 +253,8 @@ fn a_server_is_told_of_a_shape_in_its_own_way_and_that_is_on_record() {
         .exits(1);
     assert_eq!(ran.out, "[1]\n");
     assert!(
-        ran.err.contains("not of the shape that --expect declares"),
+        ran.err
+            .contains("⚠ The answer is JSON of another shape than was asked for: 1 part is wrong"),
         "{}",
         ran.err
     );

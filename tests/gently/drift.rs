@@ -470,7 +470,7 @@ fn a_declared_shape_is_told_checked_and_covered() {
     );
     assert_eq!(
         wrapped["shape_missed"],
-        "The answer is not of the shape that --expect declares: there are words or a fence around its JSON."
+        "The answer was to be JSON alone, and has something around it."
     );
     assert_eq!(wrapped["answer"], "Sure: {}");
     assert_eq!(good["shape_missed"], serde_json::Value::Null);
@@ -485,7 +485,7 @@ fn a_declared_shape_is_told_checked_and_covered() {
     ]);
     assert!(
         ran.err
-            .contains("its JSON breaks the schema in 1 place (type)."),
+            .contains("JSON of another shape than was asked for: 1 part is wrong (type)."),
         "{}",
         ran.err
     );

@@ -400,10 +400,8 @@ impl Shared {
             }
             Behaviour::BrokenPieces(texts) if streams() => {
                 let pieces = pieces(received, texts);
-                let begun = pieces.iter().take(pieces.len() - 1);
-                return begun
-                    .map(|piece| stream.write_all(piece.as_bytes()))
-                    .collect();
+                let mut begun = pieces.iter().take(pieces.len() - 1);
+                return begun.try_for_each(|piece| stream.write_all(piece.as_bytes()));
             }
             _ => {}
         }

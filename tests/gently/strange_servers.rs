@@ -118,3 +118,22 @@ fn an_answer_in_parts_and_tools_that_nobody_offered() {
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }
+
+/// A password is known by the name in front of it, in what comes beside an answer as in any text.
+#[test]
+fn a_secret_under_a_name_is_not_kept_beside_the_answer() {
+    let call = json!({"type": "function", "id": "call_1", "function":
+        {"name": "login", "arguments": {"user": "bob", "password": "hunter2hunter2"}}});
+    let message = json!({"content": "a", "tool_calls": [call], "client_secret": "wJalrXUtnFEMI7K7MDENGbPxRfiCYzzEKEY1"});
+    let server = ModelServer::start(Behaviour::Message(message));
+    let person = person(&server);
+    person.gently(&["ask", "Hello?"]);
+    for file in ["gently.db", "gently.db-wal"] {
+        let bytes = std::fs::read(person.at(file)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        for secret in ["hunter2hunter2", "wJalrXUtnFEMI7K7MDENGbPxRfiCYzzEKEY1"] {
+            assert!(!text.contains(secret), "{file}: {secret}");
+        }
+    }
+    person.gently(&["audit", "verify"]).exits(0);
+}

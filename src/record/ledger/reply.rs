@@ -50,7 +50,7 @@ impl ReplyDoc {
             model,
             other: cleaned_map(self.other, clean),
             reasoning,
-            tool_calls: cleaned_list(self.tool_calls, clean),
+            tool_calls: cleaned_list("tool_calls", self.tool_calls, clean),
         }
     }
 
@@ -81,7 +81,7 @@ fn cleaned_map(
 ) -> Map<String, Value> {
     let mut out = Map::new();
     for (key, value) in map {
-        let value = cleaned_value(value, clean);
+        let value = cleaned_value(&key, value, clean);
         if !is_empty(&value) {
             out.insert(clean(&key), value);
         }
@@ -89,20 +89,37 @@ fn cleaned_map(
     out
 }
 
-fn cleaned_list(list: Vec<Value>, clean: &mut dyn FnMut(&str) -> String) -> Vec<Value> {
+fn cleaned_list(name: &str, list: Vec<Value>, clean: &mut dyn FnMut(&str) -> String) -> Vec<Value> {
     list.into_iter()
-        .map(|value| cleaned_value(value, clean))
+        .map(|value| cleaned_value(name, value, clean))
         .collect()
 }
 
-fn cleaned_value(value: Value, clean: &mut dyn FnMut(&str) -> String) -> Value {
+/// `name` is that of the value, or of the list that it stands in.
+fn cleaned_value(name: &str, value: Value, clean: &mut dyn FnMut(&str) -> String) -> Value {
     match value {
-        Value::String(text) => Value::String(clean(&text)),
+        Value::String(text) => Value::String(cleaned_text(name, &text, clean)),
         Value::Number(number) if !is_exact(&number) => Value::String(number.to_string()),
-        Value::Array(list) => Value::Array(cleaned_list(list, clean)),
+        Value::Array(list) => Value::Array(cleaned_list(name, list, clean)),
         Value::Object(map) => Value::Object(cleaned_map(map, clean)),
         other => other,
     }
+}
+
+/// A text without its secrets, those too that are known only by the name in front of them, as a
+/// password is.
+fn cleaned_text(name: &str, text: &str, clean: &mut dyn FnMut(&str) -> String) -> String {
+    let alone = clean(text);
+    let before = format!("\"{name}\": \"");
+    let printed = format!("{before}{alone}\"");
+    let cleaned = clean(&printed);
+    if cleaned == printed {
+        return alone;
+    }
+    let rest = cleaned.strip_prefix(&before);
+    let rest = rest.and_then(|rest| rest.strip_suffix('"'));
+    // Where more than the text was taken out, nothing of it is left.
+    rest.unwrap_or("[redacted]").to_owned()
 }
 
 fn is_exact(number: &serde_json::Number) -> bool {
@@ -123,6 +140,32 @@ fn is_empty(value: &Value) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_name_tells_of_a_secret_in_every_depth() {
+        let given = ReplyDoc {
+            other: json!({"password": "hunter2", "passwords": {"password": ["hunter3", "x"]}})
+                .as_object()
+                .cloned()
+                .unwrap_or_default(),
+            tool_calls: vec![json!({"arguments": {"password": "hunter4", "user": "hunter5"}})],
+            ..ReplyDoc::default()
+        };
+        let mut clean = |text: &str| match text.strip_prefix("\"password\": \"hunter") {
+            Some(_) => "\"password\": \"[1]\"".to_owned(),
+            None => text.to_owned(),
+        };
+        let doc = given.cleaned(&mut clean);
+        assert_eq!(
+            doc.canonical().unwrap(),
+            r#"{"finish_reason":null,"format":"gently/1","model":null,"other":{"password":"[1]","passwords":{"password":["[1]","x"]}},"reasoning":null,"tool_calls":[{"arguments":{"password":"[1]","user":"hunter5"}}]}"#
+        );
+        // A secret that takes its name along leaves nothing.
+        let text = cleaned_text("key", "abc", &mut |text| {
+            text.replace("key\": \"abc\"", "[1]")
+        });
+        assert_eq!(text, "[redacted]");
+    }
 
     #[test]
     fn what_has_no_exact_form_stands_as_text_and_what_is_empty_not_at_all() {
