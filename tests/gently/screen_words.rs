@@ -235,8 +235,8 @@ const LOOKS: [(i32, &[&str]); 56] = [
     (0, &["model", "list"]),
     (0, &["backup", "home.age"]),
     (0, &["doctor"]),
-    (0, &["erase", "last/2"]),
-    (0, &["erase", "note-1"]),
+    (0, &["erase", "last/2", "--yes"]),
+    (0, &["erase", "note-1", "--yes"]),
 ];
 
 /// The commands whose lines the verdict's own rebuilding mends, or that print a file as it is.
@@ -281,7 +281,7 @@ fn what_a_screen_calls_something_is_what_commands_take() {
         (&["thread", "list"], &["thread", "show"]),
         (&["note", "list"], &["note", "retire"]),
         (&["decision", "list"], &["decision", "retire"]),
-        (&["fact", "list"], &["erase"]),
+        (&["fact", "list"], &["erase", "--yes"]),
     ] {
         let id = first(&home.run(0, list).out);
         assert!(id.len() <= 12, "{id}");

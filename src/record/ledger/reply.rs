@@ -81,9 +81,10 @@ fn cleaned_map(
 ) -> Map<String, Value> {
     let mut out = Map::new();
     for (key, value) in map {
+        let key = clean(&key);
         let value = cleaned_value(&key, value, clean);
         if !is_empty(&value) {
-            out.insert(clean(&key), value);
+            out.insert(key, value);
         }
     }
     out

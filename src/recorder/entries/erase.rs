@@ -234,7 +234,10 @@ fn has_text(store: &ReadStore, row: &ExchangeRow) -> Result<bool, StoreError> {
 fn erasable_artifact(store: &ReadStore, id: &str) -> Result<Vec<ArtifactRow>, RecorderError> {
     let rows = store.artifacts(ArtifactFilter::Id(id))?;
     let Some(first) = rows.first() else {
-        return Err(refused(format!("there is no '{}'", short_name(id))));
+        return Err(refused(format!(
+            "there is no artifact '{}'",
+            short_name(id)
+        )));
     };
     if KEPT.contains(&first.kind.as_str()) {
         return Err(refused(format!(
