@@ -158,7 +158,7 @@ pub fn set(
         })?;
         return Ok(ChangedSetting {
             name: name.to_owned(),
-            value: Some(Value::Text(typed.to_owned())),
+            value: Some(typed_value(&place, typed)),
             is_key: false,
             overridden_by: None,
         });
@@ -240,6 +240,14 @@ fn is_there(model: &str, settings: &Settings) -> Result<(), ConfigError> {
         ),
         actual: format!("\"{model}\""),
     })
+}
+
+/// What was typed: a window is a number, all else a text.
+fn typed_value(place: &NamePath, typed: &str) -> Value {
+    match (place, typed.trim().parse()) {
+        (NamePath::Window(_), Ok(tokens)) => Value::Number(tokens),
+        _ => Value::Text(typed.to_owned()),
+    }
 }
 
 /// Refuses to take away the alias that a default is.

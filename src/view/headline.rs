@@ -134,7 +134,8 @@ fn of_all(report: &Report) -> Option<String> {
 fn unsigned(report: &Report) -> Option<String> {
     let first = report.extents.signed_by + 1;
     let last = report.extents.signed_by + report.unsigned;
-    (report.unsigned > 0).then(|| format!("Not signed: log lines {first} to {last}, by nobody"))
+    (report.unsigned > 0)
+        .then(|| format!("Not signed: log lines {first} to {last} are signed by nobody"))
 }
 
 fn contradiction(report: &Report) -> Option<String> {

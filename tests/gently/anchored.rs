@@ -688,7 +688,7 @@ fn a_failed_call_is_not_repeated() {
         .exits(0);
     assert_eq!(told.out, format!("{}\n", crate::model_server::ANSWER));
     assert!(
-        told.err.starts_with("✔ ") && told.err.contains("/2 · "),
+        told.err.starts_with("✔ ") && told.err.contains("/2\n"),
         "{told:#?}"
     );
 }

@@ -129,7 +129,7 @@ impl Stranger {
     fn check(&self, log: Option<&Path>) -> (i32, String) {
         let mut command = gently();
         command
-            .args(["audit", "verify", "--quiet", "--repo"])
+            .args(["audit", "verify", "-v", "--quiet", "--repo"])
             .arg(self.repository());
         if let Some(log) = log {
             command.arg("--log").arg(log);

@@ -215,7 +215,7 @@ fn a_dropped_tail_is_seen() {
     let mut forgetful = Person::with(&[("GENTLY_ANCHOR_MODE", "off")]);
     forgetful.set("GENTLY_HOME", earlier.to_str().unwrap());
     let said = forgetful
-        .gently(&["audit", "verify", "--receipt", file.to_str().unwrap()])
+        .gently(&["audit", "verify", "-v", "--receipt", file.to_str().unwrap()])
         .exits(1);
     assert!(
         said.out.contains("Finding 1 (complete): receipt "),

@@ -124,10 +124,15 @@ fn drift_is_listed_by_pages_and_what_is_not_listed_is_counted() {
         (&all[all.len() - 2..], all.len() as u64 - 2)
     );
     let said = person.gently(&["drift", "list", "-n", "2"]).exits(0).err;
+    let number: u64 = newest[0].rsplit(':').next().unwrap().parse().unwrap();
+    let before = format!("drift-{number}");
     assert!(
-        said.contains(&format!("{older} older not listed")) && said.contains(&newest[0]),
+        said.contains(&format!("{older} older not listed"))
+            && said.trim_end().ends_with(&format!("--before {before}")),
         "{said}"
     );
+    let page = |id: &str| ids(&["-n", "2", "--before", id]);
+    assert_eq!(page(&before), page(&newest[0]));
     // Page by page to the end, each event once.
     let mut paged = newest;
     while let (page, left) = ids(&["-n", "2", "--before", &paged[0]])
