@@ -281,7 +281,12 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
             panic!("{:?}", asked.turn)
         };
         assert_eq!(fault.code(), "compile.sight_without_values");
-        assert!(fault.to_string().contains("completeness drift"), "{fault}");
+        assert!(
+            fault
+                .to_string()
+                .contains("gave neither values nor a reason"),
+            "{fault}"
+        );
     }
     drop(recorder);
     assert_eq!((rig.count("response"), rig.count("response_fail")), (0, 2));
