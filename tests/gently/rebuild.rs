@@ -979,7 +979,7 @@ fn the_command_says_what_it_restores_and_ends_with_what_it_found() {
     );
     // The next writer signs the line that says so; until then it is signed by nobody.
     assert!(
-        home.fine_or(&["audit", "verify"], 1)
+        home.fine_or(&["audit", "verify", "-v"], 1)
             .contains("signed by nobody")
     );
     assert!(
