@@ -2,7 +2,8 @@
 # Measures what gently costs around a model, on this machine, in release mode.
 #
 #   scripts/bench.sh ask [SESSIONS…]   gently ask against a bare call of the same local server, with a history of
-#                                      so many closed sessions (10 and 10000 when none is given), and gently --help
+#                                      so many closed sessions (10 and 10000 when none is given), and gently --help;
+#                                      beside the program llm, where it is on the PATH
 #   scripts/bench.sh ledgers [N…]      ledgers of N exchanges (10000 when none is given) through the real recorder: write
 #                                      rate, bytes, git fsck, git verify-commit and gently audit verify side by side
 #   scripts/bench.sh headers [N…]      keeping N easy headers (900000 when none is given), and checking all of them
@@ -28,7 +29,7 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,25s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
@@ -125,5 +126,10 @@ for count in "$@"; do
   echo
   "$bench" history "$work/$count" "$count"
   "$bench" ask "$target/gently" "$work/$count" "${PAIRS:-100}"
+  if llm="$(command -v llm)"; then
+    "$bench" beside "$llm" "$target/gently" "$work/$count" "${PAIRS:-100}"
+  else
+    echo "beside llm: skipped, as no llm is on the PATH (pip install llm)"
+  fi
   rm -rf -- "${work:?}/$count"
 done

@@ -1,6 +1,7 @@
 //! One turn, top to bottom (AEGIS 10.2).
 
 pub mod conversation;
+pub mod provider_change;
 pub mod recall;
 pub mod refer;
 pub mod window;
@@ -17,7 +18,9 @@ use crate::continuity::prompt::{PromptTokens, render};
 use crate::govern::authority::{Decision, PolicyInput, broken_beside, decide};
 use crate::govern::kernel::Kernel;
 use crate::govern::reply::validate::silent_tool;
-use crate::govern::sanitize::{Clean, Placeholders, Redaction, SecretFinding, redact_with};
+use crate::govern::sanitize::{
+    Clean, Placeholders, Redaction, SecretFinding, redact_with, without,
+};
 use crate::models::{Model, ModelFault};
 use crate::record::context::turn::Counts;
 use crate::record::hash::Hash32;
@@ -31,6 +34,7 @@ use crate::recorder::{
 use crate::session::{ActiveSession, TurnEnvironment, resume_or_open};
 use crate::store::SessionRow;
 
+use provider_change::ProviderChange;
 use recall::{DeclaredContext, recall};
 use refer::{ThreadPosition, count, refer};
 use window::WindowFit;
@@ -95,6 +99,8 @@ pub struct TurnResult {
 pub struct Question<'a> {
     /// As it was typed.
     pub text: &'a str,
+    /// Secrets in it, by place, that are known by something beside it: the name of a file.
+    pub marked: &'a [SecretFinding],
     /// What is declared as its context.
     pub declared: &'a DeclaredContext,
     /// Where it stands.
@@ -154,7 +160,7 @@ pub async fn ask(
     let seen = gather();
     let (mut attempt, mut room) = (1, None);
     let (clean, begun) = loop {
-        let clean = RedactedQuestion::of(environment, &resumed.session, model, question.text)
+        let clean = RedactedQuestion::of(environment, &resumed.session, model, &question)
             .map_err(AskError::Prompt)?;
         let asking = PromptInput {
             model,
@@ -330,17 +336,20 @@ impl RedactedQuestion {
         environment: &TurnEnvironment<'_>,
         session: &SessionRow,
         model: &Model,
-        text: &str,
+        question: &Question<'_>,
     ) -> Result<RedactedQuestion, RecorderError> {
         let mut numbers = environment
             .recorder
             .numbers(environment.store, session.uuid)?;
+        let mut removed = question.marked.to_vec();
+        let text = without(question.text, question.marked, &mut numbers);
         // What stays by the home's own list is said by the list's digest on record.
         let Redaction {
             clean: text,
-            found: mut removed,
+            found,
             allowed: _,
-        } = redact_with(text, &mut numbers);
+        } = redact_with(&text, &mut numbers);
+        removed.extend(found);
         let own = model
             .system()
             .map(|text| redact_with(text.trim(), &mut numbers))
@@ -418,6 +427,7 @@ async fn record(
     };
     let referred = refer(store, rules, (thread, place.parent), question.declared)?;
     let (context, unfit) = (referred.context.clone(), referred.unfit);
+    let moved = ProviderChange::of(store, model, &referred)?;
     let counts = Counts {
         room,
         ..count(environment.store, environment.kernel, &context, now)?
@@ -524,6 +534,9 @@ async fn record(
         now,
     };
     let prompt = Box::new(environment.recorder.prompt(prompt).await?);
+    if let Some(moved) = moved {
+        (environment.say)(&moved.sentence());
+    }
     Ok(PromptRecording::Done(Box::new(PromptOnRecord {
         outcome: Ok((prompt, injected)),
         referred: context,

@@ -100,7 +100,7 @@ CREATE TABLE llm_exchange (
   reply               TEXT,                  -- canonical JSON of what came beside the answer; null: nothing did, or erased
   cost_micro          INTEGER,               -- millionths of cost_currency, by the price table of its time
   cost_currency       TEXT,
-  salt                BLOB,                  -- 32 bytes; null once erased
+  salt                BLOB,                  -- 32 bytes, or the keys left of it (erasure_commitment); null once erased
   prompt_commitment   TEXT NOT NULL,
   response_commitment TEXT,
   exchange_commitment TEXT,
@@ -124,13 +124,23 @@ CREATE INDEX idx_llm_exchange_in_flight ON llm_exchange(session_id) WHERE outcom
 -- Exchanges whose text is kept, by age: what a retention of so many days looks for.
 CREATE INDEX idx_llm_exchange_kept ON llm_exchange(created_at) WHERE salt IS NOT NULL AND outcome IS NOT NULL;
 
+-- What an exchange document commits to and nobody can put together again, since something that the model was shown is
+-- erased. The keys of these commitments are destroyed with it, so that nobody can try texts on them.
+CREATE TABLE erasure_commitment (
+  line            INTEGER NOT NULL,          -- of the prompt of its exchange
+  role            TEXT NOT NULL CHECK (role IN ('compiled_prompt', 'bundle', 'context_digest', 'prompt_digest')),
+  exchange_id     TEXT NOT NULL REFERENCES llm_exchange(exchange_id),
+  commitment      TEXT NOT NULL,
+  PRIMARY KEY (line, role)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE context_artifact_ref (
   ref_id          TEXT PRIMARY KEY,
   line            INTEGER NOT NULL,          -- of the prompt of its exchange
   exchange_id     TEXT NOT NULL REFERENCES llm_exchange(exchange_id),
   artifact_type   TEXT NOT NULL,
   artifact_id     TEXT NOT NULL,
-  artifact_hash   TEXT,
+  artifact_hash   TEXT,                      -- of a sight entry or an open item, null once the bundle is erased
   included_reason TEXT NOT NULL,
   observed_at     INTEGER,
   freshness_s     INTEGER,

@@ -1,12 +1,16 @@
 //! Asking once: what a door gives, and what came of it.
 
+use std::path::Path;
+
 use uuid::Uuid;
 
 use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
 use crate::ask::{AskError, Observations, Question, TurnControl, TurnEnd, TurnResult};
+use crate::config::Config;
 use crate::continuity::compile::SIGHT_REASON;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
+use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::redact;
 use crate::govern::sight_rules::{SightPlan, SightWish};
 use crate::models::Model;
@@ -16,13 +20,13 @@ use crate::record::ledger::receipt::Receipt;
 use crate::recorder::TurnIds;
 use crate::session;
 
-use super::attachment::{Attachment, too_long, with_files};
+use super::attachment::{Attachment, AttachmentNote, QuestionText, too_long, with_files};
 use super::denial::refusal_words;
 use super::erase;
 use super::find;
 use super::items::conflict::{Conflict, in_context};
-use super::model_choice::{AUTO, CallOptions, choose};
-use super::open::{OpenHome, OpenHomeError};
+use super::model_choice::{AUTO, CallOptions, choose, first_of_ollama, key};
+use super::open::{self, OpenHome, OpenHomeError, clock_or_epoch};
 use super::references::{ContextRequest, ThreadRequest};
 use super::tree_heads::{self, ThirdPartyReport};
 use super::warnings::{self, DriftWarning};
@@ -50,7 +54,7 @@ pub struct AskRequest {
 pub struct AskSetup<'a> {
     opened: &'a OpenHome,
     /// The question with the files behind it.
-    text: String,
+    asked: QuestionText,
     key: Hash32,
     model: Model,
     declared: DeclaredContext,
@@ -76,6 +80,8 @@ pub struct AskResult {
     pub conflicts: Vec<Conflict>,
     /// What a person is told of its answer.
     pub warnings: Vec<DriftWarning>,
+    /// What is told of the files behind the question.
+    pub files: Vec<AttachmentNote>,
     /// Whether what the model was shown went to a server.
     over_a_wire: bool,
 }
@@ -97,23 +103,31 @@ pub async fn prepare<'a>(
         &database,
     )
     .await?;
-    choice.notes.iter().for_each(|note| notice(note));
-    let text = with_files(&request.text, &request.files);
     let most = opened.kernel.rules().prompt.max_bytes;
-    if let Some(why) = too_long(&text, &request.files, most) {
+    if let Some(why) = too_long(&request.text, &request.files, most) {
         return Err(OpenHomeError::Refused(why));
     }
+    let asked = with_files(&request.text, &request.files);
     // What is in a file is not what the question is about.
     let plan = SightPlan::of(&opened.kernel, &request.text, request.sight);
-    if choice.model.is_observer() && !plan.wanted && !text.trim().is_empty() {
-        return Err(OpenHomeError::Refused(beyond_the_observer(opened, request)));
+    let model = showing(choice.model, &request.files, notice)?;
+    if is_beyond(&model, &plan, request) {
+        let why = beyond_the_observer(&opened.config, request).await;
+        return Err(OpenHomeError::Refused(why));
     }
+    let why = choice
+        .why
+        .as_ref()
+        .filter(|_| request.thread.anew || !goes_on(opened, model.id()));
+    why.into_iter()
+        .chain(&choice.notes)
+        .for_each(|note| notice(note));
     let (context, store) = (&request.context, &opened.store);
     Ok(AskSetup {
         opened,
-        text,
+        asked,
         key,
-        model: choice.model,
+        model,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
         standing: request.thread.standing(store)?,
         anew: request.thread.anew,
@@ -122,24 +136,103 @@ pub async fn prepare<'a>(
     })
 }
 
-/// Why the observer is not asked what no tool can tell, and how to ask somebody who may know.
-fn beyond_the_observer(opened: &OpenHome, request: &AskRequest) -> String {
-    let chosen = request
-        .model
-        .as_deref()
-        .unwrap_or(&opened.config.model.default);
+/// Whether a model is the one that was asked last, in a session that goes on: whoever asks was told
+/// then how it was chosen. What can't be looked up is told again.
+fn goes_on(opened: &OpenHome, model: &str) -> bool {
+    let now = clock_or_epoch();
+    let idle = opened.config.session.idle.as_secs();
+    let open = opened.store.open_sessions().unwrap_or_default();
+    let in_use = open
+        .iter()
+        .filter(|session| session.prompts > 0 && now.since(session.last_at) < idle);
+    let newest = in_use.max_by_key(|session| session.last_at);
+    newest.is_some_and(|session| session.model == model)
+}
+
+/// The model with the images to look at; only one behind a server looks at any.
+fn showing(
+    model: Model,
+    files: &[Attachment],
+    notice: &dyn Fn(&str),
+) -> Result<Model, OpenHomeError> {
+    let images = files.iter().filter(|file| file.image.is_some());
+    let names: Vec<&str> = images.map(|file| file.name.as_str()).collect();
+    if names.is_empty() {
+        return Ok(model);
+    }
+    let names = names.join(", ");
+    if !model.is_over_a_wire() {
+        return Err(OpenHomeError::Refused(format!(
+            "{} looks at no images, and there is {names}; name a model that does (gently model list): \
+             gently ask -m MODEL",
+            model.id()
+        )));
+    }
+    notice(&format!(
+        "sent as it is, as nothing is taken out of an image: {names}"
+    ));
+    let images = files.iter().filter_map(|file| file.image.clone());
+    Ok(model.showing(images.collect()))
+}
+
+/// Whether it is the observer that would be asked, and what no tool of this machine can tell.
+fn is_beyond(model: &Model, plan: &SightPlan, request: &AskRequest) -> bool {
+    let is_asked = !request.files.is_empty() || !request.text.trim().is_empty();
+    is_asked && model.is_observer() && !plan.wanted
+}
+
+/// Why a question can't be asked by somebody who has no home yet and no language model: then none is
+/// made. None where it can, or where something else is wrong, which is said when the home is made.
+pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<String> {
+    let config = Config::load(home, &open::env).ok()?;
+    let (call, nowhere) = (&request.call, Path::new(""));
+    let model = request.model.as_deref();
+    let choice = choose(model, call, &config, nowhere).await.ok()?;
+    let plan = SightPlan::of(&Kernel::genesis(), &request.text, request.sight);
+    match is_beyond(&choice.model, &plan, request) {
+        true => Some(beyond_the_observer(&config, request).await),
+        false => None,
+    }
+}
+
+/// Why the observer is not asked what no tool can tell, and three ways to somebody who may know:
+/// those that are there, and what it takes for the others to be.
+async fn beyond_the_observer(config: &Config, request: &AskRequest) -> String {
+    let chosen = request.model.as_deref().unwrap_or(&config.model.default);
     let why = match chosen {
         AUTO => "No language model is set up.",
         _ => "The model that was chosen, observer, is no language model.",
     };
-    let key = &opened.config.model.anthropic_key_env;
-    format!(
-        "{why} gently can answer questions about this machine by itself. To ask a model:\n  \
-         gently ask -m ollama/NAME \"…\"       an Ollama on this machine: gently model list\n  \
-         gently ask -m sonnet \"…\"            Anthropic, its key in ${key}\n  \
-         gently config set model.default ID  the one to ask from then on\n\
-         If this one is about this machine: gently ask --sight \"…\""
-    )
+    let local = match first_of_ollama(config).await {
+        Some(name) => format!("gently ask -m ollama/{name} \"…\""),
+        None => "ollama pull llama3.2".to_owned(),
+    };
+    let of_provider = |variable: &str, alias: &str| match key(variable) {
+        Some(_) => format!("gently ask -m {alias} \"…\""),
+        None => format!("export {variable}=KEY"),
+    };
+    let mut ways = vec![
+        (local, "an Ollama on this machine"),
+        (
+            of_provider(&config.model.anthropic_key_env, "sonnet"),
+            "Anthropic",
+        ),
+        (of_provider(&config.model.api_key_env, "gpt"), "OpenAI"),
+    ];
+    if chosen != AUTO {
+        // Nobody else is asked where the observer is what somebody chose.
+        ways.push((
+            "gently ask -m auto \"…\"".to_owned(),
+            "then, whichever of them is there",
+        ));
+    }
+    let widest = ways.iter().map(|(typed, _)| typed.chars().count());
+    let widest = widest.max().unwrap_or_default();
+    let lines = ways
+        .iter()
+        .map(|(typed, whom)| format!("\n  {typed:widest$}  {whom}"));
+    let own = "gently can answer questions about this machine by itself.";
+    format!("{why} {own} To ask a model:{}", lines.collect::<String>())
 }
 
 impl AskSetup<'_> {
@@ -167,7 +260,8 @@ impl AskSetup<'_> {
             opened.map_err(AskError::Prompt)?;
         }
         let question = Question {
-            text: &self.text,
+            text: &self.asked.text,
+            marked: &self.asked.marked,
             declared: &self.declared,
             standing: self.standing,
         };
@@ -195,6 +289,7 @@ impl AskSetup<'_> {
             conflicts,
             warnings: warnings::of_turn(&self.opened.kernel, &turn.turn),
             turn,
+            files: self.asked.files,
             declared: self.declared,
             replayed,
             over_a_wire: self.model.is_over_a_wire(),

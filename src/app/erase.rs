@@ -42,8 +42,11 @@ pub struct ErasurePlan {
     pub artifacts: Vec<String>,
     /// How screens call them, in the same order.
     pub artifact_names: Vec<String>,
-    /// Other exchanges that put one of these before their model: their prompts go, too.
+    /// Other exchanges, oldest first, that put one of these before their model or refer to one: what
+    /// was sent in them can't be put together any more.
     pub contexts: Vec<NamedExchange>,
+    /// Those among them that only refer to it.
+    pub referring: Vec<NamedExchange>,
     /// Why, unless it was said: what is old is erased by a rule.
     reason: Option<&'static str>,
 }
@@ -52,6 +55,15 @@ impl ErasurePlan {
     /// Whether nothing is left to erase.
     pub fn is_empty(&self) -> bool {
         self.exchanges.is_empty() && self.artifacts.is_empty()
+    }
+
+    /// Other exchanges whose model was shown words that go, oldest first.
+    pub fn quoting(&self) -> impl Iterator<Item = &NamedExchange> {
+        let refers = |one: &NamedExchange| {
+            let of = |other: &NamedExchange| other.exchange == one.exchange;
+            self.referring.iter().any(of)
+        };
+        self.contexts.iter().filter(move |one| !refers(one))
     }
 }
 
@@ -66,6 +78,9 @@ pub struct NamedExchange {
     pub asked_at: Seconds,
     /// Which model was asked.
     pub model: String,
+    /// Whether it has an answer.
+    pub is_answered: bool,
+    line: u64,
 }
 
 impl NamedExchange {
@@ -81,12 +96,18 @@ impl NamedExchange {
             id: find::short_id(store, session.id, row.seq)?,
             asked_at: row.created_at,
             model: row.model,
+            is_answered: row.outcome.is_some_and(|end| end.turn_aurora.is_some()),
+            line: row.prompt_line,
         }))
     }
 
+    /// All of them, in the order in which they were asked.
     fn of_all(store: &ReadStore, all: &[Uuid]) -> Result<Vec<NamedExchange>, OpenHomeError> {
         let named = all.iter().map(|id| NamedExchange::of(store, *id));
-        named.filter_map(Result::transpose).collect()
+        let named = named.filter_map(Result::transpose);
+        let mut named = named.collect::<Result<Vec<_>, _>>()?;
+        named.sort_by_key(|one| one.line);
+        Ok(named)
     }
 }
 
@@ -116,6 +137,7 @@ pub fn plan(
         artifact_names: names.collect::<Result<_, _>>()?,
         artifacts: reach.artifacts,
         contexts: NamedExchange::of_all(store, &reach.contexts)?,
+        referring: NamedExchange::of_all(store, &reach.referring)?,
         reason,
     })
 }
@@ -156,8 +178,8 @@ pub struct ErasedNames {
     pub exchanges: Vec<String>,
     /// Facts and the like, and threads that had a name.
     pub artifacts: Vec<String>,
-    /// Exchanges whose prompts quoted them.
-    pub contexts: Vec<String>,
+    /// Exchanges whose prompts quoted them, oldest first.
+    pub quoting: Vec<String>,
 }
 
 /// How screens call an artifact, or a thread whose name is a text.
@@ -168,8 +190,12 @@ fn artifact_name(store: &ReadStore, id: &str) -> Result<String, OpenHomeError> {
     })
 }
 
-/// The names of what was erased.
-pub fn names(opened: &OpenHome, erased: &ErasureResult) -> Result<ErasedNames, OpenHomeError> {
+/// The names of what was erased by a plan.
+pub fn names(
+    opened: &OpenHome,
+    plan: &ErasurePlan,
+    erased: &ErasureResult,
+) -> Result<ErasedNames, OpenHomeError> {
     let store = &opened.store;
     let exchange = |id: &Uuid| {
         let short = find::short_id_of(store, *id)?;
@@ -186,11 +212,7 @@ pub fn names(opened: &OpenHome, erased: &ErasureResult) -> Result<ErasedNames, O
             .iter()
             .map(|id| artifact_name(store, id))
             .collect::<Result<_, _>>()?,
-        contexts: erased
-            .contexts
-            .iter()
-            .map(exchange)
-            .collect::<Result<_, _>>()?,
+        quoting: plan.quoting().map(|one| one.id.clone()).collect(),
     })
 }
 
@@ -230,6 +252,9 @@ pub async fn erase(
         all.contexts.extend(erased.contexts);
         all.scrubbed = erased.scrubbed;
     }
+    let place = |id: &Uuid| plan.contexts.iter().position(|one| one.exchange == *id);
+    all.contexts.sort_by_key(place);
+    all.contexts.dedup();
     Ok(all)
 }
 

@@ -5,7 +5,7 @@
 //! | `last` | the session used last, or the newest exchange |
 //! | `interaction-3`, `prompt-3` | that prompt of the newest session that has so many |
 //! | `8923fa34/3`, `8923fa34/interaction-3`, `last/3` | that prompt of a session |
-//! | hexadecimal digits, with or without hyphens | a session (any length), an exchange or a chain entry (8 and more), a commit (7 and more) |
+//! | hexadecimal digits, with or without hyphens | a session (any length), an exchange, an event of it or a chain entry (8 and more), a commit (7 and more) |
 //!
 //! Facts and the like have [short names](crate::record::ledger::short_name) of their own.
 //!
@@ -287,6 +287,11 @@ fn by_prefix(store: &ReadStore, prefix: &str) -> Result<SessionRow, FindError> {
 
 /// How screens call an exchange: its session's first digits and its number, `8923fa34/3`.
 pub fn short_id(store: &ReadStore, session: Hash32, seq: u64) -> Result<String, StoreError> {
+    Ok(format!("{}/{seq}", short_session(store, session)?))
+}
+
+/// How screens call a session: its first digits, as many as no older one begins with.
+pub fn short_session(store: &ReadStore, session: Hash32) -> Result<String, StoreError> {
     let digits = session.to_string();
     let mut lengths = SESSION_DIGITS..digits.len();
     loop {
@@ -295,7 +300,7 @@ pub fn short_id(store: &ReadStore, session: Hash32, seq: u64) -> Result<String, 
         let oldest: Vec<SessionRow> = store.like(beginning, 1)?;
         let is_taken = oldest.first().is_some_and(|row| row.id != session);
         if !is_taken || beginning.len() == digits.len() {
-            return Ok(format!("{beginning}/{seq}"));
+            return Ok(beginning.to_owned());
         }
     }
 }
@@ -434,6 +439,9 @@ fn exchange_by_digits(store: &ReadStore, digits: &str) -> Result<ExchangeRow, Fi
     }
     let sessions: Vec<SessionRow> = store.like(digits, NAMED)?;
     others.extend(sessions.iter().map(name_session));
+    if found.is_empty() && others.is_empty() {
+        found = around_event(store, digits)?;
+    }
     match found.len() {
         1 => found
             .pop()
@@ -450,7 +458,7 @@ fn exchange_by_digits(store: &ReadStore, digits: &str) -> Result<ExchangeRow, Fi
             None => unknown(
                 "exchange",
                 digits,
-                "gently session list and gently session show SESSION name them all",
+                "the newest ones: gently session show last",
             ),
         }),
         _ => {
@@ -462,6 +470,17 @@ fn exchange_by_digits(store: &ReadStore, digits: &str) -> Result<ExchangeRow, Fi
             })
         }
     }
+}
+
+/// The exchanges of the questions, answers and decisions that begin with enough digits: `thread show`
+/// prints those.
+fn around_event(store: &ReadStore, digits: &str) -> Result<Vec<ExchangeRow>, StoreError> {
+    if digits.len() < EXCHANGE_DIGITS {
+        return Ok(Vec::new());
+    }
+    let events: Vec<EventRow> = store.like(digits, NAMED)?;
+    let exchanges = events.iter().map(|event| store.exchange(event.turn));
+    exchanges.filter_map(Result::transpose).collect()
 }
 
 fn short(id: &str) -> &str {

@@ -26,6 +26,7 @@ use super::find::FindError;
 use super::open::{OpenHomeError, env};
 use super::provider_key::provider_key;
 use super::redacted::no_secret;
+use super::show;
 
 /// How long `auto` waits for an Ollama to show itself: it is on this machine, or near.
 const PROBE: Duration = Duration::from_millis(200);
@@ -74,6 +75,7 @@ impl CallOptions {
             .collect::<Vec<_>>();
         Ok(Params {
             expect: shape.map(|shape| shape.as_str().to_owned()),
+            images: Vec::new(),
             max_tokens: self.max_tokens.or(configured.max_tokens),
             // Which one a server has is for its wire to say.
             response_format: None,
@@ -105,7 +107,9 @@ fn shape(text: &str) -> Result<Shape, OpenHomeError> {
 pub struct ModelChoice {
     /// Ready to be asked.
     pub model: Model,
-    /// How it was chosen, and warnings.
+    /// How it was chosen, where nobody named it.
+    pub why: Option<String>,
+    /// Warnings.
     pub notes: Vec<String>,
 }
 
@@ -117,10 +121,11 @@ pub async fn choose(
     database: &Path,
 ) -> Result<ModelChoice, OpenHomeError> {
     let wanted = asked.unwrap_or(&config.model.default);
-    let (id, mut notes) = if wanted == AUTO {
-        first_there(config).await
+    let (id, why) = if wanted == AUTO {
+        let (id, why) = first_there(config).await;
+        (id, Some(why))
     } else {
-        (resolve(wanted, config), Vec::new())
+        (resolve(wanted, config), None)
     };
     no_secret("--model, model.default", &id)?;
     if !is_plain_name(&id) {
@@ -134,9 +139,14 @@ pub async fn choose(
     if let Some(shape) = &settings.expect {
         no_secret("--expect", shape)?;
     }
-    let (model, more) = model(&id, settings, config, database)?;
-    notes.extend(more);
-    Ok(ModelChoice { model, notes })
+    match model(&id, settings, config, database) {
+        Ok((model, notes)) => Ok(ModelChoice { model, why, notes }),
+        Err(OpenHomeError::UnknownModel { id, .. }) => {
+            let meant = called(&id, config).await;
+            Err(OpenHomeError::UnknownModel { id, meant })
+        }
+        Err(other) => Err(other),
+    }
 }
 
 /// The full id of a name.
@@ -152,7 +162,7 @@ fn resolve(name: &str, config: &Config) -> String {
 
 /// The first that is there: an Ollama, a key of Anthropic, a key of OpenAI, `observer`; and which
 /// it is.
-async fn first_there(config: &Config) -> (String, Vec<String>) {
+async fn first_there(config: &Config) -> (String, String) {
     let ollama = ollama_url(config);
     let (anthropic, openai) = (&config.model.anthropic_key_env, &config.model.api_key_env);
     let (id, why) = if let Some(name) = first_of_ollama(config).await {
@@ -176,21 +186,36 @@ async fn first_there(config: &Config) -> (String, Vec<String>) {
     };
     let note =
         format!("model {id}: {why}. Choose with --model, or gently config set model.default ID");
-    (id, vec![note])
+    (id, note)
 }
 
-async fn first_of_ollama(config: &Config) -> Option<String> {
+/// The first model of the Ollama, if one is there.
+pub async fn first_of_ollama(config: &Config) -> Option<String> {
+    names_of_ollama(config).await.into_iter().next()
+}
+
+/// The whole id of the model that an Ollama calls so, or so without its tag.
+async fn called(name: &str, config: &Config) -> Option<String> {
+    let names = names_of_ollama(config).await;
+    let exact = names.iter().find(|known| *known == name);
+    let tagged = || {
+        let tagless = |known: &&String| known.split_once(':').is_some_and(|(of, _)| of == name);
+        names.iter().find(tagless)
+    };
+    let known = exact.or_else(tagged)?;
+    is_plain_name(known).then(|| format!("ollama/{known}"))
+}
+
+/// The models of the Ollama that is there; none where it does not show itself at once.
+async fn names_of_ollama(config: &Config) -> Vec<String> {
     let url = ollama_url(config);
     if is_shut(&url).await {
-        return None;
+        return Vec::new();
     }
     let place = place(Wire::Ollama, &url, None, "", PROBE);
     // The client itself tries a lost connection twice; here there is no time for that.
-    let names = tokio::time::timeout(PROBE, listing::models(place))
-        .await
-        .ok()?
-        .ok()?;
-    names.into_iter().next()
+    let listed = tokio::time::timeout(PROBE, listing::models(place)).await;
+    listed.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 /// Whether nobody listens at an address of this machine: the HTTP client would try again a while
@@ -305,7 +330,10 @@ fn model(
     config: &Config,
     database: &Path,
 ) -> Result<(Model, Vec<String>), OpenHomeError> {
-    let unknown = || OpenHomeError::UnknownModel { id: id.to_owned() };
+    let unknown = || OpenHomeError::UnknownModel {
+        id: id.to_owned(),
+        meant: None,
+    };
     // What answers from the record has no sampling: nothing of it is sent, and nothing recorded.
     let own_text = Params {
         expect: settings.expect.clone(),
@@ -414,6 +442,10 @@ enum NoReplay {
         "the answer of exchange {0} is withheld: its kernel blocks its drift, and it is not given again"
     )]
     Withheld(Uuid),
+    #[error(
+        "the record of exchange {0} was changed since ({1}), so its answer is not given again; look with: gently audit verify"
+    )]
+    Changed(Uuid, String),
 }
 
 fn recorded(
@@ -436,7 +468,14 @@ fn recorded(
     }
     match recording(&store, &row)? {
         None if row.not_kept.is_some() => Err(NoReplay::NotKept(row.exchange_id)),
-        found => Ok(found),
+        None => Ok(None),
+        found => {
+            let changed = show::changed(&store, &row)?;
+            match changed.is_empty() {
+                true => Ok(found),
+                false => Err(NoReplay::Changed(row.exchange_id, changed.join(", "))),
+            }
+        }
     }
 }
 

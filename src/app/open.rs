@@ -29,7 +29,7 @@ use crate::record::ledger::bundle::{Bundle, SightEntry};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::Genesis;
 use crate::record::time::Seconds;
-use crate::recorder::{ContentPolicy, Recorder, unwatched};
+use crate::recorder::{ContentPolicy, Recorder, revoked_at, unwatched};
 use crate::session::TurnEnvironment;
 use crate::sight::disk_usage::DiskUsage;
 use crate::sight::index_changed::IndexChanged;
@@ -200,11 +200,13 @@ impl OpenHome {
     /// returns.
     pub async fn authorize(&self) -> Result<Hash32, OpenHomeError> {
         let presented = auth_key(&self.home, &self.config);
-        let (usable, revoked): (Vec<_>, Vec<_>) = self
-            .store
-            .auth_keys()?
-            .into_iter()
-            .partition(|key| key.revoked_at.is_none());
+        let (mut usable, mut revoked) = (Vec::new(), Vec::new());
+        for key in self.store.auth_keys()? {
+            match revoked_at(&self.store, &key)? {
+                Some(_) => revoked.push(key),
+                None => usable.push(key),
+            }
+        }
         let hashes = |keys: &[AuthKeyRow]| keys.iter().map(|key| key.hash).collect::<Vec<Hash32>>();
         let (known, revoked) = (hashes(&usable), hashes(&revoked));
         let (reason, why) = match presented {

@@ -65,12 +65,17 @@ pub enum OpenHomeError {
     Find(#[from] FindError),
     /// A model id of no known kind.
     #[error(
-        "no model '{id}': say observer, ollama/NAME, anthropic/NAME, openai/NAME, replay, or an alias; \
-         gently model list shows what is there"
+        "no model '{id}': {}; gently model list shows what is there",
+        meant.as_ref().map_or_else(
+            || "say observer, ollama/NAME, anthropic/NAME, openai/NAME, replay, or an alias".to_owned(),
+            |meant| format!("did you mean '{meant}'")
+        )
     )]
     UnknownModel {
         /// What was asked for.
         id: String,
+        /// The whole id of a model that is there and has this name.
+        meant: Option<String>,
     },
     /// A setting of a call that is not one.
     #[error("{flag}: {reason}")]

@@ -30,7 +30,8 @@ pub async fn open(
     let database = opened.home.paths().database();
     let choice =
         model_choice::choose(model, &CallOptions::default(), &opened.config, &database).await?;
-    choice.notes.iter().for_each(|note| notice(note));
+    let told = choice.why.iter().chain(&choice.notes);
+    told.for_each(|note| notice(note));
     let environment = opened.environment(choice.model.id(), notice);
     Ok(session::open(&environment, key).await?)
 }
@@ -180,6 +181,10 @@ pub struct ListedSession {
     pub row: SessionRow,
     /// Its first block.
     pub start_block: Option<Block>,
+    /// The first digits of its id, as commands take them.
+    pub short: String,
+    /// The beginning of its first question, or that it is not here any more; none before that.
+    pub first_question: Option<String>,
 }
 
 /// All sessions of a home, oldest first, or the open ones alone.
@@ -193,16 +198,23 @@ pub fn list(home: &Home, only_open: bool) -> Result<Vec<ListedSession>, OpenHome
         Ok(())
     })?;
     let listed = |row: SessionRow| {
-        let start_block = start_block(&store, &row)?;
-        Ok(ListedSession { row, start_block })
+        let first = store.exchange_at(row.uuid, 1)?;
+        Ok(ListedSession {
+            start_block: start_block(&store, &row, first.as_ref())?,
+            short: find::short_session(&store, row.id)?,
+            first_question: first_question(&store, &row)?,
+            row,
+        })
     };
     rows.into_iter().map(listed).collect()
 }
 
-fn start_block(store: &ReadStore, row: &SessionRow) -> Result<Option<Block>, StoreError> {
-    let first = store
-        .exchange_at(row.uuid, 1)?
-        .map(|first| first.prompt_line);
+fn start_block(
+    store: &ReadStore,
+    row: &SessionRow,
+    first: Option<&ExchangeRow>,
+) -> Result<Option<Block>, StoreError> {
+    let first = first.map(|first| first.prompt_line);
     let from = first.map_or_else(|| store.head().map(|head| head.lines), Ok)?;
     let Some(start) = store.start_commit(row, from)? else {
         return Ok(None);
@@ -287,14 +299,36 @@ fn details(store: &ReadStore, row: SessionRow) -> Result<SessionDetails, StoreEr
     })
 }
 
-fn listed_exchange(store: &ReadStore, row: ExchangeRow) -> Result<ListedExchange, StoreError> {
+/// So many questions are looked at for the first one that says something.
+const TRIES: u64 = 5;
+
+/// The beginning of the first question of a session that says something; none before it was asked.
+fn first_question(store: &ReadStore, row: &SessionRow) -> Result<Option<String>, StoreError> {
+    for seq in 1..=row.prompts.min(TRIES) {
+        let exchange = store.exchange_at(row.uuid, seq)?;
+        let begins = exchange
+            .map(|one| question_begins(store, &one))
+            .transpose()?;
+        if let Some(begins) = begins.filter(|text| !text.is_empty()) {
+            return Ok(Some(begins));
+        }
+    }
+    Ok(None)
+}
+
+/// The beginning of a question, or that it is not here any more.
+pub fn question_begins(store: &ReadStore, row: &ExchangeRow) -> Result<String, StoreError> {
     let prompt = store.turn(row.turn_user)?.and_then(|turn| turn.content);
     let gone = if row.not_kept.is_some() {
         "(not kept)"
     } else {
         "(erased)"
     };
-    let prompt_begins = prompt.map_or_else(|| gone.to_owned(), |text| beginning(&text, EXCERPT));
+    Ok(prompt.map_or_else(|| gone.to_owned(), |text| beginning(&text, EXCERPT)))
+}
+
+fn listed_exchange(store: &ReadStore, row: ExchangeRow) -> Result<ListedExchange, StoreError> {
+    let prompt_begins = question_begins(store, &row)?;
     let line = row
         .outcome
         .as_ref()

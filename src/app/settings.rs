@@ -28,6 +28,9 @@ use super::open::{self, OpenHomeError};
 /// The key that names a model or an alias.
 const DEFAULT_MODEL: &str = "model.default";
 
+/// Tables in which nothing stands at first.
+const TABLES: [&str; 3] = ["model.window", "price", "witness"];
+
 /// A key, and what is in force for it.
 pub struct SettingState {
     /// The key.
@@ -79,7 +82,7 @@ pub fn get(
         let settings = read(home, environment)?;
         return Ok(NamedSetting::Named(place.value(settings.named())));
     }
-    let key = Key::find(name, "gently config get")?;
+    let key = key_named(name, "gently config get", home)?;
     let settings = read(home, environment)?;
     Ok(NamedSetting::Key(SettingState::of(key, &settings)))
 }
@@ -89,6 +92,42 @@ pub fn list(home: &Path, environment: Environment<'_>) -> Result<Vec<SettingStat
     let settings = read(home, environment)?;
     let state = |key| SettingState::of(key, &settings);
     Ok(KEYS.iter().map(state).collect())
+}
+
+/// The key of a name; the name of a table is answered with what stands in it.
+fn key_named(name: &str, place: &str, home: &Path) -> Result<&'static Key, ConfigError> {
+    let unknown = match Key::find(name, place) {
+        Err(unknown @ ConfigError::Unknown { .. }) => unknown,
+        found => return found,
+    };
+    // A file that can't be read is not what was asked about.
+    let Ok(settings) = read(home, &|_| None) else {
+        return Err(unknown);
+    };
+    let names = settings.named();
+    let given = |table: &str, names: Vec<&String>| -> Vec<String> {
+        let quoted = |name: &String| format!("{table}.{name}");
+        names.into_iter().map(quoted).collect()
+    };
+    let tables = [
+        given("model.alias", names.aliases.keys().collect()),
+        given("model.window", names.windows.keys().collect()),
+        given("price", names.prices.keys().collect()),
+        given("witness", names.witnesses.keys().collect()),
+    ];
+    let keys = KEYS.iter().map(|key| key.name.to_owned());
+    let below = format!("{name}.");
+    let all = keys.chain(tables.into_iter().flatten());
+    let found: Vec<String> = all.filter(|key| key.starts_with(&below)).collect();
+    let is_table = !found.is_empty() || TABLES.contains(&name);
+    match is_table {
+        true => Err(ConfigError::Table {
+            place: place.to_owned(),
+            key: name.to_owned(),
+            names: found,
+        }),
+        false => Err(unknown),
+    }
 }
 
 fn read(home: &Path, environment: Environment<'_>) -> Result<Settings, ConfigError> {
@@ -163,7 +202,7 @@ pub fn set(
             overridden_by: None,
         });
     }
-    let key = Key::find(name, "gently config set")?;
+    let key = key_named(name, "gently config set", home)?;
     check_home(home)?;
     let value = key.accept_typed(typed, "gently config set")?;
     if let (DEFAULT_MODEL, Value::Text(model)) = (key.name, &value) {
@@ -182,7 +221,7 @@ pub fn unset(
 ) -> Result<ChangedSetting, ConfigError> {
     let place = NamePath::read(name);
     let key = match &place {
-        None => Some(Key::find(name, "gently config unset")?),
+        None => Some(key_named(name, "gently config unset", home)?),
         Some(_) => None,
     };
     let path: Vec<&str> = match (&place, key) {
@@ -254,13 +293,12 @@ fn typed_value(place: &NamePath, typed: &str) -> Value {
 fn is_not_default(alias: &str, settings: &Settings) -> Result<(), ConfigError> {
     let is_shipped = SHIPPED.iter().any(|(shipped, _)| *shipped == alias);
     match settings.get(DEFAULT_MODEL) {
-        Some((Value::Text(model), _)) if model == alias && !is_shipped => Err(ConfigError::Wrong {
-            place: "gently config unset".to_owned(),
-            key: format!("model.alias.{alias}"),
-            expected: "to stay while model.default is it; first: gently config unset model.default"
-                .to_owned(),
-            actual: "that it would go".to_owned(),
-        }),
+        Some((Value::Text(model), _)) if model == alias && !is_shipped => {
+            Err(ConfigError::Needed {
+                place: "gently config unset".to_owned(),
+                alias: alias.to_owned(),
+            })
+        }
         _ => Ok(()),
     }
 }

@@ -2,11 +2,13 @@
 
 use crate::ask::withheld::Withheld;
 use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::has_placeholder;
 use crate::home::Home;
+use crate::record::canon;
 use crate::record::exchange::Exchange;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commitment::{Role, Salt, commit};
-use crate::record::ledger::documents::Genesis;
+use crate::record::ledger::documents::{Genesis, Record};
 use crate::record::log::entry::Line;
 use crate::recorder::tombstone_of;
 use crate::store::{
@@ -35,6 +37,17 @@ pub fn compiled(store: &Store, exchange: &ExchangeRow) -> Result<Option<String>,
     let genesis = Home::genesis(store)?;
     let account = ExchangeDetails::of(store, &genesis, exchange.clone())?;
     Ok(account.compiled.and_then(Result::ok))
+}
+
+/// What of an exchange is not as it was recorded; nothing where all of it is.
+pub fn changed(store: &Store, exchange: &ExchangeRow) -> Result<Vec<&'static str>, StoreError> {
+    let genesis = Home::genesis(store).map_err(|e| StoreError::Corrupt {
+        place: "head.genesis".to_owned(),
+        expected: "a genesis document".to_owned(),
+        actual: e.to_string(),
+    })?;
+    let details = ExchangeDetails::of(store, &genesis, exchange.clone())?;
+    Ok(details.changed())
 }
 
 /// One thing that was recorded with a hash.
@@ -111,24 +124,20 @@ impl ExchangeDetails {
             None => Vec::new(),
         };
         let withheld = Withheld::of(store).answer_of(&exchange)?;
-        let mut checks = checks(
-            genesis,
-            &exchange,
-            prompt.as_ref(),
-            answer.as_ref(),
-            compiled.as_ref(),
-        );
-        checks.extend(exchange.outcome.as_ref().map(|outcome| HashCheck {
-            what: "exchange commitment",
-            recorded: outcome.exchange_commitment,
-            holds: document.map(|found| found == outcome.exchange_commitment),
-        }));
-        checks.extend(line_checks(store, &exchange)?);
-        let erased = if prompt.as_ref().is_none_or(|turn| turn.content.is_none()) {
-            erased(store, &exchange)?
-        } else {
-            None
+        let is_gone =
+            |turn: &Option<TurnRow>| turn.as_ref().is_none_or(|turn| turn.content.is_none());
+        let erased = match is_gone(&prompt) || (exchange.is_answered() && is_gone(&answer)) {
+            true => erased(store, &exchange)?,
+            false => None,
         };
+        let mut checks = HashChecks {
+            list: Vec::new(),
+            is_explained: erased.is_some() || exchange.not_kept.is_some(),
+        };
+        checks.texts(genesis, &exchange, (prompt.as_ref(), answer.as_ref()));
+        checks.made_again(&exchange, compiled.as_ref(), document);
+        checks.lines(store, &exchange)?;
+        let checks = checks.list;
         Ok(ExchangeDetails {
             id: find::short_id(store, session.id, exchange.seq)?,
             session,
@@ -165,6 +174,20 @@ impl ExchangeDetails {
             }
             _ => "erased",
         }
+    }
+
+    /// Whether question and answer are here, so that what holds is about them.
+    pub fn is_whole(&self) -> bool {
+        self.prompt_text().is_some() && self.answer_text().is_some()
+    }
+
+    /// What is not as it was recorded.
+    pub fn changed(&self) -> Vec<&'static str> {
+        let broken = self
+            .checks
+            .iter()
+            .filter(|check| check.holds == Some(false));
+        broken.map(|check| check.what).collect()
     }
 
     /// Whether the answer stays covered.
@@ -227,7 +250,9 @@ fn document_commitment(
 ) -> Option<Hash32> {
     let compiled = match compiled {
         Some(Ok(text)) => Some(text.as_str()),
-        Some(Err(_)) if record.not_kept.is_none() => return None,
+        Some(Err(_)) if record.not_kept.is_none() && record.erasure.compiled_prompt.is_none() => {
+            return None;
+        }
         _ => None,
     };
     let (scheme, salt) = (genesis.commitments, salt?);
@@ -235,103 +260,155 @@ fn document_commitment(
     document.commitment(scheme, salt).ok()
 }
 
-/// Holds the hashes of an exchange against its lines of the log, as the database has them.
-fn line_checks(store: &ReadStore, exchange: &ExchangeRow) -> Result<Vec<HashCheck>, StoreError> {
-    let prompt = (
-        "prompt's line",
-        exchange.prompt_line,
-        "hash",
-        Some(exchange.prompt_commitment),
-    );
-    let outcome = exchange.outcome.as_ref().filter(|_| exchange.is_answered());
-    let answer = outcome.into_iter().flat_map(|outcome| {
-        let line = outcome.outcome_line;
-        [
-            ("answer's line", line, "hash", outcome.response_commitment),
-            (
-                "answer's line, chain entry",
-                line,
-                "chain",
-                outcome.chain_entry,
-            ),
-        ]
-    });
-    let mut checks = Vec::new();
-    for (what, number, field, recorded) in std::iter::once(prompt).chain(answer) {
-        let line = store.lines(number, number + 1)?;
-        let line = line
-            .first()
-            .and_then(|line| Line::parse(line.as_bytes()).ok());
-        let fields = line.map(|line| line.event.fields()).unwrap_or_default();
-        let found = fields.into_iter().find(|(key, _)| key == field);
-        if let Some(recorded) = recorded {
+/// What is stored, held against what was recorded with it.
+///
+/// What can't be checked holds only where the record says why: its text is erased, or was never
+/// kept. Otherwise whoever changes a row so that it can't be read would have it pass.
+struct HashChecks {
+    list: Vec<HashCheck>,
+    /// Whether a tombstone or a policy on record says why a text is not here.
+    is_explained: bool,
+}
+
+impl HashChecks {
+    fn add(&mut self, what: &'static str, recorded: Option<Hash32>, found: Option<Hash32>) {
+        let Some(recorded) = recorded else {
+            return;
+        };
+        let found = found.map(|found| found == recorded);
+        let holds = found.or((!self.is_explained).then_some(false));
+        self.list.push(HashCheck {
+            what,
+            recorded,
+            holds,
+        });
+    }
+
+    /// Question and answer against their commitments and digests.
+    fn texts(
+        &mut self,
+        genesis: &Genesis,
+        exchange: &ExchangeRow,
+        (prompt, answer): (Option<&TurnRow>, Option<&TurnRow>),
+    ) {
+        let opened = |role, text: &str| {
+            let salt = exchange.salt.as_ref()?;
+            Some(commit(genesis.commitments, salt, role, text.as_bytes()))
+        };
+        let text = prompt.and_then(|turn| turn.content.as_deref());
+        let stored = answer.and_then(|turn| turn.content.as_deref());
+        let found = text.map(|text| opened(Role::Prompt, text));
+        self.opened("prompt commitment", Some(exchange.prompt_commitment), found);
+        let outcome = exchange.outcome.as_ref();
+        let digest = stored.map(|text| Hash32::digest(text.as_bytes()));
+        self.add(
+            "stored answer",
+            outcome.and_then(|o| o.response_hash),
+            digest,
+        );
+        let recorded = outcome.and_then(|o| o.response_commitment);
+        let found = stored.map(|text| opened(Role::Response, text));
+        let is_as_it_came = found.flatten() == recorded;
+        if let Some(recorded) = recorded.filter(|_| !is_as_it_came)
+            && exchange.salt.is_some()
+            && stored.is_some_and(has_placeholder)
+        {
+            // It is over the answer as it came; the stored one has lost a secret. The exchange
+            // document commits to the stored one.
+            self.list.push(HashCheck {
+                what: "answer commitment",
+                recorded,
+                holds: None,
+            });
+        } else {
+            self.opened("answer commitment", recorded, found);
+        }
+    }
+
+    /// A commitment against a text that is here: without its salt that is anybody's word.
+    fn opened(
+        &mut self,
+        what: &'static str,
+        recorded: Option<Hash32>,
+        found: Option<Option<Hash32>>,
+    ) {
+        match (recorded, found) {
+            (Some(recorded), Some(None)) => self.list.push(HashCheck {
+                what,
+                recorded,
+                holds: Some(false),
+            }),
+            (recorded, found) => self.add(what, recorded, found.flatten()),
+        }
+    }
+
+    /// What the rows give, made again.
+    fn made_again(
+        &mut self,
+        exchange: &ExchangeRow,
+        compiled: Option<&Result<String, String>>,
+        document: Option<Hash32>,
+    ) {
+        let digest = |text: &str| Hash32::digest(text.as_bytes());
+        let bundle = exchange.bundle_json.as_deref().map(digest);
+        self.add("context bundle", exchange.bundle_hash, bundle);
+        let rendered = compiled.and_then(|compiled| compiled.as_ref().ok());
+        let rendered = rendered.map(|text| digest(text));
+        self.add("compiled prompt", exchange.prompt_hash, rendered);
+        let outcome = exchange.outcome.as_ref();
+        let recorded = outcome.map(|outcome| outcome.exchange_commitment);
+        self.add("exchange commitment", recorded, document);
+    }
+
+    /// The hashes of an exchange against its lines of the log, as the database has them, and that
+    /// of its document against `record.json` of its commit.
+    fn lines(&mut self, store: &ReadStore, exchange: &ExchangeRow) -> Result<(), StoreError> {
+        let prompt = (
+            "prompt's line",
+            exchange.prompt_line,
+            "hash",
+            Some(exchange.prompt_commitment),
+        );
+        let outcome = exchange.outcome.as_ref().filter(|_| exchange.is_answered());
+        let answer = outcome.into_iter().flat_map(|outcome| {
+            let line = outcome.outcome_line;
+            [
+                ("answer's line", line, "hash", outcome.response_commitment),
+                (
+                    "answer's line, chain entry",
+                    line,
+                    "chain",
+                    outcome.chain_entry,
+                ),
+            ]
+        });
+        for (what, number, field, recorded) in std::iter::once(prompt).chain(answer) {
+            let Some(recorded) = recorded else {
+                continue;
+            };
+            let line = store.lines(number, number + 1)?;
+            let line = line
+                .first()
+                .and_then(|line| Line::parse(line.as_bytes()).ok());
+            let fields = line.map(|line| line.event.fields()).unwrap_or_default();
+            let found = fields.into_iter().find(|(key, _)| key == field);
             let holds = Some(found.is_some_and(|(_, value)| value == recorded.to_string()));
-            checks.push(HashCheck {
+            self.list.push(HashCheck {
                 what,
                 recorded,
                 holds,
             });
         }
-    }
-    Ok(checks)
-}
-
-/// Holds what is stored against the hashes that were recorded with it.
-fn checks(
-    genesis: &Genesis,
-    exchange: &ExchangeRow,
-    prompt: Option<&TurnRow>,
-    answer: Option<&TurnRow>,
-    compiled: Option<&Result<String, String>>,
-) -> Vec<HashCheck> {
-    let digest = |text: &str| Hash32::digest(text.as_bytes());
-    let mut checks = Vec::new();
-    let mut add = |what, recorded: Option<Hash32>, found: Option<Hash32>| {
-        if let Some(recorded) = recorded {
-            checks.push(HashCheck {
-                what,
+        if let Some(outcome) = outcome {
+            let bytes = store.record_of_line(outcome.outcome_line)?;
+            let record = bytes.and_then(|bytes| canon::parse_in_order::<Record>(&bytes).ok());
+            let recorded = outcome.exchange_commitment;
+            self.list.push(HashCheck {
+                what: "answer's record",
                 recorded,
-                holds: found.map(|found| found == recorded),
+                holds: Some(record.is_some_and(|record| record.exchange_hash == recorded)),
             });
         }
-    };
-    let text = prompt.and_then(|turn| turn.content.as_deref());
-    let opened = exchange.salt.as_ref().zip(text);
-    let opened =
-        opened.map(|(salt, text)| commit(genesis.commitments, salt, Role::Prompt, text.as_bytes()));
-    add(
-        "prompt commitment",
-        Some(exchange.prompt_commitment),
-        opened,
-    );
-    add(
-        "context bundle",
-        exchange.bundle_hash,
-        exchange.bundle_json.as_deref().map(digest),
-    );
-    let rendered = compiled.and_then(|compiled| compiled.as_ref().ok());
-    add(
-        "compiled prompt",
-        exchange.prompt_hash,
-        rendered.map(|text| digest(text)),
-    );
-    let outcome = exchange.outcome.as_ref();
-    let stored = answer.and_then(|turn| turn.content.as_deref());
-    add(
-        "stored answer",
-        outcome.and_then(|o| o.response_hash),
-        stored.map(digest),
-    );
-    // It is over the answer as it came; the stored one may have lost secrets, and then opens
-    // nothing.
-    let opened = exchange.salt.as_ref().zip(stored);
-    let opened = opened
-        .map(|(salt, text)| commit(genesis.commitments, salt, Role::Response, text.as_bytes()));
-    let recorded = outcome.and_then(|o| o.response_commitment);
-    add(
-        "answer commitment",
-        recorded,
-        opened.filter(|found| Some(*found) == recorded),
-    );
-    checks
+        Ok(())
+    }
 }

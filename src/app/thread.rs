@@ -14,6 +14,7 @@ use crate::store::{EventRow, Store, StoreError, ThreadRow};
 use super::find;
 use super::model_choice::{CallOptions, choose};
 use super::open::{self, OpenHome, OpenHomeError};
+use super::session::question_begins;
 
 /// So many threads are listed.
 const MOST: u32 = 10_000;
@@ -32,6 +33,8 @@ pub struct ListedThread {
     pub turns: u64,
     /// Events in it.
     pub events: u64,
+    /// The beginning of its first question, or that it is not here any more; none before that.
+    pub first_question: Option<String>,
 }
 
 /// The threads of a home, newest last.
@@ -41,7 +44,13 @@ pub fn list(home: &Home) -> Result<Vec<ListedThread>, OpenHomeError> {
     let mut threads = store.newest_threads(MOST)?;
     threads.reverse();
     let listed = |row: ThreadRow| {
+        let first = store.first_turn(row.thread)?;
+        let first = first
+            .map(|turn| store.exchange(turn))
+            .transpose()?
+            .flatten();
         Ok(ListedThread {
+            first_question: first.map(|one| question_begins(&store, &one)).transpose()?,
             short: find::short_thread(&store, row.thread)?,
             session: store.session_of(row.session)?.map(|session| session.id),
             turns: store.intents_before(row.thread, u64::MAX)?,

@@ -70,6 +70,13 @@ pub struct DeclaredContext {
     pub deep: bool,
 }
 
+impl DeclaredContext {
+    /// Whether turns are named one by one.
+    pub fn names_turns(&self) -> bool {
+        self.refs.iter().any(|one| one.last().is_none())
+    }
+}
+
 /// Looks for what a question could need, for a session that is open, or for one that is not yet.
 pub fn recall(
     store: &ReadStore,

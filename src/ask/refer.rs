@@ -6,7 +6,7 @@
 //! first.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
@@ -28,7 +28,7 @@ use crate::record::context::turn::Counts;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::time::Seconds;
 use crate::recorder::POLICY;
-use crate::store::{EventRow, ReadStore, StoreError};
+use crate::store::{EventRow, ExchangeOutcome, ReadStore, StoreError};
 
 use super::recall::{DeclaredContext, Reference, Turns};
 
@@ -76,6 +76,7 @@ pub fn refer(
     let Declaration {
         ids: labelled,
         unfit,
+        unanswered,
     } = declare(store, config, parent, declared)?;
     let refs: Vec<DeclaredRef> = labelled
         .iter()
@@ -86,6 +87,7 @@ pub fn refer(
         turns: RefCell::new(Turns::of(store)),
         store,
         topics,
+        unanswered,
         found: RefCell::default(),
     };
     let context = TurnContext::resolve(
@@ -138,6 +140,9 @@ struct Declaration {
     ids: Vec<(String, String)>,
     /// How many turns of `last:N` had no place among the references that the configuration allows.
     unfit: u64,
+    /// INTENTs of turns that ended without an answer, which `last:N` alone names: policy sees them,
+    /// and no model is shown them again.
+    unanswered: HashSet<Uuid>,
 }
 
 /// Longest id that is declared as it was typed, in characters.
@@ -185,12 +190,28 @@ fn declare(
     let mut room = rules
         .max_refs
         .saturating_sub(u64::try_from(ids.len()).unwrap_or(u64::MAX));
+    let named: HashSet<String> = ids.iter().map(|(id, _)| id.clone()).collect();
+    let mut unanswered = HashSet::new();
     for (reference, most) in refs.iter().filter_map(|one| Some((one, one.last()?))) {
-        let (last, left) = last(store, parent, most, &mut room)?;
+        let LastTurns {
+            ids: last,
+            unfit: left,
+            unanswered: open,
+        } = last(store, parent, most, &mut room)?;
         unfit += left;
         ids.extend(last.into_iter().map(|id| (id, reference.to_string())));
+        let open = open.into_iter().filter(|(turn, intent)| {
+            ![turn, intent]
+                .iter()
+                .any(|id| named.contains(&id.to_string()))
+        });
+        unanswered.extend(open.map(|(_, intent)| intent));
     }
-    Ok(Declaration { ids, unfit })
+    Ok(Declaration {
+        ids,
+        unfit,
+        unanswered,
+    })
 }
 
 /// What a turn is declared by: its INTENT and its EXECUTION. One that was allowed and has no
@@ -215,41 +236,60 @@ fn said(store: &ReadStore, turn: Uuid) -> Result<Vec<String>, StoreError> {
     Ok([Some(intent), answer].into_iter().flatten().collect())
 }
 
+/// What `last:N` names.
+#[derive(Default)]
+struct LastTurns {
+    /// Ids of events.
+    ids: Vec<String>,
+    /// How many turns had no room.
+    unfit: u64,
+    /// Turns that ended without an answer, with their INTENTs.
+    unanswered: Vec<(Uuid, Uuid)>,
+}
+
 /// Events of the last `most` turns on the way from a turn back to the first of its thread, as far
-/// as there is room for two references a turn; and how many turns had none.
+/// as there is room for two references a turn.
 fn last(
     store: &ReadStore,
     parent: Option<Uuid>,
     most: u32,
     room: &mut u64,
-) -> Result<(Vec<String>, u64), StoreError> {
+) -> Result<LastTurns, StoreError> {
     let most = usize::try_from(most).unwrap_or(usize::MAX).min(MOST_BACK);
-    let (mut ids, mut next, mut unfit) = (Vec::new(), parent, 0);
+    let (mut last, mut next) = (LastTurns::default(), parent);
     for _ in 0..most {
         let Some(turn) = next else { break };
-        match *room {
-            0 => unfit += 1,
-            1 => {
-                // The question alone.
-                unfit += 1;
-                let intent = store
-                    .events_of(turn)?
-                    .into_iter()
-                    .find(|event| event.kind == EventKind::Intent);
-                ids.extend(intent.map(|event| event.event.to_string()));
+        if *room == 0 {
+            last.unfit += 1;
+        } else {
+            let events = store.events_of(turn)?;
+            let of = |kind| events.iter().find(|event| event.kind == kind);
+            let (intent, answer) = (of(EventKind::Intent), of(EventKind::Execution));
+            let intent = intent.map(|event| event.event);
+            last.ids.extend(intent.map(|id| id.to_string()));
+            if let (Some(intent), None) = (intent, answer)
+                && has_failed(store, turn)?
+            {
+                last.unanswered.push((turn, intent));
             }
-            _ => {
-                let events = store
-                    .events_of(turn)?
-                    .into_iter()
-                    .filter(|event| event.kind != EventKind::Decision);
-                ids.extend(events.map(|event| event.event.to_string()));
+            if *room == 1 {
+                // The question alone.
+                last.unfit += 1;
+            } else {
+                last.ids.extend(answer.map(|event| event.event.to_string()));
             }
         }
         *room = room.saturating_sub(2);
         next = store.thread_turn(turn)?.and_then(|row| row.parent);
     }
-    Ok((ids, unfit))
+    Ok(last)
+}
+
+/// Whether it is on record that a turn ended without an answer; one whose model still thinks has
+/// not.
+fn has_failed(store: &ReadStore, turn: Uuid) -> Result<bool, StoreError> {
+    let outcome = store.exchange(turn)?.and_then(|exchange| exchange.outcome);
+    Ok(outcome.is_some_and(|outcome| outcome.outcome == ExchangeOutcome::Failed))
 }
 
 /// What policy counts at this moment.
@@ -297,6 +337,8 @@ struct RecordLookup<'a> {
     turns: RefCell<Turns<'a>>,
     /// What no answer that is shown may be about; of a question policy decides.
     topics: Topics,
+    /// INTENTs that are shown to no model, as they got no answer.
+    unanswered: HashSet<Uuid>,
     found: RefCell<HashMap<Uuid, TurnCandidate>>,
 }
 
@@ -359,6 +401,8 @@ impl RecordLookup<'_> {
         let kept = gate_turn(&candidate, |text| {
             row.kind == EventKind::Execution && self.topics.forbid(text)
         });
+        let is_unanswered = self.unanswered.contains(&row.event);
+        let kept = kept.or(is_unanswered.then_some(ExclusionReason::Unanswered));
         let event = match candidate.text.clone() {
             Some(text) => said_event(row.kind, place, text, &exchange.model).map_err(undigested)?,
             None => ThreadEvent::without_text(row.kind, place),

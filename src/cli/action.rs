@@ -9,7 +9,7 @@ use crate::recorder::{AWAITING, Action, REPLY};
 use crate::view::action::ActionDetailsView;
 
 use super::args::ActionCommand;
-use super::screen::{beginning, quiet};
+use super::screen::{beginning, minute, quiet, row};
 use super::{present, say};
 
 /// How much of an intent stands in the list.
@@ -57,15 +57,15 @@ fn list(actions: &[ActionDetails]) -> String {
         say("nobody asked to have anything done");
     }
     let line = |action: &ActionDetails| {
-        format!(
-            "{}  {}  {}  {:13}  {:6}  {}\n",
+        let head = format!(
+            "{}  {}  {}  {}  {}",
             short_name(&action.id),
-            recorded_at(action),
+            minute(recorded_at(action)),
             word(action, "state"),
             word(action, "class"),
             word(action, "source"),
-            beginning(what(action), EXCERPT)
-        )
+        );
+        row(&head, &beginning(what(action), EXCERPT))
     };
     actions.iter().map(line).collect()
 }

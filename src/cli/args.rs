@@ -97,7 +97,7 @@ pub enum Command {
     /// Show and edit gently.toml
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Say who may ask: auth keys, and a passphrase on the vault file
+    /// The keys of this home: who may ask, what signs the record, a passphrase on them
     #[command(subcommand)]
     Key(KeyCommand),
     /// Show, check and set the kernel: what is allowed, what is drift
@@ -183,9 +183,9 @@ pub enum KernelCommand {
 
 /// `gently erase`.
 #[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("what").required(true).args(["id", "older_than", "due"])))]
+#[command(group(clap::ArgGroup::new("what").args(["id", "older_than", "due"])))]
 pub struct EraseArgs {
-    /// An exchange, as gently show takes it, or an artifact such as note:000001
+    /// An exchange, as gently show takes it, or what you put on record, such as note-1
     pub id: Option<String>,
     /// All exchanges begun more than so many days ago
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(0..=36_500))]
@@ -207,7 +207,7 @@ pub enum ActionCommand {
     List,
     /// Show one intent
     Show {
-        /// Such as action:000001
+        /// Such as action-1
         id: String,
         /// Show it even if it is of an answer that is withheld
         #[arg(long)]
@@ -337,6 +337,7 @@ pub enum SessionCommand {
     /// Show one session: what it ran under, its exchanges, blocks and commits
     Show {
         /// `last`, the first digits of its id or UUID, or the id of something in it
+        #[arg(default_value = "last")]
         session: String,
     },
 }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Read};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use crate::app::ask::{AskRequest, AskResult, AskSetup, prepare, settle};
+use crate::app::ask::{AskRequest, AskResult, AskSetup, beyond_without_a_home, prepare, settle};
 use crate::app::attachment::Attachment;
 use crate::app::open::{self, OpenHome, OpenHomeError};
 use crate::app::unrecorded::RecordState;
@@ -61,6 +61,12 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         thread: args.place.request(),
         sight: args.sight.wish(),
     };
+    let path = open::home_path()?;
+    if !path.exists()
+        && let Some(why) = beyond_without_a_home(&request, &path).await
+    {
+        return Ok(could_not(&why, json));
+    }
     let told = Notices::default();
     let (home, made) = open::home_or_new()?;
     let touched = home.log_is_touched();
@@ -74,7 +80,6 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         anchored: opened.config.anchor.mode == AnchorMode::Auto,
         made,
         told: &told,
-        files: &request.files,
     };
     let done = door.answer(&opened, &request, place, touched).await;
     open::close_and_note(opened);
@@ -91,8 +96,6 @@ struct Door<'a> {
     /// Whether the home was made for this question.
     made: bool,
     told: &'a Notices,
-    /// What stands behind the question.
-    files: &'a [Attachment],
 }
 
 impl Door<'_> {
@@ -162,9 +165,9 @@ impl Door<'_> {
             ));
         }
         if !matches!(turn.turn, TurnEnd::Refused(..)) {
-            context::beside_room(&turn.referred)
-                .iter()
-                .for_each(|line| say(line));
+            let all = self.verbose || asked.declared.names_turns();
+            let lost = context::beside_room(&turn.referred, all);
+            lost.iter().for_each(|line| say(line));
         }
         for conflict in &asked.conflicts {
             say(&format!("{} {}", mark("warning"), conflict.sentence()));
@@ -206,7 +209,7 @@ impl Door<'_> {
             let beside = TurnNotes {
                 notes: self.told.lines(),
                 receipt: receipt.value(),
-                files: AttachmentView::of_all(self.files),
+                files: AttachmentView::of_all(&asked.files),
             };
             return print_view(&TurnView::of(asked, beside));
         }
@@ -315,7 +318,7 @@ fn given_up(json: bool, signalled: u8) -> u8 {
 /// `✔ 8923fa34/3 · block 930226`, and what the person should know: how much of the conversation was
 /// left out, whose answer is replayed.
 fn recorded_line(asked: &AskResult, answer: &RecordedAnswer, anchored: bool) -> String {
-    let lost = asked.turn.referred.turns_shown() < asked.turn.earlier;
+    let lost = context::is_short_of_turns(&asked.turn);
     let turns = context::turns_in(&asked.turn).filter(|_| lost);
     let replayed = asked.replayed.as_deref().map(short_uuids);
     let beside = [turns, replayed];

@@ -14,6 +14,7 @@ mod progress;
 pub(super) mod rebuild;
 mod render;
 pub(super) mod replay;
+mod row_words;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

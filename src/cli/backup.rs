@@ -57,10 +57,8 @@ pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, OpenHomeError> {
     ));
     say_report(&restored.report);
     say("nothing is written here before you say what was published after this backup; one of:");
-    say(
-        "  gently audit adopt --from LEDGER     a newer published ledger (git clone --mirror URL LEDGER)",
-    );
-    say("  gently audit adopt --nothing-newer   there is none");
+    say("  gently audit adopt --from LEDGER     git clone --mirror URL LEDGER first");
+    say("  gently audit adopt --nothing-newer   nothing was published since");
     Ok(code)
 }
 

@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use crate::view::help::CompletionView;
 
-use super::{help, present};
+use super::{help, present_as_is};
 
 /// `gently completions`.
 #[derive(Debug, Args)]
@@ -37,5 +37,5 @@ pub fn run(args: &CompletionArgs, json: bool) -> u8 {
         shell: name,
         script: script.clone(),
     };
-    present(json, view, || script.clone())
+    present_as_is(json, view, || script.clone())
 }

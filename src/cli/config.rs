@@ -322,6 +322,38 @@ mod tests {
     }
 
     #[test]
+    fn a_table_says_what_is_in_it_and_what_is_needed_stays() {
+        let home = home();
+        let said =
+            |command: &ConfigCommand| bare(command, home.path(), false).unwrap_err().to_string();
+        let get = |key: &str| ConfigCommand::Get {
+            key: Some(key.to_owned()),
+        };
+        bare(
+            &set_command("model.alias.fast", "openai/gpt-4.1"),
+            home.path(),
+            false,
+        )
+        .unwrap();
+        let aliases = said(&get("model.alias"));
+        assert!(
+            aliases
+                .contains("'model.alias' is a table: in it are model.alias.fast, model.alias.gpt"),
+            "{aliases}"
+        );
+        assert!(said(&get("anchor")).contains("'anchor' is a table: in it are anchor.mode"));
+        assert!(said(&get("price")).ends_with("'price' is a table: nothing stands in it yet"));
+        assert!(said(&set_command("model.alias", "x")).contains("is a table"));
+        assert!(said(&get("model.alia")).contains("unknown key"));
+        bare(&set_command("model.default", "fast"), home.path(), false).unwrap();
+        assert_eq!(
+            said(&unset_command("model.alias.fast")),
+            "gently config unset: model.alias.fast stays, as it is what model.default is. \
+             First: gently config unset model.default"
+        );
+    }
+
+    #[test]
     fn unset_brings_the_default_back_and_keeps_what_people_wrote() {
         let home = home();
         let path = home.path().join(FILE);

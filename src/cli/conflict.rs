@@ -40,11 +40,9 @@ fn print_list(json: bool) -> Result<u8, OpenHomeError> {
     let found = list(&open::existing_home()?)?;
     let views = || found.iter().map(ConflictView::of).collect::<Vec<_>>();
     let printed = present(json, views, || text(&found));
-    if !json && !found.is_empty() {
-        say(&format!(
-            "say which one holds: {} conflict resolve ID",
-            program()
-        ));
+    if !json {
+        let ways = found.iter().map(|conflict| conflict.ways(&program()));
+        ways.for_each(|way| say(&format!("say which one holds: {way}")));
     }
     Ok(printed)
 }

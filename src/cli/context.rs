@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use crate::app::context::{
     self, ContextDetails, ContextPreview, PreviewOutcome, PreviewRequest, preview_texts,
 };
+use crate::app::not_shown::spent;
 use crate::app::open::{self, OpenHomeError};
 use crate::app::references::{ContextRequest, ThreadRequest};
 use crate::ask::TurnResult;
@@ -24,12 +25,14 @@ use text::ContextText;
 /// What `gently context` is asked to do.
 #[derive(Debug, Subcommand)]
 pub enum ContextCommand {
-    /// Show what was put before the model in an exchange, with each part of each score, and what
-    /// was kept out
+    /// Show what was put before the model in an exchange, and what was kept out
     Show {
         /// As gently show takes it
         #[arg(default_value = "last")]
         exchange: String,
+        /// Each part of each score, too, and the record's codes
+        #[arg(long, short)]
+        verbose: bool,
     },
     /// Compile the context of a question; calls no model, records nothing
     Preview(PreviewArgs),
@@ -50,6 +53,9 @@ pub struct PreviewArgs {
     place: PlaceArgs,
     #[command(flatten)]
     sight: SightArgs,
+    /// Each part of each score, too, and the record's codes
+    #[arg(long, short)]
+    verbose: bool,
 }
 
 /// Where a question stands.
@@ -122,21 +128,43 @@ pub fn turns_in(turn: &TurnResult) -> Option<String> {
     })
 }
 
+/// Whether a model is shown fewer of the earlier turns than there is something to go on with.
+pub fn is_short_of_turns(turn: &TurnResult) -> bool {
+    let shown = turn.referred.turns_shown();
+    shown.saturating_add(spent(&turn.referred)) < turn.earlier
+}
+
 /// Does it.
 pub async fn run(command: ContextCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
-        ContextCommand::Show { exchange } => show(&exchange, json),
+        ContextCommand::Show { exchange, verbose } => show(&exchange, verbose, json),
         ContextCommand::Preview(args) => preview(args, json).await,
     }
 }
 
-fn show(id: &str, json: bool) -> Result<u8, OpenHomeError> {
+fn show(id: &str, verbose: bool, json: bool) -> Result<u8, OpenHomeError> {
     let details = context::show(&open::existing_home()?, id)?;
     let view = || ContextView::of(&details);
-    Ok(present(json, view, || text(&details)))
+    Ok(present(json, view, || text(&details, verbose)))
 }
 
-fn text(details: &ContextDetails) -> String {
+/// What was put before the model, under its headings.
+pub fn parts(details: &ContextDetails) -> String {
+    context_text(details, false).parts()
+}
+
+fn context_text(details: &ContextDetails, verbose: bool) -> ContextText<'_> {
+    ContextText {
+        title: format!("context of {}", details.names.exchange),
+        names: &details.names,
+        refs: &details.refs,
+        texts: &details.texts,
+        exclusions: &details.exclusions,
+        verbose,
+    }
+}
+
+fn text(details: &ContextDetails, verbose: bool) -> String {
     let exchange = &details.exchange;
     if details.bundle.is_none() {
         say(match exchange.not_kept {
@@ -148,14 +176,7 @@ fn text(details: &ContextDetails) -> String {
             }
         });
     }
-    let text = ContextText {
-        title: format!("context of {}", details.names.exchange),
-        names: &details.names,
-        refs: &details.refs,
-        texts: &details.texts,
-        exclusions: &details.exclusions,
-    };
-    text.print()
+    context_text(details, verbose).print()
 }
 
 async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
@@ -187,12 +208,12 @@ async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
         PreviewOutcome::Compiled(bundle) => {
             told();
             let view = || PreviewView::of(&preview, bundle);
-            present(json, view, || preview_text(&preview, bundle))
+            present(json, view, || preview_text(&preview, bundle, args.verbose))
         }
     })
 }
 
-fn preview_text(preview: &ContextPreview, bundle: &ContextBundle) -> String {
+fn preview_text(preview: &ContextPreview, bundle: &ContextBundle, verbose: bool) -> String {
     if preview.session.is_none() {
         say("no session that fits is open: one would be opened");
     }
@@ -202,6 +223,7 @@ fn preview_text(preview: &ContextPreview, bundle: &ContextBundle) -> String {
         refs: bundle.refs(),
         texts: &preview_texts(bundle),
         exclusions: bundle.exclusions(),
+        verbose,
     };
     text.print()
 }

@@ -25,7 +25,7 @@ fn text(report: &DoctorReport, verbose: bool) -> String {
     let headline = HeadlineView::of_home(report);
     let mut lines = vec![format!("{} {}", mark(headline.mark), headline.text)];
     if verbose {
-        lines.extend(report.checks.iter().flat_map(lines_of));
+        lines.extend(report.checks.iter().flat_map(all_lines_of));
         return joined(&lines);
     }
     let mut below: Vec<String> = Vec::new();
@@ -48,6 +48,14 @@ fn text(report: &DoctorReport, verbose: bool) -> String {
 
 fn joined(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// The same, with the system's own words.
+fn all_lines_of(check: &DoctorCheck) -> Vec<String> {
+    let mut lines = lines_of(check);
+    let raw = check.raw.as_ref();
+    lines.extend(raw.map(|raw| format!("{:21}said: {}", "", quiet(raw))));
+    lines
 }
 
 /// A check's line, and the command that mends it.

@@ -4,12 +4,12 @@
 use crate::app::erase::{EraseTarget, ErasedNames, erase, names, plan};
 use crate::app::open::{self, OpenHomeError};
 use crate::recorder::ErasureResult;
-use crate::view::erasure::{ErasureReachView, ErasureView};
+use crate::view::erasure::{ErasureReachView, ErasureView, words_also_in};
 
 use super::args::EraseArgs;
 use super::consent::{self, ConsentWords};
 use super::screen::quiet;
-use super::{FINE, could_not, print, print_view, say};
+use super::{FINE, could_not, print_view, print_words, program, say};
 
 const WORDS: ConsentWords = ConsentWords {
     does: "erase it",
@@ -20,8 +20,9 @@ const WORDS: ConsentWords = ConsentWords {
 pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
     let target = match (&args.id, args.older_than) {
         (Some(id), _) => EraseTarget::One(id.clone()),
-        (None, Some(days)) if !args.due => EraseTarget::OlderThan(days),
-        _ => EraseTarget::Due,
+        (None, Some(days)) => EraseTarget::OlderThan(days),
+        (None, None) if args.due => EraseTarget::Due,
+        (None, None) => return Ok(could_not(&no_target(), json)),
     };
     if args.consent.dry_run {
         let home = open::existing_home()?;
@@ -37,8 +38,18 @@ pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
     }
     let reason = args.reason.as_deref().unwrap_or("asked for");
     let erased = erase(&opened, &planned, reason).await?;
-    let names = names(&opened, &erased)?;
+    let names = names(&opened, &planned, &erased)?;
     report(&erased, &names, json)
+}
+
+/// The three forms.
+fn no_target() -> String {
+    let program = program();
+    format!(
+        "say what is to be erased: one question with its answer (or a fact, a note, …), all that is older than \
+         so many days, or what retention.content_days is over for\n    {program} erase last\n    \
+         {program} erase --older-than DAYS\n    {program} erase --due"
+    )
 }
 
 fn report(erased: &ErasureResult, names: &ErasedNames, json: bool) -> Result<u8, OpenHomeError> {
@@ -58,8 +69,7 @@ fn report(erased: &ErasureResult, names: &ErasedNames, json: bool) -> Result<u8,
     }
     let gone = names.exchanges.iter().chain(&names.artifacts);
     let mut lines: Vec<String> = gone.map(|name| format!("erased {}", quiet(name))).collect();
-    let quoted = |name| format!("its words stood in the prompt of {name}, now gone too");
-    lines.extend(names.contexts.iter().map(quoted));
+    lines.extend(words_also_in(&names.quoting));
     say("an older backup still holds what it held; so does whoever was sent it");
-    Ok(print(&format!("{}\n", lines.join("\n"))))
+    Ok(print_words(&format!("{}\n", lines.join("\n"))))
 }

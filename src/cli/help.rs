@@ -17,6 +17,7 @@ use clap::{Arg, ArgAction, Args, ColorChoice, Command, CommandFactory as _, Id};
 use crate::view::help::{ExampleView, HelpView};
 
 use super::args::Cli;
+use super::fold::words_in;
 use super::{FINE, could_not, present, print_view, program};
 
 pub use examples::of as examples_of;
@@ -160,7 +161,7 @@ fn listing(root: &Command, heading: Style) -> String {
             let command = root.find_subcommand(name);
             let about = command.and_then(Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            let lines = folded(&about, COLUMNS - MARGIN);
+            let lines = words_in(&about, COLUMNS - MARGIN);
             let margin = " ".repeat(MARGIN);
             out.push_str(&format!(
                 "  {name:12} {}\n",
@@ -170,22 +171,6 @@ fn listing(root: &Command, heading: Style) -> String {
         out.push('\n');
     }
     out
-}
-
-/// A text in lines of so many characters at most, broken between words.
-fn folded(text: &str, most: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is always a line");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= most {
-            line.push_str(&format!(" {word}"));
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
 
 /// Prints the help of a command, or a topic.
@@ -282,11 +267,16 @@ fn shell_quoted(word: &str) -> Cow<'_, str> {
     if !word.is_empty() && word.bytes().all(is_plain) {
         return Cow::Borrowed(word);
     }
+    Cow::Owned(in_quotes(word))
+}
+
+/// The same, in quotes in any case, as a question is.
+fn in_quotes(word: &str) -> String {
     // Between double quotes these four still mean something, and '!' does to an interactive bash.
     if word.contains(['"', '$', '`', '\\', '!']) {
-        return Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")));
+        return format!("'{}'", word.replace('\'', r"'\''"));
     }
-    Cow::Owned(format!("\"{word}\""))
+    format!("\"{word}\"")
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::view::kernel::{KernelCheckView, KernelSetView, KernelView};
 
 use super::args::KernelCommand;
 use super::screen::{counted, quiet};
-use super::{FINE, NEGATIVE, Notices, could_not, heads, present, print_view, say};
+use super::{FINE, NEGATIVE, Notices, could_not, heads, present, present_as_is, print_view, say};
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
@@ -30,7 +30,7 @@ fn show(json: bool) -> Result<u8, OpenHomeError> {
     let kernel = kernel::in_force(&open::existing_home()?)?;
     let toml = kernel.to_toml().map_err(HomeError::from)?;
     let text = || format!("# kernel {}\n{toml}", kernel.hash());
-    Ok(present(json, || KernelView::of(&kernel), text))
+    Ok(present_as_is(json, || KernelView::of(&kernel), text))
 }
 
 fn check(file: &Path, json: bool) -> Result<u8, OpenHomeError> {

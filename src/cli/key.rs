@@ -1,5 +1,6 @@
-//! `gently key`: who may ask, and a passphrase on the vault file.
+//! `gently key`: who may ask, what signs, and a passphrase on the file with the keys.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use crate::app::keys::{self, KeyRotation, check_name};
@@ -12,7 +13,9 @@ use crate::view::key::{
 
 use super::args::KeyCommand;
 use super::consent::{self, ConsentArgs, ConsentWords};
-use super::{FINE, Notices, could_not, heads, present, print_view, program, say, say_finding};
+use super::{
+    FINE, Notices, could_not, heads, present, present_as_is, print_view, program, say, say_finding,
+};
 
 /// Runs one of the verbs.
 pub async fn run(command: KeyCommand, json: bool) -> Result<u8, OpenHomeError> {
@@ -51,7 +54,7 @@ async fn add(name: &str, json: bool) -> Result<u8, OpenHomeError> {
         ));
         format!("{}\n", *new.key)
     };
-    Ok(present(json, || NewAuthKeyView::of(&new), text))
+    Ok(present_as_is(json, || NewAuthKeyView::of(&new), text))
 }
 
 fn list(json: bool) -> Result<u8, OpenHomeError> {
@@ -127,7 +130,7 @@ async fn rotate(to: Option<&Path>, consent: ConsentArgs, json: bool) -> Result<u
     let rotation = keys::rotate(opened, &planned, &say).await?;
     heads::say(&rotation.outside, &told);
     let view = || KeyRotationView::of(&rotation);
-    Ok(present(json, view, || next_steps(&rotation)))
+    Ok(present_as_is(json, view, || next_steps(&rotation)))
 }
 
 /// Prints what others pin: the keys on stdout, so that they can be led into a file, and the rest
@@ -139,16 +142,20 @@ fn show(json: bool) -> Result<u8, OpenHomeError> {
         let lines = view.allowed_signers.iter();
         lines.map(|line| format!("{line}\n")).collect()
     };
-    let code = present(json, || &view, text);
+    let code = present_as_is(json, || &view, text);
     if !json {
         // As they are: a fingerprint looks like a secret.
-        pinning(&view).iter().for_each(|line| say_finding(line));
+        let is_file = !std::io::stdout().is_terminal();
+        pinning(&view, is_file)
+            .iter()
+            .for_each(|line| say_finding(line));
     }
     Ok(code)
 }
 
-/// What a person does with the keys of [`SignerView`].
-fn pinning(view: &SignerView) -> Vec<String> {
+/// What a person does with the keys of [`SignerView`]; how they get into a file is known to whoever
+/// just led them into one.
+fn pinning(view: &SignerView, is_file: bool) -> Vec<String> {
     let count = view.allowed_signers.len();
     let which = match count {
         1 => String::new(),
@@ -157,10 +164,20 @@ fn pinning(view: &SignerView) -> Vec<String> {
     let mut lines = vec![
         format!("ledger {}", view.origin),
         format!("signed by {}{which}", view.fingerprint),
-        "Give these lines to others as a file, another way than through the ledger:".to_owned(),
-        format!("  {}", view.give),
-        "What they run with it, for a shared file, a whole ledger, and without gently:".to_owned(),
     ];
+    lines.extend(match is_file {
+        true => vec![
+            "Give that file to others another way than through the ledger.".to_owned(),
+            "What they run with it, for a shared file, a whole ledger, and without gently:"
+                .to_owned(),
+        ],
+        false => vec![
+            "Give these lines to others as a file, another way than through the ledger:".to_owned(),
+            format!("  {}", view.give),
+            "What they run with it, for a shared file, a whole ledger, and without gently:"
+                .to_owned(),
+        ],
+    });
     lines.extend(view.check.iter().map(|command| format!("  {command}")));
     lines
 }

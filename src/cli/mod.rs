@@ -15,6 +15,7 @@ mod context;
 mod doctor;
 mod drift;
 mod erase;
+mod fold;
 mod heads;
 mod help;
 mod hook;
@@ -132,7 +133,9 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
             let home = crate::app::open::home_path().ok();
-            return report_of(|out| audit::run(command, home.as_deref(), out, &mut Gate::err()));
+            return report_of(json, |out| {
+                audit::run(command, home.as_deref(), out, &mut Gate::err())
+            });
         }
         Command::Key(command) => key::run(command, json).await,
         Command::Kernel(command) => kernel::run(command, json).await,
@@ -156,7 +159,7 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Show(args) => show::run(&args, json),
         Command::Share(args) => share::run(args, json).await,
         Command::Check(args) => {
-            return report_of(|out| audit::check::run(&args, out, &mut Gate::err()));
+            return report_of(json, |out| audit::check::run(&args, out, &mut Gate::err()));
         }
         Command::Drift(command) => drift::run(command, json).await,
         Command::Erase(args) => erase::run(&args, json).await,
@@ -286,10 +289,11 @@ fn not_printed(error: &std::io::Error) -> u8 {
 
 /// Writes the report of a check to stdout, and gives the check's exit code; a closed pipe or a full
 /// disk is not a pass.
-fn report_of(check: impl FnOnce(&mut Vec<u8>) -> u8) -> u8 {
+fn report_of(json: bool, check: impl FnOnce(&mut Vec<u8>) -> u8) -> u8 {
     let mut report = Vec::new();
     let code = check(&mut report);
-    match pager::write_report(&String::from_utf8_lossy(&report)) {
+    let gate = if json { Gate::out } else { Gate::report };
+    match pager::write(&String::from_utf8_lossy(&report), gate) {
         Ok(()) => code,
         Err(_) => COULD_NOT,
     }
@@ -300,16 +304,23 @@ fn print_view(view: &impl serde::Serialize) -> u8 {
     print(&json_line(view))
 }
 
-/// Prints the view of something with `--json`, else its text.
+/// Prints the view of something with `--json`, else its text, in lines that a terminal has room for.
 fn present<V: serde::Serialize>(
     json: bool,
     view: impl FnOnce() -> V,
     text: impl FnOnce() -> String,
 ) -> u8 {
-    match pager::write(&rendered(json, view, text)) {
-        Ok(()) => FINE,
-        Err(e) => not_printed(&e),
-    }
+    let gate = if json { Gate::out } else { Gate::told };
+    paged(&rendered(json, view, text), gate)
+}
+
+/// The same, of a text that stays as it is: a file, a key, a script.
+fn present_as_is<V: serde::Serialize>(
+    json: bool,
+    view: impl FnOnce() -> V,
+    text: impl FnOnce() -> String,
+) -> u8 {
+    paged(&rendered(json, view, text), Gate::out)
 }
 
 /// The same, of what gently itself says of a check or a record: its signs get their colours. Words
@@ -319,7 +330,12 @@ fn present_report<V: serde::Serialize>(
     view: impl FnOnce() -> V,
     text: impl FnOnce() -> String,
 ) -> u8 {
-    match pager::write_report(&rendered(json, view, text)) {
+    let gate = if json { Gate::out } else { Gate::report };
+    paged(&rendered(json, view, text), gate)
+}
+
+fn paged(text: &str, gate: fn() -> Gate<std::io::StdoutLock<'static>>) -> u8 {
+    match pager::write(text, gate) {
         Ok(()) => FINE,
         Err(e) => not_printed(&e),
     }
@@ -333,12 +349,25 @@ fn present_or_tell<V: serde::Serialize>(
     text: impl FnOnce() -> String,
     outcome: &str,
 ) -> u8 {
-    print_or_tell(&rendered(json, view, text), outcome)
+    let mut out = if json { Gate::out() } else { Gate::told() };
+    written_or_told(&mut out, &rendered(json, view, text), outcome)
+}
+
+/// Writes words of our own to stdout, in lines that a terminal has room for.
+fn print_words(text: &str) -> u8 {
+    let mut out = Gate::told();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) => not_printed(&e),
+        Ok(()) => FINE,
+    }
 }
 
 /// Writes to stdout; where that fails, says on stderr that it did, and what was done all the same.
 fn print_or_tell(text: &str, outcome: &str) -> u8 {
-    let mut out = Gate::out();
+    written_or_told(&mut Gate::out(), text, outcome)
+}
+
+fn written_or_told(out: &mut impl std::io::Write, text: &str, outcome: &str) -> u8 {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => FINE,
         Err(e) => {

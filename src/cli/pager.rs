@@ -1,44 +1,38 @@
 //! A report that is longer than the screen goes through the person's pager.
 
 use std::io::{self, IsTerminal as _, StdoutLock, Write as _};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 use rustix::termios::tcgetwinsize;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::fold;
 use super::screen::Gate;
 use super::terminal::wanted;
 
 /// Whether reports may go through a pager; set once, from the command line.
 static ALLOWED: OnceLock<bool> = OnceLock::new();
 
-/// What shells say where there is no such program, or it can't be run.
-const NO_PROGRAM: [i32; 2] = [126, 127];
+/// Above this, an exit code of a shell is the number of the signal that ended its command.
+const SIGNALLED: i32 = 128;
 
 /// Says whether reports may go through a pager.
 pub fn allow(allowed: bool) {
     let _ = ALLOWED.set(allowed);
 }
 
-/// Writes a report of our own to standard output, with its signs in colour; else like [`write`].
-pub fn write_report(text: &str) -> io::Result<()> {
-    written(text, Gate::report)
-}
-
-/// Writes a text to standard output: through `$PAGER`, else `less`, where that is a terminal with
-/// fewer rows than the report has.
+/// Writes a text to standard output through one of its gates: by way of `$PAGER`, else `less`, where
+/// that is a terminal with fewer rows than the text has.
 ///
 /// As with git, an empty `$PAGER` means none, and `less` ends by itself where all fits and leaves
-/// the text on the screen. Where the pager can't be run, the text is written as it is.
-pub fn write(text: &str) -> io::Result<()> {
-    written(text, Gate::out)
-}
-
-fn written(text: &str, gate: impl Fn() -> Gate<StdoutLock<'static>>) -> io::Result<()> {
-    let pager = pager().filter(|_| is_longer_than_screen(text));
-    if pager.is_some_and(|pager| has_paged(&pager, &gate().passed(text))) {
-        return Ok(());
+/// the text on the screen. Where the pager can't be run, or fails, the text is written as it is.
+pub fn write(text: &str, gate: fn() -> Gate<StdoutLock<'static>>) -> io::Result<()> {
+    if let Some(pager) = pager() {
+        let passed = gate().passed(text);
+        if is_longer_than_screen(&passed) && has_paged(&pager, &passed) {
+            return Ok(());
+        }
     }
     let mut out = gate();
     out.write_all(text.as_bytes()).and_then(|()| out.flush())
@@ -60,17 +54,13 @@ fn is_longer_than_screen(text: &str) -> bool {
     let Ok(size) = tcgetwinsize(io::stdout()) else {
         return false;
     };
-    let (rows, columns) = (usize::from(size.ws_row), usize::from(size.ws_col).max(1));
-    let needed: usize = text
-        .lines()
-        .map(|line| line.chars().count().div_ceil(columns).max(1))
-        .sum();
+    let rows = usize::from(size.ws_row);
     // The last row is the shell's.
-    rows > 0 && needed >= rows
+    rows > 0 && fold::rows(text, usize::from(size.ws_col)) >= rows
 }
 
-/// Whether the pager took the text, which has passed the gate; it was not there, or could not be
-/// run, otherwise.
+/// Whether the pager took the text, which has passed the gate; it was not there, could not be run,
+/// or ended with a failure otherwise.
 fn has_paged(pager: &str, text: &str) -> bool {
     // Ctrl-C is the pager's; without this it would end gently and leave the pager behind.
     let _heard = signal(SignalKind::interrupt());
@@ -86,8 +76,33 @@ fn has_paged(pager: &str, text: &str) -> bool {
         // Whoever leaves the pager early has seen enough.
         let _ = stdin.write_all(text.as_bytes());
     }
-    match child.wait() {
-        Ok(status) => status.code().is_none_or(|code| !NO_PROGRAM.contains(&code)),
-        Err(_) => false,
+    child.wait().is_ok_and(has_taken)
+}
+
+/// Whether a pager that ended so has shown the text. A signal is the reader's, who has seen enough;
+/// shells tell of it with a number above [`SIGNALLED`].
+fn has_taken(status: ExitStatus) -> bool {
+    match status.code() {
+        Some(0) | None => true,
+        Some(code) => code > SIGNALLED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_pager_that_fails_has_shown_nothing() {
+        let ended = |code: i32| has_taken(ExitStatus::from_raw(code << 8));
+        let codes = [0, 1, 2, 126, 127, 130, 141, 143];
+        assert_eq!(
+            codes.map(ended),
+            [true, false, false, false, false, true, true, true]
+        );
+        // SIGINT and SIGPIPE.
+        assert!(has_taken(ExitStatus::from_raw(2)) && has_taken(ExitStatus::from_raw(13)));
     }
 }

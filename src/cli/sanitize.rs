@@ -11,7 +11,7 @@ use crate::home::locate;
 
 use super::args::SanitizeArgs;
 use super::screen::Gate;
-use super::{FINE, could_not, json_line, present, say};
+use super::{FINE, could_not, json_line, present_as_is, say};
 use crate::app::open::{OpenHomeError, env};
 use crate::app::rules_in_force::put_in_force;
 use crate::view::sanitized::RedactionView;
@@ -62,7 +62,7 @@ fn whole(json: bool) -> Result<u8, String> {
     }
     let view = || RedactionView::of(None, &redaction);
     let text = || redaction.clean.as_str().to_owned();
-    Ok(present(json, view, text))
+    Ok(present_as_is(json, view, text))
 }
 
 #[derive(Deserialize)]

@@ -10,6 +10,11 @@ use std::sync::OnceLock;
 
 use clap::ColorChoice;
 use clap::builder::styling::{AnsiColor, Style};
+use rustix::fd::AsFd;
+use rustix::termios::tcgetwinsize;
+
+use super::fold::folded;
+use textwrap::core::display_width;
 
 pub use crate::app::words::{beginning, counted};
 use crate::record::unseen::{spelled, spelled_on_a_line};
@@ -57,22 +62,34 @@ pub struct Gate<W> {
     to: W,
     spells: bool,
     paint: Paint,
+    /// The columns of the terminal, where lines are broken between words.
+    folds: Option<usize>,
 }
 
 impl Gate<StdoutLock<'static>> {
-    /// Standard output.
+    /// Standard output, for what stays as it is: a model's answer, a file, JSON.
     pub fn out() -> Self {
         let to = io::stdout();
         Gate {
             spells: to.is_terminal(),
             to: to.lock(),
             paint: Paint::Nothing,
+            folds: None,
         }
     }
 
-    /// Standard output, for what gently says of a check or a record.
+    /// Standard output, for what gently says: lines are broken between words.
+    pub fn told() -> Self {
+        let folds = columns(&io::stdout());
+        Gate {
+            folds,
+            ..Self::out()
+        }
+    }
+
+    /// The same, of a check or a record: its signs get their colours.
     pub fn report() -> Self {
-        let gate = Self::out();
+        let gate = Self::told();
         let paint = Paint::EachLine.when(is_coloured(gate.spells));
         Gate { paint, ..gate }
     }
@@ -85,9 +102,19 @@ impl Gate<Stderr> {
         Gate {
             paint: Paint::FirstLine.when(is_coloured(to.is_terminal())),
             spells: true,
+            folds: columns(&to),
             to,
         }
     }
+}
+
+/// How many columns a terminal has; none for what is no terminal, or does not say.
+pub fn columns(stream: &(impl AsFd + io::IsTerminal)) -> Option<usize> {
+    if !stream.is_terminal() {
+        return None;
+    }
+    let columns = tcgetwinsize(stream).ok()?.ws_col;
+    (columns > 0).then_some(usize::from(columns))
 }
 
 impl<W> Gate<W> {
@@ -98,13 +125,20 @@ impl<W> Gate<W> {
         } else {
             text.into()
         };
-        painted(&text, self.paint)
+        match self.folds {
+            Some(columns) => painted(&folded(&text, columns), self.paint),
+            None => painted(&text, self.paint),
+        }
+    }
+
+    fn passes_bytes(&self) -> bool {
+        !self.spells && self.paint == Paint::Nothing && self.folds.is_none()
     }
 }
 
 impl<W: Write> Write for Gate<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.spells && self.paint == Paint::Nothing {
+        if self.passes_bytes() {
             self.to.write_all(bytes)?;
         } else {
             let text = self.passed(&String::from_utf8_lossy(bytes));
@@ -166,6 +200,24 @@ pub fn mark(of: &str) -> &'static str {
     }
 }
 
+/// The least of a text that is shown in a row, however narrow the terminal is.
+const LEAST: usize = 12;
+
+/// A row of a list: its columns, and of the text behind them as much as the terminal has room for.
+pub fn row(head: &str, text: &str) -> String {
+    let columns = columns(&io::stdout());
+    let room = columns.map(|columns| columns.saturating_sub(display_width(head) + 3).max(LEAST));
+    let text = room.map_or(text.to_owned(), |most| beginning(text, most));
+    format!("{}\n", format!("{head}  {text}").trim_end())
+}
+
+/// A time to the minute, as lists have it: `2026-11-24 02:15`.
+pub fn minute(at: impl std::fmt::Display) -> String {
+    const TO_MINUTES: usize = "2026-11-24T02:15".len();
+    let at = at.to_string();
+    at.get(..TO_MINUTES).unwrap_or(&at).replace('T', " ")
+}
+
 /// A text of several lines, each behind `indent`; tabs stay.
 pub fn block(text: &str, indent: &str) -> String {
     let safe = |line: &str| line.split('\t').map(quiet).collect::<Vec<_>>().join("\t");
@@ -197,16 +249,40 @@ mod tests {
     }
 
     #[test]
+    fn a_row_has_its_text_last_and_whole_where_there_is_no_terminal() {
+        let long = "word ".repeat(40);
+        assert_eq!(row("a  b", long.trim()), format!("a  b  {}\n", long.trim()));
+        assert_eq!(row("a  b ", ""), "a  b\n");
+        assert_eq!(minute("2026-11-24T02:15:59Z"), "2026-11-24 02:15");
+        assert_eq!(minute("unknown time"), "unknown time");
+    }
+
+    #[test]
     fn a_gate_spells_for_people_and_for_nobody_else() {
         for (spells, expected) in [(true, "a\\u001b[2J\n"), (false, "a\u{1b}[2J\n")] {
             let mut gate = Gate {
                 to: Vec::new(),
                 spells,
                 paint: Paint::Nothing,
+                folds: None,
             };
             gate.write_all(b"a\x1b[2J\n").unwrap();
             assert_eq!(gate.to, expected.as_bytes());
         }
+    }
+
+    #[test]
+    fn what_is_folded_gets_the_colours_of_its_first_lines() {
+        let mut gate = Gate {
+            to: Vec::new(),
+            spells: true,
+            paint: Paint::EachLine,
+            folds: Some(20),
+        };
+        gate.write_all("✔ fine, as it was told ✔ of all\n".as_bytes())
+            .unwrap();
+        let expected = "\u{1b}[1m\u{1b}[32m✔\u{1b}[0m fine, as it was\n  told ✔ of all\n";
+        assert_eq!(String::from_utf8(gate.to).unwrap(), expected);
     }
 
     #[test]
@@ -237,6 +313,7 @@ mod tests {
                 to: Vec::new(),
                 spells: true,
                 paint,
+                folds: None,
             };
             gate.write_all(text.as_bytes()).unwrap();
             assert_eq!(String::from_utf8(gate.to).unwrap(), expected);

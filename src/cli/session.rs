@@ -12,7 +12,8 @@ use crate::view::tree_head::ThirdPartyView;
 
 use super::args::SessionCommand;
 use super::consent::{self, ConsentArgs, ConsentWords};
-use super::{FINE, Notices, could_not, heads, init, present, print, print_view, say};
+use super::screen::{self, minute, quiet};
+use super::{FINE, Notices, could_not, heads, init, present, print_view, print_words, say};
 
 const WORDS: ConsentWords = ConsentWords {
     does: "close it",
@@ -67,7 +68,7 @@ async fn close(
     let mut closed: Vec<SessionClose> = Vec::new();
     let outside = session::close(&opened, &planned, &|line| told.say(line), &mut |done| {
         if !json {
-            print(&format!("{}\n", line(&done.session)));
+            print_words(&format!("{}\n", line(&done.session)));
         }
         closed.push(done);
     })
@@ -96,9 +97,7 @@ fn list(only_open: bool, json: bool) -> Result<u8, OpenHomeError> {
                 "no sessions"
             });
         }
-        let line =
-            |listed: &ListedSession| line_from(&listed.row, listed.start_block.as_ref()) + "\n";
-        sessions.iter().map(line).collect()
+        rows(&sessions)
     };
     Ok(present(json, views, text))
 }
@@ -119,16 +118,33 @@ fn line(row: &SessionRow) -> String {
     )
 }
 
-/// The same with the block that it started under, where it is another than the last.
-fn line_from(row: &SessionRow, start: Option<&Block>) -> String {
-    let last = &row.anchor.block;
-    match start.filter(|start| (start.height, start.hash) != (last.height, last.hash)) {
-        Some(start) => line(row).replace(
-            &block_name(row),
-            &format!("{} to {}", named(start), number(last)),
-        ),
-        None => line(row),
-    }
+/// `81bb5b35  open    2026-11-24 02:15   3 asked  qwen3:4b  What is …`: what a person looks for stands
+/// last, and has the room that is left.
+fn rows(sessions: &[ListedSession]) -> String {
+    let model = |listed: &ListedSession| {
+        let id = &listed.row.model;
+        quiet(id.split_once('/').map_or(id.as_str(), |(_, name)| name))
+    };
+    let asked = |listed: &ListedSession| listed.row.prompts.to_string();
+    let widest = |of: &dyn Fn(&ListedSession) -> String| {
+        let widths = sessions.iter().map(|one| of(one).chars().count());
+        widths.max().unwrap_or_default()
+    };
+    let (ids, counts) = (widest(&|one| one.short.clone()), widest(&asked));
+    let models = widest(&model);
+    let line = |listed: &ListedSession| {
+        let row = &listed.row;
+        let state = row.ended_at.map_or("open", |_| "closed");
+        let head = format!(
+            "{:ids$}  {state:6}  {}  {:>counts$} asked  {:models$}",
+            listed.short,
+            minute(row.started_at),
+            asked(listed),
+            model(listed),
+        );
+        screen::row(&head, listed.first_question.as_deref().unwrap_or_default())
+    };
+    sessions.iter().map(line).collect()
 }
 
 /// `block 930226`, or `block local` when there is no anchor.

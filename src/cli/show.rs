@@ -6,27 +6,36 @@
 pub mod session;
 mod text;
 
+use crate::app::context;
 use crate::app::open::{self, OpenHomeError};
-use crate::app::show;
+use crate::app::show::{self, ExchangeDetails};
+use crate::home::Home;
 use crate::view::exchange::ExchangeView;
 
 use super::args::ShowArgs;
+use super::context::parts;
 use super::{NEGATIVE, present_report, say};
+
+/// What was put before the model, in words.
+fn shown_to(home: &Home, turn: &ExchangeDetails) -> String {
+    let id = turn.exchange.exchange_id.to_string();
+    match context::show(home, &id) {
+        Ok(details) => parts(&details),
+        // The record was changed: what can still be read of it is shown all the same.
+        Err(error) => format!("can't be read: {error}"),
+    }
+}
 
 /// Shows one exchange.
 pub fn run(args: &ShowArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let turn = show::exchange(&open::existing_home()?, &args.exchange, args.withheld)?;
+    let home = open::existing_home()?;
+    let turn = show::exchange(&home, &args.exchange, args.withheld)?;
     let words = || match args.full {
-        true => text::of(&turn),
+        true => text::of(&turn, &shown_to(&home, &turn)),
         false => text::brief(&turn),
     };
     let printed = present_report(json, || ExchangeView::of(&turn), words);
-    let wrong: Vec<&str> = turn
-        .checks
-        .iter()
-        .filter(|check| check.holds == Some(false))
-        .map(|check| check.what)
-        .collect();
+    let wrong = turn.changed();
     if !wrong.is_empty() {
         say(&format!(
             "changed since it was recorded: {}; look with: gently audit verify",

@@ -7,7 +7,7 @@ use crate::store::ThreadRow;
 use crate::view::thread::{ListedThreadView, NewThreadView, ThreadView};
 use clap::Subcommand;
 
-use super::screen::{beginning, counted, quiet};
+use super::screen::{beginning, minute, quiet, row};
 use super::{Notices, present, program, say};
 
 /// How much of a text stands in a line.
@@ -56,18 +56,17 @@ fn print_list(json: bool) -> Result<u8, OpenHomeError> {
 
 fn thread_line(listed: &ListedThread) -> String {
     let thread = &listed.row;
-    let own = if thread.number == 0 {
-        "(session's own)"
-    } else {
-        ""
-    };
-    format!(
-        "{}  {}  {}, {}  {}\n",
+    let own = if thread.number == 0 { "(own)" } else { "" };
+    let head = format!(
+        "{}  {}  {:>3} asked  {}",
         listed.short,
-        thread.created_at,
-        counted(listed.turns, "turn"),
-        counted(listed.events, "event"),
+        minute(thread.created_at),
+        listed.turns,
         quiet(thread.name.as_deref().unwrap_or(own))
+    );
+    row(
+        head.trim_end(),
+        listed.first_question.as_deref().unwrap_or_default(),
     )
 }
 
@@ -123,10 +122,7 @@ fn line(event: &ThreadEntry) -> String {
         .said
         .as_deref()
         .map_or(gone, |said| beginning(said, EXCERPT));
-    format!(
-        "{:6}  {:9}  {}  {said}\n",
-        event.row.index,
-        event.row.kind.name(),
-        event.short
-    )
+    let kind = event.row.kind.name();
+    let head = format!("{:6}  {kind:9}  {}", event.row.index, event.short);
+    row(&head, &said)
 }

@@ -15,6 +15,26 @@ pub enum ConfigError {
         /// The key that was most likely meant.
         nearest: Option<&'static str>,
     },
+    /// A table where a key is wanted.
+    #[error("{place}: '{key}' is a table: {}", if names.is_empty() { "nothing stands in it yet".to_owned() } else { format!("in it are {}", names.join(", ")) })]
+    Table {
+        /// Where it stands.
+        place: String,
+        /// Its name.
+        key: String,
+        /// The keys in it.
+        names: Vec<String>,
+    },
+    /// An alias that is still needed.
+    #[error(
+        "{place}: model.alias.{alias} stays, as it is what model.default is. First: gently config unset model.default"
+    )]
+    Needed {
+        /// Where it was asked for.
+        place: String,
+        /// The alias.
+        alias: String,
+    },
     /// A password where none may stand.
     #[error(
         "{place}: '{key}' would put a password into a file. Put it into an environment variable, and that one's name \

@@ -158,6 +158,7 @@ impl ModelSettings {
     pub fn params(&self) -> Params {
         Params {
             expect: None,
+            images: Vec::new(),
             max_tokens: self.max_tokens,
             response_format: None,
             seed: self.seed,

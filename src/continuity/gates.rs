@@ -30,6 +30,9 @@ pub enum ExclusionReason {
     Erased,
     /// Its text was never kept.
     NotKept,
+    /// A question that got no answer, among the last ones, which nobody named by itself: it was
+    /// asked again, or given up.
+    Unanswered,
     /// The ring holds as many artifacts as the kernel allows.
     RingCapItems,
     /// The ring has no room left for it.
@@ -48,6 +51,7 @@ impl ExclusionReason {
             ExclusionReason::Unratified => "unratified",
             ExclusionReason::Erased => "erased",
             ExclusionReason::NotKept => "not_kept",
+            ExclusionReason::Unanswered => "unanswered",
             ExclusionReason::RingCapItems => "ring_cap_items",
             ExclusionReason::RingCapTokens => "ring_cap_tokens",
         }

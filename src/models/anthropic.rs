@@ -7,12 +7,12 @@
 //! - a message of another role or type is `malformed`; one without parts is `empty`.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::wire::{self, Completion, ReplyPlaces, WireError, malformed};
+use super::wire::{self, Completion, ReplyPlaces, WireError, WireImage, WireMessage, malformed};
 use super::{Request, Usage};
 use crate::record::ledger::params::Params;
-use crate::record::ledger::prompt::{ChatMessage, ChatRole};
+use crate::record::ledger::prompt::ChatRole;
 use crate::record::ledger::reply::ReplyDoc;
 
 /// The version of the wire.
@@ -26,7 +26,7 @@ struct AnthropicRequest<'a> {
     max_tokens: u64,
     #[serde(skip_serializing_if = "str::is_empty")]
     system: &'a str,
-    messages: &'a [ChatMessage],
+    messages: Vec<WireMessage<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     stream: bool,
@@ -41,11 +41,22 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
         model,
         max_tokens: params.max_tokens.unwrap_or(MAX_TOKENS),
         system,
-        messages,
+        messages: wire::wire_messages(messages, request.images, parts),
         temperature: params.temperature.map(|t| t.as_f64()),
         stream: request.stream,
     })
     .expect("strings and numbers always have a JSON form")
+}
+
+/// A question behind its images, as the vendor advises.
+fn parts(text: &str, images: Vec<WireImage>) -> Value {
+    let images = images.into_iter().map(|image| {
+        let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
+        json!({"type": "image", "source": source})
+    });
+    let text = json!({"type": "text", "text": text});
+    let parts: Vec<Value> = images.chain([text]).collect();
+    json!({"content": parts, "role": "user"})
 }
 
 #[derive(Deserialize)]
@@ -54,7 +65,6 @@ struct AnthropicResponse {
     r#type: Option<String>,
     role: Option<String>,
     content: Option<Vec<Value>>,
-    model: Option<Value>,
     stop_reason: Option<Value>,
     usage: Option<Value>,
 }
@@ -79,6 +89,8 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
     let content = response
         .content
         .ok_or_else(|| malformed("expected a list `content`, found none"))?;
+    let root = wire::source_of(body)?;
+    let content = wire::listed(&root, "/content", content);
     let (thoughts, parts): (Vec<Value>, Vec<Value>) = wire::checked_parts(content)?
         .into_iter()
         .partition(|part| matches!(kind(part), "thinking" | "redacted_thinking"));
@@ -90,16 +102,16 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
         completion_tokens: count("output_tokens"),
     };
     let beside = ReplyPlaces {
-        finish_reason,
-        model: wire::words(response.model.as_ref()),
+        finish_reason: "/stop_reason",
+        model: "/model",
         reasoning: &[],
-        known: &["/content", "/model", "/role", "/stop_reason", "/type"],
+        known: &["/content", "/role", "/type"],
         tools: "",
     };
     Ok(Completion {
         text,
         usage,
-        beside: with_thoughts(beside.read(body), thoughts, parts),
+        beside: with_thoughts(beside.read(root), thoughts, parts),
     })
 }
 
@@ -115,7 +127,8 @@ fn with_thoughts(mut beside: ReplyDoc, thoughts: Vec<Value>, parts: Vec<Value>) 
         .filter_map(|part| part.get("thinking")?.as_str());
     let words: Vec<&str> = words.filter(|words| !words.is_empty()).collect();
     beside.reasoning = (!words.is_empty()).then(|| words.join("\n\n"));
-    let hidden = thoughts.into_iter().filter(|part| kind(part) != "thinking");
+    let is_told = |part: &Value| kind(part) == "thinking" && part["thinking"].is_string();
+    let hidden = thoughts.into_iter().filter(|part| !is_told(part));
     let hidden: Vec<Value> = hidden.collect();
     beside
         .other
@@ -128,6 +141,8 @@ fn with_thoughts(mut beside: ReplyDoc, thoughts: Vec<Value>, parts: Vec<Value>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::ledger::image::ImageFile;
+    use crate::record::ledger::prompt::ChatMessage;
 
     #[test]
     fn the_request_is_these_bytes() {
@@ -137,6 +152,7 @@ mod tests {
         ];
         let request = Request {
             messages: &messages,
+            images: &[],
             stream: false,
         };
         let body =
@@ -145,6 +161,7 @@ mod tests {
         assert_eq!(body(&Params::default()), plain);
         let all = Params {
             expect: None,
+            images: Vec::new(),
             response_format: None,
             temperature: Some("1".parse().unwrap()),
             max_tokens: Some(9),
@@ -155,6 +172,28 @@ mod tests {
             .replace("4096", "9")
             .replace(r#","stream""#, r#","temperature":1.0,"stream""#);
         assert_eq!(body(&all), with);
+    }
+
+    #[test]
+    fn images_stand_before_the_question() {
+        let image = ImageFile::of(b"GIF89a".to_vec()).unwrap();
+        let messages = [
+            ChatMessage::new(ChatRole::User, "earlier"),
+            ChatMessage::new(ChatRole::User, "hi"),
+        ];
+        let request = Request {
+            messages: &messages,
+            images: &[image],
+            stream: false,
+        };
+        let body: Value =
+            serde_json::from_slice(&request_body("x", request, &Params::default())).unwrap();
+        assert_eq!(
+            body["messages"],
+            json!([{"role": "user", "content": "earlier"}, {"role": "user", "content": [
+                {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlh"}},
+                {"type": "text", "text": "hi"}]}])
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use tokio::time::{Instant, sleep, timeout_at};
 use zeroize::Zeroizing;
 
-use super::quote::quote;
+use super::quote::{KeyPieces, quote};
 use super::wire::{self, Wire, WireError};
 use super::{CallStage, ModelFault};
 use crate::net;
@@ -198,6 +198,11 @@ impl Endpoint {
 
     fn shown(&self) -> String {
         self.endpoint.to_string()
+    }
+
+    /// The key that is sent, for what the server said to be looked through for it.
+    pub(super) fn key_pieces(&self) -> Option<KeyPieces> {
+        KeyPieces::of(self.key.as_ref()?)
     }
 
     fn quote(&self, words: &str) -> String {

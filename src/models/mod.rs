@@ -15,11 +15,13 @@ mod openai;
 pub mod quote;
 pub mod remote;
 pub mod replay;
+mod source;
 mod stream;
 pub mod wire;
 
 use futures_util::future::BoxFuture;
 
+use crate::record::ledger::image::ImageFile;
 use crate::record::ledger::prompt::ChatMessage;
 use crate::record::ledger::reply::ReplyDoc;
 pub use crate::recorder::Usage;
@@ -32,14 +34,16 @@ pub use model::Model;
 pub struct Request<'a> {
     /// In their order; after secrets were removed.
     pub messages: &'a [ChatMessage],
+    /// Images that belong to the last of them.
+    pub images: &'a [ImageFile],
     /// Whether the answer is asked for piece by piece.
     pub stream: bool,
 }
 
 /// One answer, with the bytes it was read from.
 ///
-/// `text` is FORMAT section 2, role `response`: the answer exactly as the model gave it, and the
-/// JCS list of its parts when it has several or asks for tools. It may be empty.
+/// `text` is FORMAT section 2, role `response`: the answer exactly as the model gave it but for the
+/// key that was sent, and the JCS list of its parts when it has several or asks for tools. It may be empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// The answer.
@@ -48,6 +52,8 @@ pub struct Answer {
     pub usage: Usage,
     /// All that came beside it.
     pub beside: ReplyDoc,
+    /// Whether the server repeated the key that it was sent, which then is in neither of them.
+    pub held_key: bool,
     /// The body of the request, byte for byte. Headers, and with them the API key, are not part of
     /// it.
     pub wire_request: Vec<u8>,

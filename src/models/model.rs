@@ -1,6 +1,8 @@
 //! The one way to call a model: with a recorded prompt.
 
+use crate::record::ledger::image::ImageFile;
 use crate::record::ledger::params::{Params, Price};
+use crate::record::ledger::reply::SENT_KEY;
 use crate::recorder::{RecordedPrompt, Reply, Usage};
 
 use super::replay::ReplayModel;
@@ -12,6 +14,7 @@ pub struct Model {
     settings: Params,
     price: Option<Price>,
     window: Option<u64>,
+    images: Vec<ImageFile>,
 }
 
 enum Answerer {
@@ -30,6 +33,7 @@ impl Model {
             settings: Params::default(),
             price: None,
             window: None,
+            images: Vec::new(),
         }
     }
 
@@ -62,6 +66,19 @@ impl Model {
     /// With the tokens that its window holds, prompt and answer together.
     pub fn within(self, window: Option<u64>) -> Self {
         Model { window, ..self }
+    }
+
+    /// With images to look at beside the question. Only for models behind a wire.
+    pub fn showing(self, images: Vec<ImageFile>) -> Self {
+        let named = images.iter().map(|image| image.named.clone()).collect();
+        Model {
+            settings: Params {
+                images: named,
+                ..self.settings
+            },
+            images,
+            ..self
+        }
     }
 
     /// How many tokens its window holds, where that is known.
@@ -135,6 +152,7 @@ impl Model {
                 let compiled = prompt.compiled();
                 let request = Request {
                     messages: compiled.messages(),
+                    images: &self.images,
                     stream: false,
                 };
                 let answer = match came {
@@ -151,7 +169,9 @@ impl Model {
                     .zip(tokens)
                     .and_then(|(price, (input, output))| price.cost(input, output));
                 let beside = Some(answer.beside);
-                Ok(Reply::new(answer.text, beside, answer.usage).costing(cost))
+                let without = answer.held_key.then_some(SENT_KEY);
+                let reply = Reply::new(answer.text, beside, answer.usage);
+                Ok(reply.costing(cost).without(without))
             }
             Answerer::Replay(replay) => {
                 let text = replay.answer(prompt.compiled().hash(), prompt.text().as_str())?;

@@ -7,17 +7,16 @@
 //! - `message.images`, which gently never asks for, is `malformed`: left out it would be lost.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::wire::{self, Completion, ReplyPlaces, WireError, malformed};
+use super::wire::{self, Completion, ReplyPlaces, WireError, WireImage, WireMessage, malformed};
 use super::{Request, Usage};
 use crate::record::ledger::params::{ANY_JSON, Params, ResponseFormat};
-use crate::record::ledger::prompt::ChatMessage;
 
 #[derive(Serialize)]
 struct OllamaRequest<'a> {
     model: &'a str,
-    messages: &'a [ChatMessage],
+    messages: Vec<WireMessage<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<Value>,
@@ -45,7 +44,7 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
     });
     serde_json::to_vec(&OllamaRequest {
         model,
-        messages: request.messages,
+        messages: wire::wire_messages(request.messages, request.images, with_images),
         stream: request.stream,
         format: params.response_format.map(|format| match format {
             ResponseFormat::JsonObject => Value::from(ANY_JSON),
@@ -58,11 +57,16 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
     .expect("strings and numbers always have a JSON form")
 }
 
+/// A question with its images.
+fn with_images(text: &str, images: Vec<WireImage>) -> Value {
+    let images: Vec<String> = images.into_iter().map(|image| image.data).collect();
+    json!({"content": text, "images": images, "role": "user"})
+}
+
 #[derive(Deserialize)]
 struct OllamaResponse {
     error: Option<Value>,
     message: Option<OllamaMessage>,
-    model: Option<Value>,
     done: Option<bool>,
     done_reason: Option<Value>,
     prompt_eval_count: Option<Value>,
@@ -91,6 +95,13 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
         return Err(WireError::Unfinished);
     }
     let finish_reason = wire::words(response.done_reason.as_ref());
+    let root = wire::source_of(body)?;
+    let said = OllamaMessage {
+        tool_calls: said
+            .tool_calls
+            .map(|calls| wire::listed(&root, "/message/tool_calls", calls)),
+        ..said
+    };
     let text = answer_text(said, finish_reason.as_deref())?;
     let prompt_tokens = wire::count(response.prompt_eval_count.as_ref());
     let usage = Usage {
@@ -98,22 +109,27 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
         completion_tokens: wire::count(response.eval_count.as_ref()),
     };
     let beside = ReplyPlaces {
-        finish_reason,
-        model: wire::words(response.model.as_ref()),
+        finish_reason: "/done_reason",
+        model: "/model",
         reasoning: &["/message/thinking"],
-        known: &[
-            "/done",
-            "/done_reason",
-            "/message/content",
-            "/message/role",
-            "/model",
-        ],
+        known: &["/done", "/message/content", "/message/role"],
         tools: "/message/tool_calls",
     };
     Ok(Completion {
         text,
         usage,
-        beside: beside.read(body),
+        beside: beside.read(root),
+    })
+}
+
+/// Whether a piece of a streamed answer, which is JSON, has the shape of a whole one: that names no
+/// key twice.
+pub(super) fn check_piece(piece: &[u8]) -> Result<(), WireError> {
+    let read = serde_json::from_slice::<OllamaResponse>(piece);
+    read.map(drop).map_err(|error| {
+        malformed(&format!(
+            "expected a piece of a chat response, found: {error}"
+        ))
     })
 }
 
@@ -146,7 +162,23 @@ fn answer_text(said: OllamaMessage, finish_reason: Option<&str>) -> Result<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::ledger::prompt::ChatRole;
+    use crate::record::ledger::image::ImageFile;
+    use crate::record::ledger::prompt::{ChatMessage, ChatRole};
+
+    #[test]
+    fn images_stand_beside_the_question() {
+        let messages = [ChatMessage::new(ChatRole::User, "hi")];
+        let image = ImageFile::of(b"GIF89a".to_vec()).unwrap();
+        let request = Request {
+            messages: &messages,
+            images: &[image.clone(), image],
+            stream: false,
+        };
+        let body: Value =
+            serde_json::from_slice(&request_body("x", request, &Params::default())).unwrap();
+        let two = json!([{"role": "user", "content": "hi", "images": ["R0lGODlh", "R0lGODlh"]}]);
+        assert_eq!(body["messages"], two);
+    }
 
     #[test]
     fn the_request_is_these_bytes() {
@@ -156,6 +188,7 @@ mod tests {
         ];
         let request = Request {
             messages: &messages,
+            images: &[],
             stream: false,
         };
         let body = |params: &Params| {

@@ -11,10 +11,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::wire::{self, Completion, ReplyPlaces, WireError, malformed};
+use super::wire::{self, Completion, ReplyPlaces, WireError, WireImage, WireMessage, malformed};
 use super::{Request, Usage};
 use crate::record::ledger::params::{Params, ResponseFormat};
-use crate::record::ledger::prompt::ChatMessage;
 
 /// OpenAI itself refuses `max_tokens` for its newer models; most other servers know nothing but it.
 const OFFICIAL_HOST: &str = "api.openai.com";
@@ -24,7 +23,7 @@ const SCHEMA_NAME: &str = "answer";
 #[derive(Serialize)]
 struct OpenAiRequest<'a> {
     model: &'a str,
-    messages: &'a [ChatMessage],
+    messages: Vec<WireMessage<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
@@ -47,7 +46,7 @@ pub(super) fn request_body(
     let official = host == OFFICIAL_HOST;
     serde_json::to_vec(&OpenAiRequest {
         model,
-        messages: request.messages,
+        messages: wire::wire_messages(request.messages, request.images, parts),
         stream: request.stream,
         temperature: params.temperature.map(|t| t.as_f64()),
         max_tokens: params.max_tokens.filter(|_| !official),
@@ -70,11 +69,20 @@ fn told(format: ResponseFormat, params: &Params) -> Value {
     }
 }
 
+/// A question with its images.
+fn parts(text: &str, images: Vec<WireImage>) -> Value {
+    let mut parts = vec![json!({"type": "text", "text": text})];
+    parts.extend(images.into_iter().map(|image| {
+        let url = format!("data:{};base64,{}", image.media_type, image.data);
+        json!({"type": "image_url", "image_url": {"url": url}})
+    }));
+    json!({"content": parts, "role": "user"})
+}
+
 #[derive(Deserialize)]
 struct OpenAiResponse {
     error: Option<Value>,
     choices: Option<Vec<Choice>>,
-    model: Option<Value>,
     usage: Option<Value>,
 }
 
@@ -115,6 +123,8 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
     let said = choice
         .message
         .ok_or_else(|| malformed("expected a `message` in the choice, found none"))?;
+    let root = wire::source_of(body)?;
+    let said = as_written(said, &root);
     let text = answer_text(said, finish_reason.as_deref())?;
     let count = |key: &str| wire::count(response.usage.as_ref().and_then(|u| u.get(key)));
     let usage = Usage {
@@ -122,26 +132,39 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
         completion_tokens: count("completion_tokens"),
     };
     let beside = ReplyPlaces {
-        finish_reason,
-        model: wire::words(response.model.as_ref()),
+        finish_reason: "/choices/0/finish_reason",
+        model: "/model",
         reasoning: &[
             "/choices/0/message/reasoning_content",
             "/choices/0/message/reasoning",
         ],
         known: &[
-            "/choices/0/finish_reason",
             "/choices/0/message/content",
             "/choices/0/message/refusal",
             "/choices/0/message/role",
-            "/model",
         ],
         tools: "/choices/0/message/tool_calls",
     };
     Ok(Completion {
         text,
         usage,
-        beside: beside.read(body),
+        beside: beside.read(root),
     })
+}
+
+/// The message with its lists as they were written.
+fn as_written(said: OpenAiMessage, root: &Value) -> OpenAiMessage {
+    let listed = |place: &str, read| wire::listed(root, place, read);
+    OpenAiMessage {
+        content: said.content.map(|content| match content {
+            Value::Array(parts) => listed("/choices/0/message/content", parts).into(),
+            other => other,
+        }),
+        tool_calls: said
+            .tool_calls
+            .map(|calls| listed("/choices/0/message/tool_calls", calls)),
+        ..said
+    }
 }
 
 fn answer_text(said: OpenAiMessage, finish_reason: Option<&str>) -> Result<String, WireError> {
@@ -181,6 +204,26 @@ fn answer_text(said: OpenAiMessage, finish_reason: Option<&str>) -> Result<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::ledger::image::ImageFile;
+    use crate::record::ledger::prompt::ChatMessage;
+
+    #[test]
+    fn images_stand_behind_the_question() {
+        let messages = [ChatMessage::new(ChatRole::User, "hi")];
+        let image = ImageFile::of(b"GIF89a".to_vec()).unwrap();
+        let request = Request {
+            messages: &messages,
+            images: &[image],
+            stream: false,
+        };
+        let body = request_body("x", request, &Params::default(), "localhost");
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(
+            body["messages"],
+            json!([{"role": "user", "content": [{"type": "text", "text": "hi"},
+                {"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlh"}}]}])
+        );
+    }
     use crate::record::ledger::prompt::ChatRole;
 
     #[test]
@@ -193,6 +236,7 @@ mod tests {
             let (params, _) = wire::Wire::OpenAi.fit(&wanted);
             let request = Request {
                 messages: &[],
+                images: &[],
                 stream: false,
             };
             let body = request_body("m", request, &params, "127.0.0.1");
@@ -219,6 +263,7 @@ mod tests {
         ];
         let request = Request {
             messages: &messages,
+            images: &[],
             stream: false,
         };
         let body = |params: &Params, host| {
@@ -227,6 +272,7 @@ mod tests {
         assert_eq!(body(&Params::default(), "127.0.0.1"), plain);
         let all = Params {
             expect: None,
+            images: Vec::new(),
             temperature: Some("0.2".parse().unwrap()),
             max_tokens: Some(9),
             seed: Some(7),

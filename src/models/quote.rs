@@ -1,8 +1,12 @@
 //! Quoting a server's own words in an error message: one line, bounded, secrets removed.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
+use zeroize::Zeroizing;
+
+use crate::record::ledger::reply::SENT_KEY;
 
 /// Characters of a server's own words that an error message repeats: enough for a sentence and a
 /// link.
@@ -102,6 +106,71 @@ fn without_key(text: &str, key: &str) -> String {
     kept
 }
 
+/// The key that was sent, to be taken out of what its server says.
+///
+/// An answer is longer than a message of an error, and what it says counts: so only a run of at
+/// least half of the key goes, and of keys shorter than `KEY_RUN` (a letter, a word) nothing.
+pub struct KeyPieces {
+    /// The key as it stands in a text, in a JSON string, and in a JSON string within one.
+    spelled: Vec<Zeroizing<String>>,
+    /// Bytes that a run has at least.
+    least: usize,
+}
+
+impl KeyPieces {
+    /// Of a key that is long enough to be one.
+    pub fn of(key: &str) -> Option<KeyPieces> {
+        if key.len() < KEY_RUN || !key.is_ascii() {
+            return None;
+        }
+        let mut spelled = vec![Zeroizing::new(key.to_owned())];
+        for _ in 0..2 {
+            let print =
+                Zeroizing::new(serde_json::Value::from(spelled.last()?.as_str()).to_string());
+            let inner = print.get(1..print.len() - 1)?;
+            if inner == spelled.last()?.as_str() {
+                break;
+            }
+            spelled.push(Zeroizing::new(inner.to_owned()));
+        }
+        let least = KEY_RUN.max(key.len().div_ceil(2));
+        Some(KeyPieces { spelled, least })
+    }
+
+    /// The text without the key; none where it does not hold it.
+    pub fn taken_out(&self, text: &str) -> Option<String> {
+        // The longest spelling first: the others stand in parts of it.
+        let mut kept = None;
+        for key in self.spelled.iter().rev() {
+            let now = kept.as_deref().unwrap_or(text);
+            kept = self.runs_out(now, key).or(kept);
+        }
+        kept
+    }
+
+    fn runs_out(&self, text: &str, key: &str) -> Option<String> {
+        let runs: HashSet<&[u8]> = key.as_bytes().windows(self.least).collect();
+        let mut kept = String::new();
+        // The key is ASCII, so whatever is equal to a part of it begins and ends with a character.
+        let (mut done, mut at) = (0, 0);
+        while let Some(window) = text.as_bytes().get(at..at + self.least) {
+            if !runs.contains(window) {
+                at += 1;
+                continue;
+            }
+            let run = longest_run(text.get(at..)?, key).max(self.least);
+            kept.push_str(text.get(done..at)?);
+            kept.push_str("[redacted:");
+            kept.push_str(SENT_KEY);
+            kept.push(']');
+            at += run;
+            done = at;
+        }
+        kept.push_str(text.get(done..)?);
+        (done > 0).then_some(kept)
+    }
+}
+
 /// Removes a key where it is a word by itself: local servers are content with a letter, which is in
 /// many words.
 fn without_word(text: &str, key: &str) -> String {
@@ -140,6 +209,39 @@ fn longest_run(text: &str, key: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_key_goes_out_of_what_its_server_says() {
+        let pieces = KeyPieces::of("correcthorsebattery").unwrap();
+        for (text, kept) in [
+            ("é correcthorsebattery.", Some("é [redacted:sent-key].")),
+            (
+                "correcthorsebatterycorrecthorse",
+                Some("[redacted:sent-key][redacted:sent-key]"),
+            ),
+            (
+                "ends with rsebattery",
+                Some("ends with [redacted:sent-key]"),
+            ),
+            ("correct horse, battery", None),
+            ("", None),
+        ] {
+            assert_eq!(pieces.taken_out(text).as_deref(), kept, "{text}");
+        }
+        let quoted = KeyPieces::of("ab\"cd\\efgh").unwrap();
+        for text in [
+            "ab\"cd\\efgh",
+            "ab\\\"cd\\\\efgh",
+            "ab\\\\\\\"cd\\\\\\\\efgh",
+        ] {
+            assert_eq!(
+                quoted.taken_out(text).as_deref(),
+                Some("[redacted:sent-key]"),
+                "{text}"
+            );
+        }
+        assert!(KeyPieces::of("ollama").is_none() && KeyPieces::of("").is_none());
+    }
 
     #[test]
     fn quotations_hold_no_secret() {

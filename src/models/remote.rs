@@ -149,11 +149,24 @@ impl Remote {
         wire_response: Vec<u8>,
         read: Result<Completion, WireError>,
     ) -> Result<Answer, ModelFault> {
-        let read = read.map_err(|error| self.link.wire_fault(error))?;
+        let mut read = read.map_err(|error| self.link.wire_fault(error))?;
+        let mut held_key = false;
+        if let Some(pieces) = self.link.key_pieces() {
+            let mut without = |text: &str| {
+                let kept = pieces.taken_out(text);
+                held_key |= kept.is_some();
+                kept
+            };
+            if let Some(text) = without(&read.text) {
+                read.text = text;
+            }
+            read.beside = read.beside.with_texts(&mut without);
+        }
         Ok(Answer {
             text: read.text,
             usage: read.usage,
             beside: read.beside,
+            held_key,
             wire_request,
             wire_response,
         })

@@ -10,11 +10,19 @@
 //! - Anthropic: server-sent events; the first brings the message without its parts, the others add
 //!   to it.
 //!
-//! A stream without its end is `cut`, whatever came of it.
+//! A stream without its end is `cut`, whatever came of it. Pieces that do not belong together, or of
+//! which something would have to be left out, are `malformed`: an answer that is not what the server
+//! said must not go on record as if it were.
 
 use serde_json::{Map, Value};
 
+use super::ollama::check_piece;
+use super::source;
 use super::wire::{Wire, WireError, malformed};
+
+mod message;
+
+use message::GrowingMessage;
 
 /// Counts the characters of an answer while its pieces come.
 pub(super) struct PieceCounter<'a> {
@@ -91,7 +99,7 @@ fn lines(stream: &[u8]) -> Vec<&[u8]> {
 
 /// One JSON object of a stream.
 fn piece(text: &[u8]) -> Result<Map<String, Value>, WireError> {
-    match serde_json::from_slice(text) {
+    match exact(text) {
         Ok(Value::Object(piece)) => Ok(piece),
         Ok(_) => Err(malformed(
             "expected objects in the stream, found something else",
@@ -103,62 +111,122 @@ fn piece(text: &[u8]) -> Result<Map<String, Value>, WireError> {
     }
 }
 
-/// Adds a text to one that is there.
-fn append(place: &mut Value, more: &str) {
-    match place {
-        Value::String(text) => text.push_str(more),
-        other => *other = Value::from(more),
+/// JSON that any reader reads, with its numbers as they were written.
+fn exact(text: &[u8]) -> Result<Value, serde_json::Error> {
+    let read: Value = serde_json::from_slice(text)?;
+    // An answer may come in as many pieces as it has characters: few hold anything that has to be
+    // read once more.
+    match is_plain(&read, 0) {
+        true => Ok(read),
+        false => Ok(source::read(text).unwrap_or(read)),
     }
 }
 
-/// Puts what a key held before its newest value: texts and lists go on, anything else is as it was
-/// said last.
-fn gather(known: &mut Map<String, Value>, newer: Map<String, Value>) {
+/// From here on a double need not say a whole number as it was written.
+const LARGE: u64 = 1 << 53;
+/// No piece of an answer is nested deeper.
+const NESTED: usize = 8;
+
+/// Whether a value is read alike by any reader: text, and whole numbers that are not large.
+fn is_plain(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
+        Value::Number(number) => number.as_u64().is_some_and(|number| number < LARGE),
+        Value::Array(_) | Value::Object(_) if depth >= NESTED => false,
+        Value::Array(list) => list.iter().all(|one| is_plain(one, depth + 1)),
+        Value::Object(map) => map.values().all(|one| is_plain(one, depth + 1)),
+    }
+}
+
+/// A value's kind, for a sentence.
+fn kind_of(value: Option<&Value>) -> &'static str {
+    match value {
+        None => "nothing",
+        Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "a truth value",
+        Some(Value::Number(_)) => "a number",
+        Some(Value::String(_)) => "text",
+        Some(Value::Array(_)) => "a list",
+        Some(Value::Object(_)) => "an object",
+    }
+}
+
+/// A sentence on what is of another kind than it has to be.
+fn unlike(expected: &str, key: &str, found: Option<&Value>) -> WireError {
+    let found = kind_of(found);
+    malformed(&format!("expected {expected} as `{key}`, found {found}"))
+}
+
+/// Adds what a piece says of a message to what the pieces before it said: texts and lists go on,
+/// numbers and objects are as they were said last, and nothing at all changes nothing.
+fn gather(known: &mut Map<String, Value>, newer: Map<String, Value>) -> Result<(), WireError> {
     for (key, value) in newer {
         match (known.get_mut(&key), value) {
+            (Some(_), Value::Null) => {}
+            (None | Some(Value::Null), value) => drop(known.insert(key, value)),
             (Some(Value::Array(list)), Value::Array(more)) => list.extend(more),
-            (Some(Value::String(text)), Value::String(more)) if key != "role" => {
-                text.push_str(&more);
+            (Some(Value::String(text)), Value::String(more)) => {
+                if key != "role" {
+                    text.push_str(&more);
+                }
             }
-            (_, value) => {
-                known.insert(key, value);
-            }
+            (Some(old), value) if kind_of(Some(old)) == kind_of(Some(&value)) => *old = value,
+            (Some(old), value) => return Err(unlike(kind_of(Some(old)), &key, Some(&value))),
         }
+    }
+    Ok(())
+}
+
+/// What a piece of Ollama's says of the message, as far as the whole answer may say it.
+fn ollama_message(said: Value) -> Result<Map<String, Value>, WireError> {
+    let Value::Object(said) = said else {
+        return Err(unlike("an object", "message", Some(&said)));
+    };
+    match said.get("role") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(role)) if role == "assistant" => {}
+        Some(Value::String(role)) => {
+            let found = format!("expected pieces of the role `assistant`, found `{role}`");
+            return Err(malformed(&found));
+        }
+        other => return Err(unlike("text", "role", other)),
+    }
+    match said.get("content") {
+        None | Some(Value::Null | Value::String(_)) => Ok(said),
+        other => Err(unlike("text", "content", other)),
     }
 }
 
 fn ollama(lines: &[&[u8]]) -> Result<Value, WireError> {
-    let (mut whole, mut message) = (Map::new(), Map::new());
+    let (mut whole, mut message) = (Map::new(), None);
     let mut is_done = false;
     for line in lines {
         if is_done {
             return Err(malformed("expected nothing behind the end of the stream"));
         }
         let mut piece = piece(line)?;
-        if piece.contains_key("error") {
+        if piece.get("error").is_some_and(|error| !error.is_null()) {
             return Ok(Value::Object(piece));
         }
-        is_done = piece.get("done") == Some(&Value::Bool(true));
-        if let Some(Value::Object(said)) = piece.remove("message") {
-            gather(&mut message, said);
+        is_done = match piece.get("done") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(is_done)) => *is_done,
+            other => return Err(unlike("a truth value", "done", other)),
+        };
+        if let Some(said) = piece.remove("message") {
+            let so_far = message.get_or_insert_with(Map::new);
+            gather(so_far, ollama_message(said)?)?;
         }
         whole.extend(piece);
+        check_piece(line)?;
     }
     if !is_done {
         return Err(WireError::Unfinished);
     }
-    whole.insert("message".to_owned(), Value::Object(message));
+    if let Some(message) = message {
+        whole.insert("message".to_owned(), Value::Object(message));
+    }
     Ok(Value::Object(whole))
-}
-
-/// A message of Anthropic's as it grows.
-#[derive(Default)]
-struct GrowingMessage {
-    message: Map<String, Value>,
-    parts: Vec<Value>,
-    /// The print of a tool's input, which comes in pieces that are no JSON by themselves.
-    input: String,
-    is_done: bool,
 }
 
 fn anthropic(lines: &[&[u8]]) -> Result<Value, WireError> {
@@ -177,93 +245,7 @@ fn anthropic(lines: &[&[u8]]) -> Result<Value, WireError> {
             None => return Err(malformed("expected every event to name its type")),
         }
     }
-    if !growing.is_done {
-        return Err(WireError::Unfinished);
-    }
-    let mut message = growing.message;
-    message.insert("content".to_owned(), Value::Array(growing.parts));
-    Ok(Value::Object(message))
-}
-
-impl GrowingMessage {
-    fn take(&mut self, kind: &str, mut event: Map<String, Value>) -> Result<(), WireError> {
-        let object = |value: Option<Value>| match value {
-            Some(Value::Object(object)) => object,
-            _ => Map::new(),
-        };
-        match kind {
-            "message_start" => self.message = object(event.remove("message")),
-            "content_block_start" => {
-                let part = event.remove("content_block");
-                self.parts.push(part.unwrap_or_default());
-                self.input.clear();
-            }
-            "content_block_delta" => self.grow(object(event.remove("delta")))?,
-            "content_block_stop" => self.end_part()?,
-            "message_delta" => {
-                event.remove("type");
-                let usage = object(event.remove("usage"));
-                self.message.extend(object(event.remove("delta")));
-                match self.message.get_mut("usage") {
-                    Some(Value::Object(known)) => known.extend(usage),
-                    _ => drop(self.message.insert("usage".to_owned(), usage.into())),
-                }
-                self.message.extend(event);
-            }
-            "message_stop" => self.is_done = true,
-            // `ping`, and events that are added later.
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Adds to the newest part.
-    fn grow(&mut self, mut delta: Map<String, Value>) -> Result<(), WireError> {
-        let part = self.parts.last_mut().and_then(Value::as_object_mut);
-        let part = part.ok_or_else(|| malformed("expected a part before what is added to it"))?;
-        let kind = delta.remove("type");
-        let kind = kind.as_ref().and_then(Value::as_str).unwrap_or_default();
-        match kind {
-            "input_json_delta" => {
-                let more = delta.get("partial_json").and_then(Value::as_str);
-                self.input.push_str(more.unwrap_or_default());
-            }
-            "citations_delta" => {
-                let list = part.entry("citations").or_insert(Value::Null);
-                let more = delta.remove("citation").unwrap_or_default();
-                match list {
-                    Value::Array(list) => list.push(more),
-                    other => *other = Value::Array(vec![more]),
-                }
-            }
-            "text_delta" | "thinking_delta" | "signature_delta" => {
-                for (key, value) in delta {
-                    let more = value.as_str().unwrap_or_default();
-                    append(part.entry(key).or_insert(Value::Null), more);
-                }
-            }
-            // Left out it would be lost.
-            other => {
-                let found = format!("expected text or a tool's input to be added, found `{other}`");
-                return Err(malformed(&found));
-            }
-        }
-        Ok(())
-    }
-
-    /// A tool's input is whole at the end of its part.
-    fn end_part(&mut self) -> Result<(), WireError> {
-        let print = std::mem::take(&mut self.input);
-        let part = self.parts.last_mut().and_then(Value::as_object_mut);
-        if let Some(part) = part.filter(|_| !print.is_empty()) {
-            let input = serde_json::from_str(&print);
-            let input = input.map_err(|error| {
-                malformed(&format!("expected JSON as a tool's input, found: {error}"))
-            })?;
-            part.insert("input".to_owned(), input);
-        }
-        Ok(())
-    }
+    growing.whole().map(Value::Object)
 }
 
 #[cfg(test)]
@@ -296,30 +278,54 @@ mod tests {
                            "tool_calls": [{"function": {"name": "look"}}]}})
     }
 
+    fn begun() -> Value {
+        json!({"type": "message_start", "message": {
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": null,
+            "stop_sequence": null, "usage": {"input_tokens": 3, "output_tokens": 1, "service_tier": "standard"}}})
+    }
+
+    fn start(index: u64, part: Value) -> Value {
+        json!({"type": "content_block_start", "index": index, "content_block": part})
+    }
+
+    fn add(index: u64, delta: Value) -> Value {
+        json!({"type": "content_block_delta", "index": index, "delta": delta})
+    }
+
+    fn stop(index: u64) -> Value {
+        json!({"type": "content_block_stop", "index": index})
+    }
+
     fn anthropic_pieces() -> Vec<Value> {
-        let start =
-            |part: Value| json!({"type": "content_block_start", "index": 0, "content_block": part});
-        let add = |delta: Value| json!({"type": "content_block_delta", "index": 0, "delta": delta});
-        let stop = json!({"type": "content_block_stop", "index": 0});
         vec![
-            json!({"type": "message_start", "message": {
-                "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": null,
-                "stop_sequence": null, "usage": {"input_tokens": 3, "output_tokens": 1, "service_tier": "standard"}}}),
-            start(json!({"type": "thinking", "thinking": "", "signature": ""})),
+            begun(),
+            start(
+                0,
+                json!({"type": "thinking", "thinking": "", "signature": ""}),
+            ),
             json!({"type": "ping"}),
-            add(json!({"type": "thinking_delta", "thinking": "hm"})),
-            add(json!({"type": "signature_delta", "signature": "Eq=="})),
-            stop.clone(),
-            start(json!({"type": "text", "text": ""})),
-            add(json!({"type": "text_delta", "text": "Grü"})),
-            add(json!({"type": "text_delta", "text": "ße"})),
-            add(json!({"type": "citations_delta", "citation": {"cited_text": "x"}})),
-            stop.clone(),
-            start(json!({"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}})),
-            add(json!({"type": "input_json_delta", "partial_json": ""})),
-            add(json!({"type": "input_json_delta", "partial_json": "{\"b\":"})),
-            add(json!({"type": "input_json_delta", "partial_json": "1}"})),
-            stop,
+            add(0, json!({"type": "thinking_delta", "thinking": "hm"})),
+            add(0, json!({"type": "signature_delta", "signature": "Eq=="})),
+            stop(0),
+            start(1, json!({"type": "text", "text": ""})),
+            add(1, json!({"type": "text_delta", "text": "Grü"})),
+            add(1, json!({"type": "text_delta", "text": "ße"})),
+            add(
+                1,
+                json!({"type": "citations_delta", "citation": {"cited_text": "x"}}),
+            ),
+            stop(1),
+            start(
+                2,
+                json!({"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}),
+            ),
+            add(2, json!({"type": "input_json_delta", "partial_json": ""})),
+            add(
+                2,
+                json!({"type": "input_json_delta", "partial_json": "{\"b\":"}),
+            ),
+            add(2, json!({"type": "input_json_delta", "partial_json": "1}"})),
+            stop(2),
             json!({"type": "message_delta", "delta": {"stop_reason": "tool_use", "stop_sequence": null},
                    "usage": {"output_tokens": 40}}),
             json!({"type": "message_stop"}),
@@ -335,21 +341,32 @@ mod tests {
     }
 
     fn streams() -> [(Wire, String, Value); 2] {
-        let ollama = ollama_pieces();
-        let ollama: String = ollama.iter().map(|piece| format!("{piece}\n")).collect();
-        let anthropic: String = anthropic_pieces()
-            .iter()
-            .map(|piece| {
-                format!(
-                    "event: {}\r\ndata: {piece}\r\n\r\n",
-                    piece["type"].as_str().unwrap()
-                )
-            })
-            .collect();
+        let (ollama, anthropic) = (ollama_pieces(), anthropic_pieces());
         [
-            (Wire::Ollama, ollama, ollama_whole()),
-            (Wire::Anthropic, anthropic, anthropic_whole()),
+            (Wire::Ollama, lines_of(&ollama), ollama_whole()),
+            (Wire::Anthropic, events_of(&anthropic), anthropic_whole()),
         ]
+    }
+
+    fn lines_of(pieces: &[Value]) -> String {
+        pieces.iter().map(|piece| format!("{piece}\n")).collect()
+    }
+
+    fn events_of(events: &[Value]) -> String {
+        let event = |event: &Value| {
+            let kind = event["type"].as_str().unwrap();
+            format!("event: {kind}\r\ndata: {event}\r\n\r\n")
+        };
+        events.iter().map(event).collect()
+    }
+
+    #[track_caller]
+    fn is_malformed(wire: Wire, stream: &str, said: &str) {
+        let error = whole(wire, stream.as_bytes()).unwrap_err();
+        assert!(
+            matches!(&error, WireError::Malformed { detail } if detail.contains(said)),
+            "{stream}: {error:?}"
+        );
     }
 
     #[test]
@@ -413,20 +430,11 @@ mod tests {
             (
                 Wire::Anthropic,
                 "data: {\"type\":\"content_block_delta\"}",
-                "expected a part",
-            ),
-            (
-                Wire::Anthropic,
-                "data: {\"type\":\"content_block_start\",\"content_block\":{}}\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"new\"}}",
-                "found `new`",
+                "expected `message_start` first",
             ),
             (Wire::OpenAi, "data: {}", "found a stream"),
         ] {
-            let error = whole(wire, stream.as_bytes()).unwrap_err();
-            assert!(
-                matches!(&error, WireError::Malformed { detail } if detail.contains(said)),
-                "{stream}: {error:?}"
-            );
+            is_malformed(wire, stream, said);
         }
         for (wire, stream) in [
             (Wire::Ollama, "{\"error\":\"out of memory\"}\n"),
@@ -438,6 +446,274 @@ mod tests {
             let body = whole(wire, stream.as_bytes()).unwrap();
             let error = wire.read_completion(&body).unwrap_err();
             assert!(matches!(error, WireError::Provider { .. }), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_of_ollama_that_do_not_belong_together() {
+        let said = |message: Value| json!({"message": message, "done": false});
+        let text = |text: &str| said(json!({"role": "assistant", "content": text}));
+        let done = || json!({"message": {"role": "assistant", "content": ""}, "done": true});
+        for (pieces, told) in [
+            (
+                vec![text("a"), said(json!("b")), done()],
+                "an object as `message`, found text",
+            ),
+            (vec![text("a"), said(Value::Null), done()], "found null"),
+            (
+                vec![
+                    text("a"),
+                    said(json!({"role": "assistant", "content": {"b": 1}})),
+                    done(),
+                ],
+                "text as `content`, found an object",
+            ),
+            (
+                vec![said(json!({"content": 3})), text("a"), done()],
+                "found a number",
+            ),
+            (
+                vec![
+                    text("a"),
+                    said(json!({"role": "user", "content": "b"})),
+                    done(),
+                ],
+                "`assistant`, found `user`",
+            ),
+            (
+                vec![text("a"), said(json!({"role": 1, "content": "b"})), done()],
+                "text as `role`",
+            ),
+            (
+                vec![said(json!({"thinking": "a"})), said(json!({"thinking": 2}))],
+                "text as `thinking`, found a number",
+            ),
+            (
+                vec![json!({"message": {"content": "a"}, "done": "yes"})],
+                "a truth value as `done`, found text",
+            ),
+            (vec![text("a"), done(), text("b")], "behind the end"),
+        ] {
+            is_malformed(Wire::Ollama, &lines_of(&pieces), told);
+        }
+        let twice = "{\"message\":{\"content\":\"a\",\"content\":\"b\"},\"done\":false}\n";
+        let twice = format!("{twice}{}", lines_of(&[done()]));
+        is_malformed(Wire::Ollama, &twice, "duplicate field `content`");
+        // Nothing at all takes nothing away, as in an answer that comes at once.
+        let nothing =
+            said(json!({"role": "assistant", "content": null, "tool_calls": null, "x": 1}));
+        let stream = lines_of(&[text("a"), nothing, text("b"), done()]);
+        let body = whole(Wire::Ollama, stream.as_bytes()).unwrap();
+        assert_eq!(Wire::Ollama.read_completion(&body).unwrap().text, "ab");
+        // A message that no piece has is missed, as it is there.
+        let body = whole(Wire::Ollama, b"{\"done\":true}").unwrap();
+        let error = Wire::Ollama.read_completion(&body).unwrap_err();
+        assert!(error.to_string().contains("`message`"), "{error}");
+        let body = whole(
+            Wire::Ollama,
+            lines_of(&[text("a"), json!({"error": null}), done()]).as_bytes(),
+        );
+        assert_eq!(
+            Wire::Ollama.read_completion(&body.unwrap()).unwrap().text,
+            "a"
+        );
+    }
+
+    #[test]
+    fn what_is_added_goes_to_the_part_of_its_index() {
+        let text = || json!({"type": "text", "text": ""});
+        let more = |index, more: &str| add(index, json!({"type": "text_delta", "text": more}));
+        let stream = events_of(&[
+            begun(),
+            start(0, text()),
+            start(1, json!({"type": "text", "text": "B"})),
+            more(0, "a"),
+            more(1, "b"),
+            more(0, "a"),
+            stop(0),
+            more(1, "b"),
+            stop(1),
+            json!({"type": "message_stop"}),
+            json!({"type": "ping"}),
+        ]);
+        let body = whole(Wire::Anthropic, stream.as_bytes()).unwrap();
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(
+            body["content"],
+            json!([{"type": "text", "text": "aa"}, {"type": "text", "text": "Bbb"}])
+        );
+    }
+
+    #[test]
+    fn events_of_anthropic_that_do_not_belong_together() {
+        let text = || json!({"type": "text", "text": ""});
+        let more = |index, more: Value| add(index, json!({"type": "text_delta", "text": more}));
+        let tool = || json!({"type": "tool_use", "id": "t", "name": "n", "input": {}});
+        let input = |more: Value| add(0, json!({"type": "input_json_delta", "partial_json": more}));
+        let changed =
+            |delta: Value| json!({"type": "message_delta", "delta": delta, "usage": {"a": 1}});
+        let end = || json!({"type": "message_stop"});
+        let beginning = |key: &str, value: Value| {
+            let mut event = begun();
+            event["message"][key] = value;
+            event
+        };
+        let without_index = json!({"type": "content_block_start", "content_block": text()});
+        for (events, told) in [
+            (
+                vec![start(0, text()), more(1, json!("a"))],
+                "that was begun, found 1",
+            ),
+            (vec![start(0, text()), start(0, text())], "above 0, found 0"),
+            (vec![start(1, text()), start(0, text())], "above 1, found 0"),
+            (
+                vec![start(0, text()), stop(0), more(0, json!("a"))],
+                "expected part 0 to be open, found it ended",
+            ),
+            (vec![start(0, text()), stop(0), stop(0)], "found it ended"),
+            (
+                vec![start(0, text()), end()],
+                "expected part 0 to be ended, found the end of the message",
+            ),
+            (
+                vec![without_index],
+                "a whole number as `index`, found nothing",
+            ),
+            (
+                vec![start(0, json!("a"))],
+                "an object as `content_block`, found text",
+            ),
+            (
+                vec![start(0, text()), more(0, json!(3))],
+                "text as `text`, found a number",
+            ),
+            (
+                vec![start(0, text()), add(0, json!({"type": "text_delta"}))],
+                "text as `text`, found nothing",
+            ),
+            (
+                vec![
+                    start(0, text()),
+                    add(0, json!({"type": "text_delta", "text": "a", "x": 1})),
+                ],
+                "text as `x`, found a number",
+            ),
+            (
+                vec![
+                    start(0, json!({"type": "text", "text": 7})),
+                    more(0, json!("a")),
+                ],
+                "text as `text`, found a number",
+            ),
+            (
+                vec![
+                    start(0, json!({"type": "thinking", "thinking": ""})),
+                    add(0, json!({"type": "thinking_delta", "thinking": ["a"]})),
+                ],
+                "text as `thinking`, found a list",
+            ),
+            (
+                vec![
+                    start(0, json!({"type": "thinking", "thinking": ""})),
+                    more(0, json!("a")),
+                ],
+                "a part of the type `text` for `text_delta`, found `thinking`",
+            ),
+            (
+                vec![start(0, tool()), input(json!(1))],
+                "text as `partial_json`",
+            ),
+            (vec![start(0, text()), input(json!("{}"))], "`tool_use`"),
+            (
+                vec![
+                    start(
+                        0,
+                        json!({"type": "tool_use", "id": "t", "name": "n", "input": {"a": 1}}),
+                    ),
+                    input(json!("{\"b\":2}")),
+                    stop(0),
+                ],
+                "input that begins empty",
+            ),
+            (
+                vec![start(0, tool()), input(json!("{")), stop(0)],
+                "JSON as a tool's input",
+            ),
+            (
+                vec![start(0, text()), add(0, json!({"type": "new"}))],
+                "found `new`",
+            ),
+            (
+                vec![
+                    start(0, text()),
+                    json!({"type": "content_block_delta", "index": 0}),
+                ],
+                "an object as `delta`, found nothing",
+            ),
+            (vec![begun()], "one `message_start`"),
+            (vec![end(), more(0, json!("a"))], "behind the end"),
+            (vec![end(), changed(json!({}))], "behind the end"),
+            (vec![end(), json!({"type": "new"})], "behind the end"),
+            (
+                vec![changed(json!({"role": "user"}))],
+                "`role` to stay, found it changed",
+            ),
+            (vec![changed(json!({"model": "x"}))], "`model` to stay"),
+            (vec![changed(json!({"id": 1}))], "`id` to stay"),
+            (
+                vec![changed(json!({"content": ["a"]}))],
+                "`content` to stay",
+            ),
+            (
+                vec![json!({"type": "message_delta", "delta": {}, "content": ["a"]})],
+                "`content` to stay",
+            ),
+            (
+                vec![changed(json!("x"))],
+                "an object as `delta`, found text",
+            ),
+        ] {
+            let all = [vec![begun()], events].concat();
+            is_malformed(Wire::Anthropic, &events_of(&all), told);
+        }
+        for (key, value, told) in [
+            ("content", json!([text()]), "no `content` at the beginning"),
+            ("content", json!("a"), "a list as `content`, found text"),
+        ] {
+            let stream = events_of(&[beginning(key, value), end()]);
+            is_malformed(Wire::Anthropic, &stream, told);
+        }
+        let early = [start(0, text()), begun()];
+        is_malformed(Wire::Anthropic, &events_of(&early), "`message_start` first");
+        let beginning = json!({"type": "message_start", "message": "a"});
+        is_malformed(Wire::Anthropic, &events_of(&[beginning]), "as `message`");
+        // What is said again as it was said is no change, and what else is told is kept.
+        let same = changed(json!({"role": "assistant", "stop_reason": "end_turn"}));
+        let stream = events_of(&[begun(), start(0, text()), stop(0), same, end()]);
+        let body = whole(Wire::Anthropic, stream.as_bytes()).unwrap();
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(
+            (&body["stop_reason"], &body["usage"]["a"], &body["model"]),
+            (&json!("end_turn"), &json!(1), &json!("m"))
+        );
+    }
+
+    #[test]
+    fn what_is_read_once_is_what_would_be_read_twice() {
+        let deep = |depth: usize| format!("{}1.50{}", "[".repeat(depth), "]".repeat(depth));
+        let (shallow, deep) = (deep(7), deep(100));
+        for text in [
+            r#"{"a":[1,"b\u00e9",null,true],"a":{"c":0}}"#,
+            r#"{"a":0.1,"b":-0,"c":1.0,"d":-7,"e":1e3}"#,
+            "9007199254740991",
+            "9007199254740992",
+            "9007199254740993",
+            "123456789012345678901234567890",
+            &shallow,
+            &deep,
+        ] {
+            let read = exact(text.as_bytes()).unwrap();
+            assert_eq!(Some(read), source::read(text.as_bytes()), "{text}");
         }
     }
 }

@@ -11,13 +11,18 @@
 //! Bytes that end before the JSON does are `cut`; other bytes that are not JSON of this shape are
 //! `malformed`.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
-use super::{Request, Usage, anthropic, ollama, openai};
+use super::{Request, Usage, anthropic, ollama, openai, source};
 use crate::record::canon;
 use crate::record::ledger::documents::Format;
+use crate::record::ledger::image::ImageFile;
 use crate::record::ledger::params::{ANY_JSON, Params, ResponseFormat};
+use crate::record::ledger::prompt::ChatMessage;
 use crate::record::ledger::reply::ReplyDoc;
 
 /// Whose shapes a server speaks.
@@ -251,45 +256,111 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, W
     })
 }
 
-/// What came beside an answer, as far as a wire has a place of its own for it.
+/// The same body with all that it holds, for what is kept as it came.
+pub(super) fn source_of(body: &[u8]) -> Result<Value, WireError> {
+    source::read(body)
+        .ok_or_else(|| malformed("expected JSON, found something else in a part of it"))
+}
+
+/// A message as it is sent: as it is, or of parts where it has images.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum WireMessage<'a> {
+    /// A text.
+    Text(&'a ChatMessage),
+    /// Text and images, in the server's own words.
+    Parts(Value),
+}
+
+/// The messages of a request; the last one as `parts` says it where there are images.
+pub(super) fn wire_messages<'a>(
+    messages: &'a [ChatMessage],
+    images: &[ImageFile],
+    parts: impl Fn(&str, Vec<WireImage>) -> Value,
+) -> Vec<WireMessage<'a>> {
+    let mut sent: Vec<WireMessage<'_>> = messages.iter().map(WireMessage::Text).collect();
+    if let (Some(last), Some(message)) = (sent.last_mut(), messages.last())
+        && !images.is_empty()
+    {
+        let images = images.iter().map(WireImage::of).collect();
+        *last = WireMessage::Parts(parts(&message.content, images));
+    }
+    sent
+}
+
+/// An image as wires take it.
+pub(super) struct WireImage {
+    /// `image/png`, …
+    pub media_type: &'static str,
+    /// The bytes in base64.
+    pub data: String,
+}
+
+impl WireImage {
+    fn of(image: &ImageFile) -> WireImage {
+        WireImage {
+            media_type: image.named.r#type.name(),
+            data: BASE64_STANDARD.encode(&image.content),
+        }
+    }
+}
+
+/// What came beside an answer, as far as a wire has a place of its own for it: JSON pointers.
 pub(super) struct ReplyPlaces<'a> {
     /// Why the model stopped.
-    pub finish_reason: Option<String>,
+    pub finish_reason: &'a str,
     /// Its own name.
-    pub model: Option<String>,
+    pub model: &'a str,
     /// Where it thinks aloud, outside of its answer.
     pub reasoning: &'a [&'a str],
-    /// What of the body stands elsewhere in the record: JSON pointers.
+    /// What of the body stands elsewhere in the record.
     pub known: &'a [&'a str],
     /// Where the tools are that it wants called; empty where they stand among the content.
     pub tools: &'a str,
 }
 
 impl ReplyPlaces<'_> {
-    /// The document: what these name, and all else that the body holds.
-    pub fn read(self, body: &[u8]) -> ReplyDoc {
-        let mut root: Value = serde_json::from_slice(body).unwrap_or_default();
-        let mut take = |place: &str| root.pointer_mut(place).map(Value::take);
-        let texts = self.reasoning.iter().filter_map(|place| take(place));
-        let texts: Vec<String> = texts.filter_map(|text| words(Some(&text))).collect();
+    /// The document: what these name, and all else that the body holds; what is no text where a
+    /// text is expected stays where it stood.
+    pub fn read(self, mut root: Value) -> ReplyDoc {
+        let mut text = |place: &str| {
+            let found = root.pointer_mut(place).filter(|value| value.is_string());
+            words(found.map(Value::take).as_ref())
+        };
+        let (finish_reason, model) = (text(self.finish_reason), text(self.model));
+        let texts: Vec<String> = self
+            .reasoning
+            .iter()
+            .filter_map(|place| text(place))
+            .collect();
         let reasoning = (!texts.is_empty()).then(|| texts.join("\n\n"));
-        let tools = (!self.tools.is_empty()).then(|| take(self.tools)).flatten();
-        let tool_calls = match tools {
+        let place = Some(self.tools).filter(|place| !place.is_empty());
+        let tools = place.and_then(|place| root.pointer_mut(place));
+        let tool_calls = match tools.filter(|value| value.is_array()).map(Value::take) {
             Some(Value::Array(calls)) => calls,
             _ => Vec::new(),
         };
         for place in self.known {
-            take(place);
+            root.pointer_mut(place).map(Value::take);
         }
         ReplyDoc {
-            finish_reason: self.finish_reason,
+            finish_reason,
             format: Format,
-            model: self.model,
+            model,
             other: root.as_object().cloned().unwrap_or_default(),
             reasoning: reasoning.filter(|text| !text.is_empty()),
             tool_calls,
         }
     }
+}
+
+/// A list of the body as it was written; what was read strictly may have rounded its numbers.
+pub(super) fn listed(root: &Value, place: &str, read: Vec<Value>) -> Vec<Value> {
+    let written = root.pointer(place).and_then(Value::as_array);
+    written
+        .filter(|list| list.len() == read.len())
+        .cloned()
+        .unwrap_or(read)
 }
 
 /// The answer that some parts are (FORMAT section 2, role `response`).

@@ -60,6 +60,8 @@ pub struct Exchange {
     pub user: Option<String>,
     /// What stands in the place of its texts, if they were never kept.
     pub not_kept: Option<TextCommitments>,
+    /// What stands in the place of what it was shown and is erased since.
+    pub erasure: ErasureCommitments,
     /// What the validator found.
     pub drift: Vec<DriftNamed>,
     /// How it ended; none while in flight.
@@ -108,6 +110,33 @@ pub struct TextCommitments {
     pub request: Option<Hash32>,
     /// Role `reply`; none where nothing came beside an answer.
     pub reply: Option<Hash32>,
+}
+
+/// The document's commitments to what can't be put together any more, as something that the model
+/// was shown is erased. Their opening keys are destroyed, so nobody can try texts on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ErasureCommitments {
+    /// Role `compiled_prompt`.
+    pub compiled_prompt: Option<Hash32>,
+    /// Role `bundle`.
+    pub bundle: Option<Hash32>,
+    /// Role `context_digest`.
+    pub context_digest: Option<Hash32>,
+    /// Role `prompt_digest`.
+    pub prompt_digest: Option<Hash32>,
+}
+
+impl ErasureCommitments {
+    /// That of a role; none for a role whose text is never shown to another exchange's model.
+    pub fn of_role(&mut self, role: Role) -> Option<&mut Option<Hash32>> {
+        match role {
+            Role::CompiledPrompt => Some(&mut self.compiled_prompt),
+            Role::Bundle => Some(&mut self.bundle),
+            Role::ContextDigest => Some(&mut self.context_digest),
+            Role::PromptDigest => Some(&mut self.prompt_digest),
+            _ => None,
+        }
+    }
 }
 
 /// Thread and declared context of an exchange; lists and objects as canonical JSON.
@@ -249,6 +278,48 @@ impl Exchange {
         Ok(Some(self.two_messages(&prompt, block.as_deref(), user)))
     }
 
+    /// What its document needs of the compiled prompt: none as well where a commitment stands in the
+    /// place of what is erased.
+    pub fn prompt_to_commit(
+        &self,
+        kernel: Result<SystemPrompt<'_>, String>,
+    ) -> Result<Option<String>, ExchangeFault> {
+        match self.erasure.compiled_prompt {
+            Some(_) => Ok(None),
+            None => self.compiled_prompt(kernel),
+        }
+    }
+
+    /// The commitments of its document to what can be erased without it, from its rows as they are;
+    /// those that can't be made are left out.
+    pub fn erasable(
+        &self,
+        scheme: Scheme,
+        salt: &Salt,
+        compiled: Option<&str>,
+    ) -> ErasureCommitments {
+        let commit_to = |role, text: &str| commit(scheme, salt, role, text.as_bytes());
+        let digest = |role, digest: Option<Hash32>| {
+            digest.map(|digest| commit_to(role, &NamedHash(digest).to_string()))
+        };
+        let context = self.context.as_ref();
+        ErasureCommitments {
+            compiled_prompt: compiled.map(|text| commit_to(Role::CompiledPrompt, text)),
+            bundle: self
+                .bundle
+                .as_ref()
+                .map(|bundle| commit_to(Role::Bundle, bundle.json())),
+            context_digest: digest(
+                Role::ContextDigest,
+                context.and_then(|context| context.context_digest),
+            ),
+            prompt_digest: digest(
+                Role::PromptDigest,
+                context.and_then(|context| context.prompt_digest),
+            ),
+        }
+    }
+
     /// The same where context and user's text were made again; a request that does not come out as
     /// it is stored is wrong.
     pub fn compiled_with(
@@ -334,7 +405,14 @@ impl Exchange {
         };
         let exclusions = parsed(&self.exclusions)?;
         let context = self.context.as_ref();
-        let context = context.map(|context| context.named(&commit_to)).transpose();
+        let gone = self.erasure;
+        let digests = self.erasable(scheme, salt, compiled);
+        let digests = ErasureCommitments {
+            context_digest: gone.context_digest.or(digests.context_digest),
+            prompt_digest: gone.prompt_digest.or(digests.prompt_digest),
+            ..digests
+        };
+        let context = context.map(|context| context.named(&digests)).transpose();
         let validator = end.validator.as_deref().map(serde_json::from_str);
         Ok(ExchangeDoc {
             answered_at: end.answered_at,
@@ -384,10 +462,12 @@ impl Exchange {
             .has_answer
             .then(|| answer.ok_or(gone("the answer's text is gone")));
         let bundle = self.bundle.as_ref();
+        let bundle = bundle.map(|bundle| commit_to(Role::Bundle, bundle.json()));
+        let compiled = compiled.map(|text| commit_to(Role::CompiledPrompt, text));
         Ok(TextCommitments {
             user_text: commit_to(Role::UserText, user),
-            bundle: bundle.map(|bundle| commit_to(Role::Bundle, bundle.json())),
-            compiled_prompt: compiled.map(|text| commit_to(Role::CompiledPrompt, text)),
+            bundle: self.erasure.bundle.or(bundle),
+            compiled_prompt: self.erasure.compiled_prompt.or(compiled),
             aurora_text: answer
                 .transpose()?
                 .map(|text| commit_to(Role::AuroraText, text)),
@@ -489,22 +569,16 @@ impl ExchangeContext {
     }
 
     /// The part of the exchange document that tells of it.
-    fn named(
-        &self,
-        commit_to: &dyn Fn(Role, &str) -> Hash32,
-    ) -> Result<ContextNamed, ExchangeFault> {
-        let digest = |role, digest: Option<Hash32>| {
-            digest.map(|digest| commit_to(role, &NamedHash(digest).to_string()))
-        };
+    fn named(&self, digests: &ErasureCommitments) -> Result<ContextNamed, ExchangeFault> {
         Ok(ContextNamed {
             config_digest: NamedHash(self.config_digest),
-            context_digest: digest(Role::ContextDigest, self.context_digest),
+            context_digest: digests.context_digest,
             declared: parsed(&self.declared)?,
             events: self.events.clone(),
             inputs: parsed(&self.inputs)?,
             intent_type: self.intent_type.clone(),
             parent_turn_id: self.parent,
-            prompt_digest: digest(Role::PromptDigest, self.prompt_digest),
+            prompt_digest: digests.prompt_digest,
             reasons: parsed(&self.reasons)?,
             refs: self.refs.iter().map(|one| one.reference.clone()).collect(),
             thread_id: self.thread,
@@ -567,6 +641,7 @@ mod tests {
             bundle: Some(StoredBundle::new(bundle)),
             user: Some("Now?".to_owned()),
             not_kept: None,
+            erasure: ErasureCommitments::default(),
             drift: Vec::new(),
             outcome: Some(ExchangeEnd {
                 outcome: "failed".to_owned(),
@@ -658,5 +733,31 @@ mod tests {
         assert_eq!(document(&unkept, None), Ok(kept));
         unkept.outcome = None;
         assert!(document(&unkept, None).is_err());
+    }
+
+    #[test]
+    fn commitments_stand_in_the_place_of_what_is_erased() {
+        let (whole, salt) = (failed(), Salt::new([7; 32]));
+        let compiled = compiled(&whole).unwrap();
+        let scheme = Scheme::HmacSha256;
+        let before = whole.document(scheme, &salt, compiled.as_deref()).unwrap();
+        let mut erased = whole.clone();
+        erased.erasure = whole.erasable(scheme, &salt, compiled.as_deref());
+        let context = erased.context.as_mut().unwrap();
+        (context.refs[0].text, context.prompt_digest) = (None, None);
+        erased.bundle = None;
+        let prompt = erased.prompt_to_commit(Err("not looked at".to_owned()));
+        assert_eq!(prompt, Ok(None));
+        let roles = [Role::CompiledPrompt, Role::Bundle, Role::PromptDigest];
+        let left = salt.without(&roles);
+        assert_eq!(erased.document(scheme, &left, None), Ok(before.clone()));
+        // Without any one of them it is another document.
+        for role in roles {
+            let mut other = erased.clone();
+            *other.erasure.of_role(role).unwrap() = None;
+            let document = other.document(scheme, &left, None).unwrap();
+            assert_ne!(document, before, "{}", role.name());
+        }
+        assert!(erased.erasure.of_role(Role::Reply).is_none());
     }
 }

@@ -2,7 +2,9 @@
 
 use uuid::Uuid;
 
-use crate::govern::sanitize::{NewPlaceholder, Placeholders, Redaction, redact_with};
+use crate::govern::sanitize::{
+    KnownSecret, NewPlaceholder, Placeholders, Redaction, redact_document, redact_with,
+};
 use crate::record::hash::Hash32;
 use crate::record::ledger::reply::ReplyDoc;
 use crate::store::{PlaceholderRow, ReadStore};
@@ -100,15 +102,34 @@ pub struct StoredReply {
     pub text: Redaction,
     /// What came beside it.
     pub beside: Option<ReplyDoc>,
+    /// The kinds of secrets that were taken out of either.
+    pub removed: Vec<String>,
 }
 
 impl StoredReply {
     /// Takes the secrets out.
     pub fn of(text: &str, beside: Option<&ReplyDoc>, numbers: &mut Placeholders) -> StoredReply {
-        let text = redact_with(text, numbers);
-        let mut clean = |text: &str| redact_with(text, numbers).clean.as_str().to_owned();
+        let given = text;
+        let text = redact_with(given, numbers);
+        let mut removed: Vec<String> = text.found.iter().map(|one| one.kind.clone()).collect();
+        let known = text.found.iter().filter_map(|one| {
+            let secret = given.get(one.start..one.end)?;
+            Some((secret.to_owned(), one.kind.clone()))
+        });
+        let mut known: Vec<KnownSecret> = known.collect();
+        let mut clean = |document| {
+            let (clean, kinds) = redact_document(document, std::mem::take(&mut known), numbers);
+            let more = kinds.into_iter().filter(|kind| !removed.contains(kind));
+            let more: Vec<String> = more.collect();
+            removed.extend(more);
+            clean
+        };
         let beside = beside.map(|beside| beside.clone().cleaned(&mut clean));
-        StoredReply { text, beside }
+        StoredReply {
+            text,
+            beside,
+            removed,
+        }
     }
 }
 

@@ -248,6 +248,7 @@ pub struct Reply {
     beside: Option<ReplyDoc>,
     usage: Usage,
     cost: Option<Cost>,
+    without: Vec<String>,
 }
 
 impl Reply {
@@ -265,7 +266,14 @@ impl Reply {
             beside,
             usage,
             cost: None,
+            without: Vec::new(),
         }
+    }
+
+    /// With the kind of what was taken out of it before anybody saw it.
+    pub(crate) fn without(self, kind: Option<&str>) -> Self {
+        let without = kind.map(str::to_owned).into_iter().collect();
+        Reply { without, ..self }
     }
 
     /// With what it cost.
@@ -291,6 +299,7 @@ impl Reply {
             numbers,
             usage: self.usage,
             cost: self.cost,
+            without: self.without,
             judgement,
             context,
         }
@@ -314,6 +323,8 @@ pub struct JudgedReply {
     pub(super) numbers: Placeholders,
     pub(super) usage: Usage,
     pub(super) cost: Option<Cost>,
+    /// Kinds of what was taken out of text and document before they came here.
+    pub(super) without: Vec<String>,
     pub(super) judgement: Judgement,
     pub(super) context: ReplyContext,
 }
@@ -354,8 +365,8 @@ pub struct RecordedAnswer {
     pub usage: Usage,
     /// By the price table, if it names the model and the model told its tokens.
     pub cost: Option<Cost>,
-    /// Kinds of secrets that were removed from what is stored (the answer itself is shown as it
-    /// came).
+    /// Kinds of secrets that were removed from what is stored, answer or what came beside it (the
+    /// answer itself is shown as it came, but for the key that was sent).
     pub redacted: Vec<String>,
     /// Names of the tools that it wants called; gently offers none, and calls none.
     pub tools: Vec<Clean>,

@@ -8,7 +8,9 @@ use super::exchanges::must_change;
 use super::ledger::PARTS;
 use super::table::values;
 use super::threads::OF_EXCHANGE;
-use super::{ExchangeRow, StoreError};
+use super::{ErasureCommitmentRow, ExchangeRow, StoreError};
+use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::prompt::ON_RECORD;
 
 impl WriteStore {
     /// Destroys the texts of an exchange, its salt, and every digest made from its text; what it
@@ -38,8 +40,16 @@ impl WriteStore {
         must_change(changed, "llm_exchange.exchange_id", "an exchange", id)?;
         let sql = "UPDATE context_artifact_ref SET risk_flags = NULL WHERE exchange_id = ?1";
         self.change(what, sql, values![id])?;
+        self.erase_bundle_digests(id)?;
         self.erase_context_digests(id)?;
         self.erase_event_digests(id, "")?;
+        self.must_scrub()
+    }
+
+    /// Leaves of an exchange's salt what is given: the keys that may still be used.
+    pub fn leave_keys(&self, exchange: Uuid, left: &Salt) -> Result<(), StoreError> {
+        let sql = "UPDATE llm_exchange SET salt = ?2 WHERE exchange_id = ?1 AND salt IS NOT NULL";
+        self.change("destroy opening keys", sql, values![exchange, left])?;
         self.must_scrub()
     }
 
@@ -56,12 +66,24 @@ impl WriteStore {
         let changed = self.change(what, &sql, values![exchange])?;
         must_change(changed, "llm_exchange.exchange_id", "an exchange", exchange)?;
         if bundle_too {
+            self.erase_bundle_digests(exchange)?;
             let sql = "UPDATE thread_turn SET prompt_digest = NULL WHERE line = ?1";
             let line = self.line_of(exchange)?;
             return self.change(what, sql, values![line]).map(drop);
         }
         self.erase_context_digests(exchange)?;
         self.erase_event_digests(exchange, "AND v.kind = 'DECISION'")
+    }
+
+    /// Destroys the digests of what only the bundle told.
+    fn erase_bundle_digests(&self, exchange: Uuid) -> Result<(), StoreError> {
+        let kept = ON_RECORD.map(|kind| format!("'{kind}'")).join(", ");
+        let sql = format!(
+            "UPDATE context_artifact_ref SET artifact_hash = NULL
+              WHERE exchange_id = ?1 AND artifact_type NOT IN ({kept})"
+        );
+        self.change("erase a bundle's digests", &sql, values![exchange])
+            .map(drop)
     }
 
     /// Destroys the digests of a turn's context and of everything that was sent in it.
@@ -99,6 +121,15 @@ impl WriteStore {
 }
 
 impl ReadStore {
+    /// What stands in the place of what an exchange was shown and is erased.
+    pub fn erasure_commitments(
+        &self,
+        exchange: &ExchangeRow,
+    ) -> Result<Vec<ErasureCommitmentRow>, StoreError> {
+        let (line, id) = (exchange.prompt_line, exchange.exchange_id);
+        self.rows("WHERE line = ?1 AND exchange_id = ?2", values![line, id])
+    }
+
     /// Whether erased texts may still stand in the write-ahead log.
     pub fn is_to_scrub(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM scrub)";

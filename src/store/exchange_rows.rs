@@ -5,15 +5,15 @@ use uuid::Uuid;
 use crate::record::Exchange;
 use crate::record::context::turn::{EventNamed, RefNamed};
 use crate::record::exchange::{
-    ExchangeContext, ExchangeEnd, MissingTurn, ReferredEvent, TextCommitments,
+    ErasureCommitments, ExchangeContext, ExchangeEnd, MissingTurn, ReferredEvent, TextCommitments,
 };
 use crate::record::ledger::bundle::StoredBundle;
 use crate::record::ledger::exchange::{ArtifactNamed, DriftNamed};
 use crate::record::ledger::prompt::{PriorTurn, is_in_turns};
 
 use super::{
-    ArtifactRefRow, DriftRow, EventRow, ExchangeRow, OutcomeUpdate, ReadStore, ReferredText,
-    SessionRow, StoreError, ThreadTurnRow, TurnRow,
+    ArtifactRefRow, DriftRow, ErasureCommitmentRow, EventRow, ExchangeRow, OutcomeUpdate,
+    ReadStore, ReferredText, SessionRow, StoreError, ThreadTurnRow, TurnRow,
 };
 
 /// All rows of one exchange.
@@ -32,6 +32,8 @@ pub struct ExchangeRows<'a> {
     pub drift: Vec<DriftRow>,
     /// Thread and declared context; none for an exchange from before threads.
     pub context: Option<ContextRows>,
+    /// What stands in the place of what it was shown and is erased since.
+    pub erasure: Vec<ErasureCommitmentRow>,
     /// The turns that stood in a block of their own, in their order.
     pub prior: Vec<Result<PriorTurn, MissingTurn>>,
 }
@@ -78,6 +80,7 @@ impl<'a> ExchangeRows<'a> {
             user: store.turn(exchange.turn_user)?,
             aurora: aurora.map(|id| store.turn(id)).transpose()?.flatten(),
             drift: store.drift(exchange.exchange_id)?,
+            erasure: store.erasure_commitments(exchange)?,
             prior,
             refs,
             context,
@@ -92,13 +95,18 @@ impl<'a> ExchangeRows<'a> {
         )
     }
 
+    /// Whether its own question or answer is erased, or was not kept.
+    pub fn has_own_gone(&self) -> bool {
+        let turns = [&self.user, &self.aurora];
+        let mut turns = turns.into_iter().flatten();
+        turns.any(|turn| turn.content.is_none())
+    }
+
     /// Whether a text that its document commits to is erased, or was not kept.
     pub fn has_gone(&self) -> bool {
         let row = self.exchange;
-        let gone =
-            |turn: &Option<TurnRow>| turn.as_ref().is_some_and(|turn| turn.content.is_none());
         let sent = row.params.is_some() && (row.bundle_json.is_none() || row.prompt_hash.is_none());
-        gone(&self.user) || gone(&self.aurora) || sent
+        self.has_own_gone() || sent
     }
 
     /// The exchange that they give.
@@ -131,6 +139,7 @@ impl<'a> ExchangeRows<'a> {
                 request: texts.request,
                 reply: outcome.and_then(|outcome| outcome.reply_commitment),
             }),
+            erasure: self.erasure(),
             drift: self.drift.iter().map(DriftRow::named).collect(),
             outcome: outcome.map(|outcome| ExchangeEnd {
                 has_answer: self.aurora.is_some(),
@@ -138,6 +147,18 @@ impl<'a> ExchangeRows<'a> {
                 ..outcome.end()
             }),
         }
+    }
+}
+
+impl ExchangeRows<'_> {
+    fn erasure(&self) -> ErasureCommitments {
+        let mut erasure = ErasureCommitments::default();
+        for row in &self.erasure {
+            if let Some(place) = erasure.of_role(row.role) {
+                *place = Some(row.commitment);
+            }
+        }
+        erasure
     }
 }
 

@@ -9,8 +9,8 @@ use super::access::{Beside, HashedRow, PrefixLookup, ReadStore, RowInsert, Write
 use super::ledger::PARTS;
 use super::table::{Row, values};
 use super::{
-    ArtifactRefRow, AssertionRow, AuthKeyRow, DriftRow, DriftState, ExchangeRow, KernelRow,
-    OutcomeUpdate, SessionProgress, SessionRow, StoreError, TurnRow,
+    ArtifactRefRow, AssertionRow, AuthKeyRow, DriftRow, DriftState, ErasureCommitmentRow,
+    ExchangeRow, KernelRow, OutcomeUpdate, SessionProgress, SessionRow, StoreError, TurnRow,
 };
 
 /// Joins an exchange `e` with its drift events `d` that a person was told of and that nobody has
@@ -358,6 +358,7 @@ impl RowInsert for SessionRow {}
 /// With its outcome, if it has one already.
 impl RowInsert for ExchangeRow {}
 impl RowInsert for DriftRow {}
+impl RowInsert for ErasureCommitmentRow {}
 
 /// A turn's place in the search index is the next one.
 impl RowInsert for TurnRow {

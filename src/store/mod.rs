@@ -34,10 +34,10 @@ pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use recall::OpenDrift;
 pub use rows::{
     AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuthKeyRow, BlockRow,
-    CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState, EventRow,
-    ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow, LedgerHead, MissingCommitments,
-    OutcomeUpdate, PlaceholderRow, PlaceholderRows, ReferredText, RowCounts, SessionProgress,
-    SessionRow, ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
+    CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState, ErasureCommitmentRow,
+    EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow, LedgerHead,
+    MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows, ReferredText, RowCounts,
+    SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
 };
 
 use std::path::PathBuf;
@@ -192,6 +192,7 @@ mod tests {
             declared::<TurnRow>,
             declared::<ExchangeRow>,
             declared::<ArtifactRefRow>,
+            declared::<ErasureCommitmentRow>,
             declared::<ArtifactRow>,
             declared::<DriftRow>,
             declared::<AssertionRow>,

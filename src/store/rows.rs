@@ -6,8 +6,9 @@ use crate::record::bitcoin::block::Anchor;
 use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
+use crate::record::ledger::auth_key::AuthKeyNamed;
 use crate::record::ledger::commit::CommitKind;
-use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::commitment::{Role, Salt};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
@@ -383,6 +384,18 @@ row! {
 
 optional!(MissingCommitments, OutcomeUpdate);
 
+impl AuthKeyRow {
+    /// As its artifact names it.
+    pub fn named(&self) -> AuthKeyNamed {
+        AuthKeyNamed {
+            added_at: self.added_at,
+            hash: self.hash,
+            name: self.name.clone(),
+            revoked_at: self.revoked_at,
+        }
+    }
+}
+
 impl ExchangeRow {
     /// How people call it: `interaction-3` when it was answered, else `prompt-3`.
     pub fn name(&self) -> String {
@@ -406,6 +419,22 @@ impl ExchangeRow {
         self.outcome
             .as_ref()
             .is_some_and(|found| found.outcome == ExchangeOutcome::Answered)
+    }
+}
+
+row! {
+    /// What an exchange document commits to and nobody can put together again, since something that
+    /// the model was shown is erased.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ErasureCommitmentRow of "erasure_commitment" {
+        /// Number of the prompt line.
+        line: u64 = "line",
+        /// Which part of the document.
+        role: Role = "role",
+        /// The exchange.
+        exchange: Uuid = "exchange_id",
+        /// Its commitment, as the document has it.
+        commitment: Hash32 = "commitment",
     }
 }
 

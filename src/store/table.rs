@@ -24,7 +24,7 @@ use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::CommitKind;
-use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::commitment::{Role, Salt};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
@@ -395,10 +395,10 @@ impl Bind for Salt {
 }
 
 impl Scalar for Salt {
-    const EXPECTED: &'static str = "32 bytes";
+    const EXPECTED: &'static str = "32 bytes, or the keys that are left of them";
 
     fn of(value: &SqlValue<'_>) -> Option<Self> {
-        <[u8; 32]>::of(value).map(Salt::new)
+        Salt::from_stored(bytes(value)?)
     }
 }
 
@@ -520,6 +520,7 @@ macro_rules! words {
 }
 pub(super) use words;
 words! {
+    Role: "a role of an exchange's texts" of Role::OF_EXCHANGES,
     AdmittedFor: "governance or execution_only"
         of [AdmittedFor::Governance, AdmittedFor::ExecutionOnly],
     AuthorityState: "ok, insufficient or blocked"

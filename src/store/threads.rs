@@ -82,6 +82,13 @@ impl ReadStore {
         self.row(rest, values![turn])
     }
 
+    /// The first turn of a thread.
+    pub fn first_turn(&self, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
+        let sql = "SELECT turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'
+                   ORDER BY event_index LIMIT 1";
+        self.one("read a thread's first turn", sql, values![thread])
+    }
+
     /// The newest turn of a thread.
     pub fn newest_turn(&self, thread: Uuid) -> Result<Option<Uuid>, StoreError> {
         let sql = "SELECT turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'

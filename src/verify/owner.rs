@@ -48,9 +48,6 @@ pub struct DatabaseSummary {
     pub erased: u64,
     /// Exchanges and artifacts whose texts are not kept, and were not checked.
     pub not_kept: u64,
-    /// Exchanges that quoted what is erased: their documents can't be put together again, and were
-    /// not checked.
-    pub quoting_erased: u64,
     /// Where its search indexes are not what they are of; none where they were not looked at.
     pub search: Option<Vec<String>>,
 }

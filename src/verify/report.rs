@@ -203,6 +203,8 @@ pub struct SessionReport {
     pub end: Option<SessionBlock>,
     /// Number of its interaction commits.
     pub interactions: u64,
+    /// Number of its prompts, answered or not; none where its lines are not at hand.
+    pub prompts: Option<u64>,
     /// After which block it began.
     pub not_before: SessionBound,
     /// Before which block it had ended.
@@ -294,9 +296,6 @@ pub struct Report {
     pub database: Option<String>,
     /// Exchanges and artifacts of the database whose texts are not kept, and were not checked.
     pub not_kept: u64,
-    /// Exchanges that quoted what is erased: their documents can't be put together again, and were
-    /// not checked.
-    pub quoting_erased: u64,
     /// Where the search indexes of the database are not what they are of, in words. No evidence,
     /// and part of no answer; none where they were not looked at.
     pub search: Option<Vec<String>>,

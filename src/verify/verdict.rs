@@ -68,10 +68,6 @@ impl Checker<'_> {
             tree_heads: self.log.tree_heads,
             bounds,
             not_kept: self.database.as_ref().map_or(0, |found| found.not_kept),
-            quoting_erased: self
-                .database
-                .as_ref()
-                .map_or(0, |found| found.quoting_erased),
             search: self
                 .database
                 .as_ref()
@@ -392,6 +388,7 @@ impl Checker<'_> {
             start: start.unwrap_or(SessionBlock::Local),
             end: commits.and_then(|session| session.end).or(logged_end),
             interactions: commits.map_or(0, |session| session.interactions),
+            prompts: line.map(|session| session.next_seq() - 1),
             not_before: self.not_before_of(id),
             not_after: self.not_after_of(id),
             chain_valid: holds(&[AuditQuestion::Consistent]),

@@ -17,6 +17,8 @@ pub struct DoctorCheckView {
     pub found: String,
     /// The next command.
     pub mend: Option<String>,
+    /// What the system said, word for word, where `found` says it plainly.
+    pub raw: Option<String>,
 }
 
 impl DoctorCheckView {
@@ -26,6 +28,7 @@ impl DoctorCheckView {
             state: check.state.word(),
             found: check.found.clone(),
             mend: check.mend.clone(),
+            raw: check.raw.clone(),
         }
     }
 }

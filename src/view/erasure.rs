@@ -11,7 +11,7 @@ use crate::recorder::ErasureResult;
 use super::plan::PlanView;
 
 /// So many ids are named in a sentence; `--json` has all of them.
-const NAMED: usize = 8;
+const NAMED: usize = 3;
 
 /// What an erasure came to.
 #[derive(Clone, Debug, Serialize)]
@@ -48,8 +48,10 @@ pub struct ErasureReachView {
     pub exchanges: Vec<NamedExchangeView>,
     /// Artifacts and names of threads that go.
     pub artifacts: Vec<String>,
-    /// Exchanges whose prompts quoted them, and go with them.
+    /// Other exchanges of which what was sent can't be put together any more.
     pub contexts: Vec<NamedExchangeView>,
+    /// Those among them that only refer to what goes: their model was shown none of its words.
+    pub referring: Vec<NamedExchangeView>,
 }
 
 /// An exchange without a word of it.
@@ -63,6 +65,8 @@ pub struct NamedExchangeView {
     pub asked_at: String,
     /// Which model was asked.
     pub model: String,
+    /// Whether it has an answer.
+    pub answered: bool,
 }
 
 impl NamedExchangeView {
@@ -72,6 +76,7 @@ impl NamedExchangeView {
             exchange: one.exchange,
             asked_at: one.asked_at.to_string(),
             model: one.model.clone(),
+            answered: one.is_answered,
         };
         all.iter().map(view).collect()
     }
@@ -84,62 +89,111 @@ impl ErasureReachView {
             exchanges: NamedExchangeView::of_all(&plan.exchanges),
             artifacts: plan.artifacts.clone(),
             contexts: NamedExchangeView::of_all(&plan.contexts),
+            referring: NamedExchangeView::of_all(&plan.referring),
         };
         PlanView::new(!plan.is_empty(), sentences(plan), details)
     }
 }
 
 fn sentences(plan: &ErasurePlan) -> Vec<String> {
-    let ids = |all: &[NamedExchange]| named(all.iter().map(|one| one.id.clone()));
-    let mut said = Vec::new();
-    match plan.exchanges.as_slice() {
-        [] if plan.artifacts.is_empty() => {
-            return vec![
-                "nothing to erase: it was erased before, was never kept, or nothing is that old"
-                    .to_owned(),
-            ];
-        }
-        [] => said.push(format!(
-            "destroys {}",
-            named(
-                plan.artifact_names
-                    .iter()
-                    .map(|name| spelled_on_a_line(name))
-            )
-        )),
-        [one] => said.push(format!(
-            "destroys the question of {}, asked {}, and the answer of {}",
-            one.id,
-            one.asked_at,
+    if plan.is_empty() {
+        return vec![
+            "nothing to erase: it was erased before, was never kept, or nothing is that old"
+                .to_owned(),
+        ];
+    }
+    let names = plan
+        .artifact_names
+        .iter()
+        .map(|name| spelled_on_a_line(name));
+    let (artifacts, exchanges) = (named(names), plan.exchanges.as_slice());
+    let destroyed = match exchanges {
+        [] => format!("destroys {artifacts}"),
+        [one] => one_destroyed(one),
+        several => several_destroyed(several),
+    };
+    let asked_for = !exchanges.is_empty() && !plan.artifacts.is_empty();
+    let asked_for = asked_for
+        .then(|| format!("destroys what somebody wanted to have done in them: {artifacts}"));
+    let quoting: Vec<String> = plan.quoting().map(|one| one.id.clone()).collect();
+    let referring = plan.referring.iter().map(|one| one.id.clone());
+    let stays = "times, numbers and commitments stay; there is no way back to the texts";
+    [
+        Some(destroyed),
+        asked_for,
+        words_also_in(&quoting),
+        only_referring(referring),
+        Some(stays.to_owned()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn one_destroyed(one: &NamedExchange) -> String {
+    let question = format!(
+        "destroys the question of {}, asked {}",
+        one.id, one.asked_at
+    );
+    match one.is_answered {
+        true => format!(
+            "{question}, and the answer of {}",
             spelled_on_a_line(&one.model)
-        )),
-        [first, .., last] => said.push(format!(
-            "destroys questions and answers of {} exchanges, asked from {} to {}: {}",
-            plan.exchanges.len(),
-            first.asked_at,
-            last.asked_at,
-            ids(&plan.exchanges)
-        )),
+        ),
+        false => format!("{question}; it has no answer"),
     }
-    if !plan.exchanges.is_empty() && !plan.artifacts.is_empty() {
-        said.push(format!(
-            "destroys what somebody wanted to have done in them: {}",
-            named(
-                plan.artifact_names
-                    .iter()
-                    .map(|name| spelled_on_a_line(name))
-            )
-        ));
-    }
-    if !plan.contexts.is_empty() {
-        said.push(format!(
-            "destroys the prompt, as it was sent, of {}, which quoted it: {}",
-            counted(plan.contexts.len(), "other exchange"),
-            ids(&plan.contexts)
-        ));
-    }
-    said.push("times, numbers and commitments stay; there is no way back to the texts".to_owned());
-    said
+}
+
+fn several_destroyed(several: &[NamedExchange]) -> String {
+    let count = several.len();
+    let what = match several.iter().filter(|one| one.is_answered).count() {
+        0 => format!("the questions of {count} exchanges without an answer"),
+        answered if answered == count => format!("questions and answers of {count} exchanges"),
+        answered => format!(
+            "the questions of {count} exchanges and {}",
+            counted(answered, "answer")
+        ),
+    };
+    let times = several.iter().map(|one| one.asked_at);
+    let asked = times.clone().min().zip(times.max());
+    let asked = asked.map_or_else(String::new, |(first, last)| {
+        format!(", asked from {first} to {last}")
+    });
+    let ids = named(several.iter().map(|one| one.id.clone()));
+    format!("destroys {what}{asked}: {ids}")
+}
+
+/// Where else the words stood that are erased: they go from there, too.
+pub fn words_also_in(quoting: &[String]) -> Option<String> {
+    let count = quoting.len();
+    let exchanges = match count {
+        0 => return None,
+        1 => "another exchange, and go",
+        _ => "other exchanges, and go",
+    };
+    let many = if count == 1 {
+        String::new()
+    } else {
+        format!("{count} ")
+    };
+    Some(format!(
+        "the words were also sent to the model in {many}{exchanges} from there, too: {}",
+        named(quoting.iter().cloned())
+    ))
+}
+
+/// What becomes of exchanges that only refer to what is erased.
+fn only_referring(ids: impl ExactSizeIterator<Item = String>) -> Option<String> {
+    let count = ids.len();
+    let refer = match count {
+        0 => return None,
+        1 => "1 other exchange refers to it and keeps its".to_owned(),
+        several => format!("{several} other exchanges refer to it and keep their"),
+    };
+    Some(format!(
+        "{refer} texts; only hashes go from which the erased words could be guessed: {}",
+        named(ids)
+    ))
 }
 
 /// `a, b, c and 12 more`.

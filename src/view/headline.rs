@@ -65,7 +65,12 @@ impl HeadlineView {
         let (mark, text) = match (holds, found) {
             (true, None) => {
                 let answers = counted(session.interactions, "answer");
-                let text = format!("Nothing in this session was changed: {answers}");
+                let asked = session
+                    .prompts
+                    .filter(|asked| *asked > session.interactions);
+                let asked = asked.map(|asked| format!("{}, ", counted(asked, "question")));
+                let asked = asked.unwrap_or_default();
+                let text = format!("Nothing in this session was changed: {asked}{answers}");
                 ("yes", text)
             }
             (true, Some(found)) => (
@@ -198,10 +203,6 @@ fn not_proven(report: &Report) -> Vec<String> {
             report.extents.unique
         )),
         _ => open.push("that there is no other or longer history (no witness)".to_owned()),
-    }
-    if report.quoting_erased > 0 {
-        let exchanges = counted(report.quoting_erased, "exchange");
-        open.push(format!("{exchanges} that quoted an erased text"));
     }
     if report.database.is_none() {
         open.push("the texts (no database here)".to_owned());

@@ -319,6 +319,8 @@ pub struct AuditedSessionView {
     pub not_after: SessionBoundView,
     /// Answers.
     pub interactions: u64,
+    /// Prompts, answered or not.
+    pub prompts: Option<u64>,
     /// The branch of its commits.
     pub branch: String,
     /// `VALID` or `BROKEN`.
@@ -336,6 +338,7 @@ impl AuditedSessionView {
             not_before: SessionBoundView::of(&session.not_before),
             not_after: SessionBoundView::of(&session.not_after),
             interactions: session.interactions,
+            prompts: session.prompts,
             branch: session.branch.clone(),
             chain_integrity: validity(session.chain_valid),
             all_hashes_verified: session.all_verified,
@@ -410,8 +413,6 @@ pub struct ReportView {
     pub database: Option<String>,
     /// Texts that are not kept.
     pub texts_not_kept: u64,
-    /// Exchanges that quoted what is erased, and whose documents were not checked.
-    pub quoting_erased: u64,
     /// What is wrong with the search indexes.
     pub search: Option<Vec<String>>,
     /// Receipts that it was held against.
@@ -515,7 +516,6 @@ impl ReportView {
             bracket: LedgerBoundsView::of(&report.bounds),
             database: report.database.clone(),
             texts_not_kept: report.not_kept,
-            quoting_erased: report.quoting_erased,
             search: report.search.clone(),
             receipts: report.receipts,
             contradicted_by: report.contradicted_by.clone(),

@@ -85,6 +85,10 @@ pub struct ListedSessionView {
     pub session: SessionView,
     /// The block that it started under; null when its start can't be found.
     pub start_block: Option<Block>,
+    /// What screens call it.
+    pub id: String,
+    /// The beginning of its first question; null before that.
+    pub first_question: Option<String>,
 }
 
 impl ListedSessionView {
@@ -93,6 +97,8 @@ impl ListedSessionView {
         ListedSessionView {
             session: SessionView::of(&listed.row),
             start_block: listed.start_block.clone(),
+            id: listed.short.clone(),
+            first_question: listed.first_question.clone(),
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct ListedThreadView {
     pub turns: u64,
     /// Events in it.
     pub events: u64,
+    /// The beginning of its first question; null before that.
+    pub first_question: Option<String>,
 }
 
 impl ListedThreadView {
@@ -39,6 +41,7 @@ impl ListedThreadView {
             created_at: row.created_at.to_string(),
             turns: listed.turns,
             events: listed.events,
+            first_question: listed.first_question.clone(),
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::app::ask::AskResult;
-use crate::app::attachment::Attachment;
+use crate::app::attachment::AttachmentNote;
 use crate::ask::{TurnEnd, TurnResult};
 use crate::continuity::refs::RefFault;
 use crate::govern::drift::{DriftCheck, Judgement};
@@ -14,6 +14,7 @@ use crate::record::bitcoin::block::Block;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::documents::ValidatorFlags;
+use crate::record::ledger::image::ImageType;
 use crate::recorder::{RecordedAnswer, Refusal};
 use crate::store::SessionRow;
 
@@ -89,19 +90,25 @@ pub struct TurnView {
 pub struct AttachmentView {
     /// Its own name; what nobody sees in it is spelled out.
     pub name: String,
-    /// How many bytes it has.
-    pub bytes: u64,
-    /// SHA-256 of these bytes.
-    pub sha256: Hash32,
+    /// How many bytes it has; null where secrets were removed from its text.
+    pub bytes: Option<u64>,
+    /// SHA-256 of these bytes; null then, too.
+    pub sha256: Option<Hash32>,
+    /// Whether they were.
+    pub secrets_removed: bool,
+    /// Its media type where it is an image, which is sent beside the text.
+    pub image: Option<&'static str>,
 }
 
 impl AttachmentView {
     /// Of all files of a question.
-    pub fn of_all(files: &[Attachment]) -> Vec<AttachmentView> {
-        let view = |file: &Attachment| AttachmentView {
+    pub fn of_all(files: &[AttachmentNote]) -> Vec<AttachmentView> {
+        let view = |file: &AttachmentNote| AttachmentView {
             name: file.name.clone(),
-            bytes: file.bytes,
-            sha256: file.sha256,
+            bytes: file.intact.map(|(bytes, _)| bytes),
+            sha256: file.intact.map(|(_, sha256)| sha256),
+            secrets_removed: file.intact.is_none(),
+            image: file.image.map(ImageType::name),
         };
         files.iter().map(view).collect()
     }

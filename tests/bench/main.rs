@@ -3,6 +3,7 @@
 //! ```text
 //! bench history HOME SESSIONS        makes a home with that many closed sessions of one or two turns
 //! bench ask GENTLY HOME PAIRS        gently ask against a bare call of the same instant server
+//! bench beside LLM GENTLY HOME PAIRS gently ask beside the program llm, an ordinary question to the same instant server
 //! bench start GENTLY RUNS            gently --help
 //! bench check GENTLY HOME RUNS       gently audit check of the newest answer, and a receipt
 //! bench context HOME ITEMS RUNS      a home of 1000 sessions with so many facts, notes and decisions, then the compile
@@ -47,6 +48,7 @@ fn main() {
     match arguments.as_slice() {
         ["history", home, sessions] => history::make(Path::new(home), sessions.parse().unwrap()),
         ["ask", gently, home, pairs] => ask(gently, home, pairs.parse().unwrap()),
+        ["beside", llm, gently, home, pairs] => beside(llm, gently, home, pairs.parse().unwrap()),
         ["context", home, items, runs] => compile(
             Path::new(home),
             items.parse().unwrap(),
@@ -73,7 +75,7 @@ fn main() {
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
         _ => {
             eprintln!(
-                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | start GENTLY RUNS | check GENTLY HOME RUNS | \
+                "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | beside LLM GENTLY HOME PAIRS | start GENTLY RUNS | check GENTLY HOME RUNS | \
                  context HOME ITEMS RUNS | headers FOLDER COUNT RUNS | sanitize RUNS [FILE…] | judge | \
                  replay GENTLY HOME EXCHANGES"
             );
@@ -94,7 +96,7 @@ fn ask(gently: &str, home: &str, pairs: usize) {
             used = processor::children();
         }
         let one = call(address);
-        let (answer, end) = turn(gently, home, address);
+        let (answer, end) = turn(gently, home, address, "How is this machine doing?");
         if round >= WARM_UP {
             bare.push(one);
             shown.push(answer.saturating_sub(one));
@@ -130,15 +132,10 @@ fn call(address: SocketAddr) -> Duration {
 }
 
 /// One process from its start: until the first byte of the answer, and until its end.
-fn turn(gently: &str, home: &str, address: SocketAddr) -> (Duration, Duration) {
+fn turn(gently: &str, home: &str, address: SocketAddr, question: &str) -> (Duration, Duration) {
     let begun = Instant::now();
     let mut child = Command::new(gently)
-        .args([
-            "ask",
-            "--model",
-            "openai/instant",
-            "How is this machine doing?",
-        ])
+        .args(["ask", "--model", "openai/instant", question])
         .env("GENTLY_HOME", home)
         .env("GENTLY_ANCHOR_MODE", "off")
         .env("GENTLY_MODEL_BASE_URL", format!("http://{address}/v1"))
@@ -153,6 +150,37 @@ fn turn(gently: &str, home: &str, address: SocketAddr) -> (Duration, Duration) {
     let shown = begun.elapsed();
     assert!(child.wait().unwrap().success());
     (shown, begun.elapsed())
+}
+
+/// Whole processes by turns: the other program keeps a database of what was said, too.
+fn beside(llm: &str, gently: &str, home: &str, pairs: usize) {
+    const QUESTION: &str = "What is the capital of France?";
+    let address = server::instant();
+    let of_llm = Path::new(home).join("of-llm");
+    std::fs::create_dir_all(&of_llm).unwrap();
+    let models = format!(
+        "- model_id: instant\n  model_name: instant\n  api_base: http://{address}/v1\n  can_stream: false\n"
+    );
+    std::fs::write(of_llm.join("extra-openai-models.yaml"), models).unwrap();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for round in 0..pairs + WARM_UP {
+        let (_, end) = turn(gently, home, address, QUESTION);
+        let begun = Instant::now();
+        let told = Command::new(llm)
+            .args(["--model", "instant", QUESTION])
+            .env("LLM_USER_PATH", &of_llm)
+            .env("OPENAI_API_KEY", "none")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(told.status.success(), "{told:?}");
+        if round >= WARM_UP {
+            ours.push(end);
+            theirs.push(begun.elapsed());
+        }
+    }
+    print("gently ask, whole, ordinary question", &mut ours);
+    print("llm, whole, the same", &mut theirs);
 }
 
 /// Sessions before the items: their turns are searched for open drift, and for deep history.

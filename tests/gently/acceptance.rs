@@ -241,6 +241,7 @@ async fn silent_turn(person: &Person) {
     };
     let question = Question {
         text: QUESTION,
+        marked: &[],
         declared: &DeclaredContext::default(),
         standing: ThreadPosition::default(),
     };

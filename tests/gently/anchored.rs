@@ -244,6 +244,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
         };
         let question = Question {
             text: "And now?",
+            marked: &[],
             declared: &DeclaredContext::default(),
             standing: ThreadPosition::default(),
         };

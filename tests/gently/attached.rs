@@ -10,20 +10,29 @@ use crate::model_server::Behaviour;
 use crate::opening::{scripted, served};
 use crate::person::Person;
 
-fn put(person: &Person, name: &str, bytes: &[u8]) -> String {
+/// The line above it, where it is one of some files.
+fn put_as(person: &Person, (name, place): (&str, &str), bytes: &[u8]) -> String {
     std::fs::write(person.dir.path().join(name), bytes).unwrap();
     format!(
-        "--- {name} ({} bytes, sha256 {}) ---",
+        "--- file {place}: \"{name}\" ({} bytes, sha256 {}) ---",
         bytes.len(),
         hex::encode(Sha256::digest(bytes))
     )
 }
 
+fn put(person: &Person, name: &str, bytes: &[u8]) -> String {
+    put_as(person, (name, "1 of 1"), bytes)
+}
+
 #[test]
 fn files_stand_behind_the_question_and_are_on_record_with_it() {
     let (person, server) = served(Behaviour::Good);
-    let notes = put(&person, "notes.txt", "Über Ana\nline two\n".as_bytes());
-    let list = put(&person, "list.md", b"- milk");
+    let notes = put_as(
+        &person,
+        ("notes.txt", "1 of 2"),
+        "Über Ana\nline two\n".as_bytes(),
+    );
+    let list = put_as(&person, ("list.md", "2 of 2"), b"- milk");
     let asked = person
         .gently(&[
             "ask",
@@ -40,8 +49,8 @@ fn files_stand_behind_the_question_and_are_on_record_with_it() {
     assert_eq!(
         asked["files"],
         json!([
-            {"name": "notes.txt", "bytes": 19, "sha256": hex::encode(Sha256::digest("Über Ana\nline two\n"))},
-            {"name": "list.md", "bytes": 6, "sha256": hex::encode(Sha256::digest("- milk"))},
+            {"name": "notes.txt", "bytes": 19, "sha256": hex::encode(Sha256::digest("Über Ana\nline two\n")), "secrets_removed": false, "image": null},
+            {"name": "list.md", "bytes": 6, "sha256": hex::encode(Sha256::digest("- milk")), "secrets_removed": false, "image": null},
         ])
     );
     assert_eq!(asked["removed_from_prompt"], json!([]));
@@ -53,20 +62,107 @@ fn files_stand_behind_the_question_and_are_on_record_with_it() {
     assert!(last.ends_with(&expected), "{last}");
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
-    // A file alone is a question, too; its secrets go, and its hash stays that of its bytes.
-    let keys = put(&person, "keys.txt", b"password: hunter2hunter2\n");
-    let asked = person
-        .gently(&["ask", "--json", "-f", "keys.txt"])
-        .exits(0)
-        .json();
-    assert_eq!(asked["removed_from_prompt"].as_array().unwrap().len(), 1);
-    let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
-    let prompt = shown["prompt"].as_str().unwrap();
+    // A file alone is a question, too.
+    let alone = person.gently(&["ask", "-f", "list.md"]).exits(0);
+    assert!(alone.err.contains('✔'), "{alone:?}");
+}
+
+/// The bytes go to the server and nowhere else; type, length and hash are on record.
+#[test]
+fn an_image_is_sent_beside_the_question_and_named_on_record() {
+    let (person, server) = served(Behaviour::Good);
+    let image = b"\x89PNG\r\n\x1a\nnot much of an image, but nobody here looks";
+    let line = put(&person, "cat.png", image);
+    let line = line.replace("(", "(image/png, ");
+    let asked = person.gently(&["ask", "--json", "What is this?", "-f", "cat.png"]);
+    let asked = asked.exits(0).json();
+    assert_eq!(asked["files"][0]["image"], "image/png", "{asked:#}");
+    let data = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, image);
+    let sent = server.requests()[0].json();
+    let last = sent["messages"].as_array().unwrap().last().unwrap().clone();
+    let text = last["content"][0]["text"].as_str().unwrap();
     assert!(
-        prompt.starts_with(&keys) && !prompt.contains("hunter2"),
-        "{prompt}"
+        text.ends_with(&format!("What is this?\n\n{line}\n")),
+        "{text}"
     );
-    assert_eq!(asked["files"][0]["bytes"], 25);
+    let url = format!("data:image/png;base64,{data}");
+    assert_eq!(last["content"][1]["image_url"]["url"], url);
+    let request: String = person
+        .database()
+        .query_row("SELECT request FROM llm_exchange", [], |row| row.get(0))
+        .unwrap();
+    let named = json!({"image": {"bytes": image.len(), "sha256": hex::encode(Sha256::digest(image)), "type": "image/png"}});
+    assert!(request.contains(&named.to_string()), "{request}");
+    assert!(crate::erase::holders(person.home(), b"nobody here looks").is_empty());
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+    person.gently(&["show", "last"]).exits(0);
+    // In the next question it is a line of what was said before.
+    person.ask("And now?");
+    let sent = server.requests()[1].json();
+    assert!(sent.to_string().contains("cat.png") && !sent.to_string().contains(&data));
+    person.gently(&["audit", "verify"]).exits(0);
+    // Nothing is left of it when its question is erased.
+    person.gently(&["erase", "last/1", "--yes"]).exits(0);
+    let sha256 = hex::encode(Sha256::digest(image));
+    assert!(crate::erase::holders(person.home(), sha256.as_bytes()).is_empty());
+    person.gently(&["audit", "verify"]).exits(0);
+    // The built-in voice looks at none.
+    let refused = person
+        .gently(&["ask", "-m", "observer", "What?", "-f", "cat.png"])
+        .exits(2);
+    assert!(
+        refused.err.contains("observer looks at no images"),
+        "{refused:?}"
+    );
+}
+
+/// From hash or length of a file a short secret in it could be guessed.
+#[test]
+fn of_a_file_with_secrets_neither_hash_nor_length_is_told_to_anybody() {
+    let (person, server) = served(Behaviour::Good);
+    for (name, text, secret) in [
+        ("keys.txt", "password: hunter2hunter2\n", "hunter2"),
+        ("pin.txt", "PIN: 4821\n", "4821"),
+        ("db_password.txt", "correct-horse-7\n", "correct-horse-7"),
+        ("password", "Tr0ub4dor&3", "Tr0ub4dor"),
+    ] {
+        let sha256 = hex::encode(Sha256::digest(text));
+        put(&person, name, text.as_bytes());
+        let asked = person
+            .gently(&["ask", "--json", "-f", name, "What is this?"])
+            .exits(0);
+        let json = asked.json();
+        assert_eq!(
+            json["files"],
+            json!([{"name": name, "bytes": null, "sha256": null, "secrets_removed": true, "image": null}])
+        );
+        assert_eq!(json["removed_from_prompt"].as_array().unwrap().len(), 1);
+        let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+        let prompt = shown["prompt"].as_str().unwrap();
+        let head = format!("What is this?\n\n--- file 1 of 1: \"{name}\" (secrets removed) ---\n");
+        assert!(
+            prompt.starts_with(&head) && prompt.contains("[redacted:"),
+            "{prompt}"
+        );
+        let sent = server.requests().last().unwrap().body.clone();
+        let sent = String::from_utf8(sent).unwrap();
+        assert!(!prompt.contains(" bytes"), "{prompt}");
+        for text in [&asked.out, &asked.err, &prompt.to_owned(), &sent] {
+            let is_told = [secret, &sha256];
+            assert!(!is_told.iter().any(|told| text.contains(*told)), "{text}");
+        }
+    }
+    let database = std::fs::read(person.home().join("gently.db")).unwrap();
+    for told in [
+        &b"hunter2hunter2"[..],
+        b"correct-horse-7",
+        hex::encode(Sha256::digest("PIN: 4821\n")).as_bytes(),
+    ] {
+        assert!(!database.windows(told.len()).any(|part| part == told));
+    }
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
 }
 
 #[test]
@@ -98,7 +194,6 @@ fn what_is_no_text_file_is_refused_by_name_before_anything_is_on_record() {
     std::fs::create_dir(at("folder")).unwrap();
     put(&person, "nul", b"a\0b");
     put(&person, "latin1.txt", b"caf\xe9");
-    put(&person, "photo.png", b"\x89PNG\r\n\x1a\n\0\0");
     std::fs::File::create(at("huge"))
         .unwrap()
         .set_len(1 << 30)
@@ -119,7 +214,6 @@ fn what_is_no_text_file_is_refused_by_name_before_anything_is_on_record() {
         ("folder", "folder: it is a folder; name the files in it"),
         ("nul", "nul: it has a NUL byte at byte 1"),
         ("latin1.txt", "latin1.txt: it is not UTF-8 at byte 3"),
-        ("photo.png", "photo.png: it is an image (png)"),
         (
             "huge",
             "huge: it has 1,073,741,824 bytes, and at most 16,777,216",
@@ -197,7 +291,7 @@ fn what_is_no_text_file_is_refused_by_name_before_anything_is_on_record() {
     assert_eq!(names, ["a\\u001b[2Jb", "link", "-"]);
     let shown = person.gently(&["show", "last"]).exits(0).out;
     assert!(
-        shown.contains("--- a\\u001b[2Jb (4 bytes, sha256 "),
+        shown.contains("--- file 1 of 3: \"a\\u001b[2Jb\" (4 bytes, sha256 "),
         "{shown}"
     );
 }

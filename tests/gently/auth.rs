@@ -406,3 +406,54 @@ fn a_server_that_echoes_the_key_does_not_bring_it_to_the_screen_or_the_home() {
     );
     assert_eq!(gently.files_with(SECRET), Vec::<PathBuf>::new());
 }
+
+/// What a person can do to the table of keys with the database in hand, and nobody else's words.
+#[test]
+fn the_table_of_keys_is_held_against_the_record() {
+    let gently = Gently::new();
+    gently.ok(&["ask", "hello"]);
+    let key = gently.ok(&["key", "add", "laptop"]).out.trim().to_owned();
+    gently.ok(&["key", "add", "desk"]);
+    gently.ok(&["key", "revoke", "laptop", "--yes"]);
+    gently.ok(&["audit", "verify"]);
+    let database = rusqlite::Connection::open(gently.home().join("gently.db")).unwrap();
+    let names: Vec<String> = database
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    for name in names {
+        database
+            .execute_batch(&format!("DROP TRIGGER \"{name}\""))
+            .unwrap();
+    }
+    database
+        .execute_batch("PRAGMA foreign_keys = OFF; CREATE TABLE aside AS SELECT * FROM auth_key")
+        .unwrap();
+    for change in [
+        "UPDATE auth_key SET revoked_at = NULL",
+        "UPDATE auth_key SET revoked_at = revoked_at + 1",
+        "UPDATE auth_key SET revoked_at = added_at WHERE name = 'desk'",
+        "UPDATE auth_key SET added_at = added_at - 1 WHERE name = 'desk'",
+        "UPDATE auth_key SET added_at = added_at - 1 WHERE name = 'owner'",
+        "UPDATE auth_key SET name = CASE name WHEN 'owner' THEN 'desk-' WHEN 'desk' THEN 'owner-' ELSE name END",
+        "DELETE FROM auth_key WHERE name = 'desk'",
+        "INSERT INTO auth_key (auth_key_hash, name, added_at)
+         SELECT replace(auth_key_hash, '1', '2'), 'mallory', added_at FROM auth_key WHERE name = 'owner'",
+    ] {
+        database.execute_batch(change).unwrap();
+        let told = gently.run(&["audit", "verify"], &[]);
+        assert_eq!(told.code, 1, "{change}: {told:?}");
+        // A key that was revoked on record stays so, whatever its row says.
+        let with_key = [("GENTLY_AUTH_KEY", key.as_str())];
+        gently
+            .run(&["ask", "hello"], &with_key)
+            .says(2, "the key was revoked");
+        database
+            .execute_batch("DELETE FROM auth_key; INSERT INTO auth_key SELECT * FROM aside")
+            .unwrap();
+    }
+    gently.ok(&["audit", "verify"]);
+}

@@ -81,11 +81,14 @@ fn golden(name: &str, person: &Person, text: &str) {
     settings.add_filter(r"\b[0-9a-f]{8}…", "[id8]…");
     settings.add_filter(r"\b[0-9a-f]{8}/(\d+)( · |\n)", "[id8]/$1$2");
     settings.add_filter(r#""id":"[0-9a-f]{8}/"#, r#""id":"[id8]/"#);
+    settings.add_filter(r#""id":"[0-9a-f]{8}""#, r#""id":"[id8]""#);
+    settings.add_filter(r"\b[0-9a-f]{8}  (open|closed)  ", "[id8]  $1  ");
     settings.add_filter(
         r#""prompt_tokens_added":\d+"#,
         r#""prompt_tokens_added":[count]"#,
     );
     settings.add_filter(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "[time]");
+    settings.add_filter(r"\d{4}-\d\d-\d\d \d\d:\d\d", "[minute]");
     settings.add_filter(r#""time":\d+"#, r#""time":[seconds]"#);
     settings.add_filter(r"AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}", "[key]");
     settings.add_filter(r"\+[0-9a-f]{8}\+A[Q-Za-f][A-Za-z0-9+/]{42}", "+[log key]");

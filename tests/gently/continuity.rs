@@ -475,7 +475,7 @@ fn deep_history_is_added_only_when_asked_for_and_is_disclosed() {
         deep.err.contains(shown["disclosure"].as_str().unwrap()),
         "{shown:#}"
     );
-    let told = person.gently(&["context", "show"]).exits(0);
+    let told = person.gently(&["context", "show", "-v"]).exits(0);
     assert!(
         told.out.contains(shown["disclosure"].as_str().unwrap()) && told.out.contains("relevance "),
         "{told:#?}"
@@ -542,7 +542,10 @@ fn a_preview_compiles_and_records_nothing() {
         .gently(&["context", "preview", "xylophones"])
         .exits(0);
     assert!(
-        screen.out.contains("kept out") && screen.out.contains("note-1  authority_incompatible"),
+        screen.out.contains("kept out")
+            && screen
+                .out
+                .contains("note-1  it was denied or withheld, or the kernel"),
         "{screen:#?}"
     );
     // Whatever is typed, the search is a search.
@@ -662,10 +665,10 @@ fn a_changed_item_and_a_changed_reference_are_found() {
         "UPDATE continuity_item SET tier = 3",
         "UPDATE continuity_item SET observed_at = observed_at - 1",
         "DELETE FROM continuity_item",
-        "DROP TRIGGER context_artifact_ref_is_final; UPDATE context_artifact_ref SET artifact_hash = (SELECT artifact_hash FROM context_artifact_ref WHERE artifact_type = 'kernel') WHERE artifact_type = 'turn'",
-        "DROP TRIGGER context_artifact_ref_is_final; UPDATE context_artifact_ref SET artifact_hash = NULL WHERE artifact_type = 'ledger_fact'",
-        "DROP TRIGGER context_artifact_ref_is_final; UPDATE context_artifact_ref SET artifact_id = 'x' WHERE artifact_type = 'turn'",
-        "DROP TRIGGER context_artifact_ref_is_final; UPDATE context_artifact_ref SET included_reason = 'ring1' WHERE artifact_type = 'ledger_fact'",
+        "DROP TRIGGER context_artifact_ref_is_final; DROP TRIGGER context_artifact_ref_digests_go_only; UPDATE context_artifact_ref SET artifact_hash = (SELECT artifact_hash FROM context_artifact_ref WHERE artifact_type = 'kernel') WHERE artifact_type = 'turn'",
+        "DROP TRIGGER context_artifact_ref_is_final; DROP TRIGGER context_artifact_ref_digests_go_only; UPDATE context_artifact_ref SET artifact_hash = NULL WHERE artifact_type = 'ledger_fact'",
+        "DROP TRIGGER context_artifact_ref_is_final; DROP TRIGGER context_artifact_ref_digests_go_only; UPDATE context_artifact_ref SET artifact_id = 'x' WHERE artifact_type = 'turn'",
+        "DROP TRIGGER context_artifact_ref_is_final; DROP TRIGGER context_artifact_ref_digests_go_only; UPDATE context_artifact_ref SET included_reason = 'ring1' WHERE artifact_type = 'ledger_fact'",
     ] {
         let copy = Person::new();
         std::fs::create_dir(copy.home()).unwrap();

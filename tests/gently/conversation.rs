@@ -140,6 +140,105 @@ fn another_model_goes_on_with_the_conversation_and_so_does_the_first_one_again()
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }
 
+/// What was said to one provider is sent to another: that is said once, before the call.
+#[test]
+fn a_conversation_that_moves_to_another_provider_says_so_once() {
+    let server = ModelServer::start(Behaviour::Good);
+    let person = person_of_two_models(&server);
+    let moves = |args: &[&str]| {
+        let ran = person.gently(&[&["ask", "--json"], args].concat()).exits(0);
+        let lines = ran.err.lines();
+        let lines: Vec<String> = lines
+            .filter(|line| line.contains(" earlier turn"))
+            .map(str::to_owned)
+            .collect();
+        let notes = ran.json()["notes"].clone();
+        let is_noted = |line: &String| notes.as_array().unwrap().contains(&json!(line));
+        assert!(lines.iter().all(is_noted), "{lines:?}: {notes}");
+        lines
+    };
+    let other = |words: &[&'static str]| [&OTHER[..], words].concat();
+    const ELSE: &str = "(gently ask --new begins another conversation)";
+    assert!(moves(&["One."]).is_empty());
+    assert!(moves(&["Two."]).is_empty());
+    assert_eq!(
+        moves(&other(&["Three."])),
+        [format!(
+            "2 earlier turns with openai/m go to ollama/small-1b {ELSE}"
+        )]
+    );
+    assert!(moves(&other(&["Four."])).is_empty());
+    // Another model of the same provider.
+    assert!(moves(&["-m", "ollama/other:2b", "Five."]).is_empty());
+    assert_eq!(
+        moves(&["Six."]),
+        [format!(
+            "3 earlier turns with ollama/other:2b go to openai/m {ELSE}"
+        )]
+    );
+    // Nothing goes along.
+    assert!(moves(&other(&["--no-ref", "Seven."])).is_empty());
+    assert!(moves(&["--new", "Eight."]).is_empty());
+    assert_eq!(
+        moves(&other(&["Nine."])),
+        [format!(
+            "1 earlier turn with openai/m goes to ollama/small-1b {ELSE}"
+        )]
+    );
+}
+
+/// A question that got no answer is not asked again with the next one, unless somebody names it.
+#[test]
+fn a_question_without_an_answer_is_shown_again_only_if_it_is_named() {
+    let says = |text: &str| Behaviour::Says(text.to_owned());
+    let server = ModelServer::script(vec![
+        says("one"),
+        Behaviour::error(404, "model not found"),
+        Behaviour::error(404, "model not found"),
+        says("two"),
+        says("three"),
+        says("four"),
+    ]);
+    let person = person(&server);
+    asked(&person, &["First."]);
+    let failed = person.gently(&["ask", "--json", "hi"]).exits(2).json();
+    person.gently(&["ask", "hi"]).exits(2);
+    let ran = person.gently(&["ask", "hi there"]).exits(0);
+    // Nobody is told for ever of what got no answer.
+    for word in ["not shown", "showing"] {
+        assert!(!ran.err.contains(word), "{ran:?}");
+    }
+    let first = [("user", "First."), ("assistant", "one")];
+    let so_far = [&first[..], &[("user", "hi there")]].concat();
+    assert_eq!(contents(&sent(&server)), said(&so_far));
+    let ran = person.gently(&["ask", "-v", "--json", "And?"]).exits(0);
+    assert!(
+        ran.err.contains("not shown to the model: question")
+            && ran.err.contains("(it got no answer; name it with --ref"),
+        "{ran:?}"
+    );
+    let lost = ran.json()["context"]["not_shown"].clone();
+    assert_eq!(
+        (lost.as_array().unwrap().len(), &lost[0]["reason"]),
+        (2, &json!("unanswered")),
+        "{lost:#}"
+    );
+    // Policy sees it all the same: no decision depends on whether a model answered.
+    let declared = ran.json()["context"]["declared_refs"].clone();
+    assert_eq!(declared.as_array().unwrap().len(), 6, "{declared}");
+    // It may be named, by itself and beside the last ones.
+    let id = failed["id"].as_str().unwrap();
+    asked(&person, &["--ref", "last:9", "--ref", id, "Again?"]);
+    let users: Vec<String> = contents(&sent(&server))
+        .into_iter()
+        .filter_map(|(role, text)| (role == "user").then_some(text))
+        .collect();
+    assert_eq!(users, ["First.", "hi\n\nhi there", "And?", "Again?"]);
+    person.gently(&["audit", "verify"]).exits(0);
+    let replayed = person.gently(&["audit", "replay", "--all", "--json"]);
+    assert_eq!(replayed.exits(0).json()["failures"], json!([]));
+}
+
 #[test]
 fn a_conversation_ends_where_somebody_says_so() {
     let server = ModelServer::start(Behaviour::Good);

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use gently::record::signature::PublicKey;
 use serde_json::Value;
 
 use crate::at_hand::AtHand;
@@ -234,6 +235,16 @@ const CASES: &[Case] = &[
     (
         "not among the signers",
         |home| fs::write(home.file("keys/allowed_signers"), "").unwrap(),
+        &[("signing key", "FAIL")],
+    ),
+    (
+        "a stranger's key among the signers",
+        |home| {
+            let file = home.file("keys/allowed_signers");
+            let mut text = fs::read_to_string(&file).unwrap();
+            text.push_str(&PublicKey::from_bytes([1; 32]).allowed_signers_line());
+            fs::write(file, text).unwrap();
+        },
         &[("signing key", "FAIL")],
     ),
     (

@@ -39,6 +39,64 @@ fn answered(answer: &str) -> (Person, ModelServer) {
     (person, server)
 }
 
+/// What no model was shown was quoted by nobody; the rest stands in the order of the conversation.
+#[test]
+fn what_is_said_before_an_erasure_is_so() {
+    let (mut person, _server) = answered(ANSWER);
+    person.set("GENTLY_MODEL_DEFAULT", "openai/x");
+    person.gently(&["ask", " "]).exits(1);
+    for _ in 0..5 {
+        person.ask("Something else");
+    }
+    let dry = |id: &str| {
+        let told = person.gently(&["erase", id, "--dry-run"]).exits(0).out;
+        let view = person
+            .gently(&["erase", id, "--dry-run", "--json"])
+            .exits(0)
+            .json();
+        (told, view)
+    };
+    let numbers = |list: &serde_json::Value| -> Vec<u64> {
+        let ids = list.as_array().unwrap().iter();
+        let number = |one: &serde_json::Value| {
+            let id = one["id"].as_str().unwrap();
+            id.split_once('/').unwrap().1.parse().unwrap()
+        };
+        ids.map(number).collect()
+    };
+    let (told, view) = dry("last/1");
+    assert!(
+        told.lines().next().unwrap().ends_with("; it has no answer"),
+        "{told}"
+    );
+    assert!(!told.contains("sent to the model"), "{told}");
+    assert!(
+        told.contains("\n5 other exchanges refer to it and keep their texts; ")
+            && told.contains("/2, ")
+            && told.contains("/4 and 2 more\n"),
+        "{told}"
+    );
+    assert_eq!(numbers(&view["contexts"]), [2, 3, 4, 5, 6]);
+    assert_eq!(view["contexts"], view["referring"]);
+    assert_eq!(view["exchanges"][0]["answered"], false);
+
+    let (told, view) = dry("last/2");
+    assert!(told.contains(", and the answer of openai/x\n"), "{told}");
+    assert!(
+        told.contains(
+            "the words were also sent to the model in 4 other exchanges, and go from there, too: "
+        ) && told.contains("/5 and 1 more\n"),
+        "{told}"
+    );
+    assert_eq!(numbers(&view["contexts"]), [3, 4, 5, 6]);
+    assert_eq!(view["referring"], json!([]));
+
+    let erased = person.gently(&["erase", "last/2", "--yes"]).exits(0);
+    assert_eq!(erased.out.lines().count(), 3, "{}", erased.out);
+    assert!(erased.out.contains("4 other exchanges"), "{}", erased.out);
+    person.gently(&["audit", "verify"]).exits(0);
+}
+
 #[test]
 fn no_file_of_the_home_holds_an_erased_text_and_everything_still_holds() {
     let (person, _server) = answered(ANSWER);

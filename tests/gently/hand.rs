@@ -183,9 +183,9 @@ fn an_exchange_is_shown_whole_and_compared_with_its_hashes() {
     let screen = home.fine(&["show", &format!("{}/2", &id[..8]), "--full"]);
     for part in [
         "interaction-2 of session",
-        "prompt\n",
+        "question\n",
         "answer\n",
-        "context bundle\n",
+        "put before the model\n",
         "hashes\n",
         "holds",
         "[system]",

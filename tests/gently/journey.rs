@@ -327,7 +327,7 @@ fn one_session_by_the_first_digits_of_its_id() {
         .gently(&["audit", "session", "-v", &closed[0][..16]])
         .exits(0);
     let expected = format!(
-        "✔ Nothing in this session was changed: 3 answers\nSession: {}\nStart BTC: {FIRST}\nEnd BTC: {LATER}\nInteractions: 3\nBranch: branch-{}\n\
+        "✔ Nothing in this session was changed: 4 questions, 3 answers\nSession: {}\nStart BTC: {FIRST}\nEnd BTC: {LATER}\nInteractions: 3\nWithout an answer: 1 of 4 questions\nBranch: branch-{}\n\
          Chain integrity: VALID\nAll hashes verified: YES\n",
         closed[0],
         FIRST % 7 + 1

@@ -118,11 +118,15 @@ fn the_first_that_is_there_answers_and_is_named() {
         let ran = gently(
             &home,
             &more,
-            &["ask", "--json", "How is this machine doing?"],
+            &["ask", "--new", "--json", "How is this machine doing?"],
         );
         assert_eq!(ran.code, 0, "{id}: {}", ran.err);
         let facts = ran.json();
         assert_eq!(facts["model"], id);
+        // It is said once in a conversation.
+        let next = gently(&home, &more, &["ask", "And how is its disk?"]);
+        assert_eq!(next.code, 0, "{id}: {}", next.err);
+        assert!(!next.err.contains("Choose with"), "{id}: {}", next.err);
         let said: Vec<_> = ran
             .err
             .lines()
@@ -142,7 +146,7 @@ fn the_first_that_is_there_answers_and_is_named() {
         let ran = gently(
             &home,
             &[("OLLAMA_HOST", &silent.root_url())],
-            &["ask", "hello"],
+            &["ask", "--new", "hello"],
         );
         assert!(ran.err.contains("model observer: no Ollama"), "{}", ran.err);
     }
@@ -191,6 +195,18 @@ fn an_alias_is_resolved_before_anything_is_recorded() {
         assert_eq!(
             gently(&home, &more, &["session", "open", "--json"]).json()["model"],
             id
+        );
+    }
+    // What an Ollama calls so, with its tag or without.
+    for name in ["other:2b", "other"] {
+        let ran = gently(&home, &more, &["ask", "-m", name, "hello"]);
+        assert!(
+            ran.code == 2
+                && ran.err.contains(&format!(
+                    "no model '{name}': did you mean 'ollama/other:2b'; gently model list"
+                )),
+            "{}",
+            ran.err
         );
     }
     for unknown in ["slow", "mistral/x", "replay:nonsense", "openai"] {

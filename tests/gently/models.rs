@@ -29,6 +29,7 @@ fn request() -> Request<'static> {
     });
     Request {
         messages: MESSAGES.as_slice(),
+        images: &[],
         stream: false,
     }
 }

@@ -232,7 +232,7 @@ fn a_salted_ledger_lets_nobody_guess_another_turn() {
     values(&document(&person.dir.path().join("closed")), &mut known);
     for (n, salt) in salts.iter().enumerate() {
         let salt = Salt::new(salt.as_slice().try_into().unwrap());
-        assert!(!known.contains(&Hash32::from_bytes(*salt.as_bytes())));
+        assert!(!known.contains(&Hash32::from_bytes(salt.as_bytes().try_into().unwrap())));
         for role in ROLES {
             let own = n == 1 && role == Role::Prompt;
             assert_eq!(

@@ -19,7 +19,7 @@ use gently::govern::sanitize::{Clean, redact};
 use gently::models::observer;
 use gently::record::Exchange;
 use gently::record::context::turn::Counts;
-use gently::record::exchange::{ExchangeContext, ExchangeFault};
+use gently::record::exchange::{ErasureCommitments, ExchangeContext, ExchangeFault};
 use gently::record::hash::Hash32;
 use gently::record::ledger::bundle::{
     Fact, Measurement, Moment, NoSight, SightEntry, StoredBundle,
@@ -226,6 +226,7 @@ fn stored(kernel: &Kernel, bundle_json: &str, text: &Clean, request: &RequestDoc
         bundle: Some(StoredBundle::new(bundle_json.to_owned())),
         user: Some(text.as_str().to_owned()),
         not_kept: None,
+        erasure: ErasureCommitments::default(),
         drift: Vec::new(),
         outcome: None,
     }

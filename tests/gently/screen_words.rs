@@ -61,7 +61,7 @@ impl Lived {
 }
 
 /// A word of the record that stands in a line, if one does.
-fn foreign(line: &str) -> Option<String> {
+pub fn foreign(line: &str) -> Option<String> {
     let lower = line.to_lowercase();
     // What a person can type, and what stands in a file of theirs.
     let plain = [
@@ -80,7 +80,14 @@ fn foreign(line: &str) -> Option<String> {
         .collect();
     let word = words
         .iter()
-        .find(|word| matches!(**word, "aurora" | "sight" | "driftwatch"));
+        .find(|word| matches!(**word, "aurora" | "sight" | "driftwatch" | "injected"));
+    let row_name = [
+        "artifact_hash",
+        "authority_incompatible",
+        "ring_cap_items",
+        "_incompatible",
+    ];
+    let row_name = row_name.iter().find(|name| plain.contains(**name));
     let ring = words
         .windows(2)
         .any(|pair| pair[0] == "ring" && pair[1].bytes().all(|b| b.is_ascii_digit()))
@@ -104,6 +111,7 @@ fn foreign(line: &str) -> Option<String> {
         .split(|c: char| !(c.is_ascii_hexdigit() || c == '-'))
         .find(|part| part.len() == 36 && part.matches('-').count() == 4);
     word.map(|word| (*word).to_owned())
+        .or_else(|| row_name.map(|name| (*name).to_owned()))
         .or_else(|| ring.then(|| "a ring".to_owned()))
         .or_else(|| row.then(|| "a number of a record".to_owned()))
         .or_else(|| uuid.map(str::to_owned))
@@ -116,6 +124,10 @@ fn foreign_words_are_known() {
         "without sight",
         "Ring 0",
         "ring0.sight",
+        "ring0.constraints",
+        "artifact_hash of a row",
+        "8e96540d/5 authority_incompatible",
+        "injected: a note",
         "driftwatch:0042",
         "fact ledger:000001 is",
         "(action:000001)",
@@ -170,7 +182,7 @@ fn live(home: &mut Lived) {
 }
 
 /// Every way of looking at it, with the exit code.
-const LOOKS: [(i32, &[&str]); 56] = [
+const LOOKS: [(i32, &[&str]); 61] = [
     (0, &["session", "list"]),
     (0, &["session", "show", "last"]),
     (0, &["session", "summary"]),
@@ -180,6 +192,11 @@ const LOOKS: [(i32, &[&str]); 56] = [
     (2, &["thread", "show", "nowhere"]),
     (0, &["log", "-n", "200"]),
     (0, &["show", "last"]),
+    (0, &["show", "last", "--full"]),
+    (0, &["show", "last/2", "--full"]),
+    (0, &["show", "last/3", "--full"]),
+    (0, &["show", "last/6", "--full"]),
+    (0, &["show", "last/7", "--full"]),
     (0, &["show", "last/2"]),
     (0, &["show", "last/6"]),
     (0, &["show", "last/7"]),
@@ -245,6 +262,18 @@ fn is_a_document(command: &str) -> bool {
     command == "kernel show"
 }
 
+/// A screen without the exact words that a model was sent: those are the prompt's.
+fn without_what_was_sent(screen: &str) -> String {
+    let heading = "\nsent to the model, put together again\n";
+    let Some((before, sent)) = screen.split_once(heading) else {
+        return screen.to_owned();
+    };
+    let own = sent
+        .lines()
+        .skip_while(|line| line.is_empty() || line.starts_with(' '));
+    format!("{before}\n{}", own.collect::<Vec<_>>().join("\n"))
+}
+
 #[test]
 fn no_screen_has_a_word_of_the_record() {
     let mut home = Lived::begin();
@@ -258,12 +287,56 @@ fn no_screen_has_a_word_of_the_record() {
     home.run(0, &["kernel", "show"]);
     let mut found = BTreeSet::new();
     for (command, screen) in &home.screens {
-        for line in screen.lines().filter(|_| !is_a_document(command)) {
+        let own = without_what_was_sent(screen);
+        for line in own.lines().filter(|_| !is_a_document(command)) {
             found.extend(foreign(line).map(|word| format!("gently {command}\n    {word}: {line}")));
         }
     }
     let found: Vec<String> = found.into_iter().collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// What was changed is named by what it holds; with `-v` and in JSON by its row.
+#[test]
+fn no_finding_of_a_changed_home_has_a_word_of_the_record() {
+    let mut home = Lived::begin();
+    home.run(0, &["ask", "Hello there"]);
+    home.run(0, &["ask", "Please restart nginx"]);
+    let database = rusqlite::Connection::open(home.person.home().join("gently.db")).unwrap();
+    let looks: [&[&str]; 3] = [
+        &["audit", "verify"],
+        &["audit", "session", "last"],
+        &["show", "last", "--full"],
+    ];
+    // The text of a turn is what `show` holds against its hash; the rest is for `audit verify`.
+    for (change, shown) in [
+        ("UPDATE context_artifact_ref SET artifact_hash = NULL", 0),
+        ("UPDATE chat_turn SET content = content || '!'", 1),
+    ] {
+        assert!(database.execute(change, []).unwrap() > 0, "{change}");
+        home.screens.clear();
+        for look in looks {
+            home.run(if look[0] == "show" { shown } else { 1 }, look);
+        }
+        let told = &home.screens[0].1;
+        assert!(told.starts_with("✘ Changed: database, question"), "{told}");
+        for (command, screen) in &home.screens {
+            for line in without_what_was_sent(screen).lines() {
+                assert_eq!(foreign(line), None, "{command}: {line}");
+                let is_row = [
+                    "llm_exchange",
+                    "chat_turn",
+                    "context_artifact_ref",
+                    "_hash ",
+                ]
+                .iter()
+                .any(|name| line.contains(name));
+                assert!(!is_row, "{command}: {line}");
+            }
+        }
+    }
+    let named = home.run(1, &["audit", "verify", "-v"]).out;
+    assert!(named.contains("chat_turn"), "{named}");
 }
 
 /// Every id that a screen prints is taken by the command that it belongs to.
@@ -304,6 +377,7 @@ fn what_a_screen_calls_something_is_what_commands_take() {
             "And what of that?",
         ],
     );
+    home.run(0, &["show", event]);
     // The exchange under which they stand.
     let exchange = shown.lines().find(|line| line.contains('/')).unwrap();
     let exchange = exchange.split_whitespace().next().unwrap();
@@ -325,7 +399,7 @@ fn a_warning_says_what_was_claimed_in_the_answers_own_words() {
     // What disagrees is said before the answer: it comes first on standard error.
     let told = asked(&home, "ask Which port has the web server?");
     let conflict = "⚠ The record disagrees on 'web server port': \"The web server listens on port 80.\" (fact-1), \
-                    \"The web server listens on port 8080.\" (fact-2). Say which one holds: gently conflict resolve ID";
+                    \"The web server listens on port 8080.\" (fact-2). Say which one holds: gently conflict resolve fact-1 (or fact-2)";
     assert!(told.lines().any(|one| one == conflict), "{told}");
     // Tone is on record and not told.
     assert!(!told.contains("flatters"), "{told}");

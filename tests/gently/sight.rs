@@ -265,6 +265,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
         };
         let question = Question {
             text: "How is it?",
+            marked: &[],
             declared: &DeclaredContext::default(),
             standing: ThreadPosition::default(),
         };
@@ -473,9 +474,9 @@ fn without_a_language_model_only_this_machine_is_asked_about() {
     assert!(
         beyond.err.contains(
             "observer, is no language model. gently can answer questions about this machine"
-        ) && beyond.err.contains("gently ask -m ollama/NAME")
-            && beyond.err.contains("gently ask -m sonnet")
-            && beyond.err.contains("gently config set model.default ID"),
+        ) && beyond.err.contains("\n  ollama pull ")
+            && beyond.err.contains("\n  export ANTHROPIC_API_KEY=KEY ")
+            && beyond.err.contains("\n  export OPENAI_API_KEY=KEY "),
         "{beyond:?}"
     );
     assert_eq!(beyond.out, "");
@@ -508,4 +509,36 @@ fn without_a_language_model_only_this_machine_is_asked_about() {
         "{beyond:?}"
     );
     person.ask("Is the disk full?");
+
+    // What is there is asked, and not set up.
+    person.set("GENTLY_MODEL_DEFAULT", "observer");
+    person.set("ANTHROPIC_API_KEY", "a-key-of-somebody");
+    let beyond = person.gently(&["ask", ELSEWHERE]).exits(2);
+    assert!(
+        beyond.err.contains("\n  gently ask -m sonnet \"…\" "),
+        "{beyond:?}"
+    );
+}
+
+/// The first question of all: four lines, and nothing is made for it.
+#[test]
+fn a_first_question_that_nobody_can_answer_makes_no_home() {
+    let person = Person::with(&[
+        ("GENTLY_MODEL_DEFAULT", "auto"),
+        ("OLLAMA_HOST", "http://127.0.0.1:9"),
+        ("GENTLY_ANCHOR_MODE", "off"),
+    ])
+    .under_the_kernel();
+    let beyond = person.gently(&["ask", ELSEWHERE]).exits(2);
+    assert!(
+        beyond
+            .err
+            .starts_with("error: No language model is set up. gently can"),
+        "{beyond:?}"
+    );
+    assert_eq!(beyond.err.lines().count(), 4, "{beyond:?}");
+    assert!(!person.home().exists());
+    // What is about this machine is answered, and is the first that is on record.
+    person.ask("Is the disk full?");
+    assert!(person.home().exists());
 }

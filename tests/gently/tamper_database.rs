@@ -150,6 +150,8 @@ fn home() -> Person {
         (&["ask", "--model", "openai/x", "Restart nginx"], 0),
         (&["drift", "ack", "1", "--reason", "looking"], 0),
         (&["ask", "--model", "openai/x", "Anybody there?"], 2),
+        // What it stood in can't be put together any more; commitments stand in its place.
+        (&["erase", "note:000001", "--yes"], 0),
         (&["key", "rotate", "--yes"], 0),
     ];
     for (args, code) in said {

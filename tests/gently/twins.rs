@@ -355,6 +355,7 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
         };
         let question = Question {
             text: &asking.text,
+            marked: &[],
             declared: &declared,
             standing,
         };

@@ -8,7 +8,7 @@
 
 use gently::record::Exchange;
 use gently::record::context::turn::prompt_digest;
-use gently::record::exchange::{ExchangeContext, ExchangeEnd, ReferredEvent};
+use gently::record::exchange::{ErasureCommitments, ExchangeContext, ExchangeEnd, ReferredEvent};
 use gently::record::hash::Hash32;
 use gently::record::ledger::bundle::StoredBundle;
 use gently::record::ledger::commitment::{Salt, Scheme};
@@ -89,6 +89,7 @@ fn exchange(vector: &Value, told: &Value) -> Exchange {
         bundle: Some(StoredBundle::new(text(&told["bundle"]))),
         user: Some(text(&told["user"])),
         not_kept: None,
+        erasure: ErasureCommitments::default(),
         drift: read(&told["drift"]),
         outcome: Some(ExchangeEnd {
             outcome: "answered".to_owned(),

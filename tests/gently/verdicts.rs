@@ -2,46 +2,16 @@
 //! that long reports go through.
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use crate::person::{Person, Ran};
+use crate::pty::on_terminal;
 
 /// Lines below a verdict.
 const MOST: usize = 8;
 
-/// Runs a command with both outputs on a terminal of so many rows and 80 columns, and prints what
-/// came there.
-const PTY: &str = r#"
-import fcntl, os, pty, struct, subprocess, sys, termios, tty
-master, slave = pty.openpty()
-tty.setraw(slave)
-fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", int(sys.argv[1]), 80, 0, 0))
-child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave)
-os.close(slave)
-while True:
-    try:
-        got = os.read(master, 65536)
-    except OSError:
-        break
-    if not got:
-        break
-    sys.stdout.buffer.write(got)
-sys.stdout.buffer.flush()
-sys.exit(child.wait())
-"#;
-
 /// What a terminal with so many rows shows of a command.
 fn on_rows(person: &Person, rows: u16, args: &[&str]) -> Ran {
-    let plain = person.command(args);
-    let mut python = Command::new("python3");
-    python.args(["-c", PTY, &rows.to_string()]);
-    python.arg(plain.get_program()).args(plain.get_args());
-    let set = plain.get_envs();
-    python
-        .env_clear()
-        .envs(set.filter_map(|(name, value)| Some((name, value?))));
-    python.current_dir(person.dir.path()).stdin(Stdio::null());
-    crate::person::run(&mut python)
+    on_terminal(person, (rows, 80), args)
 }
 
 fn asked() -> Person {
@@ -213,13 +183,13 @@ fn an_exchange_is_question_answer_and_status() {
         status.starts_with("✔ ") && status.contains("/2 · answered · block local · "),
         "{shown}"
     );
-    assert!(!shown.contains("context bundle"), "{shown}");
+    assert!(!shown.contains("put before the model"), "{shown}");
     let id = status.split(' ').nth(1).unwrap();
     let json = person.gently(&["show", "--json", id]).exits(0).json();
     assert_eq!(json["id"], id);
     let full = person.gently(&["show", "--full", id]).exits(0).out;
     assert!(
-        full.contains("\ncontext bundle\n") && full.contains("\nhashes\n"),
+        full.contains("\nput before the model\n") && full.contains("\nhashes\n"),
         "{full}"
     );
 
@@ -236,6 +206,17 @@ fn what_is_shown_is_held_against_its_line_and_its_document() {
         "UPDATE llm_exchange SET prompt_tokens = 77",
         "UPDATE llm_exchange SET response_commitment = prompt_commitment",
         "UPDATE llm_exchange SET chain_entry = prompt_commitment WHERE seq = 2",
+        "UPDATE llm_exchange SET exchange_commitment = prompt_commitment",
+        // What can't be read, or has no salt any more, is not passed over.
+        "UPDATE llm_exchange SET exclusions = 'garbage{'",
+        "UPDATE llm_exchange SET params = 'garbage{'",
+        "UPDATE llm_exchange SET validator_summary = 'garbage{'",
+        "UPDATE llm_exchange SET salt = NULL",
+        "UPDATE llm_exchange SET context_bundle_json = NULL, context_bundle_hash = NULL",
+        "UPDATE chat_turn SET turn_id = replace(turn_id, substr(turn_id, 1, 8), 'ffffffff') WHERE speaker = 'user'",
+        "UPDATE chat_turn SET content = NULL, content_hash = NULL",
+        "UPDATE chat_turn SET content = 'forged', content_hash = NULL WHERE speaker <> 'user'",
+        "DELETE FROM chat_turn WHERE speaker <> 'user'",
     ] {
         let person = asked();
         let database = rusqlite::Connection::open(person.at("gently.db")).unwrap();
@@ -251,6 +232,8 @@ fn what_is_shown_is_held_against_its_line_and_its_document() {
                 .execute_batch(&format!("DROP TRIGGER \"{name}\""))
                 .unwrap();
         }
+        let free = "PRAGMA foreign_keys = OFF";
+        database.execute_batch(free).unwrap();
         database.execute_batch(change).unwrap();
         let shown = person.gently(&["show", "last"]).exits(1);
         let status = shown.out.lines().last().unwrap();
@@ -258,6 +241,10 @@ fn what_is_shown_is_held_against_its_line_and_its_document() {
             status.starts_with("✘ ") && status.contains("DO NOT HOLD"),
             "{change}: {shown:?}"
         );
+        // A changed answer is not given again, either.
+        let id = status.split(' ').nth(1).unwrap();
+        let again = person.gently(&["ask", "-m", &format!("replay:{id}"), "Again"]);
+        assert_ne!(again.code, 0, "{change}: {again:?}");
     }
 }
 
@@ -314,10 +301,22 @@ fn what_is_longer_than_the_screen_goes_through_the_pager() {
 
     let ran = on_rows(&person, 10, &full).exits(0);
     assert_eq!(ran.out, "");
-    assert_eq!(
+    // The same words, in lines that the screen has room for.
+    let (paged_text, piped) = (
         fs::read_to_string(&paged).unwrap(),
-        person.gently(&full).exits(0).out
+        person.gently(&full).exits(0).out,
     );
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(words(&paged_text), words(&piped));
+    assert!(piped.lines().any(|line| line.chars().count() > 80));
+    for line in paged_text.lines() {
+        let is_word = words(line).len() == 1;
+        assert!(is_word || line.chars().count() <= 80, "{line}");
+    }
     fs::remove_file(&paged).unwrap();
 
     // What fits needs none, nor does a pipe, nor who wants none; an answer is never paged.
@@ -327,7 +326,7 @@ fn what_is_longer_than_the_screen_goes_through_the_pager() {
         on_rows(&person, 10, &without)
             .exits(0)
             .out
-            .contains("context bundle")
+            .contains("put before the model")
     );
     let answer = on_rows(&person, 3, &["ask", "How is this machine doing?"]).exits(0);
     assert!(answer.out.contains("I am the observer"), "{answer:?}");
@@ -336,7 +335,7 @@ fn what_is_longer_than_the_screen_goes_through_the_pager() {
         on_rows(&person, 10, &full)
             .exits(0)
             .out
-            .contains("context bundle")
+            .contains("put before the model")
     );
     assert!(!paged.exists());
 
@@ -346,8 +345,18 @@ fn what_is_longer_than_the_screen_goes_through_the_pager() {
         on_rows(&person, 10, &full)
             .exits(0)
             .out
-            .contains("context bundle")
+            .contains("put before the model")
     );
     person.set("PAGER", "true");
     on_rows(&person, 10, &full).exits(0);
+    // One that fails has shown nothing that anybody could rely on; one that is ended has.
+    person.set("PAGER", "false");
+    assert!(
+        on_rows(&person, 10, &full)
+            .exits(0)
+            .out
+            .contains("context bundle")
+    );
+    person.set("PAGER", "kill -TERM $$");
+    assert_eq!(on_rows(&person, 10, &full).exits(0).out, "");
 }

@@ -485,9 +485,9 @@ fn one_session_is_shown_by_its_first_digits() {
     assert_eq!(code, 0);
     assert_eq!(
         out,
-        "✔ Nothing in this session was changed: 2 answers\n\
+        "✔ Nothing in this session was changed: 3 questions, 2 answers\n\
          Session: 1b8a93f7b573992fd935c726dcd22e0cee5ebfb2f57cd640962dd06cacd80a5b\n\
-         Start BTC: local\nEnd BTC: 829005\nInteractions: 2\nBranch: branch-1\n\
+         Start BTC: local\nEnd BTC: 829005\nInteractions: 2\nWithout an answer: 1 of 3 questions\nBranch: branch-1\n\
          Chain integrity: VALID\nAll hashes verified: YES\nNot before: it starts on no block\n\
          Not after: not proven: no OpenTimestamps proof of the log after its end\n"
     );

@@ -32,6 +32,7 @@ fn request() -> Request<'static> {
     });
     Request {
         messages: MESSAGES.as_slice(),
+        images: &[],
         stream: false,
     }
 }
@@ -407,6 +408,7 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
     ];
     let request = Request {
         messages: &messages,
+        images: &[],
         stream: false,
     };
     for wire in [Wire::OpenAi, Wire::Anthropic] {

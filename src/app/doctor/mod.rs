@@ -68,6 +68,8 @@ pub struct DoctorCheck {
     pub found: String,
     /// The next command, where there is one.
     pub mend: Option<String>,
+    /// What the system said of it, word for word, where `found` says it plainly.
+    pub raw: Option<String>,
 }
 
 impl DoctorCheck {
@@ -77,6 +79,7 @@ impl DoctorCheck {
             state,
             found: clean(&found.into()),
             mend: None,
+            raw: None,
         }
     }
 

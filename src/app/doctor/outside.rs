@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::anchor::agree::observe;
+use crate::anchor::SourceFault;
+use crate::anchor::agree::{host, observe};
 use crate::app::model_choice::{CallOptions, choose, server};
 use crate::app::model_list::reachable;
 use crate::app::open;
+use crate::app::redacted::clean;
 use crate::config::{AnchorMode, Config};
 use crate::models::wire::Wire;
 use crate::record::bitcoin::block::Network;
@@ -124,26 +126,58 @@ pub async fn sources(config: &Config, network: Network) -> DoctorCheck {
         open::clock_or_epoch(),
     )
     .await;
-    let faults: Vec<String> = seen
-        .answers
-        .iter()
-        .filter_map(|a| a.outcome.as_ref().err())
-        .map(|f| f.to_string())
-        .collect();
+    let faults = seen.answers.iter().filter_map(|a| a.outcome.as_ref().err());
+    let faults: Vec<&SourceFault> = faults.collect();
     let (good, all) = (seen.answers.len() - faults.len(), seen.answers.len());
     let mut found = format!("{good} of {all} give a valid block");
     if !seen.anchor.block.is_local() {
         found.push_str(&format!(", {} is taken", seen.anchor.block.height));
     }
     if !faults.is_empty() {
-        found.push_str(&format!(": {}", faults.join("; ")));
+        found.push_str(&format!(": {}", told(&faults)));
     }
     const MEND: &str = "gently config set anchor.esplora \"['URL']\"; or without a network: gently config set anchor.mode off";
-    match good {
+    let check = match good {
         _ if seen.anchor.block.is_local() => DoctorCheck::fail(NAME, found, MEND),
         _ if faults.is_empty() => DoctorCheck::ok(NAME, found),
         _ => DoctorCheck::warn(NAME, found, MEND),
+    };
+    let raw = faults.iter().filter(|fault| nobody_at(fault).is_some());
+    let raw: Vec<String> = raw.map(|fault| clean(&fault.to_string())).collect();
+    DoctorCheck {
+        raw: (!raw.is_empty()).then(|| raw.join("; ")),
+        ..check
     }
+}
+
+/// What is wrong with sources: those whose name or network is not there share one plain sentence.
+fn told(faults: &[&SourceFault]) -> String {
+    let silent: Vec<&str> = faults.iter().filter_map(|fault| nobody_at(fault)).collect();
+    let others = faults.iter().filter(|fault| nobody_at(fault).is_none());
+    let mut told: Vec<String> = others.map(ToString::to_string).collect();
+    if !silent.is_empty() {
+        told.push(no_answer_from(&silent.join(" and ")));
+    }
+    told.join("; ")
+}
+
+/// The host of a source that could not be found at all.
+fn nobody_at(fault: &SourceFault) -> Option<&str> {
+    match fault {
+        SourceFault::Unreachable { at, reason } if is_offline(reason) => Some(host(at)),
+        _ => None,
+    }
+}
+
+/// Whether a transport's words say that there is no way to a host: its name is not known, or its
+/// network is not there.
+fn is_offline(reason: &str) -> bool {
+    let signs = ["dns error", "Network is unreachable", "No route to host"];
+    signs.iter().any(|sign| reason.contains(sign))
+}
+
+fn no_answer_from(host: &str) -> String {
+    format!("no answer from {host}: are you offline?")
 }
 
 /// The model that answers when none is named.
@@ -173,14 +207,19 @@ pub async fn model(config: &Config) -> DoctorCheck {
             NAME,
             format!("{id}: {url} lists {models} models; nothing was asked"),
         ),
-        Err(why) => DoctorCheck::fail(
-            NAME,
-            format!("{id}: {why}"),
-            format!(
+        Err(why) => {
+            let is_offline = is_offline(&why);
+            let plain = is_offline.then(|| no_answer_from(host(&url)));
+            let mend = format!(
                 "start the server at {url}, or: gently config set {} URL",
                 wire.setting()
-            ),
-        ),
+            );
+            let found = format!("{id}: {}", plain.as_deref().unwrap_or(&why));
+            DoctorCheck {
+                raw: is_offline.then(|| clean(&why)),
+                ..DoctorCheck::fail(NAME, found, mend)
+            }
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use crate::keys::agent::SOCKET_ENV;
 use crate::keys::{self, AUTH_KEY_ENV, AuthKey, Signer, SigningKey, allowed_signers};
 use crate::os::shell_word;
 use crate::record::hash::Hash32;
+use crate::record::signature::PublicKey;
+use crate::recorder::signers;
 use crate::store::Store;
 
 use super::DoctorCheck;
@@ -65,13 +67,24 @@ pub fn signing(root: &Path, store: &Store, signer: SignedBy) -> DoctorCheck {
         shell_word(&file)
     );
     match allowed_signers::load(&file) {
-        Ok(known) if known.contains(&in_force) => DoctorCheck::ok(
-            NAME,
-            format!(
-                "{who} has the key in force; allowed_signers too ({} there)",
-                known.len()
+        Ok(known) if known.contains(&in_force) => match foreign(store, &known) {
+            Ok(None) => DoctorCheck::ok(
+                NAME,
+                format!(
+                    "{who} has the key in force; allowed_signers too ({} there)",
+                    known.len()
+                ),
             ),
-        ),
+            Ok(Some(foreign)) => DoctorCheck::fail(
+                NAME,
+                format!(
+                    "{} has a key that never signed this record: {foreign}",
+                    file.display()
+                ),
+                "take that line out; gently key show prints the keys that others should pin",
+            ),
+            Err(error) => DoctorCheck::fail(NAME, error, "gently audit verify"),
+        },
         Ok(_) => DoctorCheck::fail(
             NAME,
             format!("{} lacks the key in force", file.display()),
@@ -79,6 +92,15 @@ pub fn signing(root: &Path, store: &Store, signer: SignedBy) -> DoctorCheck {
         ),
         Err(error) => DoctorCheck::fail(NAME, error.to_string(), mend),
     }
+}
+
+/// The first key of a file of signers that is none of the record's: whoever pins it trusts it.
+fn foreign(store: &Store, known: &[PublicKey]) -> Result<Option<PublicKey>, String> {
+    let text = signers(store).map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&text);
+    let own = allowed_signers::parse(&text, "allowed_signers on main");
+    let own = own.map_err(|e| e.to_string())?;
+    Ok(known.iter().find(|key| !own.contains(key)).copied())
 }
 
 /// The auth key at hand is one of this home's, and not revoked.

@@ -69,10 +69,25 @@ impl Conflict {
         };
         let said: Vec<String> = self.items.iter().map(said).collect();
         format!(
-            "The record disagrees on '{}': {}. Say which one holds: gently conflict resolve ID",
+            "The record disagrees on '{}': {}. Say which one holds: {}",
             spelled_on_a_line(&self.subject),
-            said.join(", ")
+            said.join(", "),
+            self.ways("gently")
         )
+    }
+
+    /// What is typed to say which one holds: `gently conflict resolve fact-1 (or fact-2)`.
+    pub fn ways(&self, program: &str) -> String {
+        let mut ids = self.items.iter().map(|(item, _)| short_name(&item.id));
+        let first = ids.next().unwrap_or_default();
+        let others: Vec<String> = ids.collect();
+        match others.is_empty() {
+            true => format!("{program} conflict resolve {first}"),
+            false => format!(
+                "{program} conflict resolve {first} (or {})",
+                others.join(", ")
+            ),
+        }
     }
 }
 

@@ -174,7 +174,7 @@ fn exchange_document(
     let kernel = kernel.as_ref().map_err(Clone::clone);
     let exchange = ExchangeRows::read(store, session, row)?.record();
     let document = exchange
-        .compiled_prompt(kernel.map(Kernel::system_prompt))
+        .prompt_to_commit(kernel.map(Kernel::system_prompt))
         .and_then(|compiled| exchange.document(scheme, salt, compiled.as_deref()))
         .map_err(|e| e.to_string());
     Ok(document.and_then(|document| canon::print(&document).map_err(|e| e.to_string())))

@@ -240,7 +240,7 @@ pub(super) fn record(
     let Some(salt) = &rows.exchange.salt else {
         return absent.clone();
     };
-    if rows.exchange.not_kept.is_none() && rows.has_gone() {
+    if rows.exchange.not_kept.is_none() && rows.has_own_gone() {
         return absent.clone();
     }
     let document = evidence.document(replay.scheme, salt);

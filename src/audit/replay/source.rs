@@ -141,6 +141,8 @@ pub(super) struct EventSource<'r, 'a> {
     pub before: Option<u64>,
     /// Ids that are on record as left out since they were erased.
     pub were_erased: HashSet<String>,
+    /// Ids that are on record as left out since they got no answer, and that had got none.
+    pub unanswered: HashSet<String>,
     /// The kernel that the turn was under, or that is tried on it.
     pub kernel: Hash32,
     /// Its decisions.
@@ -164,6 +166,10 @@ impl Lookup for EventSource<'_, '_> {
         let mut found = said.found(place.unwrap_or_else(|| said.place.clone()));
         if found.kept.is_none() && said.is_forbidden((self.kernel, &self.judge)) {
             found.kept = Some(ExclusionReason::Forbidden);
+        }
+        // Before this was kept out, it was shown: then the record does not name it.
+        if found.kept.is_none() && self.unanswered.contains(id) {
+            found.kept = Some(ExclusionReason::Unanswered);
         }
         if found.kept == Some(ExclusionReason::Erased) && !self.were_erased.contains(id) {
             let absent = self.replay.absent_event(uuid, said.exchange)?;

@@ -27,7 +27,7 @@ use crate::record::ledger::params::Params;
 use crate::store::{ContextRows, ExchangeRow, StoreError};
 
 use super::source::EventSource;
-use super::turn::were_erased;
+use super::turn::{unanswered, were_erased};
 use super::{Replay, ReplayError};
 
 /// A decision that would differ.
@@ -261,6 +261,7 @@ impl TrialHistory<'_, '_> {
             replay,
             before: None,
             were_erased,
+            unanswered: unanswered(replay, &context, row.prompt_line)?,
             kernel: self.other.hash(),
             judge,
         };

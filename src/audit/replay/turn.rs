@@ -21,7 +21,8 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::prompt::TURN;
-use crate::store::{ArtifactRefRow, ContextRows, ExchangeRow, ExchangeRows};
+use crate::store::{ArtifactRefRow, ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows};
+use uuid::Uuid;
 
 use super::parts::{NOTHING_SENT, bundle, events, hashes, plain_prompt, record, same, worst};
 use super::source::EventSource;
@@ -323,10 +324,12 @@ impl ReplayTurn<'_> {
     ) -> Result<TurnContext, ReplayError> {
         let declared = self.context.declared().unwrap_or_default();
         let (were_erased, judge) = (were_erased(self.context), replay.judge(kernel));
+        let unanswered = unanswered(replay, self.context, self.rows.exchange.prompt_line)?;
         let source = EventSource {
             replay,
             before,
             were_erased,
+            unanswered,
             kernel: kernel.hash(),
             judge,
         };
@@ -580,11 +583,43 @@ impl ReplayTurn<'_> {
 
 /// Ids that are on record as erased when they were resolved.
 pub(super) fn were_erased(context: &ContextRows) -> HashSet<String> {
+    left_out_by(context, ExclusionReason::Erased)
+}
+
+/// Ids that are on record as left out since they got no answer: those of questions whose turn had
+/// ended so before the prompt's line.
+pub(super) fn unanswered(
+    replay: &Replay<'_>,
+    context: &ContextRows,
+    line: u64,
+) -> Result<HashSet<String>, ReplayError> {
+    let mut unanswered = HashSet::new();
+    for id in left_out_by(context, ExclusionReason::Unanswered) {
+        let Ok(event) = id.parse::<Uuid>() else {
+            continue;
+        };
+        let event = replay.store.event(event)?;
+        let Some(event) = event.filter(|event| event.kind == EventKind::Intent) else {
+            continue;
+        };
+        let exchange = replay.store.exchange(event.turn)?;
+        let outcome = exchange.and_then(|exchange| exchange.outcome);
+        let had_failed = outcome.is_some_and(|outcome| {
+            outcome.outcome == ExchangeOutcome::Failed && outcome.outcome_line < line
+        });
+        if had_failed {
+            unanswered.insert(id);
+        }
+    }
+    Ok(unanswered)
+}
+
+fn left_out_by(context: &ContextRows, reason: ExclusionReason) -> HashSet<String> {
     let made = context.transformations().unwrap_or_default();
-    let erased = made
+    let left = made
         .into_iter()
-        .filter(|t| t.effect == RuleEffect::LeftOut && t.rule == ExclusionReason::Erased.code());
-    erased.map(|t| t.ref_id).collect()
+        .filter(|t| t.effect == RuleEffect::LeftOut && t.rule == reason.code());
+    left.map(|t| t.ref_id).collect()
 }
 
 /// References, as they are told.

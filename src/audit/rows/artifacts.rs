@@ -29,6 +29,7 @@ impl RowCheck<'_> {
                 u64::try_from(rows.len()).unwrap_or(u64::MAX),
             );
         }
+        self.check_auth_keys(&rows)?;
         let mut items = Items::default();
         for row in rows {
             items.take(

@@ -7,7 +7,7 @@ use crate::record::exchange::MissingTurn;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{OpenItem, StoredBundle};
 use crate::record::ledger::item::{Item, ItemState};
-use crate::record::ledger::prompt::{PriorTurn, TURN};
+use crate::record::ledger::prompt::{ON_RECORD, PriorTurn, TURN};
 use crate::store::{ArtifactRefRow, SessionRow};
 
 use super::database::RowCheck;
@@ -48,14 +48,26 @@ impl RowCheck<'_> {
     /// its line commits to.
     pub fn check_injected(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
         let (rows, bundle) = (&evidence.rows, evidence.record.bundle.as_ref());
-        let Some(Ok(bundle)) = bundle.map(StoredBundle::read) else {
-            return Ok(());
+        let bundle = match bundle.map(StoredBundle::read) {
+            Some(Ok(bundle)) => Some(bundle),
+            // The finding is that of the exchange document.
+            Some(Err(_)) => return Ok(()),
+            None => None,
         };
         let place = rows.place();
         for row in &rows.refs {
-            let expected = match row.artifact_type.as_str() {
-                "kernel" => Some(rows.session.kernel_hash),
-                "driftwatch" => {
+            let expected = match (row.artifact_type.as_str(), &bundle) {
+                ("kernel", _) => Some(rows.session.kernel_hash),
+                (TURN, _) => self.turn_hash(row)?,
+                (kind, _) if ON_RECORD.contains(&kind) => self
+                    .rows(self.store.item(&row.artifact_id))?
+                    .flatten()
+                    .map(|item| item.hash),
+                // Nothing says what it was: it was never kept.
+                (_, None) if rows.exchange.not_kept.is_some() => continue,
+                // Erased with the bundle.
+                (_, None) => None,
+                ("driftwatch", Some(bundle)) => {
                     let is_it = |item: &&OpenItem| item.id == row.artifact_id;
                     bundle
                         .open_items
@@ -63,12 +75,7 @@ impl RowCheck<'_> {
                         .find(is_it)
                         .and_then(|item| canon::digest(item).ok())
                 }
-                "ledger_fact" | "note" | "decision" | "intent" => self
-                    .rows(self.store.item(&row.artifact_id))?
-                    .flatten()
-                    .map(|item| item.hash),
-                TURN => self.turn_hash(row)?,
-                tool => bundle
+                (tool, Some(bundle)) => bundle
                     .sight
                     .get(tool)
                     .and_then(|entry| canon::digest(entry).ok()),

@@ -179,7 +179,6 @@ impl<'c> RowCheck<'c> {
             words: self.counts.to_string(),
             erased: self.counts.erased,
             not_kept: self.counts.not_kept,
-            quoting_erased: self.counts.contexts,
             search,
         }))
     }

@@ -62,7 +62,12 @@ impl<'a> ExchangeEvidence<'a> {
 
     /// The exchange document that the rows give.
     pub fn document(&self, scheme: Scheme, salt: &Salt) -> Result<ExchangeDoc, String> {
-        let document = self.record.document(scheme, salt, self.compiled()?);
+        let compiled = match self.record.erasure.compiled_prompt {
+            // A commitment stands in its place.
+            Some(_) => None,
+            None => self.compiled()?,
+        };
+        let document = self.record.document(scheme, salt, compiled);
         document.map_err(told)
     }
 

@@ -5,13 +5,16 @@
 //! source.
 
 use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::has_placeholder;
 use crate::record::canon;
 use crate::record::hash::Hash32;
-use crate::record::ledger::commitment::{Role, commit};
+use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::record::ledger::documents::Record;
-use crate::record::ledger::exchange::row_id;
+use crate::record::ledger::exchange::{ExchangeDoc, row_id};
 use crate::record::log::entry::Event;
-use crate::store::{ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, TurnRow};
+use crate::store::{
+    ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, ThreadTurnRow, TurnRow,
+};
 
 use super::database::{RowCheck, stop};
 use super::exchange_rows::ExchangeEvidence;
@@ -81,12 +84,16 @@ impl RowCheck<'_> {
             drift: self
                 .rows(self.store.drift(exchange.exchange_id))?
                 .unwrap_or_default(),
+            erasure: self
+                .rows(self.store.erasure_commitments(exchange))?
+                .unwrap_or_default(),
         };
         let evidence = ExchangeEvidence::of(rows, kernel);
         self.check_ids(&evidence.rows);
         self.check_injected(&evidence)?;
         self.check_prompt(&evidence.rows)?;
         self.check_texts(&evidence)?;
+        self.check_erasure(&evidence);
         self.check_outcome(&evidence)?;
         self.check_assertions(&evidence)?;
         self.check_context(&evidence)
@@ -308,6 +315,48 @@ impl RowCheck<'_> {
         }
     }
 
+    /// Where a commitment stands in the place of what is erased, nothing else may: it would be
+    /// anybody's word. And a tombstone says that something was erased.
+    fn check_erasure(&mut self, evidence: &ExchangeEvidence<'_>) {
+        let (rows, kept) = (&evidence.rows, evidence.record.erasure);
+        let (id, row) = (Some(rows.session.id), rows.exchange);
+        let name = row.exchange_id.to_string();
+        let (is_erased, is_shown) = (
+            self.tombstones.has(&name),
+            self.tombstones.has_context(&name),
+        );
+        for one in &rows.erasure {
+            if !is_erased && !is_shown {
+                let expected = "a tombstone that says what it stands for";
+                let place = format!("erasure_commitment {} of {}", one.role.name(), rows.place());
+                self.fault(id, place, expected, "none");
+            }
+        }
+        let context = rows.context.as_ref().map(|context| &context.row);
+        let digest = |of: fn(&ThreadTurnRow) -> Option<Hash32>| context.and_then(of);
+        let bundle = row.bundle_json.as_deref();
+        let bundle = bundle.map(|json| Hash32::digest(json.as_bytes()));
+        let stands_for = [
+            ("prompt_hash", is_shown, row.prompt_hash),
+            ("context_bundle_json", kept.bundle.is_some(), bundle),
+            (
+                "context_digest",
+                kept.context_digest.is_some(),
+                digest(|row| row.context_digest),
+            ),
+            (
+                "prompt_digest",
+                kept.prompt_digest.is_some(),
+                digest(|row| row.prompt_digest),
+            ),
+        ];
+        for (column, is_gone, stored) in stands_for {
+            if is_gone {
+                self.cell_opt(id, &rows.place(), column, None, stored);
+            }
+        }
+    }
+
     fn check_outcome(&mut self, evidence: &ExchangeEvidence<'_>) -> Result<(), VerifyError> {
         let rows = &evidence.rows;
         let (id, place, row) = (Some(rows.session.id), rows.place(), rows.exchange);
@@ -433,14 +482,10 @@ impl RowCheck<'_> {
             return;
         };
         let (id, place) = (Some(rows.session.id), rows.place());
-        if self
-            .tombstones
-            .has_context(&rows.exchange.exchange_id.to_string())
-        {
-            // It commits to a bundle and a prompt that nobody can put together again.
-            return;
-        }
         let rebuilt = evidence.document(scheme, salt);
+        if let Ok(document) = &rebuilt {
+            self.check_keys_left(rows, document, (scheme, salt));
+        }
         match rebuilt
             .and_then(|document| document.commitment(scheme, salt).map_err(|e| e.to_string()))
         {
@@ -464,6 +509,51 @@ impl RowCheck<'_> {
             // The answer was shown with a secret that is not stored; the exchange document holds
             // the rest.
             self.counts.redacted += 1;
+        }
+    }
+}
+
+impl RowCheck<'_> {
+    /// Keys that are left of a salt: those, and only those, with which something is opened.
+    fn check_keys_left(
+        &mut self,
+        rows: &ExchangeRows<'_>,
+        document: &ExchangeDoc,
+        (scheme, salt): (Scheme, &Salt),
+    ) {
+        if rows.exchange.not_kept.is_some() || salt.key_left(Role::Exchange).is_none() {
+            return;
+        }
+        let answer = rows
+            .aurora
+            .as_ref()
+            .and_then(|turn| turn.content.as_deref());
+        let outcome = rows.exchange.outcome.as_ref();
+        let answer = answer.zip(outcome.and_then(|outcome| outcome.response_commitment));
+        let mut gone = document.unopened(scheme, salt, answer);
+        if answer.is_some_and(|(text, _)| !has_placeholder(text)) {
+            // It was stored as it came, so its commitment opens.
+            gone.retain(|role| *role != Role::Response);
+        }
+        gone.extend(rows.erasure.iter().map(|one| one.role));
+        for role in Role::OF_EXCHANGES {
+            let what = format!("an opening key of role {}", role.name());
+            let is_here = salt.key_left(role) != Some(Hash32::ZERO);
+            let expected = !gone.contains(&role);
+            self.cell(
+                Some(rows.session.id),
+                &rows.place(),
+                &what,
+                expected,
+                is_here,
+            );
+        }
+        let opens = |(text, response): (&str, Hash32)| {
+            commit(scheme, salt, Role::Response, text.as_bytes()) == response
+        };
+        if !gone.contains(&Role::Response) && !answer.is_none_or(opens) {
+            let expected = "an opening key of role response that opens the answer";
+            self.fault(Some(rows.session.id), rows.place(), expected, "another");
         }
     }
 }

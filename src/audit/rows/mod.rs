@@ -2,6 +2,7 @@
 
 pub(crate) mod artifacts;
 pub(crate) mod assertions;
+pub(crate) mod auth_keys;
 pub(crate) mod content_policy;
 pub mod contexts;
 pub(crate) mod continuity;

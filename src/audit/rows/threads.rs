@@ -262,7 +262,7 @@ impl RowCheck<'_> {
         if erased {
             // An artifact that is erased leaves the context; a turn that is takes it along.
             self.check_digest(rows, "prompt_digest", None, context.row.prompt_digest);
-            return Ok(());
+            return self.check_decision_left(rows, context);
         }
         let text = text.unwrap_or_default();
         let made = self.again(context.documents(self.store, text))?.flatten();
@@ -294,6 +294,26 @@ impl RowCheck<'_> {
                 context.row.prompt_digest,
             );
         }
+        Ok(())
+    }
+
+    /// A DECISION whose context can't be made again: its digest is gone, or it is that over the
+    /// context digest on record, to which the exchange document commits.
+    fn check_decision_left(
+        &mut self,
+        rows: &ExchangeRows<'_>,
+        context: &ContextRows,
+    ) -> Result<(), VerifyError> {
+        let Some(event) = context.event(EventKind::Decision) else {
+            return Ok(());
+        };
+        if event.digest.is_none() && context.row.context_digest.is_none() {
+            return Ok(());
+        }
+        let digest = context.row.context_digest.map(NamedHash);
+        let again = self.again(decision(rows, context, event, digest))?;
+        let again = again.and_then(|e| e.digest()).map(|digest| digest.0);
+        self.check_digest(rows, "event_digest of its DECISION", again, event.digest);
         Ok(())
     }
 

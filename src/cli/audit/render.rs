@@ -15,6 +15,7 @@ use crate::view::headline::HeadlineView;
 
 use super::super::screen::{counted, mark};
 use super::bounds;
+use super::row_words::plain;
 
 /// How many sessions an error message lists.
 const LISTED: usize = 10;
@@ -22,7 +23,7 @@ const LISTED: usize = 10;
 /// The verdict first, then at most eight lines.
 pub(super) fn text(checked: &VerifyResult) -> String {
     let (report, headline) = (&checked.report, HeadlineView::of_ledger(checked));
-    let mut out = headlines(&headline);
+    let mut out = plain(&headlines(&headline));
     put_first_finding(&mut out, report.findings.first());
     put_ledger(&mut out, report);
     let search = report.search.as_deref().unwrap_or_default();
@@ -71,8 +72,9 @@ fn headlines(headline: &HeadlineView) -> String {
 
 fn put_first_finding(out: &mut String, finding: Option<&Finding>) {
     if let Some(finding) = finding {
-        put(out, format_args!("  expected: {}", finding.expected));
-        put(out, format_args!("  actual:   {}", finding.actual));
+        let (expected, actual) = (plain(&finding.expected), plain(&finding.actual));
+        put(out, format_args!("  expected: {expected}"));
+        put(out, format_args!("  actual:   {actual}"));
     }
 }
 
@@ -317,7 +319,7 @@ pub(super) fn contradicted(report: &Report) -> Option<String> {
 
 /// One session as a person reads it: the verdict, then at most eight lines.
 pub(super) fn session_text(report: &Report, session: &SessionReport) -> String {
-    let mut out = headlines(&HeadlineView::of_session(report, session));
+    let mut out = plain(&headlines(&HeadlineView::of_session(report, session)));
     put_session(&mut out, session);
     let since = bounds::short(&session.not_before);
     let until = bounds::short(&session.not_after);
@@ -351,11 +353,25 @@ fn put_session(out: &mut String, session: &SessionReport) {
     put(out, format_args!("Start BTC: {}", height(session.start)));
     put(out, format_args!("End BTC: {}", end(session)));
     put(out, format_args!("Interactions: {}", session.interactions));
+    put_unanswered(out, session);
     put(out, format_args!("Branch: {}", session.branch));
     let chain = validity(session.chain_valid);
     put(out, format_args!("Chain integrity: {chain}"));
     let all = if session.all_verified { "YES" } else { "NO" };
     put(out, format_args!("All hashes verified: {all}"));
+}
+
+/// The documents count answers alone; a person also asked what was refused, failed or given up.
+fn put_unanswered(out: &mut String, session: &SessionReport) {
+    let Some(asked) = session
+        .prompts
+        .filter(|asked| *asked > session.interactions)
+    else {
+        return;
+    };
+    let left = asked - session.interactions;
+    let asked = counted(asked, "question");
+    put(out, format_args!("Without an answer: {left} of {asked}"));
 }
 
 /// Says that no session begins so, and which there are.

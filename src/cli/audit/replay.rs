@@ -14,7 +14,7 @@ use clap::Args;
 use crate::app::open::{self, OpenHomeError};
 use crate::app::replay::{ReplayCount, ReplayRequest, ReplayResult, replay};
 use crate::audit::replay::{Assertion, AssertionOutcome, ExchangeReplay};
-use crate::cli::{FINE, NEGATIVE, print, print_view};
+use crate::cli::{FINE, NEGATIVE, print_view, print_words};
 use crate::view::replay::{ExchangeReplayView, ReplayView};
 
 use super::super::screen::{counted, quiet};
@@ -50,8 +50,8 @@ pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, OpenHomeError> {
     let printed = match (json, one) {
         (true, Some(one)) => print_view(&ExchangeReplayView::of(one, code, trial)),
         (true, None) => print_view(&ReplayView::of(&result, code)),
-        (false, Some(one)) => print(&one_text(one, &result)),
-        (false, None) => print(&text(&result)),
+        (false, Some(one)) => print_words(&one_text(one, &result)),
+        (false, None) => print_words(&text(&result)),
     };
     Ok(code.max(printed))
 }

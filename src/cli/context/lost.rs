@@ -9,15 +9,16 @@ const NAMED: usize = 6;
 /// Digits of an id that people are shown.
 const DIGITS: usize = 8;
 
-/// A line for each reason but want of room, which the last line after an answer tells.
-pub fn beside_room(context: &TurnContext) -> Vec<String> {
+/// A line for each reason but want of room, which the last line after an answer tells; of what is
+/// news alone, unless `all` is.
+pub fn beside_room(context: &TurnContext, all: bool) -> Vec<String> {
     let no_room = [
         ExclusionReason::RingCapItems,
         ExclusionReason::RingCapTokens,
     ];
     let no_room = no_room.map(ExclusionReason::code);
     let mut lost = not_shown(context);
-    lost.retain(|one| !no_room.contains(&one.rule.as_str()));
+    lost.retain(|one| !no_room.contains(&one.rule.as_str()) && (all || one.is_news()));
     by_rule(lost).iter().map(|of| line(of)).collect()
 }
 
@@ -59,9 +60,8 @@ fn line(of: &[UnshownReference]) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "not shown to the model: {}{more} ({}: {})",
+        "not shown to the model: {}{more} ({})",
         names.join(", "),
-        of[0].rule,
         of[0].why
     )
 }

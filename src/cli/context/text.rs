@@ -1,6 +1,7 @@
 //! A context as people read it.
 
 use crate::app::context::{ContextNames, screen_text};
+use crate::app::not_shown::kept_out;
 use crate::cli::screen::{beginning, quiet};
 use crate::continuity::score::ScoreParts;
 use crate::continuity::turns::DECLARED;
@@ -24,6 +25,8 @@ pub struct ContextText<'a> {
     pub texts: &'a [Option<String>],
     /// What was kept out.
     pub exclusions: &'a [Exclusion],
+    /// Whether scores and the record's own codes are told.
+    pub verbose: bool,
 }
 
 /// Why a reference is there, or how it was declared; the record calls the first three ring 0 to 2.
@@ -44,7 +47,12 @@ fn group(reference: &ArtifactRef) -> String {
 impl ContextText<'_> {
     /// Each artifact in a line, under its ring; scores in columns.
     pub fn print(&self) -> String {
-        let mut out = format!("{}\n", self.title);
+        format!("{}\n{}", self.title, self.parts())
+    }
+
+    /// The same without its title.
+    pub fn parts(&self) -> String {
+        let mut out = String::new();
         let mut last = String::new();
         let width = self.names.refs.iter().map(String::len).max().unwrap_or(0);
         let said = self.texts.iter().map(Option::as_deref);
@@ -54,16 +62,12 @@ impl ContextText<'_> {
                 out.push_str(&format!("\n{group}\n"));
                 last = group;
             }
-            out.push_str(&line(&format!("{name:width$}"), one, said));
+            out.push_str(&line(&format!("{name:width$}"), one, said, self.verbose));
         }
         if !self.exclusions.is_empty() {
             out.push_str("\nkept out\n");
-            let lines = self
-                .exclusions
-                .iter()
-                .zip(&self.names.exclusions)
-                .map(|(one, name)| format!("    {}  {}\n", quiet(name), quiet(&one.reason)));
-            out.extend(lines);
+            let named = self.exclusions.iter().zip(&self.names.exclusions);
+            out.extend(named.map(|(one, name)| self.kept_out(one, name)));
         }
         if let Some(said) = disclosed(self.refs) {
             out.push_str(&format!("\n{}\n", quiet(&said)));
@@ -72,17 +76,30 @@ impl ContextText<'_> {
     }
 }
 
-/// What is to be known of something: `disagrees with fact-2`.
-fn flag(risk: &str) -> String {
-    match risk.strip_prefix("conflict:") {
-        Some(other) => format!("disagrees with {}", short_name(other)),
-        None => risk.to_owned(),
+impl ContextText<'_> {
+    fn kept_out(&self, one: &Exclusion, name: &str) -> String {
+        let (name, code) = (quiet(name), quiet(&one.reason));
+        match kept_out(&one.reason) {
+            Some(why) if self.verbose => format!("    {name}  {why} ({code})\n"),
+            Some(why) => format!("    {name}  {why}\n"),
+            None => format!("    {name}  {code}\n"),
+        }
     }
 }
 
-fn line(name: &str, one: &ArtifactRef, said: Option<&str>) -> String {
+/// What is to be known of something: `disagrees with fact-2`, `unknown: inodes`.
+fn flag(risk: &str) -> String {
+    match risk.split_once(':') {
+        Some(("conflict", other)) => format!("disagrees with {}", short_name(other)),
+        Some((word, what)) => format!("{word}: {}", what.replace('_', " ")),
+        None => risk.replace('_', " "),
+    }
+}
+
+fn line(name: &str, one: &ArtifactRef, said: Option<&str>, verbose: bool) -> String {
     let mut line = format!("    {}", quiet(name));
-    if let Some((why, parts)) = ScoreParts::read(&one.included_reason) {
+    let score = ScoreParts::read(&one.included_reason).filter(|_| verbose);
+    if let Some((why, parts)) = score {
         let named: Vec<String> = parts
             .named()
             .iter()
@@ -98,7 +115,7 @@ fn line(name: &str, one: &ArtifactRef, said: Option<&str>) -> String {
     }
     if !one.risk_flags.is_empty() {
         let flags: Vec<String> = one.risk_flags.iter().map(|risk| flag(risk)).collect();
-        line.push_str(&format!("  {}", quiet(&flags.join(" "))));
+        line.push_str(&format!("  {}", quiet(&flags.join(", "))));
     }
     line.truncate(line.trim_end().len());
     match said {

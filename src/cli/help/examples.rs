@@ -210,7 +210,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "gently action list",
                 "what questions and answers wanted done",
             ),
-            ("gently action show action:000001", "one of them"),
+            ("gently action show action-1", "one of them"),
         ],
     ),
     (
@@ -219,7 +219,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "action show",
-        &[("gently action show action:000001", "one of them")],
+        &[("gently action show action-1", "one of them")],
     ),
     (
         "sight",
@@ -236,7 +236,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "gently fact add \"We close at six.\" --subject hours",
                 "propose one",
             ),
-            ("gently fact ratify ledger:000183", "from now on it counts"),
+            ("gently fact ratify fact-183", "from now on it counts"),
             ("gently fact list", "all that are in force"),
         ],
     ),
@@ -255,12 +255,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "fact ratify",
-        &[("gently fact ratify ledger:000183", "from now on it counts")],
+        &[("gently fact ratify fact-183", "from now on it counts")],
     ),
     (
         "fact retire",
         &[(
-            "gently fact retire ledger:000183 --reason \"new hours\"",
+            "gently fact retire fact-183 --reason \"new hours\"",
             "it counts no more",
         )],
     ),
@@ -287,10 +287,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "note retire",
-        &[(
-            "gently note retire note:000001",
-            "models are shown it no more",
-        )],
+        &[("gently note retire note-1", "models are shown it no more")],
     ),
     (
         "note list",
@@ -315,7 +312,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "decision retire",
-        &[("gently decision retire ledger:000184", "it holds no more")],
+        &[("gently decision retire decision-1", "it holds no more")],
     ),
     (
         "decision list",
@@ -344,14 +341,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "conflict",
         &[
             ("gently conflict list", "what contradicts itself"),
-            ("gently conflict resolve ledger:000183", "this one holds"),
+            ("gently conflict resolve fact-183", "this one holds"),
         ],
     ),
     ("conflict list", &[("gently conflict list", "by subject")]),
     (
         "conflict resolve",
         &[(
-            "gently conflict resolve ledger:000183 --reason \"newer\"",
+            "gently conflict resolve fact-183 --reason \"newer\"",
             "this one holds",
         )],
     ),
@@ -438,7 +435,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "gently audit open last 1 2 --role prompt,response",
                 "two turns, on standard output",
             ),
-            ("gently audit open --artifact ledger:000183", "a fact"),
+            ("gently audit open --artifact fact-183", "a fact"),
         ],
     ),
     (
@@ -552,7 +549,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "gently erase 81bb5b35/16 --reason \"a mistake\"",
                 "one question and its answer",
             ),
-            ("gently erase note:000001", "a note"),
+            ("gently erase note-1", "a note"),
             (
                 "gently erase --older-than 365 --dry-run",
                 "what a year ago or earlier would be erased",

@@ -7,8 +7,9 @@ use clap::Command;
 
 use crate::govern::sanitize::redact;
 
+use super::super::fold::words_in;
 use super::super::screen::{beginning, quiet};
-use super::{COLUMNS, GROUPS, TOPICS, folded, names_below, program, shell_quoted, topics};
+use super::{COLUMNS, GROUPS, TOPICS, in_quotes, names_below, program, shell_quoted, topics};
 
 /// A longer word is no misspelt command.
 const LONGEST: usize = 40;
@@ -16,6 +17,20 @@ const LONGEST: usize = 40;
 const QUESTION: usize = 300;
 /// So much of a word is repeated.
 const EXCERPT: usize = 60;
+
+/// What other programs have commands for, and which commands show it here.
+const OTHER_WORDS: [(&[&str], &[&str]); 2] = [
+    (
+        &[
+            "find", "search", "grep", "list", "ls", "history", "sessions",
+        ],
+        &["session list", "session show last", "show last"],
+    ),
+    (
+        &["status", "state", "info", "health"],
+        &["doctor", "session list", "show last"],
+    ),
+];
 
 /// A word that stands where a command should.
 struct StrayWord<'a> {
@@ -76,6 +91,11 @@ impl<'a> StrayWord<'a> {
             );
         }
         let there_is_none = format!("there is no command '{}'", self.named(&self.word));
+        if let Some(ways) = self.other_words() {
+            let line = |way: &&str| format!("\n    {program} {way}");
+            let lines: String = ways.iter().map(line).collect();
+            return format!("{there_is_none}; what is on record:{lines}");
+        }
         if let Some(near) = near {
             return format!(
                 "{there_is_none}; did you mean '{}'?\n    {}",
@@ -116,6 +136,13 @@ impl<'a> StrayWord<'a> {
         )
     }
 
+    /// The commands that do what other programs call by this word.
+    fn other_words(&self) -> Option<&'static [&'static str]> {
+        let of = |(words, _): &&(&[&str], _)| words.contains(&self.word.to_lowercase().as_str());
+        let (_, ways) = OTHER_WORDS.iter().find(of)?;
+        self.path.is_empty().then_some(*ways)
+    }
+
     /// A command as it is named to a person, behind the words that were right.
     fn named(&self, word: &str) -> String {
         let word = beginning(&quiet(word), EXCERPT);
@@ -153,6 +180,9 @@ impl<'a> StrayWord<'a> {
         let rest: Option<Vec<String>> = self.rest.iter().map(|word| typed(word)).collect();
         match rest {
             Some(rest) if rest.is_empty() => start,
+            Some(_) if can_quote && self.path.is_empty() && right == "ask" => {
+                format!("{start} {}", asked(&self.rest, can_quote))
+            }
             Some(rest) if can_quote => format!("{start} {}", rest.join(" ")),
             _ => format!("{start} …"),
         }
@@ -189,14 +219,48 @@ fn asked(words: &[String], can_quote: bool) -> String {
     // Options behind a quoted question stay options.
     let options = words.iter().position(|word| word.starts_with('-'));
     let (question, options) = words.split_at(options.unwrap_or(words.len()));
-    let question = typed(&question.join(" "));
+    let question = question.join(" ");
+    let shown = typed(&question).map(|_| in_quotes(&question));
+    let shown = shown.filter(|_| !question.is_empty() || options.is_empty());
     let options: Option<Vec<String>> = options.iter().map(|word| typed(word)).collect();
-    match (question, options) {
+    match (shown, options) {
         (Some(question), Some(options)) if can_quote => {
             [&[question], options.as_slice()].concat().join(" ")
         }
+        (None, Some(options)) if can_quote && question.is_empty() => options.join(" "),
         _ => "\"…\"".to_owned(),
     }
+}
+
+/// What is said where an option of `ask` was typed without it: `gently -m fast "hi"`; none where the
+/// option is none of its.
+pub fn ask_option(root: &Command, args: &[OsString], can_quote: bool) -> Option<String> {
+    let words: Vec<String> = args
+        .iter()
+        .skip(1)
+        .map(|arg| arg.to_string_lossy().into_owned())
+        .collect();
+    let first = words.first()?;
+    let ask = root.find_subcommand("ask")?;
+    let long = first.strip_prefix("--").map(|name| name.split('=').next());
+    let is_its = ask.get_arguments().any(|arg| match long {
+        Some(name) => arg.get_long() == name,
+        None => {
+            arg.get_short().is_some()
+                && arg.get_short() == first.strip_prefix('-').and_then(|rest| rest.chars().next())
+        }
+    });
+    if !is_its {
+        return None;
+    }
+    let words: Option<Vec<String>> = words.iter().map(|word| typed(word)).collect();
+    let words = words.filter(|_| can_quote);
+    Some(format!(
+        "error: {} is an option of 'ask':\n    {} ask {}",
+        first.split('=').next().unwrap_or_default(),
+        program(),
+        words.map_or("…".to_owned(), |words| words.join(" "))
+    ))
 }
 
 /// A word as it is typed in a shell; none if it is long, holds a secret, or what nobody sees.
@@ -277,7 +341,7 @@ fn no_help(behind: &Command, path: &[&str], word: &str) -> String {
         let told = format!("behind '{}': {list}", path.join(" "));
         out.push_str(&format!(
             "\n  {}",
-            folded(&told, COLUMNS - 4).join("\n    ")
+            words_in(&told, COLUMNS - 4).join("\n    ")
         ));
     }
     out

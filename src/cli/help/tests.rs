@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use clap::Parser as _;
 
 use super::super::args::Cli;
-use super::meant::{answer, command_named, nearest};
+use super::meant::{answer, ask_option, command_named, nearest};
 use super::*;
 use crate::govern::sanitize::redact;
 
@@ -251,7 +251,8 @@ fn a_misspelt_command_is_told_the_right_one() {
             r#" ask "What is it?""#,
         ),
         (&["aks"], "ask", " ask"),
-        (&["ASK", "x"], "ask", " ask x"),
+        (&["ASK", "x"], "ask", " ask \"x\""),
+        (&["aks", "-m", "fast", "x y"], "ask", " ask -m fast \"x y\""),
         (&["Session", "list"], "session", " session list"),
         (&["sesion", "list"], "session", " session list"),
         (&["conf", "get"], "config", " config get"),
@@ -287,6 +288,42 @@ fn a_misspelt_command_is_told_the_right_one() {
     );
     assert!(said(&[""]).contains("there is no command ''"));
     assert!(said(&[&"x".repeat(100_000)]).len() < 1000);
+}
+
+#[test]
+fn what_other_programs_call_it_leads_to_what_is_on_record() {
+    for word in ["find", "list", "history", "ls", "search"] {
+        let told = said(&[word, "sky"]);
+        assert!(told.contains("\n    gently session list\n"), "{told}");
+        assert!(told.ends_with("\n    gently show last"), "{told}");
+        assert!(!told.contains(" ask "), "{told}");
+    }
+    assert!(said(&["status"]).contains("\n    gently doctor\n"));
+    // A sentence is a question all the same, and behind another command it is that one's.
+    assert!(said(&["List", "all", "ports"]).contains("gently ask"));
+    assert!(said(&["session", "find"]).contains("behind 'session' there is"));
+}
+
+#[test]
+fn an_option_of_ask_without_it_is_told_where_it_belongs() {
+    let said = |args: &[&str]| {
+        let args: Vec<OsString> = std::iter::once(&"gently")
+            .chain(args)
+            .map(OsString::from)
+            .collect();
+        ask_option(&command(), &args, true)
+    };
+    let short = said(&["-m", "fast", "hi you"]).unwrap();
+    assert!(
+        short.starts_with("error: -m is an option of 'ask':\n"),
+        "{short}"
+    );
+    assert!(short.ends_with(" ask -m fast \"hi you\""), "{short}");
+    let long = said(&["--model=fast", "hi"]).unwrap();
+    assert!(long.ends_with(" ask --model=fast hi"), "{long}");
+    for other in [&["--bogus"][..], &["-Q"], &["-"], &["session", "-m"], &[]] {
+        assert_eq!(said(other), None, "{other:?}");
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub fn run(bare: clap::Error) -> u8 {
     let can_quote = home_rules();
     let own = match error.kind() {
         ErrorKind::InvalidSubcommand => meant::answer(&root, &args, can_quote),
+        ErrorKind::UnknownArgument => meant::ask_option(&root, &args, can_quote),
         _ => None,
     };
     let text = own.unwrap_or_else(|| error.render().to_string());

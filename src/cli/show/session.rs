@@ -3,7 +3,7 @@
 use crate::app::open::{self, OpenHomeError};
 use crate::app::session::{self, ListedExchange, SessionDetails};
 use crate::cli::present;
-use crate::cli::screen::quiet;
+use crate::cli::screen::{self, counted, minute, quiet};
 use crate::record::bitcoin::block::Block;
 use crate::store::{CommitRow, ExchangeRow};
 use crate::view::session::SessionDetailsView;
@@ -66,8 +66,9 @@ fn text(details: &SessionDetails) -> String {
         );
     }
     out.push_str(&format!(
-        "\n{} prompts, {} answered\n",
-        row.prompts, row.interactions
+        "\n{}, {} answered\n",
+        counted(row.prompts, "question"),
+        row.interactions
     ));
     for ListedExchange {
         row,
@@ -81,10 +82,8 @@ fn text(details: &SessionDetails) -> String {
             || state.to_owned(),
             |reason| format!("{state} ({})", quiet(reason)),
         );
-        out.push_str(&format!(
-            "    {:14}  {}  {state}  {prompt_begins}\n",
-            short, row.created_at
-        ));
+        let head = format!("    {short:12}  {}  {state}", minute(row.created_at));
+        out.push_str(&screen::row(&head, prompt_begins));
     }
     out
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::cli::screen::{block, mark, quiet};
+use crate::app::warnings::DriftWarning;
+use crate::cli::screen::{block, counted, mark, quiet};
 use crate::cli::session::block_name;
 use crate::record::time::Seconds;
 
@@ -26,11 +27,7 @@ pub fn brief(turn: &ExchangeDetails) -> String {
         false => "answer".to_owned(),
     };
     part(&mut out, &whose, &answer(turn));
-    let warnings = turn.warnings.iter();
-    let warnings: Vec<String> = warnings
-        .map(|warning| format!("{} ({})", warning.sentence, warning.class))
-        .collect();
-    part(&mut out, "what to know of it", &warnings.join("\n"));
+    part(&mut out, "what to know of it", &warnings(turn));
     out.push_str(&format!("\n{}\n", status(turn)));
     out.trim_start_matches('\n').to_owned()
 }
@@ -39,13 +36,18 @@ pub fn brief(turn: &ExchangeDetails) -> String {
 fn status(turn: &ExchangeDetails) -> String {
     let of = |holds| turn.checks.iter().filter(move |check| check.holds == holds);
     let (held, broken) = (of(Some(true)).count(), of(Some(false)).count());
-    let hashes = match (held, broken) {
-        (1, 0) => "1 hash holds".to_owned(),
-        (held, 0) => format!("{held} hashes hold"),
-        (_, broken) => format!("{broken} of {} hashes DO NOT HOLD", held + broken),
+    let open = of(None).count();
+    let hashes = match (held, broken, open) {
+        (1, 0, 0) => "1 hash holds".to_owned(),
+        (held, 0, 0) => format!("{held} hashes hold"),
+        (held, 0, open) => format!("{held} hashes hold, {open} not checked"),
+        (_, broken, _) => format!("{broken} of {} hashes DO NOT HOLD", held + broken + open),
     };
-    let is_fine = broken == 0 && turn.exchange.is_answered();
-    let mark = mark(if is_fine { "yes" } else { "no" });
+    let mark = mark(match (broken, turn.exchange.is_answered()) {
+        (0, true) if turn.is_whole() => "yes",
+        (0, true) => "open",
+        _ => "no",
+    });
     format!(
         "{mark} {} · {} · {} · {hashes} · all of it: with --full",
         turn.id,
@@ -54,8 +56,8 @@ fn status(turn: &ExchangeDetails) -> String {
     )
 }
 
-/// All parts, each under its name.
-pub fn of(turn: &ExchangeDetails) -> String {
+/// All parts, each under its name; `context` is what was put before the model, in words.
+pub fn of(turn: &ExchangeDetails, context: &str) -> String {
     let (session, exchange) = (&turn.session, &turn.exchange);
     let mut out = format!(
         "{} · {} of session {} · {} · {}\n",
@@ -72,30 +74,20 @@ pub fn of(turn: &ExchangeDetails) -> String {
             &format!("erased: {}, {at}", quiet(reason)),
         );
     }
-    part(&mut out, "prompt", &said(turn, turn.prompt_text()));
+    part(&mut out, "question", &said(turn, turn.prompt_text()));
     part(&mut out, "answer", &answer(turn));
-    part(&mut out, "drift", &drift(turn));
+    part(&mut out, "warnings", &drift(turn));
+    part(&mut out, "put before the model", &put_before(turn, context));
     part(
         &mut out,
-        "context bundle",
-        &exchange
-            .bundle_json
-            .as_deref()
-            .map_or_else(|| not_compiled(turn), pretty),
+        "sent to the model, put together again",
+        &compiled(turn),
     );
-    part(&mut out, "compiled prompt, rendered again", &compiled(turn));
     let outcome = exchange.outcome.as_ref();
     let beside = outcome.and_then(|outcome| outcome.reply.as_deref());
     if let Some(beside) = beside.filter(|_| !turn.is_covered()) {
         part(&mut out, "came beside the answer", &pretty(beside));
     }
-    part(&mut out, "injected", &injected(turn));
-    let left_out = if was_taken_over(turn) {
-        NOT_KNOWN.to_owned()
-    } else {
-        pretty(&exchange.exclusions)
-    };
-    part(&mut out, "left out", &left_out);
     part(&mut out, "hashes", &hashes(turn));
     part(&mut out, "session", &session_facts(turn));
     out
@@ -140,26 +132,38 @@ fn answer(turn: &ExchangeDetails) -> String {
     }
 }
 
+/// The warnings, or what the checks of the answer came to.
 fn drift(turn: &ExchangeDetails) -> String {
-    let event = |d: &crate::store::DriftRow| {
-        format!(
-            "{} ({}): {}  {}\n",
-            d.class, d.severity, d.summary, d.drift_id
-        )
-    };
-    let events: String = turn.drift.iter().map(event).collect();
-    let summary = turn
-        .exchange
-        .outcome
-        .as_ref()
-        .and_then(|outcome| outcome.validator_summary.as_deref());
+    let outcome = turn.exchange.outcome.as_ref();
+    let summary = outcome.and_then(|outcome| outcome.validator_summary.as_deref());
     let notes = summary
         .and_then(|json| serde_json::from_str::<Value>(json).ok())
         .map(|v| v["notes"].clone());
     match notes {
-        Some(Value::String(notes)) if events.is_empty() => notes,
-        _ => events,
+        _ if !turn.warnings.is_empty() => warnings(turn),
+        Some(Value::String(_)) if turn.drift.is_empty() => "none".to_owned(),
+        _ if !turn.drift.is_empty() => {
+            format!("{}: gently drift list", counted(turn.drift.len(), "note"))
+        }
+        _ => String::new(),
     }
+}
+
+/// What a person should know of the answer.
+fn warnings(turn: &ExchangeDetails) -> String {
+    let warning = |one: &DriftWarning| format!("{} ({})", one.sentence, one.class);
+    let warnings: Vec<String> = turn.warnings.iter().map(warning).collect();
+    warnings.join("\n")
+}
+
+fn put_before(turn: &ExchangeDetails, context: &str) -> String {
+    if turn.exchange.bundle_json.is_none() {
+        return not_compiled(turn);
+    }
+    if was_taken_over(turn) {
+        return format!("{}\nleft out: {NOT_KNOWN}", context.trim());
+    }
+    context.trim().to_owned()
 }
 
 fn not_compiled(turn: &ExchangeDetails) -> String {
@@ -199,22 +203,6 @@ fn compiled(turn: &ExchangeDetails) -> String {
     }
 }
 
-fn injected(turn: &ExchangeDetails) -> String {
-    let line = |r: &crate::store::ArtifactRefRow| {
-        let age = r
-            .freshness_s
-            .map(|s| format!(", {s} s old"))
-            .unwrap_or_default();
-        let flags = r
-            .risk_flags
-            .as_deref()
-            .map(|flags| format!(", {flags}"))
-            .unwrap_or_default();
-        format!("{}  {}{age}{flags}\n", r.artifact_id, r.included_reason)
-    };
-    turn.refs.iter().map(line).collect()
-}
-
 fn hashes(turn: &ExchangeDetails) -> String {
     let mut lines: Vec<(String, String)> = Vec::new();
     for check in &turn.checks {
@@ -238,7 +226,6 @@ fn hashes(turn: &ExchangeDetails) -> String {
             format!("{} on {}", c.id, c.reference),
         )
     }));
-    lines.push(("exchange".to_owned(), turn.exchange.exchange_id.to_string()));
     lines
         .iter()
         .map(|(name, value)| format!("{name:26}  {value}\n"))
@@ -251,8 +238,9 @@ fn session_facts(turn: &ExchangeDetails) -> String {
     let tokens = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
     let answered = outcome.map(|o: &crate::store::OutcomeUpdate| o.answered_at);
     format!(
-        "{}\n{} · {} · kernel {} · phase {} · tier {} · host {}\nmodel {} · decision {} · authority {}\n\
-         asked {} · ended {}\ntokens of the prompt {}, of the answer {}{}\ncalled with {}\n",
+        "{}\n{} · {} · kernel {} · phase {} · tier {} · host {}\nmodel {} · policy said {}\n\
+         asked {} · ended {}\ntokens of the question and what was put before it {}, of the answer {}{}\n\
+         called with {}\n",
         session.id,
         session.branch,
         block_name(session),
@@ -262,7 +250,6 @@ fn session_facts(turn: &ExchangeDetails) -> String {
         session.host_role,
         exchange.model,
         exchange.decision,
-        exchange.authority_state.name(),
         exchange.created_at,
         answered.map_or_else(|| "not yet".to_owned(), |at: Seconds| at.to_string()),
         tokens(outcome.and_then(|o| o.prompt_tokens)),
@@ -271,11 +258,24 @@ fn session_facts(turn: &ExchangeDetails) -> String {
             .and_then(|o| o.cost.as_ref())
             .map_or_else(String::new, |cost| format!(" · {cost}")),
         match exchange.params.as_deref() {
-            Some(params) => params,
-            None if was_taken_over(turn) => NOT_KNOWN,
-            None => "nothing: no call was to be made",
+            Some(params) => settings(params),
+            None if was_taken_over(turn) => NOT_KNOWN.to_owned(),
+            None => "nothing: no call was to be made".to_owned(),
         },
     )
+}
+
+/// The settings of a call, those that were set: `seed 7 · temperature "0.2"`.
+fn settings(params: &str) -> String {
+    let Ok(Value::Object(settings)) = serde_json::from_str(params) else {
+        return params.to_owned();
+    };
+    let set = settings.iter().filter(|(_, value)| !value.is_null());
+    let set: Vec<String> = set.map(|(name, value)| format!("{name} {value}")).collect();
+    match set.is_empty() {
+        true => "the server's own settings".to_owned(),
+        false => set.join(" · "),
+    }
 }
 
 /// What is said of what only the database had that asked.

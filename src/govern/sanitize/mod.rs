@@ -3,7 +3,9 @@
 mod address;
 mod assignments;
 mod cue_words;
+mod document;
 mod exempt;
+mod named_value;
 mod optional;
 mod pem;
 mod phrases;
@@ -21,9 +23,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
+pub use document::{KnownSecret, redact_document};
 pub use exempt::{Exemptions, SANITIZE_POLICY};
+pub use named_value::found_by_file_name;
 pub use optional::{OPTIONAL, Optional};
-pub use placeholder::{NewPlaceholder, Placeholders, SecretTag, unnumbered};
+pub use placeholder::{NewPlaceholder, Placeholders, SecretTag, has_placeholder, unnumbered};
 pub use rules::engine::{Engine, HomeRules};
 pub use rules::file::RuleFault;
 pub(in crate::govern) use text::work::count;
@@ -103,6 +107,20 @@ pub fn redact(text: &str) -> Redaction {
 /// in them.
 pub fn redact_with(text: &str, placeholders: &mut Placeholders) -> Redaction {
     in_force().redact(text, placeholders)
+}
+
+/// Puts placeholders in the place of what was found in a text, by place; for findings that the text
+/// alone does not show. What comes of it still has to pass [`redact_with`].
+pub fn without(text: &str, found: &[SecretFinding], placeholders: &mut Placeholders) -> String {
+    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+    for one in found {
+        out.push_str(text.get(done..one.start).unwrap_or_default());
+        let secret = text.get(one.start..one.end).unwrap_or_default();
+        out.push_str(&placeholders.of(secret, &one.kind));
+        done = one.end;
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    out
 }
 
 /// A text as the eye reads it: no invisible characters, no terminal colours, ASCII for its

@@ -159,6 +159,11 @@ fn spelled(kind: &str, number: u32) -> String {
     }
 }
 
+/// Whether something may have been taken out of a text.
+pub fn has_placeholder(text: &str) -> bool {
+    text.contains(OPEN)
+}
+
 /// A text as policy sees it: placeholders without their numbers.
 ///
 /// Which number a secret has depends on what was named before it in its session, also by replies.

@@ -30,21 +30,57 @@ impl Scheme {
     }
 }
 
+/// Length of a salt, and of an opening key.
+const KEY_BYTES: usize = 32;
+
 /// 32 random bytes beside the text in the private database, and nowhere else.
 ///
-/// Destroying it, with the text, leaves a commitment that can't be guessed. Wiped when dropped.
+/// Destroying it, with the text, leaves a commitment that can't be guessed. Where only some of an
+/// exchange's commitments must not be guessed any more, the opening keys of the other roles are
+/// left in its place ([`Salt::without`]). Wiped when dropped.
 #[derive(Clone)]
-pub struct Salt(Zeroizing<[u8; 32]>);
+pub struct Salt(Zeroizing<Vec<u8>>);
 
 impl Salt {
     /// Wraps 32 bytes that the caller took from the operating system's randomness.
-    pub fn new(bytes: [u8; 32]) -> Self {
-        Salt(Zeroizing::new(bytes))
+    pub fn new(bytes: [u8; KEY_BYTES]) -> Self {
+        Salt(Zeroizing::new(bytes.to_vec()))
+    }
+
+    /// As the store has it: 32 bytes, or the keys that are left of it.
+    pub fn from_stored(bytes: &[u8]) -> Option<Self> {
+        let lengths = [KEY_BYTES, Role::OF_EXCHANGES.len() * KEY_BYTES];
+        lengths
+            .contains(&bytes.len())
+            .then(|| Salt(Zeroizing::new(bytes.to_vec())))
     }
 
     /// The bytes, for the store.
-    pub fn as_bytes(&self) -> &[u8; 32] {
+    pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// What is left when the opening keys of these roles are destroyed: those of an exchange's other
+    /// roles, in the order of [`Role::OF_EXCHANGES`], with zeros in the place of what is gone.
+    #[must_use]
+    pub fn without(&self, gone: &[Role]) -> Salt {
+        let keys = Role::OF_EXCHANGES.map(|role| match gone.contains(&role) {
+            true => Hash32::ZERO,
+            false => opening_key(self, role),
+        });
+        let bytes = keys.iter().flat_map(|key| *key.as_bytes());
+        Salt(Zeroizing::new(bytes.collect()))
+    }
+
+    /// The key of a role, where keys are all that is left; none where the salt is whole.
+    pub fn key_left(&self, role: Role) -> Option<Hash32> {
+        if self.0.len() == KEY_BYTES {
+            return None;
+        }
+        let at = Role::OF_EXCHANGES.iter().position(|known| *known == role);
+        let key = at.and_then(|at| self.0.chunks_exact(KEY_BYTES).nth(at));
+        let key = key.and_then(|key| <[u8; KEY_BYTES]>::try_from(key).ok());
+        Some(key.map_or(Hash32::ZERO, Hash32::from_bytes))
     }
 }
 
@@ -88,6 +124,23 @@ pub enum Role {
 }
 
 impl Role {
+    /// The roles of an exchange's texts. Their order is that of the keys that are left of a salt, so
+    /// a new one stands at the end.
+    pub const OF_EXCHANGES: [Role; 12] = [
+        Role::Prompt,
+        Role::Response,
+        Role::Exchange,
+        Role::UserText,
+        Role::AuroraText,
+        Role::CompiledPrompt,
+        Role::Bundle,
+        Role::ContextDigest,
+        Role::PromptDigest,
+        Role::Request,
+        Role::Reply,
+        Role::Trace,
+    ];
+
     /// The name that enters the key.
     pub const fn name(self) -> &'static str {
         match self {
@@ -119,8 +172,12 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
         .expect("HMAC-SHA256 gives 32 bytes")
 }
 
-/// The key that opens one role of one exchange: `HMAC-SHA256(salt, "gently/1/" ‖ role)`.
+/// The key that opens one role of one exchange: `HMAC-SHA256(salt, "gently/1/" ‖ role)`. Zeros where
+/// it is destroyed, which open nothing that is on record.
 pub fn opening_key(salt: &Salt, role: Role) -> Hash32 {
+    if let Some(key) = salt.key_left(role) {
+        return key;
+    }
     Hash32::from_bytes(hmac(
         salt.as_bytes(),
         &[b"gently/1/", role.name().as_bytes()],
@@ -204,6 +261,27 @@ mod tests {
                 assert_eq!(opening_key(&salt, role).to_string(), key);
             }
         }
+    }
+
+    #[test]
+    fn keys_that_are_left_of_a_salt_open_their_roles_and_no_other() {
+        let salt = Salt::new([7; 32]);
+        let gone = [Role::CompiledPrompt, Role::PromptDigest];
+        let left = salt.without(&gone).without(&[Role::Bundle]);
+        let left = Salt::from_stored(left.as_bytes()).unwrap();
+        for role in Role::OF_EXCHANGES {
+            let is_gone = gone.contains(&role) || role == Role::Bundle;
+            let expected = match is_gone {
+                true => Hash32::ZERO,
+                false => opening_key(&salt, role),
+            };
+            assert_eq!(opening_key(&left, role), expected, "{}", role.name());
+        }
+        let holds = |part: &[u8]| left.as_bytes().windows(32).any(|found| found == part);
+        assert!(!holds(salt.as_bytes()));
+        assert!(!holds(opening_key(&salt, Role::CompiledPrompt).as_bytes()));
+        assert!(Salt::from_stored(&[0; 31]).is_none());
+        assert!(Salt::from_stored(&[0; 64]).is_none());
     }
 
     #[test]

@@ -146,6 +146,40 @@ impl ExchangeDoc {
             canon::print(self)?.as_bytes(),
         ))
     }
+
+    /// Whether there is a commitment in this role, here or on the exchange's lines.
+    pub fn commits_to(&self, role: Role) -> bool {
+        let context = self.context.as_ref();
+        match role {
+            Role::Prompt | Role::Exchange | Role::UserText => true,
+            Role::Response | Role::AuroraText => self.aurora_text.is_some(),
+            Role::CompiledPrompt => self.compiled_prompt.is_some(),
+            Role::Bundle => self.bundle.is_some(),
+            Role::ContextDigest => context.is_some_and(|context| context.context_digest.is_some()),
+            Role::PromptDigest => context.is_some_and(|context| context.prompt_digest.is_some()),
+            Role::Request => self.request.is_some(),
+            Role::Reply => self.reply.is_some(),
+            Role::Artifact | Role::Trace => false,
+        }
+    }
+
+    /// Roles of which nothing on record can be opened with what is kept: no commitment is in them,
+    /// or that of the answer is to another text than the stored one (a secret was taken out).
+    ///
+    /// Their keys go when a salt becomes keys: one that opens nothing could be any other.
+    pub fn unopened(
+        &self,
+        scheme: Scheme,
+        salt: &Salt,
+        answer: Option<(&str, Hash32)>,
+    ) -> Vec<Role> {
+        let opens = answer.is_none_or(|(text, response)| {
+            commit(scheme, salt, Role::Response, text.as_bytes()) == response
+        });
+        let is_unopened =
+            |role: &Role| !self.commits_to(*role) || (*role == Role::Response && !opens);
+        Role::OF_EXCHANGES.into_iter().filter(is_unopened).collect()
+    }
 }
 
 /// The JCS document of one artifact (format, section 2, role `artifact`).

@@ -1,11 +1,13 @@
 //! The ledger: commits, their documents, commitments to texts, and what opens them (format, sections 2, 5 to 7 and 10).
 
+pub mod auth_key;
 pub mod bundle;
 pub mod bundle_text;
 pub mod commit;
 pub mod commitment;
 pub mod documents;
 pub mod exchange;
+pub mod image;
 pub mod item;
 pub mod opening;
 pub mod params;

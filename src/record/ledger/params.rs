@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::record::canon;
 use crate::record::canon::CanonError;
 
+use super::image::ImageNamed;
+
 /// The hottest that any provider takes.
 const MAX_TEMPERATURE: u32 = 2000;
 /// Places after the point.
@@ -128,6 +130,9 @@ pub struct Params {
     /// commitment covers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
+    /// Images that were sent behind the question. Left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageNamed>,
     /// The most tokens that the answer may have.
     pub max_tokens: Option<u64>,
     /// What the server itself was told of the shape. Left out where it was told nothing, as in all
@@ -164,6 +169,15 @@ impl Params {
         let said = self.system.as_deref().unwrap_or_default();
         let shape = self.expect.as_deref();
         shape.is_none_or(|shape| said.starts_with(&shape_told(shape)))
+    }
+
+    /// The same without texts, and without what they could be guessed from: its numbers.
+    pub fn without_content(self) -> Params {
+        Params {
+            images: Vec::new(),
+            system: None,
+            ..self
+        }
     }
 
     /// As the exchange document names them: without text, which the compiled prompt's commitment
@@ -322,6 +336,7 @@ mod tests {
         assert_eq!(Params::default().canonical().unwrap(), none);
         let all = Params {
             expect: None,
+            images: Vec::new(),
             max_tokens: Some(64),
             response_format: None,
             seed: Some(0),

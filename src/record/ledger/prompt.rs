@@ -31,6 +31,9 @@ use super::bundle::Moment;
 
 /// `artifact_type` of an earlier turn.
 pub const TURN: &str = "turn";
+/// `artifact_type` of what is on record by itself; of everything else that was injected only the
+/// bundle tells what it was.
+pub const ON_RECORD: [&str; 6] = ["kernel", "ledger_fact", "note", "decision", "intent", TURN];
 /// Why a turn of deep history is there.
 pub const DEEP: &str = "ring2.deep";
 

@@ -4,8 +4,8 @@
 //! {"finish_reason":"stop","format":"gently/1","model":"small-1b",
 //!  "other":{"created":1767657600,"id":"x","usage":{"total_tokens":40}},"reasoning":null,"tool_calls":[]}
 //! ```
-//! The text itself is the answer's turn. Secrets are taken out of every text in it, as they are out
-//! of the answer.
+//! The text itself is the answer's turn. Secrets are taken out of it as
+//! of a whole, since a key says what its value is.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,8 +13,11 @@ use serde_json::{Map, Value};
 use crate::record::canon;
 use crate::record::canon::CanonError;
 
-use super::documents::Format;
+use super::documents::{FORMAT, Format};
 
+/// The kind of secret that the key is which a model's server was sent: it is known, not looked for,
+/// and `[redacted:sent-key]` stands where the server repeated it.
+pub const SENT_KEY: &str = "sent-key";
 /// The largest whole number, either way, that canonical JSON holds exactly.
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
@@ -38,19 +41,48 @@ pub struct ReplyDoc {
 }
 
 impl ReplyDoc {
-    /// The same with every text passed through `clean`, and with numbers that canonical JSON has no
-    /// exact form for as texts.
-    pub fn cleaned(self, clean: &mut dyn FnMut(&str) -> String) -> ReplyDoc {
-        let mut text = |given: Option<String>| given.map(|given| clean(&given));
+    /// The same with numbers that canonical JSON has no exact form for as texts, and passed through
+    /// `clean` as one JSON object, so that a value is seen with the key before it.
+    ///
+    /// `clean` may change strings and put strings in the place of numbers. Of what comes back in
+    /// another shape nothing is kept, and the document says so.
+    pub fn cleaned(self, clean: &mut dyn FnMut(Value) -> Value) -> ReplyDoc {
+        let mut members = Map::new();
+        members.insert("finish_reason".to_owned(), self.finish_reason.into());
+        members.insert("model".to_owned(), self.model.into());
+        members.insert("other".to_owned(), exact_map(self.other).into());
+        members.insert("reasoning".to_owned(), self.reasoning.into());
+        members.insert("tool_calls".to_owned(), exact_list(self.tool_calls).into());
+        let mut clean = clean(Value::Object(members));
+        if let Some(members) = clean.as_object_mut() {
+            members.insert("format".to_owned(), FORMAT.into());
+        }
+        serde_json::from_value(clean).unwrap_or_else(|_| {
+            let why = "left out: its secrets could not be taken out of it";
+            let mut doc = ReplyDoc::default();
+            doc.other.insert("unreadable".to_owned(), why.into());
+            doc
+        })
+    }
+
+    /// The same with every key and string that `change` has something else for replaced.
+    pub fn with_texts(self, change: &mut dyn FnMut(&str) -> Option<String>) -> ReplyDoc {
+        let mut text = |given: Option<String>| given.map(|given| change(&given).unwrap_or(given));
         let (finish_reason, model) = (text(self.finish_reason), text(self.model));
         let reasoning = text(self.reasoning);
+        let other = self.other.into_iter();
+        let other = other.map(|(key, value)| (change(&key).unwrap_or(key), texts(value, change)));
         ReplyDoc {
             finish_reason,
             format: self.format,
             model,
-            other: cleaned_map(self.other, clean),
+            other: other.collect(),
             reasoning,
-            tool_calls: cleaned_list("tool_calls", self.tool_calls, clean),
+            tool_calls: self
+                .tool_calls
+                .into_iter()
+                .map(|one| texts(one, change))
+                .collect(),
         }
     }
 
@@ -75,52 +107,36 @@ impl ReplyDoc {
     }
 }
 
-fn cleaned_map(
-    map: Map<String, Value>,
-    clean: &mut dyn FnMut(&str) -> String,
-) -> Map<String, Value> {
-    let mut out = Map::new();
-    for (key, value) in map {
-        let key = clean(&key);
-        let value = cleaned_value(&key, value, clean);
-        if !is_empty(&value) {
-            out.insert(key, value);
-        }
-    }
-    out
-}
-
-fn cleaned_list(name: &str, list: Vec<Value>, clean: &mut dyn FnMut(&str) -> String) -> Vec<Value> {
-    list.into_iter()
-        .map(|value| cleaned_value(name, value, clean))
-        .collect()
-}
-
-/// `name` is that of the value, or of the list that it stands in.
-fn cleaned_value(name: &str, value: Value, clean: &mut dyn FnMut(&str) -> String) -> Value {
+fn texts(value: Value, change: &mut dyn FnMut(&str) -> Option<String>) -> Value {
     match value {
-        Value::String(text) => Value::String(cleaned_text(name, &text, clean)),
-        Value::Number(number) if !is_exact(&number) => Value::String(number.to_string()),
-        Value::Array(list) => Value::Array(cleaned_list(name, list, clean)),
-        Value::Object(map) => Value::Object(cleaned_map(map, clean)),
+        Value::String(text) => Value::String(change(&text).unwrap_or(text)),
+        Value::Array(list) => list.into_iter().map(|one| texts(one, change)).collect(),
+        Value::Object(map) => {
+            let members = map.into_iter();
+            let members =
+                members.map(|(key, value)| (change(&key).unwrap_or(key), texts(value, change)));
+            Value::Object(members.collect())
+        }
         other => other,
     }
 }
 
-/// A text without its secrets, those too that are known only by the name in front of them, as a
-/// password is.
-fn cleaned_text(name: &str, text: &str, clean: &mut dyn FnMut(&str) -> String) -> String {
-    let alone = clean(text);
-    let before = format!("\"{name}\": \"");
-    let printed = format!("{before}{alone}\"");
-    let cleaned = clean(&printed);
-    if cleaned == printed {
-        return alone;
+fn exact_map(map: Map<String, Value>) -> Map<String, Value> {
+    let members = map.into_iter().map(|(key, value)| (key, exact(value)));
+    members.filter(|(_, value)| !is_empty(value)).collect()
+}
+
+fn exact_list(list: Vec<Value>) -> Vec<Value> {
+    list.into_iter().map(exact).collect()
+}
+
+fn exact(value: Value) -> Value {
+    match value {
+        Value::Number(number) if !is_exact(&number) => Value::String(number.to_string()),
+        Value::Array(list) => Value::Array(exact_list(list)),
+        Value::Object(map) => Value::Object(exact_map(map)),
+        other => other,
     }
-    let rest = cleaned.strip_prefix(&before);
-    let rest = rest.and_then(|rest| rest.strip_suffix('"'));
-    // Where more than the text was taken out, nothing of it is left.
-    rest.unwrap_or("[redacted]").to_owned()
 }
 
 fn is_exact(number: &serde_json::Number) -> bool {
@@ -143,32 +159,6 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_name_tells_of_a_secret_in_every_depth() {
-        let given = ReplyDoc {
-            other: json!({"password": "hunter2", "passwords": {"password": ["hunter3", "x"]}})
-                .as_object()
-                .cloned()
-                .unwrap_or_default(),
-            tool_calls: vec![json!({"arguments": {"password": "hunter4", "user": "hunter5"}})],
-            ..ReplyDoc::default()
-        };
-        let mut clean = |text: &str| match text.strip_prefix("\"password\": \"hunter") {
-            Some(_) => "\"password\": \"[1]\"".to_owned(),
-            None => text.to_owned(),
-        };
-        let doc = given.cleaned(&mut clean);
-        assert_eq!(
-            doc.canonical().unwrap(),
-            r#"{"finish_reason":null,"format":"gently/1","model":null,"other":{"password":"[1]","passwords":{"password":["[1]","x"]}},"reasoning":null,"tool_calls":[{"arguments":{"password":"[1]","user":"hunter5"}}]}"#
-        );
-        // A secret that takes its name along leaves nothing.
-        let text = cleaned_text("key", "abc", &mut |text| {
-            text.replace("key\": \"abc\"", "[1]")
-        });
-        assert_eq!(text, "[redacted]");
-    }
-
-    #[test]
     fn what_has_no_exact_form_stands_as_text_and_what_is_empty_not_at_all() {
         let given = ReplyDoc {
             finish_reason: Some("stop".to_owned()),
@@ -180,12 +170,36 @@ mod tests {
             tool_calls: vec![json!({"function": {"arguments": "secret"}, "none": null})],
             ..ReplyDoc::default()
         };
-        let doc = given.cleaned(&mut |text| text.replace("secret", "[1]"));
+        let doc = given.cleaned(&mut |document| {
+            let text = document.to_string().replace("secret", "[1]");
+            serde_json::from_str(&text).unwrap()
+        });
         let text = doc.canonical().unwrap();
         assert_eq!(
             text,
             r#"{"finish_reason":"stop","format":"gently/1","model":null,"other":{"[1]":"x [1]","a":"0.5","e":"9007199254740993","f":-3},"reasoning":"the key is [1]","tool_calls":[{"function":{"arguments":"[1]"}}]}"#
         );
         assert_eq!(ReplyDoc::parse(&text).unwrap(), doc);
+    }
+
+    #[test]
+    fn what_comes_back_in_another_shape_is_left_out_and_says_so() {
+        let given = ReplyDoc {
+            reasoning: Some("the secret".to_owned()),
+            ..ReplyDoc::default()
+        };
+        for shape in [
+            json!(null),
+            json!([]),
+            json!({"model": 3}),
+            json!({"more": "secret"}),
+        ] {
+            let text = given.clone().cleaned(&mut |_| shape.clone()).canonical();
+            let text = text.unwrap();
+            assert!(
+                text.contains("\"unreadable\"") && !text.contains("secret\""),
+                "{text}"
+            );
+        }
     }
 }

@@ -24,6 +24,7 @@ use crate::record::canon::CanonError;
 use super::bundle::{Bundle, NamedHash};
 use super::bundle_text::bundle_text;
 use super::documents::Format;
+use super::image::ImageNamed;
 use super::params::{Params, ResponseFormat, Temperature};
 use super::prompt::{ChatMessage, ChatRole, PriorTurn, PromptMessages, SystemPrompt};
 
@@ -50,6 +51,8 @@ pub enum RequestPart {
     Question,
     /// A text that is nowhere else on record.
     Text(String),
+    /// An image; the question names it in words, too.
+    Image(ImageNamed),
 }
 
 /// One message.
@@ -152,6 +155,9 @@ impl RequestDoc {
             doc.say(ChatRole::User, RequestPart::Earlier(turns));
         }
         doc.say(ChatRole::User, RequestPart::Question);
+        for image in &params.images {
+            doc.say(ChatRole::User, RequestPart::Image(image.clone()));
+        }
         doc
     }
 
@@ -170,7 +176,9 @@ impl RequestDoc {
     /// The messages as they are sent.
     pub fn messages(&self, texts: &RequestTexts<'_>) -> Result<PromptMessages, UnknownTurn> {
         let rendered = self.messages.iter().map(|message| {
-            let parts = message.parts.iter().map(|part| rendered(part, texts));
+            let is_text = |part: &&RequestPart| !matches!(part, RequestPart::Image(_));
+            let parts = message.parts.iter().filter(is_text);
+            let parts = parts.map(|part| rendered(part, texts));
             let parts: Vec<String> = parts.collect::<Result<_, _>>()?;
             Ok(ChatMessage {
                 content: parts.join("\n\n"),
@@ -226,6 +234,7 @@ fn rendered(part: &RequestPart, texts: &RequestTexts<'_>) -> Result<String, Unkn
         }
         RequestPart::Question => texts.question.to_owned(),
         RequestPart::Text(text) => text.clone(),
+        RequestPart::Image(_) => String::new(),
     })
 }
 

@@ -1,21 +1,16 @@
 //! Auth keys on record: added, revoked, and what a revoked one may no longer do.
 
-use serde_json::json;
-
+use crate::record::canon;
 use crate::record::hash::Hash32;
+use crate::record::ledger::auth_key::{AuthKeyNamed, KIND, REVOKED};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::time::Seconds;
-use crate::store::{AuthKeyRow, ReadStore};
+use crate::store::{ArtifactFilter, AuthKeyRow, ReadStore, StoreError};
 
 use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::{Recorder, RecorderError};
-
-/// The kind of their artifacts.
-pub const KIND: &str = "auth_key";
-/// What follows a key's name in the artifact that revokes it: the log alone shows which it is.
-pub const REVOKED: &str = "-revoked";
 
 /// Why a key was not added or revoked, or may not be used.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +91,7 @@ impl Recorder {
                 AuthKeyChange::Add { name, hash } => add(transaction, name, *hash, now)?,
                 AuthKeyChange::Revoke { name, force } => revoke(transaction, name, *force, now)?,
             };
-            transaction.artifact(now, None, &document(&row), salt.clone())?;
+            transaction.artifact(now, None, &document(&row)?, salt.clone())?;
             Ok(row)
         })
         .await
@@ -105,7 +100,7 @@ impl Recorder {
 
 /// The id of a key's artifact: its name and 16 digits of its hash.
 pub fn artifact_id(key: &AuthKeyRow) -> String {
-    format!("{}-{}", key.name, key.hash.short16())
+    key.named().id()
 }
 
 fn names(keys: &[AuthKeyRow]) -> String {
@@ -184,28 +179,56 @@ pub fn is_last(keys: &[AuthKeyRow]) -> bool {
     keys.iter().filter(|key| key.revoked_at.is_none()).count() < 2
 }
 
-fn document(key: &AuthKeyRow) -> ArtifactDoc {
+fn document(key: &AuthKeyRow) -> Result<ArtifactDoc, RecorderError> {
     let suffix = if key.revoked_at.is_some() {
         REVOKED
     } else {
         ""
     };
-    ArtifactDoc {
-        content: json!({
-            "added_at": key.added_at, "hash": key.hash.to_string(), "name": key.name, "revoked_at": key.revoked_at,
-        }),
+    let content = serde_json::to_value(key.named());
+    Ok(ArtifactDoc {
+        content: content.map_err(unrecordable)?,
         format: Format,
         id: format!("{}{suffix}", artifact_id(key)),
         kind: KIND.to_owned(),
+    })
+}
+
+fn unrecordable(error: serde_json::Error) -> RecorderError {
+    RecorderError::Unrecordable {
+        what: "the document of an auth key",
+        reason: error.to_string(),
     }
+}
+
+/// When a key was revoked: by its row, or by an artifact, which a changed row does not take back.
+pub fn revoked_at(store: &ReadStore, key: &AuthKeyRow) -> Result<Option<Seconds>, StoreError> {
+    if key.revoked_at.is_some() {
+        return Ok(key.revoked_at);
+    }
+    let id = format!("{}{REVOKED}", artifact_id(key));
+    let revoked = store.artifacts(ArtifactFilter::Id(&id))?;
+    // Where its document is gone it was revoked all the same; only the time is not known.
+    let at = revoked.first().map(|row| {
+        let document = row.document.as_deref().map(str::as_bytes);
+        let document = document.and_then(|text| canon::parse::<ArtifactDoc>(text).ok());
+        let named = document.and_then(|document| serde_json::from_value(document.content).ok());
+        named
+            .and_then(|named: AuthKeyNamed| named.revoked_at)
+            .unwrap_or(key.added_at)
+    });
+    Ok(at)
 }
 
 /// Refuses when a key was revoked, perhaps by another process since it was presented.
 pub fn check(store: &ReadStore, hash: Hash32) -> Result<(), RecorderError> {
     let key = store.auth_keys()?.into_iter().find(|key| key.hash == hash);
-    match key.map(|key| (key.name, key.revoked_at)) {
-        Some((name, Some(at))) => Err(AuthKeyFault::Revoked { name, at }.into()),
-        _ => Ok(()),
+    let Some(key) = key else {
+        return Ok(());
+    };
+    match revoked_at(store, &key)? {
+        Some(at) => Err(AuthKeyFault::Revoked { name: key.name, at }.into()),
+        None => Ok(()),
     }
 }
 

@@ -77,9 +77,8 @@ impl ContentPolicy {
             params.clone()
         } else {
             Params {
-                system: None,
                 expect: None,
-                ..params.clone()
+                ..params.clone().without_content()
             }
         }
     }
@@ -128,19 +127,21 @@ impl WriterContext {
 impl WriterContext {
     /// A key for the tags of a session's secrets.
     pub(in crate::recorder) fn placeholder_key(&self, session: Uuid) -> [u8; 32] {
-        *self
-            .salt("gently/1/placeholder_key/", session.as_bytes())
-            .as_bytes()
+        self.secret("gently/1/placeholder_key/", session.as_bytes())
     }
 
     /// A salt that nobody else has, for one label and number.
     fn salt(&self, label: &str, number: &[u8]) -> Salt {
+        Salt::new(self.secret(label, number))
+    }
+
+    fn secret(&self, label: &str, number: &[u8]) -> [u8; 32] {
         let digest = Sha256::new()
             .chain_update(label)
             .chain_update(self.seed)
             .chain_update(number)
             .finalize();
-        Salt::new(digest.into())
+        digest.into()
     }
 }
 

@@ -13,11 +13,14 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::{Clean, SANITIZE_POLICY};
+use crate::record::Exchange;
 use crate::record::canon;
 use crate::record::context::event::EventKind;
+use crate::record::exchange::ErasureCommitments;
 use crate::record::hash::Hash32;
-use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::commitment::{Role, Salt};
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::CONFLICT_RESOLVED;
@@ -25,7 +28,10 @@ use crate::record::ledger::params::Params;
 use crate::record::ledger::short_name::short_name;
 use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
-use crate::store::{ArtifactFilter, ArtifactRow, ExchangeRow, ReadStore, Store, StoreError};
+use crate::store::{
+    ArtifactFilter, ArtifactRow, ErasureCommitmentRow, ExchangeRow, ExchangeRows, ReadStore, Store,
+    StoreError,
+};
 
 use super::content_policy::{CONTENT_POLICY, settle};
 use crate::recorder::batch::transaction::LedgerTransaction;
@@ -44,6 +50,14 @@ const KEPT: [&str; 7] = [
     CONTENT_POLICY,
     SANITIZE_POLICY,
 ];
+/// What nobody can put together again of an exchange whose model was shown a turn that is erased …
+const GONE_WITH_TURN: [Role; 3] = [
+    Role::CompiledPrompt,
+    Role::ContextDigest,
+    Role::PromptDigest,
+];
+/// … or an artifact.
+const GONE_WITH_ARTIFACT: [Role; 3] = [Role::CompiledPrompt, Role::Bundle, Role::PromptDigest];
 /// The reason of a tombstone where no text is kept.
 const UNKEPT_REASON: &str = "not kept";
 
@@ -81,18 +95,21 @@ pub struct ErasureReach {
     pub artifacts: Vec<String>,
     /// Other exchanges whose compiled prompt can't be rendered any more afterwards.
     pub contexts: Vec<Uuid>,
+    /// Those among them that only refer to what is erased: none of its words were before their model.
+    pub referring: Vec<Uuid>,
 }
 
 impl Erasure {
     /// What it would reach; refused is what [`Recorder::erase`] refuses.
     pub fn reach(&self, store: &ReadStore) -> Result<ErasureReach, RecorderError> {
         let mut reach = ErasureReach::default();
-        let mut contexts = BTreeSet::new();
+        let (mut contexts, mut quoting) = (BTreeSet::new(), BTreeSet::new());
         for id in &self.exchanges {
             let Some(row) = erasable_exchange(store, *id)? else {
                 continue;
             };
-            contexts.extend(quoting(store, &row)?);
+            contexts.extend(concerned(store, &row)?);
+            quoting.extend(shown_to(store, &row)?);
             let actions = store.artifacts(ArtifactFilter::ActionsOf(*id))?;
             reach
                 .artifacts
@@ -103,11 +120,15 @@ impl Erasure {
             if erasable_artifact(store, id)?.is_empty() {
                 continue;
             }
-            contexts.extend(store.injected_into(id)?);
+            let shown = store.injected_into(id)?;
+            contexts.extend(&shown);
+            quoting.extend(shown);
             reach.artifacts.push(id.clone());
         }
         let erased: BTreeSet<Uuid> = reach.exchanges.iter().copied().collect();
         reach.contexts = contexts.difference(&erased).copied().collect();
+        let only_refers = |id: &&Uuid| !quoting.contains(id);
+        reach.referring = reach.contexts.iter().filter(only_refers).copied().collect();
         Ok(reach)
     }
 }
@@ -191,12 +212,16 @@ fn erase(
         if rows.is_empty() {
             continue;
         }
+        let shown = transaction.tx.injected_into(id)?;
+        for exchange in &shown {
+            keep_commitments(transaction, *exchange, &GONE_WITH_ARTIFACT)?;
+        }
         for row in &rows {
             transaction.tx.erase_artifact(row.line)?;
             let session = transaction.tx.lines(row.line, row.line + 1)?;
             forget_tags(transaction, session_of(&session))?;
         }
-        for exchange in transaction.tx.injected_into(id)? {
+        for exchange in shown {
             transaction.tx.erase_context(exchange, true)?;
             contexts.insert(exchange);
         }
@@ -270,29 +295,39 @@ fn erase_exchange(
         .map_err(unrecordable)?;
     // The owner's part of the system message is a text; the other settings are numbers.
     let params = params
-        .map(|params| {
-            Params {
-                system: None,
-                ..params
-            }
-            .canonical()
-        })
+        .map(|params| params.without_content().canonical())
         .transpose()
         .map_err(unrecordable)?;
+    let shown = concerned(&*transaction.tx, row)?;
+    for exchange in &shown {
+        keep_commitments(transaction, *exchange, &GONE_WITH_TURN)?;
+    }
     transaction.tx.erase_exchange(row, params.as_deref())?;
-    let shown = quoting(&*transaction.tx, row)?;
     for exchange in &shown {
         transaction.tx.erase_context(*exchange, false)?;
     }
     Ok(shown.into_iter().collect())
 }
 
-/// The exchanges that were shown one of an exchange's turns, or refer to one that was.
-fn quoting(store: &ReadStore, row: &ExchangeRow) -> Result<BTreeSet<Uuid>, StoreError> {
+/// An exchange's turns: its question, and its answer if it has one.
+fn turns_of(row: &ExchangeRow) -> impl Iterator<Item = Uuid> {
     let aurora = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
+    [Some(row.turn_user), aurora].into_iter().flatten()
+}
+
+/// The exchanges whose model was shown one of an exchange's turns.
+fn shown_to(store: &ReadStore, row: &ExchangeRow) -> Result<BTreeSet<Uuid>, StoreError> {
     let mut shown = BTreeSet::new();
-    for turn in [Some(row.turn_user), aurora].into_iter().flatten() {
+    for turn in turns_of(row) {
         shown.extend(store.injected_into(&turn.to_string())?);
+    }
+    Ok(shown)
+}
+
+/// The exchanges that were shown one of an exchange's turns, or refer to one that was.
+fn concerned(store: &ReadStore, row: &ExchangeRow) -> Result<BTreeSet<Uuid>, StoreError> {
+    let mut shown = shown_to(store, row)?;
+    for turn in turns_of(row) {
         shown.extend(store.referring_to(turn)?);
     }
     let mut next: Vec<Uuid> = shown.iter().copied().chain([row.exchange_id]).collect();
@@ -313,6 +348,62 @@ fn quoting(store: &ReadStore, row: &ExchangeRow) -> Result<BTreeSet<Uuid>, Store
         }
     }
     Ok(shown)
+}
+
+/// Keeps what the document of an exchange commits to and can't be put together any more once these
+/// roles are gone, so that it is checked as ever; and destroys the keys of those commitments, with
+/// which an erased text could be guessed.
+fn keep_commitments(
+    transaction: &mut LedgerTransaction<'_>,
+    exchange: Uuid,
+    gone: &[Role],
+) -> Result<(), RecorderError> {
+    let Some(row) = transaction.tx.exchange(exchange)? else {
+        return Ok(());
+    };
+    let (Some(salt), Some(session)) = (&row.salt, transaction.tx.session_of(row.session)?) else {
+        return Ok(());
+    };
+    let rows = ExchangeRows::read(transaction.tx, &session, &row)?;
+    let (kept, record) = (rows.erasure.clone(), rows.record());
+    let answer = record.outcome.as_ref().and_then(|end| end.answer.clone());
+    let response = row.outcome.as_ref().and_then(|end| end.response_commitment);
+    let answer = answer.as_deref().zip(response);
+    let (mut made, unopened) = before_erasure(transaction, (&record, answer), salt)?;
+    for role in gone {
+        let Some(commitment) = made.of_role(*role).and_then(|made| *made) else {
+            continue;
+        };
+        if kept.iter().all(|known| known.role != *role) {
+            transaction.tx.put(&ErasureCommitmentRow {
+                line: row.prompt_line,
+                role: *role,
+                exchange,
+                commitment,
+            })?;
+        }
+    }
+    let left = salt.without(&[gone, &unopened].concat());
+    Ok(transaction.tx.leave_keys(exchange, &left)?)
+}
+
+/// What its document commits to and is made from its rows here, and the roles whose keys open
+/// nothing, if it has its outcome. Rows that give no prompt or no document were changed: erasing goes
+/// on, and the verifier finds them.
+fn before_erasure(
+    transaction: &LedgerTransaction<'_>,
+    (record, answer): (&Exchange, Option<(&str, Hash32)>),
+    salt: &Salt,
+) -> Result<(ErasureCommitments, Vec<Role>), RecorderError> {
+    let kernel = transaction.tx.kernel(record.kernel_hash)?;
+    let kernel = kernel.and_then(|json| Kernel::from_canonical(&json).ok());
+    let compiled =
+        kernel.and_then(|kernel| record.prompt_to_commit(Ok(kernel.system_prompt())).ok());
+    let (scheme, compiled) = (transaction.genesis.commitments, compiled.flatten());
+    let document = record.document(scheme, salt, compiled.as_deref());
+    let unopened = document.map(|document| document.unopened(scheme, salt, answer));
+    let made = record.erasable(scheme, salt, compiled.as_deref());
+    Ok((made, unopened.unwrap_or_default()))
 }
 
 /// The session of a line.

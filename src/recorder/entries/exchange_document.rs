@@ -3,7 +3,7 @@
 use crate::govern::kernel::Kernel;
 use crate::record::Exchange;
 use crate::record::hash::Hash32;
-use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::commitment::{Role, Salt};
 use crate::store::{DriftRow, ExchangeRow, ExchangeRows, OutcomeUpdate, SessionRow};
 
 use crate::recorder::RecorderError;
@@ -53,14 +53,22 @@ pub fn exchange_hash(
     let document = exchange
         .document(scheme, salt, compiled.as_deref())
         .map_err(|e| unrecordable(e.to_string()))?;
+    if salt.key_left(Role::Exchange).is_some() {
+        // Something that it was shown was erased while it waited.
+        let answer = texts
+            .map(|texts| texts.aurora)
+            .zip(update.response_commitment);
+        let left = salt.without(&document.unopened(scheme, salt, answer));
+        transaction.tx.leave_keys(row.exchange_id, &left)?;
+    }
     document
         .commitment(scheme, salt)
         .map_err(|e| unrecordable(e.to_string()))
 }
 
 /// The compiled prompt of a call that failed; none when an earlier turn in it was erased while it
-/// waited for its answer: what nobody can render again is not committed to, and the session can be
-/// closed.
+/// waited for its answer: then its commitment is kept, or, where no salt is, nobody commits to it,
+/// and the session can be closed.
 fn compiled_again(
     transaction: &LedgerTransaction<'_>,
     exchange: &Exchange,
@@ -75,7 +83,7 @@ fn compiled_again(
     let json = transaction.tx.kernel(exchange.kernel_hash)?;
     let json = json.ok_or_else(|| wrong("its kernel is gone".to_owned()))?;
     let kernel = Kernel::from_canonical(&json).map_err(|e| wrong(e.to_string()))?;
-    match exchange.compiled_prompt(Ok(kernel.system_prompt())) {
+    match exchange.prompt_to_commit(Ok(kernel.system_prompt())) {
         Ok(text) => Ok(text),
         Err(fault) if fault.is_gone() => Ok(None),
         Err(fault) => Err(wrong(fault.to_string())),

@@ -589,7 +589,7 @@ pub fn answer(
         commit,
         drift_ids,
         actions,
-        redacted: redaction.found.iter().map(|f| f.kind.clone()).collect(),
+        redacted: [&stored_reply.removed[..], &judged.without[..]].concat(),
         session,
     })
 }

@@ -86,11 +86,17 @@ const EVIDENCE: &[EvidenceTable] = &[
         ..UNCHANGING
     },
     EvidenceTable {
+        table: "erasure_commitment",
+        row: "the commitment to what is erased",
+        fixed: "line role exchange_id commitment",
+        ..UNCHANGING
+    },
+    EvidenceTable {
         table: "context_artifact_ref",
         row: "what was injected",
-        fixed: "ref_id line exchange_id artifact_type artifact_id artifact_hash included_reason \
-            observed_at freshness_s",
-        digests: "risk_flags",
+        fixed: "ref_id line exchange_id artifact_type artifact_id included_reason observed_at \
+            freshness_s",
+        digests: "artifact_hash risk_flags",
         ..UNCHANGING
     },
     EvidenceTable {

@@ -25,6 +25,7 @@ use crate::govern::sanitize::text::passes::OPAQUE;
 use crate::govern::sanitize::text::span::{SecretSpan, of_kind};
 use crate::govern::sanitize::text::work;
 use crate::govern::sanitize::{address, assignments, optional, pem, random_tokens};
+use crate::record::ledger::reply::SENT_KEY;
 
 /// The rules that every home has.
 pub(in crate::govern::sanitize) const OWN_RULES: &str =
@@ -164,7 +165,8 @@ impl Engine {
             rule: None,
             reason: format!("its keywords are too many or too long: {e}"),
         })?;
-        let is_kind = kinds.iter().cloned().collect();
+        let known = kinds.iter().cloned();
+        let is_kind = known.chain([SENT_KEY.to_owned()]).collect();
         let (words, actions) = (gathered.words, gathered.actions);
         Ok(Engine {
             kinds,

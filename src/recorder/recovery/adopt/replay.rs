@@ -8,6 +8,7 @@ use crate::record::bitcoin::block::{Anchor, Block, Header, Network, Source};
 use crate::record::canon;
 use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
+use crate::record::ledger::auth_key::{KIND, REVOKED};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::{
     AuthorityState, Close, Genesis, Record, Rotate, SessionDoc,
@@ -24,7 +25,6 @@ use crate::store::{
 use super::rows::{bare, document, header, silent, unreadable};
 use super::{AdoptFault, NewerCommit, TakenOver, row};
 use crate::recorder::batch::transaction::append;
-use crate::recorder::entries::auth::{KIND, REVOKED};
 use crate::recorder::{ABANDONED, RecorderError};
 
 /// A prompt line that has no outcome so far.

@@ -1,0 +1,255 @@
+//! Lines of a screen, broken between words.
+//!
+//! A terminal breaks a line wherever it ends, in the middle of a word. What a person is to type is
+//! never broken by us, so that it can be copied: it gets a line of its own, which the terminal may
+//! break, and which is one line still.
+
+use std::path::Path;
+
+use textwrap::core::{Word, display_width};
+use textwrap::{Options, WordSeparator, WordSplitter, wrap};
+
+/// A terminal that says less can't be read anyhow.
+const NARROWEST: usize = 20;
+/// By how much the rest of a line stands in.
+const STEP: usize = 2;
+/// The programs whose commands are printed for somebody to type.
+const PROGRAMS: [&str; 7] = [
+    "ollama",
+    "gently",
+    "git",
+    "ssh-add",
+    "ssh-keygen",
+    "python3",
+    "export",
+];
+
+/// The text in lines of so many columns, or of one word or command where that is longer; the rest of
+/// a line stands in below its beginning.
+pub fn folded(text: &str, columns: usize) -> String {
+    let columns = columns.max(NARROWEST);
+    let lines = text.split_inclusive('\n');
+    lines.map(|line| folded_line(line, columns)).collect()
+}
+
+/// How many rows of a terminal a text takes.
+pub fn rows(text: &str, columns: usize) -> usize {
+    let columns = columns.max(1);
+    let rows = |line: &str| display_width(line).div_ceil(columns).max(1);
+    text.lines().map(rows).sum()
+}
+
+/// A text of one line in lines of so many columns.
+pub fn words_in(text: &str, columns: usize) -> Vec<String> {
+    let lines = wrap(text, options(columns));
+    lines.into_iter().map(Into::into).collect()
+}
+
+fn folded_line(line: &str, columns: usize) -> String {
+    let (said, end) = match line.strip_suffix('\n') {
+        Some(said) => (said, "\n"),
+        None => (line, ""),
+    };
+    let rest = said.trim_start_matches([' ', '\t']);
+    let (indent, _) = said.split_at(said.len() - rest.len());
+    let is_command = !indent.is_empty() && is_program(first_word(rest).trim_end());
+    if is_command || display_width(said) <= columns {
+        return line.to_owned();
+    }
+    // In a narrow terminal what stands far in would have no room.
+    let inner = indent.len().min(columns / 2) + STEP;
+    let inner = " ".repeat(inner);
+    let options = options(columns).initial_indent(indent);
+    wrap(rest, options.subsequent_indent(&inner)).join("\n") + end
+}
+
+fn options(columns: usize) -> Options<'static> {
+    Options::new(columns)
+        .break_words(false)
+        .word_separator(WordSeparator::Custom(parts))
+        .word_splitter(WordSplitter::NoHyphenation)
+}
+
+/// What is not broken: words, and commands that stand behind a colon or in quotes.
+fn parts(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let mut parts = Vec::new();
+    let (mut rest, mut before) = (line, "");
+    while !rest.is_empty() {
+        let part = command(rest, before).unwrap_or_else(|| first_word(rest));
+        parts.push(Word::from(part));
+        before = part.trim_end();
+        (_, rest) = rest.split_at(part.len());
+    }
+    Box::new(parts.into_iter())
+}
+
+/// The first word with the spaces behind it.
+fn first_word(text: &str) -> &str {
+    with_spaces(text, text.find(' ').unwrap_or(text.len()))
+}
+
+/// So many bytes of a text, with the spaces behind them.
+fn with_spaces(text: &str, end: usize) -> &str {
+    let (word, rest) = text.split_at(end);
+    let spaces = rest.len() - rest.trim_start_matches(' ').len();
+    text.get(..word.len() + spaces).unwrap_or(text)
+}
+
+/// The command that a text begins with, behind what stands `before` it.
+fn command<'a>(text: &'a str, before: &str) -> Option<&'a str> {
+    if let Some(quoted) = text.strip_prefix('\'') {
+        if !is_program(first_word(quoted).trim_end().trim_end_matches('\'')) {
+            return None;
+        }
+        let end = 1 + quoted.find('\'')?;
+        let (_, behind) = text.split_at(end);
+        return Some(with_spaces(text, end + first_word(behind).trim_end().len()));
+    }
+    if !before.ends_with(':') || !is_program(first_word(text).trim_end()) {
+        return None;
+    }
+    let ends = ["; ", ", ", ": ", " ("].iter().filter_map(|end| {
+        // The mark belongs to what stands before it.
+        Some(text.find(end)? + end.trim_end_matches(['(', ' ']).trim_start().len())
+    });
+    Some(with_spaces(text, ends.min().unwrap_or(text.len())))
+}
+
+fn is_program(word: &str) -> bool {
+    let name = Path::new(word).file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| PROGRAMS.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMMAND: &str = "it counts once it is ratified: gently fact ratify fact-1";
+    const HASH: &str = "chain entry  9f86d081884c7d659a2feaa0c55ad015a3bf4f1b  holds\n";
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        for (columns, text, expected) in [
+            (20, "short", "short"),
+            (20, "", ""),
+            (20, "one\n\n  two\n", "one\n\n  two\n"),
+            (
+                20,
+                "a line of some words more\n",
+                "a line of some words\n  more\n",
+            ),
+            (
+                20,
+                "    in from the margin\n",
+                "    in from the\n      margin\n",
+            ),
+            // What stands far in gets half of the room.
+            (
+                20,
+                "              far in from all\n",
+                "              far in\n            from all\n",
+            ),
+            (
+                20,
+                HASH,
+                "chain entry\n  9f86d081884c7d659a2feaa0c55ad015a3bf4f1b\n  holds\n",
+            ),
+            (
+                40,
+                HASH,
+                "chain entry\n  9f86d081884c7d659a2feaa0c55ad015a3bf4f1b\n  holds\n",
+            ),
+            (80, HASH, HASH),
+            (
+                20,
+                "see docs/guide/words-of-the-screens.md",
+                "see\n  docs/guide/words-of-the-screens.md",
+            ),
+            (
+                20,
+                COMMAND,
+                "it counts once it is\n  ratified:\n  gently fact ratify fact-1",
+            ),
+            (
+                40,
+                COMMAND,
+                "it counts once it is ratified:\n  gently fact ratify fact-1",
+            ),
+            (80, COMMAND, COMMAND),
+            (
+                40,
+                "no open drift; did you mean 'gently drift list --all'? Or not",
+                "no open drift; did you mean\n  'gently drift list --all'? Or not",
+            ),
+            (
+                20,
+                "look: gently audit verify; and once more",
+                "look:\n  gently audit verify;\n  and once more",
+            ),
+            // A sentence of this program's name is none of its commands.
+            (
+                20,
+                "on record: gentle words are no command",
+                "on record: gentle\n  words are no\n  command",
+            ),
+            (
+                20,
+                "gently did nothing of all that",
+                "gently did nothing\n  of all that",
+            ),
+            (
+                20,
+                "    gently ask -m openai/gpt-5 \"What is new?\"\n",
+                "    gently ask -m openai/gpt-5 \"What is new?\"\n",
+            ),
+            // Two columns each, and no spaces; an accent of its own takes none.
+            (
+                20,
+                "用中文说了很多 很多很多很多",
+                "用中文说了很多\n  很多很多很多",
+            ),
+            (
+                20,
+                "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301} e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}",
+                "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301} e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}",
+            ),
+            // Less than 20 is 20.
+            (
+                3,
+                "a line of some words more\n",
+                "a line of some words\n  more\n",
+            ),
+        ] {
+            assert_eq!(folded(text, columns), expected, "{columns}: {text}");
+        }
+    }
+
+    #[test]
+    fn no_line_is_longer_than_the_screen_unless_it_is_one_word() {
+        let text = "⚠ The answer says it restarted something (\"I've restarted nginx.\"). gently did nothing. \
+                    (authority)\n    removed from the prompt before it was stored or sent: github-pat\n";
+        for columns in 20..100 {
+            let folded = folded(text, columns);
+            for line in folded.lines() {
+                let is_word = line.split_whitespace().count() == 1;
+                assert!(
+                    is_word || display_width(line) <= columns,
+                    "{columns}: {line}"
+                );
+            }
+            let words = |text: &str| {
+                text.split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(words(&folded), words(text));
+        }
+    }
+
+    #[test]
+    fn rows_are_counted_as_a_terminal_breaks_them() {
+        assert_eq!(rows("a\n\nabcdefghijk\n", 10), 4);
+        assert_eq!(rows("", 10), 0);
+        assert_eq!(rows("\u{1b}[1mabcdefghij\u{1b}[0m\n", 10), 1);
+    }
+}
