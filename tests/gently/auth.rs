@@ -441,7 +441,7 @@ fn the_table_of_keys_is_held_against_the_record() {
         "UPDATE auth_key SET name = CASE name WHEN 'owner' THEN 'desk-' WHEN 'desk' THEN 'owner-' ELSE name END",
         "DELETE FROM auth_key WHERE name = 'desk'",
         "INSERT INTO auth_key (auth_key_hash, name, added_at)
-         SELECT replace(auth_key_hash, '1', '2'), 'mallory', added_at FROM auth_key WHERE name = 'owner'",
+         SELECT substr(auth_key_hash, 2) || substr(auth_key_hash, 1, 1), 'mallory', added_at FROM auth_key WHERE name = 'owner'",
     ] {
         database.execute_batch(change).unwrap();
         let told = gently.run(&["audit", "verify"], &[]);
