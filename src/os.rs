@@ -134,6 +134,20 @@ pub fn read_regular_text(path: &Path, most: u64) -> io::Result<String> {
         .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
 }
 
+/// Which start of the system this is, as the kernel names it: 36 characters on Linux. None elsewhere.
+///
+/// What was written since it began is still there for whoever reads, synced or not, however many
+/// processes died; across two of them only what was synced is.
+pub fn boot_id() -> Option<&'static str> {
+    static BOOT: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    let read = || {
+        let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let id = text.trim();
+        (id.len() == 36).then(|| id.to_owned())
+    };
+    BOOT.get_or_init(read).as_deref()
+}
+
 /// Writes a new file, or replaces a regular one, under its name: nothing is written through a link,
 /// and whoever reads meanwhile sees the old file or the new one. With `mode`, as permissions.
 pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {

@@ -345,7 +345,8 @@ CREATE TABLE head (                          -- where the ledger stands; moved b
   checkpoint      TEXT,                      -- the signed tree head over all lines: audit.checkpoint is this text
   applied_lines   INTEGER NOT NULL,          -- known to be durable in audit.log
   applied_bytes   INTEGER NOT NULL,
-  applied_commits INTEGER NOT NULL           -- known to be durable in git
+  applied_commits INTEGER NOT NULL,          -- known to be durable in git
+  boot            TEXT                       -- the system's start under which what follows was written there; null: not known
 ) STRICT;
 
 -- No evidence: what helps to work, and what a person or the next question wants to know ------------------------------

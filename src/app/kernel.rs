@@ -6,7 +6,7 @@ use crate::govern::kernel::Kernel;
 use crate::govern::kernel_diff::{Change, changes};
 use crate::home::{Home, HomeError};
 use crate::record::hash::Hash32;
-use crate::recorder::SessionClose;
+use crate::recorder::{SessionClose, SyncPolicy};
 use crate::session;
 
 use super::open::{self, OpenHome, OpenHomeError};
@@ -96,7 +96,11 @@ pub async fn set(
     }
     // Under the new one: the kernel in force may be lost (a home that adopted a newer ledger), and
     // this mends it.
-    let opened = OpenHome::open_under(home, |_| Ok::<_, OpenHomeError>(kernel.clone()))?;
+    let opened = OpenHome::open_under(
+        home,
+        |_| Ok::<_, OpenHomeError>(kernel.clone()),
+        SyncPolicy::EachBatch,
+    )?;
     opened.authorize().await?;
     let before = tree_heads::main_tip(&opened)?;
     let environment = opened.environment("", say);

@@ -10,6 +10,7 @@ pub mod backup;
 pub mod context;
 pub mod denial;
 pub mod digests;
+pub mod disk_sync;
 pub mod doctor;
 pub mod drift;
 pub mod erase;

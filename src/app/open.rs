@@ -29,7 +29,7 @@ use crate::record::ledger::bundle::{Bundle, SightEntry};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::Genesis;
 use crate::record::time::Seconds;
-use crate::recorder::{ContentPolicy, Recorder, revoked_at, unwatched};
+use crate::recorder::{ContentPolicy, Recorder, RecorderTerms, SyncPolicy, revoked_at, unwatched};
 use crate::session::TurnEnvironment;
 use crate::sight::disk_usage::DiskUsage;
 use crate::sight::index_changed::IndexChanged;
@@ -132,15 +132,22 @@ pub struct OpenHome {
 }
 
 impl OpenHome {
-    /// Opens a home for writing.
+    /// Opens a home for writing. Git and log are synced with each record, and now if any waits.
     pub fn open(home: Home) -> Result<Self, OpenHomeError> {
-        Self::open_under(home, Home::kernel)
+        Self::open_under(home, Home::kernel, SyncPolicy::EachBatch)
+    }
+
+    /// The same for somebody who waits for an answer: the sync of git and log waits for the close of
+    /// a session, for more records, or for the next command that opens the home.
+    pub fn open_for_turns(home: Home) -> Result<Self, OpenHomeError> {
+        Self::open_under(home, Home::kernel, SyncPolicy::Deferred)
     }
 
     /// The same under a kernel of one's own.
     pub fn open_under<E>(
         home: Home,
         kernel: impl FnOnce(&Store) -> Result<Kernel, E>,
+        sync_policy: SyncPolicy,
     ) -> Result<Self, OpenHomeError>
     where
         OpenHomeError: From<E>,
@@ -152,13 +159,12 @@ impl OpenHome {
         writable(&home.paths().database())?;
         finish_rotation(&home)?;
         let signer = signer(&home, &config)?;
-        let recorder = Recorder::open_keeping(
-            home.paths(),
-            signer,
-            content_policy(&config),
-            clock()?,
-            unwatched(),
-        )?;
+        let terms = RecorderTerms {
+            content_policy: Some(content_policy(&config)),
+            sync_policy,
+            ..RecorderTerms::default()
+        };
+        let recorder = Recorder::open_with(home.paths(), signer, clock()?, unwatched(), terms)?;
         let store = store(&home)?;
         let genesis = Home::genesis(&store)?;
         let kernel = kernel(&store)?;

@@ -133,6 +133,12 @@ pub enum Command {
     /// What was wrong with answers: list, look, acknowledge, close, try
     #[command(subcommand)]
     Drift(DriftCommand),
+    /// Bring ledger and log to the disk now
+    ///
+    /// Both may wait a little after an answer: the database has each record before, and restores
+    /// them after a power loss. Closing a session does this, too, as do 64 records, a minute, and
+    /// any other command that records.
+    Sync,
     /// Destroy texts and their salts for ever; the commitments stay
     Erase(EraseArgs),
     /// What somebody asked to have done; gently does none of it

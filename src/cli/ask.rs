@@ -70,7 +70,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let told = Notices::default();
     let (home, made) = open::home_or_new()?;
     let touched = home.log_is_touched();
-    let opened = OpenHome::open(home).inspect_err(|_| open::note_files())?;
+    let opened = OpenHome::open_for_turns(home).inspect_err(|_| open::note_files())?;
     if made {
         init::welcome(&opened.home, &opened.config, &told);
     }

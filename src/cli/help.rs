@@ -43,7 +43,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         &["fact", "note", "decision", "intent", "conflict"],
     ),
     ("Prove", &["share", "check", "audit", "anchor", "witness"]),
-    ("Keep", &["backup", "restore", "erase", "sanitize"]),
+    ("Keep", &["backup", "restore", "sync", "erase", "sanitize"]),
     (
         "Set up",
         &[

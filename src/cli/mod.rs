@@ -12,6 +12,7 @@ pub mod config;
 mod conflict;
 mod consent;
 mod context;
+mod disk_sync;
 mod doctor;
 mod drift;
 mod erase;
@@ -162,6 +163,7 @@ async fn dispatch(cli: Cli) -> u8 {
             return report_of(json, |out| audit::check::run(&args, out, &mut Gate::err()));
         }
         Command::Drift(command) => drift::run(command, json).await,
+        Command::Sync => disk_sync::run(json),
         Command::Erase(args) => erase::run(&args, json).await,
         Command::Action(command) => action::run(&command, json),
         Command::Sight { tool } => sight::run(tool.as_deref(), json),

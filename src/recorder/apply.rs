@@ -1,7 +1,7 @@
 //! Applying the database to git and log: the normal path and the recovery path are this one.
 //!
-//! Order: objects, refs, lines, the tree head over them; then one sync of all; then the mark. Every
-//! step may be done twice.
+//! Order: objects, refs, lines, the tree head over them; then one sync of all, at once or later
+//! ([`super::sync_policy`]); then the mark. Every step may be done twice.
 
 mod checkpoint;
 mod git;
@@ -10,8 +10,10 @@ mod log;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::ledger::Oid;
 use crate::ledger::write::Ledger;
 use crate::log::append::Appender;
+use crate::record::ledger::commit::CommitKind;
 use crate::store::{AppliedMark, CommitRow, LedgerHead, ReadStore};
 
 use super::RecorderError;
@@ -98,11 +100,13 @@ pub struct UnsyncedWrites {
     checkpoint: Option<PlacedFile>,
     /// How many lines or commits were missing.
     pub missing: u64,
+    /// Whether a session ends with it.
+    pub ends_session: bool,
 }
 
 impl UnsyncedWrites {
-    /// Waits until git and log are on the disk. A tree head that replaces another is not waited
-    /// for.
+    /// Waits until git, log and tree head are on the disk. The name of a tree head that replaces
+    /// another is not waited for.
     pub fn sync(&mut self, watch: &FailpointWatch) -> Result<(), RecorderError> {
         if let Some(ledger) = &mut self.ledger {
             ledger.sync().map_err(unapplied("syncing ledger.git"))?;
@@ -174,6 +178,10 @@ pub fn apply(
         log,
         checkpoint,
         missing: missing.max(added),
+        ends_session: pending
+            .commits
+            .iter()
+            .any(|row| row.kind == CommitKind::SessionEnd),
     })
 }
 
@@ -185,6 +193,8 @@ pub struct EvidenceComparison {
     pub checkpoint: Result<bool, RecorderError>,
     /// The branches.
     pub ledger: Result<BTreeMap<String, RefPosition>, RecorderError>,
+    /// Where the database has the branches.
+    tips: BTreeMap<String, Option<Oid>>,
 }
 
 impl EvidenceComparison {
@@ -196,19 +206,28 @@ impl EvidenceComparison {
             log: look_at_log(store, head, &paths.log(), &pending),
             checkpoint: checkpoint::look(head, &paths.checkpoint()),
             ledger: git::open_ledger(paths).and_then(|ledger| git::positions(&ledger, &refs)),
+            tips: refs
+                .into_iter()
+                .map(|(name, expected)| (name, expected.tip()))
+                .collect(),
         })
     }
 
-    /// Whether there is nothing to write. Refuses what `apply` would refuse.
+    /// Whether there is nothing to write: log and branches end where the head does, and the tree
+    /// head is its own. Refuses what `apply` would refuse.
     ///
-    /// False when a ref file is torn although nothing is pending, or the tree head beside the log
-    /// is not the newest: no history is lost by that, and `apply` sets the ref to the tip that
-    /// the database knows, and writes the tree head.
-    pub fn is_in_place(self) -> Result<bool, RecorderError> {
+    /// False also when a ref file is torn although nothing is pending: no history is lost by that,
+    /// and `apply` sets the ref to the tip that the database knows.
+    pub fn is_in_place(self, head: &LedgerHead) -> Result<bool, RecorderError> {
         let is_newest = self.checkpoint?;
-        self.log?;
-        let is_torn = |position: &RefPosition| *position == RefPosition::Torn;
-        Ok(!self.ledger?.values().any(is_torn) && is_newest)
+        let log = self.log?;
+        let positions = self.ledger?;
+        let is_tip = |(name, position): (&String, &RefPosition)| {
+            *position == RefPosition::Known(self.tips.get(name).copied().flatten())
+        };
+        Ok(is_newest
+            && (log.agreed, log.length) == (head.bytes, head.bytes)
+            && positions.iter().all(is_tip))
     }
 }
 

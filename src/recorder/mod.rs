@@ -11,7 +11,7 @@
 //! one batch, or a second of batches that follow each other, never a model call. A caller gets its
 //! result when the record is durable in the database and written to git and log; the sync of those
 //! two, and the mark, follow while the model thinks or the person reads, and end before the
-//! recorder does.
+//! recorder does, or wait for more to come ([`SyncPolicy`]).
 
 mod apply;
 mod batch;
@@ -25,6 +25,7 @@ mod notes;
 mod placeholders;
 mod recorded;
 mod recovery;
+mod sync_policy;
 mod turn;
 
 use std::collections::BTreeSet;
@@ -68,6 +69,7 @@ pub use recovery::rebuild::{
     Contradiction, MissingParts, Rebuilt, look as look_for_losses, rebuild,
 };
 pub use recovery::restored::{MARKER, RestoreRecord, is_marked, nothing_newer, taken_over};
+pub use sync_policy::{DEFERRED_LINES, DEFERRED_SECONDS, SyncPolicy};
 pub use turn::{
     JudgedReply, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal, Refusal,
     RefusedPrompt, Reply, TurnIds, Usage,
@@ -83,7 +85,7 @@ use in_flight::Prompts;
 /// The handle of the one writer; every method records something, durably, or says why not.
 ///
 /// A method that returns `Ok` promises: the record is durable in the database, and readable in git
-/// and log. After an error for which [`RecorderError::is_recorded`] is false, nothing was written.
+/// and log. When it is durable in those, too, [`SyncPolicy`] says. After an error for which [`RecorderError::is_recorded`] is false, nothing was written.
 pub struct Recorder {
     jobs: Option<mpsc::Sender<WriterMessage>>,
     thread: Option<JoinHandle<()>>,
@@ -91,6 +93,27 @@ pub struct Recorder {
     prompts: Prompts,
     writer_context: WriterContext,
     key: Arc<Signer>,
+}
+
+/// How a home is written to.
+#[derive(Clone, Copy, Debug)]
+pub struct RecorderTerms {
+    /// What is kept of texts from now on; without it, it stays as it is on record.
+    pub content_policy: Option<ContentPolicy>,
+    /// When git and log are synced.
+    pub sync_policy: SyncPolicy,
+    /// How long other writers are waited for, here and before every batch.
+    pub wait: Duration,
+}
+
+impl Default for RecorderTerms {
+    fn default() -> Self {
+        RecorderTerms {
+            content_policy: None,
+            sync_policy: SyncPolicy::EachBatch,
+            wait: lock::WAIT,
+        }
+    }
 }
 
 /// The exchanges of a home whose answer a living process waits for; nothing is opened for writing.
@@ -120,27 +143,23 @@ impl Recorder {
         watch: FailpointWatch,
         wait: Duration,
     ) -> Result<Self, RecorderError> {
-        recovery::restored::refuse(&paths)?;
-        Self::open_unchecked(paths, key.into(), now, watch, wait, None)
+        let terms = RecorderTerms {
+            wait,
+            ..RecorderTerms::default()
+        };
+        Self::open_with(paths, key, now, watch, terms)
     }
 
-    /// The same, with what is to be kept of texts from now on; otherwise it is as it is on record.
-    pub fn open_keeping(
+    /// The same with other terms than the usual ones.
+    pub fn open_with(
         paths: Paths,
         key: impl Into<Signer>,
-        content_policy: ContentPolicy,
         now: Seconds,
         watch: FailpointWatch,
+        terms: RecorderTerms,
     ) -> Result<Self, RecorderError> {
         recovery::restored::refuse(&paths)?;
-        Self::open_unchecked(
-            paths,
-            key.into(),
-            now,
-            watch,
-            lock::WAIT,
-            Some(content_policy),
-        )
+        Self::open_unchecked(paths, key.into(), now, watch, terms)
     }
 
     /// The same in a home that was restored; only for what lets it write again.
@@ -149,16 +168,15 @@ impl Recorder {
         key: Signer,
         now: Seconds,
         watch: FailpointWatch,
-        wait: Duration,
-        content_policy: Option<ContentPolicy>,
+        terms: RecorderTerms,
     ) -> Result<Self, RecorderError> {
-        let (key, writer_context) = (Arc::new(key), WriterContext::new(content_policy)?);
+        let (key, writer_context) = (Arc::new(key), WriterContext::new(terms.content_policy)?);
         let mut writer = Writer::open(
             paths.clone(),
             key.clone(),
             writer_context.clone(),
             watch,
-            wait,
+            (terms.wait, terms.sync_policy),
         )?;
         writer.heal(now)?;
         entries::erase::finish(&mut writer.store)?;

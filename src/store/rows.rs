@@ -52,6 +52,9 @@ row! {
         checkpoint: Option<String> = "checkpoint",
         /// What is known to be durable outside the database.
         applied: AppliedMark,
+        /// The system's start under which what follows that was written; none where the system
+        /// does not name its starts. See [`crate::os::boot_id`].
+        boot: Option<String> = "boot",
     } derived {
         "id" = |_row| SqlValue::Integer(1),
     }

@@ -21,7 +21,7 @@ use gently::ledger::write::Ledger;
 use gently::record::bitcoin::block::Network;
 use gently::record::hash::Hash32;
 use gently::record::tree::parse_note;
-use gently::recorder::{Failpoint, FailpointWatch, Recorder, RecorderError, unwatched};
+use gently::recorder::{Failpoint, FailpointWatch, Recorder, RecorderError, SyncPolicy, unwatched};
 use gently::store::ExchangeOutcome;
 
 use crate::recorder::{
@@ -129,30 +129,47 @@ pub fn at_nth(
     (watch, passed)
 }
 
-/// How often each step is passed in the whole story.
-fn passings() -> &'static BTreeMap<&'static str, usize> {
-    static COUNTS: OnceLock<BTreeMap<&'static str, usize>> = OnceLock::new();
+/// When git and log are synced, and how often each step is passed in the whole story then.
+type Passings = Vec<(SyncPolicy, BTreeMap<&'static str, usize>)>;
+
+fn passings() -> &'static Passings {
+    static COUNTS: OnceLock<Passings> = OnceLock::new();
     COUNTS.get_or_init(|| {
-        let counts: BTreeMap<&str, Arc<AtomicUsize>> = Failpoint::ALL
-            .iter()
-            .map(|step| (step.name(), Arc::new(AtomicUsize::new(0))))
-            .collect();
-        let counting = counts.clone();
-        let watch: FailpointWatch = Arc::new(move |step| {
-            counting[step.name()].fetch_add(1, Ordering::SeqCst);
-            true
-        });
-        let rig = base().copy();
-        let recorder = rig.watched(at(9), watch).unwrap();
-        wait(story(&rig, &recorder, &mut |_| {})).unwrap();
-        drop(recorder);
-        rig.assert_sound("the story without faults");
-        assert_eq!(rig.count("checkpoint"), 1, "the story passes a checkpoint");
-        assert_eq!(rig.count("recover"), 0);
-        counts
-            .iter()
-            .map(|(name, count)| (*name, count.load(Ordering::SeqCst)))
-            .collect()
+        [SyncPolicy::EachBatch, SyncPolicy::Deferred]
+            .map(|policy| (policy, passings_under(policy)))
+            .into()
+    })
+}
+
+fn passings_under(policy: SyncPolicy) -> BTreeMap<&'static str, usize> {
+    let counts: BTreeMap<&str, Arc<AtomicUsize>> = Failpoint::ALL
+        .iter()
+        .map(|step| (step.name(), Arc::new(AtomicUsize::new(0))))
+        .collect();
+    let counting = counts.clone();
+    let watch: FailpointWatch = Arc::new(move |step| {
+        counting[step.name()].fetch_add(1, Ordering::SeqCst);
+        true
+    });
+    let rig = base().copy();
+    let recorder = rig.syncing(policy, at(9), watch).unwrap();
+    wait(story(&rig, &recorder, &mut |_| {})).unwrap();
+    drop(recorder);
+    rig.assert_sound("the story without faults");
+    assert_eq!(rig.count("checkpoint"), 1, "the story passes a checkpoint");
+    assert_eq!(rig.count("recover"), 0);
+    counts
+        .iter()
+        .map(|(name, count)| (*name, count.load(Ordering::SeqCst)))
+        .collect()
+}
+
+/// Every passing of every step, with and without waiting for the sync.
+fn every_passing() -> impl Iterator<Item = (SyncPolicy, Failpoint, usize)> {
+    passings().iter().flat_map(|(policy, counts)| {
+        Failpoint::ALL
+            .into_iter()
+            .flat_map(move |step| (1..=counts[step.name()]).map(move |nth| (*policy, step, nth)))
     })
 }
 
@@ -266,47 +283,63 @@ fn assert_whole_turns(rig: &Rig, log: &str, what: &str) {
 }
 
 #[test]
-fn every_step_fails_once_in_every_place() {
+fn every_step_is_passed_often_and_waiting_spares_syncs() {
+    let [(_, each), (_, deferred)] = passings().as_slice() else {
+        panic!("two policies");
+    };
     for step in Failpoint::ALL {
-        let times = passings()[step.name()];
-        assert!(times >= 6, "{} is passed {times} times", step.name());
-        for nth in 1..=times {
-            let what = format!("{} failed at passing {nth}", step.name());
-            let rig = base().copy();
-            let (watch, _) = at_nth(step, nth, || {});
-            let before = rig.store().head().unwrap();
-            let mut said = String::new();
-            let recorder = rig.watched(at(9), watch).unwrap();
-            let ended = wait(story(&rig, &recorder, &mut |line| {
-                said.push_str(line);
-                said.push('\n');
-            }));
-            drop(recorder);
-            let after = rig.store().head().unwrap();
-            match &ended {
-                // The person has the answer already; the mark is mended with the next batch.
-                Ok(()) => assert!(
-                    matches!(
-                        step,
-                        Failpoint::AfterLedgerSync
-                            | Failpoint::AfterLogSync
-                            | Failpoint::AfterSync
-                            | Failpoint::AfterMark
-                    ),
-                    "{what}: nobody was told"
-                ),
-                Err(e) => {
-                    let before_commit = matches!(step, Failpoint::Lock | Failpoint::BeforeCommit);
-                    assert_eq!(e.is_recorded(), !before_commit, "{what}: {e}");
-                    assert!(e.to_string().contains(step.name()), "{what}: {e}");
-                    assert!(
-                        nth > 1 || !before_commit || after == before,
-                        "{what}: something was written"
-                    );
-                }
+        let (each, deferred) = (each[step.name()], deferred[step.name()]);
+        assert!(each >= 6, "{} is passed {each} times", step.name());
+        let is_sync = matches!(
+            step,
+            Failpoint::AfterLedgerSync
+                | Failpoint::AfterLogSync
+                | Failpoint::AfterSync
+                | Failpoint::AfterMark
+        );
+        assert_eq!(deferred < each, is_sync, "{}", step.name());
+        assert!(deferred >= 2, "{} is passed {deferred} times", step.name());
+    }
+}
+
+#[test]
+fn every_step_fails_once_in_every_place() {
+    for (policy, step, nth) in every_passing() {
+        let what = format!("{policy:?}: {} failed at passing {nth}", step.name());
+        let rig = base().copy();
+        let (watch, _) = at_nth(step, nth, || {});
+        let before = rig.store().head().unwrap();
+        let mut said = String::new();
+        let recorder = rig.syncing(policy, at(9), watch).unwrap();
+        let ended = wait(story(&rig, &recorder, &mut |line| {
+            said.push_str(line);
+            said.push('\n');
+        }));
+        drop(recorder);
+        let after = rig.store().head().unwrap();
+        match &ended {
+            // The person has the answer already; the mark is mended with the next batch.
+            Ok(()) => assert!(
+                matches!(
+                    step,
+                    Failpoint::AfterLedgerSync
+                        | Failpoint::AfterLogSync
+                        | Failpoint::AfterSync
+                        | Failpoint::AfterMark
+                ) || policy == SyncPolicy::Deferred,
+                "{what}: nobody was told"
+            ),
+            Err(e) => {
+                let before_commit = matches!(step, Failpoint::Lock | Failpoint::BeforeCommit);
+                assert_eq!(e.is_recorded(), !before_commit, "{what}: {e}");
+                assert!(e.to_string().contains(step.name()), "{what}: {e}");
+                assert!(
+                    nth > 1 || !before_commit || after == before,
+                    "{what}: something was written"
+                );
             }
-            assert_healed(&rig, &read_acknowledged(&said), &what);
         }
+        assert_healed(&rig, &read_acknowledged(&said), &what);
     }
 }
 
@@ -316,21 +349,25 @@ fn a_child_that_dies_where_it_is_told() {
         return;
     };
     let told = told.into_string().unwrap();
-    let [root, step, nth]: [&str; 3] = told.split('\u{1}').collect::<Vec<_>>().try_into().unwrap();
+    let [root, step, nth, policy]: [&str; 4] =
+        told.split('\u{1}').collect::<Vec<_>>().try_into().unwrap();
+    let policy = [SyncPolicy::EachBatch, SyncPolicy::Deferred]
+        .into_iter()
+        .find(|known| format!("{known:?}") == policy)
+        .unwrap();
     let step = *Failpoint::ALL
         .iter()
         .find(|known| known.name() == step)
         .unwrap();
     let (watch, _) = at_nth(step, nth.parse().unwrap(), || std::process::abort());
-    let home = Home::open(Path::new(root)).unwrap().unwrap();
     let said = Path::new(root).join("said");
     let mut said = fs::OpenOptions::new()
         .create(true)
         .append(true)
         .open(said)
         .unwrap();
-    let recorder = Recorder::open(home.paths(), home.signing_key().unwrap(), at(9), watch).unwrap();
     let rig = Rig::borrowed(Path::new(root));
+    let recorder = rig.syncing(policy, at(9), watch).unwrap();
     wait(story(&rig, &recorder, &mut |line| {
         writeln!(said, "{line}").unwrap()
     }))
@@ -340,8 +377,14 @@ fn a_child_that_dies_where_it_is_told() {
 }
 
 /// Runs the story in a child process that dies at a step; returns what it was promised before.
-fn die_at(rig: &Rig, step: &str, nth: usize) -> Acknowledged {
-    let told = [rig.root().to_str().unwrap(), step, &nth.to_string()].join("\u{1}");
+fn die_at(rig: &Rig, step: &str, nth: usize, policy: SyncPolicy) -> Acknowledged {
+    let told = [
+        rig.root().to_str().unwrap(),
+        step,
+        &nth.to_string(),
+        &format!("{policy:?}"),
+    ]
+    .join("\u{1}");
     let child = Command::new(std::env::current_exe().unwrap())
         .args([CHILD_TEST, "--exact", "--nocapture"])
         .env(CHILD, told)
@@ -359,13 +402,11 @@ fn die_at(rig: &Rig, step: &str, nth: usize) -> Acknowledged {
 
 #[test]
 fn the_process_dies_at_every_step() {
-    for step in Failpoint::ALL {
-        for nth in 1..=passings()[step.name()] {
-            let what = format!("died at {} {nth}", step.name());
-            let rig = base().copy();
-            let acknowledged = die_at(&rig, step.name(), nth);
-            assert_healed(&rig, &acknowledged, &what);
-        }
+    for (policy, step, nth) in every_passing() {
+        let what = format!("{policy:?}: died at {} {nth}", step.name());
+        let rig = base().copy();
+        let acknowledged = die_at(&rig, step.name(), nth, policy);
+        assert_healed(&rig, &acknowledged, &what);
     }
 }
 
@@ -378,10 +419,15 @@ fn dying_while_healing_heals_too() {
         .filter(|step| *step != Failpoint::Lock)
     {
         let rig = base().copy();
-        let acknowledged = die_at(&rig, Failpoint::AfterCommit.name(), 9);
+        let acknowledged = die_at(
+            &rig,
+            Failpoint::AfterCommit.name(),
+            9,
+            SyncPolicy::EachBatch,
+        );
         let what = format!("healing died at {}", step.name());
         // Nothing of the story is passed: opening heals first, and dies there.
-        let told = [rig.root().to_str().unwrap(), step.name(), "1"].join("\u{1}");
+        let told = [rig.root().to_str().unwrap(), step.name(), "1", "EachBatch"].join("\u{1}");
         let child = Command::new(std::env::current_exe().unwrap())
             .args([CHILD_TEST, "--exact", "--nocapture"])
             .env(CHILD, told)
@@ -405,7 +451,8 @@ fn written_not_marked() -> (Rig, Acknowledged) {
         let acknowledged = die_at(
             &rig,
             Failpoint::AfterLog.name(),
-            passings()[Failpoint::AfterLog.name()],
+            passings()[0].1[Failpoint::AfterLog.name()],
+            SyncPolicy::EachBatch,
         );
         (rig, acknowledged.lines)
     });

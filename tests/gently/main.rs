@@ -29,6 +29,7 @@ mod contexts;
 mod continuity;
 mod conversation;
 mod copies;
+mod deferred;
 mod desk;
 mod doctor;
 mod documented;

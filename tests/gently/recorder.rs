@@ -32,7 +32,7 @@ use gently::record::tree::{Frontier, parse_note};
 use gently::recorder::thread_id;
 use gently::recorder::{
     FailpointWatch, Paths, Prompt, RecordedAnswer, RecordedPrompt, Recorder, RecorderError,
-    Refusal, RefusedPrompt, SessionTerms, unwatched,
+    RecorderTerms, Refusal, RefusedPrompt, SessionTerms, SyncPolicy, unwatched,
 };
 use gently::store::{SessionRow, Store};
 use gently::verify::{Evidence, Report, VerifyOptions, verify_as};
@@ -176,8 +176,21 @@ impl Rig {
     }
 
     pub fn watched(&self, now: Seconds, watch: FailpointWatch) -> Result<Recorder, RecorderError> {
+        self.syncing(SyncPolicy::EachBatch, now, watch)
+    }
+
+    pub fn syncing(
+        &self,
+        sync_policy: SyncPolicy,
+        now: Seconds,
+        watch: FailpointWatch,
+    ) -> Result<Recorder, RecorderError> {
         let home = self.home();
-        Recorder::open(home.paths(), home.signing_key().unwrap(), now, watch)
+        let terms = RecorderTerms {
+            sync_policy,
+            ..RecorderTerms::default()
+        };
+        Recorder::open_with(home.paths(), home.signing_key().unwrap(), now, watch, terms)
     }
 
     pub fn terms(&self) -> SessionTerms {

@@ -57,6 +57,7 @@ fn head() -> LedgerHead {
         last_branch: None,
         checkpoint: None,
         applied: AppliedMark::default(),
+        boot: None,
     }
 }
 

@@ -276,7 +276,7 @@ fn writer(store: &Store, head: &LedgerHead, paths: &Paths) -> DoctorCheck {
             "gently audit adopt --help",
         );
     }
-    match EvidenceComparison::of(store, head, paths).and_then(EvidenceComparison::is_in_place) {
+    match EvidenceComparison::of(store, head, paths).and_then(|found| found.is_in_place(head)) {
         Ok(_) => DoctorCheck::ok("writer", "would go on from here"),
         // What a rebuild can't restore it names, with what to do.
         Err(error @ (RecorderError::Disagree { .. } | RecorderError::Unapplied { .. })) => {

@@ -542,6 +542,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("restore", &[("gently restore gently.age", "as a new home")]),
+    ("sync", &[("gently sync", "before the plug is pulled")]),
     (
         "erase",
         &[

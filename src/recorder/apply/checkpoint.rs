@@ -18,25 +18,30 @@ use crate::recorder::comparison::{ExpectedCheckpoint, compare_checkpoint};
 /// A tree head has some 200 bytes; of what is no tree head no more than this is read.
 const MOST: u64 = 16 * 1024;
 
-/// A tree head that was put in its place, whole on the disk under another name before.
+/// A tree head that was put in its place, whole for whoever reads, and not on the disk yet.
 #[derive(Debug)]
 pub(super) struct PlacedFile {
+    file: File,
     path: PathBuf,
     /// There was none before.
     is_first: bool,
 }
 
 impl PlacedFile {
-    /// Waits until the new name is on the disk.
+    /// Waits until text and new name are on the disk.
     pub(super) fn sync(&self) -> std::io::Result<()> {
+        self.file.sync_data()?;
         sync_directory_of(&self.path)
     }
 
-    /// The same for the first one only. A batch does not wait for the names of those that follow:
-    /// what a power loss leaves is the one before, as whole; the database has the newest, and the
-    /// next start writes it.
+    /// The same, but for the names of those that follow the first. What a power loss leaves is the
+    /// one before, or on some file systems an empty file; the database has the newest, and the next
+    /// start writes it.
     pub(super) fn sync_first(&self) -> std::io::Result<()> {
-        if self.is_first { self.sync() } else { Ok(()) }
+        if self.is_first {
+            return self.sync();
+        }
+        self.file.sync_data()
     }
 }
 
@@ -91,17 +96,15 @@ pub(super) fn replace(head: &LedgerHead, path: &Path) -> Result<Option<PlacedFil
             .map_err(failed)?,
         created => created.map_err(failed)?,
     };
-    // Synced before it is renamed: on some file systems the new name could come to the disk without
-    // the text, and an empty file be found after a power loss.
     let placed = file
         .write_all(text.as_bytes())
-        .and_then(|()| file.sync_data())
         .and_then(|()| std::fs::rename(&beside, path));
     if let Err(e) = placed {
         let _ = std::fs::remove_file(&beside);
         return Err(failed(e));
     }
     Ok(Some(PlacedFile {
+        file,
         path: path.to_owned(),
         is_first,
     }))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::keys::Signer;
 use crate::ledger::Oid;
 use crate::ledger::write::{CommitPlan, encode};
+use crate::os;
 use crate::record::bitcoin::block::{Anchor, Block};
 use crate::record::canon;
 use crate::record::hash::Hash32;
@@ -157,6 +158,7 @@ impl<'a> LedgerTransaction<'a> {
             self.head.checkpoint = Some(self.tree_head()?);
         }
         if self.head != self.begun {
+            self.head.boot = os::boot_id().map(str::to_owned);
             self.tx.move_head(&self.begun, &self.head)?;
         }
         Ok(self.head)

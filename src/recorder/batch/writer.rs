@@ -18,6 +18,7 @@ use crate::recorder::apply;
 use crate::recorder::apply::{From, Paths, UnsyncedWrites};
 use crate::recorder::entries::content_policy::WriterContext;
 use crate::recorder::lock::WriterLock;
+use crate::recorder::sync_policy::SyncPolicy;
 
 /// Auth failures are gathered for this many seconds (format, section 3).
 const GATHER_SECONDS: u64 = 60;
@@ -34,6 +35,8 @@ pub struct Writer {
     pub(in crate::recorder) writer_context: WriterContext,
     /// How long another writer is waited for.
     pub(in crate::recorder) wait: Duration,
+    /// When git and log are synced, after a batch that is alone.
+    pub(in crate::recorder) sync_policy: SyncPolicy,
 }
 
 impl Writer {
@@ -43,7 +46,7 @@ impl Writer {
         key: Arc<Signer>,
         writer_context: WriterContext,
         watch: FailpointWatch,
-        wait: Duration,
+        (wait, sync_policy): (Duration, SyncPolicy),
     ) -> Result<Self, RecorderError> {
         let store = Store::open(&paths.database())?;
         let genesis =
@@ -60,6 +63,7 @@ impl Writer {
             watch,
             writer_context,
             wait,
+            sync_policy,
         })
     }
 
@@ -88,7 +92,7 @@ impl Writer {
             .max()
             .unwrap_or(Seconds::ZERO);
         match self.begin(now) {
-            Ok((_lock, _)) => self.record_and_apply(jobs, now),
+            Ok((_lock, written)) => self.record_and_apply(jobs, now, written),
             Err((Some(_lock), e @ RecorderError::Unapplied { .. })) => {
                 self.record_outcomes(jobs, now, e)
             }
@@ -96,7 +100,8 @@ impl Writer {
         }
     }
 
-    /// Takes the lock and applies what is behind; returns the lock with what is applied then.
+    /// Takes the lock and applies what is behind; returns the lock with what is written then, synced
+    /// or not.
     ///
     /// With an error comes the lock, when it was to be had.
     pub(in crate::recorder) fn begin(
@@ -111,14 +116,15 @@ impl Writer {
         }
     }
 
-    fn record_and_apply(&mut self, mut jobs: Vec<Box<dyn Job>>, now: Seconds) {
+    /// `before` is what was written before.
+    fn record_and_apply(&mut self, mut jobs: Vec<Box<dyn Job>>, now: Seconds, before: AppliedMark) {
         let outcome = self
             .commit(&mut jobs, now)
-            .and_then(|head| Ok((self.apply(&head)?, head)));
+            .and_then(|head| Ok((self.apply(&head, before)?, head)));
         match outcome {
             Ok((written, head)) => {
                 finish_all(jobs, Ok(()));
-                self.settle(written, &head);
+                self.settle(written, &head, before);
             }
             Err(fault) => finish_all(jobs, Err(fault)),
         }
@@ -229,16 +235,33 @@ impl Writer {
         }
     }
 
-    fn apply(&mut self, head: &LedgerHead) -> Result<UnsyncedWrites, BatchFault> {
+    fn apply(
+        &mut self,
+        head: &LedgerHead,
+        before: AppliedMark,
+    ) -> Result<UnsyncedWrites, BatchFault> {
         let behind = |e: RecorderError| BatchFault::Unapplied(Arc::new(e));
         pass(&self.watch, Failpoint::AfterCommit).map_err(behind)?;
-        let apply = |store: &_| apply::apply(store, head, (&self.paths, &self.watch), From::Mark);
+        let head = LedgerHead {
+            applied: before,
+            ..head.clone()
+        };
+        let apply = |store: &_| apply::apply(store, &head, (&self.paths, &self.watch), From::Mark);
         self.store.reading(apply).map_err(behind)
     }
 
-    /// Syncs and marks. A failure here costs nothing: the mark stays, and the next batch applies
-    /// again.
-    fn settle(&mut self, mut written: UnsyncedWrites, head: &LedgerHead) {
+    /// Syncs and marks, unless that may wait. A failure here costs nothing: the mark stays, and the
+    /// next batch applies again.
+    fn settle(&mut self, mut written: UnsyncedWrites, head: &LedgerHead, before: AppliedMark) {
+        let waits = |store: &_| self.sync_policy.may_wait(store, head, head.time);
+        if !written.ends_session && self.store.reading(waits).unwrap_or(false) {
+            return;
+        }
+        if before != head.applied {
+            // Batches before this one wait, too.
+            let _ = self.finish(head);
+            return;
+        }
         if self.sync_and_mark(&mut written, head).is_ok() {
             written.tidy();
         }
@@ -269,23 +292,25 @@ impl Writer {
         let apply =
             |store: &_| apply::apply(store, head, (&self.paths, &self.watch), From::Anywhere);
         let mut written = self.store.reading(apply)?;
-        let missing = written.missing;
         self.sync_and_mark(&mut written, head)?;
+        let missing = written.missing;
+        written.tidy();
         Ok(missing)
     }
 
     /// Applies what is behind the head, and logs `recover` when something was missing; returns what
-    /// is applied then.
+    /// is written then.
     fn catch_up(&mut self, now: Seconds) -> Result<AppliedMark, RecorderError> {
         let (head, in_place) = self.store.reading::<_, RecorderError>(|store| {
             let head = store.head()?;
-            let applied = head.applied == apply::all_applied(&head);
-            let in_place = applied
-                && apply::EvidenceComparison::of(store, &head, &self.paths)?.is_in_place()?;
+            let may_go_on = head.applied == apply::all_applied(&head)
+                || self.sync_policy.may_wait(store, &head, now)?;
+            let compared = || apply::EvidenceComparison::of(store, &head, &self.paths);
+            let in_place = may_go_on && compared()?.is_in_place(&head)?;
             Ok((head, in_place))
         })?;
         if in_place {
-            return Ok(head.applied);
+            return Ok(apply::all_applied(&head));
         }
         apply::set_aside_torn(&self.paths)?;
         let missing = self.finish(&head)?;

@@ -18,6 +18,7 @@ use crate::recorder::apply::Paths;
 use crate::recorder::batch::transaction::{EntryFiles, LedgerTransaction, NewCommit, document};
 use crate::recorder::batch::writer::Writer;
 use crate::recorder::lock::WAIT;
+use crate::recorder::sync_policy::SyncPolicy;
 
 /// What a new ledger's first records are made from.
 #[derive(Clone, Debug)]
@@ -57,6 +58,7 @@ pub fn create(
         watch,
         writer_context,
         wait: WAIT,
+        sync_policy: SyncPolicy::EachBatch,
     };
     let empty = empty_head(&first.genesis);
     writer
@@ -84,6 +86,7 @@ fn empty_head(genesis: &Genesis) -> LedgerHead {
         last_branch: None,
         checkpoint: None,
         applied: AppliedMark::default(),
+        boot: None,
     }
 }
 

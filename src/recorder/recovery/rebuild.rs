@@ -194,6 +194,7 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
     }
     let applied = apply::all_applied(&home.head);
     if home.head.applied != applied {
+        home.sync_all()?;
         home.store.mark_applied(&applied)?;
     }
     // A home that was restored from a backup gets its files back as the backup's database has them,
@@ -219,6 +220,20 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
 }
 
 impl LockedHome<'_> {
+    /// Waits until all that no mark calls durable is: it may be in its place, and not on the disk.
+    fn sync_all(&self) -> Result<(), RecorderError> {
+        let watch = unwatched();
+        let again = |store: &_| {
+            apply::apply(
+                store,
+                &self.head,
+                (self.paths, &watch),
+                apply::From::Anywhere,
+            )
+        };
+        self.store.reading(again)?.sync(&watch)
+    }
+
     /// Appends the `recover` line, here and to the log; returns its number.
     fn say_recovered(&mut self, now: Seconds, count: u64) -> Result<u64, RecorderError> {
         let before = self.store.head()?;

@@ -14,7 +14,7 @@ use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::time::Seconds;
 
 use super::adopt::{Newer, TakenOver, take_over};
-use crate::recorder::{Paths, Recorder, RecorderError, unwatched};
+use crate::recorder::{Paths, Recorder, RecorderError, RecorderTerms, unwatched};
 
 /// The marker's name in a home.
 pub const MARKER: &str = "restored.toml";
@@ -91,8 +91,7 @@ pub async fn nothing_newer(
         key,
         now,
         unwatched(),
-        crate::recorder::lock::WAIT,
-        None,
+        RecorderTerms::default(),
     )?;
     recorder
         .record(now, move |transaction| {
@@ -128,8 +127,7 @@ pub fn taken_over(
         key,
         now,
         unwatched(),
-        crate::recorder::lock::WAIT,
-        None,
+        RecorderTerms::default(),
     )?);
     unmark(paths)?;
     Ok(taken)
