@@ -8,9 +8,10 @@ const MAX_LISTED: usize = 32;
 /// So many groups of first letters: the English ones, and all others together.
 const FIRST_LETTERS: usize = 27;
 
-/// Reads one of the data files that are built in. A test reads each of them.
+/// Reads one of the data files that are built in, as JSON (`scripts/words.rs`). A test reads each of
+/// them.
 pub fn read_own<T: DeserializeOwned>(text: &str) -> T {
-    toml::from_str(text).expect("our own words are read by a test of this build")
+    serde_json::from_str(text).expect("our own words are read by a test of this build")
 }
 
 /// Words in lower case, each of them once.

@@ -636,7 +636,8 @@ fn a_database_of_another_build_is_refused_in_words() {
     let checksum: String = by_hand.query_row(history, [], |row| row.get(0)).unwrap();
     by_hand
         .execute_batch(
-            "UPDATE refinery_schema_history SET name = 'relationship', checksum = '1';
+            "PRAGMA user_version = 0;
+             UPDATE refinery_schema_history SET name = 'relationship', checksum = '1';
              INSERT INTO refinery_schema_history VALUES (18, 'blocks', '2026-01-01T00:00:00Z', '2')",
         )
         .unwrap();
@@ -655,7 +656,8 @@ fn a_database_of_another_build_is_refused_in_words() {
     // One of the future, too.
     by_hand
         .execute_batch(
-            "INSERT INTO refinery_schema_history VALUES (999, 'later', '2030-01-01T00:00:00Z', '1')",
+            "PRAGMA user_version = 7;
+             INSERT INTO refinery_schema_history VALUES (999, 'later', '2030-01-01T00:00:00Z', '1')",
         )
         .unwrap();
     refused("V999__later");
@@ -666,7 +668,8 @@ fn a_database_of_another_build_is_refused_in_words() {
 fn a_home_of_an_earlier_build_is_left_alone() {
     let person = crate::person::Person::with(&[("GENTLY_ANCHOR_MODE", "off")]);
     person.gently(&["ask", "How is it?"]).exits(0);
-    let sql = "UPDATE refinery_schema_history SET name = 'relationship', checksum = '1'";
+    let sql = "PRAGMA user_version = 0;
+               UPDATE refinery_schema_history SET name = 'relationship', checksum = '1'";
     rusqlite::Connection::open(person.at("gently.db"))
         .and_then(|database| database.execute_batch(sql))
         .unwrap();

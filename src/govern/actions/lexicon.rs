@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::govern::word_list::{PhraseList, WordList, read_own};
 
-const ACTS: &str = include_str!("../../../genesis/acts.toml");
+const ACTS: &str = include_str!(concat!(env!("OUT_DIR"), "/acts.json"));
 
 static LEXICON: LazyLock<ActLexicon> = LazyLock::new(|| read_own(ACTS));
 

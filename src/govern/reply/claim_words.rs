@@ -8,7 +8,7 @@ use super::languages::Tongue;
 use super::side_effects::DeedWords;
 use crate::govern::word_list::read_own;
 
-const CLAIMS: &str = include_str!("../../../genesis/claims.toml");
+const CLAIMS: &str = include_str!(concat!(env!("OUT_DIR"), "/claims.json"));
 
 static CLAIM_WORDS: LazyLock<ClaimWords> = LazyLock::new(|| read_own(CLAIMS));
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::govern::word_list::{PieceList, WordList, read_own};
 
-const CUES: &str = include_str!("../../../genesis/cues.toml");
+const CUES: &str = include_str!(concat!(env!("OUT_DIR"), "/cues.json"));
 
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| read_own(CUES));
 
@@ -171,15 +171,19 @@ pub struct WordShares {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::Value;
+
     use super::*;
 
     /// What is no [`WordList`], because case counts in it, has no word twice either.
     #[test]
     fn the_file_is_read_and_no_list_has_a_word_twice() {
-        let file: toml::Table = CUES.parse().unwrap();
-        let lists = file.values().filter_map(toml::Value::as_table).flatten();
+        let file: BTreeMap<String, Value> = read_own(CUES);
+        let lists = file.values().filter_map(Value::as_object).flatten();
         for (name, words) in lists.filter_map(|(name, list)| Some((name, list.as_array()?))) {
-            let mut once: Vec<&str> = words.iter().filter_map(toml::Value::as_str).collect();
+            let mut once: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
             once.sort_unstable();
             once.dedup();
             assert!(!once.is_empty() && once.len() == words.len(), "{name}");

@@ -102,8 +102,10 @@ impl Sqlite {
             .busy_timeout(BUSY_WAIT)
             .map_err(failed("set the busy timeout"))?;
         keep_statements(&connection)?;
-        let ours = migrations().map_err(refused)?;
-        is_current(&mut connection, ours, path)?;
+        if !is_marked_as_ours(&connection)? {
+            let ours = migrations().map_err(refused)?;
+            is_current(&mut connection, ours, path)?;
+        }
         Ok(Sqlite(connection))
     }
 
@@ -135,15 +137,16 @@ impl Sqlite {
 
     /// Applies what is new to the database, or refuses one that another build made.
     fn migrate(&mut self, path: &Path) -> Result<(), StoreError> {
-        let migrations = migrations().map_err(refused)?;
-        if is_current(&mut self.0, migrations, path)? {
+        if is_marked_as_ours(&self.0)? {
             return Ok(());
         }
-        Runner::new(migrations)
-            .set_grouped(true)
-            .run(&mut self.0)
-            .map(drop)
-            .map_err(refused)
+        let migrations = migrations().map_err(refused)?;
+        if !is_current(&mut self.0, migrations, path)? {
+            let runner = Runner::new(migrations).set_grouped(true);
+            runner.run(&mut self.0).map_err(refused)?;
+        }
+        let mark = format!("PRAGMA user_version = {}", own_mark());
+        self.batch("mark the schema", &mark)
     }
 
     fn connection(&self) -> &Connection {
@@ -188,6 +191,28 @@ fn migrations() -> Result<&'static [Migration], refinery::Error> {
     });
     let made = made.collect::<Result<Vec<_>, _>>()?;
     Ok(MADE.get_or_init(|| made))
+}
+
+/// What tells this build's tables from those of another in a glance: a hash of all migrations and
+/// triggers, never 0, which SQLite gives to new databases. No proof of anything: where it is not
+/// found, the history of migrations is read.
+fn own_mark() -> i32 {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    static MADE: OnceLock<i32> = OnceLock::new();
+    *MADE.get_or_init(|| {
+        let mut hasher = DefaultHasher::new();
+        (MIGRATIONS, evidence::triggers()).hash(&mut hasher);
+        let mark = i32::try_from(hasher.finish() >> 33).unwrap_or_default();
+        mark.max(1)
+    })
+}
+
+/// Whether this very build, or one with the same tables, has marked the database.
+fn is_marked_as_ours(connection: &Connection) -> Result<bool, StoreError> {
+    let found: i32 = connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(failed("read the mark of the schema"))?;
+    Ok(found == own_mark())
 }
 
 /// Whether all migrations are applied; false when some are still to be.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use crate::govern::word_list::read_own;
 
-const SAID: &str = include_str!("../../../../genesis/said.toml");
+const SAID: &str = include_str!(concat!(env!("OUT_DIR"), "/said.json"));
 
 /// What a word says, as bits: a word may say several things, also in several languages.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn every_list_of_the_file_is_known_and_in_lower_case() {
-        let file: BTreeMap<String, BTreeMap<String, Vec<String>>> = toml::from_str(SAID).unwrap();
+        let file: BTreeMap<String, BTreeMap<String, Vec<String>>> = read_own(SAID);
         for (name, words) in file.values().flatten() {
             let known = WordSenses::LISTS.iter().any(|(list, _)| list == name);
             assert!(known || name == "counted" || name == "numbered", "{name}");

@@ -1,5 +1,6 @@
 //! One set of rules, and one look at a text with it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
@@ -29,7 +30,7 @@ use crate::record::ledger::reply::SENT_KEY;
 
 /// The rules that every home has.
 pub(in crate::govern::sanitize) const OWN_RULES: &str =
-    include_str!("../../../../genesis/secrets.toml");
+    include_str!(concat!(env!("OUT_DIR"), "/secrets.json"));
 /// What errors call them.
 pub(in crate::govern::sanitize) const OWN_NAME: &str = "genesis/secrets.toml";
 
@@ -86,9 +87,11 @@ pub struct Engine {
     rules: Vec<KnownRule>,
     allow: Vec<Vec<Allow>>,
     always: Vec<usize>,
+    /// For the small letters of short texts: a question is looked through in less time than a faster
+    /// search, or one for both cases, takes to be made.
     keywords: AhoCorasick,
     words: Vec<String>,
-    /// The same search for long texts, made when the first of them comes.
+    /// The same search for long texts as they are, made when the first of them comes.
     fast: OnceLock<Option<AhoCorasick>>,
     actions: Vec<Vec<TriggerTask>>,
     of: Kinds,
@@ -157,9 +160,10 @@ impl Engine {
         for (task, words) in TriggerTask::all() {
             words.iter().for_each(|word| gathered.add(word, task));
         }
+        let small = gathered.words.iter().map(|word| word.to_ascii_lowercase());
         let keywords = AhoCorasickBuilder::new()
-            .ascii_case_insensitive(true)
-            .build(&gathered.words);
+            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
+            .build(small);
         let keywords = keywords.map_err(|e| RuleFault {
             file: files.last().map_or(OWN_NAME, |(name, _)| name).to_owned(),
             rule: None,
@@ -209,10 +213,8 @@ impl Engine {
         self.rules.iter().any(|known| !known.is_own)
     }
 
-    fn search(&self, text: &str) -> &AhoCorasick {
-        if text.len() < LONG {
-            return &self.keywords;
-        }
+    /// The search for keywords in a text, and the text as it is to be searched.
+    fn search<'t>(&self, text: &'t str) -> (&AhoCorasick, Cow<'t, str>) {
         let build = || {
             let mut builder = AhoCorasickBuilder::new();
             builder
@@ -221,10 +223,11 @@ impl Engine {
                 .build(&self.words)
                 .ok()
         };
-        self.fast
-            .get_or_init(build)
-            .as_ref()
-            .unwrap_or(&self.keywords)
+        let fast = (text.len() >= LONG).then(|| self.fast.get_or_init(build).as_ref());
+        match fast.flatten() {
+            Some(fast) => (fast, Cow::Borrowed(text)),
+            None => (&self.keywords, Cow::Owned(text.to_ascii_lowercase())),
+        }
     }
 
     /// All kinds, by index.
@@ -260,7 +263,8 @@ impl Engine {
         let mut spans = Vec::new();
         let mut has_blocks = false;
         let mut sentences: [SentenceScan; 3] = Default::default();
-        for hit in self.search(text).find_overlapping_iter(text) {
+        let (search, searched) = self.search(text);
+        for hit in search.find_overlapping_iter(&*searched) {
             let (start, end) = (hit.start(), hit.end());
             for action in &self.actions[hit.pattern().as_usize()] {
                 match action {

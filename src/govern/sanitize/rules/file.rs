@@ -421,22 +421,31 @@ pub struct RuleFile {
 
 /// Reads a rule file; `name` is what errors call it.
 pub fn read(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
-    read_from(name, text, Origin::Foreign)
+    let raw = toml::from_str(text).map_err(|e| no_rule_file(name, e.message()))?;
+    read_from(name, raw, Origin::Foreign)
 }
 
-/// Reads the rules that are compiled in, whose expressions are looked at when they are needed.
+/// Reads the rules that are compiled in, as JSON (`scripts/words.rs`); their expressions are looked
+/// at when they are needed.
 pub fn read_own(name: &str, text: &str) -> Result<RuleFile, RuleFault> {
-    read_from(name, text, Origin::Own)
+    let raw = serde_json::from_str(text).map_err(|e| no_rule_file(name, &e.to_string()))?;
+    read_from(name, raw, Origin::Own)
 }
 
-fn read_from(name: &str, text: &str, origin: Origin) -> Result<RuleFile, RuleFault> {
+fn no_rule_file(name: &str, why: &str) -> RuleFault {
+    RuleFault {
+        file: name.to_owned(),
+        rule: None,
+        reason: format!("it is no rule file: {why}"),
+    }
+}
+
+fn read_from(name: &str, raw: RawFile, origin: Origin) -> Result<RuleFile, RuleFault> {
     let fault = |rule: Option<&str>, reason: String| RuleFault {
         file: name.to_owned(),
         rule: rule.map(str::to_owned),
         reason,
     };
-    let raw: RawFile = toml::from_str(text)
-        .map_err(|e| fault(None, format!("it is no rule file: {}", e.message())))?;
     if raw.extend.is_some() {
         return Err(fault(
             None,
@@ -476,8 +485,9 @@ mod tests {
 
     #[test]
     fn our_own_expressions_are_what_a_file_may_hold() {
+        let file = include_str!("../../../../genesis/secrets.toml");
         let (read, own) = (
-            read(OWN_NAME, OWN_RULES).unwrap(),
+            read(OWN_NAME, file).unwrap(),
             read_own(OWN_NAME, OWN_RULES).unwrap(),
         );
         assert_eq!(

@@ -13,7 +13,7 @@ use super::shape::TokenShape;
 use crate::govern::sanitize::text::statistics::{Signs, entropy};
 use crate::govern::word_list::read_own;
 
-const TOKENS: &str = include_str!("../../../../genesis/tokens.toml");
+const TOKENS: &str = include_str!(concat!(env!("OUT_DIR"), "/tokens.json"));
 
 static TABLE: LazyLock<TokenTable> = LazyLock::new(|| {
     let mut table: TokenTable = read_own(TOKENS);
