@@ -22,15 +22,15 @@ pub fn read_own<T: DeserializeOwned>(text: &str) -> T {
 pub struct WordList {
     /// Sorted by first letter, length and text.
     words: Vec<String>,
-    /// For each first letter, and each length, where the words begin that are so long or longer.
-    places: Vec<LengthPlaces>,
+    /// For each first letter, and each length, where the words begin that are so long or longer;
+    /// [`SLOTS`] lengths for a letter, the last of which is where its words end.
+    places: Vec<u16>,
     /// A bit for each letter that a word ends with.
     last_letters: u32,
 }
 
-/// The last of them is where the words of a first letter end.
-#[derive(Clone, Debug)]
-struct LengthPlaces([u16; MAX_LISTED + 1]);
+/// Lengths for each first letter: none to the longest, and one for where its words end.
+const SLOTS: usize = MAX_LISTED + 1;
 
 impl TryFrom<Vec<String>> for WordList {
     type Error = String;
@@ -39,7 +39,7 @@ impl TryFrom<Vec<String>> for WordList {
         words.sort_unstable_by(|a, b| in_order(a).cmp(&in_order(b)));
         let mut list = WordList::default();
         for (at, word) in words.iter().enumerate() {
-            if word.is_empty() || word.len() >= MAX_LISTED || *word != word.to_lowercase() {
+            if word.is_empty() || word.len() >= MAX_LISTED || !is_lower(word) {
                 return Err(format!("{word:?} is too long, or not in lower case"));
             }
             if words.get(at + 1) == Some(word) {
@@ -47,16 +47,16 @@ impl TryFrom<Vec<String>> for WordList {
             }
             list.last_letters |= 1 << letter(word.bytes().last());
         }
-        list.places = vec![LengthPlaces([0; MAX_LISTED + 1]); FIRST_LETTERS];
-        let mut at = 0;
-        for (group, LengthPlaces(places)) in list.places.iter_mut().enumerate() {
-            for (length, place) in places.iter_mut().enumerate() {
-                let comes_before =
-                    |word: &String| (first_letter(word), word.len()) < (group, length);
-                while words.get(at).is_some_and(comes_before) {
-                    at += 1;
-                }
-                *place = u16::try_from(at).map_err(|_| format!("{at} words are too many"))?;
+        let count = u16::try_from(words.len())
+            .map_err(|_| format!("{} words are too many", words.len()))?;
+        list.places = vec![count; FIRST_LETTERS * SLOTS];
+        let mut from = 0;
+        for (at, word) in (0..count).zip(&words) {
+            // A word begins what is as long as it is, and whatever was left open before.
+            let slot = first_letter(word) * SLOTS + word.len();
+            if slot >= from {
+                list.places[from..=slot].fill(at);
+                from = slot + 1;
             }
         }
         list.words = words;
@@ -72,7 +72,7 @@ impl WordList {
 
     /// The same of a text's bytes.
     pub fn has_bytes(&self, text: &[u8]) -> bool {
-        let Some(LengthPlaces(places)) = self.places.get(letter(text.first().copied())) else {
+        let Some(places) = self.places_of(letter(text.first().copied())) else {
             return false;
         };
         let (Some(from), Some(to)) = (places.get(text.len()), places.get(text.len() + 1)) else {
@@ -83,13 +83,18 @@ impl WordList {
             .any(|word| word.as_bytes().eq_ignore_ascii_case(text))
     }
 
+    /// Where the words of a first letter begin, by length; nothing in an empty list.
+    fn places_of(&self, letter: usize) -> Option<&[u16]> {
+        self.places.get(letter * SLOTS..(letter + 1) * SLOTS)
+    }
+
     /// The length of the word that a text begins with, in capitals or small letters of ASCII.
     pub fn start_of(&self, text: &str) -> Option<usize> {
         let begins = |word: &&String| {
             text.get(..word.len())
                 .is_some_and(|head| head.eq_ignore_ascii_case(word))
         };
-        let LengthPlaces(places) = self.places.get(first_letter(text))?;
+        let places = self.places_of(first_letter(text))?;
         let (from, to) = (usize::from(places[0]), usize::from(places[MAX_LISTED]));
         self.words[from..to].iter().find(begins).map(String::len)
     }
@@ -160,6 +165,14 @@ impl PhraseList {
 /// By what the words of a list are sorted.
 fn in_order(word: &str) -> (usize, usize, &str) {
     (first_letter(word), word.len(), word)
+}
+
+/// Whether a word has small letters alone.
+fn is_lower(word: &str) -> bool {
+    if word.is_ascii() {
+        return !word.bytes().any(|byte| byte.is_ascii_uppercase());
+    }
+    word == word.to_lowercase()
 }
 
 /// The group of a text's first letter.

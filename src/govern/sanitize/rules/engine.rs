@@ -163,6 +163,7 @@ impl Engine {
         let small = gathered.words.iter().map(|word| word.to_ascii_lowercase());
         let keywords = AhoCorasickBuilder::new()
             .kind(Some(AhoCorasickKind::NoncontiguousNFA))
+            .dense_depth(1)
             .build(small);
         let keywords = keywords.map_err(|e| RuleFault {
             file: files.last().map_or(OWN_NAME, |(name, _)| name).to_owned(),
