@@ -34,8 +34,9 @@ const GAP: Duration = Duration::from_millis(POLL.as_millis() as u64 + 2);
 /// Committed batches that wait for the applier; with more, those who wait for them would wait
 /// longer and nobody less.
 const MAX_FLYING: usize = 4;
-/// Pages of the database's write-ahead log from which on it is copied back when nobody waits.
-const WAL_PAGES: u32 = 1000;
+/// Pages of the database's write-ahead log from which on it is copied back when nobody waits. Each start
+/// reads the whole log.
+const WAL_PAGES: u32 = 400;
 /// The same between batches under company.
 const WAL_PAGES_HELD: u32 = 16_384;
 
