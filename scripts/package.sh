@@ -122,7 +122,7 @@ check_package() {
   answer="$(in_root "$command" 2>"$unpacked/err")" || fail "it ended with $?: $(cat "$unpacked/err")"
   [[ -n "$answer" ]] || fail "it answered nothing: $(cat "$unpacked/err")"
   printf '%s\n' "$answer"
-  grep -q ' · ' "$unpacked/err" || fail "nothing says that it is on record: $(cat "$unpacked/err")"
+  grep -qE '^(✔|ok) [0-9a-f]+/1( |$)' "$unpacked/err" || fail "nothing says that it is on record: $(cat "$unpacked/err")"
   in_root 'gently audit verify' >"$unpacked/out" || fail "the record does not verify: $(cat "$unpacked/out")"
   in_root 'python3 --version >/dev/null 2>&1 || exit 0
     python3 "${PATH%%/usr/bin:*}/usr/share/doc/gently/scripts/verify.py" .local/share/gently/ledger.git \

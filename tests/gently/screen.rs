@@ -2,33 +2,13 @@
 //! every command that prints words of others.
 
 use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::esplora_server::{Chain, EsploraServer, Manner, Route};
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::{Person, Ran};
-
-/// Runs a command with both outputs on a terminal that changes no byte, and gives back what came
-/// there.
-const PTY: &str = r#"
-import os, pty, subprocess, sys, tty
-master, slave = pty.openpty()
-tty.setraw(slave)
-child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave)
-os.close(slave)
-while True:
-    try:
-        got = os.read(master, 65536)
-    except OSError:
-        break
-    if not got:
-        break
-    sys.stdout.buffer.write(got)
-sys.stdout.buffer.flush()
-sys.exit(child.wait())
-"#;
+use crate::pty;
 
 /// What no answer, name, remote or file may do to a screen.
 const SEQUENCES: [&str; 60] = [
@@ -123,33 +103,12 @@ fn line() -> String {
     SEQUENCES.concat()
 }
 
+/// So wide that nothing is folded.
+const WIDE: (u16, u16) = (50, 20_000);
+
 /// Runs a command on a terminal.
 fn on_terminal(person: &Person, args: &[&str]) -> Ran {
-    let plain = person.command(args);
-    let mut python = Command::new("python3");
-    python
-        .arg("-c")
-        .arg(PTY)
-        .arg(plain.get_program())
-        .args(plain.get_args());
-    python.env_clear().envs(
-        plain
-            .get_envs()
-            .filter_map(|(name, value)| Some((name, value?))),
-    );
-    python.current_dir(person.dir.path()).stdin(Stdio::null());
-    let done = python.output().unwrap();
-    assert!(
-        done.stderr.is_empty(),
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
-    );
-    let out = String::from_utf8(done.stdout).unwrap();
-    Ran {
-        code: done.status.code().unwrap(),
-        out,
-        err: String::new(),
-    }
+    pty::on_terminal(person, WIDE, args)
 }
 
 /// Runs it, and holds that nothing hostile came through.
