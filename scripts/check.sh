@@ -169,18 +169,15 @@ page_tests() {
 # Program, manual pages, completions and documentation as a Debian package, unpacked and tried. A missing cargo-deb is
 # built (a minute and a half) only where missing tools are installed.
 package_tests() {
-  local -a get=()
-  if ! have dpkg-deb; then
-    echo "skipped: the Debian package (it takes dpkg-deb)"
+  local tools=target/tools
+  if ! have cargo-deb && [[ "$install" == yes && ! -x $tools/bin/cargo-deb ]]; then
+    CARGO_TARGET_DIR="$tools/build" cargo install --quiet --locked cargo-deb --root "$tools" || true
+  fi
+  if ! have dpkg-deb || ! { have cargo-deb || [[ -x $tools/bin/cargo-deb ]]; }; then
+    echo "skipped: the Debian package (it takes dpkg-deb, and cargo-deb, which scripts/package.sh --install gets)"
     return 0
   fi
-  if [[ "$install" == yes ]]; then
-    get=(--install)
-  elif ! have cargo-deb && [[ ! -x target/tools/bin/cargo-deb ]]; then
-    echo "skipped: the Debian package (it takes cargo-deb, which scripts/package.sh --install gets)"
-    return 0
-  fi
-  scripts/package.sh --check "${get[@]}" --program "${CARGO_TARGET_DIR:-target}/debug/gently"
+  scripts/package.sh --check --program "${CARGO_TARGET_DIR:-target}/debug/gently"
 }
 
 step "system tools" system_tools
