@@ -90,21 +90,25 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
         return Ok(DoctorCheck::fail("log", found, VERIFY));
     }
     let mut missing = 0;
+    let mut has_begun = false;
     let mut wanted = lines.iter().rev().zip((from..head.lines).rev()).peekable();
     for line in back {
         let line = match line {
             Ok(line) => line,
             Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), VERIFY)),
         };
-        // Lines that no mark calls applied may still be missing at the end of the file.
-        while wanted
-            .peek()
-            .is_some_and(|(text, _)| text.as_bytes() != line.bytes)
+        // Lines that no mark calls applied may still be missing at the end of the file, and nowhere
+        // else.
+        while !has_begun
             && missing < applied
+            && wanted
+                .peek()
+                .is_some_and(|(text, _)| text.as_bytes() != line.bytes)
         {
             missing += 1;
             wanted.next();
         }
+        has_begun = true;
         match wanted.next() {
             None => break,
             Some((text, _)) if text.as_bytes() == line.bytes => {}
