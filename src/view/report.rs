@@ -122,7 +122,7 @@ pub enum ScopeView {
     Whole {
         /// Always `genesis`.
         from: &'static str,
-        /// Why a saved position was not gone on from.
+        /// Why the check did not continue from a saved position; null when it did, or had none.
         position_not_used: Option<String>,
     },
     /// What is new.
@@ -139,7 +139,7 @@ pub enum ScopeView {
         verified_from_scratch_at: Option<Seconds>,
         /// Lines before it that were read again.
         replayed: u64,
-        /// Why a saved position was not gone on from.
+        /// Why the check did not continue from a saved position; null when it did, or had none.
         position_not_used: Option<String>,
     },
 }

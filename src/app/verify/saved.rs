@@ -56,7 +56,7 @@ impl SavedPosition {
         self.0.exists()
     }
 
-    /// What it says, or why that can't be gone on from.
+    /// What it says, or why a check can't continue from it.
     pub fn read(&self) -> Result<Position, PositionMismatch> {
         let place = self.0.display();
         let bytes = read_regular(&self.0, MOST).map_err(|e| PositionMismatch::Form {

@@ -27,10 +27,10 @@ use crate::verify::report::{AuditQuestion, QuestionAnswer, QuestionVerdict};
 /// Where a check begins.
 #[derive(Clone, Copy)]
 pub(crate) enum ResumeStart<'a> {
-    /// With genesis; the position that was to be gone on from does not fit.
+    /// With genesis; the saved position, when there is one, does not fit.
     Genesis(Option<&'a PositionMismatch>),
-    /// Behind the commit of `main` whose id begins so; the position that was to be gone on from
-    /// does not fit.
+    /// Behind the commit of `main` whose id begins so; the saved position, when there is one, does
+    /// not fit.
     Commit(&'a str, Option<&'a PositionMismatch>),
     /// Behind a saved position.
     Saved(&'a Position),
@@ -41,7 +41,7 @@ pub(crate) enum ResumeStart<'a> {
 pub enum Scope {
     /// All of it, from genesis on.
     Whole {
-        /// Why the saved position was not gone on from, when one was given.
+        /// Why the check did not continue from the saved position, when one was given.
         mismatch: Option<PositionMismatch>,
     },
     /// What is new since a commit of `main`.
@@ -53,8 +53,8 @@ pub enum Scope {
         /// Dates of the saved position; none when the check begins behind the commit that the
         /// caller named.
         saved: Option<PositionSummary>,
-        /// Why a saved position was not gone on from, when one was given that lies at or before
-        /// that commit.
+        /// Why the check did not continue from a saved position, when one was given that lies at or
+        /// before that commit.
         mismatch: Option<PositionMismatch>,
     },
 }
