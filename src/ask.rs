@@ -126,7 +126,7 @@ pub enum AskError {
 pub struct Observations {
     /// What each tool showed.
     pub sight: BTreeMap<String, SightEntry>,
-    /// Fresh randomness.
+    /// 32 fresh random bytes, from which the salts of this exchange are derived.
     pub salt: Salt,
     /// Fresh randomness for actuation intents: twice `actuation::MAX_ACTS`.
     pub action_salts: Vec<Salt>,
@@ -387,7 +387,7 @@ enum PromptRecording {
     Done(Box<PromptOnRecord>),
     /// Nothing is: earlier turns may have no more than so many tokens.
     TooLong {
-        /// Tokens.
+        /// Tokens that the model's window has for the prompt.
         room: u64,
     },
 }

@@ -34,7 +34,7 @@ use super::warnings::{self, DriftWarning};
 /// What is asked, and how.
 #[derive(Clone, Debug, Default)]
 pub struct AskRequest {
-    /// The question.
+    /// Question as it was typed, secrets included.
     pub text: String,
     /// Files that stand behind it.
     pub files: Vec<Attachment>,
@@ -68,7 +68,7 @@ pub struct AskSetup<'a> {
 
 /// A turn on record, with what a door tells of it.
 pub struct AskResult {
-    /// The turn.
+    /// What became of the question, with everything that is shown of it.
     pub turn: TurnResult,
     /// What was declared as its context.
     pub declared: DeclaredContext,

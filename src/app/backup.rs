@@ -38,7 +38,7 @@ pub struct RestoreResult {
     pub root: PathBuf,
     /// What came back.
     pub back: Back,
-    /// The check.
+    /// What the check of the restored home found.
     pub report: Report,
 }
 

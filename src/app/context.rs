@@ -39,7 +39,7 @@ use super::words::short_uuids;
 
 /// What was put before the model in an exchange.
 pub struct ContextDetails {
-    /// The exchange.
+    /// Row of the exchange whose context this is.
     pub exchange: ExchangeRow,
     /// What was put.
     pub refs: Vec<ArtifactRef>,
@@ -233,7 +233,7 @@ fn turn_text(
 /// A question whose context is to be compiled, without asking it.
 #[derive(Clone, Debug, Default)]
 pub struct PreviewRequest {
-    /// The question.
+    /// Question that would be asked.
     pub text: String,
     /// For which model.
     pub model: Option<String>,
@@ -267,7 +267,7 @@ pub enum PreviewOutcome {
     Fault(CompileFault),
     /// Policy would deny it.
     Denied {
-        /// The codes.
+        /// Codes of the rules that would deny it.
         codes: Vec<String>,
         /// Why, in words.
         why: String,

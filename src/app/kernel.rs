@@ -24,13 +24,13 @@ pub enum KernelFileError {
 
 /// A file's kernel beside the one in force.
 pub struct KernelCheck {
-    /// The file's.
+    /// Kernel that the file holds.
     pub kernel: Kernel,
     /// The one in force; of a new home, where there is none.
     pub compared_with: Kernel,
     /// Whether there is a home.
     pub has_home: bool,
-    /// What differs.
+    /// Keys whose values differ from the kernel in force.
     pub changes: Vec<Change>,
 }
 
@@ -44,7 +44,7 @@ pub enum KernelSetResult {
 
 /// A kernel that was put in force.
 pub struct NewKernel {
-    /// Its hash.
+    /// Hash of the kernel's canonical JSON.
     pub hash: Hash32,
     /// What differs from the one before.
     pub changes: Vec<Change>,

@@ -59,7 +59,7 @@ pub struct RebuildResult {
     pub rebuilt: Rebuilt,
     /// Whether the newest line is signed.
     pub signature: RebuiltSignature,
-    /// The check.
+    /// What the check of the rebuilt home found.
     pub report: Report,
 }
 

@@ -21,7 +21,7 @@ use super::words::counted;
 /// One thing that was found in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriftWarning {
-    /// Its class.
+    /// Class of the drift, such as `evidence_drift`.
     pub class: String,
     /// The rule that found it.
     pub reason: String,

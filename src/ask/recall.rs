@@ -62,7 +62,7 @@ impl std::fmt::Display for Reference {
 /// What whoever asks declares as context. Nothing is added to it here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeclaredContext {
-    /// Earlier turns.
+    /// Earlier turns that the question names.
     pub refs: Vec<Reference>,
     /// Whether it was said that there are none: then no configuration expands them.
     pub none: bool,

@@ -45,7 +45,7 @@ pub struct ThreadPosition {
 /// What was declared for a question, resolved, with what people are told of it.
 #[derive(Clone, Debug)]
 pub struct ResolvedRefs {
-    /// The context.
+    /// The turn's context: what was declared, resolved and taken from the thread.
     pub context: TurnContext,
     /// The resolved turns, by `event_index`.
     pub turns: Vec<TurnCandidate>,

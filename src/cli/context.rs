@@ -134,7 +134,7 @@ pub fn is_short_of_turns(turn: &TurnResult) -> bool {
     shown.saturating_add(spent(&turn.referred)) < turn.earlier
 }
 
-/// Does it.
+/// Shows or previews the context of a question.
 pub async fn run(command: ContextCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         ContextCommand::Show { exchange, verbose } => show(&exchange, verbose, json),

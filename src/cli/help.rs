@@ -60,7 +60,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// `gently help`.
+/// Arguments of `gently help`.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
     /// A command, such as audit verify, or a topic: exit-codes, ids, privacy, verify

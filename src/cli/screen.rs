@@ -96,7 +96,7 @@ impl Gate<StdoutLock<'static>> {
 }
 
 impl Gate<Stderr> {
-    /// Standard error.
+    /// The gate before standard error.
     pub fn err() -> Self {
         let to = io::stderr();
         Gate {

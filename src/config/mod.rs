@@ -45,7 +45,7 @@ use crate::record::ledger::params::Params;
 /// What signs the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignedBy {
-    /// `keys/signing.key`.
+    /// The key in `keys/signing.key`.
     File,
     /// An SSH agent that has the key of `keys/signing.key.pub`.
     Agent {
@@ -99,7 +99,7 @@ pub enum AnchorMode {
     Off,
 }
 
-/// `[store] content`
+/// What `[store] content` may say: which texts the database keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Texts are kept with secrets removed.

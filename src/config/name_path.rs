@@ -15,9 +15,9 @@ const WITNESS_PARTS: [&str; 2] = ["key", "url"];
 /// A place under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamePath {
-    /// `model.alias.NAME`
+    /// The model that an alias stands for: `model.alias.NAME`.
     Alias(String),
-    /// `model.window.MODEL`
+    /// The window of a model, in tokens: `model.window.MODEL`.
     Window(String),
     /// `price.MODEL`, or one part of it.
     Price(String, Option<&'static str>),

@@ -15,9 +15,9 @@ use super::{ConfigError, Environment};
 /// Where a value in force is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueSource {
-    /// The table.
+    /// The default that the table of keys declares.
     Default,
-    /// `gently.toml`.
+    /// The file `gently.toml` of the home.
     File,
     /// A `GENTLY_…` variable.
     Environment,

@@ -57,7 +57,7 @@ pub struct DriftCheck {
 /// One finding of the validator; it gets its id and its links when it is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriftEvent {
-    /// The class.
+    /// Which of the classes of drift it is.
     pub class: DriftClass,
     /// The kernel's severity for it: `[a-z0-9_.]+`.
     pub severity: String,

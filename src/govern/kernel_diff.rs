@@ -9,7 +9,7 @@ use super::kernel::Kernel;
 /// One key whose value changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Dotted: `rings.ring0.items`.
+    /// Dotted name of the key, such as `rings.ring0.items`.
     pub key: String,
     /// What stood there; none for a key that is new.
     pub from: Option<Value>,

@@ -112,7 +112,7 @@ pub struct PolicyRules {
     /// Of all threads, in a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<TokenBudget>,
-    /// Topics.
+    /// Topics that no question may touch, each with its patterns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forbidden: Vec<Forbidden>,
     /// Models per tier.

@@ -112,7 +112,7 @@ pub enum SightWish {
     Unsaid,
     /// All that the tier allows.
     All,
-    /// None.
+    /// No tool at all.
     Nothing,
 }
 
@@ -166,7 +166,7 @@ enum QuestionTopic {
     Machine,
     /// What these tools show.
     Tools(Vec<String>),
-    /// Something else.
+    /// Something that no tool looks at.
     Elsewhere,
 }
 

@@ -32,15 +32,15 @@ pub enum OpenError {
     /// Not a git repository of the SHA-1 object format, or not readable.
     #[error("no readable git repository at {path}: {reason}")]
     Repository {
-        /// Where.
+        /// Folder of the repository.
         path: PathBuf,
-        /// git's words.
+        /// What git's library said.
         reason: String,
     },
     /// There is a repository, and it is not read as it is.
     #[error("{path} is not read: {reason}")]
     Refused {
-        /// Where.
+        /// Folder of the repository.
         path: PathBuf,
         /// Why, and how to mend it.
         reason: String,
@@ -48,9 +48,9 @@ pub enum OpenError {
     /// The refs can't be listed at all.
     #[error("the refs of {path} can't be listed: {reason}")]
     Refs {
-        /// Where.
+        /// Folder of the repository.
         path: PathBuf,
-        /// git's words.
+        /// What git's library said.
         reason: String,
     },
 }

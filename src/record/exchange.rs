@@ -22,10 +22,10 @@ use crate::record::ledger::prompt::{PriorTurn, PromptContext, PromptParts, Syste
 use crate::record::ledger::request::{RequestDoc, RequestTexts, SpokenTurn};
 use crate::record::time::Seconds;
 
-/// One exchange.
+/// One question and what became of it, as plain values.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// Its id.
+    /// Id of the exchange.
     pub id: Uuid,
     /// The ledger's session id.
     pub session: Hash32,
@@ -98,7 +98,7 @@ pub struct ExchangeEnd {
 /// The document's commitments to the texts of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextCommitments {
-    /// Role `user_text`.
+    /// Commitment to the question, with role `user_text`.
     pub user_text: Hash32,
     /// Role `bundle`; none when nothing was compiled.
     pub bundle: Option<Hash32>,
@@ -116,13 +116,13 @@ pub struct TextCommitments {
 /// was shown is erased. Their opening keys are destroyed, so nobody can try texts on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ErasureCommitments {
-    /// Role `compiled_prompt`.
+    /// Commitment with role `compiled_prompt`; none when there was no such text.
     pub compiled_prompt: Option<Hash32>,
-    /// Role `bundle`.
+    /// Commitment with role `bundle`; none when there was no such text.
     pub bundle: Option<Hash32>,
-    /// Role `context_digest`.
+    /// Commitment with role `context_digest`; none when there was no such digest.
     pub context_digest: Option<Hash32>,
-    /// Role `prompt_digest`.
+    /// Commitment with role `prompt_digest`; none when there was no such digest.
     pub prompt_digest: Option<Hash32>,
 }
 
@@ -142,11 +142,11 @@ impl ErasureCommitments {
 /// Thread and declared context of an exchange; lists and objects as canonical JSON.
 #[derive(Clone, Debug)]
 pub struct ExchangeContext {
-    /// Its thread.
+    /// Id of the thread that the turn belongs to.
     pub thread: Uuid,
     /// The turn that it replies to.
     pub parent: Option<Uuid>,
-    /// `chat.message`.
+    /// Always `chat.message`.
     pub intent_type: String,
     /// The configuration that it was resolved with.
     pub config_digest: Hash32,
@@ -154,7 +154,7 @@ pub struct ExchangeContext {
     pub declared: String,
     /// A list of [`Transformation`].
     pub transformations: String,
-    /// [`Counts`](crate::record::context::turn::Counts).
+    /// Counts that policy saw, as JSON of [`Counts`](crate::record::context::turn::Counts).
     pub inputs: String,
     /// A list of codes.
     pub reasons: String,
@@ -171,7 +171,7 @@ pub struct ExchangeContext {
 /// A resolved reference, and what its event says.
 #[derive(Clone, Debug)]
 pub struct ReferredEvent {
-    /// The reference.
+    /// What the turn's document says of the reference.
     pub reference: RefNamed,
     /// What the event is.
     pub kind: EventKind,

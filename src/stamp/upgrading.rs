@@ -25,7 +25,7 @@ const AT_ONCE: usize = 64;
 /// A head whose proof is complete now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompleteHead {
-    /// It.
+    /// The tree head whose proof is complete.
     pub head: CommittedTreeHead,
     /// Height of the lowest block that attests it.
     pub height: u32,

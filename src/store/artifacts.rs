@@ -17,7 +17,7 @@ const TOMBSTONE: &str = "tombstone";
 /// Which artifacts are asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum ArtifactFilter<'a> {
-    /// All.
+    /// Every artifact.
     All,
     /// Those of a kind.
     Kind(&'a str),

@@ -18,13 +18,13 @@ use super::{
 
 /// All rows of one exchange.
 pub struct ExchangeRows<'a> {
-    /// Its session.
+    /// Row of the session that the exchange is part of.
     pub session: &'a SessionRow,
-    /// It.
+    /// Row of the exchange.
     pub exchange: &'a ExchangeRow,
-    /// The question.
+    /// Row of the question's turn, if the database has it.
     pub user: Option<TurnRow>,
-    /// The answer.
+    /// Row of the answer's turn, if the database has it.
     pub aurora: Option<TurnRow>,
     /// What was injected, in order.
     pub refs: Vec<ArtifactRefRow>,
@@ -50,7 +50,7 @@ pub struct ContextRows {
 }
 
 impl<'a> ExchangeRows<'a> {
-    /// Reads them.
+    /// Reads all rows of an exchange.
     pub fn read(
         store: &ReadStore,
         session: &'a SessionRow,

@@ -91,7 +91,7 @@ impl ReadStore {
         }
     }
 
-    /// One exchange.
+    /// The exchange of that id; none when there is none.
     pub fn exchange(&self, id: Uuid) -> Result<Option<ExchangeRow>, StoreError> {
         let row: Option<ExchangeRow> = self.row("WHERE exchange_id = ?1", values![id])?;
         row.map(ExchangeRow::checked).transpose()
@@ -164,7 +164,7 @@ impl ReadStore {
         self.list("find old texts", sql, values![time, most])
     }
 
-    /// One turn.
+    /// The turn of that id; none when there is none.
     pub fn turn(&self, id: Uuid) -> Result<Option<TurnRow>, StoreError> {
         self.row("WHERE turn_id = ?1", values![id])
     }

@@ -50,7 +50,7 @@ pub enum StoreError {
         "the database stayed locked for {waited_s} s by another program; close what holds it open and ask again"
     )]
     Busy {
-        /// Seconds waited.
+        /// How long it waited for the lock, in seconds.
         waited_s: u64,
     },
     /// Bytes of the file are not what was written.
@@ -64,7 +64,7 @@ pub enum StoreError {
     Damaged {
         /// What was being done.
         what: &'static str,
-        /// SQLite's words.
+        /// What SQLite said.
         reason: String,
     },
     /// There is no database at that place.
@@ -73,12 +73,12 @@ pub enum StoreError {
         /// Where it was looked for.
         path: PathBuf,
     },
-    /// SQLite refused.
+    /// The database refused a query.
     #[error("database: {what}: {reason}")]
     Sqlite {
         /// What was being done.
         what: &'static str,
-        /// SQLite's words.
+        /// What SQLite said.
         reason: String,
     },
     /// A migration could not be applied.

@@ -59,7 +59,7 @@ impl ReadStore {
         self.one("read a configuration", sql, values![digest])
     }
 
-    /// One thread.
+    /// The thread of that id; none when there is none.
     pub fn thread(&self, id: Uuid) -> Result<Option<ThreadRow>, StoreError> {
         self.row("WHERE thread_id = ?1", values![id])
     }
@@ -103,7 +103,7 @@ impl ReadStore {
         self.one(what, IN_CONVERSATION, values![session])
     }
 
-    /// One event.
+    /// The event of that id; none when there is none.
     pub fn event(&self, id: Uuid) -> Result<Option<EventRow>, StoreError> {
         let sql = events("t.turn_id = ?1", "v.event_id = ?1 LIMIT 1");
         self.one(EventRow::READING, &sql, values![id])

@@ -72,7 +72,7 @@ pub enum VerifyError {
     /// The tree head beside the log can't be read.
     #[error("can't read the tree head {place}: {reason}")]
     Checkpoint {
-        /// The file.
+        /// File that holds the tree head.
         place: String,
         /// What is wrong.
         reason: String,
@@ -97,7 +97,7 @@ pub enum VerifyError {
     /// A repository without any commit, or without one that could be read.
     #[error("nothing to check: no commit of a ledger can be read at {place}")]
     Nothing {
-        /// Where.
+        /// Folder or file in which there is nothing to check.
         place: String,
     },
 }

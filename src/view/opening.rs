@@ -24,7 +24,7 @@ pub struct OpenedTextView {
     pub session: String,
     /// The prompt's number in it.
     pub seq: Option<u64>,
-    /// The text.
+    /// The text that the opening shows.
     pub text: String,
     /// Whether it is the text that was put on record.
     pub opens: bool,
@@ -59,7 +59,7 @@ pub struct OpeningVerdictView {
     pub mark: &'static str,
     /// `Genuine`, `Changed`, `Not signed`, `Wrong about the time`, `Another key`, `Not proven`.
     pub word: &'static str,
-    /// Why.
+    /// Why the answer is what it is.
     pub text: String,
     /// Who vouches for it.
     pub by: String,
@@ -233,7 +233,7 @@ pub struct OpeningReportView {
     pub page: Option<&'static str>,
     /// The answers, by question.
     pub answers: BTreeMap<&'static str, &'static str>,
-    /// Their reasons.
+    /// Why each answer is what it is, by the name of the question.
     pub reasons: BTreeMap<&'static str, String>,
     /// What is wrong.
     pub findings: Vec<FindingView>,
@@ -309,7 +309,7 @@ pub struct NewOpeningView {
     pub bytes: usize,
     /// How many of them are not the texts'.
     pub bytes_without_text: Option<usize>,
-    /// Its hash.
+    /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
     /// What it opens.
     pub openings: Vec<RecordedOpeningView>,

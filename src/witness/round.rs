@@ -21,7 +21,7 @@ const MAX_TURNS: usize = 3;
 /// How many have to cosign, and how long all of them together may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundOptions {
-    /// How many.
+    /// How many witnesses have to cosign.
     pub quorum: usize,
     /// For everything together.
     pub deadline: Duration,
@@ -37,7 +37,7 @@ pub enum WitnessStatement {
     },
     /// It has cosigned a newer tree head of this ledger meanwhile, for another process.
     Newer {
-        /// Its size.
+        /// Lines under the tree head that the witness has cosigned.
         size: u64,
     },
     /// Finding: it holds a tree that this ledger does not have.
@@ -61,7 +61,7 @@ pub enum WitnessStatement {
     Fault(WitnessFault),
     /// No answer in time.
     Late {
-        /// The deadline.
+        /// How long the witness was waited for.
         after: Duration,
     },
 }

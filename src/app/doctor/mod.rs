@@ -110,7 +110,7 @@ impl DoctorCheck {
 pub struct DoctorReport {
     /// Where the home is, or would be.
     pub home: PathBuf,
-    /// Every check.
+    /// Every check in the order in which it was made.
     pub checks: Vec<DoctorCheck>,
 }
 

@@ -22,7 +22,7 @@ const MOST_ON_ONE: u32 = 100;
 
 /// Items in force on one subject that do not say the same.
 pub struct Conflict {
-    /// The subject.
+    /// Subject that two or more items in force share.
     pub subject: String,
     /// Each with what it says.
     pub items: Vec<(Item, String)>,
@@ -103,7 +103,7 @@ fn on(store: &ReadStore, subject: &str) -> Result<Option<Vec<(Item, String)>>, S
 
 /// A conflict that was resolved.
 pub struct ResolvedConflict {
-    /// The record.
+    /// The record that says which item holds.
     pub recorded: RecordedArtifact,
     /// The item that holds.
     pub holds: Item,

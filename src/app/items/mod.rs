@@ -18,7 +18,7 @@ use super::open::{self, OpenHome, OpenHomeError, fresh_salt};
 
 /// An item whose new state is on record.
 pub struct RecordedItem {
-    /// The record.
+    /// What went on record, with its line of the log.
     pub recorded: RecordedArtifact,
     /// The state that it gives.
     pub state: ItemState,

@@ -44,7 +44,7 @@ pub struct TargetRequest {
 /// What is to be checked, and what a checker brings along.
 #[derive(Clone, Debug, Default)]
 pub struct VerifyRequest {
-    /// Which ledger.
+    /// Which ledger is checked: the home's, or a copy of it.
     pub target: TargetRequest,
     /// Answers that must be yes.
     pub require: Vec<RequiredAnswer>,
@@ -75,7 +75,7 @@ pub struct FetchedCopy {
 
 /// What a check found.
 pub struct VerifyResult {
-    /// The report.
+    /// Answers, findings and counts of the check.
     pub report: Report,
     /// Which required answers are not *yes*, in words.
     pub unmet: Option<String>,
@@ -200,7 +200,7 @@ fn heads(request: &VerifyRequest) -> Result<Vec<OutsideHead>, TargetError> {
 
 /// A ledger that was verified for the sake of one session of it.
 pub struct SessionVerifyResult {
-    /// The report.
+    /// Answers, findings and counts of the check of the whole ledger.
     pub report: Report,
     /// The first digits of the session's id, as the home knows it.
     pub prefix: String,

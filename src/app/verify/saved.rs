@@ -18,7 +18,7 @@ const MOST: u64 = 256 << 20;
 /// What a contradiction by it is called.
 pub const POSITION: &str = "the position of an earlier check";
 
-/// The file.
+/// File in which the position of an earlier check is kept.
 pub struct SavedPosition(PathBuf);
 
 /// What a position of a ledger with another root says against this one. It is evidence when it was

@@ -125,9 +125,9 @@ pub enum AssertionOutcome {
 /// One exchange, replayed.
 #[derive(Clone, Debug)]
 pub struct ExchangeReplay {
-    /// It.
+    /// Id of the exchange that was replayed.
     pub exchange: Uuid,
-    /// Its session.
+    /// Session that the exchange is part of.
     pub session: Hash32,
     /// Number of the prompt in its session.
     pub seq: u64,
@@ -140,7 +140,7 @@ pub struct ExchangeReplay {
 /// What the log has and the database lacks, or the other way round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayFault {
-    /// Where.
+    /// Part of the record where it was found, such as a row or a log line.
     pub place: String,
     /// Expected and found.
     pub what: String,
@@ -149,13 +149,13 @@ pub struct ReplayFault {
 /// Why nothing could be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The database.
+    /// The database could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The log.
+    /// The log could not be read.
     #[error(transparent)]
     Log(#[from] ReadError),
-    /// `genesis.json`.
+    /// `genesis.json` of the ledger is missing or malformed.
     #[error("genesis.json in the database can't be read: {0}; run gently audit verify")]
     Genesis(String),
 }

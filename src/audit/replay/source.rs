@@ -145,7 +145,7 @@ pub(super) struct EventSource<'r, 'a> {
     pub unanswered: HashSet<String>,
     /// The kernel that the turn was under, or that is tried on it.
     pub kernel: Hash32,
-    /// Its decisions.
+    /// Judge that makes the decisions of a turn anew.
     pub judge: Rc<Judge>,
 }
 

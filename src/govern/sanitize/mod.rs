@@ -45,7 +45,7 @@ pub use text::work::steps;
 pub struct Clean(String);
 
 impl Clean {
-    /// The text.
+    /// The text without secrets.
     pub fn as_str(&self) -> &str {
         &self.0
     }

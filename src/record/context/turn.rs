@@ -93,7 +93,7 @@ pub fn prompt_document(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventNamed {
-    /// Its id.
+    /// Id of the event.
     pub event_id: Uuid,
     /// Its place in the thread.
     pub event_index: u64,
@@ -107,11 +107,11 @@ pub struct EventNamed {
 pub struct RefNamed {
     /// What it was let in for.
     pub admitted_for: AdmittedFor,
-    /// The event.
+    /// Id of the event that is referred to.
     pub event_id: Uuid,
     /// The event's place.
     pub event_index: u64,
-    /// As declared.
+    /// Id as the client declared it.
     pub ref_id: String,
 }
 
@@ -128,11 +128,11 @@ pub struct ContextNamed {
     pub context_digest: Option<Hash32>,
     /// Ids as the client declared them.
     pub declared: Vec<String>,
-    /// By `event_index`.
+    /// Events of the turn, sorted by `event_index`.
     pub events: Vec<EventNamed>,
     /// What policy counted.
     pub inputs: Counts,
-    /// `chat.message`.
+    /// Always `chat.message`.
     pub intent_type: String,
     /// The turn that this one replies to.
     pub parent_turn_id: Option<Uuid>,
@@ -140,9 +140,9 @@ pub struct ContextNamed {
     pub prompt_digest: Option<Hash32>,
     /// Codes of the DECISION.
     pub reasons: Vec<String>,
-    /// By `event_index`.
+    /// References of the turn, sorted by `event_index`.
     pub refs: Vec<RefNamed>,
-    /// The thread.
+    /// Id of the thread that the turn belongs to.
     pub thread_id: Uuid,
     /// What the rules changed.
     pub transformations: Vec<Transformation>,

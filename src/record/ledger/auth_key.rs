@@ -16,7 +16,7 @@ pub const REVOKED: &str = "-revoked";
 pub struct AuthKeyNamed {
     /// When it was added.
     pub added_at: Seconds,
-    /// `H(auth_key)`.
+    /// Hash of the key's text: `H(auth_key)`.
     pub hash: Hash32,
     /// What a person calls it.
     pub name: String,

@@ -42,17 +42,17 @@ pub fn assertion_label(name: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArtifactNamed {
-    /// `context_artifact_ref.artifact_id`.
+    /// Name of the artifact; column `context_artifact_ref.artifact_id`.
     pub artifact_id: String,
-    /// `context_artifact_ref.artifact_type`.
+    /// Kind of the artifact; column `context_artifact_ref.artifact_type`.
     pub artifact_type: String,
-    /// `context_artifact_ref.freshness_s`.
+    /// Age at the time of the question, in seconds; column `context_artifact_ref.freshness_s`.
     pub freshness_s: Option<u64>,
-    /// `context_artifact_ref.included_reason`.
+    /// Why it was put into the bundle; column `context_artifact_ref.included_reason`.
     pub included_reason: String,
-    /// `context_artifact_ref.observed_at`.
+    /// When it was observed; column `context_artifact_ref.observed_at`.
     pub observed_at: Option<Seconds>,
-    /// `context_artifact_ref.risk_flags`.
+    /// Flags of risk, as compact text; column `context_artifact_ref.risk_flags`.
     pub risk_flags: Option<String>,
 }
 
@@ -60,13 +60,13 @@ pub struct ArtifactNamed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriftNamed {
-    /// `drift_event.drift_class`.
+    /// Class of the drift; column `drift_event.drift_class`.
     pub class: String,
-    /// `drift_event.drift_id`.
+    /// Name of the event, such as `driftwatch:0042`; column `drift_event.drift_id`.
     pub id: String,
-    /// `drift_event.severity`.
+    /// How severe it is; column `drift_event.severity`.
     pub severity: String,
-    /// `drift_event.summary`.
+    /// What happened, in one sentence; column `drift_event.summary`.
     pub summary: String,
 }
 
@@ -103,7 +103,7 @@ pub struct ExchangeDoc {
     pub exchange_id: Uuid,
     /// What was left out and why.
     pub exclusions: Vec<Exclusion>,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// The session's kernel.
     pub kernel_hash: Hash32,
@@ -190,7 +190,7 @@ impl ExchangeDoc {
 pub struct ArtifactDoc {
     /// What it says; its shape depends on the kind.
     pub content: serde_json::Value,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// As its line names it.
     pub id: String,

@@ -7,16 +7,16 @@ use crate::record::hash::Hash32;
 /// What image a file is, as its first bytes tell; its print is the media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ImageType {
-    /// GIF.
+    /// Image in GIF, `image/gif`.
     #[serde(rename = "image/gif")]
     Gif,
-    /// JPEG.
+    /// Image in JPEG, `image/jpeg`.
     #[serde(rename = "image/jpeg")]
     Jpeg,
-    /// PNG.
+    /// Image in PNG, `image/png`.
     #[serde(rename = "image/png")]
     Png,
-    /// WebP.
+    /// Image in WebP, `image/webp`.
     #[serde(rename = "image/webp")]
     Webp,
 }

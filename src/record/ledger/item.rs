@@ -168,7 +168,7 @@ impl fmt::Display for ItemState {
 pub struct Item {
     /// Line of the artifact that made it.
     pub line: u64,
-    /// `ledger:000183`.
+    /// Name of the item, such as `ledger:000183`.
     pub id: String,
     /// What it is.
     pub kind: ItemKind,

@@ -105,7 +105,7 @@ pub fn shape_told(shape: &str) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseFormat {
-    /// Some JSON.
+    /// Any JSON object.
     JsonObject,
     /// JSON that holds against the declared schema.
     JsonSchema,
@@ -195,11 +195,11 @@ impl Params {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsNamed {
-    /// As [`Params::max_tokens`].
+    /// Most tokens of an answer, as [`Params::max_tokens`].
     pub max_tokens: Option<u64>,
-    /// As [`Params::seed`].
+    /// Seed of the model's randomness, as [`Params::seed`].
     pub seed: Option<u64>,
-    /// As [`Params::temperature`].
+    /// Temperature of the model, as [`Params::temperature`].
     pub temperature: Option<Temperature>,
 }
 
@@ -238,7 +238,7 @@ pub struct Price {
     pub input_per_mtok: u64,
     /// For tokens of the answer.
     pub output_per_mtok: u64,
-    /// Of both.
+    /// Currency of both prices, such as `USD`.
     pub currency: String,
 }
 

@@ -18,25 +18,25 @@ pub enum AuthKeyFault {
     /// The name is taken.
     #[error("there is a key named '{name}' already (names are never used twice); names: {known}")]
     Taken {
-        /// The name.
+        /// Name that another key has.
         name: String,
-        /// All names.
+        /// Names of all keys, separated by commas.
         known: String,
     },
     /// No such key.
     #[error("no key is named '{name}'; names: {known}")]
     Unknown {
-        /// The name.
+        /// Name that no key has.
         name: String,
-        /// All names.
+        /// Names of all keys, separated by commas.
         known: String,
     },
     /// It is revoked already.
     #[error("'{name}' was revoked at {at} already")]
     Already {
-        /// The name.
+        /// Name of the key.
         name: String,
-        /// When.
+        /// When the key was revoked.
         at: Seconds,
     },
     /// The last key that opens this home.
@@ -44,7 +44,7 @@ pub enum AuthKeyFault {
         "'{name}' is the last key that opens this home: add another first (gently key add NAME), or say --force"
     )]
     Last {
-        /// The name.
+        /// Name of the key.
         name: String,
     },
     /// A prompt or session under a key that was revoked in the meantime.
@@ -52,9 +52,9 @@ pub enum AuthKeyFault {
         "the auth key '{name}' was revoked at {at}: its sessions take no more prompts, and another key can close them"
     )]
     Revoked {
-        /// The name.
+        /// Name of the key.
         name: String,
-        /// When.
+        /// When the key was revoked.
         at: Seconds,
     },
 }

@@ -20,7 +20,7 @@ use crate::recorder::{RecorderError, blocks};
 /// What a session is opened under; a session is resumed only under the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionTerms {
-    /// `H(auth_key)`.
+    /// Hash of the auth key that opens the session: `H(auth_key)`.
     pub auth_key_hash: Hash32,
     /// The kernel in force.
     pub kernel_hash: Hash32,

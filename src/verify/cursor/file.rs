@@ -73,7 +73,7 @@ pub enum PositionMismatch {
     /// An object or line that the position names can't be read, or is not signed.
     #[error("{place}: {reason}")]
     Unreadable {
-        /// Where.
+        /// Object or line that the position names.
         place: String,
         /// What is wrong.
         reason: String,

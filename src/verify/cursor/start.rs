@@ -46,7 +46,7 @@ pub enum Scope {
     },
     /// What is new since a commit of `main`.
     Since {
-        /// The commit.
+        /// Id of the commit of `main`.
         commit: String,
         /// The last line of its segment: later lines are checked.
         line: u64,

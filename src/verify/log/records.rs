@@ -19,7 +19,7 @@ use crate::verify::ledger::commit_graph::{Half, HashIndex, half, number};
 /// A line with `record:`, and what its commit has to agree with.
 #[derive(Clone)]
 pub(crate) struct RecordLine {
-    /// From 1.
+    /// Number of the line, from 1.
     pub number: u64,
     pub line: Line,
     /// HASH of the line before.

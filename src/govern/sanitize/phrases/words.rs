@@ -155,7 +155,7 @@ fn said(raw: &str, start: usize) -> SentenceWord<'_> {
 }
 
 impl SentenceWord<'_> {
-    /// Its bytes.
+    /// First byte of the word in the text, and the byte after its last.
     pub fn place(&self) -> (usize, usize) {
         (self.start, self.start + self.text.len())
     }

@@ -104,7 +104,7 @@ pub struct Engine {
 pub(in crate::govern::sanitize) struct ScanResult {
     /// Secrets; not sorted, and some may overlap.
     pub(in crate::govern::sanitize) spans: Vec<SecretSpan>,
-    /// Public blocks.
+    /// Byte ranges of blocks that are public, such as certificates.
     pub(in crate::govern::sanitize) public: Vec<(usize, usize)>,
 }
 

@@ -30,7 +30,7 @@ pub enum Here {
     Nothing,
     /// A folder that is no repository.
     Broken,
-    /// A repository.
+    /// A repository that could be opened.
     Ledger(Box<Ledger>),
 }
 
