@@ -27,7 +27,7 @@ use crate::record::time::Seconds;
 use crate::recorder::{CHECKPOINT, RecorderError, WAIT, WriterLock};
 use crate::store::{Store, StoreError};
 
-pub use restore::{Back, restore};
+pub use restore::{RestoredFiles, restore};
 
 /// The format of [`Manifest`].
 const FORMAT: &str = "gently-backup/1";

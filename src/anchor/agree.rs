@@ -159,7 +159,7 @@ pub async fn observe_beside(
     let mut told = BlockClaims::default();
     contradictions(&mut heard, &mut told);
     let mut notes: Vec<String> = heard.iter().filter_map(SourceAnswer::dropped).collect();
-    let voices: Vec<Voice> = heard.iter().filter_map(SourceAnswer::voice).collect();
+    let voices: Vec<ValidTip> = heard.iter().filter_map(SourceAnswer::voice).collect();
     notes.extend(disagreements(&voices));
     let left = policy.deadline.saturating_sub(start.elapsed());
     let chosen = match policy.quorum {
@@ -219,14 +219,14 @@ struct SourceAnswer<'a> {
 
 /// A source with a valid tip.
 #[derive(Clone, Copy)]
-struct Voice<'a> {
+struct ValidTip<'a> {
     source: &'a dyn BlockSource,
     tip: &'a Anchor,
 }
 
 impl<'a> SourceAnswer<'a> {
-    fn voice(&self) -> Option<Voice<'_>> {
-        self.outcome.as_ref().ok().map(|tip| Voice {
+    fn voice(&self) -> Option<ValidTip<'_>> {
+        self.outcome.as_ref().ok().map(|tip| ValidTip {
             source: self.source,
             tip,
         })
@@ -341,7 +341,7 @@ fn accept(
 }
 
 /// The highest tip; of several at one height that of the source configured first.
-fn highest<'a>(voices: &[Voice<'a>]) -> Option<&'a Anchor> {
+fn highest<'a>(voices: &[ValidTip<'a>]) -> Option<&'a Anchor> {
     voices.iter().map(|voice| voice.tip).reduce(|best, tip| {
         if tip.block.height > best.block.height {
             tip
@@ -352,7 +352,7 @@ fn highest<'a>(voices: &[Voice<'a>]) -> Option<&'a Anchor> {
 }
 
 /// Forks between valid tips, and tips further apart than lag explains.
-fn disagreements(voices: &[Voice]) -> Vec<String> {
+fn disagreements(voices: &[ValidTip]) -> Vec<String> {
     let mut notes = Vec::new();
     for (at, first) in voices.iter().enumerate() {
         for second in voices.iter().skip(at + 1) {
@@ -362,9 +362,9 @@ fn disagreements(voices: &[Voice]) -> Vec<String> {
     notes
 }
 
-fn disagreement(first: &Voice, second: &Voice) -> Option<String> {
+fn disagreement(first: &ValidTip, second: &ValidTip) -> Option<String> {
     let (a, b) = (&first.tip.block, &second.tip.block);
-    let said = |voice: &Voice| format!("{} says {}", voice.source.name(), voice.tip.block.hash);
+    let said = |voice: &ValidTip| format!("{} says {}", voice.source.name(), voice.tip.block.hash);
     if a.height == b.height && a.hash != b.hash {
         let (first, second) = (said(first), said(second));
         return Some(format!(
@@ -391,9 +391,9 @@ fn disagreement(first: &Voice, second: &Voice) -> Option<String> {
 
 /// The voices that are within a day of the clock, if any is: a file of old headers does not hold
 /// explorers back.
-fn fresh<'a>(voices: &[Voice<'a>], now: Seconds) -> Vec<Voice<'a>> {
-    let is_fresh = |voice: &&Voice<'_>| now.since(voice.tip.block.time) <= MAX_BEHIND;
-    let fresh: Vec<Voice<'a>> = voices.iter().filter(is_fresh).copied().collect();
+fn fresh<'a>(voices: &[ValidTip<'a>], now: Seconds) -> Vec<ValidTip<'a>> {
+    let is_fresh = |voice: &&ValidTip<'_>| now.since(voice.tip.block.time) <= MAX_BEHIND;
+    let fresh: Vec<ValidTip<'a>> = voices.iter().filter(is_fresh).copied().collect();
     if fresh.is_empty() {
         voices.to_vec()
     } else {
@@ -403,7 +403,7 @@ fn fresh<'a>(voices: &[Voice<'a>], now: Seconds) -> Vec<Voice<'a>> {
 
 /// The highest block that all of them have, looked for from the lowest of their tips down, or why
 /// there is none.
-async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Anchor, String> {
+async fn everybodys(voices: &[ValidTip<'_>], round: &mut Round<'_>) -> Result<Anchor, String> {
     let start = Instant::now();
     let mut left = voices.to_vec();
     let mut lower = 0;
@@ -463,7 +463,7 @@ async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Ancho
 
 /// The block that k sources agree on, or why there is none.
 async fn agreed(
-    voices: &[Voice<'_>],
+    voices: &[ValidTip<'_>],
     quorum: usize,
     round: &mut Round<'_>,
 ) -> Result<Anchor, String> {
@@ -523,7 +523,7 @@ async fn agreed(
 }
 
 async fn at_height<'a>(
-    voice: Voice<'a>,
+    voice: ValidTip<'a>,
     height: u32,
     basis: AnswerBasis<'_>,
     wait: Duration,

@@ -78,7 +78,7 @@ pub struct FactArgs {
     subject: Option<String>,
     /// How sure it is
     #[arg(long, value_enum, default_value = "medium")]
-    confidence: Sure,
+    confidence: ConfidenceArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -149,18 +149,18 @@ impl CommonArgs {
 
 /// How sure the person is of a fact, as `--confidence` takes it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Sure {
+enum ConfidenceArg {
     High,
     Medium,
     Low,
 }
 
-impl Sure {
+impl ConfidenceArg {
     fn confidence(self) -> Confidence {
         match self {
-            Sure::High => Confidence::High,
-            Sure::Medium => Confidence::Medium,
-            Sure::Low => Confidence::Low,
+            ConfidenceArg::High => Confidence::High,
+            ConfidenceArg::Medium => Confidence::Medium,
+            ConfidenceArg::Low => Confidence::Low,
         }
     }
 }

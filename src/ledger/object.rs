@@ -119,7 +119,7 @@ impl Commit {
 
 /// A commit that is spelled otherwise: what it calls itself, which shows nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misspelt {
+pub struct NoncanonicalCommit {
     /// Id of the commit's tree.
     pub tree: Oid,
     /// Its parents, in order.
@@ -269,11 +269,11 @@ pub(super) fn parse_commit(bytes: &[u8]) -> Result<Commit, ObjectFault> {
     })
 }
 
-pub(super) fn parse_misspelt(bytes: &[u8]) -> Result<Misspelt, ObjectFault> {
+pub(super) fn parse_misspelt(bytes: &[u8]) -> Result<NoncanonicalCommit, ObjectFault> {
     let (tree, parents) = parse_foreign(bytes)?;
     let text = String::from_utf8_lossy(bytes);
     let (headers, message) = text.split_once("\n\n").unwrap_or((&text, ""));
-    Ok(Misspelt {
+    Ok(NoncanonicalCommit {
         tree,
         parents,
         message: message.to_owned(),

@@ -20,7 +20,7 @@ use super::{folder, listing};
 
 pub use super::budget::{BudgetExceeded, ReadBudget};
 pub use super::listing::{Ref, RefTarget};
-pub use super::object::{Commit, Misspelt, ObjectFault, TreeEntry};
+pub use super::object::{Commit, NoncanonicalCommit, ObjectFault, TreeEntry};
 
 /// What git's library may allocate for one object that is no segment, the ones it is stored as a
 /// difference to included: git makes differences to objects of at most thirty-two times the size.
@@ -267,7 +267,7 @@ impl Repository {
     }
 
     /// A commit that [`Repository::commit`] refuses for its spelling.
-    pub fn misspelt(&self, id: &Oid) -> Result<Misspelt, ObjectFault> {
+    pub fn misspelt(&self, id: &Oid) -> Result<NoncanonicalCommit, ObjectFault> {
         parse_misspelt(&self.object(id, Kind::Commit, limits::COMMIT)?)
     }
 

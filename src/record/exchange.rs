@@ -11,12 +11,12 @@ use crate::record::canon;
 use crate::record::context::block::{block_again, context_block};
 use crate::record::context::event::EventKind;
 use crate::record::context::spec::{ContextForm, ResolvedContext, Transformation, left_out};
-use crate::record::context::turn::{ContextNamed, EventNamed, RefNamed};
+use crate::record::context::turn::{ContextSection, EventEntry, RefEntry};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{NamedHash, StoredBundle};
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::record::ledger::documents::{AuthorityState, Format};
-use crate::record::ledger::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc};
+use crate::record::ledger::exchange::{ArtifactEntry, DriftEntry, ExchangeDoc};
 use crate::record::ledger::params::{Cost, Params};
 use crate::record::ledger::prompt::{PriorTurn, PromptContext, PromptParts, SystemPrompt};
 use crate::record::ledger::request::{RequestDoc, RequestTexts, SpokenTurn};
@@ -46,7 +46,7 @@ pub struct Exchange {
     /// Canonical JSON: a list of what was left out and why.
     pub exclusions: String,
     /// What was injected, in order.
-    pub artifacts: Vec<ArtifactNamed>,
+    pub artifacts: Vec<ArtifactEntry>,
     /// Thread and declared context; none for an exchange from before threads.
     pub context: Option<ExchangeContext>,
     /// The turns that stood in a block of their own, in their order.
@@ -63,7 +63,7 @@ pub struct Exchange {
     /// What stands in the place of what it was shown and is erased since.
     pub erasure: ErasureCommitments,
     /// What the validator found.
-    pub drift: Vec<DriftNamed>,
+    pub drift: Vec<DriftEntry>,
     /// How it ended; none while in flight.
     pub outcome: Option<ExchangeEnd>,
 }
@@ -163,7 +163,7 @@ pub struct ExchangeContext {
     /// None when no call was to be made, or something in it is erased.
     pub prompt_digest: Option<Hash32>,
     /// Its events, by index.
-    pub events: Vec<EventNamed>,
+    pub events: Vec<EventEntry>,
     /// What it refers to, by index.
     pub refs: Vec<ReferredEvent>,
 }
@@ -172,7 +172,7 @@ pub struct ExchangeContext {
 #[derive(Clone, Debug)]
 pub struct ReferredEvent {
     /// What the turn's document says of the reference.
-    pub reference: RefNamed,
+    pub reference: RefEntry,
     /// What the event is.
     pub kind: EventKind,
     /// The text; none for a DECISION, and for what is erased or not kept.
@@ -569,8 +569,8 @@ impl ExchangeContext {
     }
 
     /// The part of the exchange document that tells of it.
-    fn named(&self, digests: &ErasureCommitments) -> Result<ContextNamed, ExchangeFault> {
-        Ok(ContextNamed {
+    fn named(&self, digests: &ErasureCommitments) -> Result<ContextSection, ExchangeFault> {
+        Ok(ContextSection {
             config_digest: NamedHash(self.config_digest),
             context_digest: digests.context_digest,
             declared: parsed(&self.declared)?,
@@ -626,7 +626,7 @@ mod tests {
                 prompt_digest: Some(Hash32::ZERO),
                 events: Vec::new(),
                 refs: vec![ReferredEvent {
-                    reference: RefNamed {
+                    reference: RefEntry {
                         admitted_for: AdmittedFor::Governance,
                         event_id: Uuid::nil(),
                         event_index: 0,

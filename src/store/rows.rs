@@ -6,7 +6,7 @@ use crate::record::bitcoin::block::Anchor;
 use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
-use crate::record::ledger::auth_key::AuthKeyNamed;
+use crate::record::ledger::auth_key::AuthKeyContent;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::commitment::{Role, Salt};
 use crate::record::ledger::documents::AuthorityState;
@@ -389,8 +389,8 @@ optional!(MissingCommitments, OutcomeUpdate);
 
 impl AuthKeyRow {
     /// As its artifact names it.
-    pub fn named(&self) -> AuthKeyNamed {
-        AuthKeyNamed {
+    pub fn named(&self) -> AuthKeyContent {
+        AuthKeyContent {
             added_at: self.added_at,
             hash: self.hash,
             name: self.name.clone(),

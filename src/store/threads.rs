@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::access::{Beside, HashedRow, PrefixLookup, ReadStore, RowInsert};
+use super::access::{ExtraColumn, HashedRow, PrefixLookup, ReadStore, RowInsert};
 use super::ledger::PARTS;
 use super::table::{Row, values};
 use super::{
@@ -224,13 +224,13 @@ impl RowInsert for ThreadRow {}
 impl RowInsert for EventRow {}
 
 impl RowInsert for ThreadTurnRow {
-    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+    fn beside(&self, store: &ReadStore) -> Result<Option<ExtraColumn>, StoreError> {
         store.beside_prompt(self.turn)
     }
 }
 
 impl RowInsert for ContextRefRow {
-    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+    fn beside(&self, store: &ReadStore) -> Result<Option<ExtraColumn>, StoreError> {
         store.beside_prompt(self.turn)
     }
 }

@@ -131,7 +131,7 @@ impl DriftDetailsView {
 /// Drift events that have a new state.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriftTransitionView {
-    /// State that the events have now: `acknowledged` or `resolved`.
+    /// State that the events have now: `acked` or `closed`.
     pub state: &'static str,
     /// Names of the events, such as `driftwatch:0042`.
     pub drift: Vec<String>,

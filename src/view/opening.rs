@@ -68,7 +68,7 @@ pub struct OpeningVerdictView {
 }
 
 /// What is said of a file, before its sentences on signer and time.
-type Said = (&'static str, &'static str, String);
+type OpeningVerdictText = (&'static str, &'static str, String);
 
 impl OpeningVerdictView {
     /// Of a check.
@@ -94,7 +94,7 @@ impl OpeningVerdictView {
     }
 
     /// What is not as it was put on record.
-    fn changed(checked: &CheckResult) -> Option<Said> {
+    fn changed(checked: &CheckResult) -> Option<OpeningVerdictText> {
         let (report, openings) = (&checked.report, &checked.file.openings);
         let is_no = |about| report.to(about).answer == QuestionAnswer::No;
         let other = (0..openings.len()).find(|at| !report.text_opens(*at));
@@ -122,7 +122,7 @@ impl OpeningVerdictView {
     }
 
     /// What is not so of a text that was put on record.
-    fn untrue(checked: &CheckResult) -> Option<Said> {
+    fn untrue(checked: &CheckResult) -> Option<OpeningVerdictText> {
         let is_no = |about| checked.report.to(about).answer == QuestionAnswer::No;
         if is_no(About::TreeHead) {
             return Some(("no", "Not signed", first(checked, About::TreeHead)));
@@ -145,7 +145,7 @@ impl OpeningVerdictView {
     }
 
     /// What whoever checks asked for, and the file does not show.
-    fn unproven(checked: &CheckResult) -> Option<Said> {
+    fn unproven(checked: &CheckResult) -> Option<OpeningVerdictText> {
         let is_yes = checked.report.to(About::SignedBy).answer == QuestionAnswer::Yes;
         if checked.pinned > 0 && !is_yes {
             let text = "this is signed by an older key than the newest that you gave".to_owned();

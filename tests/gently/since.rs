@@ -639,7 +639,8 @@ fn since_a_commit_behind_a_saved_position_reads_nothing_before_the_position() {
     forge(&person, &forged);
     let ran = since(&behind).exits(0);
     assert!(
-        ran.err.contains("there was no earlier check to continue from"),
+        ran.err
+            .contains("there was no earlier check to continue from"),
         "{}",
         ran.err
     );

@@ -125,7 +125,10 @@ fn calendar(address: &str, states: &[CalendarState]) -> DoctorCheck {
         );
     }
     let Some(state) = states.iter().find(|state| state.address == address) else {
-        return DoctorCheck::skipped(CALENDAR, format!("{address}: not asked yet (doctor does not ask)"));
+        return DoctorCheck::skipped(
+            CALENDAR,
+            format!("{address}: not asked yet (doctor does not ask)"),
+        );
     };
     match (&state.said, state.accepted_at) {
         (None, _) => DoctorCheck::ok(

@@ -41,13 +41,15 @@ pub fn clock(store: &Store) -> DoctorCheck {
     match last.since(now) {
         0 => DoctorCheck::ok(NAME, format!("{now}, not earlier than the last line")),
         behind if behind <= AHEAD_S => {
-            let found =
-                format!("{now}, {behind} s earlier than the last line ({last}); new lines keep its time until then");
+            let found = format!(
+                "{now}, {behind} s earlier than the last line ({last}); new lines keep its time until then"
+            );
             DoctorCheck::warn(NAME, found, "timedatectl")
         }
         behind => {
-            let found =
-                format!("{now}, {behind} s earlier than the last line ({last}): nothing can be recorded");
+            let found = format!(
+                "{now}, {behind} s earlier than the last line ({last}): nothing can be recorded"
+            );
             DoctorCheck::fail(
                 NAME,
                 found,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::record::bitcoin::block::Network;
 use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::store::Store;
-use crate::verify::{OutsideHead, Progress, Report, SessionReport, Since, VerifyOptions};
+use crate::verify::{CheckBase, OutsideHead, Progress, Report, SessionReport, VerifyOptions};
 
 use super::{find, witnesses};
 use copy::Copy;
@@ -113,9 +113,9 @@ pub fn verify(
         .map(SavedPosition::read);
     let since = match (wanted, &saved) {
         (None, _) => None,
-        (Some("last"), Some(saved)) => Some(Since::Position(saved.as_ref())),
+        (Some("last"), Some(saved)) => Some(CheckBase::Position(saved.as_ref())),
         (Some("last"), None) => return Err(TargetError::NoPosition),
-        (Some(commit), _) => Some(Since::Commit(
+        (Some(commit), _) => Some(CheckBase::Commit(
             commit,
             saved.as_ref().and_then(|saved| saved.as_ref().ok()),
         )),

@@ -169,7 +169,7 @@ pub struct Replay<'a> {
     intents: Arc<IntentIndex>,
     kernels: RefCell<HashMap<Hash32, Rc<KernelOnRecord>>>,
     judges: RefCell<HashMap<Hash32, Rc<Judge>>>,
-    configs: RefCell<HashMap<Hash32, Rc<Configured>>>,
+    configs: RefCell<HashMap<Hash32, Rc<ConfigOnRecord>>>,
     sessions: RefCell<HashMap<Uuid, Option<Rc<SessionRow>>>>,
     at_hand: RefCell<AtHand>,
     /// What is wrong with a thread, once it was looked at.
@@ -185,16 +185,16 @@ pub struct Replay<'a> {
 
 /// The order of the log and what was counted, for all threads that replay.
 #[derive(Clone)]
-pub(super) struct Share {
+pub(super) struct ReplayHistory {
     scheme: Scheme,
     stream: Arc<Stream>,
     intents: Arc<IntentIndex>,
 }
 
-impl Share {
+impl ReplayHistory {
     /// The same history in a store that shows the same state.
     pub(super) fn over<'a>(self, store: &'a ReadStore) -> Replay<'a> {
-        let Share {
+        let ReplayHistory {
             scheme,
             stream,
             intents,
@@ -221,7 +221,7 @@ impl Share {
 /// over).
 type KernelOnRecord = Option<Result<Kernel, String>>;
 /// A configuration on record, or what is wrong with it.
-type Configured = Result<ContextConfig, String>;
+type ConfigOnRecord = Result<ContextConfig, String>;
 
 /// Why nothing of a text is checked.
 const ABSENT: &str = "a text in it is not here: erased, lost, or never kept";
@@ -237,7 +237,7 @@ impl<'a> Replay<'a> {
     pub fn open(store: &'a ReadStore, log: &Path) -> Result<Self, ReplayError> {
         let genesis: Genesis = canon::parse(store.genesis()?.as_bytes())
             .map_err(|e| ReplayError::Genesis(e.to_string()))?;
-        let share = Share {
+        let share = ReplayHistory {
             scheme: genesis.commitments,
             stream: Arc::new(Stream::read(store, log)?),
             intents: Arc::new(IntentIndex::of(store.intents()?)),
@@ -246,9 +246,9 @@ impl<'a> Replay<'a> {
     }
 
     /// What another thread needs to replay a part of the same history.
-    pub(super) fn share(&self) -> Share {
+    pub(super) fn share(&self) -> ReplayHistory {
         let (stream, intents) = (Arc::clone(&self.stream), Arc::clone(&self.intents));
-        Share {
+        ReplayHistory {
             scheme: self.scheme,
             stream,
             intents,
@@ -418,7 +418,7 @@ impl<'a> Replay<'a> {
     }
 
     /// The configuration that a turn was resolved with.
-    fn config(&self, context: &ContextRows) -> Result<Rc<Configured>, ReplayError> {
+    fn config(&self, context: &ContextRows) -> Result<Rc<ConfigOnRecord>, ReplayError> {
         let digest = context.row.config_digest;
         if let Some(known) = self.configs.borrow().get(&digest) {
             return Ok(known.clone());

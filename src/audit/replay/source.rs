@@ -28,7 +28,7 @@ pub(super) struct CurrentEvent {
     /// The exchange that left it.
     exchange: Uuid,
     /// It, digested from its text.
-    pub event: Result<ThreadEvent, Unmade>,
+    pub event: Result<ThreadEvent, EventFault>,
     /// What its exchange came to; none where that or the turn is not here.
     standing: Option<GateSubject>,
     /// Why it is kept out of contexts, once that was asked.
@@ -38,7 +38,7 @@ pub(super) struct CurrentEvent {
 }
 
 /// Why an event can't be made again.
-pub(super) enum Unmade {
+pub(super) enum EventFault {
     /// Its text is erased, or was not kept.
     Gone,
     /// It contradicts itself; `same_events` names it.
@@ -131,7 +131,7 @@ impl CurrentEvent {
 }
 
 /// What an id names, and its place in the log's order where that was asked for.
-type Named = (Rc<CurrentEvent>, Option<EventPosition>);
+type EventLookup = (Rc<CurrentEvent>, Option<EventPosition>);
 
 /// Where ids are looked up.
 pub(super) struct EventSource<'r, 'a> {
@@ -186,7 +186,7 @@ impl Lookup for EventSource<'_, '_> {
 
 impl EventSource<'_, '_> {
     /// What an id names, and where the log's order puts it.
-    fn find(&self, id: Uuid) -> Result<Option<Named>, ReplayError> {
+    fn find(&self, id: Uuid) -> Result<Option<EventLookup>, ReplayError> {
         let Some(line) = self.before else {
             if let Some(said) = self.replay.said(id)? {
                 return Ok(Some((said, None)));
@@ -334,7 +334,7 @@ impl Replay<'_> {
     fn put(
         &self,
         row: &EventRow,
-        event: Result<ThreadEvent, Unmade>,
+        event: Result<ThreadEvent, EventFault>,
         standing: Option<GateSubject>,
         kept: OnceCell<Option<ExclusionReason>>,
     ) -> Rc<CurrentEvent> {
@@ -384,11 +384,11 @@ fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {
 /// What was made; a fault of the database is nobody's but the caller's.
 fn unmade(
     made: Result<ThreadEvent, ContextFault>,
-) -> Result<Result<ThreadEvent, Unmade>, ReplayError> {
+) -> Result<Result<ThreadEvent, EventFault>, ReplayError> {
     Ok(match made {
         Ok(event) => Ok(event),
-        Err(ContextFault::Gone) => Err(Unmade::Gone),
-        Err(ContextFault::Wrong(words)) => Err(Unmade::Wrong(words)),
+        Err(ContextFault::Gone) => Err(EventFault::Gone),
+        Err(ContextFault::Wrong(words)) => Err(EventFault::Wrong(words)),
         Err(ContextFault::Store(error)) => return Err(error.into()),
     })
 }

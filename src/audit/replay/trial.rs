@@ -212,10 +212,10 @@ struct TrialHistory<'r, 'a> {
 }
 
 /// Why a turn is not decided again, or what was and what would be.
-type Tried = Result<TrialDifference, &'static str>;
+type TrialResult = Result<TrialDifference, &'static str>;
 
 impl TrialHistory<'_, '_> {
-    fn turn(&mut self, row: &ExchangeRow) -> Result<Tried, ReplayError> {
+    fn turn(&mut self, row: &ExchangeRow) -> Result<TrialResult, ReplayError> {
         let tried = self.again(row)?;
         let denied = match &tried {
             Ok(difference) => !difference.would.is_empty(),
@@ -228,7 +228,7 @@ impl TrialHistory<'_, '_> {
         Ok(tried)
     }
 
-    fn again(&self, row: &ExchangeRow) -> Result<Tried, ReplayError> {
+    fn again(&self, row: &ExchangeRow) -> Result<TrialResult, ReplayError> {
         let replay = self.replay;
         let Some(context) = ContextRows::read_by(replay.store, row.exchange_id, || Ok(Vec::new()))?
         else {

@@ -7,7 +7,7 @@
 use crate::app::open::{self, OpenHomeError};
 use crate::app::rebuild::{RebuildError, RebuildResult, RebuiltSignature, losses, rebuild};
 use crate::app::verify::home::holds;
-use crate::recorder::{Contradiction, MissingParts, Rebuilt};
+use crate::recorder::{Contradiction, MissingParts, RebuildOutcome};
 use crate::view::rebuild::{ContradictionView, LossesView, RebuildView};
 
 use super::super::args::RebuildArgs;
@@ -73,7 +73,7 @@ const NOTES: &str = "not in the database: notes (refs/notes/ots, refs/notes/witn
                      gently hook install LEDGER";
 
 fn told(result: &RebuildResult) -> Vec<String> {
-    let Rebuilt {
+    let RebuildOutcome {
         lost,
         recover,
         lines: count,

@@ -30,7 +30,10 @@ pub(super) fn text(checked: &VerifyResult) -> String {
     if let Some(fault) = search.first() {
         put(
             &mut out,
-            format_args!("{} search: {fault}; no evidence is affected", mark("warning")),
+            format_args!(
+                "{} search: {fault}; no evidence is affected",
+                mark("warning")
+            ),
         );
     }
     let hint = hint(report).map_or(String::new(), |hint| format!("; {hint}"));

@@ -31,7 +31,7 @@ const NOTE_WORDS: usize = 6;
 /// The words of one language, as `genesis/claims.toml` explains them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Tongue {
+pub(super) struct LanguageWords {
     first: PhraseList,
     just: PhraseList,
     passive: PhraseList,
@@ -89,7 +89,7 @@ fn bare(word: &str) -> &str {
     }
 }
 
-impl Tongue {
+impl LanguageWords {
     fn claims(&'static self, words: &[String], shown: bool) -> bool {
         let thing = words.iter().any(|word| self.is_thing(word));
         let here = shown || words.iter().any(|word| self.here.has(word));

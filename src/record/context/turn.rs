@@ -92,7 +92,7 @@ pub fn prompt_document(
 /// An event as the exchange document names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct EventNamed {
+pub struct EventEntry {
     /// Id of the event.
     pub event_id: Uuid,
     /// Its place in the thread.
@@ -104,7 +104,7 @@ pub struct EventNamed {
 /// A resolved reference as the exchange document names it: its digest is inside the context digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RefNamed {
+pub struct RefEntry {
     /// What it was let in for.
     pub admitted_for: AdmittedFor,
     /// Id of the event that is referred to.
@@ -121,7 +121,7 @@ pub struct RefNamed {
 /// Exchanges from before threads have none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ContextNamed {
+pub struct ContextSection {
     /// The configuration: `boundary.context_config_digest`.
     pub config_digest: NamedHash,
     /// Commitment to the context digest, role `context_digest`.
@@ -129,7 +129,7 @@ pub struct ContextNamed {
     /// Ids as the client declared them.
     pub declared: Vec<String>,
     /// Events of the turn, sorted by `event_index`.
-    pub events: Vec<EventNamed>,
+    pub events: Vec<EventEntry>,
     /// What policy counted.
     pub inputs: Counts,
     /// Always `chat.message`.
@@ -141,7 +141,7 @@ pub struct ContextNamed {
     /// Codes of the DECISION.
     pub reasons: Vec<String>,
     /// References of the turn, sorted by `event_index`.
-    pub refs: Vec<RefNamed>,
+    pub refs: Vec<RefEntry>,
     /// Id of the thread that the turn belongs to.
     pub thread_id: Uuid,
     /// What the rules changed.

@@ -145,12 +145,12 @@ pub struct Entry {
     /// From the leaf up.
     pub proof: Vec<Hash32>,
     /// What stands behind these.
-    pub more: More,
+    pub more: EntryExtra,
 }
 
 /// The last member of an entry, where it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum More {
+pub enum EntryExtra {
     /// Nothing else.
     Nothing,
     /// Of a rotation: its own tree head, which the old key has signed, and the line's proof under
@@ -177,17 +177,19 @@ enum EntryForm {
 impl From<EntryForm> for Entry {
     fn from(spelled: EntryForm) -> Entry {
         let (index, text, proof, more) = match spelled {
-            EntryForm::Plain(index, text, proof) => (index, text, proof, More::Nothing),
+            EntryForm::Plain(index, text, proof) => (index, text, proof, EntryExtra::Nothing),
             EntryForm::Rotation(index, text, proof, (checkpoint, own)) => (
                 index,
                 text,
                 proof,
-                More::Rotation {
+                EntryExtra::Rotation {
                     checkpoint,
                     proof: own,
                 },
             ),
-            EntryForm::Stamped(index, text, proof, own) => (index, text, proof, More::Stamped(own)),
+            EntryForm::Stamped(index, text, proof, own) => {
+                (index, text, proof, EntryExtra::Stamped(own))
+            }
         };
         Entry {
             index,
@@ -208,12 +210,12 @@ impl From<Entry> for EntryForm {
         }: Entry,
     ) -> EntryForm {
         match more {
-            More::Nothing => EntryForm::Plain(index, text, proof),
-            More::Rotation {
+            EntryExtra::Nothing => EntryForm::Plain(index, text, proof),
+            EntryExtra::Rotation {
                 checkpoint,
                 proof: own,
             } => EntryForm::Rotation(index, text, proof, (checkpoint, own)),
-            More::Stamped(own) => EntryForm::Stamped(index, text, proof, own),
+            EntryExtra::Stamped(own) => EntryForm::Stamped(index, text, proof, own),
         }
     }
 }
@@ -279,8 +281,8 @@ impl OpeningFile {
         let is_small = |number: u64| number < 1 << 53;
         let short = |entry: &Entry| {
             let more = match &entry.more {
-                More::Nothing => 0,
-                More::Rotation { proof, .. } | More::Stamped(proof) => proof.len(),
+                EntryExtra::Nothing => 0,
+                EntryExtra::Rotation { proof, .. } | EntryExtra::Stamped(proof) => proof.len(),
             };
             entry.proof.len().max(more) <= MAX_HASHES
         };

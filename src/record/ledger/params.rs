@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::canon;
 use crate::record::canon::CanonError;
 
-use super::image::ImageNamed;
+use super::image::ImageEntry;
 
 /// The hottest that any provider takes.
 const MAX_TEMPERATURE: u32 = 2000;
@@ -132,7 +132,7 @@ pub struct Params {
     pub expect: Option<String>,
     /// Images that were sent behind the question. Left out where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<ImageNamed>,
+    pub images: Vec<ImageEntry>,
     /// The most tokens that the answer may have.
     pub max_tokens: Option<u64>,
     /// What the server itself was told of the shape. Left out where it was told nothing, as in all
@@ -182,8 +182,8 @@ impl Params {
 
     /// As the exchange document names them: without text, which the compiled prompt's commitment
     /// covers.
-    pub fn named(&self) -> ParamsNamed {
-        ParamsNamed {
+    pub fn named(&self) -> ParamsSection {
+        ParamsSection {
             max_tokens: self.max_tokens,
             seed: self.seed,
             temperature: self.temperature,
@@ -194,7 +194,7 @@ impl Params {
 /// The part of [`Params`] that the exchange document spells out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ParamsNamed {
+pub struct ParamsSection {
     /// Most tokens of an answer, as [`Params::max_tokens`].
     pub max_tokens: Option<u64>,
     /// Seed of the model's randomness, as [`Params::seed`].

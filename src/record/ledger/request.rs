@@ -24,7 +24,7 @@ use crate::record::canon::CanonError;
 use super::bundle::{Bundle, NamedHash};
 use super::bundle_text::bundle_text;
 use super::documents::Format;
-use super::image::ImageNamed;
+use super::image::ImageEntry;
 use super::params::{Params, ResponseFormat, Temperature};
 use super::prompt::{ChatMessage, ChatRole, PriorTurn, PromptMessages, SystemPrompt};
 
@@ -52,7 +52,7 @@ pub enum RequestPart {
     /// A text that is nowhere else on record.
     Text(String),
     /// An image; the question names it in words, too.
-    Image(ImageNamed),
+    Image(ImageEntry),
 }
 
 /// A message of the prompt, by its role and the commitments to its texts.

@@ -29,7 +29,7 @@ pub enum BatchOutcome {
 }
 
 /// A committed batch that waits to be applied, with those who wait for it.
-pub struct Load {
+pub struct PendingBatch {
     jobs: Vec<Box<dyn Job>>,
     /// The head after it.
     head: LedgerHead,
@@ -55,7 +55,7 @@ impl Drop for DropNotice {
 
 /// The handle of the applying thread.
 pub struct ApplyThread {
-    loads: Option<mpsc::Sender<Load>>,
+    loads: Option<mpsc::Sender<PendingBatch>>,
     thread: Option<JoinHandle<()>>,
     tell: mpsc::Sender<WriterMessage>,
 }
@@ -105,7 +105,7 @@ impl ApplyThread {
             landed: BatchOutcome::Unsound,
             tell: self.tell.clone(),
         };
-        let load = Load {
+        let load = PendingBatch {
             jobs,
             head,
             from,
@@ -153,15 +153,15 @@ struct Work {
 }
 
 impl Work {
-    fn run(mut self, queue: &mpsc::Receiver<Load>) {
+    fn run(mut self, queue: &mpsc::Receiver<PendingBatch>) {
         while let Ok(first) = queue.recv() {
             // What came meanwhile goes together: one pack, one sync.
-            let loads: Vec<Load> = std::iter::once(first).chain(queue.try_iter()).collect();
+            let loads: Vec<PendingBatch> = std::iter::once(first).chain(queue.try_iter()).collect();
             self.land(loads);
         }
     }
 
-    fn land(&mut self, mut loads: Vec<Load>) {
+    fn land(&mut self, mut loads: Vec<PendingBatch>) {
         let (Some(first), Some(last)) = (loads.first(), loads.last()) else {
             return;
         };

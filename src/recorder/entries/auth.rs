@@ -2,7 +2,7 @@
 
 use crate::record::canon;
 use crate::record::hash::Hash32;
-use crate::record::ledger::auth_key::{AuthKeyNamed, KIND, REVOKED};
+use crate::record::ledger::auth_key::{AuthKeyContent, KIND, REVOKED};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
@@ -214,7 +214,7 @@ pub fn revoked_at(store: &ReadStore, key: &AuthKeyRow) -> Result<Option<Seconds>
         let document = document.and_then(|text| canon::parse::<ArtifactDoc>(text).ok());
         let named = document.and_then(|document| serde_json::from_value(document.content).ok());
         named
-            .and_then(|named: AuthKeyNamed| named.revoked_at)
+            .and_then(|named: AuthKeyContent| named.revoked_at)
             .unwrap_or(key.added_at)
     });
     Ok(at)

@@ -51,7 +51,9 @@ pub enum PositionMismatch {
         actual: String,
     },
     /// What follows it contradicts it, or is wrong itself; the check of everything tells.
-    #[error("a check that continued from it found at {place}: expected {expected}, actual {actual}")]
+    #[error(
+        "a check that continued from it found at {place}: expected {expected}, actual {actual}"
+    )]
     Found {
         /// Of the first finding.
         place: String,

@@ -18,7 +18,7 @@ use crate::record::time::Seconds;
 use super::file::{KeyAt, Position, PositionContent, PositionMismatch};
 use super::fit::ResumePoint;
 use crate::verify::checker::Checker;
-use crate::verify::ledger::history::{History, Old};
+use crate::verify::ledger::history::{History, ReadBoundary};
 use crate::verify::ledger::keys::{InForce, KeyHistory};
 use crate::verify::ledger::refs::main_tip;
 use crate::verify::log::lines::Lines;
@@ -163,8 +163,8 @@ impl CheckStart {
     }
 
     /// Where reading commits ends.
-    pub fn old(&self, lines: &Lines) -> Old {
-        Old {
+    pub fn old(&self, lines: &Lines) -> ReadBoundary {
+        ReadBoundary {
             commits: self.saved_tips.values().copied().collect(),
             logs: lines.old.clone(),
         }

@@ -150,7 +150,7 @@ impl<'a> ReadAhead<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read(&self, eyes: &mut Eyes<'_>, portion: usize) -> VecDeque<TreeContent> {
+    fn read(&self, eyes: &mut CommitReader<'_>, portion: usize) -> VecDeque<TreeContent> {
         let commits = self.portions.get(portion).copied().unwrap_or_default();
         commits
             .iter()
@@ -158,7 +158,7 @@ impl<'a> ReadAhead<'a> {
             .collect()
     }
 
-    fn read_one(&self, eyes: &mut Eyes<'_>, at: usize) -> Option<TreeContent> {
+    fn read_one(&self, eyes: &mut CommitReader<'_>, at: usize) -> Option<TreeContent> {
         let tree = self.history.graph.tree(at)?;
         let claimed = self.history.graph.answer(at);
         let answer = claimed.and_then(|(log, message)| eyes.answers.read(&tree, log, message));
@@ -175,7 +175,7 @@ impl<'a> ReadAhead<'a> {
         let Ok(repository) = Repository::open_again(path, budget) else {
             return;
         };
-        let mut eyes = Eyes::of(&repository);
+        let mut eyes = CommitReader::of(&repository);
         loop {
             let mut state = self.state();
             while !self.may_begin(&state) && state.next < self.portions.len() && !state.over {
@@ -199,7 +199,7 @@ impl<'a> ReadAhead<'a> {
     }
 
     /// Reads the next portion that nobody has begun, for whoever checks.
-    fn begin(&self, mut state: MutexGuard<'_, PipelineState>, eyes: &mut Eyes<'_>) {
+    fn begin(&self, mut state: MutexGuard<'_, PipelineState>, eyes: &mut CommitReader<'_>) {
         let portion = state.next;
         state.next += 1;
         drop(state);
@@ -213,7 +213,7 @@ impl<'a> ReadAhead<'a> {
 
     /// The next portion: as it was read ahead, or read here; while another thread reads it, those
     /// after it are read.
-    fn take(&self, eyes: &mut Eyes<'_>) -> VecDeque<TreeContent> {
+    fn take(&self, eyes: &mut CommitReader<'_>) -> VecDeque<TreeContent> {
         let mut state = self.state();
         let portion = state.taken;
         state.taken += 1;
@@ -241,10 +241,10 @@ impl<'a> ReadAhead<'a> {
     }
 
     /// Hands out one commit's files after the other.
-    pub fn taker<'b>(&'b self, repository: &'b Repository) -> Taker<'a, 'b> {
-        Taker {
+    pub fn taker<'b>(&'b self, repository: &'b Repository) -> ReadAheadConsumer<'a, 'b> {
+        ReadAheadConsumer {
             read_ahead: self,
-            eyes: Eyes::of(repository),
+            eyes: CommitReader::of(repository),
             current: VecDeque::new(),
             _end: WakeOnDrop(self),
         }
@@ -252,14 +252,14 @@ impl<'a> ReadAhead<'a> {
 }
 
 /// What one thread reads with.
-struct Eyes<'a> {
+struct CommitReader<'a> {
     repository: &'a Repository,
     answers: InteractionReader<'a>,
 }
 
-impl<'a> Eyes<'a> {
+impl<'a> CommitReader<'a> {
     fn of(repository: &'a Repository) -> Self {
-        Eyes {
+        CommitReader {
             repository,
             answers: InteractionReader::new(repository),
         }
@@ -277,14 +277,14 @@ impl Drop for WakeOnDrop<'_, '_> {
 }
 
 /// The checking thread's end.
-pub(crate) struct Taker<'a, 'b> {
+pub(crate) struct ReadAheadConsumer<'a, 'b> {
     read_ahead: &'b ReadAhead<'a>,
-    eyes: Eyes<'b>,
+    eyes: CommitReader<'b>,
     current: VecDeque<TreeContent>,
     _end: WakeOnDrop<'a, 'b>,
 }
 
-impl Taker<'_, '_> {
+impl ReadAheadConsumer<'_, '_> {
     /// The files of the next commit.
     pub fn next(&mut self) -> Option<TreeContent> {
         if self.current.is_empty() {
