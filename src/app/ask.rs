@@ -354,7 +354,7 @@ impl AskResult {
         };
         let mut events = answer.judgement.events().iter();
         let missed = events.find(|event| event.class == DriftClass::Schema)?;
-        Some(DriftWarning::bare(missed.class.name(), &missed.summary).sentence)
+        Some(DriftWarning::without_excerpt(missed.class.name(), &missed.summary).sentence)
     }
 
     /// The tools whose values went to a server; none for a model that is built in.

@@ -55,7 +55,7 @@ pub struct NewKernel {
 }
 
 /// The kernel in force.
-pub fn in_force(home: &Home) -> Result<Kernel, HomeError> {
+pub fn current_kernel(home: &Home) -> Result<Kernel, HomeError> {
     Home::kernel(&open::store(home)?)
 }
 
@@ -71,7 +71,7 @@ pub fn read(file: &Path) -> Result<Kernel, KernelFileError> {
 pub fn check(root: &Path, kernel: Kernel) -> Result<KernelCheck, OpenHomeError> {
     let home = Home::open(root)?;
     let compared_with = match &home {
-        Some(home) => in_force(home)?,
+        Some(home) => current_kernel(home)?,
         None => Kernel::genesis(),
     };
     Ok(KernelCheck {
@@ -90,7 +90,7 @@ pub async fn set(
 ) -> Result<KernelSetResult, OpenHomeError> {
     no_secret("the kernel", kernel.canonical_json())?;
     let hash = kernel.hash();
-    let known = in_force(&home).ok();
+    let known = current_kernel(&home).ok();
     if known.as_ref().is_some_and(|known| known.hash() == hash) {
         return Ok(KernelSetResult::Unchanged(hash));
     }

@@ -141,7 +141,7 @@ fn candidate(item: Item, text: String, relevance: u64) -> Candidate {
         source: item.source,
         observed_at: item.observed_at.unwrap_or(Seconds::ZERO),
         confidence,
-        counts: item.state.in_force(),
+        counts: item.state.is_in_force(),
         phase: item.phase,
         tier: item.tier.unwrap_or(u8::MAX),
         hash: item.hash,

@@ -173,7 +173,7 @@ fn declare(
         match reference {
             Reference::Last(_) => {}
             Reference::Exchange(id) => ids.extend(
-                said(store, *id)?
+                declared_events(store, *id)?
                     .into_iter()
                     .map(|id| (id, "exchange".to_owned())),
             ),
@@ -218,7 +218,7 @@ fn declare(
 /// answer, or none yet, is named twice, so that no limit tells it from one that has; what was
 /// denied never has one. A turn from before threads is declared by its own id, and the core says
 /// that it has no events.
-fn said(store: &ReadStore, turn: Uuid) -> Result<Vec<String>, StoreError> {
+fn declared_events(store: &ReadStore, turn: Uuid) -> Result<Vec<String>, StoreError> {
     let events = store.events_of(turn)?;
     let of = |kind| {
         events

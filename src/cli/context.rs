@@ -1,7 +1,7 @@
 //! `gently context`: what was, or would be, put before a model, why, and what was kept out; and
 //! what `ask` declares.
 
-mod lost;
+mod left_out;
 mod text;
 
 use clap::{Args, Subcommand};
@@ -19,7 +19,7 @@ use crate::view::context::{ContextView, DenialView, PreviewView};
 use super::sight_args::SightArgs;
 use super::{NEGATIVE, could_not, present, print_view, say};
 
-pub use lost::{beside_room, lines as lost};
+pub use left_out::{beside_room, lines as left_out};
 use text::ContextText;
 
 /// What `gently context` is asked to do.
@@ -190,7 +190,7 @@ async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
     let preview = context::preview(&open::existing_home()?, &request).await?;
     let told = || {
         let referred = &preview.referred;
-        let lines = lost(&referred.context, referred.unfit);
+        let lines = left_out(&referred.context, referred.unfit);
         lines.iter().for_each(|line| say(line));
     };
     Ok(match &preview.outcome {

@@ -17,7 +17,7 @@ use clap::{Arg, ArgAction, Args, ColorChoice, Command, CommandFactory as _, Id};
 use crate::view::help::{ExampleView, HelpView};
 
 use super::args::Cli;
-use super::fold::words_in;
+use super::line_break::words_in;
 use super::{FINE, could_not, present, print_view, program};
 
 pub use examples::of as examples_of;

@@ -27,7 +27,7 @@ pub async fn run(command: KernelCommand, json: bool) -> Result<u8, OpenHomeError
 }
 
 fn show(json: bool) -> Result<u8, OpenHomeError> {
-    let kernel = kernel::in_force(&open::existing_home()?)?;
+    let kernel = kernel::current_kernel(&open::existing_home()?)?;
     let toml = kernel.to_toml().map_err(HomeError::from)?;
     let text = || format!("# kernel {}\n{toml}", kernel.hash());
     Ok(present_as_is(json, || KernelView::of(&kernel), text))

@@ -13,7 +13,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use rustix::fd::AsFd;
 use rustix::termios::tcgetwinsize;
 
-use super::fold::folded;
+use super::line_break::folded;
 use textwrap::core::display_width;
 
 pub use crate::app::words::{beginning, counted};

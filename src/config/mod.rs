@@ -13,7 +13,7 @@ mod duplicate;
 mod error;
 mod kind;
 mod name_path;
-mod named;
+mod named_tables;
 mod rules;
 mod settings;
 pub mod table;
@@ -31,7 +31,7 @@ use crate::record::bitcoin::block::Network;
 
 pub use error::ConfigError;
 pub use name_path::NamePath;
-pub use named::{NamedTables, SHIPPED, is_alias};
+pub use named_tables::{NamedTables, SHIPPED, is_alias};
 pub use settings::{Settings, ValueSource};
 pub use table::{
     AnchorSettings, Config, ContextSettings, KeySettings, ModelSettings, Ots, RetentionSettings,

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike};
 
 use super::ConfigError;
-use super::named::{TablePlace, place_of};
+use super::named_tables::{TablePlace, place_of};
 use super::rules::SOURCE;
 use crate::record::tree::note::{KeyKind, VerifierKey};
 

@@ -178,7 +178,7 @@ impl Recorder {
             watch,
             (terms.wait, terms.sync_policy),
         )?;
-        writer.heal(now)?;
+        writer.recover(now)?;
         entries::erase::finish(&mut writer.store)?;
         let (jobs, inbox) = mpsc::channel();
         let forward = BatchQueue::new(writer, inbox, jobs.clone());

@@ -10,8 +10,8 @@
 //! All that is sent to a calendar are 32 bytes: the hash of a tree head, or the Merkle root over
 //! several, or what a calendar itself made of one.
 
+mod faults;
 mod heads;
-mod hitches;
 mod stamping;
 mod standing;
 mod upgrading;

@@ -15,8 +15,8 @@ use crate::record::ledger::commit::NOTES_OTS;
 use crate::record::ots::{Attestation, Op, Proof, ProofNode};
 use crate::recorder::put_notes;
 
+use super::faults::{StampFault, StampFaults};
 use super::heads::{StampNotes, is_complete, merged};
-use super::hitches::{StampFault, StampFaults};
 use super::{CommittedTreeHead, StampError, Stamper};
 
 /// Promises that are asked for at once.
@@ -142,7 +142,7 @@ impl Stamper<'_> {
         done: &mut UpgradeResult,
     ) -> BTreeMap<Promise, (ProofNode, u32)> {
         let wanted: Vec<&Promise> = wanted.iter().collect();
-        let (mut confirmed, mut hitches) = (BTreeMap::new(), StampFaults::default());
+        let (mut confirmed, mut faults) = (BTreeMap::new(), StampFaults::default());
         for some in wanted.chunks(AT_ONCE) {
             if Instant::now() >= until.at {
                 break;
@@ -150,18 +150,18 @@ impl Stamper<'_> {
             let some: Vec<&Promise> = some
                 .iter()
                 .copied()
-                .filter(|(uri, _)| !hitches.is_unreached(uri))
+                .filter(|(uri, _)| !faults.is_unreached(uri))
                 .collect();
             let asked = some.iter().map(|promise| self.answer(promise, until));
             for (promise, answer) in some.iter().zip(join_all(asked).await) {
                 match answer {
                     Ok(Some(answer)) => drop(confirmed.insert((*promise).clone(), answer)),
                     Ok(None) => {}
-                    Err(hitch) => hitches.add(&promise.0, hitch),
+                    Err(fault) => faults.add(&promise.0, fault),
                 }
             }
         }
-        let (unreached, words) = hitches.told();
+        let (unreached, words) = faults.told();
         done.unreached = unreached;
         done.words.extend(words);
         confirmed

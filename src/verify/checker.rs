@@ -300,7 +300,7 @@ impl<'a> Checker<'a> {
         let (place, budget) = (repository.path(), repository.budget().clone());
         std::thread::scope(|scope| {
             scope.spawn(|| read_ahead.run(place, &budget));
-            check.check_chains(base, &mut read_ahead.taker(repository));
+            check.check_chains(base, &mut read_ahead.consumer(repository));
         });
         self.check_notes();
         let is_saved = self.start.is_saved();

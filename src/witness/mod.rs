@@ -10,8 +10,8 @@
 //! a stored right edge of the tree (`marks`). A size that was never stored (a restored database)
 //! costs the lines before it, once.
 
-mod marks;
 mod note;
+mod right_edges;
 mod round;
 
 pub use note::standing;

@@ -12,7 +12,7 @@ use crate::record::tree::note::NoteSignature;
 use crate::recorder::Paths;
 use crate::store::{Store, WitnessState};
 
-use super::{LatestTreeHead, WitnessError, marks, newest_head, note};
+use super::{LatestTreeHead, WitnessError, newest_head, note, right_edges};
 
 /// How often one witness may name another size before it is left alone: it was behind, and another
 /// process was faster.
@@ -186,7 +186,7 @@ pub async fn ask(
     let Some(head) = newest_head(store)? else {
         return Ok(None);
     };
-    marks::tree_of(store, &head.note)?;
+    right_edges::tree_of(store, &head.note)?;
     let states = store.witness_states()?;
     let heard = {
         let standing = note::standing(paths, &head)?;
@@ -281,7 +281,7 @@ async fn one(
     let mut old = if known > size { 0 } else { known };
     let mut named = BTreeSet::new();
     for _ in 0..MAX_TURNS {
-        let proof = marks::proof(store, old, &head.note)?;
+        let proof = right_edges::proof(store, old, &head.note)?;
         let holds = match witness.add_checkpoint(old, &proof, &head.note).await {
             Ok(WitnessReply::Cosigned { lines, time }) => {
                 return Ok((

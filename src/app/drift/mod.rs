@@ -64,7 +64,7 @@ impl DriftDetails {
             .as_ref()
             .map(|row| find::short_id_of_row(store, row));
         Ok(DriftDetails {
-            warning: DriftWarning::bare(&state.event.class, &state.event.summary),
+            warning: DriftWarning::without_excerpt(&state.event.class, &state.event.summary),
             short: short.transpose()?.unwrap_or_default(),
             state,
             exchange,

@@ -126,7 +126,7 @@ pub async fn resolve(
         .collect();
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         for id in &all {
-            if !store.item(id)?.is_some_and(|item| item.state.in_force()) {
+            if !store.item(id)?.is_some_and(|item| item.state.is_in_force()) {
                 return Ok(Some(format!(
                     "{} is not in force any more: look again with gently conflict list",
                     short_name(id)
@@ -194,7 +194,7 @@ fn sides(store: &ReadStore, typed: &str) -> Result<Result<(Item, Vec<Item>), Str
             "no '{short}' is on record: gently conflict list names what disagrees"
         )));
     };
-    if !item.state.in_force() {
+    if !item.state.is_in_force() {
         return Ok(Err(format!(
             "{short} is {}: only what is in force can hold",
             item.state

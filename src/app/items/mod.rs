@@ -116,7 +116,7 @@ pub async fn end(
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, kind, &named)? {
             Err(fault) => Some(fault),
-            Ok(item) if item.state.in_force() || item.state == ItemState::Proposed => None,
+            Ok(item) if item.state.is_in_force() || item.state == ItemState::Proposed => None,
             Ok(item) => Some(format!("{} is {} already", short_name(&named), item.state)),
         })
     };

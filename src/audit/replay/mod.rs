@@ -362,7 +362,7 @@ impl<'a> Replay<'a> {
     /// Whether the sanitizer was told to leave what it is told to leave now, when something of this
     /// line was asked.
     fn has_same_list(&self, line: u64) -> Result<bool, ReplayError> {
-        let now = sanitize::in_force().exemptions();
+        let now = sanitize::current_engine().exemptions();
         if self.lists.get().is_none() {
             let content = now.content();
             let is_now = |row: &ArtifactRow| {

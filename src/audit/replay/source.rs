@@ -188,14 +188,17 @@ impl EventSource<'_, '_> {
     /// What an id names, and where the log's order puts it.
     fn find(&self, id: Uuid) -> Result<Option<EventLookup>, ReplayError> {
         let Some(line) = self.before else {
-            if let Some(said) = self.replay.said(id)? {
+            if let Some(said) = self.replay.current_event(id)? {
                 return Ok(Some((said, None)));
             }
             let events = self.replay.store.events_of(id)?;
             let Some(intent) = events.iter().find(|event| event.kind == EventKind::Intent) else {
                 return Ok(None);
             };
-            return Ok(self.replay.said(intent.event)?.map(|said| (said, None)));
+            return Ok(self
+                .replay
+                .current_event(intent.event)?
+                .map(|said| (said, None)));
         };
         let stream = &self.replay.stream;
         let own = stream.before(id, line).map(|placed| (id, placed));
@@ -212,13 +215,16 @@ impl EventSource<'_, '_> {
             turn_id: placed.turn.to_string(),
             thread_id: placed.thread.to_string(),
         };
-        Ok(self.replay.said(event)?.map(|said| (said, Some(place))))
+        Ok(self
+            .replay
+            .current_event(event)?
+            .map(|said| (said, Some(place))))
     }
 }
 
 impl Replay<'_> {
     /// What an event is, digested from its text; none when its row is not here.
-    pub(super) fn said(&self, id: Uuid) -> Result<Option<Rc<CurrentEvent>>, ReplayError> {
+    pub(super) fn current_event(&self, id: Uuid) -> Result<Option<Rc<CurrentEvent>>, ReplayError> {
         if let Some(known) = self.at_hand(id) {
             return Ok(Some(known));
         }

@@ -30,7 +30,7 @@ pub(super) struct ClaimWords {
 
 impl ClaimWords {
     /// The languages beside English.
-    pub(super) fn tongues(&'static self) -> [&'static LanguageWords; 4] {
+    pub(super) fn languages(&'static self) -> [&'static LanguageWords; 4] {
         [&self.german, &self.french, &self.spanish, &self.italian]
     }
 }
@@ -41,6 +41,6 @@ mod tests {
 
     #[test]
     fn the_file_is_read() {
-        assert_eq!(claim_words().tongues().len(), 4);
+        assert_eq!(claim_words().languages().len(), 4);
     }
 }

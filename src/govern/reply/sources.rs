@@ -10,7 +10,7 @@ use crate::record::ledger::bundle::Bundle;
 
 use super::arithmetic::{KnownNumbers, Number, numbers};
 use super::dates::{Date, Dates, dates, take_dates};
-use super::quotations::{Quotes, quotations, replaced, said};
+use super::quotations::{Quotes, quotations, replaced, unquoted};
 use super::sentences::{plain, without_code, without_mark};
 use super::substrings::{bordered, occurring};
 

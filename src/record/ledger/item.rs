@@ -121,11 +121,11 @@ impl ItemState {
 
     /// Whether it counts, or could yet.
     pub const fn is_open(self) -> bool {
-        self.in_force() || matches!(self, ItemState::Proposed)
+        self.is_in_force() || matches!(self, ItemState::Proposed)
     }
 
     /// Whether it counts.
-    pub const fn in_force(self) -> bool {
+    pub const fn is_in_force(self) -> bool {
         matches!(self, ItemState::Ratified | ItemState::Declared)
     }
 }
@@ -234,7 +234,7 @@ impl Item {
             FACT_RATIFIED => (self.kind == ItemKind::Fact && self.state == ItemState::Proposed)
                 .then_some(ItemState::Ratified),
             CONFLICT_RESOLVED => {
-                (!is_intent && self.state.in_force()).then_some(ItemState::Superseded)
+                (!is_intent && self.state.is_in_force()).then_some(ItemState::Superseded)
             }
             // One intent holds at a time: the next one takes its place.
             "intent" => (is_intent && declared).then_some(ItemState::Superseded),

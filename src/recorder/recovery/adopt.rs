@@ -28,11 +28,11 @@ use crate::recorder::entries::content_policy::WriterContext;
 use crate::recorder::lock::{WAIT, WriterLock};
 use crate::recorder::{Paths, RecorderError};
 
+mod apply_lines;
 mod gather;
-mod replay;
 mod rows;
 
-use self::replay::Adoption;
+use self::apply_lines::Adoption;
 
 /// Why a ledger can't be taken over; nothing was written.
 #[derive(Debug, thiserror::Error)]

@@ -77,7 +77,7 @@ pub fn words(piece: &str, base: usize) -> impl Iterator<Item = SentenceWord<'_>>
             _ => end_of_word(word),
         };
         at = start + length;
-        Some(said(piece.get(start..at)?, base + start))
+        Some(sentence_word(piece.get(start..at)?, base + start))
     })
 }
 
@@ -120,7 +120,7 @@ pub fn last_words(piece: &str, base: usize, count: usize) -> Vec<SentenceWord<'_
     words(piece.get(from..).unwrap_or_default(), base + from).collect()
 }
 
-fn said(raw: &str, start: usize) -> SentenceWord<'_> {
+fn sentence_word(raw: &str, start: usize) -> SentenceWord<'_> {
     if raw.bytes().all(|b| b.is_ascii_alphanumeric()) {
         return SentenceWord {
             start,
@@ -183,7 +183,9 @@ impl SentenceWord<'_> {
             (ContextClue::Unquoted, !self.quoted),
         ]);
         let said = |clues| shape.is_secret_by(TokenContext::SaidPassword, clues);
-        !self.calls && (said(clues) || (said(clues.with(ContextClue::Certain)) && certain()))
+        !self.calls
+            && (sentence_word(clues)
+                || (sentence_word(clues.with(ContextClue::Certain)) && certain()))
     }
 }
 

@@ -44,11 +44,11 @@ impl StampFault {
 pub(super) struct StampFaults(BTreeMap<(String, u8), (StampFault, usize)>);
 
 impl StampFaults {
-    pub fn add(&mut self, uri: &str, hitch: StampFault) {
+    pub fn add(&mut self, uri: &str, fault: StampFault) {
         let (_, count) = self
             .0
-            .entry((uri.to_owned(), hitch.kind()))
-            .or_insert((hitch, 0));
+            .entry((uri.to_owned(), fault.kind()))
+            .or_insert((fault, 0));
         *count += 1;
     }
 
@@ -62,13 +62,13 @@ impl StampFaults {
     /// Calendars that nobody answered at, and a line for each other trouble.
     pub fn told(self) -> (Vec<SourceFault>, Vec<String>) {
         let (mut unreached, mut words) = (Vec::new(), Vec::new());
-        for (hitch, count) in self.0.into_values() {
+        for (fault, count) in self.0.into_values() {
             let more = if count < 2 {
                 String::new()
             } else {
                 format!("; so with {} more of its promises", count - 1)
             };
-            match hitch {
+            match fault {
                 StampFault::Unreached(fault) => unreached.push(fault),
                 StampFault::Answer(fault) => words.push(format!("{fault}{more}")),
                 StampFault::Refused(said) | StampFault::NoHeader(said) => {
@@ -90,21 +90,21 @@ mod tests {
             at: format!("{uri}/{n}"),
             reason: "x".to_owned(),
         };
-        let mut hitches = StampFaults::default();
+        let mut faults = StampFaults::default();
         for n in 0..64 {
-            hitches.add("a", StampFault::of(at("a", n)));
-            hitches.add(
+            faults.add("a", StampFault::of(at("a", n)));
+            faults.add(
                 "b",
                 StampFault::of(SourceFault::TooLong {
                     at: format!("b/{n}"),
                     limit: 9,
                 }),
             );
-            hitches.add("b", StampFault::Refused(format!("refused {n}")));
+            faults.add("b", StampFault::Refused(format!("refused {n}")));
         }
-        hitches.add("a", StampFault::NoHeader("none".to_owned()));
-        assert!(hitches.is_unreached("a") && !hitches.is_unreached("b"));
-        let (unreached, words) = hitches.told();
+        faults.add("a", StampFault::NoHeader("none".to_owned()));
+        assert!(faults.is_unreached("a") && !faults.is_unreached("b"));
+        let (unreached, words) = faults.told();
         assert_eq!(unreached.len(), 1);
         let more = "; so with 63 more of its promises";
         let long = "b/0: longer than 9 bytes, as no right answer is";
