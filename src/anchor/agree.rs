@@ -398,7 +398,7 @@ fn disagreement(first: &ValidTip, second: &ValidTip) -> Option<String> {
     })
 }
 
-/// The valid_tips that are within a day of the clock, if any is: a file of old headers does not hold
+/// The tips that are within a day of the clock, if any is: a file of old headers does not hold
 /// explorers back.
 fn fresh<'a>(valid_tips: &[ValidTip<'a>], now: Seconds) -> Vec<ValidTip<'a>> {
     let is_fresh = |valid_tip: &&ValidTip<'_>| now.since(valid_tip.tip.block.time) <= MAX_BEHIND;

@@ -385,7 +385,11 @@ impl PreviewInput<'_> {
         let params = self.model.params(own.as_ref().map(Clean::as_str));
         let mut room = None;
         loop {
-            let rules = (self.kernel, self.context, room);
+            let rules = ReferRules {
+                kernel: self.kernel,
+                config: self.context,
+                room,
+            };
             let referred = refer(self.store, rules, self.place, self.declared)?;
             let outcome = self.outcome(&referred)?;
             let PreviewOutcome::Compiled(bundle) = &outcome else {

@@ -59,16 +59,30 @@ pub struct ResolvedRefs {
 /// How far back `last:N` goes at most, in turns.
 const MOST_BACK: usize = 2048;
 
+/// Under what references are declared and resolved.
+#[derive(Clone, Copy)]
+pub struct ReferRules<'a> {
+    /// Kernel in force, with its caps and topics.
+    pub kernel: &'a Kernel,
+    /// Context configuration in force.
+    pub config: &'a ContextConfig,
+    /// What a model's window leaves for earlier turns, in tokens, where that is known to be less
+    /// than the kernel allows.
+    pub room: Option<u64>,
+}
+
 /// Declares and resolves, for a turn of a thread that replies to `parent`, else to the newest one.
-///
-/// `room` is what a model's window leaves for earlier turns, in tokens, where that is known to be
-/// less than the kernel allows.
 pub fn refer(
     store: &ReadStore,
-    (kernel, config, room): (&Kernel, &ContextConfig, Option<u64>),
+    rules: ReferRules<'_>,
     (thread, parent): (Uuid, Option<Uuid>),
     declared: &DeclaredContext,
 ) -> Result<ResolvedRefs, StoreError> {
+    let ReferRules {
+        kernel,
+        config,
+        room,
+    } = rules;
     let parent = match parent {
         Some(parent) => Some(parent),
         None => store.newest_turn(thread)?,

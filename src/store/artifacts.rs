@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
-use crate::record::ledger::item::{self, Item, ItemKind, ItemState};
+use crate::record::ledger::item::{self, Item, ItemKind, ItemArtifact, ItemState};
 
 use super::access::{ReadStore, WriteStore};
 use super::driver::SearchIndex;
@@ -158,8 +158,12 @@ impl WriteStore {
             self.move_item(&item, artifact)?;
         }
         if let (Ok(made), Some(content)) = (kind.parse(), &content) {
-            let made = (artifact.line, made, id);
-            self.add_item(Item::made(made, Some(content), artifact.commitment))?;
+            let origin = ItemArtifact {
+                line: artifact.line,
+                kind: made,
+                id,
+            };
+            self.add_item(Item::made(origin, Some(content), artifact.commitment))?;
         }
         let named = content.as_ref().filter(|_| kind == TOMBSTONE);
         let named = named.and_then(|content| content["ids"].as_array());

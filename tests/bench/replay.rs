@@ -198,7 +198,11 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         refs: vec![Reference::Last(6)],
         ..DeclaredContext::default()
     };
-    let rules = (house.kernel, house.config, None);
+    let rules = ReferRules {
+        kernel: house.kernel,
+        config: house.config,
+        room: None,
+    };
     let referred = refer(
         house.store,
         rules,

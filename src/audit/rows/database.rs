@@ -101,6 +101,14 @@ pub(crate) struct RowCheck<'c> {
     pub counts: DatabaseCounts,
 }
 
+/// A row that is otherwise than log or ledger say.
+pub(in crate::audit) struct RowDifference<'a> {
+    /// Where the row is, without `database, ` before it.
+    pub place: &'a str,
+    pub expected: String,
+    pub actual: String,
+}
+
 impl<'c> RowCheck<'c> {
     /// Before the first row.
     pub fn new(
@@ -225,8 +233,13 @@ impl<'c> RowCheck<'c> {
         &mut self,
         is_newer: bool,
         session: Option<Hash32>,
-        (place, expected, actual): (&str, String, String),
+        difference: RowDifference<'_>,
     ) {
+        let RowDifference {
+            place,
+            expected,
+            actual,
+        } = difference;
         let question = if is_newer {
             AuditQuestion::Complete
         } else {
@@ -455,7 +468,12 @@ impl<'c> RowCheck<'c> {
             // Committed and not applied yet, or not this ledger's.
             let applied = row.line < self.ledger.lines.state.count();
             let expected = "the id of a commit in the ledger".to_owned();
-            self.fault_unless_newer(!applied, None, (&place, expected, row.id.clone()));
+            let difference = RowDifference {
+                place: &place,
+                expected,
+                actual: row.id.clone(),
+            };
+            self.fault_unless_newer(!applied, None, difference);
             return Ok(());
         };
         if let Ok(commit) = self.ledger.repository.commit_bytes(&id)
@@ -573,7 +591,12 @@ impl<'c> RowCheck<'c> {
         }
         let Some(logged) = self.ledger.lines.state.session(row.id).cloned() else {
             let (expected, actual) = ("a session of the log".to_owned(), "none".to_owned());
-            self.fault_unless_newer(!level, id, (&place, expected, actual));
+            let difference = RowDifference {
+                place: &place,
+                expected,
+                actual,
+            };
+            self.fault_unless_newer(!level, id, difference);
             return Ok(());
         };
         self.cell(id, &place, "started_at", logged.start.time, row.started_at);

@@ -194,13 +194,21 @@ pub struct Item {
     pub hash: Hash32,
 }
 
+/// Which artifact makes an item.
+#[derive(Clone, Copy)]
+pub struct ItemArtifact<'a> {
+    /// Number of the artifact's line, from 0.
+    pub line: u64,
+    /// Kind of the artifact, which is the item's.
+    pub kind: ItemKind,
+    /// Name of the artifact, which is the item's.
+    pub id: &'a str,
+}
+
 impl Item {
     /// The item that an artifact makes; `content` is that of its document, none once erased.
-    pub fn made(
-        (line, kind, id): (u64, ItemKind, &str),
-        content: Option<&Value>,
-        hash: Hash32,
-    ) -> Item {
+    pub fn made(origin: ItemArtifact<'_>, content: Option<&Value>, hash: Hash32) -> Item {
+        let ItemArtifact { line, kind, id } = origin;
         let text = |key: &str| content?.get(key)?.as_str().map(str::to_owned);
         let number = |key: &str| content?.get(key)?.as_u64();
         Item {
@@ -278,10 +286,11 @@ impl Items {
                 (item.state, item.state_line) = (state, line);
             }
         }
-        if let Ok(made) = kind.parse() {
+        if let Ok(kind) = kind.parse() {
+            let origin = ItemArtifact { line, kind, id };
             self.0
                 .entry(id.to_owned())
-                .or_insert_with(|| Item::made((line, made, id), content.as_ref(), hash));
+                .or_insert_with(|| Item::made(origin, content.as_ref(), hash));
         }
     }
 
