@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::ask::conversation;
 use crate::ask::recall::{DeclaredContext, recall};
-use crate::ask::refer::{ResolvedRefs, count, refer};
+use crate::ask::refer::{ReferRules, ResolvedRefs, count, refer};
 use crate::ask::window::{WindowFit, fit};
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::audit::rows::contexts::ContextFault;

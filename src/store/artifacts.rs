@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
-use crate::record::ledger::item::{self, Item, ItemKind, ItemArtifact, ItemState};
+use crate::record::ledger::item::{self, Item, ItemArtifact, ItemKind, ItemState};
 
 use super::access::{ReadStore, WriteStore};
 use super::driver::SearchIndex;

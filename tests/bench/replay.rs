@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
 use gently::ask::recall::{DeclaredContext, Reference, recall};
-use gently::ask::refer::{count, refer};
+use gently::ask::refer::{ReferRules, count, refer};
 use gently::audit::replay::{AssertionOutcome, Replay};
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;

@@ -546,6 +546,35 @@ impl<'c> RowCheck<'c> {
         Ok(())
     }
 
+    /// Compares a session's row with its document in the ledger, where that can be read.
+    fn check_session_document(&mut self, place: &str, row: &SessionRow) {
+        let id = Some(row.id);
+        if let Some(document) = self
+            .ledger
+            .sessions
+            .get(row.id)
+            .and_then(|session| session.document.clone())
+        {
+            self.cell(id, place, "phase", document.phase, row.phase.clone());
+            self.cell(id, place, "tier", document.tier, row.tier);
+            self.cell(
+                id,
+                place,
+                "kernel_hash",
+                document.kernel_hash,
+                row.kernel_hash,
+            );
+            self.cell(
+                id,
+                place,
+                "host_role",
+                document.host_role,
+                row.host_role.clone(),
+            );
+            self.cell(id, place, "model_id", document.model, row.model.clone());
+        }
+    }
+
     fn check_session_row(&mut self, row: &SessionRow, level: bool) -> Result<(), VerifyError> {
         let (id, place) = (Some(row.id), format!("chat_session {}", row.uuid));
         self.cell::<Uuid>(
@@ -565,30 +594,7 @@ impl<'c> RowCheck<'c> {
             let expected = format!("auth_key_hash {} of session {}", row.auth_key_hash, row.id);
             self.fault(id, "auth_key", expected, "none");
         }
-        if let Some(document) = self
-            .ledger
-            .sessions
-            .get(row.id)
-            .and_then(|session| session.document.clone())
-        {
-            self.cell(id, &place, "phase", document.phase, row.phase.clone());
-            self.cell(id, &place, "tier", document.tier, row.tier);
-            self.cell(
-                id,
-                &place,
-                "kernel_hash",
-                document.kernel_hash,
-                row.kernel_hash,
-            );
-            self.cell(
-                id,
-                &place,
-                "host_role",
-                document.host_role,
-                row.host_role.clone(),
-            );
-            self.cell(id, &place, "model_id", document.model, row.model.clone());
-        }
+        self.check_session_document(&place, row);
         let Some(logged) = self.ledger.lines.state.session(row.id).cloned() else {
             let (expected, actual) = ("a session of the log".to_owned(), "none".to_owned());
             let difference = RowDifference {

@@ -16,7 +16,7 @@ use crate::store::{
     ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, ThreadTurnRow, TurnRow,
 };
 
-use super::database::{RowCheck, stop};
+use super::database::{RowCheck, RowDifference, stop};
 use super::exchange_rows::ExchangeEvidence;
 use crate::verify::VerifyError;
 

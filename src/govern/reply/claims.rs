@@ -88,9 +88,8 @@ fn claims(sentence: &str, done_before: bool, code: bool) -> (bool, bool) {
             is_heading: heading,
             shows_code: code,
         };
-        claimed |= !is_done
-            && (claim(&words, setting)
-                || (!question && languages::claims(&words, code)));
+        claimed |=
+            !is_done && (claim(&words, setting) || (!question && languages::claims(&words, code)));
         // "service restarted, cache cleared"
         claimed |= !question
             && part.contains(", ")
