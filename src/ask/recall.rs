@@ -176,7 +176,7 @@ fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
         counts: true,
         phase: None,
         tier: 1,
-        hash: hash.map_err(|e| StoreError::Sqlite {
+        hash: hash.map_err(|e| StoreError::Query {
             what: "print a drift event",
             reason: e.to_string(),
         })?,

@@ -430,7 +430,7 @@ impl RecordLookup<'_> {
 }
 
 fn undigested(e: JsonFault) -> StoreError {
-    StoreError::Sqlite {
+    StoreError::Query {
         what: "digest an event",
         reason: e.to_string(),
     }

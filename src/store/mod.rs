@@ -73,14 +73,20 @@ pub enum StoreError {
         /// Where it was looked for.
         path: PathBuf,
     },
-    /// The database refused a query.
+    /// A query failed, or a value for it could not be made.
     #[error("database: {what}: {reason}")]
-    Sqlite {
+    Query {
         /// What was being done.
         what: &'static str,
-        /// What SQLite said.
+        /// What the database said, or why there is no value.
         reason: String,
     },
+    /// Whoever filled a transaction undid it; why, the caller keeps.
+    #[error("database: the transaction was rolled back")]
+    RolledBack,
+    /// Whoever went through rows stopped; why, the caller keeps.
+    #[error("database: reading rows was stopped")]
+    Stopped,
     /// A migration could not be applied.
     #[error("database migrations: {reason}")]
     Migration {

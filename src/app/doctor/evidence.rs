@@ -79,8 +79,6 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
         Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), REBUILD)),
     };
     let (torn, end) = (back.torn(), back.end());
-    let applied =
-        usize::try_from(head.lines.saturating_sub(head.applied.lines)).unwrap_or(usize::MAX);
     if torn == 0 && end > head.bytes {
         let found = format!(
             "audit.log has {} bytes after line {} that the database has no record of",
@@ -89,39 +87,10 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
         );
         return Ok(DoctorCheck::fail("log", found, VERIFY));
     }
-    let mut missing = 0;
-    let mut has_begun = false;
-    let mut wanted = lines.iter().rev().zip((from..head.lines).rev()).peekable();
-    for line in back {
-        let line = match line {
-            Ok(line) => line,
-            Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), VERIFY)),
-        };
-        // Lines that no mark calls applied may still be missing at the end of the file, and nowhere
-        // else.
-        while !has_begun
-            && missing < applied
-            && wanted
-                .peek()
-                .is_some_and(|(text, _)| text.as_bytes() != line.bytes)
-        {
-            missing += 1;
-            wanted.next();
-        }
-        has_begun = true;
-        match wanted.next() {
-            None => break,
-            Some((text, _)) if text.as_bytes() == line.bytes => {}
-            Some((_, n)) => {
-                return Ok(DoctorCheck::fail(
-                    "log",
-                    format!("audit.log and database differ at line {}", n + 1),
-                    VERIFY,
-                ));
-            }
-        }
-    }
-    let left = wanted.count();
+    let LogComparison { missing, left } = match compare(back, &lines, from, head) {
+        Ok(comparison) => comparison,
+        Err(difference) => return Ok(difference),
+    };
     if left > 0 {
         let found = format!(
             "audit.log is {} short: it has {end} bytes, the database expects {}",
@@ -171,6 +140,61 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
             head.hash.short8()
         ),
     ))
+}
+
+/// How the newest lines of the file stand to those of the database.
+struct LogComparison {
+    /// Lines at the end that are not in the file, and need not be yet.
+    missing: usize,
+    /// Lines before them that are not in the file.
+    left: usize,
+}
+
+/// Compares lines from the end of the file on; a line that differs is a failed check.
+fn compare(
+    back: LinesBack,
+    lines: &[String],
+    from: u64,
+    head: &LedgerHead,
+) -> Result<LogComparison, DoctorCheck> {
+    let applied =
+        usize::try_from(head.lines.saturating_sub(head.applied.lines)).unwrap_or(usize::MAX);
+    let mut missing = 0;
+    let mut has_begun = false;
+    let mut wanted = lines.iter().rev().zip((from..head.lines).rev()).peekable();
+    for line in back {
+        let line = match line {
+            Ok(line) => line,
+            Err(error) => return Err(DoctorCheck::fail("log", error.to_string(), VERIFY)),
+        };
+        // Lines that no mark calls applied may still be missing at the end of the file, and nowhere
+        // else.
+        while !has_begun
+            && missing < applied
+            && wanted
+                .peek()
+                .is_some_and(|(text, _)| text.as_bytes() != line.bytes)
+        {
+            missing += 1;
+            wanted.next();
+        }
+        has_begun = true;
+        match wanted.next() {
+            None => break,
+            Some((text, _)) if text.as_bytes() == line.bytes => {}
+            Some((_, n)) => {
+                return Err(DoctorCheck::fail(
+                    "log",
+                    format!("audit.log and database differ at line {}", n + 1),
+                    VERIFY,
+                ));
+            }
+        }
+    }
+    Ok(LogComparison {
+        missing,
+        left: wanted.count(),
+    })
 }
 
 /// The number of the first line that does not follow the one before it, or is not the head's.

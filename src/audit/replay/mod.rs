@@ -303,10 +303,7 @@ impl<'a> Replay<'a> {
                 }
                 Err(error) => {
                     failed = Err(error);
-                    Err(StoreError::Sqlite {
-                        what: "replay",
-                        reason: "stopped".to_owned(),
-                    })
+                    Err(StoreError::Stopped)
                 }
             });
         failed?;

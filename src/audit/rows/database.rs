@@ -717,8 +717,5 @@ impl<'c> RowCheck<'c> {
 
 /// Ends an iteration whose failure is kept beside it.
 pub fn stop() -> StoreError {
-    StoreError::Sqlite {
-        what: "check a session",
-        reason: "stopped".to_owned(),
-    }
+    StoreError::Stopped
 }

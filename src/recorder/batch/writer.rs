@@ -211,10 +211,7 @@ impl Writer {
             outcome = Some(filled);
             // The store only has to know that it must roll back; what was wrong is in `outcome`.
             if failed {
-                Err(StoreError::Sqlite {
-                    what: "fill",
-                    reason: String::new(),
-                })
+                Err(StoreError::RolledBack)
             } else {
                 Ok(())
             }

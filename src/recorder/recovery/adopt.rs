@@ -205,10 +205,7 @@ pub(in crate::recorder) fn take_over(
         let failed = filled.is_err();
         outcome = Some(filled);
         if failed {
-            Err(StoreError::Sqlite {
-                what: "take over",
-                reason: String::new(),
-            })
+            Err(StoreError::RolledBack)
         } else {
             Ok(())
         }
