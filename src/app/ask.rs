@@ -4,15 +4,17 @@ use std::path::Path;
 
 use uuid::Uuid;
 
+pub use crate::ask::TurnControl;
 use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
-use crate::ask::{AskError, Observations, Question, TurnControl, TurnEnd, TurnResult};
+use crate::ask::{AskError, Observations, Question, TurnEnd, TurnResult};
 use crate::config::Config;
 use crate::continuity::compile::SIGHT_REASON;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::redact;
-use crate::govern::sight_rules::{SightPlan, SightWish};
+use crate::govern::sight_rules::SightPlan;
+pub use crate::govern::sight_rules::SightWish;
 use crate::models::Model;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
