@@ -17,7 +17,8 @@ use crate::continuity::compile::ContextBundle;
 use crate::view::context::{ContextView, DenialView, PreviewView};
 
 use super::sight_args::SightArgs;
-use super::{NEGATIVE, could_not, present, print_view, say};
+use super::view_or_words::view_before_words;
+use super::{NEGATIVE, could_not, present, say};
 
 pub use left_out::{beside_room, lines as left_out};
 use text::ContextText;
@@ -195,9 +196,7 @@ async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
     };
     Ok(match &preview.outcome {
         PreviewOutcome::Denied { codes, why } => {
-            if json {
-                print_view(&DenialView::of(codes, why, NEGATIVE));
-            }
+            view_before_words(json, || DenialView::of(codes, why, NEGATIVE));
             say(why);
             NEGATIVE
         }

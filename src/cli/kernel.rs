@@ -12,7 +12,8 @@ use crate::view::kernel::{KernelCheckView, KernelSetView, KernelView};
 
 use super::args::KernelCommand;
 use super::screen::{counted, quiet};
-use super::{FINE, NEGATIVE, Notices, could_not, heads, present, present_as_is, print_view, say};
+use super::view_or_words::view_before_words;
+use super::{FINE, NEGATIVE, Notices, could_not, heads, present, present_as_is, say};
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
@@ -38,9 +39,7 @@ fn check(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
         Ok(kernel) => kernel,
         Err(KernelFileError::Unreadable(why)) => return Ok(could_not(&why, json)),
         Err(KernelFileError::Invalid(why)) => {
-            if json {
-                print_view(&KernelCheckView::invalid(super::clean(&why)));
-            }
+            view_before_words(json, || KernelCheckView::invalid(super::clean(&why)));
             say(&why);
             return Ok(NEGATIVE);
         }
@@ -80,9 +79,7 @@ async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
     let done = kernel::set(open::existing_home()?, &kernel, &|line| told.say(line)).await?;
     Ok(match done {
         KernelSetResult::Unchanged(hash) => {
-            if json {
-                print_view(&KernelSetView::unchanged(hash));
-            }
+            view_before_words(json, || KernelSetView::unchanged(hash));
             say(&format!(
                 "kernel {hash} is in force already; nothing was recorded"
             ));

@@ -45,6 +45,7 @@ mod summary;
 mod sync;
 mod terminal;
 mod thread;
+mod view_or_words;
 mod witness;
 
 use std::cell::RefCell;

@@ -19,6 +19,8 @@ use crate::record::context::spec::Transformation;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
 
+use super::digests::TurnDigestsView;
+
 /// One thing that is put before a model.
 #[derive(Clone, Debug, Serialize)]
 pub struct InjectedView {
@@ -185,7 +187,7 @@ pub struct ContextView {
     /// Whether texts were kept when it was recorded.
     pub kept: bool,
     /// The documents that its digests are over.
-    pub digests: Option<Value>,
+    pub digests: Option<TurnDigestsView>,
 }
 
 impl ContextView {
@@ -201,7 +203,7 @@ impl ContextView {
             bundle_hash: exchange.bundle_hash,
             bundle: bundle.and_then(|text| serde_json::from_str(text).ok()),
             kept: exchange.not_kept.is_none(),
-            digests: details.digests.as_ref().map(|digests| digests.0.clone()),
+            digests: details.digests.as_ref().map(TurnDigestsView::of),
         }
     }
 }

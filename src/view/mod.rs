@@ -6,6 +6,7 @@ pub mod action;
 pub mod anchor;
 pub mod backup;
 pub mod context;
+pub mod digests;
 pub mod disk_sync;
 pub mod doctor;
 pub mod drift;

@@ -12,7 +12,8 @@ use crate::view::rebuild::{ContradictionView, LossesView, RebuildView};
 
 use super::super::args::RebuildArgs;
 use super::super::screen::counted;
-use super::super::{FINE, NEGATIVE, present, print_view, say};
+use super::super::view_or_words::view_before_words;
+use super::super::{FINE, NEGATIVE, present, say};
 use super::answers::report_lines;
 
 /// `gently audit rebuild`.
@@ -148,9 +149,7 @@ fn joined(lines: &[String]) -> String {
 }
 
 fn refused(difference: &Contradiction, json: bool) -> u8 {
-    if json {
-        print_view(&ContradictionView::of(difference, NEGATIVE));
-    }
+    view_before_words(json, || ContradictionView::of(difference, NEGATIVE));
     say(&format!("refused: {difference}"));
     NEGATIVE
 }

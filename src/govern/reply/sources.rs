@@ -205,7 +205,7 @@ fn take_quotes(text: &str) -> (String, Vec<String>) {
     let all = quotations(text, what)
         .into_iter()
         .filter_map(|place| text.get(place))
-        .map(said);
+        .map(unquoted);
     let several = |quote: &&str| quote.split_whitespace().nth(QUOTE_WORDS - 1).is_some();
     (
         replaced(text, what, " "),

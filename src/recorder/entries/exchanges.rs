@@ -9,6 +9,7 @@ use crate::govern::drift::Judgement;
 use crate::record::canon;
 use crate::record::context::turn::prompt_digest;
 use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::exchange::row_id;
@@ -220,7 +221,10 @@ fn ask(
 }
 
 /// The digest of what is sent to the model; none when nothing is.
-fn digest_of_prompt(asked: &PromptEntry<'_>, model: &str) -> Result<Option<Hash32>, RecorderError> {
+fn digest_of_prompt(
+    asked: &PromptEntry<'_>,
+    model: &str,
+) -> Result<Option<NamedHash>, RecorderError> {
     let sent = asked.compiled.map(|(_, compiled)| compiled.canonical());
     let params = asked
         .params

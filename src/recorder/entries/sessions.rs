@@ -104,12 +104,12 @@ pub fn open(
         record,
     };
     let line = transaction.line_at(time, height, Some(id), start)?;
-    let line = SessionLine {
+    let common = SessionLine {
         time,
         height,
         session: id,
     };
-    branch_line(transaction, line, &branch, tip.is_some())?;
+    branch_line(transaction, common, &branch, tip.is_some())?;
     let last = transaction.line_at(
         time,
         height,

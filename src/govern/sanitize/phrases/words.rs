@@ -183,9 +183,7 @@ impl SentenceWord<'_> {
             (ContextClue::Unquoted, !self.quoted),
         ]);
         let said = |clues| shape.is_secret_by(TokenContext::SaidPassword, clues);
-        !self.calls
-            && (sentence_word(clues)
-                || (sentence_word(clues.with(ContextClue::Certain)) && certain()))
+        !self.calls && (said(clues) || (said(clues.with(ContextClue::Certain)) && certain()))
     }
 }
 
