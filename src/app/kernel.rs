@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::govern::kernel::Kernel;
-use crate::govern::kernel_diff::{Change, changes};
+use crate::govern::kernel_diff::{KernelChange, changes};
 use crate::home::{Home, HomeError};
 use crate::record::hash::Hash32;
 use crate::recorder::{SessionClose, SyncPolicy};
@@ -31,7 +31,7 @@ pub struct KernelCheck {
     /// Whether there is a home.
     pub has_home: bool,
     /// Keys whose values differ from the kernel in force.
-    pub changes: Vec<Change>,
+    pub changes: Vec<KernelChange>,
 }
 
 /// What came of putting a kernel in force.
@@ -47,7 +47,7 @@ pub struct NewKernel {
     /// Hash of the kernel's canonical JSON.
     pub hash: Hash32,
     /// What differs from the one before.
-    pub changes: Vec<Change>,
+    pub changes: Vec<KernelChange>,
     /// Sessions that were closed for it.
     pub closed: Vec<SessionClose>,
     /// What calendars and witnesses said of the new tree head.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::app::kernel::{self, KernelCheck, KernelFileError, KernelSetResult, NewKernel};
 use crate::app::open::{self, OpenHomeError};
-use crate::govern::kernel_diff::Change;
+use crate::govern::kernel_diff::KernelChange;
 use crate::home::HomeError;
 use crate::view::kernel::{KernelCheckView, KernelSetView, KernelView};
 
@@ -104,7 +104,7 @@ fn put_in_force(new: &NewKernel) -> String {
 }
 
 /// One line a key; of a list what comes and what goes.
-fn lines(changes: &[Change]) -> String {
+fn lines(changes: &[KernelChange]) -> String {
     let width = changes
         .iter()
         .map(|change| change.key.len())
@@ -116,7 +116,7 @@ fn lines(changes: &[Change]) -> String {
         .collect()
 }
 
-fn words(change: &Change) -> String {
+fn words(change: &KernelChange) -> String {
     if let Some((added, removed)) = change.entries() {
         let added = added.into_iter().map(|value| format!("+{}", short(value)));
         let removed = removed

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::app::kernel::{KernelCheck, NewKernel};
 use crate::govern::kernel::Kernel;
-use crate::govern::kernel_diff::Change;
+use crate::govern::kernel_diff::KernelChange;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 
@@ -43,8 +43,8 @@ pub struct KernelChangeView {
 
 impl KernelChangeView {
     /// Of all changes.
-    pub fn all(changes: &[Change]) -> Vec<Self> {
-        let view = |change: &Change| KernelChangeView {
+    pub fn all(changes: &[KernelChange]) -> Vec<Self> {
+        let view = |change: &KernelChange| KernelChangeView {
             key: change.key.clone(),
             from: change.from.clone(),
             to: change.to.clone(),
