@@ -72,7 +72,7 @@ pub enum Decision {
     Deny {
         /// Codes of all that is not kept, `[a-z0-9_.]+`, at least one.
         reasons: Vec<String>,
-        /// Always `blocked`.
+        /// State of the denied turn: always `blocked`.
         authority_state: AuthorityState,
     },
 }

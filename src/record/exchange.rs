@@ -146,7 +146,7 @@ pub struct ExchangeContext {
     pub thread: Uuid,
     /// The turn that it replies to.
     pub parent: Option<Uuid>,
-    /// Always `chat.message`.
+    /// Type of the intent: always `chat.message`.
     pub intent_type: String,
     /// The configuration that it was resolved with.
     pub config_digest: Hash32,

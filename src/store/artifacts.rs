@@ -17,7 +17,7 @@ const TOMBSTONE: &str = "tombstone";
 /// Which artifacts are asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum ArtifactFilter<'a> {
-    /// Every artifact.
+    /// Every artifact on record.
     All,
     /// Those of a kind.
     Kind(&'a str),

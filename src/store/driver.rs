@@ -16,7 +16,7 @@ use super::StoreError;
 /// A value of a column, or of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SqlValue<'a> {
-    /// SQL's NULL.
+    /// No value: NULL in SQL.
     Null,
     /// Whole numbers, times, and 0 or 1.
     Integer(i64),

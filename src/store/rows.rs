@@ -697,7 +697,7 @@ row! {
         thread: Uuid = "thread_id",
         /// The turn that it replies to.
         parent: Option<Uuid> = "parent_turn_id",
-        /// Always `chat.message`.
+        /// Type of the intent: always `chat.message`.
         intent_type: String = "intent_type",
         /// The configuration that it was resolved with.
         config_digest: Hash32 = "config_digest",

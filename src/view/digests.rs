@@ -24,7 +24,7 @@ pub struct TurnDigestsView {
     pub turn_id: Uuid,
     /// Id of the turn that it replies to; null for the first of its thread.
     pub parent_turn_id: Option<Uuid>,
-    /// Always `chat.message`.
+    /// Type of the intent: always `chat.message`.
     pub intent_type: String,
     /// Ids as the client declared them.
     pub declared: Vec<String>,
@@ -111,7 +111,7 @@ pub struct HashedDecisionView {
     pub correlation_id: Uuid,
     /// Its normative fields.
     pub data: NormativeFields,
-    /// Always `DECISION`.
+    /// Kind of the event: always `DECISION`.
     pub event_kind: &'static str,
 }
 

@@ -17,7 +17,7 @@ pub struct DriftEntryView {
     pub id: String,
     /// As the log names it.
     pub drift_id: String,
-    /// Always `DRIFTWATCH`.
+    /// Kind of the entry: always `DRIFTWATCH`.
     pub kind: &'static str,
     /// `open`, `acked` or `closed`.
     pub state: &'static str,
@@ -140,7 +140,7 @@ pub struct DriftTransitionView {
 /// One thing that the validator found in a reply from elsewhere.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialEventView {
-    /// Always `DRIFTWATCH`.
+    /// Kind of the entry: always `DRIFTWATCH`.
     pub kind: &'static str,
     /// Class of the drift, such as `evidence_drift`.
     pub class: &'static str,

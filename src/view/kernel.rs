@@ -59,7 +59,7 @@ impl KernelChangeView {
 pub enum KernelCheckView {
     /// It is a kernel.
     Valid {
-        /// Always true.
+        /// Whether the file is a kernel: always true.
         valid: bool,
         /// Hash of the kernel's canonical JSON.
         kernel_hash: Hash32,
@@ -72,7 +72,7 @@ pub enum KernelCheckView {
     },
     /// It is none.
     Invalid {
-        /// Always false.
+        /// Whether the file is a kernel: always false.
         valid: bool,
         /// What is wrong with it.
         error: String,

@@ -85,7 +85,7 @@ impl LossesView {
 /// What was restored.
 #[derive(Clone, Debug, Serialize)]
 pub struct RebuildView {
-    /// Always false.
+    /// Whether nothing was written: always false.
     pub dry_run: bool,
     /// What was lost before.
     pub restored: MissingPartsView,

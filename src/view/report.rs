@@ -120,7 +120,7 @@ pub struct TreeHeadView {
 pub enum ScopeView {
     /// All of it.
     Whole {
-        /// Always `genesis`.
+        /// Where the check began: always `genesis`.
         from: &'static str,
         /// Why the check did not continue from a saved position; null when it did, or had none.
         position_not_used: Option<String>,

@@ -211,7 +211,7 @@ pub struct DriftEventView {
 /// Why a turn has no answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct NoAnswerView {
-    /// Always null.
+    /// The answer: always null.
     pub answer: (),
     /// The code on record.
     pub reason: String,

@@ -7,7 +7,7 @@ use crate::app::unrecorded::RecordState;
 /// An answer that nobody is shown.
 #[derive(Clone, Debug, Serialize)]
 pub struct UnrecordedView {
-    /// Always null.
+    /// The answer: always null.
     pub answer: (),
     /// Whether there may be an answer that is kept back.
     pub withheld: bool,

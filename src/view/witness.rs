@@ -55,7 +55,7 @@ pub struct RemovedWitnessView {
     pub name: String,
     /// Its verifier key.
     pub key: String,
-    /// Always true.
+    /// Whether the witness was removed: always true.
     pub removed: bool,
 }
 

@@ -46,7 +46,7 @@ impl AdmittedFor {
 pub struct DeclaredRef {
     /// An event's id, or a turn's, which stands for its INTENT.
     pub ref_id: String,
-    /// Always `event`.
+    /// Type of the reference: always `event`.
     pub ref_type: RefType,
 }
 
@@ -80,7 +80,7 @@ pub struct ResolvedRef {
     pub event_index: u64,
     /// Id as the client declared it.
     pub ref_id: String,
-    /// Always `event`.
+    /// Type of the reference: always `event`.
     pub ref_type: RefType,
 }
 
@@ -124,7 +124,7 @@ pub struct Identity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntentSpec {
-    /// Always `chat.message`.
+    /// Type of the intent: always `chat.message`.
     pub intent_type: String,
     /// The stored text, without white space at its ends.
     pub user_input: String,
@@ -164,7 +164,7 @@ pub struct Retrieval {
 pub struct AssemblyRules {
     /// The configuration's order.
     pub ordering: Sort,
-    /// Always `ctxspec.2`.
+    /// Version of the specification: always `ctxspec.2`.
     pub schema_version: String,
 }
 

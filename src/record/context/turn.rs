@@ -132,7 +132,7 @@ pub struct ContextSection {
     pub events: Vec<EventEntry>,
     /// What policy counted.
     pub inputs: Counts,
-    /// Always `chat.message`.
+    /// Type of the intent: always `chat.message`.
     pub intent_type: String,
     /// The turn that this one replies to.
     pub parent_turn_id: Option<Uuid>,

@@ -326,7 +326,7 @@ pub struct OpenItem {
     pub id: String,
     /// What is open.
     pub issue: String,
-    /// Always `open`.
+    /// State of the event: always `open`.
     pub status: String,
 }
 

@@ -151,7 +151,7 @@ pub struct Entry {
 /// The last member of an entry, where it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryExtra {
-    /// Nothing else.
+    /// The entry ends with its proof.
     Nothing,
     /// Of a rotation: its own tree head, which the old key has signed, and the line's proof under
     /// that.
