@@ -228,7 +228,7 @@ struct Denial {
     refusal: Refusal,
     authority_state: AuthorityState,
     /// What could not be compiled, where it was that.
-    fault: Option<CompileFault>,
+    fault: Option<Box<CompileFault>>,
 }
 
 impl Denial {
@@ -244,7 +244,7 @@ impl Denial {
                 judgement,
             },
             authority_state,
-            fault: Some(fault),
+            fault: Some(Box::new(fault)),
         }
     }
 }
@@ -629,7 +629,7 @@ impl<'a> ReferredQuestion<'a> {
             now: self.now,
         };
         let on_record = Box::new(self.environment.recorder.refuse(refused).await?);
-        Ok(self.done(Err((on_record, denial.fault))))
+        Ok(self.done(Err((on_record, denial.fault.map(|fault| *fault)))))
     }
 
     fn done(&self, outcome: Result<PromptToSend, PromptToRefuse>) -> PromptRecording {

@@ -102,7 +102,7 @@ pub(crate) struct RowCheck<'c> {
 }
 
 /// A row that is otherwise than log or ledger say.
-pub(in crate::audit) struct RowDifference<'a> {
+pub(crate) struct RowDifference<'a> {
     /// Where the row is, without `database, ` before it.
     pub place: &'a str,
     pub expected: String,

@@ -314,16 +314,16 @@ fn an_option_of_ask_without_it_is_told_where_it_belongs() {
             .collect();
         ask_option(&command(), &args, true)
     };
-    let short = answer_to(&["-m", "fast", "hi you"]).unwrap();
+    let short = said(&["-m", "fast", "hi you"]).unwrap();
     assert!(
         short.starts_with("error: -m is an option of 'ask':\n"),
         "{short}"
     );
     assert!(short.ends_with(" ask -m fast \"hi you\""), "{short}");
-    let long = answer_to(&["--model=fast", "hi"]).unwrap();
+    let long = said(&["--model=fast", "hi"]).unwrap();
     assert!(long.ends_with(" ask --model=fast hi"), "{long}");
     for other in [&["--bogus"][..], &["-Q"], &["-"], &["session", "-m"], &[]] {
-        assert_eq!(answer_to(other), None, "{other:?}");
+        assert_eq!(said(other), None, "{other:?}");
     }
 }
 
