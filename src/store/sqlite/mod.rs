@@ -496,3 +496,32 @@ impl Driver for Sqlite {
         Ok(count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A migration is one transaction: one that fails in the middle leaves nothing, and the next
+    /// process does all of it.
+    #[test]
+    fn a_migration_that_fails_leaves_what_was_there() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        private_file(&path).unwrap();
+        let ours = migrations().unwrap();
+        let broken = format!("{}; INSERT INTO nowhere VALUES (1);", MIGRATIONS[1].1);
+        let broken = Migration::unapplied(MIGRATIONS[1].0, &broken).unwrap();
+        let mut old = Sqlite::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
+        let first = Runner::new(&ours[..1]).set_grouped(true);
+        first.run(&mut old.0).unwrap();
+        let both = Runner::new(&[ours[0].clone(), broken]).set_grouped(true);
+        assert!(both.run(&mut old.0).is_err());
+        assert_eq!(old.version().unwrap(), 1);
+        assert!(old.batch("look", "SELECT * FROM conversation").is_err());
+        drop(old);
+        let new = Sqlite::open(&path).unwrap();
+        assert_eq!(new.version().unwrap(), 2);
+        new.batch("look", "SELECT * FROM conversation").unwrap();
+        assert!(is_marked_as_ours(&new.0).unwrap());
+    }
+}
