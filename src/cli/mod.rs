@@ -169,7 +169,10 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Action(command) => action::run(&command, json),
         Command::Sight { tool } => sight::run(tool.as_deref(), json),
         Command::Sanitize(args) => sanitize::run(&args, json),
-        Command::Doctor { verbose } => doctor::run(verbose, json).await,
+        Command::Doctor {
+            check_audit: true, ..
+        } => doctor::check_audit(json),
+        Command::Doctor { verbose, .. } => doctor::run(verbose, json).await,
         Command::Witness(command) => witness::run(command, json).await,
         Command::Completions(args) => Ok(completions::run(&args, json)),
         Command::Man(args) => Ok(man::run(&args, json)),

@@ -9,6 +9,9 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::auth_key::AuthKeyContent;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::commitment::{Role, Salt};
+use crate::record::ledger::conversation::{
+    ConversationRow, ConversationState, ProjectRow, ProjectState,
+};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
@@ -98,6 +101,21 @@ row! {
         /// The HASH that it begins with.
         hash: Hash32 = "hash",
         /// It, without its newline.
+        line: String = "line",
+    }
+}
+
+row! {
+    /// A line of the log, as the view `audit_log` has it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AuditLine {
+        /// Its number, from 0.
+        n: u64 = "id",
+        /// The hash of the line before, as it stands there; none where there is no such line.
+        before: Option<String> = "prev_hash",
+        /// Its own hash, as it stands there.
+        curr: String = "curr_hash",
+        /// The line.
         line: String = "line",
     }
 }
@@ -864,6 +882,48 @@ stored! {
         tier: Option<u8> = "tier",
         session: Option<Hash32> = "session",
         hash: Hash32 = "hash",
+    }
+}
+
+stored! {
+    ConversationRow of "conversation" {
+        thread: Uuid = "thread_id",
+        last_line: u64 = "last_line",
+        turns: u64 = "turns",
+        title_line: Option<u64> = "title_line",
+        project: Option<String> = "project",
+        state: ConversationState = "state",
+        state_line: u64 = "state_line",
+    }
+}
+
+stored! {
+    ProjectRow of "project" {
+        id: String = "id",
+        line: u64 = "line",
+        name_line: u64 = "name_line",
+        state: ProjectState = "state",
+    }
+}
+
+row! {
+    /// What one side said in a conversation, with the exchange that it is of.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct MessageRow {
+        /// The turn.
+        turn: Uuid = "turn_id",
+        /// True for the user, false for the model.
+        by_user: bool as Speaker = "speaker",
+        /// Sanitized text; none once erased, and where it is not kept.
+        content: Option<String> = "content",
+        /// Time of its line.
+        created_at: Seconds = "created_at",
+        /// Its line, from 0: of the prompt, or of the answer.
+        line: u64 = "line",
+        /// Its exchange.
+        exchange: Uuid = "exchange_id",
+        /// The model that was asked.
+        model: String = "model",
     }
 }
 

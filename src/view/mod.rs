@@ -4,6 +4,7 @@
 
 pub mod action;
 pub mod anchor;
+pub mod audit_walk;
 pub mod backup;
 pub mod context;
 pub mod digests;
