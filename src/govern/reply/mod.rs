@@ -12,6 +12,7 @@ mod phrase_pattern;
 pub(in crate::govern) mod quotations;
 pub(in crate::govern) mod refusal;
 pub(in crate::govern) mod refusal_families;
+mod reply_words;
 pub(in crate::govern) mod sentences;
 pub(in crate::govern) mod side_effects;
 pub(in crate::govern) mod sight_figures;

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::quotations::{Quotes, quotations, said};
+use super::reply_words::reply_words;
 use super::side_effects::is_past;
 use crate::govern::sanitize::unmasked_text;
 
@@ -251,7 +252,7 @@ fn goes_on(before: &str, line: &str) -> bool {
         .to_lowercase();
     open.is_some_and(char::is_lowercase)
         || before.ends_with(',')
-        || UNENDED.split_whitespace().any(|word| word == last)
+        || reply_words().unended.has(&last)
 }
 
 /// "a) ", "iv. ": the mark of a list.
@@ -259,14 +260,6 @@ fn is_marked(line: &str) -> bool {
     let head = line.split_whitespace().next().unwrap_or_default();
     head.len() <= 4 && head.len() > 1 && head.ends_with([')', '.']) && line.len() > head.len()
 }
-
-/// Words that no sentence ends with: articles, auxiliaries, prepositions and conjunctions of five
-/// languages.
-const UNENDED: &str = "a an the my your our their its this these of to and or for from with into by at on i i've i'm i'd we we've \
-  we're have has had been was were is are am be not already just now will would can could der die das den dem des ein eine \
-  einen einem einer mein meine ich habe hat haben wurde wurden wird werden ist sind und oder mit für von zu im in le la les \
-  un une des du de j'ai je nous avons ai a été est sont et ou avec pour sur el los las he ha han hemos fue y o con para por il \
-  lo gli ho abbiamo è stato stata sono e";
 
 /// A line without the bullet, number, tick or emphasis that it begins with.
 pub(in crate::govern) fn without_mark(line: &str) -> &str {
