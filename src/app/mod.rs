@@ -7,6 +7,7 @@ pub mod anchor;
 pub mod ask;
 pub mod attachment;
 pub mod backup;
+pub mod chat;
 pub mod context;
 pub mod denial;
 pub mod digests;

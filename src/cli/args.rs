@@ -12,6 +12,7 @@ use super::audit::check::CheckArgs;
 use super::audit::open::OpenArgs;
 use super::audit::replay::ReplayArgs;
 use super::call_args::CallArgs;
+use super::chat::ChatArgs;
 use super::completions::CompletionArgs;
 use super::config::ConfigCommand;
 use super::conflict::ConflictCommand;
@@ -65,6 +66,8 @@ pub struct Cli {
 pub enum Command {
     /// Ask a model; the answer is recorded before it is shown
     Ask(AskArgs),
+    /// Talk with a model: each line is a question of one conversation
+    Chat(ChatArgs),
     /// Make the home (the first `ask` does it too, with these defaults)
     Init(InitArgs),
     /// Open, close and list sessions

@@ -21,6 +21,7 @@ use super::fold::words_in;
 use super::{FINE, could_not, present, print_view, program};
 
 pub use examples::of as examples_of;
+pub(super) use meant::nearest;
 pub use topics::TOPICS;
 pub(super) use usage::run as answer_usage;
 

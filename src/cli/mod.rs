@@ -7,6 +7,7 @@ mod ask;
 pub mod audit;
 mod backup;
 mod call_args;
+mod chat;
 mod completions;
 pub mod config;
 mod conflict;
@@ -39,12 +40,14 @@ mod share;
 mod show;
 mod sight;
 mod sight_args;
+mod signals;
 mod stamp;
 mod stranger;
 mod summary;
 mod sync;
 mod terminal;
 mod thread;
+mod turn;
 mod witness;
 
 use std::cell::RefCell;
@@ -113,7 +116,7 @@ fn size_signal() -> Option<tokio::signal::unix::Signal> {
 fn size_signal() {}
 
 async fn dispatch(cli: Cli) -> u8 {
-    let (json, writes) = (cli.json, writes(&cli.command));
+    let json = cli.json;
     screen::choose_color(cli.color);
     pager::allow(!cli.no_pager && !json);
     crate::app::secrets::set(crate::app::secrets::SecretCommands {
@@ -121,8 +124,16 @@ async fn dispatch(cli: Cli) -> u8 {
         key_cmd: cli.key_cmd,
         ask: Some(passphrase::ask),
     });
-    let done = match cli.command {
+    perform(cli.command, json).await
+}
+
+/// Does what a command says, and gives the exit code.
+async fn perform(command: Command, json: bool) -> u8 {
+    let writes = writes(&command);
+    let done = match command {
         Command::Ask(args) => ask::run(args, json).await,
+        // It does other commands in its turn.
+        Command::Chat(args) => Box::pin(chat::run(args, json)).await,
         Command::Init(args) => init::run(args, json),
         Command::Session(command) => session::run(command, json).await,
         Command::Audit(Audit::ClockSet) => session::clock_set().await,
@@ -184,8 +195,8 @@ async fn dispatch(cli: Cli) -> u8 {
 /// with.
 fn writes(command: &Command) -> bool {
     match command {
-        // It notes them itself, while its database is open.
-        Command::Ask(_) => false,
+        // They note them themselves, while their database is open.
+        Command::Ask(_) | Command::Chat(_) => false,
         Command::Session(command) => match command {
             SessionCommand::Open { .. } => true,
             SessionCommand::Close { consent, .. } => !consent.dry_run,

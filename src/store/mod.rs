@@ -21,6 +21,7 @@ mod exchange_rows;
 mod exchanges;
 mod ledger;
 mod open;
+mod questions;
 mod recall;
 mod rows;
 mod sqlite;

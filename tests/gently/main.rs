@@ -19,6 +19,7 @@ mod bracket;
 mod budget;
 mod by_hand;
 mod calendar_server;
+mod chat;
 mod checkpoint;
 mod cli;
 mod clock;
