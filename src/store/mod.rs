@@ -15,6 +15,7 @@
 
 mod access;
 mod artifacts;
+mod conversations;
 mod driver;
 mod erase;
 mod exchange_rows;
@@ -31,17 +32,20 @@ mod upkeep;
 
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
+pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use recall::OpenDrift;
 pub use rows::{
     AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuthKeyRow, BlockRow,
     CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState, ErasureCommitmentRow,
-    EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow, LedgerHead,
+    EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow, LedgerHead, MessageRow,
     MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows, ReferredText, RowCounts,
     SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
 };
 
 use std::path::PathBuf;
+
+pub use crate::record::ledger::conversation::{ConversationRow, ProjectRow};
 
 /// Why the database could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -210,6 +214,8 @@ mod tests {
             declared::<WitnessState>,
             declared::<CalendarState>,
             declared::<Item>,
+            declared::<ConversationRow>,
+            declared::<ProjectRow>,
         ] {
             declared(&connection);
         }
