@@ -34,7 +34,7 @@ const MARGIN: usize = 15;
 
 /// The commands by what they are for, in the order in which they are listed.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Ask", &["ask", "session", "thread", "model"]),
+    ("Ask", &["ask", "chat", "session", "thread", "model"]),
     (
         "Look",
         &["show", "log", "context", "drift", "action", "sight"],

@@ -50,7 +50,7 @@ mod thread;
 mod turn;
 mod witness;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -253,20 +253,35 @@ fn withheld(why: &str, state: RecordState, json: bool, what: &str) -> u8 {
 
 /// Lines that a person was told on the way, so that `--json` can hold them too.
 #[derive(Default)]
-struct Notices(RefCell<Vec<String>>);
+struct Notices {
+    lines: RefCell<Vec<String>>,
+    /// How many of them were said before the turn that goes on.
+    before: Cell<usize>,
+}
 
 impl Notices {
     /// Says a line, unless it was said before.
     fn say(&self, line: &str) {
-        let mut lines = self.0.borrow_mut();
+        let mut lines = self.lines.borrow_mut();
         if lines.iter().all(|earlier| earlier != line) {
             say(line);
             lines.push(line.to_owned());
         }
     }
 
+    /// Begins another turn: what was said before is said no more, and is not of this turn.
+    fn begin_turn(&self) {
+        self.before.set(self.lines.borrow().len());
+    }
+
+    /// What was said in this turn.
     fn lines(&self) -> Vec<String> {
-        self.0.borrow().clone()
+        self.lines
+            .borrow()
+            .iter()
+            .skip(self.before.get())
+            .cloned()
+            .collect()
     }
 }
 

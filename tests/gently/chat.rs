@@ -1,5 +1,6 @@
 //! `gently chat`: questions through a pipe, and a person at a terminal.
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -143,7 +144,10 @@ fn the_exit_code_is_the_worst_and_each_answer_is_one_object() {
         [&json!(ANSWER), &Value::Null, &Value::Null, &json!(ANSWER)]
     );
     assert!(
-        objects[2]["error"].as_str().unwrap().contains("line 3, is not UTF-8"),
+        objects[2]["error"]
+            .as_str()
+            .unwrap()
+            .contains("line 3, is not UTF-8"),
         "{:?}",
         objects[2]
     );
@@ -156,10 +160,15 @@ fn a_chat_through_a_pipe_makes_a_home_and_asks_nothing_that_nobody_can_answer() 
     let ran = person
         .piped(&["chat"], b"What is the capital of France?\n")
         .exits(2);
-    assert!(ran.err.contains("No language model is set up") || ran.err.contains("no language model"));
+    assert!(
+        ran.err.contains("No language model is set up") || ran.err.contains("no language model")
+    );
     assert!(!person.home().exists());
     let ran = person
-        .piped(&["chat"], b"How full is the disk?\nAnd the memory of this machine?\n")
+        .piped(
+            &["chat"],
+            b"How full is the disk?\nAnd the memory of this machine?\n",
+        )
         .exits(0);
     assert!(ran.err.contains("gently keeps your records"), "{}", ran.err);
     assert_eq!(on_record(&person).len(), 2);
@@ -170,7 +179,6 @@ fn a_line_is_edited_and_ctrl_c_clears_it_and_ctrl_d_ends() {
     let server = says(&["One.", "Two.", "Three.", "Four.", "Five."]);
     let person = person(&server);
     let mut typist = begin(&person, &[]);
-    typist.types(CTRL_D.repeat(0).as_str());
     // What is cleared is nowhere.
     typist.types("never sent");
     typist.sees("never sent");
@@ -182,7 +190,10 @@ fn a_line_is_edited_and_ctrl_c_clears_it_and_ctrl_d_ends() {
     typist.types("first\u{1b}\rsecond\\\rthird \\ of it\r");
     typist.sees("Two.");
     typist.sees(PROMPT);
-    assert_eq!(sent(&server).pop().unwrap(), "first\nsecond\nthird \\ of it");
+    assert_eq!(
+        sent(&server).pop().unwrap(),
+        "first\nsecond\nthird \\ of it"
+    );
     // What is pasted is one question, and stays as it is.
     typist.types("\u{1b}[200~one \\\r\ntwo\r\rthree\u{1b}[201~\r");
     typist.sees("Three.");
@@ -277,13 +288,21 @@ fn commands_do_what_the_commands_of_their_names_do() {
     let mut typist = begin(&person, &[]);
     let help = sends(&mut typist, "/help", "/quit");
     assert!(help.contains("/erase last|ID"), "{help}");
-    sends(&mut typist, "/show", "nothing was asked in this conversation yet");
+    sends(
+        &mut typist,
+        "/show",
+        "nothing was asked in this conversation yet",
+    );
     sends(&mut typist, "/hlep", "did you mean /help?");
     // The line stands there to be mended.
     typist.types(CTRL_C);
     typist.sees(PROMPT);
     sends(&mut typist, "/file no.txt", "there is no such file");
-    sends(&mut typist, "/file my\\ notes.txt", "with the next question goes my notes.txt");
+    sends(
+        &mut typist,
+        "/file my\\ notes.txt",
+        "with the next question goes my notes.txt",
+    );
     sends(&mut typist, "What is in it?", "One.");
     let with_file = sent(&server).pop().unwrap();
     assert!(with_file.contains("violet"), "{with_file}");
@@ -296,4 +315,375 @@ fn commands_do_what_the_commands_of_their_names_do() {
     sends(&mut typist, "/context", "no model was called");
     typist.types(CTRL_D);
     typist.ends();
+}
+
+#[test]
+fn what_is_erased_is_offered_no_more() {
+    let server = says(&["One.", "Two.", "Three."]);
+    let person = person(&server);
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "What is 1?", "One.");
+    sends(&mut typist, "What is violet?", "Two.");
+    typist.types("/erase last\r");
+    typist.sees("Type yes to erase it");
+    typist.types("yes\r");
+    typist.sees("erased");
+    typist.sees(PROMPT);
+    typist.types(&format!("{UP}\r"));
+    typist.sees("Three.");
+    typist.sees(PROMPT);
+    assert_eq!(sent(&server).pop().unwrap(), "What is 1?");
+    typist.types("/quit\r");
+    typist.ends().exits(0);
+    let kept: u32 = person
+        .database()
+        .query_row(
+            "SELECT count(*) FROM chat_turn WHERE content LIKE '%violet%'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(kept, 0);
+}
+
+#[test]
+fn of_two_chats_in_one_conversation_the_later_question_replies_to_the_newest_turn() {
+    let server = ModelServer::script(vec![
+        Behaviour::Good,
+        Behaviour::Gate,
+        Behaviour::Good,
+        Behaviour::Good,
+    ]);
+    let person = person(&server);
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "What is 1?", ANSWER);
+    typist.types("What is 2?\r");
+    server.wait_for(2);
+    person.piped(&["chat", "-c"], b"What is 3?\n").exits(0);
+    server.release();
+    typist.sees(ANSWER);
+    typist.sees(PROMPT);
+    sends(&mut typist, "What is 4?", ANSWER);
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+    let rows = on_record(&person);
+    assert!(rows.iter().all(|(thread, ..)| *thread == rows[0].0));
+    let replies: Vec<(&str, Option<&str>)> = rows
+        .iter()
+        .map(|(_, question, to)| (question.as_str(), to.as_deref()))
+        .collect();
+    assert_eq!(
+        replies,
+        [
+            ("What is 1?", None),
+            ("What is 2?", Some("What is 1?")),
+            ("What is 3?", Some("What is 2?")),
+            ("What is 4?", Some("What is 3?"))
+        ]
+    );
+}
+
+/// Puts another kernel in force.
+fn set_kernel(person: &Person) {
+    let kernel = person.gently(&["kernel", "show"]).exits(0).out;
+    let intent = "intent = \"Answer user question under current authority constraints.\"";
+    let changed = kernel.replacen(intent, "intent = \"Answer, in short.\"", 1);
+    assert_ne!(changed, kernel);
+    std::fs::write(person.dir.path().join("kernel.toml"), changed).unwrap();
+    person.gently(&["kernel", "set", "kernel.toml"]).exits(0);
+}
+
+#[test]
+fn a_kernel_of_another_process_is_said_and_the_question_stands_in_the_line() {
+    let server = says(&["One.", "Two."]);
+    let person = person(&server);
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "What is 1?", "One.");
+    set_kernel(&person);
+    typist.types("What is 2?\r");
+    typist.sees("the kernel was changed by another gently");
+    typist.sees("> What is 2?");
+    assert_eq!(server.requests().len(), 1);
+    typist.types("\r");
+    typist.sees("Two.");
+    typist.sees(PROMPT);
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+    let rows = on_record(&person);
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[0].0, rows[1].0, "the conversation goes on");
+}
+
+#[test]
+fn a_kernel_of_another_process_holds_up_no_pipe() {
+    let server = ModelServer::script(vec![Behaviour::Gate, Behaviour::Good]);
+    let person = person(&server);
+    let mut child = person
+        .command(&["chat"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"What is 1?\n").unwrap();
+    server.wait_for(1);
+    server.release();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    set_kernel(&person);
+    input.write_all(b"What is 2?\n").unwrap();
+    drop(input);
+    out.read_line(&mut line).unwrap();
+    assert_eq!(line, format!("{ANSWER}\n{ANSWER}\n"));
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(
+        ended.status.success() && said.contains("the kernel was changed"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_question_that_can_not_be_recorded_stands_in_the_line() {
+    let server = says(&["One.", "Two."]);
+    let person = person(&server);
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "What is 1?", "One.");
+    let database = rusqlite::Connection::open(person.at("gently.db")).unwrap();
+    database
+        .execute_batch(
+            "CREATE TRIGGER full BEFORE INSERT ON llm_exchange BEGIN SELECT RAISE(ABORT, 'no room'); END",
+        )
+        .unwrap();
+    typist.types("What is 2?\r");
+    typist.sees("not recorded");
+    typist.sees("> What is 2?");
+    assert_eq!(server.requests().len(), 1);
+    database.execute_batch("DROP TRIGGER full").unwrap();
+    drop(database);
+    typist.types("\r");
+    typist.sees("Two.");
+    typist.sees(PROMPT);
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+    assert_eq!(on_record(&person).len(), 2);
+}
+
+#[test]
+fn a_model_that_there_is_not_costs_no_question() {
+    let server = says(&["One."]);
+    let person = person(&server);
+    let mut typist = begin(&person, &["-m", "nobody"]);
+    typist.types("What is 1?\r");
+    typist.sees("no model 'nobody'");
+    typist.sees("> What is 1?");
+    typist.types(CTRL_C);
+    typist.sees(PROMPT);
+    sends(&mut typist, "/model nobody-else", "no model 'nobody-else'");
+    sends(
+        &mut typist,
+        "/model openai/other:2b",
+        "openai/other:2b is asked from here on",
+    );
+    sends(&mut typist, "What is 1?", "One.");
+    assert_eq!(server.requests()[0].json()["model"], "other:2b");
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+}
+
+/// An editor that writes a question, and tells how it was called.
+const EDITOR: &str = r#"#!/bin/sh
+stat -c '%a' "$1" "$(dirname "$1")" > told
+cat "$1" >> told
+printf 'Written one\nand violet\n' > "$1"
+cp "$1" "$1~"
+touch begun
+while [ -e wait ]; do sleep 0.05; done
+"#;
+
+#[test]
+fn an_editor_writes_a_question_and_leaves_nothing() {
+    let server = says(&["One.", "Two."]);
+    let mut person = person(&server);
+    let place = |name: &str| person.dir.path().join(name);
+    let (editor, told, begun, wait) = (place("ed"), place("told"), place("begun"), place("wait"));
+    std::fs::write(&editor, EDITOR).unwrap();
+    person.set("EDITOR", &format!("sh {}", editor.display()));
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "/edit half of it", "One.");
+    assert_eq!(sent(&server), ["Written one\nand violet"]);
+    assert_eq!(
+        std::fs::read_to_string(&told).unwrap(),
+        "600\n700\nhalf of it"
+    );
+    assert!(is_gone(&person));
+    // Ended by a signal, and killed.
+    std::fs::write(&wait, "").unwrap();
+    for signal in ["-TERM", "-KILL"] {
+        std::fs::remove_file(&begun).unwrap();
+        let mut typist = begin(&person, &[]);
+        typist.types("/edit\r");
+        while !begun.exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut kill = std::process::Command::new("kill");
+        kill.args([signal, &typist.process.to_string()]);
+        assert!(kill.status().unwrap().success());
+        typist.waits();
+        assert_eq!(is_gone(&person), signal == "-TERM", "{signal}");
+    }
+    std::fs::remove_file(&wait).unwrap();
+    // A chat that goes on holds its own folder; whoever records next removes what nobody holds.
+    person.ask("What is 2?");
+    assert!(is_gone(&person));
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+}
+
+#[test]
+fn a_dumb_terminal_and_a_narrow_one_do() {
+    let server = says(&["One.", "Two.", "Three.", "Four."]);
+    let mut person = person(&server);
+    person.set("TERM", "dumb");
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "What is 1?", "One.");
+    typist.types("not this");
+    typist.sees("not this");
+    typist.types(CTRL_C);
+    typist.sees(PROMPT);
+    sends(&mut typist, "first\\\rsecond", "Two.");
+    assert_eq!(sent(&server).pop().unwrap(), "first\nsecond");
+    set_kernel(&person);
+    typist.types("What is 3?\r");
+    typist.sees("an empty line asks it again");
+    typist.sees(PROMPT);
+    sends(&mut typist, "", "Three.");
+    assert_eq!(sent(&server).pop().unwrap(), "What is 3?");
+    assert!(!typist.raw().contains('\u{1b}'), "{:?}", typist.raw());
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+    person.set("TERM", "xterm");
+    let mut typist = Typist::begin(&person, (10, 20), &["chat"]);
+    typist.sees("commands");
+    typist.sees(PROMPT);
+    let long = "What is it that is longer than a line of twenty columns?";
+    typist.types(&format!("{long}\r"));
+    typist.sees("Four.");
+    typist.sees(PROMPT);
+    assert_eq!(sent(&server).pop().unwrap(), long);
+    sends(&mut typist, "/help", "/quit");
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+}
+
+#[test]
+fn tab_completes_commands_models_and_ids() {
+    let server = says(&["One."]);
+    let person = person(&server);
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "What is 1?", "One.");
+    typist.types("/sho\t");
+    typist.sees("/show ");
+    // The only id of this conversation.
+    typist.types("\t\r");
+    typist.sees("One.");
+    typist.sees(PROMPT);
+    typist.types("/model openai/ot\t");
+    typist.sees("/model openai/other:2b");
+    typist.types("\r");
+    typist.sees("is asked from here on");
+    typist.sees(PROMPT);
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+}
+
+#[test]
+fn what_is_on_record_and_what_is_pasted_moves_nothing() {
+    let server = says(&["One.", "Two."]);
+    let person = person(&server);
+    person.ask("Hostile \u{1b}]0;title\u{7} \u{202e}question");
+    let mut typist = begin(&person, &[]);
+    typist.types(UP);
+    typist.types("pasted \u{1b}[200~\u{1b}]0;x\u{7}\u{9b}2J\u{202e}abc\u{1b}[201~");
+    typist.sees("abc");
+    typist.types("\r");
+    typist.sees("Two.");
+    let raw = typist.raw();
+    for hostile in ["\u{1b}]0", "\u{7}", "\u{9b}", "\u{202e}"] {
+        assert!(!raw.contains(hostile), "{hostile:?} in {raw:?}");
+    }
+    typist.types(CTRL_D);
+}
+
+#[test]
+fn ctrl_c_ends_a_chat_through_a_pipe_once_its_turn_is_on_record() {
+    let server = ModelServer::start(Behaviour::NeverBegins);
+    let person = person(&server);
+    let mut child = person
+        .command(&["chat"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"What is 1?\nWhat is 2?\n").unwrap();
+    server.wait_for(1);
+    let mut kill = std::process::Command::new("kill");
+    kill.args(["-INT", &child.id().to_string()]);
+    assert!(kill.status().unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130));
+    assert_eq!(on_record(&person).len(), 1);
+}
+
+#[test]
+fn a_chat_names_conversations_and_moves_between_them() {
+    let server = says(&["One.", "Two.", "Three.", "Four.", "Five."]);
+    let person = person(&server);
+    person.gently(&["project", "new", "Law"]).exits(0);
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "What is 1?", "One.");
+    sends(&mut typist, "/title Rust notes", "Rust notes");
+    sends(&mut typist, "/title cafe", "a title can't be 'cafe'");
+    sends(&mut typist, "/new", "a new conversation begins");
+    sends(&mut typist, "What is 2?", "Two.");
+    assert_eq!(sent(&server), ["What is 2?"]);
+    sends(
+        &mut typist,
+        "/open Rust notes",
+        "\"Rust notes\" · 1 question",
+    );
+    sends(&mut typist, "/project Law", "Law");
+    sends(&mut typist, "What is 3?", "Three.");
+    assert_eq!(sent(&server), ["What is 1?", "One.", "What is 3?"]);
+    sends(&mut typist, "/new Holidays", "\"Holidays\"");
+    sends(&mut typist, "What is 4?", "Four.");
+    sends(&mut typist, "/open", "Rust notes");
+    // Up brings this conversation's questions first.
+    typist.types("/open Rust n\t\r");
+    typist.sees("\"Rust notes\" · 2 questions");
+    typist.sees(PROMPT);
+    typist.types(&format!("{UP}{UP}\r"));
+    typist.sees("Five.");
+    typist.sees(PROMPT);
+    assert_eq!(sent(&server).pop().unwrap(), "What is 1?");
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+    let list = person.gently(&["conversation", "list", "--project", "Law"]);
+    let list = list.exits(0).out;
+    assert!(
+        list.contains("Rust notes") && list.contains("Holidays"),
+        "{list}"
+    );
+    let greeting = Typist::begin(&person, SIZE, &["chat", "-c"]).sees("/help lists");
+    assert!(
+        greeting.contains("\"Rust notes\" · 3 questions"),
+        "{greeting}"
+    );
+    let ran = person.piped(&["chat", "--conversation", "no such"], b"Hi\n");
+    assert!(ran.exits(2).err.contains("no conversation 'no such'"));
+    assert_eq!(server.requests().len(), 5);
 }

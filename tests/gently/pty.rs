@@ -181,7 +181,8 @@ impl Typist {
             .unwrap();
         let all = plain(&screen.bytes);
         let at = all[from..].find(text);
-        let at = at.unwrap_or_else(|| panic!("never shown: {text:?}\n--- behind:\n{}", &all[from..]));
+        let at =
+            at.unwrap_or_else(|| panic!("never shown: {text:?}\n--- behind:\n{}", &all[from..]));
         self.seen = from + at + text.len();
         all[from..from + at].to_owned()
     }
@@ -189,6 +190,17 @@ impl Typist {
     /// All that was shown so far, with what moves the cursor.
     pub fn raw(&self) -> String {
         String::from_utf8_lossy(&self.screen.0.lock().unwrap().bytes).into_owned()
+    }
+
+    /// Waits until the command itself has ended, whoever else still has the terminal.
+    pub fn waits(&mut self) {
+        let alive = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process));
+            stat.is_ok_and(|stat| !stat.contains(") Z "))
+        };
+        while alive() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Waits for the end of the command; gives its exit code, and all that was shown.

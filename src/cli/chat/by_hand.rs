@@ -98,6 +98,8 @@ async fn ask(chat: &mut Chat, text: &str, lines: &mut LineInput) -> Next {
     {
         words.thread = chat.thread;
     }
+    // What comes next stands apart from what was answered.
+    say("");
     if let Some(question) = &turn.offered {
         lines.offer(question);
     }

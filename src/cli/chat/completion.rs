@@ -54,7 +54,9 @@ impl ChatWords {
             "model" => self.models(),
             "open" => self.of_store(|store| place::titles(store).unwrap_or_default()),
             "project" => {
-                let mut names = self.of_store(|store| place::projects(store).unwrap_or_default());
+                let home = Home::open(&self.path).ok().flatten();
+                let names = home.and_then(|home| place::projects(&home).ok());
+                let mut names = names.unwrap_or_default();
                 names.push("none".to_owned());
                 names
             }

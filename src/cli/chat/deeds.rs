@@ -106,7 +106,11 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
                 do_words(chat, &["show", "--", &id]).await;
             }
         }
-        ChatCommand::Search(text) => do_words(chat, &["search", "--", &text]).await,
+        ChatCommand::Search(text) => {
+            let words = in_words(&text);
+            let words = ["search", "--"].into_iter().chain(words);
+            do_words(chat, &words.collect::<Vec<_>>()).await;
+        }
         ChatCommand::Fact(text) => do_words(chat, &["fact", "add", "--", &text]).await,
         ChatCommand::Note(text) => do_words(chat, &["note", "add", "--", &text]).await,
         ChatCommand::Drift => do_words(chat, &["drift", "list"]).await,
@@ -138,6 +142,16 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
         ChatCommand::Quit => return Ok(Deed::Ended(FINE)),
     }
     Ok(Deed::Done)
+}
+
+/// The words of a line; what stands in quotation marks is one, with them.
+fn in_words(text: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    let ends = |c: char| {
+        is_quoted ^= c == '"';
+        c.is_whitespace() && !is_quoted
+    };
+    text.split(ends).filter(|word| !word.is_empty()).collect()
 }
 
 /// Does what the command of these words does.
@@ -179,8 +193,9 @@ fn help() -> String {
         .map(|(typed, does)| format!("{typed:widest$}  {does}\n"));
     let lines: String = lines.collect();
     format!(
-        "{lines}Enter asks; Alt-Enter, or \\ at the end, begins another line. Ctrl-C clears the line, or gives \
-         up an answer. Up brings earlier questions, Tab completes. // begins a question with a slash.\n"
+        "{lines}Enter asks; Alt-Enter, or \\ at the end of a line, begins another line.\n\
+         Ctrl-C clears the line, or gives up an answer. Up brings earlier questions.\n\
+         Tab completes. // begins a question with a slash.\n"
     )
 }
 
@@ -254,5 +269,31 @@ fn meant(typed: &str) -> PathBuf {
     match (typed.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
         _ => PathBuf::from(typed.as_ref()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phrase_is_one_word() {
+        assert_eq!(
+            in_words("borrow  \"a mutable thing\" -rust"),
+            ["borrow", "\"a mutable thing\"", "-rust"]
+        );
+        assert_eq!(in_words("an \"open end"), ["an", "\"open end"]);
+    }
+
+    #[test]
+    fn a_path_is_what_was_typed_or_completed() {
+        for (typed, expected) in [
+            ("a.txt", "a.txt"),
+            ("my\\ notes.txt", "my notes.txt"),
+            ("\"my notes.txt\"", "my notes.txt"),
+            ("'my notes.txt'", "my notes.txt"),
+        ] {
+            assert_eq!(meant(typed), Path::new(expected), "{typed}");
+        }
     }
 }

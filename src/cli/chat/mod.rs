@@ -49,7 +49,7 @@ pub struct ChatArgs {
 
 /// Talks, until the input ends.
 pub async fn run(args: ChatArgs, json: bool) -> Result<u8, OpenHomeError> {
-    let mut chat = Chat::begin(&args, json)?;
+    let mut chat = Chat::begin(&args, json).await?;
     let code = match std::io::stdin().is_terminal() {
         true => by_hand::run(&mut chat).await,
         false => piped::run(&mut chat).await,

@@ -4,20 +4,20 @@ use uuid::Uuid;
 
 use crate::app::find;
 use crate::app::open::{OpenHome, OpenHomeError};
+use crate::home::Home;
 use crate::store::{ReadStore, StoreError};
-
-/// What means the conversation that was asked in last.
-pub const LAST: &str = "last";
 
 /// The conversation that a text means.
 pub fn find(opened: &OpenHome, text: &str) -> Result<Uuid, OpenHomeError> {
-    if text == LAST {
-        let newest = opened.store.newest_threads(1)?.pop();
-        return newest
-            .map(|row| row.thread)
-            .ok_or_else(|| OpenHomeError::Refused("none".to_owned()));
-    }
     Ok(find::thread(&opened.store, text)?.thread)
+}
+
+/// Newest.
+pub async fn newest(opened: &OpenHome) -> Result<Uuid, OpenHomeError> {
+    let newest = opened.store.newest_threads(1)?.pop();
+    newest
+        .map(|row| row.thread)
+        .ok_or_else(|| OpenHomeError::Refused("none".to_owned()))
 }
 
 /// A conversation in a line.
@@ -49,6 +49,6 @@ pub fn titles(_: &ReadStore) -> Result<Vec<String>, StoreError> {
 }
 
 /// Projects.
-pub fn projects(_: &ReadStore) -> Result<Vec<String>, StoreError> {
+pub fn projects(_: &Home) -> Result<Vec<String>, StoreError> {
     Ok(Vec::new())
 }

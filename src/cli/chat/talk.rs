@@ -1,6 +1,7 @@
 //! The open home, where the chat stands, and one question.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -32,6 +33,8 @@ pub struct Chat {
     joins: Option<String>,
     /// What the questions to come are asked with.
     pub settings: ChatSettings,
+    /// What was said, so that it is said once.
+    told: Rc<Notices>,
 }
 
 /// What questions are asked with.
@@ -80,15 +83,10 @@ impl ChatTurn {
 
 impl ChatHome {
     /// Opens the home, and makes it where there is none.
-    ///
-    /// New conversations join `project`.
-    fn open(project: Option<&str>) -> Result<ChatHome, OpenHomeError> {
+    fn open() -> Result<ChatHome, OpenHomeError> {
         let (home, is_new) = open::home_or_new()?;
         let is_touched = home.log_is_touched();
-        let mut opened = OpenHome::open_for_turns(home).inspect_err(|_| open::note_files())?;
-        if let Some(project) = project {
-            place::join_project(&mut opened, project)?;
-        }
+        let opened = OpenHome::open_for_turns(home).inspect_err(|_| open::note_files())?;
         Ok(ChatHome {
             terms: HomeTerms::of(&opened.store)?,
             opened,
@@ -100,26 +98,30 @@ impl ChatHome {
 
 impl Chat {
     /// Opens the home, if there is one, and finds the conversation that goes on.
-    pub fn begin(args: &ChatArgs, json: bool) -> Result<Chat, OpenHomeError> {
+    pub async fn begin(args: &ChatArgs, json: bool) -> Result<Chat, OpenHomeError> {
         let path = open::home_path()?;
         let mut chat = Chat {
             json,
             home: None,
             thread: None,
-            joins: args.project.clone(),
+            joins: None,
             settings: ChatSettings {
                 model: args.model.clone(),
                 ..ChatSettings::default()
             },
+            told: Rc::default(),
             path,
         };
         if chat.path.exists() {
-            chat.home = Some(ChatHome::open(chat.joins.as_deref())?);
+            chat.home = Some(ChatHome::open()?);
         }
-        let named = args.conversation.as_deref();
-        let named = named.or_else(|| args.goes_on.then_some(place::LAST));
-        if let Some(text) = named {
-            chat.go_to(text)?;
+        if let Some(project) = &args.project {
+            chat.join(project)?;
+        }
+        match &args.conversation {
+            Some(text) => chat.go_to(text)?,
+            None if args.goes_on => chat.thread = Some(place::newest(chat.opened()?).await?),
+            None => {}
         }
         Ok(chat)
     }
@@ -199,7 +201,13 @@ impl Chat {
     /// Opens the home anew. Until that succeeds, every question tries it again.
     fn renew(&mut self) -> Result<(), OpenHomeError> {
         self.close();
-        self.home = Some(ChatHome::open(self.joins.as_deref())?);
+        self.home = Some(ChatHome::open()?);
+        // Somebody may have ended the project meanwhile, which keeps nobody from asking.
+        if let Some(project) = self.joins.take()
+            && let Err(error) = self.join(&project)
+        {
+            stopped(&error, false);
+        }
         Ok(())
     }
 
@@ -219,7 +227,8 @@ impl Chat {
         let Some(home) = &mut self.home else {
             return ChatTurn::kept(COULD_NOT);
         };
-        let told = Notices::default();
+        let told = Rc::clone(&self.told);
+        told.begin_turn();
         let is_new = std::mem::take(&mut home.is_new);
         if is_new {
             init::welcome(&home.opened.home, &home.opened.config, &told);

@@ -35,6 +35,17 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     // Ask
     (
+        "chat",
+        &[
+            ("gently chat", "a new conversation"),
+            ("gently chat -c", "the one that was asked in last"),
+            (
+                "gently chat < questions.txt",
+                "a question a line, and an answer to each",
+            ),
+        ],
+    ),
+    (
         "session",
         &[
             ("gently session list", "all sessions"),
