@@ -17,12 +17,14 @@ use super::config::ConfigCommand;
 use super::conflict::ConflictCommand;
 use super::consent::ConsentArgs;
 use super::context::{ContextCommand, PlaceArgs, RefArgs};
+use super::conversation::ConversationCommand;
 use super::drift::DriftCommand;
 use super::help::HelpArgs;
 use super::hook::HookCommand;
 use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::man::ManArgs;
 use super::model::ModelCommand;
+use super::project::ProjectCommand;
 use super::publish::{ExportArgs, PublishArgs};
 use super::share::ShareArgs;
 use super::sight_args::SightArgs;
@@ -91,6 +93,12 @@ pub enum Command {
     /// Threads: what was said after what, with the ids that --ref takes
     #[command(subcommand)]
     Thread(ThreadCommand),
+    /// Conversations: list, read, name, put away, take along, delete
+    #[command(subcommand)]
+    Conversation(ConversationCommand),
+    /// Projects: conversations that belong together
+    #[command(subcommand)]
+    Project(ProjectCommand),
     /// What was put before a model, or would be
     #[command(subcommand)]
     Context(ContextCommand),

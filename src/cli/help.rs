@@ -33,7 +33,17 @@ const MARGIN: usize = 15;
 
 /// The commands by what they are for, in the order in which they are listed.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Ask", &["ask", "session", "thread", "model"]),
+    (
+        "Ask",
+        &[
+            "ask",
+            "conversation",
+            "project",
+            "session",
+            "thread",
+            "model",
+        ],
+    ),
     (
         "Look",
         &["show", "log", "context", "drift", "action", "sight"],

@@ -12,6 +12,7 @@ pub mod config;
 mod conflict;
 mod consent;
 mod context;
+mod conversation;
 mod disk_sync;
 mod doctor;
 mod drift;
@@ -30,6 +31,7 @@ mod model;
 mod new_file;
 mod pager;
 mod passphrase;
+mod project;
 mod publish;
 mod receipt;
 mod sanitize;
@@ -156,6 +158,8 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Conflict(command) => conflict::run(command, json).await,
         Command::Context(command) => context::run(command, json).await,
         Command::Thread(command) => thread::run(command, json).await,
+        Command::Conversation(command) => conversation::run(command, json).await,
+        Command::Project(command) => project::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
         Command::Show(args) => show::run(&args, json),
         Command::Share(args) => share::run(args, json).await,
@@ -204,6 +208,7 @@ fn writes(command: &Command) -> bool {
         },
         Command::Kernel(command) => matches!(command, KernelCommand::Set { .. }),
         Command::Witness(command) => command.writes(),
+        Command::Project(command) => command.writes(),
         _ => false,
     }
 }

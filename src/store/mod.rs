@@ -15,6 +15,7 @@
 
 mod access;
 mod artifacts;
+mod conversation_pages;
 mod conversations;
 mod driver;
 mod erase;

@@ -29,6 +29,7 @@ mod consent;
 mod contexts;
 mod continuity;
 mod conversation;
+mod conversations;
 mod copies;
 mod deferred;
 mod derived;
