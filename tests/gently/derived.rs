@@ -82,9 +82,9 @@ fn rows(rig: &Rig) -> Vec<String> {
         .prepare("SELECT * FROM conversation ORDER BY thread_id")
         .unwrap();
     let conversation = |row: &rusqlite::Row<'_>| {
-        let (id, last, turns): (String, u64, u64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let (title, project): (Option<u64>, Option<String>) = (row.get(3)?, row.get(4)?);
-        let (state, line): (String, u64) = (row.get(5)?, row.get(6)?);
+        let (id, last, turns): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let (title, project): (Option<i64>, Option<String>) = (row.get(3)?, row.get(4)?);
+        let (state, line): (String, i64) = (row.get(5)?, row.get(6)?);
         Ok(format!(
             "{id} {last} {turns} {title:?} {project:?} {state} {line}"
         ))
@@ -98,7 +98,7 @@ fn rows(rig: &Rig) -> Vec<String> {
         .prepare("SELECT * FROM project ORDER BY id")
         .unwrap();
     let project = |row: &rusqlite::Row<'_>| {
-        let (id, line, name): (String, u64, u64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let (id, line, name): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let state: String = row.get(3)?;
         Ok(format!("{id} {line} {name} {state}"))
     };
@@ -491,7 +491,7 @@ fn conversations_are_found_by_what_they_are_called() {
             found.iter().map(|row| row.thread).collect::<Vec<_>>()
         };
         assert_eq!(found("a thread"), [named]);
-        assert_eq!(found("a Thread"), []);
+        assert!(found("a Thread").is_empty());
         let row = store.conversation(named).unwrap().unwrap();
         let text = |text: &str| GivenTitle::Text(text.to_owned());
         assert_eq!(store.given_title(&row).unwrap(), text("a thread"));
@@ -509,8 +509,8 @@ fn conversations_are_found_by_what_they_are_called() {
                 .artifact(CONVERSATION_TITLE, id, Some(("title", title)))
                 .await;
         }
-        assert_eq!(found("a thread"), [], "it has a title");
-        assert_eq!(found("Other"), [], "it has a newer one");
+        assert!(found("a thread").is_empty(), "it has a title");
+        assert!(found("Other").is_empty(), "it has a newer one");
         assert_eq!(found("Twice").len(), 2);
         let id = ArtifactId::Of(own.to_string());
         let to = ("project", ArtifactField::Word(project.clone()));

@@ -175,7 +175,11 @@ fn home() -> Person {
         (PROJECT, "", Some(("name", "Music"))),
         (PROJECT_RETIRED, "project:000002", None),
         (CONVERSATION_TITLE, &asked, Some(("title", "Of disks"))),
-        (CONVERSATION_PROJECT, &asked, Some(("project", "project:000001"))),
+        (
+            CONVERSATION_PROJECT,
+            &asked,
+            Some(("project", "project:000001")),
+        ),
         (CONVERSATION_ARCHIVED, &asked, None),
     ];
     say(&person, &of_projects);

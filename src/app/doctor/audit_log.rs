@@ -73,15 +73,14 @@ fn next(line: &AuditLine, n: u64, before: Hash32) -> Result<Hash32, AuditBreak> 
         return Err(breaks(number(n), number(line.n)));
     }
     let told = line.before.as_deref().unwrap_or("none");
-    if told != before.to_string() {
+    if told.as_bytes() != before.digits() {
         return Err(breaks(format!("prev_hash {before}"), told.to_owned()));
     }
     let (own, rest) = line.line.split_once('|').unwrap_or_default();
     let hash = line_hash(before, rest.as_bytes());
-    let digits = hash.to_string();
     for actual in [own, line.curr.as_str()] {
-        if actual != digits {
-            return Err(breaks(format!("curr_hash {digits}"), actual.to_owned()));
+        if actual.as_bytes() != hash.digits() {
+            return Err(breaks(format!("curr_hash {hash}"), actual.to_owned()));
         }
     }
     Ok(hash)

@@ -112,7 +112,7 @@ impl Sqlite {
             let ours = migrations().map_err(refused)?;
             if !is_current(&mut connection, ours, path)? {
                 // Whoever reads wants this build's tables, too.
-                Self::open(path)?;
+                Self::open(path).map_err(not_brought_forward)?;
             }
         }
         Ok(Sqlite(connection))
@@ -188,6 +188,18 @@ impl Sqlite {
 fn refused(error: refinery::Error) -> StoreError {
     StoreError::Migration {
         reason: error.to_string(),
+    }
+}
+
+/// Why a database of an earlier build can't be read: it can't be written.
+fn not_brought_forward(fault: StoreError) -> StoreError {
+    match fault {
+        StoreError::Sqlite { .. } | StoreError::Migration { .. } => StoreError::Migration {
+            reason: format!(
+                "it is of an earlier build, and has to be brought to this build's tables before it is read, which failed: {fault}"
+            ),
+        },
+        other => other,
     }
 }
 
