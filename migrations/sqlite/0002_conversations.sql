@@ -61,9 +61,9 @@ SELECT p.id, p.line,
 CREATE VIEW sessions (id, created_at, updated_at, domain, query_count, metadata, model, status) AS
 SELECT s.session_id, s.started_at, s.last_at, NULL, s.prompts,
        json_object('token_id', s.auth_key_hash,
-                   'trace_ids', (SELECT json_group_array(x.exchange_id)
-                                   FROM (SELECT e.exchange_id FROM llm_exchange e
-                                          WHERE e.session_id = s.session_id ORDER BY e.seq) x),
+                   'trace_ids', json((SELECT json_group_array(x.exchange_id)
+                                        FROM (SELECT e.exchange_id FROM llm_exchange e
+                                               WHERE e.session_id = s.session_id ORDER BY e.seq) x)),
                    'routing', json_object('model', s.model_id)),
        s.model_id, s.status
   FROM chat_session s;
@@ -144,5 +144,6 @@ SELECT l.n, CAST(strftime('%s', l.time) AS INTEGER),
 -- off), and read the table by a query; the view is for others.
 CREATE VIRTUAL TABLE turn_fts_vocab USING fts5vocab(turn_fts, 'instance');
 CREATE VIEW keyword_index (keyword, message_id, conversation_id, role, created_at) AS
-SELECT DISTINCT w.term, t.turn_id, h.thread_id, CASE t.speaker WHEN 'user' THEN 'user' ELSE 'assistant' END, t.created_at
+SELECT DISTINCT w.term, t.turn_id, h.thread_id, CASE t.speaker WHEN 'user' THEN 'user' ELSE 'assistant' END,
+       t.created_at
   FROM turn_fts_vocab w JOIN chat_turn t ON t.n = w.doc LEFT JOIN thread_turn h ON h.line = t.line;

@@ -18,12 +18,14 @@ use super::config::ConfigCommand;
 use super::conflict::ConflictCommand;
 use super::consent::ConsentArgs;
 use super::context::{ContextCommand, PlaceArgs, RefArgs};
+use super::conversation::ConversationCommand;
 use super::drift::DriftCommand;
 use super::help::HelpArgs;
 use super::hook::HookCommand;
 use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::man::ManArgs;
 use super::model::ModelCommand;
+use super::project::ProjectCommand;
 use super::publish::{ExportArgs, PublishArgs};
 use super::share::ShareArgs;
 use super::sight_args::SightArgs;
@@ -94,6 +96,12 @@ pub enum Command {
     /// Threads: what was said after what, with the ids that --ref takes
     #[command(subcommand)]
     Thread(ThreadCommand),
+    /// Conversations: list, read, name, put away, take along, delete
+    #[command(subcommand)]
+    Conversation(ConversationCommand),
+    /// Projects: conversations that belong together
+    #[command(subcommand)]
+    Project(ProjectCommand),
     /// What was put before a model, or would be
     #[command(subcommand)]
     Context(ContextCommand),
@@ -161,6 +169,10 @@ pub enum Command {
         /// One line for each check
         #[arg(long, short)]
         verbose: bool,
+        /// Walk along the log in the database instead: each line follows from the one before. Exit 1
+        /// where it breaks
+        #[arg(long, conflicts_with = "verbose")]
+        check_audit: bool,
     },
     /// Witnesses, who remember how long the log was: add, list, ask
     #[command(subcommand)]

@@ -34,7 +34,18 @@ const MARGIN: usize = 15;
 
 /// The commands by what they are for, in the order in which they are listed.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Ask", &["ask", "chat", "session", "thread", "model"]),
+    (
+        "Ask",
+        &[
+            "ask",
+            "chat",
+            "conversation",
+            "project",
+            "session",
+            "thread",
+            "model",
+        ],
+    ),
     (
         "Look",
         &["show", "log", "context", "drift", "action", "sight"],

@@ -13,6 +13,7 @@ pub mod config;
 mod conflict;
 mod consent;
 mod context;
+mod conversation;
 mod disk_sync;
 mod doctor;
 mod drift;
@@ -31,6 +32,7 @@ mod model;
 mod new_file;
 mod pager;
 mod passphrase;
+mod project;
 mod publish;
 mod receipt;
 mod sanitize;
@@ -167,6 +169,8 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Conflict(command) => conflict::run(command, json).await,
         Command::Context(command) => context::run(command, json).await,
         Command::Thread(command) => thread::run(command, json).await,
+        Command::Conversation(command) => conversation::run(command, json).await,
+        Command::Project(command) => project::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
         Command::Show(args) => show::run(&args, json),
         Command::Share(args) => share::run(args, json).await,
@@ -179,7 +183,10 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Action(command) => action::run(&command, json),
         Command::Sight { tool } => sight::run(tool.as_deref(), json),
         Command::Sanitize(args) => sanitize::run(&args, json),
-        Command::Doctor { verbose } => doctor::run(verbose, json).await,
+        Command::Doctor {
+            check_audit: true, ..
+        } => doctor::check_audit(json),
+        Command::Doctor { verbose, .. } => doctor::run(verbose, json).await,
         Command::Witness(command) => witness::run(command, json).await,
         Command::Completions(args) => Ok(completions::run(&args, json)),
         Command::Man(args) => Ok(man::run(&args, json)),
@@ -212,6 +219,7 @@ fn writes(command: &Command) -> bool {
         },
         Command::Kernel(command) => matches!(command, KernelCommand::Set { .. }),
         Command::Witness(command) => command.writes(),
+        Command::Project(command) => command.writes(),
         _ => false,
     }
 }

@@ -89,15 +89,21 @@ impl NewFile {
     ///
     /// # Errors
     /// A sentence for a person; the file is gone then.
-    pub fn fill(mut self, text: &str) -> Result<(), String> {
+    pub fn fill(self, text: &str) -> Result<(), String> {
+        self.fill_or(
+            text,
+            "the opening is on record, and this file was not written",
+        )
+    }
+
+    /// The same, with what is said to be so where it fails.
+    ///
+    /// # Errors
+    /// A sentence for a person; the file is gone then.
+    pub fn fill_or(mut self, text: &str, state: &str) -> Result<(), String> {
         let written = self.file.write_all(text.as_bytes());
         let synced = written.and_then(|()| self.file.sync_all());
-        synced.map_err(|e| {
-            format!(
-                "{}: {e}; the opening is on record, and this file was not written",
-                self.path.display()
-            )
-        })?;
+        synced.map_err(|e| format!("{}: {e}; {state}", self.path.display()))?;
         self.is_whole = true;
         Ok(())
     }

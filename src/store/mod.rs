@@ -15,6 +15,7 @@
 
 mod access;
 mod artifacts;
+mod conversation_pages;
 mod conversations;
 mod driver;
 mod erase;
@@ -36,11 +37,12 @@ pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use recall::OpenDrift;
 pub use rows::{
-    AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuthKeyRow, BlockRow,
-    CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState, ErasureCommitmentRow,
-    EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow, LedgerHead, MessageRow,
-    MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows, ReferredText, RowCounts,
-    SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
+    AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuditLine, AuthKeyRow,
+    BlockRow, CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState,
+    ErasureCommitmentRow, EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow,
+    LedgerHead, MessageRow, MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows,
+    ReferredText, RowCounts, SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow,
+    WitnessState,
 };
 
 use std::path::PathBuf;

@@ -106,6 +106,21 @@ row! {
 }
 
 row! {
+    /// A line of the log, as the view `audit_log` has it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AuditLine {
+        /// Its number, from 0.
+        n: u64 = "id",
+        /// The hash of the line before, as it stands there; none where there is no such line.
+        before: Option<String> = "prev_hash",
+        /// Its own hash, as it stands there.
+        curr: String = "curr_hash",
+        /// The line.
+        line: String = "line",
+    }
+}
+
+row! {
     /// A block that a line names; for whoever looks for one, and no evidence.
     #[derive(Clone, Debug)]
     pub struct BlockRow of "block" {

@@ -4,8 +4,10 @@
 
 pub mod action;
 pub mod anchor;
+pub mod audit_walk;
 pub mod backup;
 pub mod context;
+pub mod conversation;
 pub mod disk_sync;
 pub mod doctor;
 pub mod drift;
@@ -22,6 +24,7 @@ pub mod log_line;
 pub mod model;
 pub mod opening;
 pub mod plan;
+pub mod project;
 pub mod rebuild;
 pub mod replay;
 pub mod report;

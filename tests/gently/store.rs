@@ -637,7 +637,7 @@ fn a_database_of_another_build_is_refused_in_words() {
     by_hand
         .execute_batch(
             "PRAGMA user_version = 0;
-             UPDATE refinery_schema_history SET name = 'relationship', checksum = '1';
+             UPDATE refinery_schema_history SET name = 'relationship', checksum = '1' WHERE version = 1;
              INSERT INTO refinery_schema_history VALUES (18, 'blocks', '2026-01-01T00:00:00Z', '2')",
         )
         .unwrap();
@@ -648,7 +648,7 @@ fn a_database_of_another_build_is_refused_in_words() {
     refused("V1__relationship");
     by_hand
         .execute(
-            "UPDATE refinery_schema_history SET name = 'home', checksum = ?1",
+            "UPDATE refinery_schema_history SET name = 'home', checksum = ?1 WHERE version = 1",
             [checksum],
         )
         .unwrap();

@@ -1,6 +1,7 @@
 //! What a home and what it rests on are like, with the command that mends what is not as it should
 //! be; writes nothing. A check that could not be made is `skipped`, and never `ok`.
 
+pub mod audit_log;
 mod evidence;
 mod files;
 mod heads;

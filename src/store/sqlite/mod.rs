@@ -112,7 +112,7 @@ impl Sqlite {
             let ours = migrations().map_err(refused)?;
             if !is_current(&mut connection, ours, path)? {
                 // Whoever reads wants this build's tables, too.
-                Self::open(path)?;
+                Self::open(path).map_err(not_brought_forward)?;
             }
         }
         Ok(Sqlite(connection))
@@ -188,6 +188,18 @@ impl Sqlite {
 fn refused(error: refinery::Error) -> StoreError {
     StoreError::Migration {
         reason: error.to_string(),
+    }
+}
+
+/// Why a database of an earlier build can't be read: it can't be written.
+fn not_brought_forward(fault: StoreError) -> StoreError {
+    match fault {
+        StoreError::Sqlite { .. } | StoreError::Migration { .. } => StoreError::Migration {
+            reason: format!(
+                "it is of an earlier build, and has to be brought to this build's tables before it is read, which failed: {fault}"
+            ),
+        },
+        other => other,
     }
 }
 
@@ -494,5 +506,34 @@ impl Driver for Sqlite {
             count += 1;
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A migration is one transaction: one that fails in the middle leaves nothing, and the next
+    /// process does all of it.
+    #[test]
+    fn a_migration_that_fails_leaves_what_was_there() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        private_file(&path).unwrap();
+        let ours = migrations().unwrap();
+        let broken = format!("{}; INSERT INTO nowhere VALUES (1);", MIGRATIONS[1].1);
+        let broken = Migration::unapplied(MIGRATIONS[1].0, &broken).unwrap();
+        let mut old = Sqlite::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
+        let first = Runner::new(&ours[..1]).set_grouped(true);
+        first.run(&mut old.0).unwrap();
+        let both = Runner::new(&[ours[0].clone(), broken]).set_grouped(true);
+        assert!(both.run(&mut old.0).is_err());
+        assert_eq!(old.version().unwrap(), 1);
+        assert!(old.batch("look", "SELECT * FROM conversation").is_err());
+        drop(old);
+        let new = Sqlite::open(&path).unwrap();
+        assert_eq!(new.version().unwrap(), 2);
+        new.batch("look", "SELECT * FROM conversation").unwrap();
+        assert!(is_marked_as_ours(&new.0).unwrap());
     }
 }
