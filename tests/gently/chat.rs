@@ -312,7 +312,7 @@ fn commands_do_what_the_commands_of_their_names_do() {
     sends(&mut typist, "/refs last:1", "last:1");
     sends(&mut typist, "/deep on", "are searched");
     sends(&mut typist, "/show", "Two.");
-    sends(&mut typist, "/context", "no model was called");
+    sends(&mut typist, "/context", "in every prompt");
     typist.types(CTRL_D);
     typist.ends();
 }

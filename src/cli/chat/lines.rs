@@ -10,7 +10,7 @@ use rustyline::history::{History as _, MemHistory};
 use rustyline::validate::Validator;
 use rustyline::{
     Behavior, Cmd, ColorMode, CompletionType, ConditionalEventHandler, Editor, Event, EventContext,
-    EventHandler, Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+    EventHandler, Helper, KeyCode, KeyEvent, Modifiers, RepeatCount,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -112,7 +112,7 @@ impl LineInput {
     pub async fn read(&mut self, kept: &str) -> Typed {
         match self {
             LineInput::Edited(editor) => match editor.readline_with_initial(PROMPT, (kept, "")) {
-                Ok(line) => Typed::Line(line),
+                Ok(line) => Typed::Line(line.replace(&format!("\\{CONTINUES}\n"), "\n")),
                 Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => Typed::Cleared,
                 Err(ReadlineError::Eof) => Typed::Ended,
                 Err(error) => {
@@ -125,14 +125,17 @@ impl LineInput {
     }
 }
 
-/// Enter sends, unless the line ends in `\`: that goes, and the line goes on. In a text that was
-/// pasted it stays where it is.
+/// Stands between a `\` and the end of its line where Enter was pressed behind it, so that the same
+/// in a text that was pasted stays as it is. It has no width, and is not shown.
+const CONTINUES: char = '\u{2060}';
+
+/// Enter sends, unless the line ends in `\`: then it goes on.
 struct Enter;
 
 impl ConditionalEventHandler for Enter {
     fn handle(&self, _: &Event, _: RepeatCount, _: bool, context: &EventContext) -> Option<Cmd> {
         let goes_on = context.pos() == context.line().len() && context.line().ends_with('\\');
-        goes_on.then(|| Cmd::Replace(Movement::BackwardChar(1), Some("\n".to_owned())))
+        goes_on.then(|| Cmd::Insert(1, format!("{CONTINUES}\n")))
     }
 }
 

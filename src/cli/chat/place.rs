@@ -86,10 +86,9 @@ pub fn titles(store: &ReadStore) -> Result<Vec<String>, OpenHomeError> {
     let which = ConversationFilter {
         state: ConversationState::Open,
         project: None,
-        before: None,
     };
     let mut names = Vec::new();
-    for row in store.conversations_page(which, COMPLETED)? {
+    for row in store.conversations(which, None, COMPLETED)? {
         let found = listed(store, row)?;
         names.extend(found.title.text);
         names.push(found.short);
