@@ -23,6 +23,7 @@ mod ledger;
 mod open;
 mod recall;
 mod rows;
+mod search;
 mod sqlite;
 mod table;
 mod threads;
@@ -30,6 +31,7 @@ mod upkeep;
 
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
+pub use driver::{SearchTerm, TextQuery, TextSpan};
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use recall::OpenDrift;
 pub use rows::{
@@ -39,6 +41,7 @@ pub use rows::{
     MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows, ReferredText, RowCounts,
     SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
 };
+pub use search::{ItemMatch, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 
 use std::path::PathBuf;
 
