@@ -60,7 +60,7 @@ pub use entries::exchanges::ABANDONED;
 pub use entries::genesis::{FirstRecords, create};
 pub use entries::rotation::signers;
 pub use entries::sessions::{SessionClose, SessionTerms, resumable};
-pub use entries::threads::{KIND as THREAD, POLICY, thread_id};
+pub use entries::threads::{POLICY, thread_id};
 pub use error::RecorderError;
 pub use lock::{WAIT, WriterLock};
 pub use notes::{Merge, put_notes};

@@ -15,6 +15,7 @@
 
 mod access;
 mod artifacts;
+mod conversations;
 mod driver;
 mod erase;
 mod exchange_rows;
@@ -31,19 +32,22 @@ mod upkeep;
 
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
+pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
 pub use driver::{SearchTerm, TextQuery, TextSpan};
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use recall::OpenDrift;
 pub use rows::{
     AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuthKeyRow, BlockRow,
     CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState, ErasureCommitmentRow,
-    EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow, LedgerHead,
+    EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow, LedgerHead, MessageRow,
     MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows, ReferredText, RowCounts,
     SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
 };
 pub use search::{ItemMatch, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 
 use std::path::PathBuf;
+
+pub use crate::record::ledger::conversation::{ConversationRow, ProjectRow};
 
 /// Why the database could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -212,6 +216,8 @@ mod tests {
             declared::<WitnessState>,
             declared::<CalendarState>,
             declared::<Item>,
+            declared::<ConversationRow>,
+            declared::<ProjectRow>,
         ] {
             declared(&connection);
         }

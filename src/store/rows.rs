@@ -9,6 +9,9 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::auth_key::AuthKeyNamed;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::commitment::{Role, Salt};
+use crate::record::ledger::conversation::{
+    ConversationRow, ConversationState, ProjectRow, ProjectState,
+};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
@@ -864,6 +867,48 @@ stored! {
         tier: Option<u8> = "tier",
         session: Option<Hash32> = "session",
         hash: Hash32 = "hash",
+    }
+}
+
+stored! {
+    ConversationRow of "conversation" {
+        thread: Uuid = "thread_id",
+        last_line: u64 = "last_line",
+        turns: u64 = "turns",
+        title_line: Option<u64> = "title_line",
+        project: Option<String> = "project",
+        state: ConversationState = "state",
+        state_line: u64 = "state_line",
+    }
+}
+
+stored! {
+    ProjectRow of "project" {
+        id: String = "id",
+        line: u64 = "line",
+        name_line: u64 = "name_line",
+        state: ProjectState = "state",
+    }
+}
+
+row! {
+    /// What one side said in a conversation, with the exchange that it is of.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct MessageRow {
+        /// The turn.
+        turn: Uuid = "turn_id",
+        /// True for the user, false for the model.
+        by_user: bool as Speaker = "speaker",
+        /// Sanitized text; none once erased, and where it is not kept.
+        content: Option<String> = "content",
+        /// Time of its line.
+        created_at: Seconds = "created_at",
+        /// Its line, from 0: of the prompt, or of the answer.
+        line: u64 = "line",
+        /// Its exchange.
+        exchange: Uuid = "exchange_id",
+        /// The model that was asked.
+        model: String = "model",
     }
 }
 

@@ -57,6 +57,8 @@ row! {
 pub enum ThreadFilter {
     /// One of them.
     One(Uuid),
+    /// Those of a project, by its id.
+    Project(String),
 }
 
 /// Which turns are looked at.
@@ -114,6 +116,11 @@ impl<'a> TurnConditions<'a> {
             conditions.joins.push_str(thread);
             match threads {
                 ThreadFilter::One(thread) => conditions.add("h.thread_id =", Some(thread)),
+                ThreadFilter::Project(project) => {
+                    let row = " CROSS JOIN conversation c ON c.thread_id = h.thread_id";
+                    conditions.joins.push_str(row);
+                    conditions.add("c.project =", Some(project));
+                }
             }
         }
         conditions
@@ -157,10 +164,16 @@ fn numbers_along_index(IndexMatch { table, holds, .. }: &IndexMatch) -> String {
 }
 
 /// The places of the turns of the narrower half of a filter, in no order, up to `?4`; `?1` is the
-/// thread, or what a model is like.
+/// thread, the project, or what a model is like.
 fn of_thread() -> &'static str {
     "SELECT t.n FROM thread_event v CROSS JOIN chat_turn t ON t.turn_id = v.event_id
       WHERE v.thread_id = ?1 AND v.kind IN ('INTENT', 'EXECUTION') AND t.n >= ?2 AND t.n < ?3 LIMIT ?4"
+}
+
+fn of_project() -> &'static str {
+    "SELECT t.n FROM conversation c CROSS JOIN thread_event v ON v.thread_id = c.thread_id
+       CROSS JOIN chat_turn t ON t.turn_id = v.event_id
+      WHERE c.project = ?1 AND v.kind IN ('INTENT', 'EXECUTION') AND t.n >= ?2 AND t.n < ?3 LIMIT ?4"
 }
 
 fn of_model() -> &'static str {
@@ -256,6 +269,7 @@ impl ReadStore {
     ) -> Result<Option<HashSet<u64>>, StoreError> {
         let (sql, first) = match (&filter.threads, &filter.model) {
             (Some(ThreadFilter::One(thread)), _) => (of_thread(), thread.value()),
+            (Some(ThreadFilter::Project(project)), _) => (of_project(), project.value()),
             (None, Some(model)) => (of_model(), model.value()),
             (None, None) => return Ok(None),
         };
@@ -480,6 +494,7 @@ mod tests {
         }
         for (sql, index) in [
             (of_thread(), "SEARCH v USING PRIMARY KEY (thread_id=?)"),
+            (of_project(), "SEARCH c USING INDEX idx_conversation_project (project=?)"),
             (of_model(), "SEARCH t USING INDEX idx_chat_turn_session_time (session_id=?)"),
             (OWN_LINE, "SEARCH e USING INDEX idx_llm_exchange_line (prompt_line=?)"),
         ] {

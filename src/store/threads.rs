@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::access::{Beside, HashedRow, PrefixLookup, ReadStore, RowInsert};
+use super::access::{Beside, HashedRow, PrefixLookup, ReadStore, RowInsert, WriteStore};
 use super::ledger::PARTS;
 use super::table::{Row, values};
 use super::{
@@ -80,6 +80,17 @@ impl ReadStore {
         let rest = "WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1)
                       AND turn_id = ?1";
         self.row(rest, values![turn])
+    }
+
+    /// Calls `each` for every exchange, with its thread and the line of its prompt, in the order of
+    /// lines.
+    pub fn each_thread_turn(
+        &self,
+        each: &mut dyn FnMut(Uuid, u64) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let sql = "SELECT thread_id, line FROM thread_turn ORDER BY line";
+        let each: &mut dyn FnMut((Uuid, u64)) -> _ = &mut |(thread, line)| each(thread, line);
+        self.each("read turns of threads", sql, values![], each)
     }
 
     /// The first turn of a thread.
@@ -193,6 +204,14 @@ impl ReadStore {
     }
 }
 
+impl WriteStore {
+    /// Begins a thread, whose artifact is written if it has one.
+    pub fn put_thread(&mut self, thread: &ThreadRow) -> Result<(), StoreError> {
+        self.add(thread)?;
+        self.derive_conversation(thread.thread)
+    }
+}
+
 /// By its name, or its id.
 impl PrefixLookup for ThreadRow {
     const FINDING: &'static str = Self::READING;
@@ -219,7 +238,6 @@ impl PrefixLookup for EventRow {
 }
 
 impl HashedRow for ConfigRow {}
-impl RowInsert for ThreadRow {}
 /// Fails when its place in the thread is taken.
 impl RowInsert for EventRow {}
 

@@ -29,10 +29,16 @@ const STATEMENTS: usize = 192;
 const COPY_PAGES: std::ffi::c_int = 4096;
 
 /// The migrations, in order; a released one is never edited (its checksum is in every database).
-const MIGRATIONS: &[(&str, &str)] = &[(
-    "V1__home",
-    include_str!("../../../migrations/sqlite/0001_home.sql"),
-)];
+const MIGRATIONS: &[(&str, &str)] = &[
+    (
+        "V1__home",
+        include_str!("../../../migrations/sqlite/0001_home.sql"),
+    ),
+    (
+        "V2__conversations",
+        include_str!("../../../migrations/sqlite/0002_conversations.sql"),
+    ),
+];
 
 /// A connection to the file.
 pub(super) struct Sqlite(Connection);
@@ -106,7 +112,10 @@ impl Sqlite {
         keep_statements(&connection)?;
         if !is_marked_as_ours(&connection)? {
             let ours = migrations().map_err(refused)?;
-            is_current(&mut connection, ours, path)?;
+            if !is_current(&mut connection, ours, path)? {
+                // Whoever reads wants this build's tables, too.
+                Self::open(path)?;
+            }
         }
         Ok(Sqlite(connection))
     }
@@ -145,7 +154,12 @@ impl Sqlite {
         let migrations = migrations().map_err(refused)?;
         if !is_current(&mut self.0, migrations, path)? {
             let runner = Runner::new(migrations).set_grouped(true);
-            runner.run(&mut self.0).map_err(refused)?;
+            if let Err(fault) = runner.run(&mut self.0) {
+                // Another process may have been at it, and first.
+                if !is_current(&mut self.0, migrations, path)? {
+                    return Err(refused(fault));
+                }
+            }
         }
         let mark = format!("PRAGMA user_version = {}", own_mark());
         self.batch("mark the schema", &mark)
