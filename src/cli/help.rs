@@ -36,7 +36,9 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Ask", &["ask", "session", "thread", "model"]),
     (
         "Look",
-        &["show", "log", "context", "drift", "action", "sight"],
+        &[
+            "search", "show", "log", "context", "drift", "action", "sight", "stats",
+        ],
     ),
     (
         "Remember",

@@ -164,11 +164,8 @@ pub trait Driver: Send {
     fn fits(&self, index: SearchIndex, wanted: &TextQuery) -> IndexMatch;
     /// Where texts have any of these terms, as the indexes know words; of a long text maybe only
     /// the places in a part of it.
-    fn marks(
-        &self,
-        terms: &[SearchTerm],
-        texts: &[&str],
-    ) -> Result<Vec<Vec<TextSpan>>, StoreError>;
+    fn marks(&self, terms: &[SearchTerm], texts: &[&str])
+    -> Result<Vec<Vec<TextSpan>>, StoreError>;
     /// How many texts are in an index.
     fn indexed(&self, index: SearchIndex) -> Result<u64, StoreError>;
     /// Up to `most` differences between an index and its texts, in words.

@@ -26,6 +26,7 @@ mod recall;
 mod rows;
 mod search;
 mod sqlite;
+mod stats;
 mod table;
 mod threads;
 mod upkeep;
@@ -44,6 +45,7 @@ pub use rows::{
     SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
 };
 pub use search::{ItemMatch, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
+pub use stats::CountedExchange;
 
 use std::path::PathBuf;
 

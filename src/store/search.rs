@@ -326,11 +326,7 @@ impl ReadStore {
     }
 
     /// How many turns fit.
-    pub fn count_turns(
-        &self,
-        wanted: &TextQuery,
-        filter: &TurnFilter,
-    ) -> Result<u64, StoreError> {
+    pub fn count_turns(&self, wanted: &TextQuery, filter: &TurnFilter) -> Result<u64, StoreError> {
         let fits = self.driver.fits(SearchIndex::Turns, wanted);
         let conditions = TurnConditions::of(filter);
         let all = match conditions.is_empty() {
@@ -381,11 +377,7 @@ impl ReadStore {
     }
 
     /// How many items fit.
-    pub fn count_items(
-        &self,
-        wanted: &TextQuery,
-        lines: &Range<u64>,
-    ) -> Result<u64, StoreError> {
+    pub fn count_items(&self, wanted: &TextQuery, lines: &Range<u64>) -> Result<u64, StoreError> {
         let fits = self.driver.fits(SearchIndex::Items, wanted);
         let sql = format!("SELECT count(*) FROM ({})", numbers_along_index(&fits));
         self.sole(SEARCHING, &sql, &fitting(&fits, lines, &[]))
@@ -394,10 +386,7 @@ impl ReadStore {
     /// How many texts can be searched: of turns, and of items.
     pub fn searchable(&self) -> Result<(u64, u64), StoreError> {
         let indexed = |index| self.driver.indexed(index);
-        Ok((
-            indexed(SearchIndex::Turns)?,
-            indexed(SearchIndex::Items)?,
-        ))
+        Ok((indexed(SearchIndex::Turns)?, indexed(SearchIndex::Items)?))
     }
 
     /// Where texts have any of these terms.
@@ -429,11 +418,7 @@ fn fitting<'a>(
     further: &[SqlValue<'a>],
 ) -> Vec<SqlValue<'a>> {
     let number = |n: u64| SqlValue::Integer(i64::try_from(n).unwrap_or(i64::MAX));
-    let mut values = vec![
-        fits.value.clone(),
-        number(places.start),
-        number(places.end),
-    ];
+    let mut values = vec![fits.value.clone(), number(places.start), number(places.end)];
     values.extend_from_slice(further);
     values
 }
@@ -488,15 +473,25 @@ mod tests {
         ] {
             let plan = plan(&sql);
             assert!(
-                plan.starts_with("SCAN turn_fts VIRTUAL TABLE INDEX") && !plan.contains("TEMP B-TREE"),
+                plan.starts_with("SCAN turn_fts VIRTUAL TABLE INDEX")
+                    && !plan.contains("TEMP B-TREE"),
                 "{plan}"
             );
         }
         for (sql, index) in [
             (of_thread(), "SEARCH v USING PRIMARY KEY (thread_id=?)"),
-            (of_project(), "SEARCH c USING INDEX idx_conversation_project (project=?)"),
-            (of_model(), "SEARCH t USING INDEX idx_chat_turn_session_time (session_id=?)"),
-            (OWN_LINE, "SEARCH e USING INDEX idx_llm_exchange_line (prompt_line=?)"),
+            (
+                of_project(),
+                "SEARCH c USING INDEX idx_conversation_project (project=?)",
+            ),
+            (
+                of_model(),
+                "SEARCH t USING INDEX idx_chat_turn_session_time (session_id=?)",
+            ),
+            (
+                OWN_LINE,
+                "SEARCH e USING INDEX idx_llm_exchange_line (prompt_line=?)",
+            ),
         ] {
             assert!(plan(sql).contains(index), "{}", plan(sql));
         }

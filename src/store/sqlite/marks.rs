@@ -110,18 +110,12 @@ mod tests {
     #[test]
     fn words_are_marked_as_the_index_knows_them() {
         let text = "Les Écoles run; a runner was running the school, the SCHOOLS run on.";
-        assert_eq!(
-            marked(&[term("ecole", false)], text),
-            ["Écoles"]
-        );
+        assert_eq!(marked(&[term("ecole", false)], text), ["Écoles"]);
         assert_eq!(
             marked(&[term("runs", false)], text),
             ["run", "running", "run"]
         );
-        assert_eq!(
-            marked(&[term("schoo", true)], text),
-            ["school", "SCHOOLS"]
-        );
+        assert_eq!(marked(&[term("schoo", true)], text), ["school", "SCHOOLS"]);
         assert_eq!(
             marked(&[term("running the", false), term("absent", false)], text),
             ["running the"]

@@ -4,9 +4,7 @@ use rusqlite::Connection;
 
 use super::{Sqlite, failed};
 use crate::store::StoreError;
-use crate::store::driver::{
-    IndexMatch, SearchIndex, SearchQuery, SearchTerm, SqlValue, TextQuery,
-};
+use crate::store::driver::{IndexMatch, SearchIndex, SearchQuery, SearchTerm, SqlValue, TextQuery};
 
 /// How an index is called, and the view of its texts.
 struct Fts {
