@@ -228,7 +228,7 @@ fn what_can_not_be_looked_for_is_said_and_nothing_is_recorded() {
 #[test]
 fn what_is_withheld_has_no_text_and_what_is_erased_is_not_there() {
     let reply = "I've restarted nginx.";
-    let (person, _server) = person(&[reply, "It sleeps, nginx."]);
+    let (mut person, _server) = person(&[reply, "It sleeps, nginx."]);
     person.gently(&["init"]).exits(0);
     let kernel = person.gently(&["kernel", "show"]).exits(0).out;
     let blocking = kernel.replace(
@@ -272,12 +272,8 @@ fn pages_give_each_hit_once_while_others_are_added() {
         person.ask(&format!("How is wombat {n}?"));
     }
     let page = |before: Option<&str>| {
-        let args = [
-            &["search", "--json", "wombat", "--by", "user", "-n", "3"],
-            before.map_or(&[][..], |_| &["--before"]),
-        ]
-        .concat();
-        let args: Vec<&str> = args.into_iter().chain(before).collect();
+        let mut args = vec!["search", "--json", "wombat", "--by", "user", "-n", "3"];
+        args.extend(before.iter().flat_map(|place| ["--before", place]));
         let page = person.gently(&args).exits(0).json();
         let lines: Vec<u64> = page["hits"]
             .as_array()
