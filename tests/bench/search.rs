@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gently::app::search::{SearchPlace, SearchRequest, TypedSearch, search_in};
-use gently::store::Store;
+use gently::record::time::Seconds;
+use gently::store::{Store, StoreError};
 use rusqlite::{Connection, params};
 
 use crate::history;
@@ -19,6 +20,8 @@ const WORDS: usize = 60;
 const VOCABULARY: u64 = 30_000;
 /// Exchanges of one conversation.
 const LONG: u64 = 100;
+/// Seconds between one exchange and the next.
+const MINUTE: u64 = 60;
 /// Exchanges of one session.
 const SESSION: u64 = 500;
 
@@ -112,7 +115,12 @@ pub fn make(home: &Path, messages: u64) {
     let thread = copied(
         &database,
         "thread",
-        &[("thread_id", 1), ("session_id", 2), ("name", 3)],
+        &[
+            ("thread_id", 1),
+            ("session_id", 2),
+            ("name", 3),
+            ("number", 4),
+        ],
     );
     let conversation = copied(
         &database,
@@ -138,7 +146,6 @@ pub fn make(home: &Path, messages: u64) {
             ("model", 8),
             ("created_at", 9),
             ("answered_at", 9),
-            ("chain_entry", 1),
         ],
     );
     let turn = copied(
@@ -187,9 +194,7 @@ pub fn make(home: &Path, messages: u64) {
         .unwrap();
     let fields: Vec<&str> = line.split('|').collect();
     let dated = |time: u64| {
-        let time = gently::record::time::Seconds::new(time)
-            .unwrap()
-            .to_string();
+        let time = Seconds::new(time).unwrap().to_string();
         let mut fields = fields.clone();
         fields[2] = &time;
         fields.join("|")
@@ -199,7 +204,7 @@ pub fn make(home: &Path, messages: u64) {
         format!(
             "{kind:08x}-0000-8000-{:04x}-{:012x}",
             0x8000 + number % 0x4000,
-            number.wrapping_mul(0x9e37_79b9_7f4a) & 0xffff_ffff_ffff
+            number.wrapping_mul(0x9e37_79b9_7f4b) & 0xffff_ffff_ffff
         )
     };
     let (mut session_id, mut thread_id) = (String::new(), String::new());
@@ -231,19 +236,11 @@ pub fn make(home: &Path, messages: u64) {
         if number % LONG == 0 {
             thread_id = id(2, number);
             let row = format!("{thread} WHERE rowid = 1");
-            // The number of a thread in its session is its own.
-            let row = row
-                .replace("number, ?3", "rowid + ?4, ?3")
-                .replace("SELECT ?1, ?2, number", "SELECT ?1, ?2, ?4");
+            let (name, place) = (format!("talk {}", number / LONG), 10 + number % SESSION);
             database
                 .prepare_cached(&row)
                 .unwrap()
-                .execute(params![
-                    thread_id,
-                    session_id,
-                    format!("talk {}", number / LONG),
-                    10 + number % SESSION
-                ])
+                .execute(params![thread_id, session_id, name, place])
                 .unwrap();
             let project = (number / LONG % 50 == 7).then_some("project:000001");
             let row = format!("{conversation} ORDER BY thread_id LIMIT 1");
@@ -253,7 +250,7 @@ pub fn make(home: &Path, messages: u64) {
                 .execute(params![thread_id, lines + 2 * LONG, LONG, project])
                 .unwrap();
         }
-        let at = began + number;
+        let at = began + number * MINUTE;
         let (asked, answered) = (lines + 1, lines + 2);
         let (exchange_id, user, aurora) = (id(3, number), id(4, number), id(5, number));
         let mut put = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
@@ -335,6 +332,9 @@ pub fn make(home: &Path, messages: u64) {
     );
 }
 
+/// What stands for the week in the middle, until that is known.
+const WEEK: &str = "a week";
+
 /// One search, of which each is another.
 type Search = fn(&mut Dice) -> SearchRequest;
 
@@ -367,10 +367,9 @@ const SEARCHES: [(&str, Search); 12] = [
     ("a beginning of 3 letters", |dice| {
         of(&format!("{}*", &name(dice.roll(128))[..3]))
     }),
-    ("a common word, of a week of twelve", |dice| {
+    ("a common word, of a week", |dice| {
         let mut request = common(dice);
-        request.since = Some("2026-01-01".to_owned());
-        request.until = Some("9999-01-01".to_owned());
+        request.since = Some(WEEK.to_owned());
         request
     }),
     ("a common word, in answers", |dice| {
@@ -403,6 +402,15 @@ const SEARCHES: [(&str, Search); 12] = [
 /// Searches so often, each kind by turns; gives the times of each.
 pub fn measure(home: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>)> {
     let store = Store::open_read_only(&home.join("gently.db")).unwrap();
+    let (first, last) = store
+        .reading(|store| {
+            let lines = store.head()?.lines;
+            Ok::<_, StoreError>((store.time_of_line(0)?, store.time_of_line(lines - 1)?))
+        })
+        .unwrap();
+    let (first, last) = (first.unwrap().get(), last.unwrap().get());
+    let middle = Seconds::new(first + (last - first) / 2).unwrap();
+    let after = Seconds::new(middle.get() + 7 * 86_400).unwrap();
     let mut dice = Dice(7);
     let mut times: Vec<(&'static str, Vec<Duration>)> = SEARCHES
         .iter()
@@ -410,7 +418,11 @@ pub fn measure(home: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>)> {
         .collect();
     for _ in 0..runs {
         for ((_, search), (_, times)) in SEARCHES.iter().zip(&mut times) {
-            let request = search(&mut dice);
+            let mut request = search(&mut dice);
+            if request.since.is_some() {
+                request.since = Some(middle.to_string());
+                request.until = Some(after.to_string());
+            }
             let begun = Instant::now();
             let found = store.reading(|store| search_in(store, &request)).unwrap();
             times.push(begun.elapsed());

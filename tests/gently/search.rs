@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gently::app::search::{NoSearch, SearchPlace, SearchRequest, TypedSearch, search_in};
+use gently::govern::kernel::GENESIS_KERNEL;
 use gently::store::Store;
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -230,13 +231,11 @@ fn what_is_withheld_has_no_text_and_what_is_erased_is_not_there() {
     let reply = "I've restarted nginx.";
     let (mut person, _server) = person(&[reply, "It sleeps, nginx."]);
     person.gently(&["init"]).exits(0);
-    let kernel = person.gently(&["kernel", "show"]).exits(0).out;
-    let blocking = kernel.replace(
-        "[drift.authority]\nseverity = [\"low\", \"medium\", \"high\"]\neffect = \"warn\"",
-        "[drift.authority]\nseverity = [\"low\", \"medium\", \"high\"]\neffect = \"block\"",
-    );
-    assert_ne!(kernel, blocking);
-    std::fs::write(person.dir.path().join("kernel.toml"), blocking).unwrap();
+    let at = GENESIS_KERNEL.find("[drift.authority]").unwrap();
+    let (before, after) = GENESIS_KERNEL.split_at(at);
+    let blocks = after.replacen("effect = \"warn\"", "effect = \"block\"", 1);
+    let file = person.dir.path().join("kernel.toml");
+    std::fs::write(file, format!("{before}{blocks}")).unwrap();
     person.gently(&["kernel", "set", "kernel.toml"]).exits(0);
     person.gently(&["ask", "Restart nginx"]).exits(1);
     let hits = found(&person, &["nginx"]);
