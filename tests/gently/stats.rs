@@ -27,6 +27,15 @@ fn person() -> (Person, ModelServer) {
     (person, server)
 }
 
+/// The database without what keeps its evidence from being changed.
+fn unguarded(person: &Person) -> rusqlite::Connection {
+    let database = rusqlite::Connection::open(person.at("gently.db")).unwrap();
+    let all = "SELECT group_concat('DROP TRIGGER ' || name, ';') FROM sqlite_schema WHERE type = 'trigger'";
+    let drops: String = database.query_row(all, [], |row| row.get(0)).unwrap();
+    database.execute_batch(&drops).unwrap();
+    database
+}
+
 #[test]
 fn what_came_of_questions_is_counted() {
     let (person, _server) = person();
@@ -131,11 +140,7 @@ fn groups_add_up_and_a_gap_is_no_zero() {
         .find(|group| group["name"] == "observer");
     assert_eq!(observer.unwrap()["prompt_tokens"], Value::Null);
     // Two days in between are null, and older ones are left out by --since.
-    let database = rusqlite::Connection::open(person.at("gently.db")).unwrap();
-    let trigger: String = database
-        .query_row("SELECT group_concat('DROP TRIGGER ' || name, ';') FROM sqlite_schema WHERE type = 'trigger'", [], |row| row.get(0))
-        .unwrap();
-    database.execute_batch(&trigger).unwrap();
+    let database = unguarded(&person);
     database
         .execute("UPDATE llm_exchange SET created_at = created_at - 3 * 86400, answered_at = answered_at - 3 * 86400 WHERE seq = 1", [])
         .unwrap();
@@ -171,8 +176,10 @@ fn groups_add_up_and_a_gap_is_no_zero() {
 #[test]
 fn a_picture_is_a_new_file_and_names_in_it_are_text() {
     let (person, _server) = person();
-    let hostile = "openai/<script>alert(1)</script>&\"'";
-    person.gently(&["ask", "-m", hostile, "--new", "And you?"]);
+    let database = unguarded(&person);
+    let hostile =
+        "UPDATE llm_exchange SET model = 'openai/<script>alert(1)</script>&\"''' WHERE seq = 1";
+    assert_eq!(database.execute(hostile, []).unwrap(), 1);
     let ran = person
         .gently(&["stats", "--by", "model", "--svg", "days.svg"])
         .exits(0);

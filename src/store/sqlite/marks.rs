@@ -64,7 +64,8 @@ fn in_part(
     part: &str,
     from: usize,
 ) -> rusqlite::Result<Vec<TextSpan>> {
-    let plain = part.replace([BEFORE, BEHIND], OTHER);
+    // What is given back ends at a NUL, which parts words as a blank does.
+    let plain = part.replace([BEFORE, BEHIND], OTHER).replace('\0', " ");
     let put = "INSERT OR REPLACE INTO part (rowid, content) VALUES (1, ?1)";
     index.prepare_cached(put)?.execute([plain])?;
     let sql = "SELECT highlight(part, 0, ?2, ?3) FROM part WHERE part MATCH ?1";
