@@ -27,8 +27,10 @@ use super::man::ManArgs;
 use super::model::ModelCommand;
 use super::project::ProjectCommand;
 use super::publish::{ExportArgs, PublishArgs};
+use super::search::SearchArgs;
 use super::share::ShareArgs;
 use super::sight_args::SightArgs;
+use super::stats::StatsArgs;
 use super::sync::SyncArgs;
 use super::thread::ThreadCommand;
 use super::witness::WitnessCommand;
@@ -135,6 +137,16 @@ pub enum Command {
     Log(LogArgs),
     /// Show one exchange: question, answer, and whether they are as recorded
     Show(ShowArgs),
+    /// Find what was said: questions, answers, facts, notes, decisions
+    ///
+    /// The newest come first. Words must all occur, in any form, and accents don't count; what else
+    /// is typed is taken as it is. Nothing is recorded, no model asked. Exit 1: nothing found.
+    Search(SearchArgs),
+    /// Numbers: what was asked, what became of it, what it took
+    ///
+    /// They are counted from the record each time. A day without a question is a gap, and what no
+    /// model reported has no number.
+    Stats(StatsArgs),
     /// Hand question and answer on, as a file and a page that prove them
     Share(ShareArgs),
     /// Check what somebody shared with you: genuine or not, by whom

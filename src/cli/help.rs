@@ -48,7 +48,9 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     (
         "Look",
-        &["show", "log", "context", "drift", "action", "sight"],
+        &[
+            "search", "show", "log", "context", "drift", "action", "sight", "stats",
+        ],
     ),
     (
         "Remember",

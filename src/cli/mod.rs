@@ -37,6 +37,7 @@ mod publish;
 mod receipt;
 mod sanitize;
 mod screen;
+mod search;
 mod session;
 mod share;
 mod show;
@@ -44,6 +45,7 @@ mod sight;
 mod sight_args;
 mod signals;
 mod stamp;
+mod stats;
 mod stranger;
 mod summary;
 mod sync;
@@ -79,7 +81,8 @@ const WITHHELD: u8 = 3;
 
 /// Runs the program; every exit code is decided in this file and by the commands it calls.
 pub fn run() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let typed = search::with_words_left_out(std::env::args_os());
+    let cli = match Cli::try_parse_from(typed) {
         Ok(cli) => cli,
         Err(e) => return ExitCode::from(help::answer_usage(e)),
     };
@@ -173,6 +176,8 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Project(command) => project::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
         Command::Show(args) => show::run(&args, json),
+        Command::Search(args) => search::run(args, json),
+        Command::Stats(args) => stats::run(&args, json),
         Command::Share(args) => share::run(args, json).await,
         Command::Check(args) => {
             return report_of(json, |out| audit::check::run(&args, out, &mut Gate::err()));

@@ -26,7 +26,9 @@ mod open;
 mod questions;
 mod recall;
 mod rows;
+mod search;
 mod sqlite;
+mod stats;
 mod table;
 mod threads;
 mod upkeep;
@@ -34,6 +36,7 @@ mod upkeep;
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
 pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
+pub use driver::{SearchTerm, TextQuery, TextSpan};
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use recall::OpenDrift;
 pub use rows::{
@@ -44,6 +47,8 @@ pub use rows::{
     ReferredText, RowCounts, SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow,
     WitnessState,
 };
+pub use search::{ItemMatch, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
+pub use stats::CountedExchange;
 
 use std::path::PathBuf;
 

@@ -241,6 +241,20 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     // Look
     (
+        "search",
+        &[
+            ("gently search nginx port", "both words, in any form"),
+            (
+                "gently search \"web server\" polic* -apache",
+                "a phrase, a beginning, one not",
+            ),
+            (
+                "gently search disk OR storage --since 3d --by model",
+                "one of two, in answers of three days",
+            ),
+        ],
+    ),
+    (
         "show",
         &[
             ("gently show last", "the newest question and its answer"),
@@ -361,6 +375,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("gently sight", "all tools"),
             ("gently sight disk_usage", "one of them"),
+        ],
+    ),
+    (
+        "stats",
+        &[
+            ("gently stats", "all of it"),
+            ("gently stats --since 30d --by model", "a month, by models"),
+            ("gently stats --by day --svg days.svg", "a picture, too"),
         ],
     ),
     // Remember
