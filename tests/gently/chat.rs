@@ -313,8 +313,18 @@ fn commands_do_what_the_commands_of_their_names_do() {
     sends(&mut typist, "/deep on", "are searched");
     sends(&mut typist, "/show", "Two.");
     sends(&mut typist, "/context", "in every prompt");
+    sends(
+        &mut typist,
+        "/search \"is in it\" -nothing",
+        "What is in it?",
+    );
+    sends(&mut typist, "/note Keep it", "note-1");
+    sends(&mut typist, "/fact It is violet", "fact-1");
+    sends(&mut typist, "/drift", "no open drift");
+    sends(&mut typist, "/session", "2 questions, 2 answered");
+    sends(&mut typist, "/verify", "Nothing was changed or dropped");
     typist.types(CTRL_D);
-    typist.ends();
+    typist.ends().exits(0);
 }
 
 #[test]
@@ -412,6 +422,25 @@ fn a_kernel_of_another_process_is_said_and_the_question_stands_in_the_line() {
     let rows = on_record(&person);
     assert_eq!(rows.len(), 2);
     assert_eq!(rows[0].0, rows[1].0, "the conversation goes on");
+}
+
+#[test]
+fn a_signing_key_of_another_process_is_said() {
+    let server = says(&["One.", "Two."]);
+    let person = person(&server);
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "What is 1?", "One.");
+    person.gently(&["session", "close"]).exits(0);
+    person.gently(&["key", "rotate", "--yes"]).exits(0);
+    typist.types("What is 2?\r");
+    typist.sees("the signing key was changed by another gently");
+    typist.sees("> What is 2?");
+    typist.types("\r");
+    typist.sees("Two.");
+    typist.sees(PROMPT);
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+    assert_eq!(on_record(&person).len(), 2);
 }
 
 #[test]

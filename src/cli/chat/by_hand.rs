@@ -3,13 +3,13 @@
 
 use crate::app::chat::history;
 use crate::cli::signals::{self, INTERRUPTED};
-use crate::cli::{could_not, say, stopped};
+use crate::cli::{FINE, could_not, say, stopped};
 
 use super::completion::ChatWords;
 use super::deeds::{Deed, perform};
-use super::lines::{LineInput, Typed};
+use super::lines::{LineEvent, LineInput};
 use super::place;
-use super::talk::{Chat, ENDED};
+use super::talk::Chat;
 use super::typed::ChatLine;
 
 /// Talks until somebody ends it.
@@ -28,12 +28,12 @@ pub async fn run(chat: &mut Chat) -> u8 {
     let mut kept = String::new();
     loop {
         let line = match lines.read(&kept).await {
-            Typed::Line(line) => line,
-            Typed::Cleared => {
+            LineEvent::Line(line) => line,
+            LineEvent::Cleared => {
                 kept.clear();
                 continue;
             }
-            Typed::Ended => return ENDED,
+            LineEvent::Ended => return FINE,
         };
         kept.clear();
         let text = match ChatLine::of(&line) {
@@ -55,15 +55,15 @@ pub async fn run(chat: &mut Chat) -> u8 {
             },
         };
         match ask(chat, &text, &mut lines).await {
-            Next::Line => {}
-            Next::Again => kept = typed_again(&text),
-            Next::End(code) => return code,
+            NextStep::Line => {}
+            NextStep::Again => kept = typed_again(&text),
+            NextStep::End(code) => return code,
         }
     }
 }
 
 /// What comes after a question.
-enum Next {
+enum NextStep {
     /// Another line.
     Line,
     /// The same question, which is not on record.
@@ -72,7 +72,7 @@ enum Next {
     End(u8),
 }
 
-async fn ask(chat: &mut Chat, text: &str, lines: &mut LineInput) -> Next {
+async fn ask(chat: &mut Chat, text: &str, lines: &mut LineInput) -> NextStep {
     let again = match lines.shows_kept() {
         true => "your question stands in the line: Enter asks it, Ctrl-C clears it",
         false => "an empty line asks it again",
@@ -83,12 +83,12 @@ async fn ask(chat: &mut Chat, text: &str, lines: &mut LineInput) -> Next {
             say(&format!(
                 "{what} was changed by another gently: the home was opened anew, and nothing was asked; {again}"
             ));
-            return Next::Again;
+            return NextStep::Again;
         }
         Err(error) => {
             stopped(&error, chat.json);
             say(again);
-            return Next::Again;
+            return NextStep::Again;
         }
     }
     let thread = chat.thread;
@@ -104,12 +104,12 @@ async fn ask(chat: &mut Chat, text: &str, lines: &mut LineInput) -> Next {
         lines.offer(question);
     }
     match turn.signalled {
-        Some(code) if code != INTERRUPTED => Next::End(code),
+        Some(code) if code != INTERRUPTED => NextStep::End(code),
         _ if turn.is_kept => {
             say(again);
-            Next::Again
+            NextStep::Again
         }
-        _ => Next::Line,
+        _ => NextStep::Line,
     }
 }
 

@@ -31,7 +31,7 @@ const GOES_ON: &str = "… ";
 const MOST: usize = 2000;
 
 /// What somebody did at the prompt.
-pub enum Typed {
+pub enum LineEvent {
     /// Sent this.
     Line(String),
     /// Cleared the line with Ctrl-C.
@@ -73,7 +73,7 @@ impl LineInput {
         let mut editor = Editor::with_history(config, history).map_err(failed)?;
         editor.set_helper(Some(words));
         let enter = KeyEvent(KeyCode::Enter, Modifiers::NONE);
-        editor.bind_sequence(enter, EventHandler::Conditional(Box::new(Enter)));
+        editor.bind_sequence(enter, EventHandler::Conditional(Box::new(EnterKey)));
         let alt_enter = KeyEvent(KeyCode::Enter, Modifiers::ALT);
         editor.bind_sequence(alt_enter, EventHandler::Simple(Cmd::Newline));
         Ok(LineInput::Edited(Box::new(editor)))
@@ -109,15 +109,15 @@ impl LineInput {
     }
 
     /// Waits for a line; `kept` stands in it already.
-    pub async fn read(&mut self, kept: &str) -> Typed {
+    pub async fn read(&mut self, kept: &str) -> LineEvent {
         match self {
             LineInput::Edited(editor) => match editor.readline_with_initial(PROMPT, (kept, "")) {
-                Ok(line) => Typed::Line(line.replace(&format!("\\{CONTINUES}\n"), "\n")),
-                Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => Typed::Cleared,
-                Err(ReadlineError::Eof) => Typed::Ended,
+                Ok(line) => LineEvent::Line(line.replace(&format!("\\{CONTINUES}\n"), "\n")),
+                Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => LineEvent::Cleared,
+                Err(ReadlineError::Eof) => LineEvent::Ended,
                 Err(error) => {
                     say(&format!("error: the terminal can't be read: {error}"));
-                    Typed::Ended
+                    LineEvent::Ended
                 }
             },
             LineInput::Plain(plain) => plain.read(kept).await,
@@ -130,9 +130,9 @@ impl LineInput {
 const CONTINUES: char = '\u{2060}';
 
 /// Enter sends, unless the line ends in `\`: then it goes on.
-struct Enter;
+struct EnterKey;
 
-impl ConditionalEventHandler for Enter {
+impl ConditionalEventHandler for EnterKey {
     fn handle(&self, _: &Event, _: RepeatCount, _: bool, context: &EventContext) -> Option<Cmd> {
         let goes_on = context.pos() == context.line().len() && context.line().ends_with('\\');
         goes_on.then(|| Cmd::Insert(1, format!("{CONTINUES}\n")))
@@ -175,14 +175,14 @@ pub struct PlainInput {
 
 impl PlainInput {
     /// Waits for a line, and for those that it goes on with. An empty one sends what is kept.
-    async fn read(&mut self, kept: &str) -> Typed {
+    async fn read(&mut self, kept: &str) -> LineEvent {
         let mut text = String::new();
         loop {
             if std::io::stdout().is_terminal() {
                 print(if text.is_empty() { PROMPT } else { GOES_ON });
             }
             let line = match self.line().await {
-                Typed::Line(line) => line,
+                LineEvent::Line(line) => line,
                 other => return other,
             };
             match line.strip_suffix('\\') {
@@ -193,17 +193,17 @@ impl PlainInput {
                 None => {
                     text.push_str(&line);
                     let is_kept = text.is_empty() && !kept.is_empty();
-                    return Typed::Line(if is_kept { kept.to_owned() } else { text });
+                    return LineEvent::Line(if is_kept { kept.to_owned() } else { text });
                 }
             }
         }
     }
 
     /// One line.
-    async fn line(&mut self) -> Typed {
+    async fn line(&mut self) -> LineEvent {
         let cancelled = CancellationToken::new();
         let Ok(wait) = Wait::begin(cancelled.clone()) else {
-            return Typed::Ended;
+            return LineEvent::Ended;
         };
         let begun = self
             .begun
@@ -214,14 +214,14 @@ impl PlainInput {
                 _ => {}
             }
             print("\n");
-            return Typed::Cleared;
+            return LineEvent::Cleared;
         };
         self.begun = None;
         match read.ok().flatten() {
-            Some(line) => Typed::Line(line),
+            Some(line) => LineEvent::Line(line),
             None => {
                 print("\n");
-                Typed::Ended
+                LineEvent::Ended
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::app::open::{self, OpenHome, OpenHomeError};
 use crate::app::references::{ContextRequest, ThreadRequest};
 use crate::cli::signals::Wait;
 use crate::cli::turn::{TurnDoor, TurnReport, settled};
-use crate::cli::{COULD_NOT, FINE, Notices, could_not, init, say, stopped};
+use crate::cli::{COULD_NOT, Notices, could_not, init, say, stopped};
 
 use super::ChatArgs;
 use super::place;
@@ -328,6 +328,3 @@ fn is_of_the_home(error: &OpenHomeError) -> bool {
             | OpenHomeError::Store(_)
     )
 }
-
-/// The exit code of a chat that a person ended.
-pub const ENDED: u8 = FINE;
