@@ -43,9 +43,9 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
             print_words(&help());
         }
         ChatCommand::New(title) => {
-            chat.begin_anew();
-            if let Some(title) = title {
-                chat.begin_titled(&title).await?;
+            match title {
+                Some(title) => chat.begin_titled(&title).await?,
+                None => chat.begin_anew(),
             }
             say_place(chat)?;
             return Ok(Deed::Moved);
@@ -124,10 +124,11 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
             }
             return Ok(Deed::Moved);
         }
-        ChatCommand::Session => match last(chat)? {
-            Some(id) => do_words(chat, &["session", "show", "--", &id]).await,
-            None => {}
-        },
+        ChatCommand::Session => {
+            if let Some(id) = last(chat)? {
+                do_words(chat, &["session", "show", "--", &id]).await;
+            }
+        }
         ChatCommand::Verify => return Ok(verify(chat.json).await),
         ChatCommand::Edit(begun) => match written::question(chat.path(), &begun) {
             Ok(Some(text)) => {
