@@ -69,7 +69,7 @@ pub struct PlaceArgs {
     #[arg(short = 'c', long = "continue", conflicts_with_all = ["thread", "conversation", "anew"])]
     pub goes_on: bool,
     /// Ask in this conversation: the first digits of its id, its title, or last
-    #[arg(long, value_name = "ID|TITLE", conflicts_with_all = ["thread", "anew"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["thread", "anew"])]
     pub conversation: Option<String>,
     /// Reply to this earlier exchange, in its thread: what was said after it is not in between
     #[arg(long, value_name = "EXCHANGE")]

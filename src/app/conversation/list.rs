@@ -164,7 +164,7 @@ fn line(store: &ReadStore, n: u64) -> Result<Option<Line>, StoreError> {
         .and_then(|text| Line::parse(text.as_bytes()).ok()))
 }
 
-/// The id of a conversation on record, for whoever has its thread.
+/// The row of a conversation by its thread.
 pub(super) fn row_of(store: &ReadStore, thread: Uuid) -> Result<ConversationRow, StoreError> {
     store
         .conversation(thread)?
