@@ -35,7 +35,7 @@ pub struct ListRequest {
 
 /// A conversation in a list.
 pub struct ListedConversation {
-    /// It.
+    /// Row of the conversation.
     pub row: ConversationRow,
     /// The first digits of its id, as commands take them.
     pub short: String,
