@@ -12,7 +12,7 @@ const QUESTION: &str = "question";
 /// One event that was declared and is not shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnshownReference {
-    /// Its id.
+    /// Id of the reference, as the client declared it.
     pub ref_id: String,
     /// `question`, `decision` or `answer`.
     pub what: &'static str,

@@ -24,7 +24,7 @@ pub const KEY: &str = "conversation.project";
 /// A project with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectDetails {
-    /// It.
+    /// Row of the project.
     pub row: ProjectRow,
     /// `project-1`.
     pub short: String,
@@ -46,7 +46,7 @@ impl ProjectDetails {
 
 /// A project in a list.
 pub struct ListedProject {
-    /// It.
+    /// The project, with its name.
     pub project: ProjectDetails,
     /// How many conversations it has, those in the archive among them.
     pub conversations: u64,

@@ -23,7 +23,7 @@ const MAX_NAME: usize = 60;
 
 /// A thread in a list.
 pub struct ListedThread {
-    /// The thread.
+    /// Row of the thread as the database has it.
     pub row: ThreadRow,
     /// The first digits of its id, as commands take them.
     pub short: String,
@@ -63,11 +63,11 @@ pub fn list(home: &Home) -> Result<Vec<ListedThread>, OpenHomeError> {
 
 /// A thread that was begun.
 pub struct NewThread {
-    /// The thread.
+    /// Row of the thread that was made.
     pub row: ThreadRow,
     /// The first digits of its id, as commands take them.
     pub short: String,
-    /// Its session.
+    /// Session that the thread was begun in.
     pub session: Hash32,
 }
 
@@ -117,7 +117,7 @@ fn unfit(name: &str) -> Option<String> {
 
 /// One event of a thread.
 pub struct ThreadEntry {
-    /// The event.
+    /// Row of the event as the database has it.
     pub row: EventRow,
     /// The first digits of its id, as `--ref` takes them.
     pub short: String,
@@ -173,7 +173,7 @@ impl ThreadEntry {
 
 /// A thread with its events.
 pub struct ThreadDetails {
-    /// The thread.
+    /// Row of the thread as the database has it.
     pub row: ThreadRow,
     /// The first digits of its id, as commands take them.
     pub short: String,

@@ -18,7 +18,7 @@ pub(super) const MAX_INPUT: u64 = 16 * 1024 * 1024;
 /// Standard input that takes longer is worth a word.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Asks once.
+/// Asks one question and prints what came of it.
 pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let files = args.files.iter().map(|path| Attachment::read(path));
     let files: Vec<Attachment> = match files.collect() {

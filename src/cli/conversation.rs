@@ -374,7 +374,7 @@ fn write(id: &str, path: &Path, json: bool) -> Result<u8, OpenHomeError> {
         _ => "json",
     };
     let view = || ExportedConversationView::of(&page, path, name);
-    let count = counted(page.messages.len() as u64, "message");
+    let count = counted(page.messages.len(), "message");
     let outcome = format!("{count} written to {}", quiet(&path.display().to_string()));
     Ok(present_or_tell(
         json,
@@ -414,7 +414,7 @@ async fn erase_all(
         );
     }
     let text = || {
-        let exchanges = counted(result.erased.exchanges.len() as u64, "exchange");
+        let exchanges = counted(result.erased.exchanges.len(), "exchange");
         let mut lines = vec![format!(
             "deleted {}: {exchanges} erased, and it is archived",
             result.conversation.short

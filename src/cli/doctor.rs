@@ -74,7 +74,7 @@ fn joined(lines: &[String]) -> String {
 fn all_lines_of(check: &DoctorCheck) -> Vec<String> {
     let mut lines = lines_of(check);
     let raw = check.raw.as_ref();
-    lines.extend(raw.map(|raw| format!("{:21}said: {}", "", quiet(raw))));
+    lines.extend(raw.map(|raw| format!("{:21}the system said: {}", "", quiet(raw))));
     lines
 }
 

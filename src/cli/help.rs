@@ -17,8 +17,9 @@ use clap::{Arg, ArgAction, Args, ColorChoice, Command, CommandFactory as _, Id};
 use crate::view::help::{ExampleView, HelpView};
 
 use super::args::Cli;
-use super::fold::words_in;
-use super::{FINE, could_not, present, print_view, program};
+use super::line_break::words_in;
+use super::view_or_words::view_or_words;
+use super::{FINE, could_not, present, program};
 
 pub use examples::of as examples_of;
 pub(super) use meant::nearest;
@@ -74,7 +75,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// `gently help`.
+/// Arguments of `gently help`.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
     /// A command, such as audit verify, or a topic: exit-codes, ids, privacy, verify
@@ -219,12 +220,12 @@ fn command_help(found: &Command, words: &[&str], json: bool) -> u8 {
         .color(color_choice(&args))
         .try_get_matches_from(typed.chain(["--help"]))
         .expect_err("--help ends parsing, whatever else is missing");
-    if json {
-        return print_view(&command_view(found, words, help.render().to_string()));
-    }
-    // A reader that went away is nobody's fault.
-    let _ = help.print();
-    FINE
+    let view = || command_view(found, words, help.render().to_string());
+    view_or_words(json, view, || {
+        // A reader that went away is nobody's fault.
+        let _ = help.print();
+        FINE
+    })
 }
 
 fn command_view(found: &Command, words: &[&str], text: String) -> HelpView {

@@ -13,7 +13,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use rustix::fd::AsFd;
 use rustix::termios::tcgetwinsize;
 
-use super::fold::folded;
+use super::line_break::folded;
 use textwrap::core::display_width;
 
 pub use crate::app::words::{beginning, counted};
@@ -138,7 +138,7 @@ impl Gate<StdoutLock<'static>> {
 }
 
 impl Gate<Stderr> {
-    /// Standard error.
+    /// The gate before standard error.
     pub fn err() -> Self {
         let to = io::stderr();
         Gate {

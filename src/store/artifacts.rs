@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
-use crate::record::ledger::item::{self, Item, ItemKind, ItemState};
+use crate::record::ledger::item::{self, Item, ItemArtifact, ItemKind, ItemState};
 
 use super::access::{ReadStore, WriteStore};
 use super::driver::SearchIndex;
@@ -17,7 +17,7 @@ const TOMBSTONE: &str = "tombstone";
 /// Which artifacts are asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum ArtifactFilter<'a> {
-    /// All.
+    /// Every artifact on record.
     All,
     /// Those of a kind.
     Kind(&'a str),
@@ -158,8 +158,12 @@ impl WriteStore {
             self.move_item(&item, artifact)?;
         }
         if let (Ok(made), Some(content)) = (kind.parse(), &content) {
-            let made = (artifact.line, made, id);
-            self.add_item(Item::made(made, Some(content), artifact.commitment))?;
+            let origin = ItemArtifact {
+                line: artifact.line,
+                kind: made,
+                id,
+            };
+            self.add_item(Item::made(origin, Some(content), artifact.commitment))?;
         }
         self.follow_artifact(artifact, content.as_ref())?;
         let named = content.as_ref().filter(|_| kind == TOMBSTONE);

@@ -62,7 +62,7 @@ pub enum StoreError {
         "the database stayed locked for {waited_s} s by another program; close what holds it open and ask again"
     )]
     Busy {
-        /// Seconds waited.
+        /// How long it waited for the lock, in seconds.
         waited_s: u64,
     },
     /// Bytes of the file are not what was written.
@@ -76,7 +76,7 @@ pub enum StoreError {
     Damaged {
         /// What was being done.
         what: &'static str,
-        /// SQLite's words.
+        /// What SQLite said.
         reason: String,
     },
     /// There is no database at that place.
@@ -85,14 +85,20 @@ pub enum StoreError {
         /// Where it was looked for.
         path: PathBuf,
     },
-    /// SQLite refused.
+    /// A query failed, or a value for it could not be made.
     #[error("database: {what}: {reason}")]
-    Sqlite {
+    Query {
         /// What was being done.
         what: &'static str,
-        /// SQLite's words.
+        /// What the database said, or why there is no value.
         reason: String,
     },
+    /// Whoever filled a transaction undid it; why, the caller keeps.
+    #[error("database: the transaction was rolled back")]
+    RolledBack,
+    /// Whoever went through rows stopped; why, the caller keeps.
+    #[error("database: reading rows was stopped")]
+    Stopped,
     /// A migration could not be applied.
     #[error("database migrations: {reason}")]
     Migration {

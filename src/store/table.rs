@@ -63,7 +63,7 @@ pub trait Columns: Sized {
 
 /// A row of a table.
 pub trait Row: Columns {
-    /// The table.
+    /// Name of the table.
     const TABLE: &'static str;
     /// What is being done when a row is read, for an error.
     const READING: &'static str;

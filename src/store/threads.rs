@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::access::{Beside, HashedRow, PrefixLookup, ReadStore, RowInsert, WriteStore};
+use super::access::{ExtraColumn, HashedRow, PrefixLookup, ReadStore, RowInsert, WriteStore};
 use super::ledger::PARTS;
 use super::table::{Row, values};
 use super::{
@@ -59,7 +59,7 @@ impl ReadStore {
         self.one("read a configuration", sql, values![digest])
     }
 
-    /// One thread.
+    /// The thread of that id; none when there is none.
     pub fn thread(&self, id: Uuid) -> Result<Option<ThreadRow>, StoreError> {
         self.row("WHERE thread_id = ?1", values![id])
     }
@@ -114,7 +114,7 @@ impl ReadStore {
         self.one(what, IN_CONVERSATION, values![session])
     }
 
-    /// One event.
+    /// The event of that id; none when there is none.
     pub fn event(&self, id: Uuid) -> Result<Option<EventRow>, StoreError> {
         let sql = events("t.turn_id = ?1", "v.event_id = ?1 LIMIT 1");
         self.one(EventRow::READING, &sql, values![id])
@@ -242,13 +242,13 @@ impl HashedRow for ConfigRow {}
 impl RowInsert for EventRow {}
 
 impl RowInsert for ThreadTurnRow {
-    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+    fn beside(&self, store: &ReadStore) -> Result<Option<ExtraColumn>, StoreError> {
         store.beside_prompt(self.turn)
     }
 }
 
 impl RowInsert for ContextRefRow {
-    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+    fn beside(&self, store: &ReadStore) -> Result<Option<ExtraColumn>, StoreError> {
         store.beside_prompt(self.turn)
     }
 }

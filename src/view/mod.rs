@@ -8,6 +8,7 @@ pub mod audit_walk;
 pub mod backup;
 pub mod context;
 pub mod conversation;
+pub mod digests;
 pub mod disk_sync;
 pub mod doctor;
 pub mod drift;

@@ -29,7 +29,7 @@ impl ProjectView {
 /// A project in a list.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedProjectView {
-    /// It.
+    /// The project itself.
     #[serde(flatten)]
     pub project: ProjectView,
     /// How many conversations it has, those in the archive among them.

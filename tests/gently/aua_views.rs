@@ -205,12 +205,12 @@ fn every_column_of_every_view_is_read_both_ways() {
         "{titles:?}"
     );
     assert_eq!(said("projects", "name"), [json!("Immigration Law")]);
-    assert_eq!(said("projects", "user_id"), [json!("default")]);
+    assert_eq!(said("projects", "user_id"), [json!("owner")]);
     assert!(said("conversations", "project_id").contains(&json!("project:000001")));
     assert!(
         said("conversations", "user_id")
             .iter()
-            .all(|name| name == "default")
+            .all(|name| name == "owner")
     );
     let roles = said("messages", "role");
     let of = |name: &str| roles.iter().filter(|role| *role == name).count();

@@ -54,7 +54,14 @@ fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
+/// Cuts the last line off a log that is on the disk.
 fn cut_last_line(home: &AtHand) {
+    home.fine(&["sync"]);
+    cut_line_that_waits(home);
+}
+
+/// Cuts the last line off a log that waits for its sync: the next writer restores it.
+fn cut_line_that_waits(home: &AtHand) {
     let log = fs::read(home.file("audit.log")).unwrap();
     let at = log[..log.len() - 1]
         .iter()
@@ -65,6 +72,7 @@ fn cut_last_line(home: &AtHand) {
 
 /// Moves `main` back by one commit.
 fn ref_back(home: &AtHand) {
+    home.fine(&["sync"]);
     let git = |arguments: &[&str]| {
         let done = Command::new("git")
             .arg("-C")
@@ -180,6 +188,11 @@ const CASES: &[Case] = &[
         "log cut",
         cut_last_line,
         &[("log", "FAIL"), ("writer", "FAIL"), ("ledger", "ok")],
+    ),
+    (
+        "log cut before its sync",
+        cut_line_that_waits,
+        &[("log", "warn"), ("writer", "ok"), ("ledger", "ok")],
     ),
     (
         "log changed",
@@ -478,7 +491,7 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
             (
                 "witnesses",
                 "warn",
-                "1 of 2 needed have cosigned the newest tree head, of ",
+                "1 of the 2 that are needed have cosigned the newest tree head (",
                 ASK,
             ),
             ("witness", "ok", "a: cosigned ", None),

@@ -397,10 +397,7 @@ fn refused(
     let before = (store.head().unwrap(), store.lines(0, 99).unwrap());
     let error = store.transact(work).expect_err(what);
     assert!(
-        matches!(
-            error,
-            StoreError::Sqlite { .. } | StoreError::Corrupt { .. }
-        ),
+        matches!(error, StoreError::Query { .. } | StoreError::Corrupt { .. }),
         "{what}: {error:?}"
     );
     assert_eq!(
@@ -785,7 +782,7 @@ fn opened_for_reading_nothing_is_written() {
     read_all(&reader);
     assert!(matches!(
         reader.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "x"))),
-        Err(StoreError::Sqlite { .. })
+        Err(StoreError::Query { .. })
     ));
     assert!(reader.mark_applied(&AppliedMark::default()).is_err());
     // Between begin and end it sees one state, whatever others write.

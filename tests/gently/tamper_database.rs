@@ -106,6 +106,11 @@ const FREE: &[(&str, &str, &str)] = &[
     ),
     ("head", "applied_bytes", "a mark"),
     ("head", "applied_commits", "a mark"),
+    (
+        "head",
+        "boot",
+        "a mark: another start of the system only makes the next writer look at what it wrote, and sync it",
+    ),
 ];
 
 /// Tables that SQLite, its migrations and its full-text index keep for themselves.

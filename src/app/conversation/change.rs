@@ -26,7 +26,7 @@ fn title_in(text: &str) -> Result<&str, OpenHomeError> {
     Ok(title)
 }
 
-/// The conversation that is meant, and its row as it is after a change.
+/// The conversation that somebody means.
 fn meant(opened: &OpenHome, id: &str) -> Result<ConversationRow, OpenHomeError> {
     let in_use = project::id_in_use(&opened.store, &opened.config)?;
     conversation(&opened.store, id, in_use.as_deref())

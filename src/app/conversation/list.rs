@@ -35,7 +35,7 @@ pub struct ListRequest {
 
 /// A conversation in a list.
 pub struct ListedConversation {
-    /// It.
+    /// Row of the conversation.
     pub row: ConversationRow,
     /// The first digits of its id, as commands take them.
     pub short: String,
@@ -164,7 +164,7 @@ fn line(store: &ReadStore, n: u64) -> Result<Option<Line>, StoreError> {
         .and_then(|text| Line::parse(text.as_bytes()).ok()))
 }
 
-/// The id of a conversation on record, for whoever has its thread.
+/// The row of a conversation by its thread.
 pub(super) fn row_of(store: &ReadStore, thread: Uuid) -> Result<ConversationRow, StoreError> {
     store
         .conversation(thread)?

@@ -106,7 +106,7 @@ pub fn title_of(store: &ReadStore, row: &ConversationRow) -> Result<Conversation
 
 /// What an artifact says.
 pub enum GivenText {
-    /// This.
+    /// The words that it says.
     Words(String),
     /// Something that this home did not keep.
     NotKept,

@@ -49,7 +49,7 @@ fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy {
             waited_s: BUSY_WAIT.as_secs(),
         },
-        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => StoreError::Sqlite {
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => StoreError::Query {
             what,
             reason: format!(
                 "{error}: is the disk full, or a limit on the size of files set? Make room and ask again"
@@ -59,7 +59,7 @@ fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
             what,
             reason: error.to_string(),
         },
-        _ => StoreError::Sqlite {
+        _ => StoreError::Query {
             what,
             reason: error.to_string(),
         },
@@ -196,7 +196,7 @@ fn refused(error: refinery::Error) -> StoreError {
 /// Why a database of an earlier build can't be read: it can't be written.
 fn not_brought_forward(fault: StoreError) -> StoreError {
     match fault {
-        StoreError::Sqlite { .. } | StoreError::Migration { .. } => StoreError::Migration {
+        StoreError::Query { .. } | StoreError::Migration { .. } => StoreError::Migration {
             reason: format!(
                 "it is of an earlier build, and has to be brought to this build's tables before it is read, which failed: {fault}"
             ),
@@ -322,7 +322,7 @@ fn private_file(path: &Path) -> Result<(), StoreError> {
         .mode(0o600)
         .open(path)
         .map(|_| ())
-        .map_err(|e| StoreError::Sqlite {
+        .map_err(|e| StoreError::Query {
             what: "create the database file",
             reason: e.to_string(),
         })
@@ -423,7 +423,7 @@ impl Driver for Sqlite {
         // itself.
         if self.0.is_autocommit() {
             let reason = "SQLite has undone the transaction".to_owned();
-            return Err(StoreError::Sqlite {
+            return Err(StoreError::Query {
                 what: "go on with a transaction",
                 reason,
             });
@@ -484,7 +484,7 @@ impl Driver for Sqlite {
         copy.close().map_err(|(_, e)| failed(what)(e))?;
         std::fs::File::open(path)
             .and_then(|file| file.sync_all())
-            .map_err(|e| StoreError::Sqlite {
+            .map_err(|e| StoreError::Query {
                 what,
                 reason: e.to_string(),
             })
