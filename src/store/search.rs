@@ -482,7 +482,7 @@ mod tests {
             (of_thread(), "SEARCH v USING PRIMARY KEY (thread_id=?)"),
             (
                 of_project(),
-                "SEARCH c USING INDEX idx_conversation_project (project=?)",
+                "idx_conversation_project (project=?)",
             ),
             (
                 of_model(),

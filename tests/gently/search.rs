@@ -264,6 +264,7 @@ fn what_is_withheld_has_no_text_and_what_is_erased_is_not_there() {
 #[test]
 fn pages_give_each_hit_once_while_others_are_added() {
     let person = Person::new();
+    person.gently(&["init"]).exits(0);
     for n in 0..7 {
         person
             .gently(&["note", "add", &format!("wombat number {n}")])
@@ -315,6 +316,7 @@ fn pages_give_each_hit_once_while_others_are_added() {
 #[test]
 fn a_conversation_and_a_project_have_their_own() {
     let person = Person::new();
+    person.gently(&["init"]).exits(0);
     let thread = person.gently(&["thread", "new", "desk"]).exits(0).out;
     let thread = thread.trim();
     person

@@ -34,10 +34,10 @@ use talk::Chat;
 #[derive(Debug, Args)]
 pub struct ChatArgs {
     /// Go on in the conversation that was asked in last
-    #[arg(short = 'c', conflicts_with = "conversation")]
+    #[arg(short = 'c', long = "continue", conflicts_with = "conversation")]
     pub goes_on: bool,
     /// Go on in this conversation: the first digits of its id, its title, or last
-    #[arg(long, value_name = "CONVERSATION")]
+    #[arg(long, value_name = "ID")]
     pub conversation: Option<String>,
     /// Which model answers, as gently ask takes it; /model changes it
     #[arg(long, short, value_name = "ID")]
