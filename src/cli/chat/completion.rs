@@ -25,7 +25,7 @@ use super::typed::COMMANDS;
 /// Model servers that take longer are not waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What Tab completes.
+/// Looks up what Tab completes, when it is pressed.
 pub struct ChatWords {
     /// Where the home is.
     path: PathBuf,

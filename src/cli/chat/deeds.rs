@@ -16,7 +16,7 @@ use super::talk::Chat;
 use super::typed::{COMMANDS, ChatCommand, ShownTurns};
 use super::{checking, place, written};
 
-/// What comes of a command.
+/// Says what the chat goes on with after a command.
 pub enum Deed {
     /// Nothing more.
     Done,

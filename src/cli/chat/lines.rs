@@ -30,7 +30,7 @@ const GOES_ON: &str = "… ";
 /// More questions are not kept for offering again.
 const MOST: usize = 2000;
 
-/// What somebody did at the prompt.
+/// Says what somebody did at the prompt.
 pub enum LineEvent {
     /// Sent this.
     Line(String),
@@ -40,7 +40,7 @@ pub enum LineEvent {
     Ended,
 }
 
-/// Where lines are typed.
+/// Reads lines that somebody types, with a line editor where the terminal can have one.
 pub enum LineInput {
     /// With a line editor.
     Edited(Box<Editor<ChatWords, MemHistory>>),

@@ -30,7 +30,7 @@ use crate::app::open::OpenHomeError;
 
 use talk::Chat;
 
-/// `gently chat`.
+/// Arguments of `gently chat`.
 #[derive(Debug, Args)]
 pub struct ChatArgs {
     /// Go on in the conversation that was asked in last
@@ -47,7 +47,7 @@ pub struct ChatArgs {
     pub project: Option<String>,
 }
 
-/// Talks, until the input ends.
+/// Asks line by line until the input ends, and gives the exit code.
 pub async fn run(args: ChatArgs, json: bool) -> Result<u8, OpenHomeError> {
     let mut chat = Chat::begin(&args, json).await?;
     let code = match std::io::stdin().is_terminal() {

@@ -19,7 +19,7 @@ use crate::cli::{COULD_NOT, Notices, could_not, init, say, stopped};
 use super::ChatArgs;
 use super::place;
 
-/// A chat.
+/// Holds what lives from one question of a chat to the next.
 pub struct Chat {
     /// Whether answers are JSON objects.
     pub json: bool,
@@ -37,7 +37,7 @@ pub struct Chat {
     told: Rc<Notices>,
 }
 
-/// What questions are asked with.
+/// Says what the questions of a chat are asked with, until a command changes it.
 #[derive(Default)]
 pub struct ChatSettings {
     /// A model's id or alias; the configured one without it.
@@ -58,7 +58,7 @@ struct ChatHome {
     is_touched: bool,
 }
 
-/// What came of a question.
+/// Says what came of a question, and whether it is to be asked again.
 pub struct ChatTurn {
     /// The exit code.
     pub code: u8,

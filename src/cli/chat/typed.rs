@@ -3,7 +3,7 @@
 use crate::app::references::ContextRequest;
 use crate::cli::help::nearest;
 
-/// A line that somebody sent.
+/// Tells a question from a command, by the slash that a command begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChatLine {
     /// Nothing stands there.
@@ -16,7 +16,7 @@ pub enum ChatLine {
     Mistyped(String),
 }
 
-/// What can be done beside asking.
+/// Names what can be done in a chat beside asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChatCommand {
     /// List the commands.
@@ -66,7 +66,7 @@ pub enum ChatCommand {
 pub enum ShownTurns {
     /// What the configuration says.
     Usual,
-    /// None.
+    /// No earlier turns are shown.
     Nothing,
     /// `last:N`, exchanges, ids of events.
     These(Vec<String>),
@@ -83,7 +83,7 @@ impl ShownTurns {
     }
 }
 
-/// A command as `/help` shows it.
+/// Describes a command in the list that `/help` shows.
 pub struct CommandHelp {
     /// Its name.
     pub name: &'static str,
