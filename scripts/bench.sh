@@ -19,6 +19,9 @@
 #                                      half as much: the ratio says whether the work grows faster than the text
 #   scripts/bench.sh check [SESSIONS…] gently audit check of one opened text, and a receipt, with a history of so many
 #                                      sessions (1000 when none is given); RUNS (200) runs
+#   scripts/bench.sh search [N…]       N messages of 60 words (1000000 when none is given): words, phrases, beginnings and
+#                                      filters, in process and by the program; RUNS (100) of each. PROFILE=dev takes the
+#                                      build without optimisation, for small N
 #
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
@@ -29,13 +32,13 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,29s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
 shift || usage
 case "$part" in
-  ask | ledgers | context | check | headers | replay) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
+  ask | ledgers | context | check | headers | replay | search) for count in "$@"; do [[ "$count" =~ ^[0-9]+$ ]] || usage; done ;;
   make) [[ $# -eq 2 && "$1" =~ ^[0-9]+$ ]] || usage ;;
   sanitize) for file in "$@"; do [[ -r "$file" ]] || usage; done ;;
   measure) (($# > 0)) || usage ;;
@@ -50,13 +53,15 @@ if (($# == 0)); then
   headers) set -- 900000 ;;
   check) set -- 1000 ;;
   replay) set -- 10000 ;;
+  search) set -- 1000000 ;;
   esac
 fi
 program=ledgers
-case "$part" in ask | check | context | sanitize | judge | headers | replay) program=bench ;; esac
+case "$part" in ask | check | context | sanitize | judge | headers | replay | search) program=bench ;; esac
 
-cargo build --release --locked --quiet --bin gently --test "$program"
-target="${CARGO_TARGET_DIR:-target}/release"
+profile="${PROFILE:-release}"
+cargo build --profile "$profile" --locked --quiet --bin gently --test "$program"
+target="${CARGO_TARGET_DIR:-target}/${profile/#dev/debug}"
 # The newest of the test programs of that name is the one just built.
 bench="$(find "$target/deps" -maxdepth 1 -name "$program-*" -type f -executable -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)"
 dir="${BENCH_DIR:-target/bench}"
@@ -91,6 +96,14 @@ fi
 if [[ "$part" == replay ]]; then
   for count in "$@"; do
     "$bench" replay "$target/gently" "$work/$count" "$count"
+    rm -rf -- "${work:?}/$count"
+  done
+  exit 0
+fi
+if [[ "$part" == search ]]; then
+  echo "                              median  90th percentile, milliseconds"
+  for count in "$@"; do
+    "$bench" search "$target/gently" "$work/$count" "$count" "${RUNS:-100}"
     rm -rf -- "${work:?}/$count"
   done
   exit 0

@@ -23,12 +23,14 @@ use crate::recorder::TurnIds;
 use crate::session;
 
 use super::attachment::{Attachment, AttachmentNote, QuestionText, too_long, with_files};
+use super::conversation::{ConversationScope, begins_anew, is_archived, join_project};
 use super::denial::refusal_words;
 use super::erase;
 use super::find;
 use super::items::conflict::{Conflict, in_context};
 use super::model_choice::{AUTO, CallOptions, choose, first_of_ollama, key};
 use super::open::{self, OpenHome, OpenHomeError, clock_or_epoch};
+use super::project::{self, ProjectDetails};
 use super::references::{ContextRequest, ThreadRequest};
 use super::tree_heads::{self, ThirdPartyReport};
 use super::warnings::{self, DriftWarning};
@@ -63,6 +65,8 @@ pub struct AskSetup<'a> {
     standing: ThreadPosition,
     /// Whether it begins another conversation.
     anew: bool,
+    /// The project that a new conversation joins.
+    project: Option<ProjectDetails>,
     observations: Observations,
     /// Where `main` was.
     main_before: Option<u64>,
@@ -125,14 +129,32 @@ pub async fn prepare<'a>(
         .chain(&choice.notes)
         .for_each(|note| notice(note));
     let (context, store) = (&request.context, &opened.store);
+    let project = project::joined_by_new(store, &opened.config, notice)?;
+    let scope = ConversationScope {
+        key: Some(key),
+        project: project::id_in_use(store, &opened.config)?,
+    };
+    let standing = request.thread.standing(store, &scope)?;
+    if let Some(thread) = standing.thread {
+        is_archived(store, thread)?
+            .iter()
+            .for_each(|word| notice(word));
+    }
+    let mut anew = request.thread.anew;
+    if !anew && !request.thread.is_named() {
+        let why = begins_anew(opened, key, model.id(), project.as_ref())?;
+        anew = why.is_some();
+        why.iter().for_each(|word| notice(word));
+    }
     Ok(AskSetup {
         opened,
         asked,
         key,
         model,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
-        standing: request.thread.standing(store)?,
-        anew: request.thread.anew,
+        standing,
+        anew,
+        project,
         observations: opened.gather(&plan)?,
         main_before: tree_heads::main_tip(opened)?,
     })
@@ -279,6 +301,18 @@ impl AskSetup<'_> {
         );
         let mut turn = asked.await?;
         turn.resumed.opened |= self.anew;
+        let begun = self.project.as_ref().filter(|_| turn.earlier == 0);
+        if let Some(project) = begun {
+            let thread = turn.referred.thread();
+            // The turn is on record: nothing that comes of this keeps anybody from it.
+            match join_project(self.opened, self.key, thread, project).await {
+                Ok(word) => word.iter().for_each(|word| notice(word)),
+                Err(e) => notice(&format!(
+                    "the conversation could not be put into {}: {e}",
+                    project.called()
+                )),
+            }
+        }
         let replayed = self.model.note();
         let ids = ids_of(&turn.turn);
         // What is on record is told whatever else fails: a longer id names the same.

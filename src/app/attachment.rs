@@ -193,6 +193,28 @@ fn joined<T: AsRef<str>>(
     (text, places)
 }
 
+/// A recorded question without the files behind it: what somebody typed.
+pub fn without_files(text: &str) -> &str {
+    let is_first = |line: &str| {
+        let word = format!(" {FRAME_WORD}1 of ");
+        let told = line.contains("sha256 ") || line.contains("secrets removed");
+        line.trim_start_matches('-').starts_with(&word) && told && line.ends_with("---")
+    };
+    let mut start = 0;
+    let mut longest: Option<(usize, usize)> = None;
+    for line in text.split_inclusive('\n') {
+        let dashes = dashes_like_ours(line).filter(|_| is_first(line.trim_end()));
+        // A line of the question that looks like ours has fewer.
+        if let Some(dashes) = dashes
+            && longest.is_none_or(|(most, _)| dashes > most)
+        {
+            longest = Some((dashes, start));
+        }
+        start += line.len();
+    }
+    longest.map_or(text, |(_, at)| text[..at].trim_end())
+}
+
 /// The dashes at both ends of the lines above files: three, or one more than the longest that a
 /// line of the texts has that looks like one of these.
 fn dashes_of(question: &str, files: &[Attachment]) -> String {
@@ -398,6 +420,15 @@ mod tests {
         );
         assert!(both.marked.is_empty());
         assert_eq!(with_files("What?", &[]).text, "What?");
+        for typed in [
+            "What?",
+            "--- file 1 of 1: \"a\" (secrets removed) ---\nWhat?",
+            "",
+        ] {
+            let text = with_files(typed, &[Attachment::read(&path).unwrap()]).text;
+            assert_eq!(without_files(&text), typed);
+        }
+        assert_eq!(without_files("a\n-- file 1 of it"), "a\n-- file 1 of it");
         assert_eq!(
             [0, 999, 1000, 1_234_567].map(grouped),
             ["0", "999", "1,000", "1,234,567"]

@@ -27,11 +27,13 @@ use crate::record::time::Seconds;
 use crate::session::ActiveSession;
 use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
 
+use super::conversation::ConversationScope;
 use super::denial::denial_words;
 use super::digests::{TurnDigests, digests};
 use super::find;
 use super::model_choice::{CallOptions, choose};
 use super::open::{self, OpenHomeError};
+use super::project;
 use super::references::{ContextRequest, ThreadRequest};
 use super::show;
 use super::warnings::issue_words;
@@ -312,7 +314,11 @@ pub async fn preview(
             && session.host_role == *host_role
     });
     let session = row.map(|session| session.uuid);
-    let standing = request.thread.standing(&store)?;
+    let scope = ConversationScope {
+        key: None,
+        project: project::id_in_use(&store, &config)?,
+    };
+    let standing = request.thread.standing(&store, &scope)?;
     let thread = match (standing.thread, row) {
         (Some(thread), _) => thread,
         (None, Some(session)) => {

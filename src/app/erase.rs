@@ -130,6 +130,19 @@ pub fn plan(
             (old(store, days)?, Some(RETENTION))
         }
     };
+    planned(store, &erasure, reason)
+}
+
+/// Looks up what erasing these exchanges would reach; changes nothing.
+pub fn plan_for(store: &ReadStore, exchanges: Vec<Uuid>) -> Result<ErasurePlan, OpenHomeError> {
+    planned(store, &texts_of(exchanges, redact("").clean), None)
+}
+
+fn planned(
+    store: &ReadStore,
+    erasure: &Erasure,
+    reason: Option<&'static str>,
+) -> Result<ErasurePlan, OpenHomeError> {
     let reach = erasure.reach(store)?;
     let names = reach.artifacts.iter().map(|id| artifact_name(store, id));
     Ok(ErasurePlan {
@@ -256,6 +269,21 @@ pub async fn erase(
     all.contexts.sort_by_key(place);
     all.contexts.dedup();
     Ok(all)
+}
+
+/// Erases what was recorded under one id of an artifact, such as the titles of a conversation; the auth
+/// key was asked for.
+pub async fn erase_named(
+    opened: &OpenHome,
+    id: String,
+    reason: &str,
+) -> Result<ErasureResult, OpenHomeError> {
+    let erasure = Erasure {
+        exchanges: Vec::new(),
+        artifacts: vec![id],
+        reason: redact(reason.trim()).clean,
+    };
+    record(opened, erasure).await
 }
 
 /// Erases some of what the retention is over for, and says what came of it; what fails is tried

@@ -39,6 +39,7 @@ use crate::sight::sys_health::SysHealth;
 use crate::sight::{Tool, observe_wanted};
 use crate::store::{AuthKeyRow, Store, StoreError};
 
+use super::chat::remove_leftovers;
 pub use super::open_error::OpenHomeError;
 use super::redacted::no_secret;
 use super::rules_in_force::put_in_force;
@@ -152,6 +153,7 @@ impl OpenHome {
     where
         OpenHomeError: From<E>,
     {
+        remove_leftovers(home.root());
         let config = config(&home)?;
         put_in_force(&config)?;
         no_secret("session.host_role", &config.session.host_role)?;

@@ -4,8 +4,9 @@ use crate::ask::recall::{DeclaredContext, Reference};
 use crate::ask::refer::ThreadPosition;
 use crate::config::Config;
 use crate::record::context::config::{ContextRules, EmptyRefs};
-use crate::store::{ReadStore, Store};
+use crate::store::ReadStore;
 
+use super::conversation::{self, ConversationScope};
 use super::find;
 use super::open::OpenHomeError;
 use super::words::short_uuids;
@@ -26,6 +27,10 @@ pub struct ContextRequest {
 pub struct ThreadRequest {
     /// A thread; that of the conversation that goes on without it.
     pub thread: Option<String>,
+    /// A conversation: the first digits of its id, its title, or `last`.
+    pub conversation: Option<String>,
+    /// Whether it is the newest open conversation of who asks.
+    pub goes_on: bool,
     /// The earlier exchange that it replies to.
     pub parent: Option<String>,
     /// Whether it begins another conversation, in a session of its own.
@@ -85,13 +90,29 @@ fn reference(store: &ReadStore, text: &str) -> Result<Reference, OpenHomeError> 
 }
 
 impl ThreadRequest {
-    /// Looks thread and parent up.
-    pub fn standing(&self, store: &Store) -> Result<ThreadPosition, OpenHomeError> {
-        let thread = self
-            .thread
-            .as_deref()
-            .map(|text| find::thread(store, text))
-            .transpose()?;
+    /// Whether it says where the question stands.
+    pub fn is_named(&self) -> bool {
+        self.goes_on
+            || self.thread.is_some()
+            || self.conversation.is_some()
+            || self.parent.is_some()
+    }
+
+    /// Looks thread and parent up; a conversation among those of the scope.
+    pub fn standing(
+        &self,
+        store: &ReadStore,
+        scope: &ConversationScope,
+    ) -> Result<ThreadPosition, OpenHomeError> {
+        let thread = match &self.thread {
+            Some(text) => Some(find::thread(store, text)?.thread),
+            None if self.goes_on || self.conversation.is_some() => Some(conversation::named(
+                store,
+                self.conversation.as_deref(),
+                scope,
+            )?),
+            None => None,
+        };
         let parent = self
             .parent
             .as_deref()
@@ -104,19 +125,21 @@ impl ThreadRequest {
             reason,
         };
         match (thread, of) {
-            (thread, None) => Ok(ThreadPosition {
-                thread: thread.map(|row| row.thread),
-                parent,
-            }),
+            (thread, None) => Ok(ThreadPosition { thread, parent }),
             (_, Some(None)) => {
                 let why = "that exchange has no thread here, as it is from before there were threads or was taken over \
                            from a ledger alone: quote it instead";
                 Err(wrong(why.to_owned()))
             }
-            (Some(thread), Some(Some(turn))) if thread.thread != turn.thread => {
-                let (of, not) = (turn.thread.to_string(), thread.thread.to_string());
+            (Some(thread), Some(Some(turn))) if thread != turn.thread => {
+                let (of, not) = (turn.thread.to_string(), thread.to_string());
+                let flag = match (&self.thread, self.goes_on) {
+                    (Some(_), _) => "--thread",
+                    (None, true) => "-c",
+                    (None, false) => "--conversation",
+                };
                 Err(wrong(short_uuids(&format!(
-                    "that exchange belongs to thread {of}, not to {not}: leave --thread out"
+                    "that exchange belongs to thread {of}, not to {not}: leave {flag} out"
                 ))))
             }
             (_, Some(Some(turn))) => Ok(ThreadPosition {

@@ -4,14 +4,16 @@
 //! passphrase_cmd`, whoever the door can ask. A command runs with `sh -c`; the first line that it
 //! prints is the secret.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use zeroize::Zeroizing;
 
 use crate::config::Config;
 use crate::home::Home;
 use crate::keys::{AUTH_KEY_ENV, AuthKey, KeyError, WorkFactor};
+use crate::record::hash::Hash32;
 
 use super::open::env;
 
@@ -19,6 +21,9 @@ use super::open::env;
 pub const PASSPHRASE_ENV: &str = "GENTLY_PASSPHRASE";
 /// More than any secret has; a command that prints more is not what was meant.
 const MAX_SECRET: usize = 64 * 1024;
+
+/// The auth key that a passphrase opened last, with the digest of its file.
+static UNSEALED: Mutex<Option<(Hash32, Zeroizing<String>)>> = Mutex::new(None);
 
 /// What the door of this process offers; set once, before anything runs.
 static OFFERED: OnceLock<SecretCommands> = OnceLock::new();
@@ -144,10 +149,29 @@ pub fn auth_key(home: &Home, config: &Config) -> Result<AuthKey, KeyError> {
             let text = Zeroizing::new(text.to_string_lossy().into_owned());
             AuthKey::from_text(&text, "$GENTLY_AUTH_KEY")
         }
-        None => AuthKey::load_with(&home.auth_key_path(), &mut |place| {
-            passphrase(config, place)
-        }),
+        None => {
+            let path = home.auth_key_path();
+            match AuthKey::is_protected(&path)? {
+                true => unsealed(&path, config),
+                false => AuthKey::load(&path),
+            }
+        }
     }
+}
+
+/// The key of a file that has a passphrase, which is asked for once for as long as the file stays as
+/// it is: a chat presents its key with every question.
+fn unsealed(path: &Path, config: &Config) -> Result<AuthKey, KeyError> {
+    let sealed = std::fs::read(path).ok().map(|bytes| Hash32::digest(&bytes));
+    let mut known = UNSEALED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((of, text)) = known.as_ref()
+        && Some(*of) == sealed
+    {
+        return AuthKey::from_text(text, &path.display().to_string());
+    }
+    let key = AuthKey::load_with(path, &mut |place| passphrase(config, place))?;
+    *known = sealed.map(|sealed| (sealed, key.reveal()));
+    Ok(key)
 }
 
 /// How hard a new passphrase is to try.

@@ -12,20 +12,25 @@ use super::audit::check::CheckArgs;
 use super::audit::open::OpenArgs;
 use super::audit::replay::ReplayArgs;
 use super::call_args::CallArgs;
+use super::chat::ChatArgs;
 use super::completions::CompletionArgs;
 use super::config::ConfigCommand;
 use super::conflict::ConflictCommand;
 use super::consent::ConsentArgs;
 use super::context::{ContextCommand, PlaceArgs, RefArgs};
+use super::conversation::ConversationCommand;
 use super::drift::DriftCommand;
 use super::help::HelpArgs;
 use super::hook::HookCommand;
 use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
 use super::man::ManArgs;
 use super::model::ModelCommand;
+use super::project::ProjectCommand;
 use super::publish::{ExportArgs, PublishArgs};
+use super::search::SearchArgs;
 use super::share::ShareArgs;
 use super::sight_args::SightArgs;
+use super::stats::StatsArgs;
 use super::sync::SyncArgs;
 use super::thread::ThreadCommand;
 use super::witness::WitnessCommand;
@@ -65,6 +70,8 @@ pub struct Cli {
 pub enum Command {
     /// Ask a model; the answer is recorded before it is shown
     Ask(AskArgs),
+    /// Talk with a model: each line is a question of one conversation
+    Chat(ChatArgs),
     /// Make the home (the first `ask` does it too, with these defaults)
     Init(InitArgs),
     /// Open, close and list sessions
@@ -91,6 +98,12 @@ pub enum Command {
     /// Threads: what was said after what, with the ids that --ref takes
     #[command(subcommand)]
     Thread(ThreadCommand),
+    /// Conversations: list, read, name, put away, take along, delete
+    #[command(subcommand)]
+    Conversation(ConversationCommand),
+    /// Projects: conversations that belong together
+    #[command(subcommand)]
+    Project(ProjectCommand),
     /// What was put before a model, or would be
     #[command(subcommand)]
     Context(ContextCommand),
@@ -124,6 +137,16 @@ pub enum Command {
     Log(LogArgs),
     /// Show one exchange: question, answer, and whether they are as recorded
     Show(ShowArgs),
+    /// Find what was said: questions, answers, facts, notes, decisions
+    ///
+    /// The newest come first. Words must all occur, in any form, and accents don't count; what else
+    /// is typed is taken as it is. Nothing is recorded, no model asked. Exit 1: nothing found.
+    Search(SearchArgs),
+    /// Numbers: what was asked, what became of it, what it took
+    ///
+    /// They are counted from the record each time. A day without a question is a gap, and what no
+    /// model reported has no number.
+    Stats(StatsArgs),
     /// Hand question and answer on, as a file and a page that prove them
     Share(ShareArgs),
     /// Check what somebody shared with you: genuine or not, by whom

@@ -1,7 +1,7 @@
 //! What can't be undone asks: one way to ask for all commands.
 //!
-//! What is done stands in words before the question. Only the word `yes`, typed by whoever has these
-//! words before them, or `--yes`, lets it be done.
+//! What is done stands in words before the question. Only one word, `yes` in most cases, typed by
+//! whoever has these words before them, or `--yes`, lets it be done.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -13,6 +13,9 @@ use crate::os::shell_word;
 use crate::view::plan::PlanView;
 
 use super::{present, program, say, say_finding};
+
+/// The word that most questions take.
+const YES: &str = "yes";
 
 /// Flags of a command that does what can't be undone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args)]
@@ -40,12 +43,25 @@ impl ConsentArgs {
     /// # Errors
     /// A sentence for a person, who was not asked, or said something else.
     pub fn ask<D>(self, plan: &PlanView<D>, words: ConsentWords) -> Result<(), String> {
+        self.ask_for(YES, plan, words)
+    }
+
+    /// The same where another word is to be typed.
+    ///
+    /// # Errors
+    /// A sentence for a person.
+    pub fn ask_for<D>(
+        self,
+        word: &str,
+        plan: &PlanView<D>,
+        words: ConsentWords,
+    ) -> Result<(), String> {
         if !plan.asks {
             return Ok(());
         }
         // Keys and ids are part of what is said.
         plan.would.iter().for_each(|line| say_finding(line));
-        ask(self.yes, words)
+        ask_word(word, self.yes, words)
     }
 }
 
@@ -65,6 +81,10 @@ pub fn dry_run<D: Serialize>(plan: &PlanView<D>, json: bool) -> u8 {
 /// # Errors
 /// A sentence for a person.
 pub fn ask(yes: bool, words: ConsentWords) -> Result<(), String> {
+    ask_word(YES, yes, words)
+}
+
+fn ask_word(word: &str, yes: bool, words: ConsentWords) -> Result<(), String> {
     if yes {
         return Ok(());
     }
@@ -74,11 +94,11 @@ pub fn ask(yes: bool, words: ConsentWords) -> Result<(), String> {
     } else if !std::io::stderr().is_terminal() {
         "nobody can see here what is asked (standard error is no terminal)"
     } else {
-        say(&format!("Type yes to {does}, anything else to stop:"));
+        say(&format!("Type {word} to {does}, anything else to stop:"));
         let mut typed = String::new();
         let read = std::io::stdin().read_line(&mut typed);
         return match read {
-            Ok(_) if typed.trim() == "yes" => Ok(()),
+            Ok(_) if typed.trim() == word => Ok(()),
             _ => Err(format!("not confirmed: nothing was {done}")),
         };
     };

@@ -66,6 +66,12 @@ pub struct PlaceArgs {
     /// whatever model answered before
     #[arg(long, value_name = "THREAD")]
     pub thread: Option<String>,
+    /// Go on in the conversation that was asked in last
+    #[arg(short = 'c', long = "continue", conflicts_with_all = ["thread", "conversation", "anew"])]
+    pub goes_on: bool,
+    /// Ask in this conversation: the first digits of its id, its title, or last
+    #[arg(long, value_name = "ID", conflicts_with_all = ["thread", "anew"])]
+    pub conversation: Option<String>,
     /// Reply to this earlier exchange, in its thread: what was said after it is not in between
     #[arg(long, value_name = "EXCHANGE")]
     pub parent: Option<String>,
@@ -79,6 +85,8 @@ impl PlaceArgs {
     pub fn request(&self) -> ThreadRequest {
         ThreadRequest {
             thread: self.thread.clone(),
+            conversation: self.conversation.clone(),
+            goes_on: self.goes_on,
             parent: self.parent.clone(),
             anew: self.anew,
         }

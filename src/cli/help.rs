@@ -22,6 +22,7 @@ use super::view_or_words::view_or_words;
 use super::{FINE, could_not, present, program};
 
 pub use examples::of as examples_of;
+pub(super) use meant::nearest;
 pub use topics::TOPICS;
 pub(super) use usage::run as answer_usage;
 
@@ -34,10 +35,23 @@ const MARGIN: usize = 15;
 
 /// The commands by what they are for, in the order in which they are listed.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Ask", &["ask", "session", "thread", "model"]),
+    (
+        "Ask",
+        &[
+            "ask",
+            "chat",
+            "conversation",
+            "project",
+            "session",
+            "thread",
+            "model",
+        ],
+    ),
     (
         "Look",
-        &["show", "log", "context", "drift", "action", "sight"],
+        &[
+            "search", "show", "log", "context", "drift", "action", "sight", "stats",
+        ],
     ),
     (
         "Remember",

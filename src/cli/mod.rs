@@ -7,11 +7,13 @@ mod ask;
 pub mod audit;
 mod backup;
 mod call_args;
+mod chat;
 mod completions;
 pub mod config;
 mod conflict;
 mod consent;
 mod context;
+mod conversation;
 mod disk_sync;
 mod doctor;
 mod drift;
@@ -30,25 +32,30 @@ mod model;
 mod new_file;
 mod pager;
 mod passphrase;
+mod project;
 mod publish;
 mod receipt;
 mod sanitize;
 mod screen;
+mod search;
 mod session;
 mod share;
 mod show;
 mod sight;
 mod sight_args;
+mod signals;
 mod stamp;
+mod stats;
 mod stranger;
 mod summary;
 mod sync;
 mod terminal;
 mod thread;
+mod turn;
 mod view_or_words;
 mod witness;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -75,7 +82,8 @@ const WITHHELD: u8 = 3;
 
 /// Runs the program; every exit code is decided in this file and by the commands it calls.
 pub fn run() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let typed = search::with_words_left_out(std::env::args_os());
+    let cli = match Cli::try_parse_from(typed) {
         Ok(cli) => cli,
         Err(e) => return ExitCode::from(help::answer_usage(e)),
     };
@@ -114,7 +122,7 @@ fn size_signal() -> Option<tokio::signal::unix::Signal> {
 fn size_signal() {}
 
 async fn dispatch(cli: Cli) -> u8 {
-    let (json, writes) = (cli.json, writes(&cli.command));
+    let json = cli.json;
     screen::choose_color(cli.color);
     pager::allow(!cli.no_pager && !json);
     crate::app::secrets::set(crate::app::secrets::SecretCommands {
@@ -122,8 +130,16 @@ async fn dispatch(cli: Cli) -> u8 {
         key_cmd: cli.key_cmd,
         ask: Some(passphrase::ask),
     });
-    let done = match cli.command {
+    perform(cli.command, json).await
+}
+
+/// Does what a command says, and gives the exit code.
+async fn perform(command: Command, json: bool) -> u8 {
+    let writes = writes(&command);
+    let done = match command {
         Command::Ask(args) => ask::run(args, json).await,
+        // It does other commands in its turn.
+        Command::Chat(args) => Box::pin(chat::run(args, json)).await,
         Command::Init(args) => init::run(args, json),
         Command::Session(command) => session::run(command, json).await,
         Command::Audit(Audit::ClockSet) => session::clock_set().await,
@@ -157,8 +173,12 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Conflict(command) => conflict::run(command, json).await,
         Command::Context(command) => context::run(command, json).await,
         Command::Thread(command) => thread::run(command, json).await,
+        Command::Conversation(command) => conversation::run(command, json).await,
+        Command::Project(command) => project::run(command, json).await,
         Command::Log(args) => log::run(&args, json),
         Command::Show(args) => show::run(&args, json),
+        Command::Search(args) => search::run(args, json),
+        Command::Stats(args) => stats::run(&args, json),
         Command::Share(args) => share::run(args, json).await,
         Command::Check(args) => {
             return report_of(json, |out| audit::check::run(&args, out, &mut Gate::err()));
@@ -188,8 +208,8 @@ async fn dispatch(cli: Cli) -> u8 {
 /// with.
 fn writes(command: &Command) -> bool {
     match command {
-        // It notes them itself, while its database is open.
-        Command::Ask(_) => false,
+        // They note them themselves, while their database is open.
+        Command::Ask(_) | Command::Chat(_) => false,
         Command::Session(command) => match command {
             SessionCommand::Open { .. } => true,
             SessionCommand::Close { consent, .. } => !consent.dry_run,
@@ -205,6 +225,7 @@ fn writes(command: &Command) -> bool {
         },
         Command::Kernel(command) => matches!(command, KernelCommand::Set { .. }),
         Command::Witness(command) => command.writes(),
+        Command::Project(command) => command.writes(),
         _ => false,
     }
 }
@@ -246,20 +267,35 @@ fn withheld(why: &str, state: RecordState, json: bool, what: &str) -> u8 {
 
 /// Lines that a person was told on the way, so that `--json` can hold them too.
 #[derive(Default)]
-struct Notices(RefCell<Vec<String>>);
+struct Notices {
+    lines: RefCell<Vec<String>>,
+    /// How many of them were said before the turn that goes on.
+    before: Cell<usize>,
+}
 
 impl Notices {
     /// Says a line, unless it was said before.
     fn say(&self, line: &str) {
-        let mut lines = self.0.borrow_mut();
+        let mut lines = self.lines.borrow_mut();
         if lines.iter().all(|earlier| earlier != line) {
             say(line);
             lines.push(line.to_owned());
         }
     }
 
+    /// Begins another turn: what was said before is said no more, and is not of this turn.
+    fn begin_turn(&self) {
+        self.before.set(self.lines.borrow().len());
+    }
+
+    /// What was said in this turn.
     fn lines(&self) -> Vec<String> {
-        self.0.borrow().clone()
+        self.lines
+            .borrow()
+            .iter()
+            .skip(self.before.get())
+            .cloned()
+            .collect()
     }
 }
 

@@ -20,29 +20,40 @@ pub(super) struct NewFile {
 /// # Errors
 /// A sentence for a person.
 pub(super) fn judge_name(path: &Path) -> Result<(), String> {
+    judge_new(path, OUT)
+}
+
+/// The option that most files are named by.
+const OUT: &str = "--out";
+
+/// The same, of a file that another option names.
+///
+/// # Errors
+/// A sentence for a person.
+pub(super) fn judge_new(path: &Path, option: &str) -> Result<(), String> {
     let shown = quiet(&path.display().to_string());
     let Some(name) = path.file_name() else {
         return Err(format!(
-            "'{shown}' is no name of a file; name one with --out"
+            "'{shown}' is no name of a file; name one with {option}"
         ));
     };
     if path.to_str() != Some(shown.as_str()) {
         return Err(format!(
-            "'{shown}': a name with characters that nobody sees, or that move others, is not written; name another one with --out"
+            "'{shown}': a name with characters that nobody sees, or that move others, is not written; name another one with {option}"
         ));
     }
     if path == Path::new("-") {
-        return Err(
-            "--out -: this writes a file, and '-' is none; name it, such as --out answer.json"
-                .to_owned(),
-        );
+        return Err(format!(
+            "{option} -: this writes a file, and '-' is none; name it, such as {option} answer{}",
+            if option == OUT { ".json" } else { ".svg" }
+        ));
     }
-    let is_ending = [".html", ".htm", ".json"]
+    let is_ending = [".html", ".htm", ".json", ".svg"]
         .iter()
         .any(|ending| name.eq_ignore_ascii_case(ending));
     if is_ending {
         return Err(format!(
-            "'{shown}' is an ending without a name; name the file, such as --out answer{}",
+            "'{shown}' is an ending without a name; name the file, such as {option} answer{}",
             name.to_string_lossy()
         ));
     }
@@ -54,13 +65,13 @@ pub(super) fn judge_name(path: &Path) -> Result<(), String> {
         ));
     }
     if path.symlink_metadata().is_ok() {
-        return Err(is_there(&shown));
+        return Err(is_there(&shown, option));
     }
     Ok(())
 }
 
-fn is_there(place: &str) -> String {
-    format!("{place} exists, and is not written over; name a new file with --out")
+fn is_there(place: &str, option: &str) -> String {
+    format!("{place} exists, and is not written over; name a new file with {option}")
 }
 
 impl NewFile {
@@ -80,7 +91,9 @@ impl NewFile {
                 path: path.to_owned(),
                 is_whole: false,
             }),
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(is_there(&place.to_string())),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                Err(is_there(&place.to_string(), OUT))
+            }
             Err(e) => Err(format!("{place}: {e}; nothing was written")),
         }
     }
@@ -89,15 +102,21 @@ impl NewFile {
     ///
     /// # Errors
     /// A sentence for a person; the file is gone then.
-    pub fn fill(mut self, text: &str) -> Result<(), String> {
+    pub fn fill(self, text: &str) -> Result<(), String> {
+        self.fill_or(
+            text,
+            "the opening is on record, and this file was not written",
+        )
+    }
+
+    /// The same, with what is said to be so where it fails.
+    ///
+    /// # Errors
+    /// A sentence for a person; the file is gone then.
+    pub fn fill_or(mut self, text: &str, state: &str) -> Result<(), String> {
         let written = self.file.write_all(text.as_bytes());
         let synced = written.and_then(|()| self.file.sync_all());
-        synced.map_err(|e| {
-            format!(
-                "{}: {e}; the opening is on record, and this file was not written",
-                self.path.display()
-            )
-        })?;
+        synced.map_err(|e| format!("{}: {e}; {state}", self.path.display()))?;
         self.is_whole = true;
         Ok(())
     }

@@ -57,11 +57,42 @@ impl Paint {
     }
 }
 
+/// What stands before and behind a word that is set off, until [`Gate::hits`] does that: characters
+/// that are none, and stand in no text.
+pub const SET_OFF: [char; 2] = ['\u{fdd0}', '\u{fdd1}'];
+
+/// What becomes of the signs of [`SET_OFF`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Marking {
+    /// Nothing: there are none.
+    None,
+    /// Brackets.
+    Brackets,
+    /// The word between them gets a colour.
+    Colour,
+}
+
+impl Marking {
+    fn of(self, text: String) -> String {
+        let [begins, ends] = SET_OFF;
+        match self {
+            Marking::None => text,
+            Marking::Brackets => text.replace(begins, "[").replace(ends, "]"),
+            Marking::Colour => {
+                let style = AnsiColor::Yellow.on_default().bold();
+                let (begun, ended) = (format!("{style}"), format!("{style:#}"));
+                text.replace(begins, &begun).replace(ends, &ended)
+            }
+        }
+    }
+}
+
 /// Where text leaves the program.
 pub struct Gate<W> {
     to: W,
     spells: bool,
     paint: Paint,
+    marking: Marking,
     /// The columns of the terminal, where lines are broken between words.
     folds: Option<usize>,
 }
@@ -74,6 +105,7 @@ impl Gate<StdoutLock<'static>> {
             spells: to.is_terminal(),
             to: to.lock(),
             paint: Paint::Nothing,
+            marking: Marking::None,
             folds: None,
         }
     }
@@ -93,6 +125,16 @@ impl Gate<StdoutLock<'static>> {
         let paint = Paint::EachLine.when(is_coloured(gate.spells));
         Gate { paint, ..gate }
     }
+
+    /// The same as [`Gate::told`], of what a search found: its words are set off.
+    pub fn hits() -> Self {
+        let gate = Self::told();
+        let marking = match is_coloured(gate.spells) {
+            true => Marking::Colour,
+            false => Marking::Brackets,
+        };
+        Gate { marking, ..gate }
+    }
 }
 
 impl Gate<Stderr> {
@@ -101,6 +143,7 @@ impl Gate<Stderr> {
         let to = io::stderr();
         Gate {
             paint: Paint::FirstLine.when(is_coloured(to.is_terminal())),
+            marking: Marking::None,
             spells: true,
             folds: columns(&to),
             to,
@@ -125,14 +168,16 @@ impl<W> Gate<W> {
         } else {
             text.into()
         };
-        match self.folds {
+        let painted = match self.folds {
             Some(columns) => painted(&folded(&text, columns), self.paint),
             None => painted(&text, self.paint),
-        }
+        };
+        self.marking.of(painted)
     }
 
     fn passes_bytes(&self) -> bool {
-        !self.spells && self.paint == Paint::Nothing && self.folds.is_none()
+        let is_plain = self.paint == Paint::Nothing && self.marking == Marking::None;
+        !self.spells && is_plain && self.folds.is_none()
     }
 }
 
@@ -185,11 +230,7 @@ pub fn quiet(text: &str) -> String {
 /// The sign before a verdict (`yes`, `no`, or what is open) or a `warning`; in words where the locale has no such
 /// characters.
 pub fn mark(of: &str) -> &'static str {
-    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    let plain = set.is_some_and(|locale| !locale.to_ascii_lowercase().contains("utf"));
-    match (of, plain) {
+    match (of, is_plain_locale()) {
         ("yes", false) => "✔",
         ("yes", true) => "ok",
         ("no", false) => "✘",
@@ -198,6 +239,37 @@ pub fn mark(of: &str) -> &'static str {
         ("warning", true) => "!!",
         _ => "?",
     }
+}
+
+/// Whether the locale has no other characters than ASCII's.
+fn is_plain_locale() -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    set.is_some_and(|locale| !locale.to_ascii_lowercase().contains("utf"))
+}
+
+/// A sign for each value, as high as it is; a blank where there is none.
+pub fn sparkline(values: &[Option<u64>]) -> String {
+    signs(values, is_plain_locale())
+}
+
+fn signs(values: &[Option<u64>], plain: bool) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    const PLAIN: [char; 8] = ['_', '.', '-', '=', '+', 'x', 'X', '#'];
+    let heights = if plain { PLAIN } else { HEIGHTS };
+    let most = values.iter().flatten().max().copied().unwrap_or(0).max(1);
+    let sign = |value: &Option<u64>| {
+        let Some(value) = value else {
+            return ' ';
+        };
+        // The highest has the last sign, and one that is not zero never less than the first.
+        let step = u128::from(*value) * heights.len() as u128;
+        let step = step.div_ceil(u128::from(most)).saturating_sub(1);
+        let step = usize::try_from(step).unwrap_or(usize::MAX);
+        heights[step.min(heights.len() - 1)]
+    };
+    values.iter().map(sign).collect()
 }
 
 /// The least of a text that is shown in a row, however narrow the terminal is.
@@ -264,10 +336,43 @@ mod tests {
                 to: Vec::new(),
                 spells,
                 paint: Paint::Nothing,
+                marking: Marking::None,
                 folds: None,
             };
             gate.write_all(b"a\x1b[2J\n").unwrap();
             assert_eq!(gate.to, expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_gap_is_a_blank_and_no_zero() {
+        let values = [Some(1), None, Some(0), Some(4), Some(8)];
+        assert_eq!(signs(&values, false), "▁ ▁▄█");
+        assert_eq!(signs(&values, true), "_ _=#");
+        assert_eq!(signs(&[], false), "");
+        assert_eq!(signs(&[Some(u64::MAX), None], false), "█ ");
+    }
+
+    #[test]
+    fn a_word_is_set_off_whatever_else_is_spelled_out() {
+        let [begins, ends] = SET_OFF;
+        let text = format!("a {begins}word{ends} \u{1b}[1m [of] it\n");
+        for (marking, expected) in [
+            (Marking::Brackets, "a [word] \\u001b[1m [of] it\n"),
+            (
+                Marking::Colour,
+                "a \u{1b}[1m\u{1b}[33mword\u{1b}[0m \\u001b[1m [of] it\n",
+            ),
+        ] {
+            let mut gate = Gate {
+                to: Vec::new(),
+                spells: true,
+                paint: Paint::Nothing,
+                marking,
+                folds: None,
+            };
+            gate.write_all(text.as_bytes()).unwrap();
+            assert_eq!(String::from_utf8(gate.to).unwrap(), expected);
         }
     }
 
@@ -277,6 +382,7 @@ mod tests {
             to: Vec::new(),
             spells: true,
             paint: Paint::EachLine,
+            marking: Marking::None,
             folds: Some(20),
         };
         gate.write_all("✔ fine, as it was told ✔ of all\n".as_bytes())
@@ -313,6 +419,7 @@ mod tests {
                 to: Vec::new(),
                 spells: true,
                 paint,
+                marking: Marking::None,
                 folds: None,
             };
             gate.write_all(text.as_bytes()).unwrap();

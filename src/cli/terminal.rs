@@ -1,71 +1,43 @@
 //! What happens on the terminal while a turn waits: a spinner, and the signals that end the wait.
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
 use crate::ask::TurnControl;
 
 use super::screen::quiet;
+use super::signals::Wait;
 
-/// Shells say 128 and the signal's number.
-const SIGNALLED: u8 = 128;
-/// What ends a wait: the terminal is gone, Ctrl-C, a service manager.
-const SIGNALS: [(u8, SignalKind); 3] = [
-    (1, SignalKind::hangup()),
-    (2, SignalKind::interrupt()),
-    (15, SignalKind::terminate()),
-];
 /// An answer that comes sooner needs no spinner.
 const QUICK: Duration = Duration::from_millis(300);
 /// Between two frames.
 const FRAME: Duration = Duration::from_millis(120);
 
-/// The person at the terminal, or the program that started us.
+/// The person at the terminal, or the program that started us, while a turn waits.
 ///
 /// The first signal ends a wait, and the turn is recorded as interrupted. A second one, and every
-/// one while nothing waits, ends the process at once; what was then unfinished is healed at the
-/// next start. Signals are taken by a thread of their own, so that nothing that blocks can hold
-/// them up.
+/// one while nothing waits, ends the process at once (see `signals.rs`).
 pub struct Terminal {
     /// What the first signal cancels.
     pub control: TurnControl,
-    /// The exit code of the first signal.
-    signalled: Arc<OnceLock<u8>>,
-    turn_is_over: Arc<AtomicBool>,
+    wait: Wait,
     model: String,
 }
 
 impl Terminal {
-    /// Begins to listen to signals; until the process ends, they do nothing else any more.
+    /// Arms the signals for a turn, until this value is dropped.
     pub fn listen(model: &str) -> std::io::Result<Self> {
-        let terminal = Terminal {
-            control: TurnControl {
-                is_watched: Spinner::is_wanted(),
-                ..TurnControl::default()
-            },
-            signalled: Arc::default(),
-            turn_is_over: Arc::default(),
+        let control = TurnControl {
+            is_watched: Spinner::is_wanted(),
+            ..TurnControl::default()
+        };
+        Ok(Terminal {
+            wait: Wait::begin(control.cancelled.clone())?,
+            control,
             model: model.to_owned(),
-        };
-        let signals = Signals {
-            cancelled: terminal.control.cancelled.clone(),
-            signalled: Arc::clone(&terminal.signalled),
-            turn_is_over: Arc::clone(&terminal.turn_is_over),
-        };
-        let (ready, listens) = std::sync::mpsc::channel();
-        std::thread::Builder::new()
-            .name("signals".to_owned())
-            .spawn(move || signals.attend(&ready))?;
-        listens
-            .recv()
-            .unwrap_or_else(|_| Err(std::io::Error::other("the thread for signals ended")))?;
-        Ok(terminal)
+        })
     }
 
     /// Does the work of a turn, and shows a spinner whenever its model thinks.
@@ -77,7 +49,7 @@ impl Terminal {
                 let quick = thinking.wait_for(|thinks| !thinks);
                 let begun = Instant::now();
                 if tokio::time::timeout(QUICK, quick).await.is_err() {
-                    let spinner = Spinner::start(&self.model);
+                    let spinner = Spinner::start(&wait_told(&self.model, QUICK, 0));
                     tokio::select! {
                         _ = thinking.wait_for(|thinks| !thinks) => {}
                         never = self.tell_of(&spinner, begun) => match never {},
@@ -104,90 +76,21 @@ impl Terminal {
 
     /// The exit code of the signal that came, if one came.
     pub fn exit_code(&self) -> Option<u8> {
-        self.signalled.get().copied()
+        self.wait.exit_code()
     }
-}
-
-impl Drop for Terminal {
-    /// The turn is over: from here on a signal ends the process.
-    fn drop(&mut self) {
-        self.turn_is_over.store(true, Ordering::SeqCst);
-    }
-}
-
-type Ready = std::sync::mpsc::Sender<std::io::Result<()>>;
-
-/// The thread that waits for signals.
-struct Signals {
-    cancelled: CancellationToken,
-    signalled: Arc<OnceLock<u8>>,
-    turn_is_over: Arc<AtomicBool>,
-}
-
-impl Signals {
-    /// The thread's whole life.
-    fn attend(self, ready: &Ready) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .build();
-        let runtime = match runtime {
-            Ok(runtime) => runtime,
-            Err(e) => return drop(ready.send(Err(e))),
-        };
-        runtime.block_on(async {
-            let ignored =
-                ignored(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
-            let heard = SIGNALS
-                .into_iter()
-                .filter(|(number, _)| ignored & (1 << (number - 1)) == 0);
-            let streams: std::io::Result<Vec<_>> = heard
-                .map(|(number, kind)| Ok((number, signal(kind)?)))
-                .collect();
-            let mut streams = match streams {
-                Ok(streams) => streams,
-                Err(e) => return drop(ready.send(Err(e))),
-            };
-            drop(ready.send(Ok(())));
-            while !streams.is_empty() {
-                let each = streams.iter_mut().map(|(number, stream)| {
-                    Box::pin(async move {
-                        stream.recv().await;
-                        *number
-                    })
-                });
-                let (number, ..) = futures_util::future::select_all(each).await;
-                let is_first = self.signalled.set(SIGNALLED + number).is_ok();
-                if !is_first || self.turn_is_over.load(Ordering::SeqCst) {
-                    std::process::exit(i32::from(SIGNALLED + number));
-                }
-                self.cancelled.cancel();
-            }
-        });
-    }
-}
-
-/// The signals that whoever started us has switched off, bit N-1 for signal N: `nohup` does so with
-/// SIGHUP, and a shell without job control with SIGINT of what it puts into the background. They
-/// stay off.
-///
-/// None where the system does not tell in this way (it is Linux's).
-fn ignored(status: &str) -> u64 {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok())
-        .unwrap_or(0)
 }
 
 /// A spinner on stderr, there for as long as this value lives; nothing where there is no terminal.
-struct Spinner(Option<ProgressBar>);
+pub(super) struct Spinner(Option<ProgressBar>);
 
 impl Spinner {
-    fn start(model: &str) -> Self {
+    pub(super) fn start(text: &str) -> Self {
         if !Self::is_wanted() {
             return Spinner(None);
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         bar.set_style(ProgressStyle::default_spinner());
-        bar.set_message(wait_told(model, QUICK, 0));
+        bar.set_message(text.to_owned());
         bar.enable_steady_tick(FRAME);
         Spinner(Some(bar))
     }
@@ -200,7 +103,7 @@ impl Spinner {
         )
     }
 
-    fn say(&self, text: &str) {
+    pub(super) fn say(&self, text: &str) {
         if let Some(bar) = &self.0 {
             bar.set_message(text.to_owned());
         }
@@ -237,15 +140,6 @@ pub(super) fn wanted(is_terminal: bool, term: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_was_switched_off_is_read_from_the_system() {
-        assert_eq!(
-            ignored("Name:\tgently\nSigBlk:\t0\nSigIgn:\t0000000000001001\nSigCgt:\t0\n"),
-            0x1001
-        );
-        assert_eq!((ignored(""), ignored("SigIgn:\tnone\n")), (0, 0));
-    }
 
     #[test]
     fn a_wait_is_told_in_seconds_and_characters() {

@@ -34,8 +34,8 @@ pub use name_path::NamePath;
 pub use named_tables::{NamedTables, SHIPPED, is_alias};
 pub use settings::{Settings, ValueSource};
 pub use table::{
-    AnchorSettings, Config, ContextSettings, KeySettings, ModelSettings, Ots, RetentionSettings,
-    SanitizeSettings, SessionSettings, SightSettings, StoreSettings, Witnesses,
+    AnchorSettings, Config, ContextSettings, ConversationSettings, KeySettings, ModelSettings, Ots,
+    RetentionSettings, SanitizeSettings, SessionSettings, SightSettings, StoreSettings, Witnesses,
 };
 pub use unset::without;
 pub use witnesses::ConfiguredWitness;

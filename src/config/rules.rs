@@ -47,6 +47,14 @@ pub(super) const REFS: TextRule = TextRule {
     accepts: |text| text == "none" || text.strip_prefix("last:").is_some_and(is_few),
     shows: true,
 };
+/// Not shown in errors: what a person calls something is theirs.
+pub(super) const PROJECT: TextRule = TextRule {
+    says: "the id or the name of a project, such as project-1",
+    accepts: |text| {
+        (1..=80).contains(&text.chars().count()) && is_plain_name(text) && text.trim() == text
+    },
+    shows: false,
+};
 pub(super) const DECIMAL: TextRule = TextRule {
     says: "a decimal from \"0\" to \"2\" with at most 3 places, as in \"0.2\"",
     accepts: |text| text.parse::<Temperature>().is_ok(),

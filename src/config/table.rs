@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::rules::{
-    COMMAND, DECIMAL, EXEMPT, MODEL, OPTIONAL, PATH, REFS, ROLE, SOURCE, UNIT, URL, USER, VARIABLE,
+    COMMAND, DECIMAL, EXEMPT, MODEL, OPTIONAL, PATH, PROJECT, REFS, ROLE, SOURCE, UNIT, URL, USER,
+    VARIABLE,
 };
 pub use super::value::Value;
 use super::value::ValueInForce;
@@ -234,6 +235,11 @@ key_table! {
         refs: Option<String> = some_text, "refs", Text(REFS), Unset,
             "which earlier turns of the thread gently ask declares as context, unless --ref or --no-ref says so: none, or last:N; unset: last:40, or what context.json says where it expands";
     }
+    /// Which conversations are at hand.
+    conversation: ConversationSettings {
+        project: Option<String> = some_text, "project", Text(PROJECT), Unset,
+            "the project in use, by its id or name: its conversations are listed, and new ones join it; gently project use sets it";
+    }
     /// What may be looked at.
     sight: SightSettings {
         units: Vec<String> = texts, "units", List(UNIT), List(&[]),
@@ -409,6 +415,12 @@ mod tests {
             ),
             ("context.refs", "none", text("none")),
             ("context.refs", "last:64", text("last:64")),
+            (
+                "conversation.project",
+                "project:000001",
+                text("project:000001"),
+            ),
+            ("conversation.project", "My Travels", text("My Travels")),
             ("store.content", "none", text("none")),
             ("store.openings", "false", Value::Flag(false)),
             ("model.temperature", "0.2", text("0.2")),
@@ -461,6 +473,8 @@ mod tests {
             ("context.refs", "last:65"),
             ("context.refs", "last:06"),
             ("context.refs", "all"),
+            ("conversation.project", ""),
+            ("conversation.project", "a\u{202e}b"),
             ("model.temperature", "warm"),
             ("model.temperature", "2.5"),
             ("model.seed", "-1"),

@@ -81,6 +81,40 @@ pub struct SearchQuery<'a> {
     pub newest: Option<u32>,
 }
 
+/// One word, or words that follow one another, that a text has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchTerm {
+    /// As it was typed; signs in it only part words.
+    pub text: String,
+    /// The last word of it may go on.
+    pub is_beginning: bool,
+}
+
+/// What a text has and has not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TextQuery {
+    /// Of each list it has one or more; there is one list, and none is empty.
+    pub all: Vec<Vec<SearchTerm>>,
+    /// It has none of these.
+    pub without: Vec<SearchTerm>,
+}
+
+/// How a query asks an index for texts.
+#[derive(Clone, Debug)]
+pub struct IndexMatch {
+    /// The table of the index, whose `rowid` are the numbers of texts.
+    pub table: &'static str,
+    /// What holds of its rows, with the parameter `?1`.
+    pub holds: String,
+    /// The value of the parameter.
+    pub value: SqlValue<'static>,
+    /// How well a row fits, by BM25: lower is better.
+    pub rank: &'static str,
+}
+
+/// Where something stands in a text, in bytes.
+pub type TextSpan = std::ops::Range<usize>;
+
 /// A connection to the database of a home.
 ///
 /// Each statement stands by itself unless a transaction is open on the connection. Statements are
@@ -125,6 +159,13 @@ pub trait Driver: Send {
     /// The beginning of a query, `WITH hit (n, score) AS …`, over what fits, with its parameter
     /// `?1`. A lower score is a better fit, by BM25.
     fn hits(&self, query: &SearchQuery<'_>) -> (String, SqlValue<'static>);
+    /// How a query asks an index for the texts that fit; whatever its terms hold, they are words to
+    /// it.
+    fn fits(&self, index: SearchIndex, wanted: &TextQuery) -> IndexMatch;
+    /// Where texts have any of these terms, as the indexes know words; of a long text maybe only
+    /// the places in a part of it.
+    fn marks(&self, terms: &[SearchTerm], texts: &[&str])
+    -> Result<Vec<Vec<TextSpan>>, StoreError>;
     /// How many texts are in an index.
     fn indexed(&self, index: SearchIndex) -> Result<u64, StoreError>;
     /// Up to `most` differences between an index and its texts, in words.

@@ -15,6 +15,7 @@
 
 mod access;
 mod artifacts;
+mod conversation_pages;
 mod conversations;
 mod driver;
 mod erase;
@@ -22,9 +23,12 @@ mod exchange_rows;
 mod exchanges;
 mod ledger;
 mod open;
+mod questions;
 mod recall;
 mod rows;
+mod search;
 mod sqlite;
+mod stats;
 mod table;
 mod threads;
 mod upkeep;
@@ -32,6 +36,7 @@ mod upkeep;
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
 pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
+pub use driver::{SearchTerm, TextQuery, TextSpan};
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use recall::OpenDrift;
 pub use rows::{
@@ -42,6 +47,8 @@ pub use rows::{
     ReferredText, RowCounts, SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow,
     WitnessState,
 };
+pub use search::{ItemMatch, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
+pub use stats::CountedExchange;
 
 use std::path::PathBuf;
 

@@ -10,6 +10,7 @@
 //!                                    of the contexts of so many questions
 //! bench headers FOLDER COUNT RUNS    a store of so many easy headers, then reading and checking all of them
 //! bench replay GENTLY HOME EXCHANGES a home with so many exchanges in threads of a hundred, then all of them replayed
+//! bench search GENTLY HOME MESSAGES RUNS   a home with so many messages of 60 words, then searches of every kind in it
 //! bench judge                        judging 1 MB of each hostile family, and half of it
 //! bench sanitize RUNS [FILE…]        redacting 1 MB of each hostile family, and of each file repeated up to 1 MB
 //! ```
@@ -31,6 +32,7 @@ mod judge;
 mod opening;
 mod processor;
 mod replay;
+mod search;
 mod server;
 
 use std::io::{Read, Write};
@@ -70,6 +72,12 @@ fn main() {
         ["replay", gently, home, exchanges] => {
             replay::run(gently, Path::new(home), exchanges.parse().unwrap())
         }
+        ["search", gently, home, messages, runs] => search(
+            gently,
+            Path::new(home),
+            messages.parse().unwrap(),
+            runs.parse().unwrap(),
+        ),
         ["judge"] => judge::measure(),
         ["sanitize", runs, files @ ..] => sanitize(runs.parse().unwrap(), files),
         ["start", gently, runs] => start(gently, runs.parse().unwrap()),
@@ -77,7 +85,7 @@ fn main() {
             eprintln!(
                 "usage: bench history HOME SESSIONS | ask GENTLY HOME PAIRS | beside LLM GENTLY HOME PAIRS | start GENTLY RUNS | check GENTLY HOME RUNS | \
                  context HOME ITEMS RUNS | headers FOLDER COUNT RUNS | sanitize RUNS [FILE…] | judge | \
-                 replay GENTLY HOME EXCHANGES"
+                 replay GENTLY HOME EXCHANGES | search GENTLY HOME MESSAGES RUNS"
             );
             std::process::exit(2);
         }
@@ -181,6 +189,31 @@ fn beside(llm: &str, gently: &str, home: &str, pairs: usize) {
     }
     print("gently ask, whole, ordinary question", &mut ours);
     print("llm, whole, the same", &mut theirs);
+}
+
+/// Every kind of search in process, and one by the program itself.
+fn search(gently: &str, home: &Path, messages: u64, runs: usize) {
+    // One that is there is measured as it is.
+    if !home.join("gently.db").exists() {
+        search::make(home, messages);
+    }
+    for (name, mut times) in search::measure(home, runs) {
+        print(name, &mut times);
+    }
+    let mut times = Vec::new();
+    for round in 0..runs + WARM_UP {
+        let begun = Instant::now();
+        let done = Command::new(gently)
+            .args(["search", "--json", "--in", "turns", "ban"])
+            .env("GENTLY_HOME", home)
+            .output()
+            .unwrap();
+        assert!(done.status.code().is_some_and(|code| code < 2), "{done:?}");
+        if round >= WARM_UP {
+            times.push(begun.elapsed());
+        }
+    }
+    print("gently search, whole", &mut times);
 }
 
 /// Sessions before the items: their turns are searched for open drift, and for deep history.

@@ -182,7 +182,7 @@ fn live(home: &mut Lived) {
 }
 
 /// Every way of looking at it, with the exit code.
-const LOOKS: [(i32, &[&str]); 61] = [
+const LOOKS: [(i32, &[&str]); 76] = [
     (0, &["session", "list"]),
     (0, &["session", "show", "last"]),
     (0, &["session", "summary"]),
@@ -190,6 +190,21 @@ const LOOKS: [(i32, &[&str]); 61] = [
     (0, &["thread", "show"]),
     (0, &["thread", "show", "desk"]),
     (2, &["thread", "show", "nowhere"]),
+    (0, &["conversation", "list"]),
+    (0, &["conversation", "show", "last"]),
+    (0, &["conversation", "show", "last", "-n", "1"]),
+    (2, &["conversation", "show", "nowhere"]),
+    (0, &["conversation", "rename", "last", "The desk"]),
+    (0, &["project", "new", "Machines"]),
+    (0, &["project", "list"]),
+    (0, &["project", "use", "Machines"]),
+    (0, &["project", "use", "none"]),
+    (0, &["conversation", "move", "The desk", "Machines"]),
+    (0, &["conversation", "delete", "The desk", "--dry-run"]),
+    (0, &["search", "nginx"]),
+    (0, &["search", "--best", "nginx", "OR", "port"]),
+    (0, &["stats"]),
+    (0, &["stats", "--by", "conversation"]),
     (0, &["log", "-n", "200"]),
     (0, &["show", "last"]),
     (0, &["show", "last", "--full"]),

@@ -50,7 +50,10 @@ impl RecordedItem {
 }
 
 /// The newest open session of a key.
-fn newest_session(opened: &OpenHome, key: Hash32) -> Result<Option<SessionRow>, OpenHomeError> {
+pub(super) fn newest_session(
+    opened: &OpenHome,
+    key: Hash32,
+) -> Result<Option<SessionRow>, OpenHomeError> {
     Ok(opened
         .store
         .open_sessions()?

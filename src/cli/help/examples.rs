@@ -35,6 +35,141 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     // Ask
     (
+        "chat",
+        &[
+            ("gently chat", "a new conversation"),
+            ("gently chat -c", "the one that was asked in last"),
+            (
+                "gently chat < questions.txt",
+                "a question a line, and an answer to each",
+            ),
+        ],
+    ),
+    (
+        "conversation",
+        &[
+            ("gently conversation list", "what was asked, newest first"),
+            ("gently conversation show last", "read the newest one"),
+            ("gently ask -c \"And then?\"", "go on in it"),
+        ],
+    ),
+    (
+        "conversation list",
+        &[
+            ("gently conversation list", "the newest twenty"),
+            ("gently conversation list --all -n 100", "of all projects"),
+            (
+                "gently conversation list --archived",
+                "those that were put away",
+            ),
+        ],
+    ),
+    (
+        "conversation show",
+        &[
+            ("gently conversation show last", "the newest one"),
+            (
+                "gently conversation show 6d1c0c30 -n 10",
+                "another, its end",
+            ),
+            ("gently conversation show last -o md", "as Markdown"),
+        ],
+    ),
+    (
+        "conversation new",
+        &[
+            ("gently conversation new \"Lisbon\"", "begin one"),
+            ("gently ask --conversation Lisbon \"When?\"", "ask in it"),
+        ],
+    ),
+    (
+        "conversation rename",
+        &[(
+            "gently conversation rename last \"A week in Lisbon\"",
+            "call the newest one so",
+        )],
+    ),
+    (
+        "conversation move",
+        &[
+            ("gently conversation move last Travel", "into a project"),
+            ("gently conversation move last none", "out of it"),
+        ],
+    ),
+    (
+        "conversation archive",
+        &[(
+            "gently conversation archive last",
+            "put the newest one away",
+        )],
+    ),
+    (
+        "conversation restore",
+        &[(
+            "gently conversation restore 6d1c0c30",
+            "take it out of the archive",
+        )],
+    ),
+    (
+        "conversation export",
+        &[
+            (
+                "gently conversation export last --out lisbon.md",
+                "to read it elsewhere",
+            ),
+            (
+                "gently conversation export last --out lisbon.json",
+                "for a program",
+            ),
+        ],
+    ),
+    (
+        "conversation delete",
+        &[
+            (
+                "gently conversation delete last --dry-run",
+                "say what would go",
+            ),
+            (
+                "gently conversation delete 6d1c0c30",
+                "erase all of it, for ever",
+            ),
+        ],
+    ),
+    (
+        "project",
+        &[
+            ("gently project new Travel", "make one"),
+            ("gently project use Travel", "put it in use"),
+        ],
+    ),
+    (
+        "project new",
+        &[("gently project new Travel", "make a project")],
+    ),
+    (
+        "project list",
+        &[("gently project list --all", "retired ones, too")],
+    ),
+    (
+        "project rename",
+        &[(
+            "gently project rename Travel \"Travel 2026\"",
+            "call it otherwise",
+        )],
+    ),
+    (
+        "project retire",
+        &[("gently project retire Travel", "end it for good")],
+    ),
+    (
+        "project use",
+        &[
+            ("gently project use Travel", "what begins now joins it"),
+            ("gently project use none", "no project"),
+        ],
+    ),
+    (
         "session",
         &[
             ("gently session list", "all sessions"),
@@ -105,6 +240,20 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("gently model list", "what can be asked from here")],
     ),
     // Look
+    (
+        "search",
+        &[
+            ("gently search nginx port", "both words, in any form"),
+            (
+                "gently search \"web server\" polic* -apache",
+                "a phrase, a beginning, one not",
+            ),
+            (
+                "gently search disk OR storage --since 3d --by model",
+                "one of two, in answers of three days",
+            ),
+        ],
+    ),
     (
         "show",
         &[
@@ -226,6 +375,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("gently sight", "all tools"),
             ("gently sight disk_usage", "one of them"),
+        ],
+    ),
+    (
+        "stats",
+        &[
+            ("gently stats", "all of it"),
+            ("gently stats --since 30d --by model", "a month, by models"),
+            ("gently stats --by day --svg days.svg", "a picture, too"),
         ],
     ),
     // Remember

@@ -1,6 +1,7 @@
 //! SQLite: WAL, `synchronous=FULL`, foreign keys on, migrations numbered and checksummed.
 
 mod evidence;
+mod marks;
 mod search;
 
 use std::ops::ControlFlow;
@@ -14,7 +15,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
 use super::StoreError;
 use super::driver::{
-    Driver, EachRow, ResultRow, SearchIndex, SearchQuery, SqlValue, TransactionMode,
+    Driver, EachRow, IndexMatch, ResultRow, SearchIndex, SearchQuery, SearchTerm, SqlValue,
+    TextQuery, TextSpan, TransactionMode,
 };
 
 /// How long a locked database is waited for.
@@ -450,6 +452,18 @@ impl Driver for Sqlite {
 
     fn hits(&self, query: &SearchQuery<'_>) -> (String, SqlValue<'static>) {
         search::hits(query)
+    }
+
+    fn fits(&self, index: SearchIndex, wanted: &TextQuery) -> IndexMatch {
+        search::fits(index, wanted)
+    }
+
+    fn marks(
+        &self,
+        terms: &[SearchTerm],
+        texts: &[&str],
+    ) -> Result<Vec<Vec<TextSpan>>, StoreError> {
+        marks::marks(terms, texts)
     }
 
     fn indexed(&self, index: SearchIndex) -> Result<u64, StoreError> {

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::{Sqlite, failed};
 use crate::store::StoreError;
-use crate::store::driver::{SearchIndex, SearchQuery, SqlValue};
+use crate::store::driver::{IndexMatch, SearchIndex, SearchQuery, SearchTerm, SqlValue, TextQuery};
 
 /// How an index is called, and the view of its texts.
 struct Fts {
@@ -62,6 +62,42 @@ pub(super) fn hits(query: &SearchQuery<'_>) -> (String, SqlValue<'static>) {
         "WITH hit (n, score) AS MATERIALIZED (SELECT rowid, {rank} FROM {table} WHERE {table} MATCH ?1 {newest})"
     );
     (sql, SqlValue::Text(words.join(" OR ").into()))
+}
+
+/// What [`Driver::fits`](crate::store::driver::Driver::fits) gives.
+pub(super) fn fits(index: SearchIndex, wanted: &TextQuery) -> IndexMatch {
+    let Fts { table, rank, .. } = fts(index);
+    IndexMatch {
+        table,
+        holds: format!("{table} MATCH ?1"),
+        value: SqlValue::Text(expression(wanted).into()),
+        rank,
+    }
+}
+
+/// `("a" OR "b c") AND ("d"*) NOT ("e")`: terms in quotes, and between them operators of ours alone.
+pub(super) fn expression(wanted: &TextQuery) -> String {
+    let all: Vec<String> = wanted.all.iter().map(|any| any_of(any)).collect();
+    let all = format!("({})", all.join(" AND "));
+    match wanted.without.as_slice() {
+        [] => all,
+        without => format!("{all} NOT {}", any_of(without)),
+    }
+}
+
+pub(super) fn any_of(terms: &[SearchTerm]) -> String {
+    let terms: Vec<String> = terms.iter().map(term).collect();
+    format!("({})", terms.join(" OR "))
+}
+
+fn term(term: &SearchTerm) -> String {
+    // An expression ends at its first NUL; to the tokenizer that is a sign like others.
+    let quoted = quoted(&term.text.replace('\0', " "));
+    if term.is_beginning {
+        format!("{quoted}*")
+    } else {
+        quoted
+    }
 }
 
 impl Sqlite {
@@ -196,6 +232,45 @@ fn numbered(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn words(text: &str) -> SearchTerm {
+        SearchTerm {
+            text: text.to_owned(),
+            is_beginning: false,
+        }
+    }
+
+    #[test]
+    fn an_expression_has_no_operator_but_ours() {
+        let begins = SearchTerm {
+            is_beginning: true,
+            ..words("polic")
+        };
+        let wanted = TextQuery {
+            all: vec![vec![words("a\" OR \"b"), words("NEAR(c d)")], vec![begins]],
+            without: vec![words("col:x ^y")],
+        };
+        assert_eq!(
+            expression(&wanted),
+            "((\"a\"\" OR \"\"b\" OR \"NEAR(c d)\") AND (\"polic\"*)) NOT (\"col:x ^y\")"
+        );
+    }
+
+    proptest::proptest! {
+        /// Whatever the terms hold, the database takes the expression.
+        #[test]
+        fn an_expression_is_never_a_fault(texts in proptest::collection::vec("[\\PC\0]{0,12}", 1..6), begins: bool) {
+            let connection = Connection::open_in_memory().unwrap();
+            let table = "CREATE VIRTUAL TABLE w USING fts5(t, tokenize = 'porter unicode61 remove_diacritics 2');
+                         INSERT INTO w (t) VALUES ('some words to look at')";
+            connection.execute_batch(table).unwrap();
+            let terms: Vec<_> = texts.iter().map(|text| SearchTerm { is_beginning: begins, ..words(text) }).collect();
+            let wanted = TextQuery { all: vec![terms.clone(), vec![words("look")]], without: terms };
+            let count = "SELECT count(*) FROM w WHERE w MATCH ?1";
+            let found: u32 = connection.query_row(count, [expression(&wanted)], |row| row.get(0)).unwrap();
+            proptest::prop_assert_eq!(found, 0);
+        }
+    }
 
     #[test]
     fn a_word_can_not_leave_its_quotes() {

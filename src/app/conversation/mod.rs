@@ -1,0 +1,30 @@
+//! Conversations as people use them: the threads of a home, with the titles and projects that
+//! somebody gave them, and what was said in each.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `title` | what a conversation is called |
+//! | `find` | which one somebody means |
+//! | `list` | the page of a list |
+//! | `messages` | a page of what was said in one |
+//! | `change` | beginning one, a title, a project, the archive: one artifact each |
+//! | `delete` | erasing all exchanges of one |
+//! | `standing` | which conversation a question goes on with, and what is said of that |
+
+mod change;
+mod delete;
+mod find;
+mod list;
+mod messages;
+mod standing;
+mod title;
+
+pub use change::{archive, begin, move_to, rename, restore};
+pub use delete::{ConversationDeletion, DeletionResult, delete, plan as plan_deletion};
+pub use find::conversation;
+pub use list::{ConversationList, ListRequest, ListedConversation, list, listed};
+pub use messages::{
+    AnswerEvidence, ConversationPage, Message, MissingText, PageRequest, export, messages,
+};
+pub use standing::{ConversationScope, begins_anew, is_archived, join_project, named};
+pub use title::{ConversationTitle, GivenText, TitleSource, said_in, title_of};

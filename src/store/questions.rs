@@ -1,0 +1,40 @@
+//! Questions by their texts: what a line editor offers again.
+
+use uuid::Uuid;
+
+use super::StoreError;
+use super::access::ReadStore;
+use super::table::values;
+
+/// A longer text is that of a file behind a question, and is not read for this.
+const MOST_BYTES: u32 = 64 * 1024;
+
+impl ReadStore {
+    /// The texts of the newest questions of a thread, newest first; without those that are erased,
+    /// were not kept, or are long.
+    pub fn newest_questions_of(&self, thread: Uuid, most: u32) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT t.content FROM thread_event v JOIN chat_turn t ON t.turn_id = v.event_id
+                    WHERE v.thread_id = ?1 AND v.kind = 'INTENT' AND octet_length(t.content) <= ?3
+                    ORDER BY v.event_index DESC LIMIT ?2";
+        self.list(
+            "read a thread's questions",
+            sql,
+            values![thread, most, MOST_BYTES],
+        )
+    }
+
+    /// The same of all threads.
+    pub fn newest_questions(&self, most: u32) -> Result<Vec<String>, StoreError> {
+        let sql =
+            "SELECT content FROM chat_turn WHERE speaker = 'user' AND octet_length(content) <= ?2
+                    ORDER BY n DESC LIMIT ?1";
+        self.list("read questions", sql, values![most, MOST_BYTES])
+    }
+
+    /// The newest turns of a thread, newest first.
+    pub fn newest_turns(&self, thread: Uuid, most: u32) -> Result<Vec<Uuid>, StoreError> {
+        let sql = "SELECT turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'
+                    ORDER BY event_index DESC LIMIT ?2";
+        self.list("read a thread's newest turns", sql, values![thread, most])
+    }
+}

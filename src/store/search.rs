@@ -1,0 +1,507 @@
+//! What people look for: texts of turns and of items, newest first.
+//!
+//! An index gives the numbers of the texts that fit in their order, and a search goes along it until
+//! it has what it wants; nothing is sorted, and nothing read of what is not shown. A filter that few
+//! turns pass goes the other way round: then its turns are gathered first, and the index is held
+//! against them.
+
+use std::collections::HashSet;
+use std::ops::{ControlFlow, Range};
+
+use uuid::Uuid;
+
+use crate::record::ledger::item::ItemKind;
+use crate::record::log::entry::Line;
+use crate::record::time::Seconds;
+
+use super::StoreError;
+use super::access::ReadStore;
+use super::driver::{IndexMatch, SearchIndex, SearchTerm, SqlValue, TextQuery, TextSpan};
+use super::table::{Bind, Cells, Columns, row, values};
+
+/// So many turns are gathered before an index is gone along, and so many hits looked at one by one.
+const GATHERED: u32 = 4000;
+
+row! {
+    /// A turn that fits a search.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct TurnMatch {
+        /// Its place in the order of turns.
+        n: u64 = "n",
+        /// Its id.
+        turn: Uuid = "turn_id",
+        /// Time of its line.
+        created_at: Seconds = "created_at",
+        /// Its text.
+        text: String = "content",
+    }
+}
+
+row! {
+    /// An item that fits a search.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ItemMatch {
+        /// Number of its line.
+        line: u64 = "line",
+        /// Its id.
+        id: String = "id",
+        /// What it is.
+        kind: ItemKind = "kind",
+        /// Its text.
+        text: String = "text",
+    }
+}
+
+/// The threads whose turns are looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ThreadFilter {
+    /// One of them.
+    One(Uuid),
+    /// Those of a project, by its id.
+    Project(String),
+}
+
+/// Which turns are looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnFilter {
+    /// Their places in the order of turns.
+    pub numbers: Range<u64>,
+    /// None older.
+    pub since: Option<Seconds>,
+    /// None as young or younger.
+    pub until: Option<Seconds>,
+    /// Questions alone, or answers alone.
+    pub by_user: Option<bool>,
+    /// Asked of a model whose name is like this, in the words of SQL's LIKE, with `\` before what is
+    /// to be taken as it is.
+    pub model: Option<String>,
+    /// Of these threads.
+    pub threads: Option<ThreadFilter>,
+}
+
+/// What is done with each text that fits; it says when there are enough.
+pub type TakeMatch<'a, M> = dyn FnMut(M) -> Result<ControlFlow<()>, StoreError> + 'a;
+
+/// What a filter asks of a turn `t`, with parameters from `?4`.
+struct TurnConditions<'a> {
+    /// Rows beside it.
+    joins: String,
+    /// What holds of them, each behind `AND`.
+    holds: String,
+    values: Vec<SqlValue<'a>>,
+}
+
+impl<'a> TurnConditions<'a> {
+    fn of(filter: &'a TurnFilter) -> Self {
+        let mut conditions = TurnConditions {
+            joins: String::new(),
+            holds: String::new(),
+            values: Vec::new(),
+        };
+        conditions.add("t.created_at >=", filter.since.as_ref());
+        conditions.add("t.created_at <", filter.until.as_ref());
+        conditions.holds.push_str(match filter.by_user {
+            Some(true) => " AND t.speaker = 'user'",
+            Some(false) => " AND t.speaker = 'aurora'",
+            None => "",
+        });
+        if let Some(model) = &filter.model {
+            let session = " CROSS JOIN chat_session s ON s.session_id = t.session_id";
+            conditions.joins.push_str(session);
+            conditions.add("s.model_id LIKE", Some(model));
+            conditions.holds.push_str(r" ESCAPE '\'");
+        }
+        if let Some(threads) = &filter.threads {
+            let thread = " CROSS JOIN thread_turn h ON h.line = t.line";
+            conditions.joins.push_str(thread);
+            match threads {
+                ThreadFilter::One(thread) => conditions.add("h.thread_id =", Some(thread)),
+                ThreadFilter::Project(project) => {
+                    let row = " CROSS JOIN conversation c ON c.thread_id = h.thread_id";
+                    conditions.joins.push_str(row);
+                    conditions.add("c.project =", Some(project));
+                }
+            }
+        }
+        conditions
+    }
+
+    fn add(&mut self, what: &str, value: Option<&'a (impl Bind + ?Sized)>) {
+        if let Some(value) = value {
+            self.values.push(value.value());
+            let number = self.values.len() + 3;
+            self.holds.push_str(&format!(" AND {what} ?{number}"));
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.holds.is_empty()
+    }
+}
+
+/// The columns of a [`TurnMatch`].
+const TURN: &str = "t.n, t.turn_id, t.created_at, t.content";
+
+/// The turns that fit, along the index: `?1` is what is looked for, and `?2` to `?3` the places.
+fn along_index(IndexMatch { table, holds, .. }: &IndexMatch, of: &TurnConditions<'_>) -> String {
+    let TurnConditions {
+        joins,
+        holds: conditions,
+        ..
+    } = of;
+    format!(
+        "SELECT {TURN} FROM {table} CROSS JOIN chat_turn t ON t.n = {table}.rowid{joins}
+          WHERE {holds} AND {table}.rowid >= ?2 AND {table}.rowid < ?3 AND t.content IS NOT NULL{conditions}
+          ORDER BY {table}.rowid DESC"
+    )
+}
+
+/// The places of the turns that fit, in the same way.
+fn numbers_along_index(IndexMatch { table, holds, .. }: &IndexMatch) -> String {
+    format!(
+        "SELECT rowid FROM {table} WHERE {holds} AND rowid >= ?2 AND rowid < ?3 ORDER BY rowid DESC"
+    )
+}
+
+/// The places of the turns of the narrower half of a filter, in no order, up to `?4`; `?1` is the
+/// thread, the project, or what a model is like.
+fn of_thread() -> &'static str {
+    "SELECT t.n FROM thread_event v CROSS JOIN chat_turn t ON t.turn_id = v.event_id
+      WHERE v.thread_id = ?1 AND v.kind IN ('INTENT', 'EXECUTION') AND t.n >= ?2 AND t.n < ?3 LIMIT ?4"
+}
+
+fn of_project() -> &'static str {
+    "SELECT t.n FROM conversation c CROSS JOIN thread_event v ON v.thread_id = c.thread_id
+       CROSS JOIN chat_turn t ON t.turn_id = v.event_id
+      WHERE c.project = ?1 AND v.kind IN ('INTENT', 'EXECUTION') AND t.n >= ?2 AND t.n < ?3 LIMIT ?4"
+}
+
+fn of_model() -> &'static str {
+    r"SELECT t.n FROM chat_session s CROSS JOIN chat_turn t ON t.session_id = s.session_id
+      WHERE s.model_id LIKE ?1 ESCAPE '\' AND t.n >= ?2 AND t.n < ?3 LIMIT ?4"
+}
+
+/// The number of the line that a turn was recorded with, of the turn at the place `?1` or behind it.
+const OWN_LINE: &str = "SELECT CASE t.speaker WHEN 'user' THEN t.line ELSE ifnull(e.outcome_line, t.line) END
+      FROM chat_turn t LEFT JOIN llm_exchange e ON e.prompt_line = t.line WHERE t.n >= ?1 ORDER BY t.n LIMIT 1";
+
+const SEARCHING: &str = "search";
+
+/// The first number of a range for which something holds that holds of all behind it; its end when
+/// it holds of none.
+fn first_that(
+    range: Range<u64>,
+    holds: impl Fn(u64) -> Result<bool, StoreError>,
+) -> Result<u64, StoreError> {
+    let (mut from, mut to) = (range.start, range.end);
+    while from < to {
+        let middle = from + (to - from) / 2;
+        if holds(middle)? {
+            to = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    Ok(from)
+}
+
+impl ReadStore {
+    /// All places in the order of turns.
+    pub fn turn_numbers(&self) -> Result<Range<u64>, StoreError> {
+        Ok(0..self.last_turn()? + 1)
+    }
+
+    /// The place of the first turn that was recorded at a line or behind it.
+    pub fn turn_number_from(&self, line: u64) -> Result<u64, StoreError> {
+        first_that(self.turn_numbers()?, |n| {
+            let own: Option<u64> = self.one("look for a turn", OWN_LINE, values![n])?;
+            Ok(own.is_none_or(|own| own >= line))
+        })
+    }
+
+    /// The first line of the log that is as young as this or younger, from 0.
+    ///
+    /// Times go back only where somebody put on record that a clock had run ahead: of lines from
+    /// before that, those may be passed over that are dated later than what follows them.
+    pub fn line_from(&self, time: Seconds) -> Result<u64, StoreError> {
+        first_that(0..self.head()?.lines, |line| {
+            Ok(self.time_of_line(line)?.is_none_or(|at| at >= time))
+        })
+    }
+
+    /// When a line was written; none when it is not here, or is no line.
+    pub fn time_of_line(&self, line: u64) -> Result<Option<Seconds>, StoreError> {
+        let text = self.lines(line, line.saturating_add(1))?.pop();
+        let line = text.and_then(|text| Line::parse(text.as_bytes()).ok());
+        Ok(line.map(|line| line.time))
+    }
+
+    /// The number of the line that a turn was recorded with.
+    pub fn line_of_turn(&self, n: u64) -> Result<u64, StoreError> {
+        self.sole("look for a turn", OWN_LINE, values![n])
+    }
+
+    /// Gives the turns that fit to `take`, newest first, until it has enough.
+    pub fn search_turns(
+        &self,
+        wanted: &TextQuery,
+        filter: &TurnFilter,
+        take: &mut TakeMatch<'_, TurnMatch>,
+    ) -> Result<(), StoreError> {
+        let fits = self.driver.fits(SearchIndex::Turns, wanted);
+        let conditions = TurnConditions::of(filter);
+        match self.gathered(&fits, filter)? {
+            Some(numbers) => self.search_among(&fits, &conditions, &numbers, take),
+            None => {
+                let sql = along_index(&fits, &conditions);
+                let values = fitting(&fits, &filter.numbers, &conditions.values);
+                self.until_enough(&sql, &values, take)
+            }
+        }
+    }
+
+    /// The places of the turns of a filter's narrower half, when it has one, and when they are fewer
+    /// than what fits the words.
+    fn gathered(
+        &self,
+        fits: &IndexMatch,
+        filter: &TurnFilter,
+    ) -> Result<Option<HashSet<u64>>, StoreError> {
+        let (sql, first) = match (&filter.threads, &filter.model) {
+            (Some(ThreadFilter::One(thread)), _) => (of_thread(), thread.value()),
+            (Some(ThreadFilter::Project(project)), _) => (of_project(), project.value()),
+            (None, Some(model)) => (of_model(), model.value()),
+            (None, None) => return Ok(None),
+        };
+        let Range { start, end } = filter.numbers;
+        let most = GATHERED + 1;
+        let hits = format!(
+            "SELECT count(*) FROM ({} LIMIT ?4)",
+            numbers_along_index(fits)
+        );
+        let hits: u32 = self.sole(
+            SEARCHING,
+            &hits,
+            &fitting(fits, &filter.numbers, &[most.value()]),
+        )?;
+        if hits < most {
+            return Ok(None);
+        }
+        let mut values = vec![first];
+        values.extend([start.value(), end.value(), most.value()]);
+        let numbers: Vec<u64> = self.list(SEARCHING, sql, &values)?;
+        let are_few = numbers.len() < usize::try_from(most).unwrap_or(usize::MAX);
+        Ok(are_few.then(|| numbers.into_iter().collect()))
+    }
+
+    /// Of so many turns those that fit.
+    fn search_among(
+        &self,
+        fits: &IndexMatch,
+        conditions: &TurnConditions<'_>,
+        numbers: &HashSet<u64>,
+        take: &mut TakeMatch<'_, TurnMatch>,
+    ) -> Result<(), StoreError> {
+        let (Some(least), Some(most)) = (numbers.iter().min(), numbers.iter().max()) else {
+            return Ok(());
+        };
+        let TurnConditions { joins, holds, .. } = conditions;
+        let turn = format!(
+            "SELECT {TURN} FROM chat_turn t{joins} WHERE t.n = ?1 AND t.content IS NOT NULL{holds}"
+        );
+        let range = *least..*most + 1;
+        let along = numbers_along_index(fits);
+        let along_values = fitting(fits, &range, &[]);
+        self.until_enough::<u64>(&along, &along_values, &mut |n| {
+            if !numbers.contains(&n) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            let mut values = vec![n.value(), SqlValue::Null, SqlValue::Null];
+            values.extend(conditions.values.iter().cloned());
+            match self.one(SEARCHING, &turn, &values)? {
+                Some(found) => take(found),
+                None => Ok(ControlFlow::Continue(())),
+            }
+        })
+    }
+
+    /// How many turns fit.
+    pub fn count_turns(&self, wanted: &TextQuery, filter: &TurnFilter) -> Result<u64, StoreError> {
+        let fits = self.driver.fits(SearchIndex::Turns, wanted);
+        let conditions = TurnConditions::of(filter);
+        let all = match conditions.is_empty() {
+            true => numbers_along_index(&fits),
+            false => along_index(&fits, &conditions),
+        };
+        let values = fitting(&fits, &filter.numbers, &conditions.values);
+        self.sole(SEARCHING, &format!("SELECT count(*) FROM ({all})"), &values)
+    }
+
+    /// Gives the turns that fit to `take`, best first, until it has enough, each with its score;
+    /// lower is better. All that fit are ranked first.
+    pub fn rank_turns(
+        &self,
+        wanted: &TextQuery,
+        filter: &TurnFilter,
+        take: &mut TakeMatch<'_, (f64, TurnMatch)>,
+    ) -> Result<(), StoreError> {
+        let fits = self.driver.fits(SearchIndex::Turns, wanted);
+        let conditions = TurnConditions::of(filter);
+        let sql = ranked(&fits, &along_index(&fits, &conditions));
+        let values = fitting(&fits, &filter.numbers, &conditions.values);
+        self.until_enough(&sql, &values, take)
+    }
+
+    /// Gives the items that fit to `take`, newest first, until it has enough; `lines` are those of
+    /// the artifacts that made them.
+    pub fn search_items(
+        &self,
+        wanted: &TextQuery,
+        lines: &Range<u64>,
+        take: &mut TakeMatch<'_, ItemMatch>,
+    ) -> Result<(), StoreError> {
+        let fits = self.driver.fits(SearchIndex::Items, wanted);
+        self.until_enough(&items(&fits), &fitting(&fits, lines, &[]), take)
+    }
+
+    /// The same, best first, each with its score.
+    pub fn rank_items(
+        &self,
+        wanted: &TextQuery,
+        lines: &Range<u64>,
+        take: &mut TakeMatch<'_, (f64, ItemMatch)>,
+    ) -> Result<(), StoreError> {
+        let fits = self.driver.fits(SearchIndex::Items, wanted);
+        let sql = ranked(&fits, &items(&fits));
+        self.until_enough(&sql, &fitting(&fits, lines, &[]), take)
+    }
+
+    /// How many items fit.
+    pub fn count_items(&self, wanted: &TextQuery, lines: &Range<u64>) -> Result<u64, StoreError> {
+        let fits = self.driver.fits(SearchIndex::Items, wanted);
+        let sql = format!("SELECT count(*) FROM ({})", numbers_along_index(&fits));
+        self.sole(SEARCHING, &sql, &fitting(&fits, lines, &[]))
+    }
+
+    /// How many texts can be searched: of turns, and of items.
+    pub fn searchable(&self) -> Result<(u64, u64), StoreError> {
+        let indexed = |index| self.driver.indexed(index);
+        Ok((indexed(SearchIndex::Turns)?, indexed(SearchIndex::Items)?))
+    }
+
+    /// Where texts have any of these terms.
+    pub fn marks(
+        &self,
+        terms: &[SearchTerm],
+        texts: &[&str],
+    ) -> Result<Vec<Vec<TextSpan>>, StoreError> {
+        self.driver.marks(terms, texts)
+    }
+
+    /// Gives what each row of an answer holds to `take`, until it has enough.
+    fn until_enough<T: Columns>(
+        &self,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        take: &mut TakeMatch<'_, T>,
+    ) -> Result<(), StoreError> {
+        self.driver.query(SEARCHING, sql, values, &mut |row| {
+            take(T::take(&mut Cells::of(row))?)
+        })
+    }
+}
+
+/// What fits in an index, between two places, with the values of further parameters.
+fn fitting<'a>(
+    fits: &IndexMatch,
+    places: &Range<u64>,
+    further: &[SqlValue<'a>],
+) -> Vec<SqlValue<'a>> {
+    let number = |n: u64| SqlValue::Integer(i64::try_from(n).unwrap_or(i64::MAX));
+    let mut values = vec![fits.value.clone(), number(places.start), number(places.end)];
+    values.extend_from_slice(further);
+    values
+}
+
+/// The items that fit, along the index.
+fn items(IndexMatch { table, holds, .. }: &IndexMatch) -> String {
+    format!(
+        "SELECT i.line, i.id, i.kind, json_extract(a.document, '$.content.text') FROM {table}
+           CROSS JOIN continuity_item i ON i.line = {table}.rowid CROSS JOIN artifact a ON a.line = i.line
+          WHERE {holds} AND {table}.rowid >= ?2 AND {table}.rowid < ?3 AND a.document IS NOT NULL
+          ORDER BY {table}.rowid DESC"
+    )
+}
+
+/// A query that goes along an index, by rank instead.
+fn ranked(IndexMatch { table, rank, .. }: &IndexMatch, along: &str) -> String {
+    let newest = format!("ORDER BY {table}.rowid DESC");
+    along
+        .replacen("SELECT ", &format!("SELECT {rank} AS score, "), 1)
+        .replacen(&newest, &format!("ORDER BY score, {table}.rowid DESC"), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::plan;
+
+    fn fits() -> IndexMatch {
+        IndexMatch {
+            table: "turn_fts",
+            holds: "turn_fts MATCH ?1".to_owned(),
+            value: SqlValue::Text("\"a\"".into()),
+            rank: "bm25(turn_fts)",
+        }
+    }
+
+    /// Newest first is the order in which the index streams: nothing is sorted, whatever is filtered.
+    #[test]
+    fn a_search_goes_along_the_index_and_sorts_nothing() {
+        let filter = TurnFilter {
+            numbers: 0..9,
+            since: Some(Seconds::new(1).unwrap()),
+            until: Some(Seconds::new(2).unwrap()),
+            by_user: Some(true),
+            model: Some("%a%".to_owned()),
+            threads: Some(ThreadFilter::One(Uuid::nil())),
+        };
+        for sql in [
+            along_index(&fits(), &TurnConditions::of(&filter)),
+            numbers_along_index(&fits()),
+            items(&fits()),
+        ] {
+            let plan = plan(&sql);
+            assert!(
+                plan.starts_with("SCAN turn_fts VIRTUAL TABLE INDEX")
+                    && !plan.contains("TEMP B-TREE"),
+                "{plan}"
+            );
+        }
+        for (sql, index) in [
+            (of_thread(), "SEARCH v USING PRIMARY KEY (thread_id=?)"),
+            (
+                of_project(),
+                "idx_conversation_project (project=?)",
+            ),
+            (
+                of_model(),
+                "SEARCH t USING INDEX idx_chat_turn_session_time (session_id=?)",
+            ),
+            (
+                OWN_LINE,
+                "SEARCH e USING INDEX idx_llm_exchange_line (prompt_line=?)",
+            ),
+        ] {
+            assert!(plan(sql).contains(index), "{}", plan(sql));
+        }
+    }
+
+    #[test]
+    fn the_first_that_holds_is_found() {
+        for first in 0..10 {
+            let found = first_that(0..9, |n| Ok(n >= first)).unwrap();
+            assert_eq!(found, first.min(9));
+        }
+    }
+}

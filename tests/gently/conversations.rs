@@ -1,0 +1,977 @@
+//! Conversations and projects as people use them: going on, naming, finding, putting away, taking
+//! along and deleting; and what happens when others write meanwhile.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::model_server::{Behaviour, ModelServer};
+use crate::person::{Person, Ran};
+use crate::share::at_terminal;
+
+fn person(server: &ModelServer) -> Person {
+    let mut person = Person::new().under_the_kernel();
+    person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
+    person.set("GENTLY_MODEL_OLLAMA_URL", &server.root_url());
+    person.set("GENTLY_MODEL_DEFAULT", "openai/m");
+    person.set("OPENAI_API_KEY", "test");
+    person
+}
+
+/// A person and a server that answers all questions.
+fn served() -> (ModelServer, Person) {
+    let server = ModelServer::start(Behaviour::Good);
+    let person = person(&server);
+    (server, person)
+}
+
+fn json(person: &Person, args: &[&str]) -> Value {
+    person.gently(&[args, &["--json"]].concat()).exits(0).json()
+}
+
+/// The thread of an exchange that `ask --json` told.
+fn asked(person: &Person, args: &[&str]) -> String {
+    let told = json(person, &[&["ask"], args].concat());
+    let exchange = told["exchange"].as_str().unwrap().to_owned();
+    let database = person.database();
+    let sql = "SELECT thread_id FROM thread_turn WHERE turn_id = ?1";
+    database
+        .query_row(sql, [exchange], |row| row.get(0))
+        .unwrap()
+}
+
+fn listed(person: &Person, args: &[&str]) -> Vec<Value> {
+    let told = json(person, &[&["conversation", "list"], args].concat());
+    told["conversations"].as_array().unwrap().clone()
+}
+
+fn titles(person: &Person, args: &[&str]) -> Vec<String> {
+    let title = |one: &Value| one["title"].as_str().unwrap_or("none").to_owned();
+    listed(person, args).iter().map(title).collect()
+}
+
+fn texts(page: &Value) -> Vec<String> {
+    let messages = page["messages"].as_array().unwrap();
+    let text = |one: &Value| one["text"].as_str().unwrap_or("none").to_owned();
+    messages.iter().map(text).collect()
+}
+
+fn verified(person: &Person) {
+    person.gently(&["audit", "verify"]).exits(0);
+}
+
+/// A session belongs to a model, a conversation to nobody: three models, a kernel that is set between
+/// them, and sessions that were closed do not end it.
+#[test]
+fn a_conversation_goes_on_over_three_models_and_a_kernel_change() {
+    let (server, person) = served();
+    let first = asked(&person, &["My name is Ana."]);
+    let second = asked(&person, &["-c", "-m", "ollama/small-1b", "What is it?"]);
+    let kernel = person.gently(&["kernel", "show"]).exits(0).out;
+    let file = person.dir.path().join("kernel.toml");
+    let changed = kernel.replacen("max_bytes = 1048576", "max_bytes = 65536", 1);
+    assert_ne!(changed, kernel);
+    std::fs::write(&file, changed).unwrap();
+    let file = file.to_str().unwrap();
+    person.gently(&["kernel", "set", file]).exits(0);
+    let third = asked(&person, &["-c", "-m", "ollama/other:2b", "And yours?"]);
+    person.gently(&["session", "close"]).exits(0);
+    let fourth = asked(&person, &["-c", "So?"]);
+    assert_eq!([&second, &third, &fourth], [&first, &first, &first]);
+    // The newest model was shown what the first one was told.
+    let newest = server.requests().pop().unwrap().json();
+    let said: Vec<&str> = newest["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|one| one["content"].as_str())
+        .collect();
+    assert!(
+        said.contains(&"My name is Ana.") && said.contains(&"And yours?"),
+        "{said:?}"
+    );
+    let all = listed(&person, &[]);
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0]["conversation"], first.as_str());
+    assert_eq!(all[0]["questions"], 4);
+    let models = ["openai/m", "ollama/other:2b", "ollama/small-1b"];
+    assert_eq!(all[0]["models"], serde_json::json!(models));
+    let sessions = json(&person, &["session", "list"]);
+    assert_eq!(sessions.as_array().unwrap().len(), 4, "{sessions}");
+    verified(&person);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+#[test]
+fn a_conversation_is_named_found_put_away_and_taken_out_again() {
+    let (_server, person) = served();
+    let first = asked(&person, &["What should I pack for a week in Lisbon?"]);
+    // Its first question is what it is known by.
+    assert_eq!(
+        titles(&person, &[]),
+        ["What should I pack for a week in Lisbon?"]
+    );
+    let renamed = json(&person, &["conversation", "rename", "last", " Lisbon "]);
+    assert_eq!(
+        (&renamed["title"], &renamed["title_from"]),
+        (&"Lisbon".into(), &"title".into())
+    );
+    let new = json(&person, &["conversation", "new", "Budget 2027"]);
+    let id = new["id"].as_str().unwrap();
+    assert_eq!(
+        (&new["questions"], new["models"].as_array().map(Vec::len)),
+        (&0.into(), Some(0))
+    );
+    let empty = person
+        .gently(&["conversation", "show", "Budget 2027"])
+        .exits(0);
+    assert!(
+        empty.err.contains(&format!("ask --conversation {id}")),
+        "{empty:#?}"
+    );
+    assert_eq!(
+        asked(&person, &["--conversation", "Lisbon", "And for rain?"]),
+        first
+    );
+    assert_eq!(
+        asked(
+            &person,
+            &["--conversation", "Budget 2027", "What costs most?"]
+        ),
+        new["conversation"].as_str().unwrap()
+    );
+    assert_eq!(titles(&person, &[]), ["Budget 2027", "Lisbon"]);
+    // By first digits, by `last`, by the whole title, and by what a list shows of a question.
+    for name in [&first[..8], &first[..6], &first, "Lisbon"] {
+        assert_eq!(
+            json(&person, &["conversation", "show", name])["conversation"],
+            first.as_str()
+        );
+    }
+    assert_eq!(
+        json(&person, &["conversation", "show"])["title"],
+        "Budget 2027"
+    );
+    person
+        .gently(&["conversation", "archive", "Lisbon"])
+        .exits(0);
+    assert_eq!(titles(&person, &[]), ["Budget 2027"]);
+    assert_eq!(titles(&person, &["--archived"]), ["Lisbon"]);
+    let again = person
+        .gently(&["conversation", "archive", "Lisbon"])
+        .exits(2);
+    assert!(again.err.contains("archived already"), "{again:#?}");
+    // Asked in by name it goes on, and says so; -c is not about it.
+    let ran = person
+        .gently(&["ask", "--conversation", "Lisbon", "Still?"])
+        .exits(0);
+    assert!(ran.err.contains("is archived, and goes on"), "{ran:#?}");
+    assert_ne!(asked(&person, &["-c", "More?"]), first);
+    person
+        .gently(&["conversation", "restore", "Lisbon"])
+        .exits(0);
+    assert_eq!(titles(&person, &[]), ["Budget 2027", "Lisbon"]);
+    verified(&person);
+}
+
+/// What goes on by itself ends with the archive: the next question begins another conversation.
+#[test]
+fn a_question_without_a_name_does_not_go_on_in_the_archive() {
+    let (_server, person) = served();
+    let first = asked(&person, &["One?"]);
+    assert_eq!(asked(&person, &["Two?"]), first);
+    person.gently(&["conversation", "archive", "last"]).exits(0);
+    let told = person.gently(&["ask", "Three?"]).exits(0);
+    assert!(
+        told.err
+            .contains("another conversation begins: the one that went on is archived"),
+        "{told:#?}"
+    );
+    let now = asked(&person, &["Four?"]);
+    assert_ne!(now, first);
+    assert_eq!(listed(&person, &[])[0]["questions"], 2);
+    // There is none to go on with once all are put away.
+    person.gently(&["conversation", "archive", &now]).exits(0);
+    let none = person.gently(&["ask", "-c", "Five?"]).exits(2);
+    assert!(
+        none.err
+            .contains("there is no open conversation of this auth key"),
+        "{none:#?}"
+    );
+}
+
+#[test]
+fn going_on_is_said_in_one_way_at_a_time() {
+    let (_server, person) = served();
+    let first = asked(&person, &["One?"]);
+    let refusals: [&[&str]; 5] = [
+        &["-c", "--thread", &first],
+        &["-c", "--new"],
+        &["--conversation", "last", "--thread", &first],
+        &["--conversation", "last", "--new"],
+        &["-c", "--conversation", "last"],
+    ];
+    for args in refusals {
+        person
+            .gently(&[&["ask"], args, &["Two?"]].concat())
+            .exits(2);
+    }
+    // A reply to an exchange of another conversation.
+    asked(&person, &["--new", "Elsewhere?"]);
+    let wrong = person
+        .gently(&["ask", "-c", "--parent", "interaction-1", "Fine?"])
+        .exits(0);
+    drop(wrong);
+    let other = person
+        .gently(&["ask", "--conversation", &first, "--parent", "last", "No?"])
+        .exits(2);
+    assert!(other.err.contains("leave --conversation out"), "{other:#?}");
+    // A preview goes the same ways.
+    let seen = person
+        .gently(&["context", "preview", "-c", "What?"])
+        .exits(0);
+    assert!(!seen.out.is_empty());
+    person
+        .gently(&["context", "preview", "--conversation", "nowhere", "What?"])
+        .exits(2);
+}
+
+#[test]
+fn what_can_not_be_a_title_is_refused_and_two_alike_are_named() {
+    let (_server, person) = served();
+    let first = asked(&person, &["One?"]);
+    asked(&person, &["--new", "Two?"]);
+    let long = "x".repeat(121);
+    for unfit in [
+        "",
+        "  ",
+        "a\u{1b}[2Jb",
+        "two\nlines",
+        "a\u{202e}b",
+        &long,
+        "cafe",
+        "4e62-36",
+        "last",
+        "project-1",
+    ] {
+        let ran = person
+            .gently(&["conversation", "rename", "last", unfit])
+            .exits(2);
+        assert!(ran.err.contains("a title "), "{unfit:?}: {ran:#?}");
+        assert!(
+            !ran.err.contains('\u{1b}') && !ran.err.contains('\u{202e}'),
+            "{ran:?}"
+        );
+    }
+    assert_eq!(titles(&person, &[]), ["Two?", "One?"]);
+    person
+        .gently(&["conversation", "rename", "last", &long[..120]])
+        .exits(0);
+    person
+        .gently(&["conversation", "rename", "last", "Alike"])
+        .exits(0);
+    person
+        .gently(&["conversation", "rename", &first, "Alike"])
+        .exits(0);
+    let both = person.gently(&["conversation", "show", "Alike"]).exits(2);
+    assert!(
+        both.err.contains("'Alike' could be any of: ") && both.err.contains(&first[..8]),
+        "{both:#?}"
+    );
+    for command in ["archive", "show", "restore"] {
+        let none = person
+            .gently(&["conversation", command, "nothing of the kind"])
+            .exits(2);
+        assert!(
+            none.err.contains("no conversation 'nothing of the kind'"),
+            "{none:#?}"
+        );
+    }
+    // A secret in a title is none of it.
+    let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let ran = person
+        .gently(&["conversation", "rename", &first, &format!("Key {secret}")])
+        .exits(0);
+    assert!(
+        ran.err.contains("removed before it was stored: ") && !ran.out.contains(secret),
+        "{ran:#?}"
+    );
+    assert!(!holds(&person, secret));
+    verified(&person);
+}
+
+/// Whether any file of the home has these words.
+fn holds(person: &Person, words: &str) -> bool {
+    let mut folders = vec![person.home()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let bytes = std::fs::read(&path).unwrap();
+            if bytes
+                .windows(words.len())
+                .any(|some| some == words.as_bytes())
+            {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+#[test]
+fn pages_go_forth_and_back_and_a_cursor_of_another_listing_is_refused() {
+    let (_server, person) = served();
+    for n in 0..7 {
+        asked(&person, &[&format!("Question {n}?")]);
+    }
+    let first = listed(&person, &[])[0]["conversation"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let all = texts(&json(&person, &["conversation", "show", "last"]));
+    assert_eq!(all.len(), 14);
+    let mut back = Vec::new();
+    let mut page = json(&person, &["conversation", "show", "last", "-n", "4"]);
+    assert!(page["later"].is_null());
+    let mut pages = vec![page.clone()];
+    while let Some(cursor) = page["earlier"].as_str().map(str::to_owned) {
+        page = json(
+            &person,
+            &[
+                "conversation",
+                "show",
+                &first,
+                "-n",
+                "4",
+                "--before",
+                &cursor,
+            ],
+        );
+        pages.push(page.clone());
+    }
+    for page in pages.iter().rev() {
+        back.extend(texts(page));
+    }
+    assert_eq!((pages.len(), &back), (4, &all));
+    // And forth again from the first page.
+    let mut forth = texts(&page);
+    while let Some(cursor) = page["later"].as_str().map(str::to_owned) {
+        page = json(
+            &person,
+            &[
+                "conversation",
+                "show",
+                &first,
+                "-n",
+                "4",
+                "--after",
+                &cursor,
+            ],
+        );
+        forth.extend(texts(&page));
+    }
+    assert_eq!(forth, all);
+    // A page behind the end is empty, and knows that there is something before it.
+    let last = pages[0]["messages"][3]["cursor"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let empty = json(&person, &["conversation", "show", &first, "--after", &last]);
+    assert_eq!(
+        (empty["messages"].as_array().unwrap().len(), &empty["later"]),
+        (0, &Value::Null)
+    );
+
+    let other = asked(&person, &["--new", "Elsewhere?"]);
+    for cursor in [last.as_str(), "1.1", "1764057417.99999"] {
+        let ran = person
+            .gently(&["conversation", "show", &other, "--before", cursor])
+            .exits(2);
+        assert!(
+            ran.err
+                .contains(&format!("the cursor {cursor} is of another listing")),
+            "{ran:#?}"
+        );
+    }
+    // An answer's place is none in the list of conversations.
+    let ran = person
+        .gently(&["conversation", "list", "--before", &last])
+        .exits(2);
+    assert!(
+        ran.err
+            .contains("is of another listing: take one that gently conversation list printed"),
+        "{ran:#?}"
+    );
+    for nonsense in ["", "x", "1", "1.x", "01.1"] {
+        let ran = person
+            .gently(&["conversation", "list", "--before", nonsense])
+            .exits(2);
+        assert!(
+            ran.err.contains("is no place in a list"),
+            "{nonsense:?}: {ran:#?}"
+        );
+    }
+}
+
+#[test]
+fn the_list_goes_on_where_a_page_ended_while_others_are_asked_in() {
+    let (_server, person) = served();
+    for n in 0..6 {
+        asked(&person, &["--new", &format!("Begin {n}?")]);
+    }
+    let page = json(&person, &["conversation", "list", "-n", "2"]);
+    let next = page["next"].as_str().unwrap().to_owned();
+    // One that was listed is asked in, and another one begins: what comes next stays what it was.
+    asked(&person, &["--conversation", "Begin 4?", "More?"]);
+    asked(&person, &["--new", "Begin 6?"]);
+    let rest = titles(&person, &["--before", &next]);
+    assert_eq!(rest, ["Begin 3?", "Begin 2?", "Begin 1?", "Begin 0?"]);
+    let last = json(&person, &["conversation", "list", "--before", &next]);
+    assert!(last["next"].is_null());
+    let screen = person.gently(&["conversation", "list", "-n", "2"]).exits(0);
+    assert!(
+        screen.err.contains("there are more: --before "),
+        "{screen:#?}"
+    );
+}
+
+/// Paging forth and back while two writers ask gives every message once, in order.
+#[test]
+fn every_message_comes_once_and_in_order_while_two_write() {
+    let (_server, person) = served();
+    let thread = asked(&person, &["Begin?"]);
+    let show = |range: &[&str]| {
+        let args = ["conversation", "show", thread.as_str(), "-n", "3"];
+        json(&person, &[&args, range].concat())
+    };
+    const EACH: usize = 6;
+    let ids = |page: &Value| -> Vec<String> {
+        let messages = page["messages"].as_array().unwrap().iter();
+        messages
+            .map(|one| one["message"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let (forth, backs) = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|writer| {
+                let (person, thread) = (&person, &thread);
+                scope.spawn(move || {
+                    for n in 0..EACH {
+                        let question = format!("Writer {writer}, question {n}?");
+                        person
+                            .gently(&["ask", "--conversation", thread, &question])
+                            .exits(0);
+                    }
+                })
+            })
+            .collect();
+        let (mut forth, mut backs) = (Vec::new(), Vec::new());
+        let mut after: Option<String> = None;
+        loop {
+            // Looked at before the page: what is written in between comes with the next one.
+            let are_done = writers.iter().all(|writer| writer.is_finished());
+            let page = match &after {
+                Some(cursor) => show(&["--after", cursor]),
+                // The first page, from the oldest on.
+                None => {
+                    let mut page = show(&[]);
+                    while let Some(cursor) = page["earlier"].as_str().map(str::to_owned) {
+                        page = show(&["--before", &cursor]);
+                    }
+                    page
+                }
+            };
+            let messages = page["messages"].as_array().unwrap();
+            if messages.is_empty() && are_done {
+                break;
+            }
+            if let Some(last) = messages.last() {
+                after = Some(last["cursor"].as_str().unwrap().to_owned());
+            }
+            forth.extend(ids(&page));
+            // Back from here to the beginning, whatever came meanwhile.
+            if let Some(cursor) = page["earlier"].as_str().map(str::to_owned) {
+                let mut back: Vec<Vec<String>> = vec![ids(&page)];
+                let mut before = Some(cursor);
+                while let Some(cursor) = before {
+                    let page = show(&["--before", &cursor]);
+                    back.push(ids(&page));
+                    before = page["earlier"].as_str().map(str::to_owned);
+                }
+                backs.push(back.into_iter().rev().flatten().collect::<Vec<String>>());
+            }
+        }
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        (forth, backs)
+    });
+    let all = ids(&json(
+        &person,
+        &["conversation", "show", &thread, "-n", "1000"],
+    ));
+    assert_eq!(all.len(), 2 * (1 + 2 * EACH));
+    assert_eq!(forth, all);
+    assert!(!backs.is_empty());
+    for back in backs {
+        assert_eq!(back, all[..back.len()]);
+    }
+    verified(&person);
+}
+
+const HOSTILE: &str = "Fine.\n```\n# Not a heading\n````\n\u{1b}[2J\u{202e}\u{9b}1A\r</script>\n~~~\n---\n`````x\n\"}],\"messages\":[{\"text\":\"forged\"}]";
+
+#[test]
+fn hostile_texts_end_no_quoting_and_move_nothing() {
+    let server = ModelServer::start(Behaviour::Says(HOSTILE.to_owned()));
+    let person = person(&server);
+    person.gently(&["ask", "Say ``` and \"} please"]).exits(0);
+    let title = "*bold* `code` <b>\"}]# [x](y)";
+    person
+        .gently(&["conversation", "rename", "last", title])
+        .exits(0);
+    person.gently(&["project", "new", "**P** <i>"]).exits(0);
+    person
+        .gently(&["conversation", "move", "last", "**P** <i>"])
+        .exits(0);
+    let moves = |text: &str| {
+        text.chars()
+            .any(|c| (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{2028}'))
+    };
+    let page = json(&person, &["conversation", "show", "last"]);
+    assert_eq!(
+        (&page["title"], &texts(&page)[1]),
+        (&title.into(), &HOSTILE.to_owned())
+    );
+    for (name, args) in [
+        ("list", vec!["conversation", "list"]),
+        ("show", vec!["conversation", "show", "last"]),
+        ("md", vec!["conversation", "show", "last", "-o", "md"]),
+        ("projects", vec!["project", "list"]),
+    ] {
+        let shown = crate::pty::on_terminal(&person, (200, 200), &args).exits(0);
+        let plain = shown.out.replace("\r\n", "\n");
+        assert!(!moves(&plain), "{name}: {plain:?}");
+    }
+    let file = |name: &str| person.dir.path().join(name);
+    for name in ["a.md", "a.json"] {
+        let out = file(name);
+        person
+            .gently(&[
+                "conversation",
+                "export",
+                "last",
+                "--out",
+                out.to_str().unwrap(),
+            ])
+            .exits(0);
+    }
+    let md = std::fs::read_to_string(file("a.md")).unwrap();
+    assert!(!moves(&md), "{md:?}");
+    assert!(md.starts_with("# \\*bold\\* \\`code\\` \\<b\\>"), "{md}");
+    let (outside, inside) = by_fences(&md);
+    assert!(
+        inside.contains("# Not a heading") && inside.contains("forged"),
+        "{md}"
+    );
+    assert!(
+        !outside.contains("Not a heading") && !outside.contains("forged"),
+        "{outside}"
+    );
+    let headings: Vec<&str> = outside
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .collect();
+    assert_eq!(headings.len(), 3, "{headings:?}");
+    let text = std::fs::read_to_string(file("a.json")).unwrap();
+    assert!(!moves(&text), "{text:?}");
+    let exported: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(texts(&exported)[1], HOSTILE);
+    assert_eq!(exported["messages"].as_array().unwrap().len(), 2);
+}
+
+/// The lines of a document outside of its fenced code, and those inside (CommonMark 4.5).
+fn by_fences(md: &str) -> (String, String) {
+    let (mut outside, mut inside) = (String::new(), String::new());
+    let mut fence: Option<usize> = None;
+    for line in md.lines() {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        match fence {
+            None if ticks >= 3 && !line[ticks..].contains('`') => fence = Some(ticks),
+            None => outside.push_str(&format!("{line}\n")),
+            Some(open) if ticks >= open && line[ticks..].trim().is_empty() => fence = None,
+            Some(_) => inside.push_str(&format!("{line}\n")),
+        }
+    }
+    assert_eq!(fence, None, "a fence is open at the end");
+    (outside, inside)
+}
+
+#[test]
+fn an_export_binds_each_answer_to_the_record_and_writes_over_nothing() {
+    let (_server, mut person) = served();
+    asked(&person, &["One?"]);
+    asked(&person, &["Two?"]);
+    let out = person.dir.path().join("talk.json");
+    let place = out.to_str().unwrap();
+    let told = json(&person, &["conversation", "export", "last", "--out", place]);
+    assert_eq!(
+        (&told["messages"], &told["format"]),
+        (&4.into(), &"json".into())
+    );
+    let exported: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!(exported, json(&person, &["conversation", "show", "last"]));
+    for message in exported["messages"].as_array().unwrap() {
+        let is_answer = message["role"] == "assistant";
+        assert_eq!(message["evidence"].is_object(), is_answer);
+        if !is_answer {
+            continue;
+        }
+        let shown = json(&person, &["show", message["id"].as_str().unwrap()]);
+        let evidence = &message["evidence"];
+        assert_eq!(evidence["interaction"], shown["name"]);
+        assert_eq!(evidence["chain_entry"], shown["hashes"]["chain_entry"]);
+        assert_eq!(evidence["commit"], shown["commits"][0]["id"]);
+        assert!(
+            evidence["block"].is_null(),
+            "no block was looked for: {evidence}"
+        );
+    }
+    let again = person
+        .gently(&["conversation", "export", "last", "--out", place])
+        .exits(2);
+    assert!(again.err.contains("is not written over"), "{again:#?}");
+    // The block under which an answer was recorded, with its hash.
+    let headers = person.headers(829_604..=829_619);
+    person.set("GENTLY_ANCHOR_MODE", "auto");
+    person.set("GENTLY_ANCHOR_ESPLORA", "[]");
+    person.set("GENTLY_ANCHOR_HEADERS", headers.to_str().unwrap());
+    asked(&person, &["--new", "On a block?"]);
+    let page = json(&person, &["conversation", "show", "On a block?"]);
+    let evidence = &page["messages"][1]["evidence"];
+    assert_eq!(evidence["block"], 829_619, "{evidence}");
+    let session = json(&person, &["session", "show", "last"]);
+    let hash = evidence["block_hash"].as_str().unwrap();
+    assert!(session.to_string().contains(hash), "{hash}: {session}");
+    person.set("GENTLY_ANCHOR_MODE", "off");
+    for (name, word) in [
+        ("talk.txt", ".md or .json"),
+        ("-", "'-' is none"),
+        ("no/talk.md", "no folder"),
+    ] {
+        let ran = person
+            .gently(&["conversation", "export", "last", "--out", name])
+            .exits(2);
+        assert!(ran.err.contains(word), "{name}: {ran:#?}");
+    }
+    let md = person.dir.path().join("talk.md");
+    person
+        .gently(&[
+            "conversation",
+            "export",
+            "One?",
+            "--out",
+            md.to_str().unwrap(),
+        ])
+        .exits(0);
+    let md = std::fs::read_to_string(md).unwrap();
+    assert!(
+        md.contains("- Interaction: interaction-2 of session `"),
+        "{md}"
+    );
+    let printed = person
+        .gently(&["conversation", "show", "One?", "-o", "md"])
+        .exits(0);
+    assert_eq!(printed.out, md);
+    let json_out = person
+        .gently(&["conversation", "show", "One?", "-o", "json"])
+        .exits(0);
+    assert_eq!(json_out.json(), exported);
+    person
+        .gently(&["conversation", "show", "One?", "-o", "md", "--json"])
+        .exits(2);
+}
+
+/// Questions, answers and title go, and no file of the home has the words; a question that waits for
+/// its answer is named, and goes later.
+#[test]
+fn deleting_erases_all_exchanges_names_the_one_that_waits_and_archives() {
+    let answers = |n: usize| Behaviour::Says(format!("Quetzalcoatl answered {n}."));
+    let mut script: Vec<Behaviour> = (0..3).map(answers).collect();
+    script.push(Behaviour::Gate);
+    let server = ModelServer::script(script);
+    let person = person(&server);
+    let thread = asked(&person, &["What of zygomorphic flowers?"]);
+    asked(&person, &["And of actinomorphic ones?"]);
+    let kept = asked(&person, &["--new", "What stays?"]);
+    person
+        .gently(&["conversation", "rename", &thread, "Botanophile"])
+        .exits(0);
+
+    let dry = person
+        .gently(&["conversation", "delete", "Botanophile", "--dry-run"])
+        .exits(0);
+    assert!(
+        dry.out.contains("deletes conversation") && dry.out.contains("2 exchanges"),
+        "{dry:#?}"
+    );
+    let plan = json(
+        &person,
+        &["conversation", "delete", "Botanophile", "--dry-run"],
+    );
+    assert_eq!(
+        (
+            &plan["dry_run"],
+            plan["erasure"]["exchanges"].as_array().unwrap().len()
+        ),
+        (&true.into(), 2)
+    );
+    let asks = person
+        .gently(&["conversation", "delete", "Botanophile"])
+        .exits(2);
+    assert!(
+        asks.err.contains("nothing was deleted") && asks.err.contains("--yes"),
+        "{asks:#?}"
+    );
+    let shell = |id: &str| format!("{} conversation delete {id}", env!("CARGO_BIN_EXE_gently"));
+    let other = at_terminal(&person, &shell("Botanophile"), "Type delete", "yes", None);
+    assert!(
+        other.code == 2 && other.out.contains("not confirmed"),
+        "{other:#?}"
+    );
+    assert_eq!(titles(&person, &[]), ["What stays?", "Botanophile"]);
+
+    let child = person
+        .command(&["ask", "--conversation", "Botanophile", "Which wait?"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    server.wait_for(4);
+    let done = at_terminal(
+        &person,
+        &shell("Botanophile"),
+        "Type delete",
+        "delete",
+        None,
+    );
+    assert_eq!(done.code, 0, "{done:#?}");
+    assert!(
+        done.out.contains("2 exchanges erased, and it is archived"),
+        "{done:#?}"
+    );
+    let waits = done.out.contains("waits for its answer, and stays");
+    assert!(waits && done.out.contains("gently erase "), "{done:#?}");
+    server.release();
+    let mut child = child;
+    assert!(child.wait().unwrap().success());
+    for words in [
+        "zygomorphic",
+        "actinomorphic",
+        "Quetzalcoatl answered 0",
+        "Quetzalcoatl answered 1",
+        "Botanophile",
+    ] {
+        assert!(!holds(&person, words), "{words}");
+    }
+    let archived = listed(&person, &["--archived"]);
+    assert_eq!(archived.len(), 1);
+    assert_eq!(
+        (&archived[0]["title"], &archived[0]["title_from"]),
+        (&Value::Null, &"erased".into())
+    );
+    let page = json(&person, &["conversation", "show", &thread]);
+    let missing: Vec<&str> = page["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["missing"].as_str().unwrap_or("here"))
+        .collect();
+    assert_eq!(
+        missing,
+        ["erased", "erased", "erased", "erased", "here", "here"]
+    );
+    // Now that the answer is there, what was left goes, too; and nothing is left to do.
+    let rest = json(&person, &["conversation", "delete", &thread, "--yes"]);
+    assert_eq!(
+        (
+            rest["exchanges"].as_array().unwrap().len(),
+            rest["waiting"].as_array().unwrap().len()
+        ),
+        (1, 0)
+    );
+    let nothing = json(&person, &["conversation", "delete", &thread, "--yes"]);
+    assert_eq!(nothing["erased"], false);
+    assert_eq!(listed(&person, &[])[0]["conversation"], kept.as_str());
+    verified(&person);
+}
+
+#[test]
+fn a_project_in_use_holds_what_begins_and_what_is_listed() {
+    let (_server, mut person) = served();
+    let outside = asked(&person, &["Before any project?"]);
+    let made = json(&person, &["project", "new", "Travel"]);
+    assert_eq!(
+        (&made["id"], &made["name"]),
+        (&"project:000001".into(), &"Travel".into())
+    );
+    let again = person.gently(&["project", "new", "Travel"]).exits(2);
+    assert!(
+        again
+            .err
+            .contains("there is a project of that name: project-1"),
+        "{again:#?}"
+    );
+    person.gently(&["project", "new", "Work"]).exits(0);
+    person.gently(&["project", "use", "Travel"]).exits(0);
+    // What went on is not in it: another conversation begins, and joins.
+    let told = person.gently(&["ask", "Where to?"]).exits(0);
+    assert!(
+        told.err
+            .contains("another conversation begins: project-1 \"Travel\" is in use"),
+        "{told:#?}"
+    );
+    assert!(told.err.contains("is in project-1 \"Travel\""), "{told:#?}");
+    let inside = asked(&person, &["And when?"]);
+    assert_ne!(inside, outside);
+    assert_eq!(titles(&person, &[]), ["Where to?"]);
+    assert_eq!(
+        titles(&person, &["--all"]),
+        ["Where to?", "Before any project?"]
+    );
+    assert_eq!(
+        titles(&person, &["--project", "Work"]),
+        Vec::<String>::new()
+    );
+    let screen = person.gently(&["conversation", "list"]).exits(0);
+    assert!(
+        screen.err.contains("only those of project-1 \"Travel\""),
+        "{screen:#?}"
+    );
+    // -c is about the project in use; a name is about all.
+    asked(&person, &["--conversation", &outside, "Still?"]);
+    assert_eq!(asked(&person, &["-c", "And who?"]), inside);
+    let new = json(&person, &["conversation", "new", "Visa"]);
+    assert_eq!(new["project"]["id"], "project:000001");
+    // The environment wins, for a shell; none there is none.
+    person.set("GENTLY_CONVERSATION_PROJECT", "Work");
+    assert!(listed(&person, &[]).is_empty());
+    person.set("GENTLY_CONVERSATION_PROJECT", "none");
+    assert_eq!(listed(&person, &[]).len(), 3);
+    person.set("GENTLY_CONVERSATION_PROJECT", "No such");
+    let wrong = person.gently(&["ask", "What?"]).exits(2);
+    assert!(
+        wrong
+            .err
+            .contains("conversation.project says which project is in use"),
+        "{wrong:#?}"
+    );
+    person.unset("GENTLY_CONVERSATION_PROJECT");
+    // Moved, renamed, and out of it again.
+    person
+        .gently(&["conversation", "move", &inside, "Work"])
+        .exits(0);
+    assert_eq!(titles(&person, &["--project", "project-2"]), ["Where to?"]);
+    person
+        .gently(&["conversation", "move", &inside, "none"])
+        .exits(0);
+    person
+        .gently(&["conversation", "move", &inside, "none"])
+        .exits(2);
+    person
+        .gently(&["project", "rename", "Travel", "Journeys"])
+        .exits(0);
+    let projects = json(&person, &["project", "list"]);
+    assert_eq!(
+        (&projects[0]["name"], &projects[0]["in_use"]),
+        (&"Journeys".into(), &true.into())
+    );
+    verified(&person);
+}
+
+#[test]
+fn a_project_that_is_retired_while_in_use_takes_nothing_more() {
+    let (_server, person) = served();
+    person.gently(&["init"]).exits(0);
+    person.gently(&["project", "new", "Travel"]).exits(0);
+    person.gently(&["project", "use", "project-1"]).exits(0);
+    let inside = asked(&person, &["Where to?"]);
+    let retired = person.gently(&["project", "retire", "Travel"]).exits(0);
+    assert!(retired.err.contains("it is in use"), "{retired:#?}");
+    person.gently(&["project", "retire", "Travel"]).exits(2);
+    person.gently(&["project", "use", "Travel"]).exits(2);
+    person
+        .gently(&["conversation", "move", "last", "Travel"])
+        .exits(2);
+    // Its conversations are still listed and go on; what begins joins none, and that is said.
+    assert_eq!(titles(&person, &[]), ["Where to?"]);
+    assert_eq!(asked(&person, &["-c", "And when?"]), inside);
+    let told = person.gently(&["ask", "--new", "Else?"]).exits(0);
+    assert!(
+        told.err
+            .contains("is in use and retired: what begins now is in no project"),
+        "{told:#?}"
+    );
+    assert_eq!(titles(&person, &[]), ["Where to?"]);
+    person.gently(&["project", "use", "none"]).exits(0);
+    assert_eq!(titles(&person, &[]), ["Else?", "Where to?"]);
+    assert!(
+        json(&person, &["project", "list"])
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(
+        json(&person, &["project", "list", "--all"])[0]["state"],
+        "retired"
+    );
+    for unfit in ["", "none", "project-7", "a\u{7}b", &"x".repeat(81)] {
+        person.gently(&["project", "new", unfit]).exits(2);
+    }
+    verified(&person);
+}
+
+/// Where no texts are kept, names are null and ids serve.
+#[test]
+fn without_texts_ids_serve() {
+    let (_server, mut person) = served();
+    person.set("GENTLY_STORE_CONTENT", "none");
+    asked(&person, &["One?"]);
+    let list = listed(&person, &[]);
+    assert_eq!(
+        (&list[0]["title"], &list[0]["title_from"]),
+        (&Value::Null, &"not kept".into())
+    );
+    let renamed = person
+        .gently(&["conversation", "rename", "last", "Quetzal plans"])
+        .exits(0);
+    assert!(
+        renamed.err.contains("the title is not kept"),
+        "{renamed:#?}"
+    );
+    assert_eq!(listed(&person, &[])[0]["title_from"], "not kept");
+    person.gently(&["project", "new", "Zygote"]).exits(0);
+    person
+        .gently(&["conversation", "move", "last", "project-1"])
+        .exits(0);
+    let list = listed(&person, &["--project", "project-1"]);
+    assert_eq!((list.len(), &list[0]["project"]["name"]), (1, &Value::Null));
+    person.gently(&["project", "use", "Zygote"]).exits(2);
+    person.gently(&["project", "use", "project-1"]).exits(0);
+    asked(&person, &["--new", "Two?"]);
+    assert_eq!(listed(&person, &[]).len(), 2);
+    for words in ["Quetzal", "Zygote"] {
+        assert!(!holds(&person, words), "{words}");
+    }
+    let screen: Ran = person.gently(&["conversation", "list"]).exits(0);
+    assert!(screen.out.contains("(not kept)"), "{screen:#?}");
+    let md = person
+        .gently(&["conversation", "show", "last", "-o", "md"])
+        .exits(0);
+    assert!(md.out.contains("*\\(not kept\\)*"), "{md:#?}");
+    verified(&person);
+}
