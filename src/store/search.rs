@@ -480,10 +480,7 @@ mod tests {
         }
         for (sql, index) in [
             (of_thread(), "SEARCH v USING PRIMARY KEY (thread_id=?)"),
-            (
-                of_project(),
-                "idx_conversation_project (project=?)",
-            ),
+            (of_project(), "idx_conversation_project (project=?)"),
             (
                 of_model(),
                 "SEARCH t USING INDEX idx_chat_turn_session_time (session_id=?)",
