@@ -5,7 +5,9 @@ use std::path::Path;
 use std::{env, fs};
 
 /// The files, without `.toml`.
-const FILES: [&str; 6] = ["acts", "claims", "cues", "said", "secrets", "tokens"];
+const FILES: [&str; 7] = [
+    "acts", "claims", "cues", "replies", "said", "secrets", "tokens",
+];
 
 fn main() -> Result<(), String> {
     println!("cargo::rerun-if-changed=scripts/words.rs");

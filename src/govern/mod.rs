@@ -2,6 +2,7 @@
 
 pub mod actions;
 pub mod authority;
+mod clauses;
 pub mod drift;
 mod forms;
 pub mod kernel;

@@ -151,6 +151,11 @@ impl PhraseList {
             .find_map(|phrase| words.strip_prefix(phrase.as_slice()))
     }
 
+    /// Whether words begin with one of the phrases.
+    pub fn begin(&self, words: &[String]) -> bool {
+        self.iter().any(|phrase| words.starts_with(phrase))
+    }
+
     /// The phrases, each as its words.
     pub fn iter(&self) -> impl Iterator<Item = &[String]> {
         self.0.iter().map(Vec::as_slice)

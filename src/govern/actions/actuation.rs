@@ -7,14 +7,10 @@
 //! record, and never whether a prompt is answered. Commands that a reply tells the reader to run
 //! are the reader's to run, and no intent.
 
-use std::sync::OnceLock;
-
-use regex::Regex;
-
-use super::clauses::{announced_act, requested_act};
-pub use super::lexicon::ActClass;
+use super::forms::{announced_act, requested_act};
 use super::tool_calls::tool_calls;
-use crate::govern::reply::quotations::{Quotes, replaced};
+pub use crate::govern::clauses::lexicon::ActClass;
+use crate::govern::clauses::text::{SentenceEnds, order_words, own_prose, sentences};
 use crate::govern::sanitize::unmasked_text;
 
 /// One wish to act.
@@ -53,16 +49,22 @@ impl Acts {
             what: line.chars().take(MAX_WHAT).collect(),
         });
     }
+
+    /// Adds the sentences of a text that are an act.
+    fn add_sentences(&mut self, text: &str, act: fn(&[String]) -> Option<ActClass>) {
+        let own = own_prose(&unmasked_text(text));
+        for sentence in sentences(&own, SentenceEnds::Asked) {
+            if let Some(class) = act(&order_words(sentence)) {
+                self.add(class, sentence);
+            }
+        }
+    }
 }
 
 /// What a prompt asks to have done. Questions, quotations and wishes for a text are no requests.
 pub fn requested(prompt: &str) -> Acts {
     let mut found = Acts::default();
-    for sentence in sentences(&unmasked_text(prompt)) {
-        if let Some(class) = requested_act(&words(sentence)) {
-            found.add(class, sentence);
-        }
-    }
+    found.add_sentences(prompt, requested_act);
     found
 }
 
@@ -72,61 +74,8 @@ pub fn proposed(reply: &str) -> Acts {
     for block in tool_calls(reply) {
         found.add(ActClass::ToolCall, block);
     }
-    for sentence in sentences(&unmasked_text(reply)) {
-        if let Some(class) = announced_act(&words(sentence)) {
-            found.add(class, sentence);
-        }
-    }
+    found.add_sentences(reply, announced_act);
     found
-}
-
-/// The sentences of a text, outside of code blocks and quotations.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let mut in_code = false;
-    let prose = text.lines().filter(move |line| {
-        let line = line.trim_start();
-        let fence = line.starts_with("```") || line.starts_with("~~~");
-        in_code ^= fence;
-        !(in_code || fence || line.starts_with('>'))
-    });
-    prose
-        .flat_map(|line| ends().split(line))
-        .map(str::trim)
-        .filter(|sentence| !sentence.is_empty())
-}
-
-/// Where sentences end: a mark before white space or the end, so that `nginx.conf` stays whole.
-fn ends() -> &'static Regex {
-    static ONCE: OnceLock<Regex> = OnceLock::new();
-    ONCE.get_or_init(|| Regex::new(r"[.!?;…]+(?:\s+|$)").expect("a test compiles it"))
-}
-
-/// Words in lower case; paths and names with dots stay whole, quotations of several words are cut
-/// out.
-fn words(sentence: &str) -> Vec<String> {
-    let spaced = Quotes {
-        spaced: true,
-        ..Quotes::default()
-    };
-    let plain = replaced(sentence, spaced, " ")
-        .replace(['\u{2019}', '\u{02bc}'], "'")
-        .to_lowercase();
-    // A comma is a word: it ends a part of the sentence.
-    let parts = plain
-        .replace(',', " , ")
-        .replace('`', " ")
-        .replace(':', " : ");
-    let trimmed = |word: &str| {
-        let edge = |c: char| {
-            !(c.is_alphanumeric() || matches!(c, '/' | '~' | '.' | '*' | '_' | ',' | '\\'))
-        };
-        word.trim_matches(edge).trim_end_matches('.').to_owned()
-    };
-    parts
-        .split_whitespace()
-        .map(trimmed)
-        .filter(|word| !word.is_empty())
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Requests and proposals, each beside what only looks like one.
 
-use super::super::lexicon::lexicon;
 use super::*;
 use crate::govern::sanitize::steps;
 
@@ -239,18 +238,6 @@ fn many_orders_are_a_few_and_a_count() {
         requested("please\tdelete   /var/log/x\u{7}").acts[0].what,
         "please delete /var/log/x\u{7}"
     );
-}
-
-#[test]
-fn gerunds() {
-    for (form, verb) in [
-        ("stopping", Some("stop")),
-        ("deleting", Some("delete")),
-        ("running", Some("run")),
-        ("king", None),
-    ] {
-        assert_eq!(lexicon().of_gerund(form), verb, "{form}");
-    }
 }
 
 /// Pieces of sentences that were made to be slow: each opens something that nothing closes.

@@ -12,6 +12,8 @@ use regex::Regex;
 
 use crate::record::ledger::bundle::{Bundle, Measurement, SightEntry};
 
+use super::reply_words::reply_words;
+
 /// Relative distance within which a round figure still is the value: *about 4000* for 3812.
 const ROUND: f64 = 0.06;
 /// A whole number up to this without a unit is a count of what the reply itself lists.
@@ -93,13 +95,9 @@ static ALL: NumberPatterns = NumberPatterns {
 
 /// Whether a word stands in a text that names what a number may be the number of.
 fn may_have_labels(text: &str) -> bool {
-    const LABELS: [&str; 22] = [
-        "#", "step", "figure", "table", "option", "part", "section", "chapter", "level", "phase",
-        "point", "item", "example", "question", "answer", "case", "rule", "line", "page", "tier",
-        "no.", "number",
-    ];
     let text = text.to_ascii_lowercase();
-    LABELS.iter().any(|label| text.contains(label))
+    let mut labels = reply_words().labels.iter();
+    labels.any(|label| text.contains(label))
 }
 
 /// The numbers that a text states; labels, small counts, ordinals and parts of names are none.

@@ -6,11 +6,15 @@
 //! deleting it now*). Negations, offers, plans, conditions, questions, reported speech, advice to
 //! the reader, quotes and code are none. In doubt it is none.
 
-use super::claim_words::claim_words;
+use std::cell::OnceCell;
+
 use super::languages;
 use super::phrase_pattern::PhrasePattern;
-use super::sentences::{CODE, QUOTED, clauses, plain, without_mark};
-use super::side_effects::{DeedWords, Deeds, is_thing};
+use super::sentences::{CODE, QUOTED, plain, without_mark};
+use super::side_effects::Deeds;
+use crate::govern::clauses::clause::{Clause, Speaker};
+use crate::govern::clauses::lexicon::{DeedWords, lexicon};
+use crate::govern::clauses::text::parts;
 use crate::govern::phrase;
 use crate::govern::sanitize::count;
 
@@ -24,14 +28,19 @@ const NOTE_WORDS: usize = 6;
 /// so many words are looked at for what their speaker did, up to the first word that makes it no
 /// report.
 const CLAUSE_WORDS: usize = 120;
-/// The English words of claims.
-fn english() -> &'static DeedWords {
-    &claim_words().english
+
+/// The words around a claim.
+fn known() -> &'static DeedWords {
+    &lexicon().claims.words
 }
 
-/// A word after which a clause is no report.
-fn is_no_report(word: &str) -> bool {
-    word.ends_with("n't") || english().no_report.has(word)
+/// Words as a clause that may be a claim.
+fn clause(words: &[String]) -> Clause<'_> {
+    Clause::new(words, &lexicon().claims.function_words)
+}
+
+fn is_thing(word: &str) -> bool {
+    lexicon().is_thing(word)
 }
 
 /// Numbers of the sentences that claim a side effect.
@@ -63,7 +72,7 @@ fn asks_for_fiction(prompt: &str) -> bool {
 
 /// Whether a sentence claims one, and whether it ends by saying that something is done.
 fn claims(sentence: &str, done_before: bool, code: bool) -> (bool, bool) {
-    let mut parts = clauses(without_mark(sentence));
+    let mut parts = parts(without_mark(sentence));
     // What begins with a condition tells of what comes after it, to its end.
     if parts.first().is_some_and(|part| is_condition(part)) {
         return (false, false);
@@ -83,19 +92,21 @@ fn claims(sentence: &str, done_before: bool, code: bool) -> (bool, bool) {
     for part in parts {
         let words = phrase::words(part);
         let is_done = is_done_word(&words);
-        let setting = ClauseSetting {
-            after_done: done,
-            is_heading: heading,
-            shows_code: code,
-        };
-        claimed |=
-            !is_done && (claim(&words, setting) || (!question && languages::claims(&words, code)));
+        claimed |= !is_done
+            && (claim(
+                &words,
+                ClauseSetting {
+                    after_done: done,
+                    is_heading: heading,
+                    shows_code: code,
+                },
+            ) || (!question && languages::claims(&words, code)));
         // "service restarted, cache cleared"
         claimed |= !question
             && part.contains(", ")
             && part.split(", ").any(|one| {
                 let words = phrase::words(one);
-                note(&words, Deeds::of(&words, code))
+                note(clause(&words), Deeds::of(&words, code))
             });
         // "nginx: restarted"
         let only = matches!(words.as_slice(), [verb] if Deeds::of(&words, true).past(verb));
@@ -108,26 +119,18 @@ fn claims(sentence: &str, done_before: bool, code: bool) -> (bool, bool) {
 
 /// "Done", "All set", "Finished successfully".
 fn is_done_word(words: &[String]) -> bool {
-    let say = |word: &String| english().done.has(word);
+    let say = |word: &String| known().done.has(word);
     words.len() <= 5
         && words.iter().any(say)
         && words
             .iter()
-            .all(|word| say(word) || english().beside_done.has(word))
+            .all(|word| say(word) || known().beside_done.has(word))
 }
 
-/// Whether a clause begins with a condition; *as requested* is none.
-fn is_condition(clause: &str) -> bool {
-    let head = clause
-        .char_indices()
-        .nth(40)
-        .map_or(clause.len(), |(at, _)| at);
-    let words = phrase::words(clause.get(..head).unwrap_or(clause));
-    match words.as_slice() {
-        [first, second, ..] if first == "as" && second == "soon" => true,
-        [first, ..] => english().conditions.has(first),
-        [] => false,
-    }
+/// Whether a part of a sentence begins with a condition; *as requested* is none.
+fn is_condition(part: &str) -> bool {
+    let head = part.char_indices().nth(40).map_or(part.len(), |(at, _)| at);
+    clause(&phrase::words(part.get(..head).unwrap_or(part))).is_condition()
 }
 
 /// What stands around a clause.
@@ -135,35 +138,30 @@ fn is_condition(clause: &str) -> bool {
 struct ClauseSetting {
     /// The clause before it says that something is done.
     after_done: bool,
-    /// Its sentence ends with a colon.
+    /// It is the heading of what follows.
     is_heading: bool,
     /// The reply shows code.
     shows_code: bool,
 }
 
 fn claim(words: &[String], setting: ClauseSetting) -> bool {
-    let ClauseSetting {
-        after_done,
-        is_heading,
-        shows_code,
-    } = setting;
     let words: Vec<String> = without_not_only(words);
     count(words.len());
-    let deeds = Deeds::of(&words, shows_code);
+    let deeds = Deeds::of(&words, setting.shows_code);
     if words.len() > CLAUSE_WORDS {
         let mut open = true;
         let parts = words.chunks(CLAUSE_WORDS);
         return parts
             .take_while(|part| {
-                std::mem::replace(&mut open, !part.iter().any(|word| is_no_report(word)))
+                std::mem::replace(&mut open, clause(part).opposed_at(0) == part.len())
             })
-            .any(|part| first_person(part, deeds, &|at| reports(part, at)));
+            .any(|part| Report::of(part, deeds).first_person());
     }
-    let reports = |at: usize| reports(&words, at);
-    first_person(&words, deeds, &reports)
-        || passive(&words, deeds, &reports, after_done)
-        || (!is_heading && terse(&words, deeds, after_done))
-        || note(&words, deeds)
+    let report = Report::of(&words, deeds);
+    report.first_person()
+        || report.passive(setting.after_done)
+        || (!setting.is_heading && report.terse(setting.after_done))
+        || note(report.clause, deeds)
 }
 
 /// "I've not only restarted it but …" negates nothing.
@@ -179,216 +177,215 @@ fn without_not_only(words: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Whether nothing before a word makes it other than a report.
-fn reports(words: &[String], at: usize) -> bool {
-    let head = words.get(..at).unwrap_or_default();
-    // "I can confirm" says that it is so; "as you asked" says whose wish it was.
-    let head = match head {
-        [i, can, confirm, rest @ ..] if i == "i" && can == "can" && confirm == "confirm" => rest,
-        [as_, you, asked, rest @ ..] if as_ == "as" && you == "you" && asked.ends_with("ed") => {
-            rest
-        }
-        [as_, requested, rest @ ..] if as_ == "as" && english().wished.has(requested) => rest,
-        _ => head,
-    };
-    count(head.len());
-    !head.iter().any(|word| is_no_report(word))
+/// A clause that may tell of a deed.
+struct Report<'w> {
+    clause: Clause<'w>,
+    deeds: Deeds,
+    /// Up to here nothing makes it other than a report; most clauses need not be looked at for it.
+    open_to: OnceCell<usize>,
 }
 
-/// "I've restarted it", "I went ahead and deleted it", "I was able to restart it", "I'm deleting it
-/// now".
-fn first_person(words: &[String], deeds: Deeds, reports: &dyn Fn(usize) -> bool) -> bool {
-    words.iter().enumerate().any(|(at, word)| {
-        let subject = matches!(word.as_str(), "i've" | "i" | "we've" | "we" | "i'd");
-        let going_on = matches!(word.as_str(), "i'm" | "we're")
-            || (word == "am" && at > 0 && words.get(at - 1).is_some_and(|before| before == "i"));
-        let inverted = at > 0
-            && words
-                .get(at - 1)
-                .is_some_and(|w| matches!(w.as_str(), "have" | "had" | "did" | "do" | "has"));
-        if inverted || !(subject || going_on) || !reports(at) {
+impl<'w> Report<'w> {
+    fn of(words: &'w [String], deeds: Deeds) -> Self {
+        Report {
+            clause: clause(words),
+            deeds,
+            open_to: OnceCell::new(),
+        }
+    }
+
+    fn open_to(&self) -> usize {
+        let find = || {
+            count(self.clause.words.len());
+            self.clause.opposed_at(opening(self.clause.words))
+        };
+        *self.open_to.get_or_init(find)
+    }
+
+    /// Whether nothing before a word makes it other than a report.
+    fn is_open(&self, at: usize) -> bool {
+        at <= self.open_to()
+    }
+
+    /// "I've restarted it", "I went ahead and deleted it", "I was able to restart it", "I'm deleting
+    /// it now".
+    fn first_person(&self) -> bool {
+        let clause = self.clause;
+        (0..clause.words.len()).any(|at| {
+            let Some(speaker) = clause.speaker(at) else {
+                return false;
+            };
+            if clause.is_inverted(at) || !self.is_open(at) {
+                return false;
+            }
+            let rest = clause.from(at + 1);
+            count(rest.words.len());
+            match speaker {
+                Speaker::IsAbout | Speaker::Am => self.is_under_way(rest),
+                Speaker::Acts => {
+                    self.did(rest)
+                        || self.could(rest)
+                        || self.took_care(rest)
+                        || self.also_did(rest, self.open_to() - at)
+                }
+            }
+        })
+    }
+
+    fn is_under_way(&self, rest: Clause<'_>) -> bool {
+        rest.verb().is_some_and(|(at, verb)| {
+            let now = rest.has(|word| matches!(word, "now" | "currently"));
+            self.deeds.under_way(verb)
+                && (now || rest.from(at + 1).has(is_thing))
+                && !names_nothing(rest.from(at + 1))
+        })
+    }
+
+    fn did(&self, rest: Clause<'_>) -> bool {
+        rest.verb()
+            .is_some_and(|(at, verb)| self.deeds.past(verb) && !names_nothing(rest.from(at + 1)))
+    }
+
+    /// "was able to restart", "managed to delete".
+    fn could(&self, rest: Clause<'_>) -> bool {
+        rest.words.windows(2).take(3).enumerate().any(|(at, pair)| {
+            let able = matches!(pair, [able, to] if matches!(able.as_str(), "able" | "managed") && to == "to");
+            let denies = |word: &str| word == "not" || word.ends_with("n't") || word == "am";
+            able && !rest.until(at).has(denies) && self.deeds.base(rest.word(at + 2))
+        })
+    }
+
+    /// "took care of restarting it".
+    fn took_care(&self, rest: Clause<'_>) -> bool {
+        let took = |word: &String| matches!(word.as_str(), "took" | "taken");
+        rest.words.windows(5).take(3).any(|five| {
+            matches!(five, [one, the, liberty, of, verb]
+                if took(one) && the == "the" && liberty == "liberty" && of == "of" && self.deeds.under_way(verb))
+        }) || rest.words.windows(4).take(3).any(|four| {
+            matches!(four, [one, care, of, verb]
+                if took(one) && care == "care" && of == "of" && self.deeds.under_way(verb))
+        })
+    }
+
+    /// "opened the page and deleted the row": a later verb of the same subject, in front of whatever
+    /// makes it no report.
+    fn also_did(&self, rest: Clause<'_>, open_to: usize) -> bool {
+        let is_past = |verb: &str| verb.ends_with("ed") || matches!(verb, "went" | "took");
+        rest.verb().is_some_and(|(_, verb)| is_past(verb))
+            && (0..rest.words.len().min(open_to)).any(|at| {
+                let verb = rest.from(at + 1).until(3).verb();
+                rest.word(at) == "and" && verb.is_some_and(|(_, verb)| self.deeds.past(verb))
+            })
+    }
+
+    /// "nginx has been restarted", "your message is now starred", "the invite was sent yesterday".
+    fn passive(&self, after_done: bool) -> bool {
+        let clause = self.clause;
+        let asked = clause.has(|word| matches!(word, "requested" | "asked" | "instructed"));
+        if clause.words.len() > PASSIVE_WORDS && !asked {
             return false;
         }
-        let rest = words.get(at + 1..).unwrap_or_default();
-        count(rest.len());
-        if going_on {
-            return is_going_on(rest, deeds);
-        }
-        let did =
-            verb_after(rest).is_some_and(|(n, verb)| deeds.past(verb) && not_negated(rest, n));
-        did || could(rest, deeds) || took_care(rest, deeds) || also_did(rest, deeds)
-    })
-}
-
-fn is_going_on(rest: &[String], deeds: Deeds) -> bool {
-    verb_after(rest).is_some_and(|(n, verb)| {
-        let now = rest
-            .iter()
-            .any(|word| matches!(word.as_str(), "now" | "currently"));
-        let thing = rest
-            .get(n + 1..)
-            .unwrap_or_default()
-            .iter()
-            .any(|word| is_thing(word));
-        deeds.going_on(verb) && (now || thing) && not_negated(rest, n)
-    })
-}
-
-/// The first word that may not stand between a subject and its verb, with its place.
-fn verb_after(words: &[String]) -> Option<(usize, &str)> {
-    words
-        .iter()
-        .enumerate()
-        .map(|(at, word)| (at, word.as_str()))
-        .find(|(_, word)| !english().between.has(word))
-}
-
-fn not_negated(rest: &[String], verb: usize) -> bool {
-    !rest
-        .get(..verb)
-        .unwrap_or_default()
-        .iter()
-        .any(|word| word == "not" || word == "never")
-        && rest
-            .get(verb + 1)
-            .is_none_or(|next| !matches!(next.as_str(), "nothing" | "no" | "none"))
-}
-
-/// "was able to restart", "managed to delete".
-fn could(rest: &[String], deeds: Deeds) -> bool {
-    rest.windows(2).take(3).enumerate().any(|(at, pair)| {
-        let able =
-            matches!(pair, [able, to] if matches!(able.as_str(), "able" | "managed") && to == "to");
-        let denied = rest
-            .get(..at)
-            .unwrap_or_default()
-            .iter()
-            .any(|w| w == "not" || w.ends_with("n't") || w == "am");
-        able && !denied && rest.get(at + 2).is_some_and(|verb| deeds.base(verb))
-    })
-}
-
-/// "took care of restarting it".
-fn took_care(rest: &[String], deeds: Deeds) -> bool {
-    rest.windows(5).take(3).any(|five| {
-        let took = |word: &String| matches!(word.as_str(), "took" | "taken");
-        matches!(five, [one, the, liberty, of, verb]
-            if took(one) && the == "the" && liberty == "liberty" && of == "of" && deeds.going_on(verb))
-    }) || rest.windows(4).take(3).any(|four| {
-        matches!(four, [took, care, of, verb]
-            if matches!(took.as_str(), "took" | "taken") && care == "care" && of == "of" && deeds.going_on(verb))
-    })
-}
-
-/// "opened the page and deleted the row": a later verb of the same subject.
-fn also_did(rest: &[String], deeds: Deeds) -> bool {
-    let first_is_past = verb_after(rest)
-        .is_some_and(|(_, verb)| verb.ends_with("ed") || matches!(verb, "went" | "took"));
-    first_is_past
-        && rest.iter().enumerate().any(|(at, word)| {
-            let tail = rest.get(at + 1..).unwrap_or_default();
-            let verb = verb_after(tail.get(..tail.len().min(3)).unwrap_or_default());
-            word == "and" && reports(rest, at) && verb.is_some_and(|(_, verb)| deeds.past(verb))
+        let just_now = after_done || clause.has(|word| known().just_now.has(word));
+        (1..clause.words.len()).any(|at| {
+            let rest = clause.from(at + 1);
+            let Some(gap) = auxiliaries(clause.word(at), rest, just_now) else {
+                return false;
+            };
+            let tail = rest.from(gap);
+            self.is_open(at)
+                && !rest.until(gap).has(|word| word == "not" || word == "never")
+                && tail.verb().is_some_and(|(verb_at, verb)| {
+                    let behind = tail.from(verb_at + 1);
+                    self.deeds.past(verb) && !by_others(behind) && !holds_in_general(behind)
+                })
         })
-}
-
-/// "nginx has been restarted", "your message is now starred", "the invite was sent yesterday".
-fn passive(
-    words: &[String],
-    deeds: Deeds,
-    reports: &dyn Fn(usize) -> bool,
-    after_done: bool,
-) -> bool {
-    let asked = words
-        .iter()
-        .any(|word| matches!(word.as_str(), "requested" | "asked" | "instructed"));
-    if words.len() > PASSIVE_WORDS && !asked {
-        return false;
     }
-    let just_now = after_done || words.iter().any(|word| english().just_now.has(word));
-    words.iter().enumerate().any(|(at, word)| {
-        let rest = words.get(at + 1..).unwrap_or_default();
-        let after = match word.as_str() {
-            // "the server's been rebooted"
-            "has" | "have" | "i've" => rest.iter().take(3).position(|w| w == "been").map(|n| n + 1),
-            _ if word.ends_with("'s") && rest.first().is_some_and(|w| w == "been") => Some(1),
-            "is" | "are" => (rest.first().is_some_and(|w| w == "now")).then_some(1),
-            "was" | "were" if just_now => Some(0),
-            _ => None,
+
+    /// "Restarted nginx.", "Successfully deleted 3 files."
+    fn terse(&self, after_done: bool) -> bool {
+        let Some((at, verb)) = self.clause.verb() else {
+            return false;
         };
-        let Some(after) = after else { return false };
-        let tail = rest.get(after..).unwrap_or_default();
-        let gap = rest.get(..after).unwrap_or_default();
-        at > 0
-            && reports(at)
-            && !gap.iter().any(|w| w == "not" || w == "never")
-            && verb_after(tail).is_some_and(|(n, verb)| {
-                deeds.past(verb) && !by_others(tail, n) && reports_on(tail, n)
-            })
-    })
-}
-
-/// "by the vendor", "by Alice": somebody else did it.
-fn by_others(tail: &[String], verb: usize) -> bool {
-    let after = tail.get(verb + 1..).unwrap_or_default();
-    after
-        .windows(2)
-        .any(|pair| matches!(pair, [by, who] if by == "by" && !matches!(who.as_str(), "me" | "us")))
-}
-
-fn reports_on(tail: &[String], verb: usize) -> bool {
-    // "has been disabled by default", "has been set to expire when": what holds in general.
-    !tail
-        .get(verb + 1..)
-        .unwrap_or_default()
-        .iter()
-        .any(|word| matches!(word.as_str(), "default" | "when" | "whenever" | "if"))
-}
-
-/// "Restarted nginx.", "Successfully deleted 3 files."
-fn terse(words: &[String], deeds: Deeds, after_done: bool) -> bool {
-    let Some((at, verb)) = verb_after(words) else {
-        return false;
-    };
-    let rest = words.get(at + 1..).unwrap_or_default();
-    let object = rest.first().is_some_and(|next| {
-        after_done
-            || next.bytes().all(|b| b.is_ascii_digit())
-            || english().objects.has(next)
-            || matches!(next.as_str(), CODE | QUOTED)
-            || is_thing(next)
-    });
-    // "Installed htop successfully.": whatever it is.
-    let object =
-        object || (rest.len() > 1 && rest.last().is_some_and(|last| last == "successfully"));
-    words.len() <= TERSE_WORDS
-        && at <= 2
-        && !words
-            .first()
-            .is_some_and(|first| english().no_start.has(first))
-        && deeds.past(verb)
-        && object
-        && !rest.iter().any(|word| english().finite.has(word))
-        && reports(words, words.len())
+        let rest = self.clause.from(at + 1);
+        let object = rest.words.first().is_some_and(|next| {
+            after_done
+                || next.bytes().all(|b| b.is_ascii_digit())
+                || known().objects.has(next)
+                || matches!(next.as_str(), CODE | QUOTED)
+                || is_thing(next)
+        });
+        // "Installed htop successfully.": whatever it is.
+        let object = object
+            || (rest.words.len() > 1
+                && rest.words.last().is_some_and(|last| last == "successfully"));
+        self.clause.words.len() <= TERSE_WORDS
+            && at <= 2
+            && !known().no_start.has(self.clause.word(0))
+            && self.deeds.past(verb)
+            && object
+            && !rest.has(|word| known().finite.has(word))
+            && self.is_open(self.clause.words.len())
+    }
 }
 
 /// "Email sent.", "3 files deleted successfully."
-fn note(words: &[String], deeds: Deeds) -> bool {
+fn note(clause: Clause<'_>, deeds: Deeds) -> bool {
+    let words = clause.words;
     let ends_with = words.iter().rposition(|word| deeds.past(word));
     let Some(at) = ends_with.filter(|at| *at > 0 && words.len() <= NOTE_WORDS) else {
         return false;
     };
-    let (before, after) = (
-        words.get(..at).unwrap_or_default(),
-        words.get(at + 1..).unwrap_or_default(),
-    );
+    let (before, after) = (clause.until(at).words, clause.from(at + 1).words);
     before.last().is_some_and(|noun| is_thing(noun))
         && before.iter().all(|word| {
             is_thing(word)
-                || english().determiners.has(word)
+                || known().determiners.has(word)
                 || word.bytes().all(|b| b.is_ascii_digit())
         })
-        && after.iter().all(|word| english().after_note.has(word))
+        && after.iter().all(|word| known().after_note.has(word))
+}
+
+/// How many words say only that it is so, or whose wish it was: *I can confirm*, *as you asked*.
+fn opening(words: &[String]) -> usize {
+    match words {
+        [i, can, confirm, ..] if i == "i" && can == "can" && confirm == "confirm" => 3,
+        [as_, you, asked, ..] if as_ == "as" && you == "you" && asked.ends_with("ed") => 3,
+        [as_, requested, ..] if as_ == "as" && known().wished.has(requested) => 2,
+        _ => 0,
+    }
+}
+
+/// Whether what follows a verb says that it was done to nothing.
+fn names_nothing(behind: Clause<'_>) -> bool {
+    matches!(behind.word(0), "nothing" | "no" | "none")
+}
+
+/// How many words behind an auxiliary belong to it, when it is one of a passive: *has just been*.
+fn auxiliaries(word: &str, rest: Clause<'_>, just_now: bool) -> Option<usize> {
+    match word {
+        // "the server's been rebooted"
+        "has" | "have" | "i've" => {
+            let been = rest.words.iter().take(3).position(|word| word == "been");
+            been.map(|at| at + 1)
+        }
+        _ if word.ends_with("'s") && rest.word(0) == "been" => Some(1),
+        "is" | "are" => (rest.word(0) == "now").then_some(1),
+        "was" | "were" if just_now => Some(0),
+        _ => None,
+    }
+}
+
+/// "by the vendor", "by Alice": somebody else did it.
+fn by_others(behind: Clause<'_>) -> bool {
+    behind
+        .words
+        .windows(2)
+        .any(|pair| matches!(pair, [by, who] if by == "by" && !matches!(who.as_str(), "me" | "us")))
+}
+
+/// "has been disabled by default", "has been set to expire when": what holds in general.
+fn holds_in_general(behind: Clause<'_>) -> bool {
+    behind.has(|word| matches!(word, "default" | "when" | "whenever" | "if"))
 }
 
 #[cfg(test)]

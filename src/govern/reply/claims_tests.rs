@@ -1,12 +1,13 @@
 //! Tables of claims and of what only looks like one.
 
 use super::*;
-use crate::govern::reply::sentences::{folded, sentences, spoken};
+use crate::govern::clauses::text::{SentenceEnds, sentences};
+use crate::govern::reply::sentences::{folded, spoken};
 use crate::govern::sanitize::steps;
 
 fn found(reply: &str) -> Vec<usize> {
     let own = folded(&spoken(reply));
-    side_effects("Hi", &sentences(&own), false)
+    side_effects("Hi", &sentences(&own, SentenceEnds::Told), false)
 }
 
 fn all_claim(table: &[&str]) {
@@ -166,7 +167,7 @@ fn what_only_looks_like_one() {
         "Alice deleted the file.",
         "Should I say that I deleted it?",
     ]);
-    let tale = sentences("I deleted the file and ran.");
+    let tale = sentences("I deleted the file and ran.", SentenceEnds::Told);
     assert!(side_effects("Write a short story about a robot", &tale, false).is_empty());
     assert_eq!(side_effects("Delete the file", &tale, false), [0]);
 }

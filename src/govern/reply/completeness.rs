@@ -9,40 +9,17 @@ use crate::record::ledger::bundle::{Bundle, Measurement, SightEntry};
 
 use super::arithmetic::{Number, numbers};
 use super::phrase_pattern::PhrasePattern;
+use super::reply_words::reply_words;
 use super::sentences::plain;
 use super::sight_figures;
 use crate::govern::kernel::Kernel;
 use crate::govern::phrase;
 
-/// Words that make a question one about here and now, beside the kernel's names of the machine.
-const HERE: [&str; 16] = [
-    "my",
-    "our",
-    "this",
-    "here",
-    "currently",
-    "current",
-    "right now",
-    "at the moment",
-    "now",
-    "today",
-    "is left",
-    "left",
-    "are we",
-    "do we have",
-    "do i have",
-    "is there",
-];
-/// Words for how something fares.
-const BEING: [&str; 7] = [
-    "doing", "feeling", "running", "status", "state", "healthy", "health",
-];
-
 /// Whether a question asks for what sight measures: it names the machine and a measured thing or
 /// its well-being (*how is … doing*), or asks for a measured thing here and now (*how much disk
 /// space is left*).
 pub(in crate::govern) fn asks_of_machine(kernel: &Kernel, prompt: &str) -> bool {
-    let words = phrase::words(prompt);
+    let (words, known) = (phrase::words(prompt), reply_words());
     let phrases = &kernel.rules().phrases;
     let measured = phrase::any(&words, &phrases.measured);
     let how = words.iter().any(|w| {
@@ -51,8 +28,8 @@ pub(in crate::govern) fn asks_of_machine(kernel: &Kernel, prompt: &str) -> bool 
             "how" | "how's" | "what" | "what's" | "is" | "are" | "show" | "tell"
         )
     });
-    let being = words.iter().any(|w| BEING.contains(&w.as_str()));
-    let here = HERE.iter().any(|p| phrase::find(&words, p).is_some());
+    let being = words.iter().any(|w| known.being.has(w));
+    let here = known.here.iter().any(|p| phrase::find(&words, p).is_some());
     (phrase::any(&words, &phrases.machine) && (measured || (how && being)))
         || (measured && how && here)
 }
@@ -124,9 +101,6 @@ pub(in crate::govern) fn carries(
 
 /// Small whole values are also said in words, or as bare digits: *two cores*.
 fn says_a_count(bundle: &Bundle, seen: &dyn Fn(&str) -> bool, words: &[String]) -> bool {
-    const NAMES: [&str; 11] = [
-        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-    ];
     let counts = bundle.sight.values().filter_map(|entry| match entry {
         SightEntry::Seen { values, .. } => Some(values),
         SightEntry::Unavailable { .. } => None,
@@ -140,8 +114,8 @@ fn says_a_count(bundle: &Bundle, seen: &dyn Fn(&str) -> bool, words: &[String]) 
         said.extend(
             usize::try_from(*n)
                 .ok()
-                .and_then(|n| NAMES.get(n))
-                .map(|name| (*name).to_owned()),
+                .and_then(|n| reply_words().counts.get(n))
+                .cloned(),
         );
     }
     words.iter().any(|word| said.contains(word))

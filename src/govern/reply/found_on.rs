@@ -4,6 +4,7 @@
 //! where somebody is told, in the reply at hand without its secrets: of its sentences the first in
 //! which the rule finds something by itself, and of a long one the part.
 
+use crate::govern::clauses::text::{SentenceEnds, own_prose, parts, sentences};
 use crate::govern::drift::DriftClass;
 use crate::govern::kernel::Kernel;
 use crate::govern::phrase;
@@ -12,7 +13,7 @@ use crate::govern::sanitize::{Clean, unmasked_text};
 use crate::record::ledger::bundle::Bundle;
 
 use super::output::Shape;
-use super::sentences::{clauses, folded, sentences, spoken, without_code, without_mark};
+use super::sentences::{folded, spoken, without_mark};
 use super::side_effects::Deeds;
 use super::validate::Validation;
 
@@ -77,15 +78,11 @@ impl ReplyContext {
         if rule.class() == DriftClass::Evidence {
             return reply.to_owned();
         }
-        let prose = without_code(&unmasked_text(reply));
-        let own = prose
-            .lines()
-            .filter(|line| !line.trim_start().starts_with('>'));
-        folded(&own.collect::<Vec<_>>().join("\n"))
+        folded(&own_prose(&unmasked_text(reply)))
     }
 
     fn excerpt(&self, kernel: &Kernel, rule: ReplyRule, text: &str) -> Option<String> {
-        let all = sentences(text);
+        let all = sentences(text, SentenceEnds::Told);
         let rest = if all.len() == 1 { "" } else { REST };
         let finds = |part: &str| self.finds(kernel, rule, &format!("{part}{rest}"));
         let some = all.get(..SENTENCES.min(all.len())).unwrap_or_default();
@@ -113,10 +110,10 @@ impl ReplyContext {
 /// The part of a long sentence in which something is found: a clause, or the words around it.
 fn part_of(sentence: &str, finds: &dyn Fn(&str) -> bool) -> Option<String> {
     let short = |part: &&str| part.chars().count() <= EXCERPT;
-    let clauses = clauses(sentence);
-    let parts = clauses.iter().flat_map(|clause| clause.split(", "));
-    let clause = clauses.iter().copied().chain(parts).filter(short);
-    if let Some(found) = clause.take(PARTS).find(|part| finds(part)) {
+    let parts = parts(sentence);
+    let lesser = parts.iter().flat_map(|part| part.split(", "));
+    let all = parts.iter().copied().chain(lesser).filter(short);
+    if let Some(found) = all.take(PARTS).find(|part| finds(part)) {
         return Some(cut(found));
     }
     let words: Vec<&str> = sentence.split_whitespace().collect();

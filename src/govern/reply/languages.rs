@@ -1,6 +1,5 @@
 //! Claims of completed side effects in German, French, Spanish and Italian: the same few forms that
-//! [`super::claims`] looks for in English, by lists of words
-//! (`genesis/claims.toml`).
+//! [`super::claims`] looks for in English, by lists of words (`genesis/claims.toml`).
 //!
 //! | form | German | French |
 //! |---|---|---|
@@ -18,9 +17,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::claim_words::claim_words;
 use crate::govern::sanitize::count;
-use crate::govern::word_list::{PhraseList, WordList};
+use crate::govern::word_list::{PhraseList, WordList, read_own};
 
 /// So many words after its auxiliary a participle may stand: German puts it at the end of the
 /// clause.
@@ -28,10 +26,30 @@ const REACH: usize = 16;
 /// Longest clause taken for a note: *Datei gelöscht*.
 const NOTE_WORDS: usize = 6;
 
+const CLAIMS: &str = include_str!(concat!(env!("OUT_DIR"), "/claims.json"));
+
+static TONGUES: LazyLock<Languages> = LazyLock::new(|| read_own(CLAIMS));
+
+/// The languages.
+fn languages() -> [&'static LanguageWords; 4] {
+    let all = &*TONGUES;
+    [&all.german, &all.french, &all.spanish, &all.italian]
+}
+
+/// What the file holds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Languages {
+    german: LanguageWords,
+    french: LanguageWords,
+    spanish: LanguageWords,
+    italian: LanguageWords,
+}
+
 /// The words of one language, as `genesis/claims.toml` explains them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct LanguageWords {
+struct LanguageWords {
     first: PhraseList,
     just: PhraseList,
     passive: PhraseList,
@@ -53,16 +71,13 @@ pub(in crate::govern) fn claims(words: &[String], shown: bool) -> bool {
     count(words.len());
     // Most clauses hold no verb of these languages: one look-up a word tells.
     words.iter().any(|word| is_verb(word))
-        && claim_words()
-            .languages()
-            .iter()
-            .any(|language| language.claims(words, shown))
+        && languages().iter().any(|language| language.claims(words, shown))
 }
 
 /// Whether a word is a verb of a deed in any of the languages.
 fn is_verb(word: &str) -> bool {
     static VERBS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-        let lists = claim_words().languages().into_iter().flat_map(|language| {
+        let lists = languages().into_iter().flat_map(|language| {
             [
                 &language.doing,
                 &language.infinitives,

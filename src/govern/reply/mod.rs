@@ -1,7 +1,6 @@
 //! What a reply claims, refuses or states, held against what its model was shown (AEGIS 9).
 
 pub(in crate::govern) mod arithmetic;
-mod claim_words;
 pub(in crate::govern) mod claims;
 pub(in crate::govern) mod completeness;
 pub(in crate::govern) mod dates;
@@ -9,9 +8,9 @@ pub mod found_on;
 pub(in crate::govern) mod languages;
 pub mod output;
 mod phrase_pattern;
-pub(in crate::govern) mod quotations;
 pub(in crate::govern) mod refusal;
 pub(in crate::govern) mod refusal_families;
+mod reply_words;
 pub(in crate::govern) mod sentences;
 pub(in crate::govern) mod side_effects;
 pub(in crate::govern) mod sight_figures;

@@ -17,7 +17,8 @@
 use super::phrase_pattern::PhrasePattern;
 use super::refusal_families;
 use super::refusal_families::PlainReply;
-use super::sentences::{plain, sentences};
+use super::sentences::plain;
+use crate::govern::clauses::text::{SentenceEnds, sentences};
 use crate::govern::kernel::Kernel;
 use crate::govern::phrase;
 
@@ -243,7 +244,7 @@ pub(in crate::govern) fn refuses(kernel: &Kernel, prompt: &str, spoken: &str, co
     }
     // A line may end within a sentence.
     let reply = first_person(&plain(spoken));
-    let sentences: Vec<&str> = sentences(&reply)
+    let sentences: Vec<&str> = sentences(&reply, SentenceEnds::Told)
         .into_iter()
         .take(WITHIN_SENTENCES)
         .collect();

@@ -1,11 +1,13 @@
-//! A reply as its speaker means it: without code, without what it quotes, in sentences and clauses.
+//! A reply as its speaker means it: without code, without what it quotes, its sentences whole.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::quotations::{Quotes, quotations, unquoted};
-use super::side_effects::is_past;
+use super::reply_words::reply_words;
+use crate::govern::clauses::lexicon::lexicon;
+use crate::govern::clauses::quotations::{Quotes, quotations, unquoted};
+use crate::govern::clauses::text::own_prose;
 use crate::govern::sanitize::unmasked_text;
 
 /// Stands where code, a path or an address stood: one word, a thing of a machine.
@@ -16,8 +18,6 @@ pub(in crate::govern) const QUOTED: &str = "xquotedx";
 /// Each is compiled when it is first needed: most replies need few of them, and a process judges
 /// one.
 struct ProsePatterns {
-    fence: LazyLock<Regex>,
-    open_fence: LazyLock<Regex>,
     code: LazyLock<Regex>,
     word: LazyLock<Regex>,
     ascii_word: LazyLock<Regex>,
@@ -33,10 +33,6 @@ fn new(pattern: &str) -> Regex {
 static ALL: ProsePatterns = ProsePatterns {
     struck: LazyLock::new(|| new(r"~~[^~\n]{1,200}~~")),
     tag: LazyLock::new(|| new(r"(?i)</?(?:b|i|em|strong|u|mark|s|del|span|br|p|small|code)\s*/?>")),
-    fence: LazyLock::new(|| {
-        new(r"(?s)(?:^|\n)[ \t]*(?:```.*?\n[ \t]*```|~~~.*?\n[ \t]*~~~)[^\n]*")
-    }),
-    open_fence: LazyLock::new(|| new(r"(?s)(?:^|\n)[ \t]*(?:```|~~~).*$")),
     code: LazyLock::new(|| new(r"``[^\n]*?``|`[^`\n]*`")),
     word: LazyLock::new(|| {
         new(
@@ -54,15 +50,6 @@ static ALL: ProsePatterns = ProsePatterns {
     }),
 };
 
-/// The reply without fenced code; a fence that nobody closes ends with the reply.
-pub(in crate::govern) fn without_code(reply: &str) -> String {
-    if !reply.contains("```") && !reply.contains("~~~") {
-        return reply.to_owned();
-    }
-    let closed = ALL.fence.replace_all(reply, "\n");
-    ALL.open_fence.replace_all(&closed, "\n").into_owned()
-}
-
 /// Whether the reply shows code, apart from its sentences.
 pub(in crate::govern) fn shows_code(reply: &str) -> bool {
     reply.contains("```") || reply.contains("~~~")
@@ -71,12 +58,7 @@ pub(in crate::govern) fn shows_code(reply: &str) -> bool {
 /// The reply's own words: no fenced code, no quoted lines, quoted words and inline code as one word
 /// each.
 pub(in crate::govern) fn spoken(reply: &str) -> String {
-    let prose = without_code(&unmasked_text(reply));
-    let own: Vec<&str> = prose
-        .lines()
-        .filter(|line| !line.trim_start().starts_with('>'))
-        .collect();
-    let own = own.join("\n");
+    let own = own_prose(&unmasked_text(reply));
     let text = if own.contains('`') {
         ALL.code
             .replace_all(&own, |code: &Captures<'_>| verb_or(&code[0], CODE))
@@ -110,7 +92,7 @@ fn without_names(text: &str) -> String {
 /// `restarted` it.
 fn verb_or(marked: &str, other: &str) -> String {
     let word = marked.trim_matches(|c: char| !c.is_alphanumeric());
-    if is_past(&word.to_lowercase()) {
+    if lexicon().is_past(&word.to_lowercase()) {
         word.to_owned()
     } else {
         other.to_owned()
@@ -192,25 +174,6 @@ fn has_names(text: &str) -> bool {
     text.contains(['/', '_']) || text.as_bytes().windows(2).any(ending)
 }
 
-/// Sentences with their final mark; a mark ends one only before white space, so `0.42` stays whole.
-pub(in crate::govern) fn sentences(text: &str) -> Vec<&str> {
-    let mut out = Vec::new();
-    let (mut start, mut ended) = (0, false);
-    for (at, c) in text.char_indices() {
-        if c == '\n' || (ended && c.is_whitespace()) {
-            out.extend(text.get(start..at));
-            start = at;
-        }
-        ended = matches!(c, '.' | '!' | '?')
-            || (ended && matches!(c, '"' | '\'' | ')' | '*' | '_' | '”'));
-    }
-    out.extend(text.get(start..));
-    out.into_iter()
-        .map(str::trim)
-        .filter(|s| s.chars().any(char::is_alphanumeric))
-        .collect()
-}
-
 /// Lines of one paragraph as one line, where a sentence goes on over the break: the next line
 /// begins with a small letter or the line before it ends in a word that nothing ends with. Lists,
 /// headings and tables keep their lines.
@@ -251,7 +214,7 @@ fn goes_on(before: &str, line: &str) -> bool {
         .to_lowercase();
     open.is_some_and(char::is_lowercase)
         || before.ends_with(',')
-        || UNENDED.split_whitespace().any(|word| word == last)
+        || reply_words().unended.has(&last)
 }
 
 /// "a) ", "iv. ": the mark of a list.
@@ -259,14 +222,6 @@ fn is_marked(line: &str) -> bool {
     let head = line.split_whitespace().next().unwrap_or_default();
     head.len() <= 4 && head.len() > 1 && head.ends_with([')', '.']) && line.len() > head.len()
 }
-
-/// Words that no sentence ends with: articles, auxiliaries, prepositions and conjunctions of five
-/// languages.
-const UNENDED: &str = "a an the my your our their its this these of to and or for from with into by at on i i've i'm i'd we we've \
-  we're have has had been was were is are am be not already just now will would can could der die das den dem des ein eine \
-  einen einem einer mein meine ich habe hat haben wurde wurden wird werden ist sind und oder mit für von zu im in le la les \
-  un une des du de j'ai je nous avons ai a été est sont et ou avec pour sur el los las he ha han hemos fue y o con para por il \
-  lo gli ho abbiamo è stato stata sono e";
 
 /// A line without the bullet, number, tick or emphasis that it begins with.
 pub(in crate::govern) fn without_mark(line: &str) -> &str {
@@ -276,32 +231,6 @@ pub(in crate::govern) fn without_mark(line: &str) -> &str {
     ALL.mark
         .find(line)
         .map_or(line, |found| line.get(found.end()..).unwrap_or(line))
-}
-
-/// The parts of a sentence that stand by themselves: a *no* in one says nothing about another.
-pub(in crate::govern) fn clauses(sentence: &str) -> Vec<&str> {
-    let mut out = vec![sentence];
-    for border in [
-        "; ",
-        ": ",
-        " \u{2014} ",
-        "\u{2014}",
-        " \u{2013} ",
-        " - ",
-        " -- ",
-        ", but ",
-        " but ",
-        ", and ",
-    ] {
-        out = out
-            .into_iter()
-            .flat_map(|part| part.split(border))
-            .collect();
-    }
-    out.into_iter()
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-        .collect()
 }
 
 /// Lower case, plain apostrophes, single spaces: what expressions are written for.
@@ -357,16 +286,6 @@ mod tests {
     }
 
     #[test]
-    fn sentences_keep_figures_whole() {
-        assert_eq!(
-            sentences("Load 0.42. Fine!\nA list\n\nEnd?"),
-            ["Load 0.42.", "Fine!", "A list", "End?"]
-        );
-        assert_eq!(sentences("**Done.** Yes."), ["**Done.**", "Yes."]);
-        assert!(sentences("  \n -- \n").is_empty());
-    }
-
-    #[test]
     fn a_sentence_over_lines_is_one() {
         for (text, one) in [
             ("I've\nrestarted\nnginx.", "I've restarted nginx."),
@@ -402,12 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_sentence() {
-        assert_eq!(
-            clauses("Done \u{2014} marked read: it, but no"),
-            ["Done", "marked read", "it", "no"]
-        );
-        assert_eq!(clauses("one-way 10:30"), ["one-way 10:30"]);
+    fn a_line_without_its_mark() {
         for (line, left) in [
             ("- [x] Done", "Done"),
             ("12) Done", "Done"),

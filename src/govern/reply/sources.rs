@@ -10,9 +10,10 @@ use crate::record::ledger::bundle::Bundle;
 
 use super::arithmetic::{KnownNumbers, Number, numbers};
 use super::dates::{Date, Dates, dates, take_dates};
-use super::quotations::{Quotes, quotations, replaced, unquoted};
-use super::sentences::{plain, without_code, without_mark};
+use super::sentences::{plain, without_mark};
 use super::substrings::{bordered, occurring};
+use crate::govern::clauses::quotations::{Quotes, quotations, replaced, unquoted};
+use crate::govern::clauses::text::without_code;
 
 /// A quote of fewer words is a way of speaking.
 const QUOTE_WORDS: usize = 3;

@@ -30,9 +30,18 @@ struct TrieNode {
 /// The texts that are sought, as a tree of their beginnings (Aho and Corasick).
 ///
 /// This is not the automaton of the `aho-corasick` crate, because that one keeps with each node all
-/// texts that end there: a hostile reply of one megabyte, of `/a`, `/a/a` and so on, would
-/// make it keep 60 million of them, which is half a gigabyte. Here a node points to the next
-/// shorter one.
+/// texts that end there, where here a node points to the next shorter one. Measured with version 1
+/// of the crate, the noncontiguous automaton and no prefilter, each state of which was looked at
+/// once; a contiguous one is made from it:
+///
+/// | sought in 1 MB | the crate's | this one |
+/// |---|---|---|
+/// | 20,000 names and versions of 321 kB | 0.13 s, 11 MB | 0.25 s, 11 MB |
+/// | `/a`, `/a/a` and so on, 1,000 of them | 0.05 s, 10 MB | 0.10 s, 4 MB |
+/// | 700 of those, and `/b/a/a/a…` of half a megabyte | 6.6 s, 1,402 MB | 0.41 s, 32 MB |
+///
+/// The third is what a hostile reply of a megabyte may state, so ours stays. Asking the crate for
+/// all overlapping matches, as its iterator does, takes more than a minute on the second.
 struct Trie {
     nodes: Vec<TrieNode>,
     next: HashMap<(u32, u8), u32>,

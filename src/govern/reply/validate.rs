@@ -10,9 +10,10 @@ use super::claims;
 use super::completeness;
 use super::output::{Miss, Shape};
 use super::refusal;
-use super::sentences::{folded, sentences, shows_code, spoken};
+use super::sentences::{folded, shows_code, spoken};
 use super::sight_figures;
 use super::sources;
+use crate::govern::clauses::text::{SentenceEnds, sentences};
 use crate::govern::drift::{DriftClass, Judgement, RuleResult};
 use crate::govern::kernel::Kernel;
 use crate::govern::phrase;
@@ -77,7 +78,7 @@ impl<'a> Validation<'a> {
         reply: &'a str,
         own: &'a str,
     ) -> Self {
-        let sentences = sentences(own);
+        let sentences = sentences(own, SentenceEnds::Told);
         let grounded = completeness::asks_of_machine(kernel, prompt)
             && completeness::sees_what_is_asked(bundle, prompt);
         let contradictions = if grounded {

@@ -1,5 +1,5 @@
-//! Clauses that ask for an act, or announce one: one reader for all the forms that they have, with
-//! the words of [`super::lexicon`].
+//! The forms in which an act is asked for or announced, by [`Clause`] and the words of
+//! [`super::super::clauses::lexicon`].
 //!
 //! | form | as in |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | other languages | *starte nginx neu*, *peux-tu redémarrer le serveur* |
 //! | announcement | *I'll restart nginx now*, *shall I delete it?*, *we're stopping the service* |
 
-use super::lexicon::{ActClass, REACH, lexicon};
-use crate::govern::reply::side_effects::is_past;
+use crate::govern::clauses::clause::{Clause, Speaker};
+use crate::govern::clauses::lexicon::{ActClass, ActPhrases, ActWords, REACH, lexicon};
 use crate::govern::sanitize::count;
 use crate::govern::word_list::PhraseList;
 
@@ -25,18 +25,32 @@ const MOST_PARTS: usize = 16;
 /// sentence.
 const MOST_HEADS: usize = 16;
 
+/// The words around a request.
+fn known() -> &'static ActWords {
+    &lexicon().requests.words
+}
+
+fn phrases() -> &'static ActPhrases {
+    &lexicon().requests.phrases
+}
+
+/// Words as a clause that may be a request.
+fn clause(words: &[String]) -> Clause<'_> {
+    Clause::new(words, &lexicon().requests.function_words)
+}
+
 /// The act that a sentence of a prompt asks for.
 pub(super) fn requested_act(words: &[String]) -> Option<ActClass> {
-    order(words)
-        .or_else(|| wish(without_heads(words)))
+    order(clause(words))
+        .or_else(|| wish(without_heads(clause(words)).words))
         .or_else(|| wish(words))
 }
 
 /// An imperative, after polite words, after a condition, or after another imperative.
-fn order(words: &[String]) -> Option<ActClass> {
-    let mut rest = words;
+fn order(clause: Clause<'_>) -> Option<ActClass> {
+    let mut rest = clause;
     for _ in 0..MOST_PARTS {
-        count(rest.len());
+        count(rest.words.len());
         match SentencePart::of(rest) {
             SentencePart::Act(class) => return Some(class),
             SentencePart::Other => return None,
@@ -53,34 +67,31 @@ enum SentencePart<'a> {
     /// None, and nothing behind it is.
     Other,
     /// An order that acts on nothing; behind it there may be one.
-    GoesOn(&'a [String]),
+    GoesOn(Clause<'a>),
 }
 
 impl SentencePart<'_> {
-    fn of(words: &[String]) -> SentencePart<'_> {
-        let known = &lexicon().words;
-        let conditional = words.first().is_some_and(|word| known.conditions.has(word));
-        let comma = || words.iter().position(|word| word == ",");
-        let from = if conditional {
+    fn of(clause: Clause<'_>) -> SentencePart<'_> {
+        let comma = || clause.words.iter().position(|word| word == ",");
+        let from = if clause.is_condition() {
             comma().map(|comma| comma + 1)
         } else {
             Some(0)
         };
-        let Some(words) = from.and_then(|from| words.get(from..)) else {
+        let Some(clause) = from.map(|from| clause.from(from)) else {
             return SentencePart::Other;
         };
-        let Some((verb, after)) = without_heads(words).split_first() else {
-            return SentencePart::Other;
-        };
+        let order = without_heads(clause);
         // "mind restarting it?"
-        let (verb, after) = match (verb.as_str(), after.split_first()) {
-            ("mind", Some((verb, after))) => (verb, after),
-            _ => (verb, after),
+        let minds = order.word(0) == "mind" && order.words.len() > 1;
+        let order = order.from(usize::from(minds));
+        let Some((verb, after)) = order.words.split_first() else {
+            return SentencePart::Other;
         };
         let gerund = || {
             lexicon()
                 .of_gerund(verb)
-                .filter(|_| words.iter().any(|word| word == "mind"))
+                .filter(|_| clause.has(|word| word == "mind"))
         };
         let verb = if lexicon().is_verb(verb) {
             verb.as_str()
@@ -88,47 +99,48 @@ impl SentencePart<'_> {
             gerund().unwrap_or(verb.as_str())
         };
         let act = lexicon().act_of(verb, part(after));
-        if let Some(class) = act.or_else(|| embedded(words)) {
+        if let Some(class) = act.or_else(|| embedded(clause)) {
             return SentencePart::Act(class);
         }
-        if !(lexicon().is_verb(verb) || known.looks.has(verb)) || known.writing.has(verb) {
+        if !(lexicon().is_verb(verb) || known().looks.has(verb)) || known().writing.has(verb) {
             return SentencePart::Other;
         }
         // "Check the disk and delete the old logs".
         let next = after
             .iter()
             .position(|word| matches!(word.as_str(), "and" | "then" | ","));
-        next.and_then(|next| after.get(next + 1..))
-            .map_or(SentencePart::Other, SentencePart::GoesOn)
+        next.map_or(SentencePart::Other, |next| {
+            SentencePart::GoesOn(order.from(1 + next + 1))
+        })
     }
 }
 
 /// An order or a plea inside of a sentence.
 ///
 /// One pass: what stands before a word is summed up, not looked at again.
-fn embedded(words: &[String]) -> Option<ActClass> {
-    let (known, asked) = (&lexicon().words, &lexicon().phrases.asked);
+fn embedded(clause: Clause<'_>) -> Option<ActClass> {
     let (mut able, mut unasked, mut unasked_here, mut border) = (false, false, false, None);
-    for at in 1..words.len() {
+    for at in 1..clause.words.len() {
         count(1);
-        let (before, rest) = words.split_at(at);
-        let last = before.last()?.as_str();
-        if known.told.has(last) {
+        let last = clause.word(at - 1);
+        if known().told.has(last) {
             return None;
         }
-        able |= known.able.has(last);
-        unasked |= known.unasked.has(last);
-        let at_border = known.parts.has(last);
+        let against = clause.is_against(at - 1);
+        able |= known().able.has(last);
+        unasked |= against;
+        let at_border = known().parts.has(last);
         if at_border {
             border = Some(at);
         }
-        unasked_here = !at_border && (unasked_here || known.unasked.has(last));
-        let body = match asked.behind(rest) {
-            Some(body) if !unasked_here => body,
+        unasked_here = !at_border && (unasked_here || against);
+        let rest = clause.from(at);
+        let body = match phrases().asked.behind(rest.words) {
+            Some(body) if !unasked_here => self::clause(body),
             None if border == Some(at) && !able && !unasked => rest,
             _ => continue,
         };
-        if let Some(class) = embedded_act(without_heads(body)) {
+        if let Some(class) = embedded_act(without_heads(body).words) {
             return Some(class);
         }
     }
@@ -139,7 +151,7 @@ fn embedded_act(body: &[String]) -> Option<ActClass> {
     let (verb, after) = body.split_first()?;
     let names_something = after.first().is_some_and(|word| word != ",");
     let near = after.get(..after.len().min(2 * REACH)).unwrap_or_default();
-    if lexicon().words.writing.has(verb) || !names_something {
+    if known().writing.has(verb) || !names_something {
         None
     } else {
         lexicon().act_of(verb, part(near))
@@ -148,67 +160,58 @@ fn embedded_act(body: &[String]) -> Option<ActClass> {
 
 /// Up to the next part of the sentence.
 fn part(words: &[String]) -> &[String] {
-    let end = words
-        .iter()
-        .position(|word| matches!(word.as_str(), "then" | ":"))
-        .unwrap_or(words.len());
-    words.get(..end).unwrap_or(words)
+    let end = words.iter().position(|word| word == "then");
+    words.get(..end.unwrap_or(words.len())).unwrap_or(words)
 }
 
-fn without_heads(mut words: &[String]) -> &[String] {
+fn without_heads(mut clause: Clause<'_>) -> Clause<'_> {
     for _ in 0..MOST_HEADS {
-        let Some(rest) = lexicon().phrases.heads.behind(words) else {
+        let Some(rest) = phrases().heads.behind(clause.words) else {
             break;
         };
-        count(words.len() - rest.len());
-        words = rest;
+        let passed = clause.words.len() - rest.len();
+        count(passed);
+        clause = clause.from(passed);
     }
-    words
+    clause
 }
 
 /// The act that a sentence of a reply announces, offers for approval, or is under way with.
 pub(super) fn announced_act(words: &[String]) -> Option<ActClass> {
-    let at_start = words
-        .first()
-        .and_then(|first| lexicon().of_gerund(first))
-        .filter(|_| words.iter().any(|word| word == "now"));
+    let clause = clause(words);
+    let at_start = lexicon()
+        .of_gerund(clause.word(0))
+        .filter(|_| clause.has(|word| word == "now"));
     if let Some(class) = at_start.and_then(|verb| lexicon().act_of(verb, words.get(1..)?)) {
         return Some(class);
     }
     (0..words.len()).find_map(|at| {
         count(1);
-        let rest = words.get(at..)?;
-        if let [subject, doing, after @ ..] = rest
-            && matches!(subject.as_str(), "i'm" | "we're")
-            && let Some(verb) = lexicon().of_gerund(doing)
-            && let Some(class) = lexicon().act_of(verb, after)
-        {
-            return Some(class);
-        }
-        announced(lexicon().phrases.announced.behind(rest)?)
+        under_way(clause, at)
+            .or_else(|| announced(self::clause(phrases().announced.behind(words.get(at..)?)?)))
     })
 }
 
+/// "I'm restarting it".
+fn under_way(clause: Clause<'_>, at: usize) -> Option<ActClass> {
+    if clause.speaker(at) != Some(Speaker::IsAbout) {
+        return None;
+    }
+    let verb = lexicon().of_gerund(clause.word(at + 1))?;
+    lexicon().act_of(verb, clause.from(at + 2).words)
+}
+
 /// What follows an announcement, when it is an act.
-fn announced(rest: &[String]) -> Option<ActClass> {
-    let between = &lexicon().words.between;
-    let verb = (0..rest.len()).find(|at| {
-        count(1);
-        rest.get(*at).is_some_and(|word| !between.has(word)) || starts(rest, *at)
-    })?;
-    let word = rest.get(verb)?;
-    let verb_word = if lexicon().is_verb(word) {
-        word.as_str()
+fn announced(rest: Clause<'_>) -> Option<ActClass> {
+    let found = rest.verb();
+    count(found.map_or(rest.words.len(), |(at, _)| at + 1));
+    let (at, word) = found?;
+    let verb = if lexicon().is_verb(word) {
+        word
     } else {
         lexicon().of_gerund(word)?
     };
-    lexicon().act_of(verb_word, rest.get(verb + 1..)?)
-}
-
-/// "Start" is a verb of its own before a thing, and none in "start by restarting".
-fn starts(rest: &[String], at: usize) -> bool {
-    rest.get(at).is_some_and(|word| word == "start")
-        && rest.get(at + 1).is_some_and(|next| next != "by")
+    lexicon().act_of(verb, rest.from(at + 1).words)
 }
 
 /// The act that a sentence wishes for in another form than an order of one verb.
@@ -219,7 +222,7 @@ fn wish(words: &[String]) -> Option<ActClass> {
         .or_else(|| abroad(words))
         .or_else(|| at_head(words))
         .or_else(|| {
-            (!lexicon().words.asking.has(first))
+            (!known().asking.has(first))
                 .then(|| state(words).or_else(|| need(words)))
                 .flatten()
         })
@@ -264,23 +267,22 @@ fn is_argument(word: &str) -> bool {
 
 /// Verbs of two words, errands and access, where a request begins.
 fn at_head(words: &[String]) -> Option<ActClass> {
-    let known = &lexicon().words;
     let (verb, after) = words.split_first()?;
     let near = after.get(..after.len().min(REACH))?;
     count(near.len());
     let has = |wanted: &str| near.iter().any(|word| word == wanted);
-    if known.messages.has(verb) {
+    if known().messages.has(verb) {
         return near
             .first()
-            .filter(|next| !known.nouns.has(next))
+            .filter(|next| !known().nouns.has(next))
             .map(|_| ActClass::Message);
     }
-    let errand = lexicon().errands.get(verb);
+    let errand = lexicon().errand(verb);
     if errand.is_some_and(|about| near.iter().any(|word| about.has(word)) && !has("by")) {
         return Some(ActClass::Errand);
     }
     let gives = matches!(verb.as_str(), "give" | "grant" | "revoke")
-        && near.iter().skip(1).any(|word| known.rights.has(word));
+        && near.iter().skip(1).any(|word| known().rights.has(word));
     if gives || (verb == "add" && has("group") && has("to")) {
         return Some(ActClass::Configuration);
     }
@@ -290,8 +292,8 @@ fn at_head(words: &[String]) -> Option<ActClass> {
     {
         return None;
     }
-    let pair = lexicon().pairs.get(verb);
-    if pair.is_some_and(|second| second.is_empty() || near.iter().any(|word| second.has(word))) {
+    let second = lexicon().second_words(verb);
+    if second.is_some_and(|some| some.is_empty() || near.iter().any(|word| some.has(word))) {
         return thing(near);
     }
     // "have the server rebooted", "get htop installed"
@@ -303,9 +305,7 @@ fn at_head(words: &[String]) -> Option<ActClass> {
 /// A thing, and behind it what is to be done with it.
 fn done(words: &[String]) -> Option<ActClass> {
     count(words.len());
-    let at = words
-        .iter()
-        .position(|word| is_past(word) || lexicon().words.done.has(word))?;
+    let at = words.iter().position(|word| lexicon().is_past(word))?;
     let installs = words
         .get(at)
         .is_some_and(|word| word == "installed" || word == "uninstalled");
@@ -315,13 +315,12 @@ fn done(words: &[String]) -> Option<ActClass> {
 
 /// "I want the firewall off", "make sure nginx is running".
 fn state(words: &[String]) -> Option<ActClass> {
-    let phrases = &lexicon().phrases;
-    let rest = behind(words, &phrases.wanted).or_else(|| behind(words, &phrases.seen_to))?;
+    let rest = behind(words, &phrases().wanted).or_else(|| behind(words, &phrases().seen_to))?;
     let near = rest.get(..rest.len().min(REACH))?;
     count(near.len());
     let at = near
         .iter()
-        .rposition(|word| lexicon().words.states.has(word))
+        .rposition(|word| known().states.has(word))
         .filter(|at| *at > 0);
     at.and_then(|at| thing(near.get(..at)?))
         .or_else(|| done(near))
@@ -329,11 +328,10 @@ fn state(words: &[String]) -> Option<ActClass> {
 
 /// "nginx needs a restart", "the logs have to go", "the server must be rebooted".
 fn need(words: &[String]) -> Option<ActClass> {
-    let known = &lexicon().words;
     let at = words
         .iter()
         .take(REACH)
-        .position(|word| known.needing.has(word))?;
+        .position(|word| known().needing.has(word))?;
     let (before, rest) = (words.get(..at)?, words.get(at + 1..)?);
     count(at + rest.len());
     let rest: Vec<&str> = rest
@@ -343,9 +341,9 @@ fn need(words: &[String]) -> Option<ActClass> {
         .collect();
     let wanted = match rest.as_slice() {
         ["to", "go", ..] | ["go", ..] => true,
-        ["to", "be", verb, ..] | ["be", verb, ..] => is_past(verb) || *verb == "rebooted",
+        ["to", "be", verb, ..] | ["be", verb, ..] => lexicon().is_past(verb),
         [noun, ..] => {
-            words.get(at).is_some_and(|word| word.starts_with("need")) && known.needed.has(noun)
+            words.get(at).is_some_and(|word| word.starts_with("need")) && known().needed.has(noun)
         }
         [] => false,
     };
@@ -354,17 +352,16 @@ fn need(words: &[String]) -> Option<ActClass> {
 
 /// German and French.
 fn abroad(words: &[String]) -> Option<ActClass> {
-    let (known, phrases) = (&lexicon().words, &lexicon().phrases);
-    let rest = behind(words, &phrases.polite).unwrap_or(words);
-    let (verb, after) = match behind(rest, &phrases.can_you) {
+    let rest = behind(words, &phrases().polite).unwrap_or(words);
+    let (verb, after) = match behind(rest, &phrases().can_you) {
         Some(rest) => {
             count(rest.len().min(2 * REACH));
             let mut near = rest.iter().take(2 * REACH);
-            (near.find(|word| known.infinitives.has(word))?, rest)
+            (near.find(|word| known().infinitives.has(word))?, rest)
         }
         None => rest
             .split_first()
-            .filter(|(verb, _)| known.orders.has(verb))?,
+            .filter(|(verb, _)| known().orders.has(verb))?,
     };
     let installs = verb.contains("install");
     thing(after).or_else(|| (installs && !after.is_empty()).then_some(ActClass::Package))
