@@ -42,7 +42,7 @@ pub enum MessagePage {
 /// What a conversation is called by a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GivenTitle {
-    /// So.
+    /// This title, or the name of its thread.
     Text(String),
     /// It was given a title that is erased, or was never kept.
     Gone,
