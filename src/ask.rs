@@ -466,7 +466,6 @@ async fn record(
     let recalled = recall(
         environment.store,
         environment.kernel,
-        Some(session.uuid),
         text,
         &referred,
         question.declared.deep,

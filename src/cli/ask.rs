@@ -159,16 +159,6 @@ impl Door<'_> {
 
     fn show(&self, asked: &AskResult, receipt: &TurnReceipt, signalled: u8) -> u8 {
         let turn = &asked.turn;
-        for kind in removed_kinds(turn) {
-            say(&format!(
-                "removed from the prompt before it was stored or sent: {kind}"
-            ));
-        }
-        if !matches!(turn.turn, TurnEnd::Refused(..)) {
-            let all = self.verbose || asked.declared.names_turns();
-            let lost = context::beside_room(&turn.referred, all);
-            lost.iter().for_each(|line| say(line));
-        }
         for conflict in &asked.conflicts {
             say(&format!("{} {}", mark("warning"), conflict.sentence()));
         }
@@ -176,15 +166,15 @@ impl Door<'_> {
         let code = match &turn.turn {
             TurnEnd::Answered(answer) => show_answer(answer, asked, self),
             TurnEnd::Refused(_, fault) => {
-                show_refusal(asked);
+                show_refusal(asked, self);
                 if fault.is_some() { COULD_NOT } else { NEGATIVE }
             }
             TurnEnd::Failed(failure, _) => {
-                show_failure(failure, asked);
+                show_failure(failure, asked, self);
                 COULD_NOT
             }
             TurnEnd::Interrupted(failure) => {
-                show_failure(failure, asked);
+                show_failure(failure, asked, self);
                 signalled
             }
         };
@@ -200,6 +190,21 @@ impl Door<'_> {
         match &turn.turn {
             TurnEnd::Answered(_) => code.max(printed),
             _ => code,
+        }
+    }
+
+    /// What a person should know of a turn, behind the line that says what became of it: what was
+    /// taken out of the question, and what of memory was left out.
+    fn tell_of_prompt(&self, asked: &AskResult) {
+        for kind in removed_kinds(&asked.turn) {
+            say(&format!(
+                "removed from the prompt before it was stored or sent: {kind}"
+            ));
+        }
+        if !matches!(asked.turn.turn, TurnEnd::Refused(..)) {
+            let all = self.verbose || asked.declared.names_turns();
+            let lost = context::beside_room(&asked.not_shown, all);
+            lost.iter().for_each(|line| say(line));
         }
     }
 
@@ -226,6 +231,11 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult, door: &Door<'_>) -> u
         ReplyVerdict::Show | ReplyVerdict::Warn => FINE,
         ReplyVerdict::Block => NEGATIVE,
     };
+    say(&recorded_line(asked, answer, door.anchored));
+    if door.verbose {
+        say(&more(asked, answer));
+    }
+    door.tell_of_prompt(asked);
     warn(asked);
     let missed = asked.shape_missed();
     let code = if missed.is_some() { NEGATIVE } else { code };
@@ -249,10 +259,6 @@ fn show_answer(answer: &RecordedAnswer, asked: &AskResult, door: &Door<'_>) -> u
     }
     let context = &asked.turn.context;
     disclosed(context).iter().for_each(|line| say(line));
-    say(&recorded_line(asked, answer, door.anchored));
-    if door.verbose {
-        say(&more(asked, answer));
-    }
     sent_sight(asked).iter().for_each(|line| say(line));
     code
 }
@@ -265,11 +271,12 @@ fn warn(asked: &AskResult) {
     }
 }
 
-fn show_refusal(asked: &AskResult) {
+fn show_refusal(asked: &AskResult, door: &Door<'_>) {
     let why = asked.why_unanswered().unwrap_or_default();
     say(&format!("no model was called: {why}"));
-    warn(asked);
     say(&not_answered(asked, "no model was asked"));
+    door.tell_of_prompt(asked);
+    warn(asked);
 }
 
 /// `✘ 8923fa34/4 · no answer (timeout) · on record`
@@ -277,13 +284,14 @@ fn not_answered(asked: &AskResult, what: &str) -> String {
     format!("{} {} · {what} · on record", mark("no"), asked.id)
 }
 
-fn show_failure(failure: &RecordedFailure, asked: &AskResult) {
+fn show_failure(failure: &RecordedFailure, asked: &AskResult, door: &Door<'_>) {
     say(&format!(
         "error: {}",
         asked.why_unanswered().unwrap_or_default()
     ));
     let why = format!("no answer ({})", failure.reason);
     say(&not_answered(asked, &why));
+    door.tell_of_prompt(asked);
     sent_sight(asked).iter().for_each(|line| say(line));
 }
 
@@ -341,11 +349,14 @@ fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
         .reduce(u64::saturating_add)
         .map(|sum| format!("{sum} tokens"));
     let chain = format!("chain {}…", answer.chain_entry.short8());
+    // The line above says it where some of them are missing.
+    let turns = context::turns_in(&asked.turn);
+    let turns = turns.filter(|_| !context::is_short_of_turns(&asked.turn));
     let parts = [
         Some(answer.session.model.clone()),
         Some(answer.session.branch.clone()),
         Some(chain),
-        context::turns_in(&asked.turn),
+        turns,
         tokens,
         answer.cost.as_ref().map(ToString::to_string),
     ];

@@ -10,6 +10,7 @@ mod usage;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 
 use clap::builder::styling::Style;
 use clap::{Arg, ArgAction, Args, ColorChoice, Command, CommandFactory as _, Id};
@@ -18,7 +19,8 @@ use crate::view::help::{ExampleView, HelpView};
 
 use super::args::Cli;
 use super::fold::words_in;
-use super::{FINE, could_not, present, print_view, program};
+use super::screen::{Gate, is_coloured};
+use super::{could_not, paged, present, print_view, program};
 
 pub use examples::of as examples_of;
 pub use topics::TOPICS;
@@ -208,9 +210,17 @@ fn command_help(found: &Command, words: &[&str], json: bool) -> u8 {
     if json {
         return print_view(&command_view(found, words, help.render().to_string()));
     }
-    // A reader that went away is nobody's fault.
-    let _ = help.print();
-    FINE
+    print_help(&help)
+}
+
+/// Prints help, through a pager where it is longer than the screen.
+fn print_help(help: &clap::Error) -> u8 {
+    let text = help.render();
+    let text = match is_coloured(std::io::stdout().is_terminal()) {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
+    };
+    paged(&text, Gate::help)
 }
 
 fn command_view(found: &Command, words: &[&str], text: String) -> HelpView {

@@ -27,7 +27,8 @@ pub fn choose_color(choice: ColorChoice) {
     let _ = COLOR.set(choice);
 }
 
-fn is_coloured(is_terminal: bool) -> bool {
+/// Whether what goes there is coloured.
+pub fn is_coloured(is_terminal: bool) -> bool {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     match COLOR.get().unwrap_or(&ColorChoice::Auto) {
         ColorChoice::Always => true,
@@ -64,6 +65,8 @@ pub struct Gate<W> {
     paint: Paint,
     /// The columns of the terminal, where lines are broken between words.
     folds: Option<usize>,
+    /// Whether the signs between our own words are told with plain characters.
+    plain: bool,
 }
 
 impl Gate<StdoutLock<'static>> {
@@ -75,6 +78,7 @@ impl Gate<StdoutLock<'static>> {
             to: to.lock(),
             paint: Paint::Nothing,
             folds: None,
+            plain: false,
         }
     }
 
@@ -83,7 +87,16 @@ impl Gate<StdoutLock<'static>> {
         let folds = columns(&io::stdout());
         Gate {
             folds,
+            plain: is_plain_locale(),
             ..Self::out()
+        }
+    }
+
+    /// The same, of help, which is all our own and brings its colours along.
+    pub fn help() -> Self {
+        Gate {
+            spells: false,
+            ..Self::told()
         }
     }
 
@@ -103,6 +116,7 @@ impl Gate<Stderr> {
             paint: Paint::FirstLine.when(is_coloured(to.is_terminal())),
             spells: true,
             folds: columns(&to),
+            plain: is_plain_locale(),
             to,
         }
     }
@@ -125,6 +139,7 @@ impl<W> Gate<W> {
         } else {
             text.into()
         };
+        let text = if self.plain { in_ascii(&text).into() } else { text };
         match self.folds {
             Some(columns) => painted(&folded(&text, columns), self.paint),
             None => painted(&text, self.paint),
@@ -132,7 +147,7 @@ impl<W> Gate<W> {
     }
 
     fn passes_bytes(&self) -> bool {
-        !self.spells && self.paint == Paint::Nothing && self.folds.is_none()
+        !self.spells && !self.plain && self.paint == Paint::Nothing && self.folds.is_none()
     }
 }
 
@@ -185,11 +200,7 @@ pub fn quiet(text: &str) -> String {
 /// The sign before a verdict (`yes`, `no`, or what is open) or a `warning`; in words where the locale has no such
 /// characters.
 pub fn mark(of: &str) -> &'static str {
-    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    let plain = set.is_some_and(|locale| !locale.to_ascii_lowercase().contains("utf"));
-    match (of, plain) {
+    match (of, is_plain_locale()) {
         ("yes", false) => "✔",
         ("yes", true) => "ok",
         ("no", false) => "✘",
@@ -198,6 +209,37 @@ pub fn mark(of: &str) -> &'static str {
         ("warning", true) => "!!",
         _ => "?",
     }
+}
+
+/// Whether the locale has no characters but the plain ones; one that is not set says nothing.
+fn is_plain_locale() -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    set.is_some_and(|locale| !locale.to_ascii_lowercase().contains("utf"))
+}
+
+/// The text with what stands between our own words in plain characters.
+fn in_ascii(text: &str) -> String {
+    const SIGNS: [(char, &str); 9] = [
+        ('…', "..."),
+        ('·', "-"),
+        ('–', "-"),
+        ('—', "--"),
+        ('→', "->"),
+        ('✔', "ok"),
+        ('✘', "NO"),
+        ('⚠', "!!"),
+        ('×', "x"),
+    ];
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match SIGNS.iter().find(|(sign, _)| *sign == c) {
+            Some((_, plain)) => out.push_str(plain),
+            None => out.push(c),
+        }
+    }
+    out
 }
 
 /// The least of a text that is shown in a row, however narrow the terminal is.
@@ -265,10 +307,27 @@ mod tests {
                 spells,
                 paint: Paint::Nothing,
                 folds: None,
+                plain: false,
             };
             gate.write_all(b"a\x1b[2J\n").unwrap();
             assert_eq!(gate.to, expected.as_bytes());
         }
+    }
+
+    #[test]
+    fn a_locale_without_signs_gets_plain_characters() {
+        let mut gate = Gate {
+            to: Vec::new(),
+            spells: true,
+            paint: Paint::Nothing,
+            folds: None,
+            plain: true,
+        };
+        gate.write_all("oqsy…8fnY · block 5 · é\n".as_bytes()).unwrap();
+        assert_eq!(
+            String::from_utf8(gate.to).unwrap(),
+            "oqsy...8fnY - block 5 - é\n"
+        );
     }
 
     #[test]
@@ -278,6 +337,7 @@ mod tests {
             spells: true,
             paint: Paint::EachLine,
             folds: Some(20),
+            plain: false,
         };
         gate.write_all("✔ fine, as it was told ✔ of all\n".as_bytes())
             .unwrap();
@@ -314,6 +374,7 @@ mod tests {
                 spells: true,
                 paint,
                 folds: None,
+                plain: false,
             };
             gate.write_all(text.as_bytes()).unwrap();
             assert_eq!(String::from_utf8(gate.to).unwrap(), expected);

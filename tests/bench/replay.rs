@@ -210,7 +210,6 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
     let recalled = recall(
         house.store,
         house.kernel,
-        Some(session.uuid),
         &text,
         &referred,
         false,
