@@ -12,10 +12,11 @@ use std::collections::BTreeMap;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::continuity::compile::{CompileFault, Inputs, compile};
+use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
 use crate::continuity::declared::TurnContext;
-use crate::continuity::prompt::{PromptTokens, render};
+use crate::continuity::prompt::{CompiledPrompt, PromptTokens, render};
 use crate::govern::authority::{Decision, PolicyInput, broken_beside, decide};
+use crate::govern::drift::Judgement;
 use crate::govern::kernel::Kernel;
 use crate::govern::reply::validate::silent_tool;
 use crate::govern::sanitize::{
@@ -27,6 +28,8 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{ArtifactRef, SightEntry};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::params::Params;
+use crate::record::time::Seconds;
 use crate::recorder::{
     Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal,
     RecorderError, Refusal, RefusedPrompt,
@@ -36,7 +39,7 @@ use crate::store::SessionRow;
 
 use provider_change::ProviderChange;
 use recall::{DeclaredContext, recall};
-use refer::{ThreadPosition, count, refer};
+use refer::{ReferRules, ResolvedRefs, ThreadPosition, count, refer};
 use window::WindowFit;
 
 /// How a turn ended; each ending is on record.
@@ -126,7 +129,7 @@ pub enum AskError {
 pub struct Observations {
     /// What each tool showed.
     pub sight: BTreeMap<String, SightEntry>,
-    /// Fresh randomness.
+    /// 32 fresh random bytes, from which the salts of this exchange are derived.
     pub salt: Salt,
     /// Fresh randomness for actuation intents: twice `actuation::MAX_ACTS`.
     pub action_salts: Vec<Salt>,
@@ -224,6 +227,26 @@ pub async fn ask(
 struct Denial {
     refusal: Refusal,
     authority_state: AuthorityState,
+    /// What could not be compiled, where it was that.
+    fault: Option<Box<CompileFault>>,
+}
+
+impl Denial {
+    /// Of a bundle or prompt that could not be made; `judgement` where that by itself is drift.
+    fn not_compiled(
+        fault: CompileFault,
+        judgement: Option<Judgement>,
+        authority_state: AuthorityState,
+    ) -> Denial {
+        Denial {
+            refusal: Refusal::CompileFailed {
+                reason: fault.code().to_owned(),
+                judgement,
+            },
+            authority_state,
+            fault: Some(Box::new(fault)),
+        }
+    }
 }
 
 /// Decides on INTENTs alone; references that could not be resolved are denied without asking
@@ -243,6 +266,7 @@ fn decided(
         return Err(Denial {
             refusal,
             authority_state: AuthorityState::Blocked,
+            fault: None,
         });
     }
     match decide(
@@ -266,6 +290,7 @@ fn decided(
                     codes: reasons,
                 },
                 authority_state,
+                fault: None,
             })
         }
     }
@@ -387,7 +412,7 @@ enum PromptRecording {
     Done(Box<PromptOnRecord>),
     /// Nothing is: earlier turns may have no more than so many tokens.
     TooLong {
-        /// Tokens.
+        /// Tokens that the model's window has for the prompt.
         room: u64,
     },
 }
@@ -400,146 +425,218 @@ struct PromptOnRecord {
     earlier: u64,
 }
 
+/// A prompt as it would be recorded and sent.
+struct PromptDraft {
+    bundle: ContextBundle,
+    compiled: CompiledPrompt,
+    params: Params,
+    authority_state: AuthorityState,
+}
+
+/// What is to become of a question.
+enum PromptPlan {
+    /// A model gets it.
+    Send(Box<PromptDraft>),
+    /// No model gets it.
+    Refuse(Denial),
+    /// It has to be made again: earlier turns may have no more than so many tokens.
+    TooLong { room: u64 },
+}
+
+/// A question whose references are resolved and counted; nothing is decided yet.
+struct ReferredQuestion<'a> {
+    environment: &'a TurnEnvironment<'a>,
+    resumed: &'a ActiveSession,
+    input: PromptInput<'a>,
+    referred: ResolvedRefs,
+    counts: Counts,
+    now: Seconds,
+}
+
 /// Refers, decides, recalls, compiles, and records what came of it.
 async fn record(
     environment: &TurnEnvironment<'_>,
     resumed: &ActiveSession,
     asking: PromptInput<'_>,
-    seen: Observations,
+    mut seen: Observations,
 ) -> Result<PromptRecording, RecorderError> {
-    let PromptInput {
-        model,
-        question,
-        clean,
-        room,
-    } = asking;
-    let (session, now, text) = (&resumed.session, environment.now(), &clean.text);
-    let Observations {
-        sight,
-        salt,
-        action_salts,
-    } = seen;
-    let rules = (environment.kernel, environment.context, room);
-    let (store, place) = (environment.store, question.standing);
-    let thread = match place.thread {
-        Some(thread) => thread,
-        None => conversation::thread_of(store, resumed)?,
-    };
-    let referred = refer(store, rules, (thread, place.parent), question.declared)?;
-    let (context, unfit) = (referred.context.clone(), referred.unfit);
-    let moved = ProviderChange::of(store, model, &referred)?;
-    let counts = Counts {
-        room,
-        ..count(environment.store, environment.kernel, &context, now)?
-    };
-    let refuse = async |refusal, authority_state, fault, salt, action_salts| {
-        let refused = RefusedPrompt {
-            session: session.id,
-            text: text.clone(),
-            refusal,
-            context: context.clone(),
-            counts,
-            authority_state,
-            salt,
-            action_salts,
-            numbers: clean.numbers.clone(),
-            anchor: resumed.seen.clone(),
-            now,
+    let question = ReferredQuestion::of(environment, resumed, asking)?;
+    let moved = ProviderChange::of(environment.store, asking.model, &question.referred)?;
+    let sight = std::mem::take(&mut seen.sight);
+    match question.plan(sight)? {
+        PromptPlan::TooLong { room } => Ok(PromptRecording::TooLong { room }),
+        PromptPlan::Refuse(denial) => question.refuse(denial, seen).await,
+        PromptPlan::Send(draft) => {
+            let recording = question.send(*draft, seen).await?;
+            if let Some(moved) = moved {
+                (environment.say)(&moved.sentence());
+            }
+            Ok(recording)
+        }
+    }
+}
+
+impl<'a> ReferredQuestion<'a> {
+    fn of(
+        environment: &'a TurnEnvironment<'a>,
+        resumed: &'a ActiveSession,
+        input: PromptInput<'a>,
+    ) -> Result<ReferredQuestion<'a>, RecorderError> {
+        let (store, now) = (environment.store, environment.now());
+        let (place, room) = (input.question.standing, input.room);
+        let thread = match place.thread {
+            Some(thread) => thread,
+            None => conversation::thread_of(store, resumed)?,
         };
-        let on_record = Box::new(environment.recorder.refuse(refused).await?);
-        Ok(PromptRecording::Done(Box::new(PromptOnRecord {
-            outcome: Err((on_record, fault)),
-            referred: context.clone(),
-            unfit,
-            earlier: counts.thread,
-        })))
-    };
-    let authority_state = match decided(environment.kernel, text, model.id(), &context, counts) {
-        Ok(state) => state,
-        Err(Denial {
-            refusal,
-            authority_state,
-        }) => {
-            return refuse(refusal, authority_state, None, salt, action_salts).await;
-        }
-    };
-    let recalled = recall(
-        environment.store,
-        environment.kernel,
-        text,
-        &referred,
-        question.declared.deep,
-    )?;
-    let bundle = match compile(&Inputs {
-        session_id: session.uuid,
-        user_input: text,
-        kernel: environment.kernel,
-        host_role: &session.host_role,
-        model_id: model.id(),
-        now,
-        sight,
-        recalled: &recalled,
-    }) {
-        Ok(bundle) => bundle,
-        Err(fault) => {
-            // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
-            let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
-            let judgement = silent.then(|| silent_tool(environment.kernel));
-            let refusal = Refusal::CompileFailed {
-                reason: fault.code().to_owned(),
-                judgement,
-            };
-            return refuse(refusal, authority_state, Some(fault), salt, action_salts).await;
-        }
-    };
-    let codes = broken_beside(
-        environment.kernel,
-        text,
-        counts,
-        &bundle.beside(clean.own.as_ref()),
-    );
-    if let Some(reason) = codes.first().cloned() {
-        let refusal = Refusal::Denied { reason, codes };
-        return refuse(refusal, AuthorityState::Blocked, None, salt, action_salts).await;
+        let rules = ReferRules {
+            kernel: environment.kernel,
+            config: environment.context,
+            room,
+        };
+        let referred = refer(
+            store,
+            rules,
+            (thread, place.parent),
+            input.question.declared,
+        )?;
+        let counts = Counts {
+            room,
+            ..count(store, environment.kernel, &referred.context, now)?
+        };
+        Ok(ReferredQuestion {
+            environment,
+            resumed,
+            input,
+            referred,
+            counts,
+            now,
+        })
     }
-    let injected = bundle.refs().to_vec();
-    let params = model.params(clean.own.as_ref().map(Clean::as_str));
-    let sent_beside = (clean.own.as_ref(), &params);
-    let compiled = render(environment.kernel, &bundle, sent_beside, text);
-    match window::fit(model, &compiled, &bundle, room) {
-        Ok(WindowFit::Within(room)) => return Ok(PromptRecording::TooLong { room }),
-        Ok(WindowFit::Fits) => {}
-        Err(fault) => {
-            let refusal = Refusal::CompileFailed {
-                reason: fault.code().to_owned(),
-                judgement: None,
-            };
-            return refuse(refusal, authority_state, Some(fault), salt, action_salts).await;
+
+    /// Decides, recalls and compiles.
+    fn plan(&self, sight: BTreeMap<String, SightEntry>) -> Result<PromptPlan, RecorderError> {
+        let PromptInput {
+            model,
+            question,
+            clean,
+            room,
+        } = self.input;
+        let (session, kernel, text) = (&self.resumed.session, self.environment.kernel, &clean.text);
+        let decision = decided(
+            kernel,
+            text,
+            model.id(),
+            &self.referred.context,
+            self.counts,
+        );
+        let authority_state = match decision {
+            Ok(state) => state,
+            Err(denial) => return Ok(PromptPlan::Refuse(denial)),
+        };
+        let recalled = recall(
+            self.environment.store,
+            kernel,
+            text,
+            &self.referred,
+            question.declared.deep,
+        )?;
+        let bundle = match compile(&Inputs {
+            session_id: session.uuid,
+            user_input: text,
+            kernel,
+            host_role: &session.host_role,
+            model_id: model.id(),
+            now: self.now,
+            sight,
+            recalled: &recalled,
+        }) {
+            Ok(bundle) => bundle,
+            Err(fault) => {
+                // Sight that is declared and silent is drift before any model is called (AEGIS 7.2).
+                let silent = matches!(fault, CompileFault::SightWithoutValues { .. });
+                let judgement = silent.then(|| silent_tool(kernel));
+                let denial = Denial::not_compiled(fault, judgement, authority_state);
+                return Ok(PromptPlan::Refuse(denial));
+            }
+        };
+        let own = clean.own.as_ref();
+        let codes = broken_beside(kernel, text, self.counts, &bundle.beside(own));
+        if let Some(reason) = codes.first().cloned() {
+            return Ok(PromptPlan::Refuse(Denial {
+                refusal: Refusal::Denied { reason, codes },
+                authority_state: AuthorityState::Blocked,
+                fault: None,
+            }));
         }
+        let params = model.params(own.map(Clean::as_str));
+        let compiled = render(kernel, &bundle, (own, &params), text);
+        Ok(match window::fit(model, &compiled, &bundle, room) {
+            Ok(WindowFit::Within(room)) => PromptPlan::TooLong { room },
+            Ok(WindowFit::Fits) => PromptPlan::Send(Box::new(PromptDraft {
+                bundle,
+                compiled,
+                params,
+                authority_state,
+            })),
+            Err(fault) => PromptPlan::Refuse(Denial::not_compiled(fault, None, authority_state)),
+        })
     }
-    let prompt = Prompt {
-        session: session.id,
-        text: text.clone(),
-        bundle,
-        compiled,
-        params,
-        context: context.clone(),
-        counts,
-        authority_state,
-        salt,
-        action_salts,
-        numbers: clean.numbers.clone(),
-        anchor: resumed.seen.clone(),
-        now,
-    };
-    let prompt = Box::new(environment.recorder.prompt(prompt).await?);
-    if let Some(moved) = moved {
-        (environment.say)(&moved.sentence());
+
+    /// Records a prompt that a model will be called with.
+    async fn send(
+        &self,
+        draft: PromptDraft,
+        seen: Observations,
+    ) -> Result<PromptRecording, RecorderError> {
+        let injected = draft.bundle.refs().to_vec();
+        let prompt = Prompt {
+            session: self.resumed.session.id,
+            text: self.input.clean.text.clone(),
+            bundle: draft.bundle,
+            compiled: draft.compiled,
+            params: draft.params,
+            context: self.referred.context.clone(),
+            counts: self.counts,
+            authority_state: draft.authority_state,
+            salt: seen.salt,
+            action_salts: seen.action_salts,
+            numbers: self.input.clean.numbers.clone(),
+            anchor: self.resumed.seen.clone(),
+            now: self.now,
+        };
+        let prompt = Box::new(self.environment.recorder.prompt(prompt).await?);
+        Ok(self.done(Ok((prompt, injected))))
     }
-    Ok(PromptRecording::Done(Box::new(PromptOnRecord {
-        outcome: Ok((prompt, injected)),
-        referred: context,
-        unfit,
-        earlier: counts.thread,
-    })))
+
+    /// Records a prompt that no model gets, and why.
+    async fn refuse(
+        &self,
+        denial: Denial,
+        seen: Observations,
+    ) -> Result<PromptRecording, RecorderError> {
+        let refused = RefusedPrompt {
+            session: self.resumed.session.id,
+            text: self.input.clean.text.clone(),
+            refusal: denial.refusal,
+            context: self.referred.context.clone(),
+            counts: self.counts,
+            authority_state: denial.authority_state,
+            salt: seen.salt,
+            action_salts: seen.action_salts,
+            numbers: self.input.clean.numbers.clone(),
+            anchor: self.resumed.seen.clone(),
+            now: self.now,
+        };
+        let on_record = Box::new(self.environment.recorder.refuse(refused).await?);
+        Ok(self.done(Err((on_record, denial.fault.map(|fault| *fault)))))
+    }
+
+    fn done(&self, outcome: Result<PromptToSend, PromptToRefuse>) -> PromptRecording {
+        PromptRecording::Done(Box::new(PromptOnRecord {
+            outcome,
+            referred: self.referred.context.clone(),
+            unfit: self.referred.unfit,
+            earlier: self.counts.thread,
+        }))
+    }
 }

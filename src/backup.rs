@@ -27,7 +27,7 @@ use crate::record::time::Seconds;
 use crate::recorder::{CHECKPOINT, RecorderError, WAIT, WriterLock};
 use crate::store::{Store, StoreError};
 
-pub use restore::{Back, restore};
+pub use restore::{RestoredFiles, restore};
 
 /// The format of [`Manifest`].
 const FORMAT: &str = "gently-backup/1";
@@ -38,7 +38,7 @@ const MANIFEST: &str = "backup.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// `gently-backup/1`.
+    /// Version of the archive's form: `gently-backup/1`.
     pub format: String,
     /// Head of the log.
     pub head: Hash32,
@@ -56,19 +56,19 @@ pub enum BackupError {
     /// The file is there.
     #[error("{} exists and is not overwritten: take another name, or say --force", path.display())]
     Exists {
-        /// The file.
+        /// Path of the file that is there already.
         path: PathBuf,
     },
     /// There is a home already.
     #[error("{} is not empty: a backup is restored into a new home only, `GENTLY_HOME=DIR gently restore FILE`", path.display())]
     HomeThere {
-        /// The place.
+        /// Path of the folder that is there already.
         path: PathBuf,
     },
     /// Something in the archive does not belong there.
     #[error("{place} holds {what}: it is no backup that gently wrote; nothing was restored")]
     Foreign {
-        /// The file.
+        /// The archive, or the place in it that holds what is foreign.
         place: String,
         /// What it holds.
         what: String,
@@ -76,7 +76,7 @@ pub enum BackupError {
     /// The home changed while it was copied, in a way that gently does not do.
     #[error("{} changed or went away while it was copied (does something repack ledger.git?): run it again", path.display())]
     Moved {
-        /// The file.
+        /// Path of the file that changed while it was read.
         path: PathBuf,
     },
     /// The system refused.
@@ -84,7 +84,7 @@ pub enum BackupError {
     Io {
         /// What was being done.
         doing: &'static str,
-        /// To what.
+        /// File or folder that could not be read or written.
         path: PathBuf,
         /// The system's words.
         source: io::Error,
@@ -92,13 +92,13 @@ pub enum BackupError {
     /// The passphrase, or the encryption.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The home.
+    /// The home could not be opened.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// The lock.
+    /// The recorder's lock could not be taken.
     #[error(transparent)]
     Recorder(#[from] RecorderError),
-    /// The database.
+    /// The database could not be copied.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -120,7 +120,7 @@ pub struct BackupOptions<'a> {
     pub work: WorkFactor,
     /// Whether a file of that name is replaced.
     pub force: bool,
-    /// When.
+    /// Time that the manifest names as the backup's.
     pub now: Seconds,
 }
 

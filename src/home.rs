@@ -60,13 +60,13 @@ pub enum HomeError {
         "{path} is there already, and is not an empty directory. Use another place: GENTLY_HOME=DIR gently init"
     )]
     Exists {
-        /// The place.
+        /// Folder that has a home already.
         path: PathBuf,
     },
     /// A part of the home is missing.
     #[error("{path} is no whole home: {part} is missing. {}", mend(part))]
     Incomplete {
-        /// The home.
+        /// Folder of the home.
         path: PathBuf,
         /// What is missing.
         part: &'static str,
@@ -77,9 +77,9 @@ pub enum HomeError {
          chmod {widest:o} {}", path.display(), path.display()
     )]
     Wide {
-        /// What.
+        /// File or folder that others can read.
         path: PathBuf,
-        /// Its mode.
+        /// Its permission bits, such as `0o644`.
         mode: u32,
         /// The widest it may have.
         widest: u32,
@@ -97,18 +97,18 @@ pub enum HomeError {
     Io {
         /// What was being done.
         doing: &'static str,
-        /// To what.
+        /// File or folder that could not be read or written.
         path: PathBuf,
         /// The system's words.
         reason: String,
     },
-    /// Keys.
+    /// A key could not be made, read or written.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// The first records.
     #[error(transparent)]
     Recorder(#[from] RecorderError),
-    /// The database.
+    /// The database could not be made or opened.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The kernel on record.
@@ -120,9 +120,9 @@ pub enum HomeError {
     /// A document of the home is not what it should be.
     #[error("{what}: {reason}; run `gently audit verify`")]
     Document {
-        /// Which.
+        /// Name of the document, such as `genesis.json`.
         what: &'static str,
-        /// Why.
+        /// What is wrong with the document.
         reason: String,
     },
 }

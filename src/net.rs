@@ -134,7 +134,7 @@ pub enum BodyFault {
     Broken {
         /// Bytes that had come.
         received: usize,
-        /// What happened.
+        /// What the HTTP library said.
         error: reqwest::Error,
     },
 }

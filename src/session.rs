@@ -27,7 +27,7 @@ pub struct TurnEnvironment<'a> {
     pub recorder: &'a Recorder,
     /// Queries; another connection than the recorder's.
     pub store: &'a ReadStore,
-    /// In force.
+    /// Kernel in force, under which the question is asked.
     pub kernel: &'a Kernel,
     /// What a turn may refer to.
     pub context: &'a ContextConfig,
@@ -45,14 +45,14 @@ pub struct TurnEnvironment<'a> {
     pub policy: AgreementPolicy,
     /// A session quiet for so long looks for a newer block before its next prompt.
     pub look_again: Duration,
-    /// The clock.
+    /// Clock that the times of the turn come from.
     pub clock: &'a dyn Fn() -> Seconds,
     /// Lines for the person, as they come.
     pub say: &'a dyn Fn(&str),
 }
 
 impl TurnEnvironment<'_> {
-    /// The clock.
+    /// Time of the clock now.
     pub fn now(&self) -> Seconds {
         (self.clock)()
     }
@@ -93,7 +93,7 @@ impl TurnEnvironment<'_> {
 /// The session of a turn, and the block that was seen on the way.
 #[derive(Clone, Debug)]
 pub struct ActiveSession {
-    /// It.
+    /// Row of the session.
     pub session: SessionRow,
     /// Whether it was opened just now.
     pub opened: bool,

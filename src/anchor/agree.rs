@@ -159,11 +159,11 @@ pub async fn observe_beside(
     let mut told = BlockClaims::default();
     contradictions(&mut heard, &mut told);
     let mut notes: Vec<String> = heard.iter().filter_map(SourceAnswer::dropped).collect();
-    let voices: Vec<Voice> = heard.iter().filter_map(SourceAnswer::voice).collect();
-    notes.extend(disagreements(&voices));
+    let valid_tips: Vec<ValidTip> = heard.iter().filter_map(SourceAnswer::valid_tip).collect();
+    notes.extend(disagreements(&valid_tips));
     let left = policy.deadline.saturating_sub(start.elapsed());
     let chosen = match policy.quorum {
-        Quorum::All if voices.is_empty() => Err(reasons(&heard)),
+        Quorum::All if valid_tips.is_empty() => Err(reasons(&heard)),
         Quorum::All => {
             let mut round = Round {
                 basis,
@@ -171,7 +171,7 @@ pub async fn observe_beside(
                 told,
                 notes: &mut notes,
             };
-            everybodys(&fresh(&voices, now), &mut round).await
+            everybodys(&fresh(&valid_tips, now), &mut round).await
         }
         Quorum::Of(count) if count > 1 => {
             let mut round = Round {
@@ -180,11 +180,11 @@ pub async fn observe_beside(
                 told,
                 notes: &mut notes,
             };
-            agreed(&voices, count, &mut round)
+            agreed(&valid_tips, count, &mut round)
                 .await
                 .map_err(|why| format!("{why}{}", silent(&heard)))
         }
-        Quorum::Of(_) => highest(&voices).cloned().ok_or_else(|| reasons(&heard)),
+        Quorum::Of(_) => highest(&valid_tips).cloned().ok_or_else(|| reasons(&heard)),
     };
     let anchor = chosen.unwrap_or_else(|why| {
         // Whom nobody is to ask has chosen so, and is not told every time.
@@ -193,7 +193,7 @@ pub async fn observe_beside(
         }
         Anchor::local(network, now)
     });
-    notes.extend(ahead(&anchor.block, now));
+    notes.extend(clock_warning(&anchor.block, now));
     Observation {
         anchor,
         answers: heard.into_iter().map(SourceAnswer::into_answer).collect(),
@@ -219,14 +219,14 @@ struct SourceAnswer<'a> {
 
 /// A source with a valid tip.
 #[derive(Clone, Copy)]
-struct Voice<'a> {
+struct ValidTip<'a> {
     source: &'a dyn BlockSource,
     tip: &'a Anchor,
 }
 
 impl<'a> SourceAnswer<'a> {
-    fn voice(&self) -> Option<Voice<'_>> {
-        self.outcome.as_ref().ok().map(|tip| Voice {
+    fn valid_tip(&self) -> Option<ValidTip<'_>> {
+        self.outcome.as_ref().ok().map(|tip| ValidTip {
             source: self.source,
             tip,
         })
@@ -341,30 +341,39 @@ fn accept(
 }
 
 /// The highest tip; of several at one height that of the source configured first.
-fn highest<'a>(voices: &[Voice<'a>]) -> Option<&'a Anchor> {
-    voices.iter().map(|voice| voice.tip).reduce(|best, tip| {
-        if tip.block.height > best.block.height {
-            tip
-        } else {
-            best
-        }
-    })
+fn highest<'a>(valid_tips: &[ValidTip<'a>]) -> Option<&'a Anchor> {
+    valid_tips
+        .iter()
+        .map(|valid_tip| valid_tip.tip)
+        .reduce(|best, tip| {
+            if tip.block.height > best.block.height {
+                tip
+            } else {
+                best
+            }
+        })
 }
 
 /// Forks between valid tips, and tips further apart than lag explains.
-fn disagreements(voices: &[Voice]) -> Vec<String> {
+fn disagreements(valid_tips: &[ValidTip]) -> Vec<String> {
     let mut notes = Vec::new();
-    for (at, first) in voices.iter().enumerate() {
-        for second in voices.iter().skip(at + 1) {
+    for (at, first) in valid_tips.iter().enumerate() {
+        for second in valid_tips.iter().skip(at + 1) {
             notes.extend(disagreement(first, second));
         }
     }
     notes
 }
 
-fn disagreement(first: &Voice, second: &Voice) -> Option<String> {
+fn disagreement(first: &ValidTip, second: &ValidTip) -> Option<String> {
     let (a, b) = (&first.tip.block, &second.tip.block);
-    let said = |voice: &Voice| format!("{} says {}", voice.source.name(), voice.tip.block.hash);
+    let said = |valid_tip: &ValidTip| {
+        format!(
+            "{} says {}",
+            valid_tip.source.name(),
+            valid_tip.tip.block.hash
+        )
+    };
     if a.height == b.height && a.hash != b.hash {
         let (first, second) = (said(first), said(second));
         return Some(format!(
@@ -389,13 +398,13 @@ fn disagreement(first: &Voice, second: &Voice) -> Option<String> {
     })
 }
 
-/// The voices that are within a day of the clock, if any is: a file of old headers does not hold
+/// The tips that are within a day of the clock, if any is: a file of old headers does not hold
 /// explorers back.
-fn fresh<'a>(voices: &[Voice<'a>], now: Seconds) -> Vec<Voice<'a>> {
-    let is_fresh = |voice: &&Voice<'_>| now.since(voice.tip.block.time) <= MAX_BEHIND;
-    let fresh: Vec<Voice<'a>> = voices.iter().filter(is_fresh).copied().collect();
+fn fresh<'a>(valid_tips: &[ValidTip<'a>], now: Seconds) -> Vec<ValidTip<'a>> {
+    let is_fresh = |valid_tip: &&ValidTip<'_>| now.since(valid_tip.tip.block.time) <= MAX_BEHIND;
+    let fresh: Vec<ValidTip<'a>> = valid_tips.iter().filter(is_fresh).copied().collect();
     if fresh.is_empty() {
-        voices.to_vec()
+        valid_tips.to_vec()
     } else {
         fresh
     }
@@ -403,12 +412,16 @@ fn fresh<'a>(voices: &[Voice<'a>], now: Seconds) -> Vec<Voice<'a>> {
 
 /// The highest block that all of them have, looked for from the lowest of their tips down, or why
 /// there is none.
-async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Anchor, String> {
+async fn everybodys(valid_tips: &[ValidTip<'_>], round: &mut Round<'_>) -> Result<Anchor, String> {
     let start = Instant::now();
-    let mut left = voices.to_vec();
+    let mut left = valid_tips.to_vec();
     let mut lower = 0;
     let mut last = Err("every source was dropped".to_owned());
-    while let Some(lowest) = left.iter().map(|voice| voice.tip.block.height).min() {
+    while let Some(lowest) = left
+        .iter()
+        .map(|valid_tip| valid_tip.tip.block.height)
+        .min()
+    {
         if let [only] = left.as_slice() {
             return Ok(only.tip.clone());
         }
@@ -419,7 +432,7 @@ async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Ancho
         let wait = round.left.saturating_sub(start.elapsed());
         let mut heard = join_all(
             left.iter()
-                .map(|voice| at_height(*voice, height, round.basis, wait)),
+                .map(|valid_tip| at_height(*valid_tip, height, round.basis, wait)),
         )
         .await;
         contradictions(&mut heard, &mut round.told);
@@ -433,7 +446,7 @@ async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Ancho
             .collect();
         if !dropped.is_empty() {
             last = Err(reasons(&heard));
-            left.retain(|voice| !dropped.contains(voice.source.name()));
+            left.retain(|valid_tip| !dropped.contains(valid_tip.source.name()));
             continue;
         }
         if heard.iter().any(|one| one.outcome.is_err()) {
@@ -463,14 +476,14 @@ async fn everybodys(voices: &[Voice<'_>], round: &mut Round<'_>) -> Result<Ancho
 
 /// The block that k sources agree on, or why there is none.
 async fn agreed(
-    voices: &[Voice<'_>],
+    valid_tips: &[ValidTip<'_>],
     quorum: usize,
     round: &mut Round<'_>,
 ) -> Result<Anchor, String> {
     let start = Instant::now();
-    let mut ranked = voices.to_vec();
+    let mut ranked = valid_tips.to_vec();
     // Stable: sources of one height stay in the order of configuration.
-    ranked.sort_by_key(|voice| std::cmp::Reverse(voice.tip.block.height));
+    ranked.sort_by_key(|valid_tip| std::cmp::Reverse(valid_tip.tip.block.height));
     let mut tried = Vec::new();
     let mut count = quorum;
     while let Some((top, height)) = ranked
@@ -488,7 +501,7 @@ async fn agreed(
         let wait = round.left.saturating_sub(start.elapsed());
         let mut heard = join_all(
             top.iter()
-                .map(|voice| at_height(*voice, height, round.basis, wait)),
+                .map(|valid_tip| at_height(*valid_tip, height, round.basis, wait)),
         )
         .await;
         contradictions(&mut heard, &mut round.told);
@@ -506,12 +519,15 @@ async fn agreed(
             .collect();
         // Who lied once is believed no more, and those after it move up.
         let before = ranked.len();
-        ranked.retain(|voice| !liars.contains(voice.source.name()));
+        ranked.retain(|valid_tip| !liars.contains(valid_tip.source.name()));
         count = (count + 1)
             .saturating_sub(before - ranked.len())
             .max(quorum);
     }
-    let names: BTreeSet<&str> = voices.iter().map(|voice| voice.source.name()).collect();
+    let names: BTreeSet<&str> = valid_tips
+        .iter()
+        .map(|valid_tip| valid_tip.source.name())
+        .collect();
     tried.push(format!(
         "{} of {quorum} sources needed gave a valid block",
         names.len()
@@ -523,21 +539,21 @@ async fn agreed(
 }
 
 async fn at_height<'a>(
-    voice: Voice<'a>,
+    valid_tip: ValidTip<'a>,
     height: u32,
     basis: AnswerBasis<'_>,
     wait: Duration,
 ) -> SourceAnswer<'a> {
-    if voice.tip.block.height == height {
+    if valid_tip.tip.block.height == height {
         return SourceAnswer {
-            source: voice.source,
-            outcome: Ok(voice.tip.clone()),
+            source: valid_tip.source,
+            outcome: Ok(valid_tip.tip.clone()),
             elapsed: Duration::ZERO,
         };
     }
     ask(
-        voice.source,
-        voice.source.at(height),
+        valid_tip.source,
+        valid_tip.source.at(height),
         basis,
         Some(height),
         wait,
@@ -640,7 +656,7 @@ fn silent(heard: &[SourceAnswer]) -> String {
         .collect()
 }
 
-fn ahead(block: &Block, now: Seconds) -> Option<String> {
+fn clock_warning(block: &Block, now: Seconds) -> Option<String> {
     let seconds = block.time.since(now);
     (!block.is_local() && seconds > CLOCKS_APART).then(|| {
         format!(

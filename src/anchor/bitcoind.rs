@@ -42,9 +42,9 @@ const RPC_INVALID_PARAMETER: i64 = -8;
 pub enum Auth {
     /// `rpcuser` and `rpcpassword`, or a pair made for `rpcauth`.
     Password {
-        /// The name.
+        /// User name for the node's RPC interface, as `rpcauth` has it.
         user: String,
-        /// The password.
+        /// Password that belongs to the user name.
         password: Zeroizing<String>,
     },
     /// The `.cookie` file in the node's data directory; read anew at every question, since every

@@ -26,7 +26,7 @@ pub enum StoreFault {
     /// The file or its folder.
     #[error("{}: {reason}", path.display())]
     Io {
-        /// Which.
+        /// File or folder that could not be read or written.
         path: PathBuf,
         /// The system's words.
         reason: String,
@@ -34,25 +34,25 @@ pub enum StoreFault {
     /// More than one file for a network.
     #[error("{} holds more than one file of {} headers ({first}, {second}); keep the one that starts lowest", path.display(), network.name())]
     Two {
-        /// The folder.
+        /// Folder that holds both files.
         path: PathBuf,
-        /// The network.
+        /// Network whose headers two files claim to hold.
         network: Network,
-        /// One name.
+        /// Name of the first file.
         first: String,
-        /// Another.
+        /// Name of the second file.
         second: String,
     },
     /// A file of another name.
     #[error("{}: expected NETWORK-START.dat; take it out of the folder", path.display())]
     Name {
-        /// The file.
+        /// File whose name is not one of ours.
         path: PathBuf,
     },
     /// A header in the file is not of the chain.
     #[error("{}: {fault}; the file was changed: move it away and run: gently anchor sync", path.display())]
     Broken {
-        /// The file.
+        /// File whose content is not a chain of headers.
         path: PathBuf,
         /// What is wrong.
         fault: ChainFault,
@@ -60,7 +60,7 @@ pub enum StoreFault {
     /// Somebody else adds headers.
     #[error("{}: another gently anchor sync is at work", path.display())]
     Busy {
-        /// The folder.
+        /// Folder whose lock another process holds.
         path: PathBuf,
     },
     /// A header that was to be added is not of the chain.
@@ -82,7 +82,7 @@ pub struct HeadersStore {
 /// A height that was asked for, and the header found there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderAtHeight {
-    /// Which height.
+    /// Height of the block in the chain, from 0.
     pub height: u32,
     /// Its header; none when the file does not reach it.
     pub header: Option<Header>,

@@ -95,9 +95,9 @@ pub enum SourceFault {
     Status {
         /// The address asked.
         at: String,
-        /// 200.
+        /// HTTP status of a good answer: 200.
         expected: u16,
-        /// What came.
+        /// HTTP status that the source sent.
         actual: u16,
         /// The beginning of the body, escaped.
         said: String,
@@ -107,7 +107,7 @@ pub enum SourceFault {
     Malformed {
         /// The address asked, or file and line.
         at: String,
-        /// The form.
+        /// Form that the answer should have had, in words.
         expected: &'static str,
         /// The beginning of what came, escaped.
         actual: String,
@@ -117,7 +117,7 @@ pub enum SourceFault {
     TooLong {
         /// The address asked, or file and line.
         at: String,
-        /// The limit.
+        /// Most bytes that an answer may have.
         limit: usize,
     },
     /// The source's chain has no such height.
@@ -152,7 +152,7 @@ pub enum SourceFault {
     OtherNetwork {
         /// Who was asked.
         at: String,
-        /// The ledger's.
+        /// Network of the ledger.
         expected: Network,
         /// The source's own word, escaped.
         actual: String,
@@ -176,7 +176,7 @@ pub enum SourceFault {
         at: String,
         /// The height it claims.
         height: u32,
-        /// Its bits.
+        /// Compact difficulty target of the block, as its header has it.
         bits: u32,
     },
     /// A block that is known at another height: somebody lies.
@@ -186,7 +186,7 @@ pub enum SourceFault {
     TwoHeights {
         /// Who said it.
         at: String,
-        /// The block.
+        /// Hash of the block that is named at two heights.
         hash: Hash32,
         /// The height it claims.
         height: u32,
@@ -205,9 +205,9 @@ pub enum SourceFault {
         at: String,
         /// The block's height.
         height: u32,
-        /// Its time.
+        /// Time in the header of the block.
         time: crate::record::time::Seconds,
-        /// The clock.
+        /// Time of this machine's clock.
         now: crate::record::time::Seconds,
     },
     /// The node refuses the password.
@@ -237,7 +237,7 @@ pub enum SourceFault {
     /// A file can't be read.
     #[error("cannot read {}: {reason}", path.display())]
     Read {
-        /// The file.
+        /// File that could not be read.
         path: PathBuf,
         /// The system's words.
         reason: String,
@@ -248,9 +248,9 @@ pub enum SourceFault {
          one of the best chain", path.display()
     )]
     TwoBlocks {
-        /// The file.
+        /// File that names two blocks at one height.
         path: PathBuf,
-        /// The height.
+        /// Height at which both blocks stand.
         height: u32,
         /// The first block.
         first: Hash32,

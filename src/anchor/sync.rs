@@ -49,7 +49,7 @@ pub enum SyncFault {
 /// What a run came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncResult {
-    /// Headers added.
+    /// How many headers were added to the file.
     pub added: u32,
     /// Whether all that the source has, but the newest few, is kept now.
     pub complete: bool,

@@ -96,7 +96,7 @@ pub enum WitnessFault {
     Answer {
         /// The address asked.
         at: String,
-        /// The form.
+        /// Form that the answer should have had, in words.
         expected: &'static str,
         /// The status that came.
         status: u16,

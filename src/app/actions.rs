@@ -17,7 +17,7 @@ use super::open::{self, OpenHomeError};
 
 /// An intent as it is on record.
 pub struct ActionDetails {
-    /// Its id.
+    /// Name of the action, such as `action:000001`.
     pub id: String,
     /// The number of its log line, from 1.
     pub line: u64,

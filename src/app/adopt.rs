@@ -12,7 +12,7 @@ use super::verify::home::{check_newer, holds};
 
 /// A ledger that is to be taken over.
 pub struct AdoptSource {
-    /// The repository.
+    /// Folder of the bare repository that has the newer history.
     pub repository: PathBuf,
     /// The log that belongs to it.
     log: Option<PathBuf>,

@@ -13,7 +13,7 @@ use super::open::{self, OpenHomeError};
 
 /// What sources say.
 pub struct AnchorStatus {
-    /// The chain.
+    /// Bitcoin network whose blocks anchor this record.
     pub network: Network,
     /// Who was asked, and how they have to agree.
     pub config: Config,

@@ -4,15 +4,17 @@ use std::path::Path;
 
 use uuid::Uuid;
 
+pub use crate::ask::TurnControl;
 use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
-use crate::ask::{AskError, Observations, Question, TurnControl, TurnEnd, TurnResult};
+use crate::ask::{AskError, Observations, Question, TurnEnd, TurnResult};
 use crate::config::Config;
 use crate::continuity::compile::SIGHT_REASON;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::redact;
-use crate::govern::sight_rules::{SightPlan, SightWish};
+use crate::govern::sight_rules::SightPlan;
+pub use crate::govern::sight_rules::SightWish;
 use crate::models::Model;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
@@ -35,7 +37,7 @@ use super::warnings::{self, DriftWarning};
 /// What is asked, and how.
 #[derive(Clone, Debug, Default)]
 pub struct AskRequest {
-    /// The question.
+    /// Question as it was typed, secrets included.
     pub text: String,
     /// Files that stand behind it.
     pub files: Vec<Attachment>,
@@ -69,7 +71,7 @@ pub struct AskSetup<'a> {
 
 /// A turn on record, with what a door tells of it.
 pub struct AskResult {
-    /// The turn.
+    /// What became of the question, with everything that is shown of it.
     pub turn: TurnResult,
     /// What was declared as its context.
     pub declared: DeclaredContext,
@@ -366,7 +368,7 @@ impl AskResult {
         };
         let mut events = answer.judgement.events().iter();
         let missed = events.find(|event| event.class == DriftClass::Schema)?;
-        Some(DriftWarning::bare(missed.class.name(), &missed.summary).sentence)
+        Some(DriftWarning::without_excerpt(missed.class.name(), &missed.summary).sentence)
     }
 
     /// The tools whose values went to a server; none for a model that is built in.

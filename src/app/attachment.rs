@@ -75,7 +75,7 @@ impl Attachment {
 /// What the line above a file's text says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachmentNote {
-    /// Its name.
+    /// File name of the attachment, without its folder.
     pub name: String,
     /// The same in quotation marks.
     quoted: String,
@@ -359,7 +359,7 @@ fn shown(path: &Path) -> String {
     text
 }
 
-/// `1,234,567`
+/// Groups the digits of a number by threes, as in `1,234,567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::backup::{self, Back, BackupError, BackupOptions, Manifest};
+use crate::backup::{self, BackupError, BackupOptions, Manifest, RestoredFiles};
 use crate::config::Config;
 use crate::home::Home;
 use crate::recorder::Paths;
@@ -37,8 +37,8 @@ pub struct RestoreResult {
     /// Where it is.
     pub root: PathBuf,
     /// What came back.
-    pub back: Back,
-    /// The check.
+    pub back: RestoredFiles,
+    /// What the check of the restored home found.
     pub report: Report,
 }
 

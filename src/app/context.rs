@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::ask::conversation;
 use crate::ask::recall::{DeclaredContext, recall};
-use crate::ask::refer::{ResolvedRefs, count, refer};
+use crate::ask::refer::{ReferRules, ResolvedRefs, count, refer};
 use crate::ask::window::{WindowFit, fit};
 use crate::ask::withheld::{WITHHELD, Withheld};
 use crate::audit::rows::contexts::ContextFault;
@@ -39,7 +39,7 @@ use super::warnings::issue_words;
 
 /// What was put before the model in an exchange.
 pub struct ContextDetails {
-    /// The exchange.
+    /// Row of the exchange whose context this is.
     pub exchange: ExchangeRow,
     /// What was put.
     pub refs: Vec<ArtifactRef>,
@@ -238,7 +238,7 @@ fn turn_text(
 /// A question whose context is to be compiled, without asking it.
 #[derive(Clone, Debug, Default)]
 pub struct PreviewRequest {
-    /// The question.
+    /// Question that would be asked.
     pub text: String,
     /// For which model.
     pub model: Option<String>,
@@ -274,7 +274,7 @@ pub enum PreviewOutcome {
     Fault(CompileFault),
     /// Policy would deny it.
     Denied {
-        /// The codes.
+        /// Codes of the rules that would deny it.
         codes: Vec<String>,
         /// Why, in words.
         why: String,
@@ -393,7 +393,11 @@ impl PreviewInput<'_> {
         let params = self.model.params(own.as_ref().map(Clean::as_str));
         let mut room = None;
         loop {
-            let rules = (self.kernel, self.context, room);
+            let rules = ReferRules {
+                kernel: self.kernel,
+                config: self.context,
+                room,
+            };
             let referred = refer(self.store, rules, self.place, self.declared)?;
             let outcome = self.outcome(&referred)?;
             let PreviewOutcome::Compiled(bundle) = &outcome else {

@@ -70,7 +70,7 @@ impl ErasurePlan {
 /// An exchange without a word of it.
 #[derive(Clone, Debug)]
 pub struct NamedExchange {
-    /// It.
+    /// Id of the exchange that would be erased.
     pub exchange: Uuid,
     /// What screens call it: `8923fa34/3`.
     pub id: String,
@@ -174,7 +174,7 @@ fn is_meant(thread: &ThreadRow, id: &str) -> bool {
 
 /// How screens call what was erased.
 pub struct ErasedNames {
-    /// Exchanges.
+    /// Names of the erased exchanges, such as `8e96540d/5`.
     pub exchanges: Vec<String>,
     /// Facts and the like, and threads that had a name.
     pub artifacts: Vec<String>,

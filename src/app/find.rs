@@ -65,7 +65,7 @@ pub enum FindError {
         /// What it could mean.
         could_be: Vec<String>,
     },
-    /// The database.
+    /// The database could not be searched.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -49,7 +49,7 @@ impl KeptHeaders {
 
 /// What came of a run.
 pub struct SyncReport {
-    /// The chain.
+    /// Bitcoin network whose headers were fetched.
     pub network: Network,
     /// Where they are kept.
     pub folder: PathBuf,

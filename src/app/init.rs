@@ -11,7 +11,7 @@ use super::redacted::no_secret;
 
 /// A home that was made.
 pub struct NewHome {
-    /// The home.
+    /// The home that was made.
     pub home: Home,
     /// The first document of its ledger.
     pub genesis: Genesis,

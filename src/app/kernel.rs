@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::govern::kernel::Kernel;
-use crate::govern::kernel_diff::{Change, changes};
+use crate::govern::kernel_diff::{KernelChange, changes};
 use crate::home::{Home, HomeError};
 use crate::record::hash::Hash32;
 use crate::recorder::{SessionClose, SyncPolicy};
@@ -24,14 +24,14 @@ pub enum KernelFileError {
 
 /// A file's kernel beside the one in force.
 pub struct KernelCheck {
-    /// The file's.
+    /// Kernel that the file holds.
     pub kernel: Kernel,
     /// The one in force; of a new home, where there is none.
     pub compared_with: Kernel,
     /// Whether there is a home.
     pub has_home: bool,
-    /// What differs.
-    pub changes: Vec<Change>,
+    /// Keys whose values differ from the kernel in force.
+    pub changes: Vec<KernelChange>,
 }
 
 /// What came of putting a kernel in force.
@@ -44,10 +44,10 @@ pub enum KernelSetResult {
 
 /// A kernel that was put in force.
 pub struct NewKernel {
-    /// Its hash.
+    /// Hash of the kernel's canonical JSON.
     pub hash: Hash32,
     /// What differs from the one before.
-    pub changes: Vec<Change>,
+    pub changes: Vec<KernelChange>,
     /// Sessions that were closed for it.
     pub closed: Vec<SessionClose>,
     /// What calendars and witnesses said of the new tree head.
@@ -55,7 +55,7 @@ pub struct NewKernel {
 }
 
 /// The kernel in force.
-pub fn in_force(home: &Home) -> Result<Kernel, HomeError> {
+pub fn current_kernel(home: &Home) -> Result<Kernel, HomeError> {
     Home::kernel(&open::store(home)?)
 }
 
@@ -71,7 +71,7 @@ pub fn read(file: &Path) -> Result<Kernel, KernelFileError> {
 pub fn check(root: &Path, kernel: Kernel) -> Result<KernelCheck, OpenHomeError> {
     let home = Home::open(root)?;
     let compared_with = match &home {
-        Some(home) => in_force(home)?,
+        Some(home) => current_kernel(home)?,
         None => Kernel::genesis(),
     };
     Ok(KernelCheck {
@@ -90,7 +90,7 @@ pub async fn set(
 ) -> Result<KernelSetResult, OpenHomeError> {
     no_secret("the kernel", kernel.canonical_json())?;
     let hash = kernel.hash();
-    let known = in_force(&home).ok();
+    let known = current_kernel(&home).ok();
     if known.as_ref().is_some_and(|known| known.hash() == hash) {
         return Ok(KernelSetResult::Unchanged(hash));
     }

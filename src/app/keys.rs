@@ -39,7 +39,7 @@ pub fn check_name(text: &str) -> Result<(), String> {
 pub struct NewAuthKey {
     /// What is kept of it.
     pub row: AuthKeyRow,
-    /// The key.
+    /// Text of the new key, shown once and not kept.
     pub key: Zeroizing<String>,
 }
 
@@ -67,7 +67,7 @@ pub fn list(home: &Home) -> Result<Vec<AuthKeyRow>, OpenHomeError> {
 
 /// An auth key that opens this home no more.
 pub struct KeyRevocation {
-    /// The key.
+    /// Row of the key that was revoked.
     pub row: AuthKeyRow,
     /// Sessions that it opened and that are still open.
     pub open_sessions: usize,
@@ -76,7 +76,7 @@ pub struct KeyRevocation {
 /// What revoking an auth key would do: looked up, and nothing done yet.
 #[derive(Clone, Debug)]
 pub struct RevocationPlan {
-    /// The key.
+    /// Row of the key that would be revoked.
     pub row: AuthKeyRow,
     /// Sessions that it opened and that are open.
     pub open_sessions: usize,

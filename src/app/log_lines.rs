@@ -45,7 +45,7 @@ pub enum LinesError {
     Since(String),
     /// The log can't be read.
     Log(ReadError),
-    /// The home.
+    /// The home could not be opened.
     Home(OpenHomeError),
 }
 
@@ -83,7 +83,7 @@ pub fn newest(home: &Home, request: &LinesRequest) -> Result<LineMatches, LinesE
 struct LineFilter {
     /// At most so many, the newest ones.
     most: usize,
-    /// None older.
+    /// Time of the oldest line that is listed; none lists from the first line on.
     since: Option<Seconds>,
     /// Of one session only.
     session: Option<Hash32>,
@@ -91,7 +91,7 @@ struct LineFilter {
 
 /// One line to be shown.
 pub struct CheckedLine {
-    /// From 1.
+    /// Number of the line, from 1.
     pub number: u64,
     /// In the file.
     pub offset: u64,
@@ -116,7 +116,7 @@ impl CheckedLine {
 
 /// What was found.
 pub struct LineMatches {
-    /// Oldest first.
+    /// Matching lines, oldest first.
     pub shown: Vec<CheckedLine>,
     /// Bytes of a last line without newline.
     pub torn: u64,

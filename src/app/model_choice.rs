@@ -109,7 +109,7 @@ pub struct ModelChoice {
     pub model: Model,
     /// How it was chosen, where nobody named it.
     pub why: Option<String>,
-    /// Warnings.
+    /// Warnings about the choice, each a whole sentence.
     pub notes: Vec<String>,
 }
 

@@ -46,9 +46,9 @@ pub enum ServerState {
     NoKey,
     /// It did not say.
     Fault {
-        /// The code.
+        /// Short code of the fault, such as `unreachable`.
         reason: String,
-        /// The words.
+        /// Sentence that says what happened.
         said: String,
     },
 }

@@ -17,7 +17,7 @@ const QUESTION: &str = "question";
 /// One event that was declared and is not shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnshownReference {
-    /// Its id.
+    /// Id of the reference, as the client declared it.
     pub ref_id: String,
     /// Its exchange, as screens call it; none where that is not here.
     pub exchange: Option<String>,

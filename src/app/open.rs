@@ -113,15 +113,15 @@ pub fn home_at(path: &Path) -> Result<(Home, bool), OpenHomeError> {
 
 /// Everything that a turn or a session needs, opened.
 pub struct OpenHome {
-    /// The home.
+    /// Folder of the home and what it is known by.
     pub home: Home,
-    /// Its configuration.
+    /// Settings of `gently.toml` and the environment.
     pub config: Config,
-    /// Queries.
+    /// Database of the home, opened for queries alone.
     pub store: Store,
     /// What the ledger is.
     pub genesis: Genesis,
-    /// In force.
+    /// Kernel in force, under which questions are asked.
     pub kernel: Kernel,
     /// What a turn may refer to; read once.
     pub context: ContextConfig,

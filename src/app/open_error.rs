@@ -19,25 +19,25 @@ use super::find::FindError;
 /// Why the house could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenHomeError {
-    /// The home.
+    /// The folder is no home, or an incomplete one.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// The configuration.
+    /// The configuration has an unknown key or a value out of range.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The database.
+    /// The database could not be opened or read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The recorder.
+    /// The recorder refused to go on.
     #[error(transparent)]
     Recorder(#[from] RecorderError),
-    /// A key.
+    /// A key is missing, unreadable or not one of this home's.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The model.
+    /// The model could not be chosen or reached.
     #[error(transparent)]
     Model(#[from] ModelFault),
-    /// A backup.
+    /// A backup could not be written or read.
     #[error(transparent)]
     Backup(#[from] BackupError),
     /// Evidence that can't be looked at.
@@ -105,7 +105,7 @@ pub enum OpenHomeError {
          file's owner and mode; or use another home: GENTLY_HOME=DIR", path.display()
     )]
     ReadOnly {
-        /// The database.
+        /// Path of the database that can't be written.
         path: PathBuf,
         /// The system's words.
         reason: String,

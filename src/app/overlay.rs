@@ -15,12 +15,12 @@ pub enum OverlayError {
     Io {
         /// What was being done.
         doing: &'static str,
-        /// To what.
+        /// File or folder that could not be read or written.
         path: PathBuf,
         /// The system's words.
         source: std::io::Error,
     },
-    /// The repository.
+    /// The repository below the overlay could not be read.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
 }

@@ -21,9 +21,9 @@ use super::overlay::Overlay;
 /// A ref, and the commit that it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefTip {
-    /// The ref.
+    /// Full name of the ref, such as `refs/heads/main`.
     pub name: String,
-    /// The commit.
+    /// Commit that the ref points to.
     pub id: Oid,
 }
 

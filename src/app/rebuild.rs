@@ -7,7 +7,7 @@ use crate::ledger::read::{RefTarget, Repository};
 use crate::log::read::{LogPiece, LogReader};
 use crate::record::ledger::commit::MAIN;
 use crate::recorder::{
-    self, Contradiction, MissingParts, Paths, Rebuilt, Recorder, RecorderError, is_marked,
+    self, Contradiction, MissingParts, Paths, RebuildOutcome, Recorder, RecorderError, is_marked,
     look_for_losses, unwatched,
 };
 use crate::verify::Report;
@@ -56,10 +56,10 @@ pub enum RebuiltSignature {
 /// What was rebuilt, and what a check of it found.
 pub struct RebuildResult {
     /// What was rebuilt.
-    pub rebuilt: Rebuilt,
+    pub rebuilt: RebuildOutcome,
     /// Whether the newest line is signed.
     pub signature: RebuiltSignature,
-    /// The check.
+    /// What the check of the rebuilt home found.
     pub report: Report,
 }
 

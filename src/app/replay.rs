@@ -38,9 +38,9 @@ pub struct ReplayCount {
 
 /// An assertion that does not hold.
 pub struct ReplayFailure {
-    /// The exchange.
+    /// Exchange whose replay came out differently.
     pub exchange: Uuid,
-    /// The assertion.
+    /// Assertion that did not hold.
     pub assertion: Assertion,
     /// What is otherwise.
     pub what: String,
@@ -55,7 +55,7 @@ pub struct ReplayResult {
     pub held: u64,
     /// How many do not.
     pub failed: u64,
-    /// By assertion.
+    /// How often each assertion held, failed or could not be tried.
     pub counts: BTreeMap<Assertion, ReplayCount>,
     /// Those that do not hold.
     pub failures: Vec<ReplayFailure>,

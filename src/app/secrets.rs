@@ -24,7 +24,7 @@ const MAX_SECRET: usize = 64 * 1024;
 static OFFERED: OnceLock<SecretCommands> = OnceLock::new();
 
 /// Asks a person for a passphrase: the words to ask with, and what it is the passphrase of.
-pub type Asking = fn(&str, &str) -> Result<Zeroizing<String>, KeyError>;
+pub type PassphrasePrompt = fn(&str, &str) -> Result<Zeroizing<String>, KeyError>;
 
 /// What a door brings along: `--passphrase-cmd`, `--key-cmd`, and somebody to ask.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ pub struct SecretCommands {
     /// Prints the model server's key.
     pub key_cmd: Option<String>,
     /// Who can be asked; a door without a person has nobody.
-    pub ask: Option<Asking>,
+    pub ask: Option<PassphrasePrompt>,
 }
 
 /// Remembers what the door offers.

@@ -55,7 +55,7 @@ pub struct SessionClosePlan {
 /// A session that would be closed.
 #[derive(Clone, Debug)]
 pub struct ClosingSession {
-    /// It.
+    /// Row of the session that would be closed.
     pub row: SessionRow,
     /// Its prompts that have no outcome.
     pub unanswered: Vec<PendingPrompt>,
@@ -64,7 +64,7 @@ pub struct ClosingSession {
 /// A prompt without an outcome.
 #[derive(Clone, Debug)]
 pub struct PendingPrompt {
-    /// Its exchange.
+    /// Id of the exchange whose prompt has no answer yet.
     pub exchange: Uuid,
     /// What screens call it: `8923fa34/3`.
     pub id: String,
@@ -177,7 +177,7 @@ fn choose(store: &Store, prefix: Option<&str>) -> Result<Vec<SessionRow>, OpenHo
 
 /// A session with the block that it started under; none when its start can't be found.
 pub struct ListedSession {
-    /// The session.
+    /// Row of the session as the database has it.
     pub row: SessionRow,
     /// Its first block.
     pub start_block: Option<Block>,
@@ -226,7 +226,7 @@ fn start_block(
 
 /// All that is on record around a session.
 pub struct SessionDetails {
-    /// The session.
+    /// Row of the session as the database has it.
     pub row: SessionRow,
     /// The commit that started it.
     pub start: Option<CommitRow>,
@@ -244,7 +244,7 @@ pub struct SessionDetails {
 
 /// An exchange as a line of its session.
 pub struct ListedExchange {
-    /// The exchange.
+    /// Row of the exchange as the database has it.
     pub row: ExchangeRow,
     /// How screens call it.
     pub short: String,

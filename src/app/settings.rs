@@ -33,7 +33,7 @@ const TABLES: [&str; 3] = ["model.window", "price", "witness"];
 
 /// A key, and what is in force for it.
 pub struct SettingState {
-    /// The key.
+    /// Declaration of the key: its name, default and range.
     pub key: &'static Key,
     /// Its value; none when nobody set it and it has no default.
     pub value: Option<Value>,

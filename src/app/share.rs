@@ -29,7 +29,7 @@ const EPOCHS: &str = include_str!("../../genesis/btc-epochs.csv");
 
 /// A turn that would be shared.
 pub struct SharedTurn {
-    /// Its exchange.
+    /// Row of the exchange that the turn is part of.
     pub exchange: ExchangeRow,
     /// What was asked.
     pub question: String,
@@ -39,7 +39,7 @@ pub struct SharedTurn {
 
 /// What would be shared: turns of one session.
 pub struct ShareSelection {
-    /// The session.
+    /// Row of the session whose turns are shared.
     pub session: SessionRow,
     /// Its turns, in their order.
     pub turns: Vec<SharedTurn>,

@@ -64,9 +64,9 @@ pub struct HashCheck {
 pub struct ExchangeDetails {
     /// How screens call it: `8923fa34/3`.
     pub id: String,
-    /// Its session.
+    /// Row of the session that the exchange is part of.
     pub session: SessionRow,
-    /// Its row.
+    /// Row of the exchange as the database has it.
     pub exchange: ExchangeRow,
     /// What was asked.
     pub prompt: Option<TurnRow>,

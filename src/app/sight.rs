@@ -12,9 +12,9 @@ use super::open::{self, OpenHomeError};
 
 /// What tools show, and the kernel that allows them.
 pub struct SightReport {
-    /// In force.
+    /// Kernel in force, which says what may be looked at.
     pub kernel: Kernel,
-    /// By tool.
+    /// What was seen, or why nothing was, by the name of the tool.
     pub entries: BTreeMap<String, SightEntry>,
 }
 

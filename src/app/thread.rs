@@ -24,7 +24,7 @@ const MAX_NAME: usize = 60;
 
 /// A thread in a list.
 pub struct ListedThread {
-    /// The thread.
+    /// Row of the thread as the database has it.
     pub row: ThreadRow,
     /// The first digits of its id, as commands take them.
     pub short: String,
@@ -64,11 +64,11 @@ pub fn list(home: &Home) -> Result<Vec<ListedThread>, OpenHomeError> {
 
 /// A thread that was begun.
 pub struct NewThread {
-    /// The thread.
+    /// Row of the thread that was made.
     pub row: ThreadRow,
     /// The first digits of its id, as commands take them.
     pub short: String,
-    /// Its session.
+    /// Session that the thread was begun in.
     pub session: Hash32,
 }
 
@@ -118,7 +118,7 @@ fn unfit(name: &str) -> Option<String> {
 
 /// One event of a thread.
 pub struct ThreadEntry {
-    /// The event.
+    /// Row of the event as the database has it.
     pub row: EventRow,
     /// Its exchange, as screens call it.
     pub exchange: String,
@@ -188,7 +188,7 @@ fn decision_words(exchange: &ExchangeRow) -> String {
 
 /// A thread with its events.
 pub struct ThreadDetails {
-    /// The thread.
+    /// Row of the thread as the database has it.
     pub row: ThreadRow,
     /// The first digits of its id, as commands take them.
     pub short: String,

@@ -13,7 +13,7 @@ pub struct RecordState {
     pub sentence: &'static str,
 }
 
-/// Nothing is.
+/// State of a question of which nothing went on record.
 const NOT_RECORDED: RecordState = RecordState {
     recorded: Some(false),
     sentence: "not recorded",

@@ -19,7 +19,7 @@ use super::show::kernel_of;
 /// One thing that was found in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriftWarning {
-    /// Its class.
+    /// Class of the drift, such as `evidence_drift`.
     pub class: String,
     /// The rule that found it.
     pub reason: String,
@@ -43,7 +43,7 @@ impl DriftWarning {
     }
 
     /// The same without the words of the answer.
-    pub fn bare(class: &str, summary: &str) -> DriftWarning {
+    pub fn without_excerpt(class: &str, summary: &str) -> DriftWarning {
         Self::new(class, summary, None)
     }
 }
@@ -53,7 +53,7 @@ impl DriftWarning {
 pub fn issue_words(issue: &str) -> Option<String> {
     let (head, summary) = issue.split_once(": ")?;
     let (class, _) = head.split_once(' ')?;
-    Some(DriftWarning::bare(class, summary).sentence)
+    Some(DriftWarning::without_excerpt(class, summary).sentence)
 }
 
 /// What a person is told of a turn that was just asked. Of an answer that is withheld no word is
@@ -94,7 +94,7 @@ pub fn on_record(
     if drift.is_empty() {
         return Ok(Vec::new());
     }
-    let bare = |event: &DriftRow| DriftWarning::bare(&event.class, &event.summary);
+    let bare = |event: &DriftRow| DriftWarning::without_excerpt(&event.class, &event.summary);
     let Some(session) = store.session_of(row.session)?.filter(|_| with_words) else {
         return Ok(drift.iter().map(bare).collect());
     };
@@ -120,7 +120,7 @@ fn context_of(record: &Exchange) -> Option<ReplyContext> {
     let at = shown.compiled_at;
     shown
         .facts
-        .extend(earlier_texts(record).map(|text| said(at, text)));
+        .extend(earlier_texts(record).map(|text| turn_as_fact(at, text)));
     let params = record.params().ok()??;
     Some(ReplyContext {
         shown,
@@ -137,7 +137,7 @@ fn earlier_texts(record: &Exchange) -> impl Iterator<Item = &str> {
 }
 
 /// An earlier text as one of the facts that a reply may repeat.
-fn said(observed_at: Moment, text: &str) -> Fact {
+fn turn_as_fact(observed_at: Moment, text: &str) -> Fact {
     Fact {
         id: "turn".to_owned(),
         claim: text.to_owned(),
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn a_sentence_is_whole_without_the_words() {
         for (rule, summary, _) in SUMMARIES {
-            let bare = DriftWarning::bare(rule.class().name(), summary).sentence;
+            let bare = DriftWarning::without_excerpt(rule.class().name(), summary).sentence;
             let is_plain = !bare.contains('"') && !bare.contains("()") && !bare.contains("  ");
             assert!(
                 bare.ends_with('.') && is_plain && bare.len() <= 100,
@@ -288,7 +288,7 @@ mod tests {
             Some("The answer flatters you.")
         );
         assert_eq!(
-            DriftWarning::bare("tone", "someday count=1").sentence,
+            DriftWarning::without_excerpt("tone", "someday count=1").sentence,
             "A rule of another version of gently found something (someday)."
         );
     }

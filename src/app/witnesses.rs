@@ -140,7 +140,7 @@ pub fn log_key_for_operators(
 pub struct ListedWitness {
     /// What its owner calls it.
     pub name: String,
-    /// Its key.
+    /// Public key of the witness, with its name.
     pub key: VerifierKey,
     /// Its submission prefix.
     pub url: String,
@@ -156,7 +156,7 @@ pub struct WitnessList {
     pub lines: Option<u64>,
     /// How many have to cosign.
     pub quorum: usize,
-    /// By name.
+    /// Configured witnesses, sorted by name.
     pub witnesses: Vec<ListedWitness>,
 }
 

@@ -8,7 +8,7 @@ use super::refer::ResolvedRefs;
 /// Earlier turns that are sent to another provider than the one that answered them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderChange {
-    /// How many.
+    /// How many earlier turns the new provider would be sent.
     turns: u64,
     /// The model that answered the newest of them.
     from: String,

@@ -63,7 +63,7 @@ impl std::fmt::Display for Reference {
 /// What whoever asks declares as context. Nothing is added to it here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeclaredContext {
-    /// Earlier turns.
+    /// Earlier turns that the question names.
     pub refs: Vec<Reference>,
     /// Whether it was said that there are none: then no configuration expands them.
     pub none: bool,
@@ -140,7 +140,7 @@ fn candidate(item: Item, text: String, relevance: u64) -> Candidate {
         source: item.source,
         observed_at: item.observed_at.unwrap_or(Seconds::ZERO),
         confidence,
-        counts: item.state.in_force(),
+        counts: item.state.is_in_force(),
         phase: item.phase,
         tier: item.tier.unwrap_or(u8::MAX),
         hash: item.hash,
@@ -187,7 +187,7 @@ fn open_item(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
         counts: true,
         phase: None,
         tier: 1,
-        hash: hash.map_err(|e| StoreError::Sqlite {
+        hash: hash.map_err(|e| StoreError::Query {
             what: "print a drift event",
             reason: e.to_string(),
         })?,

@@ -45,7 +45,7 @@ pub struct ThreadPosition {
 /// What was declared for a question, resolved, with what people are told of it.
 #[derive(Clone, Debug)]
 pub struct ResolvedRefs {
-    /// The context.
+    /// The turn's context: what was declared, resolved and taken from the thread.
     pub context: TurnContext,
     /// The resolved turns, by `event_index`.
     pub turns: Vec<TurnCandidate>,
@@ -59,16 +59,30 @@ pub struct ResolvedRefs {
 /// How far back `last:N` goes at most, in turns.
 const MOST_BACK: usize = 2048;
 
+/// Under what references are declared and resolved.
+#[derive(Clone, Copy)]
+pub struct ReferRules<'a> {
+    /// Kernel in force, with its caps and topics.
+    pub kernel: &'a Kernel,
+    /// Context configuration in force.
+    pub config: &'a ContextConfig,
+    /// What a model's window leaves for earlier turns, in tokens, where that is known to be less
+    /// than the kernel allows.
+    pub room: Option<u64>,
+}
+
 /// Declares and resolves, for a turn of a thread that replies to `parent`, else to the newest one.
-///
-/// `room` is what a model's window leaves for earlier turns, in tokens, where that is known to be
-/// less than the kernel allows.
 pub fn refer(
     store: &ReadStore,
-    (kernel, config, room): (&Kernel, &ContextConfig, Option<u64>),
+    rules: ReferRules<'_>,
     (thread, parent): (Uuid, Option<Uuid>),
     declared: &DeclaredContext,
 ) -> Result<ResolvedRefs, StoreError> {
+    let ReferRules {
+        kernel,
+        config,
+        room,
+    } = rules;
     let parent = match parent {
         Some(parent) => Some(parent),
         None => store.newest_turn(thread)?,
@@ -173,7 +187,7 @@ fn declare(
         match reference {
             Reference::Last(_) => {}
             Reference::Exchange(id) => ids.extend(
-                said(store, *id)?
+                declared_events(store, *id)?
                     .into_iter()
                     .map(|id| (id, "exchange".to_owned())),
             ),
@@ -218,7 +232,7 @@ fn declare(
 /// answer, or none yet, is named twice, so that no limit tells it from one that has; what was
 /// denied never has one. A turn from before threads is declared by its own id, and the core says
 /// that it has no events.
-fn said(store: &ReadStore, turn: Uuid) -> Result<Vec<String>, StoreError> {
+fn declared_events(store: &ReadStore, turn: Uuid) -> Result<Vec<String>, StoreError> {
     let events = store.events_of(turn)?;
     let of = |kind| {
         events
@@ -416,7 +430,7 @@ impl RecordLookup<'_> {
 }
 
 fn undigested(e: JsonFault) -> StoreError {
-    StoreError::Sqlite {
+    StoreError::Query {
         what: "digest an event",
         reason: e.to_string(),
     }

@@ -28,7 +28,7 @@ pub enum WindowFit {
 struct WindowShares {
     /// What is sent in any case.
     fixed: u64,
-    /// Earlier turns.
+    /// Tokens of the earlier turns.
     turns: u64,
     /// Kept free for the answer.
     answer: u64,

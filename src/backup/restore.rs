@@ -18,7 +18,7 @@ const MAX_MANIFEST: u64 = 16 * 1024;
 
 /// What came back.
 #[derive(Clone, Debug)]
-pub struct Back {
+pub struct RestoredFiles {
     /// Of the backup.
     pub manifest: Manifest,
     /// How many files.
@@ -36,7 +36,7 @@ pub fn restore(
     root: &Path,
     passphrase: &str,
     now: Seconds,
-) -> Result<Back, BackupError> {
+) -> Result<RestoredFiles, BackupError> {
     let free = match fs::read_dir(root) {
         Ok(mut entries) => entries.next().is_none(),
         Err(e) => e.kind() == io::ErrorKind::NotFound,
@@ -74,7 +74,7 @@ pub fn restore(
             .and_then(|dir| dir.sync_all())
             .map_err(io_error("sync", parent))?;
     }
-    Ok(Back {
+    Ok(RestoredFiles {
         manifest,
         files,
         database,

@@ -158,6 +158,10 @@ pub enum Command {
         /// One line for each check
         #[arg(long, short)]
         verbose: bool,
+        /// Walk along the log in the database instead: each line follows from the one before. Exit 1
+        /// where it breaks
+        #[arg(long, conflicts_with = "verbose")]
+        check_audit: bool,
     },
     /// Witnesses, who remember how long the log was: add, list, ask
     #[command(subcommand)]

@@ -26,9 +26,10 @@ use super::receipt::{ReceiptFile, TurnReceipt};
 use super::screen::mark;
 use super::session::block_name;
 use super::terminal::Terminal;
+use super::view_or_words::{view_before_words, view_or_words};
 use super::{
-    COULD_NOT, FINE, NEGATIVE, Notices, action, context, could_not, heads, init, print, print_view,
-    program, say, withheld,
+    COULD_NOT, FINE, NEGATIVE, Notices, action, context, could_not, heads, init, print, program,
+    say, withheld,
 };
 
 /// Standard input past this is no prompt; the kernel's own limit is far below.
@@ -36,7 +37,7 @@ const MAX_INPUT: u64 = 16 * 1024 * 1024;
 /// Standard input that takes longer is worth a word.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Asks once.
+/// Asks one question and prints what came of it.
 pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
     let files = args.files.iter().map(|path| Attachment::read(path));
     let files: Vec<Attachment> = match files.collect() {
@@ -210,19 +211,19 @@ impl Door<'_> {
 
     /// What stands on stdout: the answer, or the view of the turn.
     fn print_answer(&self, asked: &AskResult, receipt: &TurnReceipt) -> u8 {
-        if self.json {
+        let view = || {
             let beside = TurnNotes {
                 notes: self.told.lines(),
                 receipt: receipt.value(),
                 files: AttachmentView::of_all(&asked.files),
             };
-            return print_view(&TurnView::of(asked, beside));
-        }
-        match asked.answer() {
+            TurnView::of(asked, beside)
+        };
+        view_or_words(self.json, view, || match asked.answer() {
             Some(answer) if answer.ends_with('\n') => print(answer),
             Some(answer) => print(&format!("{answer}\n")),
             None => FINE,
-        }
+        })
     }
 }
 
@@ -316,9 +317,7 @@ fn sent_sight(asked: &AskResult) -> Option<String> {
 /// Whoever asked gave up before there was anything to record.
 fn given_up(json: bool, signalled: u8) -> u8 {
     let sentence = "interrupted before the prompt was recorded: no model was called";
-    if json {
-        print_view(&UnrecordedView::interrupted(sentence, signalled));
-    }
+    view_before_words(json, || UnrecordedView::interrupted(sentence, signalled));
     say(sentence);
     signalled
 }

@@ -1,7 +1,7 @@
 //! `gently backup`, `gently restore`, `gently audit adopt`: the way out of a loss.
 
 use crate::app::adopt::{self, AdoptCheck};
-use crate::app::backup::{backup, restore};
+use crate::app::backup::{RestoreResult, backup, restore};
 use crate::app::open::{self, OpenHomeError};
 use crate::home::Home;
 use crate::recorder::TakenOver;
@@ -12,36 +12,42 @@ use super::args::{AdoptArgs, BackupArgs, RestoreArgs};
 use super::audit::answers::report_lines;
 use super::screen::counted;
 use super::stranger::bounded;
-use super::{FINE, NEGATIVE, print_view, say};
+use super::view_or_words::view_or_words;
+use super::{FINE, NEGATIVE, say};
 
 /// `gently backup FILE`.
 pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
     let home = open::existing_home()?;
     let made = backup(&home, &args.file, args.force)?;
-    if json {
-        return Ok(print_view(&BackupView::of(&made, &args.file)));
-    }
-    let (lines, head) = (made.lines, made.head.short16());
-    say(&format!(
-        "backed up {} as it was at {}: {lines} lines, head {head}…",
-        home.root().display(),
-        made.made_at
-    ));
-    say(&format!(
-        "{} holds keys and texts, encrypted; without its passphrase nobody can open it, you neither",
-        args.file.display()
-    ));
-    Ok(FINE)
+    let view = || BackupView::of(&made, &args.file);
+    Ok(view_or_words(json, view, || {
+        let (lines, head) = (made.lines, made.head.short16());
+        say(&format!(
+            "backed up {} as it was at {}: {lines} lines, head {head}…",
+            home.root().display(),
+            made.made_at
+        ));
+        say(&format!(
+            "{} holds keys and texts, encrypted; without its passphrase nobody can open it, you neither",
+            args.file.display()
+        ));
+        FINE
+    }))
 }
 
 /// `gently restore FILE`.
 pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, OpenHomeError> {
     let restored = restore(&open::home_path()?, &args.file)?;
     let code = if restored.is_sound() { FINE } else { NEGATIVE };
-    if json {
-        print_view(&RestoreView::of(&restored));
-        return Ok(code);
-    }
+    view_or_words(
+        json,
+        || RestoreView::of(&restored),
+        || say_restored(&restored),
+    );
+    Ok(code)
+}
+
+fn say_restored(restored: &RestoreResult) -> u8 {
     let (back, made) = (&restored.back, &restored.back.manifest);
     say(&format!(
         "restored {} files to {}: the home as it was at {}",
@@ -59,7 +65,7 @@ pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, OpenHomeError> {
     say("nothing is written here before you say what was published after this backup; one of:");
     say("  gently audit adopt --from LEDGER     git clone --mirror URL LEDGER first");
     say("  gently audit adopt --nothing-newer   nothing was published since");
-    Ok(code)
+    FINE
 }
 
 /// `gently audit adopt`.
@@ -99,20 +105,24 @@ pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, OpenHomeErr
 
 async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, OpenHomeError> {
     adopt::nothing_newer(home).await?;
-    if json {
-        return Ok(print_view(&AdoptView::NothingNewer));
-    }
-    say("on record: nothing newer was ever published. This home writes again");
-    say(
-        "if that is wrong, two histories exist from here on, and whoever has the other one can show it",
-    );
-    Ok(FINE)
+    Ok(view_or_words(
+        json,
+        || AdoptView::NothingNewer,
+        || {
+            say("on record: nothing newer was ever published. This home writes again");
+            say(
+                "if that is wrong, two histories exist from here on, and whoever has the other one can show it",
+            );
+            FINE
+        },
+    ))
 }
 
 fn show_taken(taken: &TakenOver, json: bool) -> u8 {
-    if json {
-        return print_view(&AdoptView::of(taken));
-    }
+    view_or_words(json, || AdoptView::of(taken), || say_taken(taken))
+}
+
+fn say_taken(taken: &TakenOver) -> u8 {
     say(&format!(
         "took over log lines {} to {}, {}, {}. This home writes again",
         taken.from_line,

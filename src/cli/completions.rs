@@ -7,7 +7,7 @@ use crate::view::help::CompletionView;
 
 use super::{help, present_as_is};
 
-/// `gently completions`.
+/// Arguments of `gently completions`.
 #[derive(Debug, Args)]
 pub struct CompletionArgs {
     /// Which shell completes

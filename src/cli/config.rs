@@ -158,7 +158,11 @@ mod tests {
         }
     }
 
-    fn bare(command: &ConfigCommand, home: &Path, json: bool) -> Result<String, ConfigError> {
+    fn run_without_environment(
+        command: &ConfigCommand,
+        home: &Path,
+        json: bool,
+    ) -> Result<String, ConfigError> {
         run_in(command, home, json, &|_| None)
     }
 
@@ -200,7 +204,8 @@ mod tests {
             ),
         ] {
             let home = home();
-            let said = bare(&set_command(key, typed), home.path(), false).unwrap();
+            let said =
+                run_without_environment(&set_command(key, typed), home.path(), false).unwrap();
             let text = fs::read_to_string(home.path().join(FILE)).unwrap();
             assert_eq!(text, GENESIS.replacen(old, new, 1), "{key}");
             assert_ne!(text, GENESIS, "{key}");
@@ -267,11 +272,11 @@ mod tests {
             ),
         ] {
             fs::write(&path, before).unwrap();
-            bare(&set_command(key, typed), home.path(), false).unwrap();
+            run_without_environment(&set_command(key, typed), home.path(), false).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), after);
         }
         fs::remove_file(&path).unwrap();
-        bare(&set_command("anchor.mode", "off"), home.path(), false).unwrap();
+        run_without_environment(&set_command("anchor.mode", "off"), home.path(), false).unwrap();
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
             GENESIS.replacen("mode = \"auto\"", "mode = \"off\"", 1)
@@ -288,7 +293,8 @@ mod tests {
     fn names_that_people_give_are_set_and_taken_out() {
         let home = home();
         let path = home.path().join(FILE);
-        let run = |command: &ConfigCommand| bare(command, home.path(), false).unwrap();
+        let run =
+            |command: &ConfigCommand| run_without_environment(command, home.path(), false).unwrap();
         let get = |key: &str| {
             run(&ConfigCommand::Get {
                 key: Some(key.to_owned()),
@@ -330,12 +336,15 @@ mod tests {
     #[test]
     fn a_table_says_what_is_in_it_and_what_is_needed_stays() {
         let home = home();
-        let said =
-            |command: &ConfigCommand| bare(command, home.path(), false).unwrap_err().to_string();
+        let said = |command: &ConfigCommand| {
+            run_without_environment(command, home.path(), false)
+                .unwrap_err()
+                .to_string()
+        };
         let get = |key: &str| ConfigCommand::Get {
             key: Some(key.to_owned()),
         };
-        bare(
+        run_without_environment(
             &set_command("model.alias.fast", "openai/gpt-4.1"),
             home.path(),
             false,
@@ -351,7 +360,7 @@ mod tests {
         assert!(said(&get("price")).ends_with("'price' is a table: nothing stands in it yet"));
         assert!(said(&set_command("model.alias", "x")).contains("is a table"));
         assert!(said(&get("model.alia")).contains("unknown key"));
-        bare(&set_command("model.default", "fast"), home.path(), false).unwrap();
+        run_without_environment(&set_command("model.default", "fast"), home.path(), false).unwrap();
         assert_eq!(
             said(&unset_command("model.alias.fast")),
             "gently config unset: model.alias.fast stays, as it is what model.default is. \
@@ -368,13 +377,15 @@ mod tests {
             "# mine\n[anchor]\n# offline\nmode = \"off\" # since May\nquorum = 2\n",
         )
         .unwrap();
-        let said = bare(&unset_command("anchor.mode"), home.path(), false).unwrap();
+        let said =
+            run_without_environment(&unset_command("anchor.mode"), home.path(), false).unwrap();
         assert_eq!(said, "anchor.mode = \"auto\"\n");
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
             "# mine\n[anchor]\n# offline\n# since May\nquorum = 2\n"
         );
-        let view = bare(&unset_command("anchor.headers"), home.path(), true).unwrap();
+        let view =
+            run_without_environment(&unset_command("anchor.headers"), home.path(), true).unwrap();
         let view: Json = serde_json::from_str(&view).unwrap();
         assert_eq!(
             (&view["key"], &view["value"]),
@@ -386,12 +397,13 @@ mod tests {
             said.contains("GENTLY_ANCHOR_MODE is set and wins"),
             "{said}"
         );
-        let unknown = bare(&unset_command("anchor.mod"), home.path(), false).unwrap_err();
+        let unknown =
+            run_without_environment(&unset_command("anchor.mod"), home.path(), false).unwrap_err();
         assert!(unknown.to_string().contains("did you mean 'anchor.mode'"));
         // All keys of the file of a new home go, and its comments stay.
         fs::write(&path, GENESIS).unwrap();
         for key in KEYS {
-            bare(&unset_command(key.name), home.path(), false).unwrap();
+            run_without_environment(&unset_command(key.name), home.path(), false).unwrap();
         }
         let left = fs::read_to_string(&path).unwrap();
         let comments = |text: &str| text.lines().filter(|line| line.starts_with('#')).count();
@@ -447,7 +459,7 @@ mod tests {
         ] {
             let home = home();
             fs::write(home.path().join(FILE), before).unwrap();
-            let error = bare(&set_command(key, typed), home.path(), false)
+            let error = run_without_environment(&set_command(key, typed), home.path(), false)
                 .unwrap_err()
                 .to_string();
             assert!(error.contains(said), "{error}");
@@ -455,7 +467,8 @@ mod tests {
             only_file(home.path());
         }
         let gone = home().path().join("gone");
-        let error = bare(&set_command("anchor.mode", "off"), &gone, false).unwrap_err();
+        let error =
+            run_without_environment(&set_command("anchor.mode", "off"), &gone, false).unwrap_err();
         assert!(matches!(error, ConfigError::NoHome { .. }), "{error}");
     }
 
@@ -468,7 +481,7 @@ mod tests {
         fs::write(&target, GENESIS).unwrap();
         fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink(&target, home.path().join(FILE)).unwrap();
-        bare(&set_command("anchor.mode", "off"), home.path(), false).unwrap();
+        run_without_environment(&set_command("anchor.mode", "off"), home.path(), false).unwrap();
         assert!(
             fs::symlink_metadata(home.path().join(FILE))
                 .unwrap()
@@ -479,7 +492,7 @@ mod tests {
             0o640
         );
         assert_eq!(
-            bare(
+            run_without_environment(
                 &ConfigCommand::Get {
                     key: Some("anchor.mode".into())
                 },
@@ -528,7 +541,7 @@ mod tests {
         assert_eq!(all["anchor.headers"]["value"], Json::Null);
         assert_eq!(all.as_object().unwrap().len(), KEYS.len());
 
-        let unknown = bare(
+        let unknown = run_without_environment(
             &ConfigCommand::Get {
                 key: Some("anchor.mod".into()),
             },
@@ -540,7 +553,7 @@ mod tests {
             unknown.to_string().contains("did you mean 'anchor.mode'"),
             "{unknown}"
         );
-        let path = bare(&ConfigCommand::Path, home.path(), false).unwrap();
+        let path = run_without_environment(&ConfigCommand::Path, home.path(), false).unwrap();
         assert_eq!(path, format!("{}\n", home.path().join(FILE).display()));
     }
 }

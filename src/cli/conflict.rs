@@ -20,13 +20,13 @@ pub enum ConflictCommand {
     Resolve {
         /// The id of the one that holds
         holds: String,
-        /// Why
+        /// Why the others do not hold
         #[arg(long, value_name = "WORDS")]
         reason: Option<String>,
     },
 }
 
-/// Does it.
+/// Lists or resolves conflicts.
 pub async fn run(command: ConflictCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         ConflictCommand::List => print_list(json),

@@ -1,7 +1,7 @@
 //! `gently context`: what was, or would be, put before a model, why, and what was kept out; and
 //! what `ask` declares.
 
-mod lost;
+mod left_out;
 mod text;
 
 use clap::{Args, Subcommand};
@@ -17,9 +17,10 @@ use crate::continuity::compile::ContextBundle;
 use crate::view::context::{ContextView, DenialView, PreviewView};
 
 use super::sight_args::SightArgs;
-use super::{NEGATIVE, could_not, present, print_view, say};
+use super::view_or_words::view_before_words;
+use super::{NEGATIVE, could_not, present, say};
 
-pub use lost::{beside_room, lines as lost};
+pub use left_out::{beside_room, lines as left_out};
 use text::ContextText;
 
 /// What `gently context` is asked to do.
@@ -134,7 +135,7 @@ pub fn is_short_of_turns(turn: &TurnResult) -> bool {
     shown.saturating_add(spent(&turn.referred)) < turn.earlier
 }
 
-/// Does it.
+/// Shows or previews the context of a question.
 pub async fn run(command: ContextCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         ContextCommand::Show { exchange, verbose } => show(&exchange, verbose, json),
@@ -190,14 +191,12 @@ async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
     let preview = context::preview(&open::existing_home()?, &request).await?;
     let told = || {
         let referred = &preview.referred;
-        let lines = lost(&preview.not_shown, referred.unfit);
+        let lines = left_out(&preview.not_shown, referred.unfit);
         lines.iter().for_each(|line| say(line));
     };
     Ok(match &preview.outcome {
         PreviewOutcome::Denied { codes, why } => {
-            if json {
-                print_view(&DenialView::of(codes, why, NEGATIVE));
-            }
+            view_before_words(json, || DenialView::of(codes, why, NEGATIVE));
             say(why);
             NEGATIVE
         }

@@ -3,8 +3,9 @@
 //!
 //! Exit 1 when a check fails.
 
-use crate::app::doctor::{CheckState, DoctorCheck, DoctorReport, examine};
+use crate::app::doctor::{CheckState, DoctorCheck, DoctorReport, audit_log, examine};
 use crate::app::open::{self, OpenHomeError};
+use crate::view::audit_walk::AuditWalkView;
 use crate::view::doctor::DoctorView;
 use crate::view::headline::HeadlineView;
 
@@ -19,6 +20,25 @@ pub async fn run(verbose: bool, json: bool) -> Result<u8, OpenHomeError> {
     let report = examine(&open::home_path()?).await;
     let printed = present_report(json, || DoctorView::of(&report), || text(&report, verbose));
     Ok(if report.is_ok() { FINE } else { NEGATIVE }.max(printed))
+}
+
+/// Walks along the log of the database, and says where it breaks.
+pub fn check_audit(json: bool) -> Result<u8, OpenHomeError> {
+    let walk = audit_log::walk(&open::existing_home()?)?;
+    let view = AuditWalkView::of(&walk);
+    let printed = present_report(json, || &view, || walk_text(&view));
+    Ok(if view.ok { FINE } else { NEGATIVE }.max(printed))
+}
+
+fn walk_text(view: &AuditWalkView) -> String {
+    let headline = &view.headline;
+    let mut lines = vec![format!("{} {}", mark(headline.mark), headline.text)];
+    if let Some(broken) = &view.broken {
+        lines.push(format!("expected  {}", quiet(&broken.expected)));
+        lines.push(format!("found     {}", quiet(&broken.found)));
+        lines.push("-> gently audit verify".to_owned());
+    }
+    joined(&lines)
 }
 
 fn text(report: &DoctorReport, verbose: bool) -> String {
@@ -54,7 +74,7 @@ fn joined(lines: &[String]) -> String {
 fn all_lines_of(check: &DoctorCheck) -> Vec<String> {
     let mut lines = lines_of(check);
     let raw = check.raw.as_ref();
-    lines.extend(raw.map(|raw| format!("{:21}said: {}", "", quiet(raw))));
+    lines.extend(raw.map(|raw| format!("{:21}the system said: {}", "", quiet(raw))));
     lines
 }
 

@@ -21,7 +21,7 @@ use super::{FINE, could_not, present, print_view, program, say};
 /// Events of one list, unless another number is asked for.
 const USUAL: u32 = 1000;
 
-/// `gently drift`.
+/// Subcommands of `gently drift`.
 #[derive(Debug, Subcommand)]
 pub enum DriftCommand {
     /// List drift events that are not closed, newest last

@@ -9,7 +9,8 @@ use crate::view::erasure::{ErasureReachView, ErasureView, words_also_in};
 use super::args::EraseArgs;
 use super::consent::{self, ConsentWords};
 use super::screen::quiet;
-use super::{FINE, could_not, print_view, print_words, program, say};
+use super::view_or_words::view_or_words;
+use super::{FINE, could_not, print_words, program, say};
 
 const WORDS: ConsentWords = ConsentWords {
     does: "erase it",
@@ -53,23 +54,27 @@ fn no_target() -> String {
 }
 
 fn report(erased: &ErasureResult, names: &ErasedNames, json: bool) -> Result<u8, OpenHomeError> {
-    let nothing = erased.exchanges.is_empty() && erased.artifacts.is_empty();
     if !erased.scrubbed {
         say(
             "another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
              without it",
         );
     }
-    if json {
-        return Ok(print_view(&ErasureView::of(erased)));
-    }
-    if nothing {
+    Ok(view_or_words(
+        json,
+        || ErasureView::of(erased),
+        || show_erased(erased, names),
+    ))
+}
+
+fn show_erased(erased: &ErasureResult, names: &ErasedNames) -> u8 {
+    if erased.exchanges.is_empty() && erased.artifacts.is_empty() {
         say("nothing to erase: it was erased before, was never kept, or nothing is that old");
-        return Ok(FINE);
+        return FINE;
     }
     let gone = names.exchanges.iter().chain(&names.artifacts);
     let mut lines: Vec<String> = gone.map(|name| format!("erased {}", quiet(name))).collect();
     lines.extend(words_also_in(&names.quoting));
     say("an older backup still holds what it held; so does whoever was sent it");
-    Ok(print_words(&format!("{}\n", lines.join("\n"))))
+    print_words(&format!("{}\n", lines.join("\n")))
 }

@@ -18,9 +18,10 @@ use clap::{Arg, ArgAction, Args, ColorChoice, Command, CommandFactory as _, Id};
 use crate::view::help::{ExampleView, HelpView};
 
 use super::args::Cli;
-use super::fold::words_in;
+use super::line_break::words_in;
 use super::screen::{Gate, is_coloured};
-use super::{could_not, paged, present, print_view, program};
+use super::view_or_words::view_or_words;
+use super::{could_not, paged, present, program};
 
 pub use examples::of as examples_of;
 pub use topics::TOPICS;
@@ -62,7 +63,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// `gently help`.
+/// Arguments of `gently help`.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
     /// A command, such as audit verify, or a topic: exit-codes, ids, privacy, verify
@@ -207,10 +208,8 @@ fn command_help(found: &Command, words: &[&str], json: bool) -> u8 {
         .color(color_choice(&args))
         .try_get_matches_from(typed.chain(["--help"]))
         .expect_err("--help ends parsing, whatever else is missing");
-    if json {
-        return print_view(&command_view(found, words, help.render().to_string()));
-    }
-    print_help(&help)
+    let view = || command_view(found, words, help.render().to_string());
+    view_or_words(json, view, || print_help(&help))
 }
 
 /// Prints help, through a pager where it is longer than the screen.

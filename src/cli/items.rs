@@ -16,7 +16,7 @@ use crate::view::item::{ItemView, RecordedItemView};
 use super::screen::quiet;
 use super::{present, program, say};
 
-/// `gently fact`.
+/// Subcommands of `gently fact`.
 #[derive(Debug, Subcommand)]
 pub enum FactCommand {
     /// Propose a fact; it counts once it is ratified
@@ -32,7 +32,7 @@ pub enum FactCommand {
     List(ListArgs),
 }
 
-/// `gently note`.
+/// Subcommands of `gently note`.
 #[derive(Debug, Subcommand)]
 pub enum NoteCommand {
     /// Put a note on record
@@ -43,7 +43,7 @@ pub enum NoteCommand {
     List(ListArgs),
 }
 
-/// `gently decision`.
+/// Subcommands of `gently decision`.
 #[derive(Debug, Subcommand)]
 pub enum DecisionCommand {
     /// Put a decision on record
@@ -54,7 +54,7 @@ pub enum DecisionCommand {
     List(ListArgs),
 }
 
-/// `gently intent`.
+/// Subcommands of `gently intent`.
 #[derive(Debug, Subcommand)]
 pub enum IntentCommand {
     /// Declare what the work at hand is for; in force until another one is set, or it is cleared
@@ -78,7 +78,7 @@ pub struct FactArgs {
     subject: Option<String>,
     /// How sure it is
     #[arg(long, value_enum, default_value = "medium")]
-    confidence: Sure,
+    confidence: ConfidenceArg,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -123,12 +123,12 @@ pub struct CommonArgs {
 pub struct EndArgs {
     /// Its id
     id: String,
-    /// Why
+    /// Why it no longer holds
     #[arg(long, value_name = "WORDS")]
     reason: Option<String>,
 }
 
-/// Listing.
+/// Options that all listings of items share.
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// Those that are no longer in force, too
@@ -147,25 +147,25 @@ impl CommonArgs {
     }
 }
 
-/// `--confidence`.
+/// How sure the person is of a fact, as `--confidence` takes it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Sure {
+enum ConfidenceArg {
     High,
     Medium,
     Low,
 }
 
-impl Sure {
+impl ConfidenceArg {
     fn confidence(self) -> Confidence {
         match self {
-            Sure::High => Confidence::High,
-            Sure::Medium => Confidence::Medium,
-            Sure::Low => Confidence::Low,
+            ConfidenceArg::High => Confidence::High,
+            ConfidenceArg::Medium => Confidence::Medium,
+            ConfidenceArg::Low => Confidence::Low,
         }
     }
 }
 
-/// `gently fact`.
+/// Carries out `gently fact`.
 pub async fn fact(command: FactCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         FactCommand::Add(args) => {
@@ -180,7 +180,7 @@ pub async fn fact(command: FactCommand, json: bool) -> Result<u8, OpenHomeError>
     }
 }
 
-/// `gently note`.
+/// Carries out `gently note`.
 pub async fn note(command: NoteCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         NoteCommand::Add(args) => {
@@ -193,7 +193,7 @@ pub async fn note(command: NoteCommand, json: bool) -> Result<u8, OpenHomeError>
     }
 }
 
-/// `gently decision`.
+/// Carries out `gently decision`.
 pub async fn decision(command: DecisionCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         DecisionCommand::Add(args) => {
@@ -207,7 +207,7 @@ pub async fn decision(command: DecisionCommand, json: bool) -> Result<u8, OpenHo
     }
 }
 
-/// `gently intent`.
+/// Carries out `gently intent`.
 pub async fn intent(command: IntentCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         IntentCommand::Set { text } => {

@@ -6,13 +6,14 @@ use serde_json::Value;
 
 use crate::app::kernel::{self, KernelCheck, KernelFileError, KernelSetResult, NewKernel};
 use crate::app::open::{self, OpenHomeError};
-use crate::govern::kernel_diff::Change;
+use crate::govern::kernel_diff::KernelChange;
 use crate::home::HomeError;
 use crate::view::kernel::{KernelCheckView, KernelSetView, KernelView};
 
 use super::args::KernelCommand;
 use super::screen::{counted, quiet};
-use super::{FINE, NEGATIVE, Notices, could_not, heads, present, present_as_is, print_view, say};
+use super::view_or_words::view_before_words;
+use super::{FINE, NEGATIVE, Notices, could_not, heads, present, present_as_is, say};
 
 /// The longest value that is shown on one line.
 const SHOWN: usize = 100;
@@ -27,7 +28,7 @@ pub async fn run(command: KernelCommand, json: bool) -> Result<u8, OpenHomeError
 }
 
 fn show(json: bool) -> Result<u8, OpenHomeError> {
-    let kernel = kernel::in_force(&open::existing_home()?)?;
+    let kernel = kernel::current_kernel(&open::existing_home()?)?;
     let toml = kernel.to_toml().map_err(HomeError::from)?;
     let text = || format!("# kernel {}\n{toml}", kernel.hash());
     Ok(present_as_is(json, || KernelView::of(&kernel), text))
@@ -38,9 +39,7 @@ fn check(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
         Ok(kernel) => kernel,
         Err(KernelFileError::Unreadable(why)) => return Ok(could_not(&why, json)),
         Err(KernelFileError::Invalid(why)) => {
-            if json {
-                print_view(&KernelCheckView::invalid(super::clean(&why)));
-            }
+            view_before_words(json, || KernelCheckView::invalid(super::clean(&why)));
             say(&why);
             return Ok(NEGATIVE);
         }
@@ -80,9 +79,7 @@ async fn set(file: &Path, json: bool) -> Result<u8, OpenHomeError> {
     let done = kernel::set(open::existing_home()?, &kernel, &|line| told.say(line)).await?;
     Ok(match done {
         KernelSetResult::Unchanged(hash) => {
-            if json {
-                print_view(&KernelSetView::unchanged(hash));
-            }
+            view_before_words(json, || KernelSetView::unchanged(hash));
             say(&format!(
                 "kernel {hash} is in force already; nothing was recorded"
             ));
@@ -107,7 +104,7 @@ fn put_in_force(new: &NewKernel) -> String {
 }
 
 /// One line a key; of a list what comes and what goes.
-fn lines(changes: &[Change]) -> String {
+fn lines(changes: &[KernelChange]) -> String {
     let width = changes
         .iter()
         .map(|change| change.key.len())
@@ -119,7 +116,7 @@ fn lines(changes: &[Change]) -> String {
         .collect()
 }
 
-fn words(change: &Change) -> String {
+fn words(change: &KernelChange) -> String {
     if let Some((added, removed)) = change.entries() {
         let added = added.into_iter().map(|value| format!("+{}", short(value)));
         let removed = removed

@@ -13,9 +13,8 @@ use crate::view::key::{
 
 use super::args::KeyCommand;
 use super::consent::{self, ConsentArgs, ConsentWords};
-use super::{
-    FINE, Notices, could_not, heads, present, present_as_is, print_view, program, say, say_finding,
-};
+use super::view_or_words::view_or_words;
+use super::{FINE, Notices, could_not, heads, present, present_as_is, program, say, say_finding};
 
 /// Runs one of the verbs.
 pub async fn run(command: KeyCommand, json: bool) -> Result<u8, OpenHomeError> {
@@ -202,11 +201,11 @@ fn next_steps(rotation: &KeyRotation) -> String {
 }
 
 fn done(path: &Path, state: &'static str, json: bool) -> u8 {
-    if json {
-        return print_view(&KeyFileView::of(path, state));
-    }
-    say(&format!("{} is {state}", path.display()));
-    FINE
+    let view = || KeyFileView::of(path, state);
+    view_or_words(json, view, || {
+        say(&format!("{} is {state}", path.display()));
+        FINE
+    })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::view::help::ManPagesView;
 
 use super::{could_not, help, present};
 
-/// `gently man`.
+/// Arguments of `gently man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// A folder that is new, is empty, or holds nothing but pages of an earlier gently

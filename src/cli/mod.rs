@@ -16,7 +16,6 @@ mod disk_sync;
 mod doctor;
 mod drift;
 mod erase;
-mod fold;
 mod heads;
 mod help;
 mod hook;
@@ -24,6 +23,7 @@ mod init;
 mod items;
 mod kernel;
 mod key;
+mod line_break;
 mod log;
 mod man;
 mod model;
@@ -45,6 +45,7 @@ mod summary;
 mod sync;
 mod terminal;
 mod thread;
+mod view_or_words;
 mod witness;
 
 use std::cell::RefCell;
@@ -168,7 +169,10 @@ async fn dispatch(cli: Cli) -> u8 {
         Command::Action(command) => action::run(&command, json),
         Command::Sight { tool } => sight::run(tool.as_deref(), json),
         Command::Sanitize(args) => sanitize::run(&args, json),
-        Command::Doctor { verbose } => doctor::run(verbose, json).await,
+        Command::Doctor {
+            check_audit: true, ..
+        } => doctor::check_audit(json),
+        Command::Doctor { verbose, .. } => doctor::run(verbose, json).await,
         Command::Witness(command) => witness::run(command, json).await,
         Command::Completions(args) => Ok(completions::run(&args, json)),
         Command::Man(args) => Ok(man::run(&args, json)),

@@ -12,7 +12,7 @@ use super::present;
 /// Names that a screen shows of one server; `--json` has all.
 const SHOWN: usize = 20;
 
-/// `gently model`.
+/// Subcommands of `gently model`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ModelCommand {
     /// Show which models are reachable, and the aliases

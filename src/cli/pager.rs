@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use rustix::termios::tcgetwinsize;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::fold;
+use super::line_break;
 use super::screen::Gate;
 use super::terminal::wanted;
 
@@ -56,7 +56,7 @@ fn is_longer_than_screen(text: &str) -> bool {
     };
     let rows = usize::from(size.ws_row);
     // The last row is the shell's.
-    rows > 0 && fold::rows(text, usize::from(size.ws_col)) >= rows
+    rows > 0 && line_break::rows(text, usize::from(size.ws_col)) >= rows
 }
 
 /// Whether the pager took the text, which has passed the gate; it was not there, could not be run,

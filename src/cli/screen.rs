@@ -13,7 +13,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use rustix::fd::AsFd;
 use rustix::termios::tcgetwinsize;
 
-use super::fold::folded;
+use super::line_break::folded;
 use textwrap::core::display_width;
 
 pub use crate::app::words::{beginning, counted};
@@ -109,7 +109,7 @@ impl Gate<StdoutLock<'static>> {
 }
 
 impl Gate<Stderr> {
-    /// Standard error.
+    /// The gate before standard error.
     pub fn err() -> Self {
         let to = io::stderr();
         Gate {
@@ -139,7 +139,11 @@ impl<W> Gate<W> {
         } else {
             text.into()
         };
-        let text = if self.plain { in_ascii(&text).into() } else { text };
+        let text = if self.plain {
+            in_ascii(&text).into()
+        } else {
+            text
+        };
         match self.folds {
             Some(columns) => painted(&folded(&text, columns), self.paint),
             None => painted(&text, self.paint),
@@ -323,7 +327,8 @@ mod tests {
             folds: None,
             plain: true,
         };
-        gate.write_all("oqsy…8fnY · block 5 · é\n".as_bytes()).unwrap();
+        gate.write_all("oqsy…8fnY · block 5 · é\n".as_bytes())
+            .unwrap();
         assert_eq!(
             String::from_utf8(gate.to).unwrap(),
             "oqsy...8fnY - block 5 - é\n"

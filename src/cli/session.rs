@@ -13,7 +13,8 @@ use crate::view::tree_head::ThirdPartyView;
 use super::args::SessionCommand;
 use super::consent::{self, ConsentArgs, ConsentWords};
 use super::screen::{self, minute, quiet};
-use super::{FINE, Notices, could_not, heads, init, present, print_view, print_words, say};
+use super::view_or_words::view_or_words;
+use super::{FINE, Notices, could_not, heads, init, present, print_words, say};
 
 const WORDS: ConsentWords = ConsentWords {
     does: "close it",
@@ -74,11 +75,9 @@ async fn close(
     })
     .await?;
     heads::say(&outside, &told);
-    if json {
-        let outside = ThirdPartyView::of(&outside);
-        return Ok(print_view(&ClosedSessionView::of_all(&closed, outside)));
-    }
-    Ok(FINE)
+    let view = || ClosedSessionView::of_all(&closed, ThirdPartyView::of(&outside));
+    // Words came line by line, as sessions closed.
+    Ok(view_or_words(json, view, || FINE))
 }
 
 fn list(only_open: bool, json: bool) -> Result<u8, OpenHomeError> {

@@ -23,7 +23,7 @@ use super::{could_not, present_or_tell, program, say};
 /// So many characters of a text are shown before it is handed on.
 const EXCERPT: usize = 44;
 
-/// `gently share`.
+/// Arguments of `gently share`.
 #[derive(Debug, Args)]
 pub struct ShareArgs {
     /// An exchange as gently show takes it, or a session for all of it; a session is of one model:
@@ -44,7 +44,7 @@ pub struct ShareArgs {
     pub yes: bool,
 }
 
-/// Shares.
+/// Publishes the chosen turns of a session after the person agreed.
 pub async fn run(args: ShareArgs, json: bool) -> Result<u8, OpenHomeError> {
     match shared(&args, json).await {
         Ok(code) => Ok(code),

@@ -7,7 +7,7 @@ use crate::view::item::SessionSummaryView;
 use super::items::line;
 use super::present;
 
-/// Prints it.
+/// Prints the summary of a session, made from what is on record.
 pub fn run(id: &str, json: bool) -> Result<u8, OpenHomeError> {
     let found = summary(&open::existing_home()?, id)?;
     let view = || SessionSummaryView::of(&found);

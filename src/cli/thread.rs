@@ -34,7 +34,7 @@ pub enum ThreadCommand {
     },
 }
 
-/// Does it.
+/// Makes, lists or shows threads.
 pub async fn run(command: ThreadCommand, json: bool) -> Result<u8, OpenHomeError> {
     match command {
         ThreadCommand::List => print_list(json),

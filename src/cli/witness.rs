@@ -11,7 +11,8 @@ use crate::view::tree_head::WitnessRoundView;
 use crate::view::witness::{AddedWitnessView, RemovedWitnessView, WitnessListView};
 use crate::witness::{RoundResult, WitnessOutcome};
 
-use super::{COULD_NOT, FINE, NEGATIVE, present, print, print_view, say};
+use super::view_or_words::view_or_words;
+use super::{COULD_NOT, FINE, NEGATIVE, present, print, say};
 
 /// What there is to do with witnesses.
 #[derive(Debug, Subcommand)]
@@ -150,10 +151,11 @@ async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHom
         (None, true) => FINE,
         (None, false) => COULD_NOT,
     };
-    if json {
-        print_view(&WitnessRoundView::of(&asked));
-        return Ok(code);
-    }
+    view_or_words(json, || WitnessRoundView::of(&asked), || show_round(&asked));
+    Ok(code)
+}
+
+fn show_round(asked: &RoundResult) -> u8 {
     let width = asked
         .outcomes
         .iter()
@@ -175,11 +177,11 @@ async fn ask_now(home: &Home, config: &Config, json: bool) -> Result<u8, OpenHom
         asked.cosigned(),
         asked.quorum
     );
-    print(&(asked.outcomes.iter().map(line).collect::<String>() + &last));
+    let printed = print(&(asked.outcomes.iter().map(line).collect::<String>() + &last));
     if !asked.is_enough() {
-        say(&not_enough(&asked));
+        say(&not_enough(asked));
     }
-    Ok(code)
+    printed
 }
 
 /// What stands before the words of a witness that holds another history.

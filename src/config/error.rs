@@ -20,7 +20,7 @@ pub enum ConfigError {
     Table {
         /// Where it stands.
         place: String,
-        /// Its name.
+        /// Dotted name of the table, such as `model.alias`.
         key: String,
         /// The keys in it.
         names: Vec<String>,
@@ -32,7 +32,7 @@ pub enum ConfigError {
     Needed {
         /// Where it was asked for.
         place: String,
-        /// The alias.
+        /// Name of the alias.
         alias: String,
     },
     /// One part of a price that has no other yet.
@@ -63,7 +63,7 @@ pub enum ConfigError {
     Wrong {
         /// Where it stands.
         place: String,
-        /// The key.
+        /// Dotted name of the key.
         key: String,
         /// What it takes.
         expected: String,
@@ -75,17 +75,17 @@ pub enum ConfigError {
     Duplicate {
         /// Where it stands the second time.
         place: String,
-        /// The key.
+        /// Dotted name of the key.
         key: String,
         /// Where it stands the first time.
         first: Option<String>,
     },
-    /// Not TOML.
+    /// The file is not TOML.
     #[error("{place}: not TOML: {reason}")]
     Syntax {
         /// Where parsing stopped.
         place: String,
-        /// Why.
+        /// What the TOML parser said.
         reason: String,
     },
     /// There is no home to configure.

@@ -13,7 +13,7 @@ mod duplicate;
 mod error;
 mod kind;
 mod name_path;
-mod named;
+mod named_tables;
 mod rules;
 mod settings;
 pub mod table;
@@ -31,7 +31,7 @@ use crate::record::bitcoin::block::Network;
 
 pub use error::ConfigError;
 pub use name_path::NamePath;
-pub use named::{NamedTables, SHIPPED, is_alias};
+pub use named_tables::{NamedTables, SHIPPED, is_alias};
 pub use settings::{Settings, ValueSource};
 pub use table::{
     AnchorSettings, Config, ContextSettings, KeySettings, ModelSettings, Ots, RetentionSettings,
@@ -45,7 +45,7 @@ use crate::record::ledger::params::Params;
 /// What signs the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignedBy {
-    /// `keys/signing.key`.
+    /// The key in `keys/signing.key`.
     File,
     /// An SSH agent that has the key of `keys/signing.key.pub`.
     Agent {
@@ -99,7 +99,7 @@ pub enum AnchorMode {
     Off,
 }
 
-/// `[store] content`
+/// What `[store] content` may say: which texts the database keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Texts are kept with secrets removed.

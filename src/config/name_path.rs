@@ -3,7 +3,7 @@
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
-use super::named::{self, NamedTables};
+use super::named_tables::{self, NamedTables};
 use super::witnesses::WITNESS;
 use crate::record::ledger::params::Price;
 
@@ -15,9 +15,9 @@ const WITNESS_PARTS: [&str; 2] = ["key", "url"];
 /// A place under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamePath {
-    /// `model.alias.NAME`
+    /// The model that an alias stands for: `model.alias.NAME`.
     Alias(String),
-    /// `model.window.MODEL`
+    /// The window of a model, in tokens: `model.window.MODEL`.
     Window(String),
     /// `price.MODEL`, or one part of it.
     Price(String, Option<&'static str>),
@@ -50,10 +50,10 @@ impl NamePath {
     /// The keys that lead to it in the file.
     pub fn path(&self) -> Vec<&str> {
         match self {
-            NamePath::Alias(alias) => vec![named::ALIAS.0, named::ALIAS.1, alias],
-            NamePath::Window(model) => vec![named::WINDOW.0, named::WINDOW.1, model],
+            NamePath::Alias(alias) => vec![named_tables::ALIAS.0, named_tables::ALIAS.1, alias],
+            NamePath::Window(model) => vec![named_tables::WINDOW.0, named_tables::WINDOW.1, model],
             NamePath::Price(model, part) => {
-                let path = [Some(named::PRICE), Some(model.as_str()), *part];
+                let path = [Some(named_tables::PRICE), Some(model.as_str()), *part];
                 path.into_iter().flatten().collect()
             }
             NamePath::Witness(witness, part) => vec![WITNESS, witness, part],
@@ -93,7 +93,7 @@ impl NamePath {
             return None;
         };
         let is_open = |prices: &Item| prices.is_table() && prices.get(model).is_none();
-        if !document.get(named::PRICE).is_none_or(is_open) {
+        if !document.get(named_tables::PRICE).is_none_or(is_open) {
             return None;
         }
         let mut section = DocumentMut::new();

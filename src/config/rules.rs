@@ -39,7 +39,7 @@ pub(super) const OPTIONAL: TextRule = TextRule {
 };
 pub(super) const MODEL: TextRule = TextRule {
     says: "\"auto\", \"observer\", \"replay\", \"ollama/NAME\", \"anthropic/NAME\", \"openai/NAME\" or an alias",
-    accepts: |text| text == "auto" || is_model_id(text) || super::named::is_alias(text),
+    accepts: |text| text == "auto" || is_model_id(text) || super::named_tables::is_alias(text),
     shows: true,
 };
 pub(super) const REFS: TextRule = TextRule {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use toml_edit::{Document, Item, TableLike, TomlError};
 
 use super::duplicate::{DUPLICATE, DuplicateKey};
-use super::named::{self, NamedTables};
+use super::named_tables::{self, NamedTables};
 use super::table::{KEYS, Key, Value};
 use super::witnesses::{WITNESS, WitnessTable};
 use super::{ConfigError, Environment};
@@ -15,9 +15,9 @@ use super::{ConfigError, Environment};
 /// Where a value in force is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueSource {
-    /// The table.
+    /// The default that the table of keys declares.
     Default,
-    /// `gently.toml`.
+    /// The file `gently.toml` of the home.
     File,
     /// A `GENTLY_…` variable.
     Environment,
@@ -99,7 +99,7 @@ impl FileSettings {
         let mut settings = FileSettings::default();
         for (section, item) in document.as_table().iter() {
             let at = place(text, file, span_of(document.as_table(), section));
-            if section == named::PRICE {
+            if section == named_tables::PRICE {
                 settings
                     .named
                     .read_prices(item, &|span| place(text, file, span))?;
@@ -135,11 +135,11 @@ impl FileSettings {
     ) -> Result<(), ConfigError> {
         for (name, item) in table.iter() {
             let at = place(table.get_key_value(name).and_then(|(key, _)| key.span()));
-            if (section, name) == named::ALIAS {
+            if (section, name) == named_tables::ALIAS {
                 self.named.read_aliases(item, place)?;
                 continue;
             }
-            if (section, name) == named::WINDOW {
+            if (section, name) == named_tables::WINDOW {
                 self.named.read_windows(item, place)?;
                 continue;
             }

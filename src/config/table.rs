@@ -60,7 +60,7 @@ pub struct TextRule {
 pub enum Default {
     /// The key has none.
     Unset,
-    /// A string.
+    /// A string, spelled as in the file.
     Text(&'static str),
     /// A list of strings.
     List(&'static [&'static str]),
@@ -184,7 +184,7 @@ key_table! {
         quorum: usize = count, "quorum", Number(1, MAX_LIST as u64), Number(2),
             "how many of them must accept a head";
     }
-    /// Who answers.
+    /// Which model answers, and how it is reached.
     model: ModelSettings {
         default: String = text, "default", Text(MODEL), Text("auto"),
             "who answers: auto (the first that is there), observer (built in, no language model), PROVIDER/NAME or an alias";

@@ -13,7 +13,7 @@ use crate::record::ledger::params::Temperature;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// A string.
+    /// A string of TOML.
     Text(String),
     /// A list of strings.
     List(Vec<String>),

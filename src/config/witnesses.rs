@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike};
 
 use super::ConfigError;
-use super::named::{TablePlace, place_of};
+use super::named_tables::{TablePlace, place_of};
 use super::rules::SOURCE;
 use crate::record::tree::note::{KeyKind, VerifierKey};
 
-/// The section.
+/// Name of the table that witnesses are configured in: `[witness]`.
 pub const WITNESS: &str = "witness";
 /// Characters of a name: it is typed, and stands in policies.
 const MAX_NAME: usize = 40;

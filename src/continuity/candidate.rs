@@ -10,11 +10,11 @@ use crate::record::time::Seconds;
 /// What a candidate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CandidateClass {
-    /// A claim.
+    /// A claim about the world.
     Fact,
-    /// A note.
+    /// A note without a claim.
     Note,
-    /// A decision.
+    /// A decision that was taken.
     Decision,
     /// A declared intent.
     Intent,
@@ -38,11 +38,11 @@ impl CandidateClass {
 /// How sure whoever recorded a fact is of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// Not sure.
+    /// The person is not sure of it.
     Low,
-    /// Fairly.
+    /// The person is fairly sure of it.
     Medium,
-    /// Sure.
+    /// The person is sure of it.
     High,
 }
 
@@ -69,7 +69,7 @@ impl Confidence {
 /// One artifact beside the turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// `ledger:000183`, `driftwatch:ID`.
+    /// Name of the item on record: `ledger:000183`, or `driftwatch:ID`.
     pub id: String,
     /// What it is.
     pub class: CandidateClass,
@@ -100,7 +100,7 @@ pub struct Candidate {
 /// One turn of an earlier exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnCandidate {
-    /// Its row.
+    /// Id of the turn's row.
     pub turn: Uuid,
     /// True for the user, false for aurora.
     pub by_user: bool,

@@ -54,7 +54,7 @@ pub enum CompileFault {
         "the tool {tool} is in the kernel's tools.tier{tier}, and gave neither values nor a reason; take it off that list, or mend the tool"
     )]
     SightWithoutValues {
-        /// The tool.
+        /// Name of the tool whose entry has no values.
         tool: String,
         /// The kernel's tier.
         tier: u8,
@@ -64,7 +64,7 @@ pub enum CompileFault {
         "the tool {tool} gave values, and tier {tier} does not allow it; expected available:false, blocked_by_tier"
     )]
     SightNotAllowed {
-        /// The tool.
+        /// Name of the tool that the kernel does not allow.
         tool: String,
         /// The kernel's tier.
         tier: u8,
@@ -76,7 +76,7 @@ pub enum CompileFault {
     Ring0TooLarge {
         /// `items` or `tokens`.
         unit: &'static str,
-        /// The cap.
+        /// Most tokens that ring 0 may have.
         expected: u64,
         /// What it came to.
         actual: u64,
@@ -90,7 +90,7 @@ pub enum CompileFault {
         question: u64,
         /// Tokens of what is sent whatever it is: kernel, owner's text, what is on record.
         beside: u64,
-        /// Which model.
+        /// Name of the model whose window is too small.
         model: String,
         /// The most that it takes.
         window: u64,
@@ -145,7 +145,7 @@ impl ContextBundle {
         }
     }
 
-    /// Canonical JSON.
+    /// The bundle as canonical JSON, as it is hashed and stored.
     pub fn json(&self) -> &str {
         &self.json
     }

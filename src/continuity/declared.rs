@@ -68,7 +68,7 @@ impl TurnContext {
         &self.config
     }
 
-    /// Its thread.
+    /// Id of the thread that the turn belongs to.
     pub fn thread(&self) -> Uuid {
         self.thread
     }

@@ -40,7 +40,7 @@ pub enum ExclusionReason {
 }
 
 impl ExclusionReason {
-    /// The code.
+    /// The code as bundle and database have it, such as `stale`.
     pub const fn code(self) -> &'static str {
         match self {
             ExclusionReason::NotSourced => "not_sourced",

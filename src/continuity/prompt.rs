@@ -72,7 +72,7 @@ impl CompiledPrompt {
 /// About how many tokens a prompt has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptTokens {
-    /// The question.
+    /// Tokens of the question.
     pub own: u64,
     /// What is sent beside it: kernel, owner's text, bundle, earlier turns.
     pub added: u64,

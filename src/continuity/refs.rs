@@ -21,7 +21,7 @@ pub enum RefFault {
         "REF_NOT_FOUND: nothing on record is called {id}; `gently thread show` lists what can be referred to"
     )]
     NotFound {
-        /// As declared.
+        /// Id as the client declared it.
         id: String,
     },
     /// The event belongs to another thread.
@@ -30,7 +30,7 @@ pub enum RefFault {
              thread only: ask there (--thread {actual}), or quote it in the question"
     )]
     CrossThread {
-        /// As declared.
+        /// Id as the client declared it.
         id: String,
         /// The turn's thread.
         expected: String,
@@ -42,7 +42,7 @@ pub enum RefFault {
         "MAX_REFS_EXCEEDED: {actual} references, context.json allows {limit}; declare fewer, or raise context.max_refs"
     )]
     TooMany {
-        /// The limit.
+        /// Most references that the kernel allows.
         limit: u64,
         /// How many were declared.
         actual: u64,
@@ -125,7 +125,7 @@ impl RefFault {
 /// What an id was found to name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedRecord {
-    /// It.
+    /// The event that the name stands for.
     pub event: ThreadEvent,
     /// Why no model is shown it, if none is: erased, denied, withheld, a dump. Policy sees an
     /// INTENT all the same.

@@ -16,7 +16,7 @@ use super::select::{FOR_A_CONFLICT, Room, Selection};
 pub const DECLARED: &str = "declared.";
 
 /// One turn that is put, and why.
-struct Put<'a> {
+struct TurnPlacement<'a> {
     turn: &'a TurnCandidate,
     reason: String,
 }
@@ -42,7 +42,7 @@ pub(super) fn choose(
         artifact: format!("{TURN}:{id}"),
         reason: rule.clone(),
     }));
-    let mut put: Vec<Put<'_>> = Vec::new();
+    let mut put: Vec<TurnPlacement<'_>> = Vec::new();
     let is_declared = |turn: &&TurnCandidate| {
         recalled
             .declared
@@ -71,7 +71,7 @@ pub(super) fn choose(
         );
     }
     put.sort_by_key(|one| one.turn.line);
-    for Put { turn, reason } in put {
+    for TurnPlacement { turn, reason } in put {
         chosen.turns.extend(turn.prior());
         chosen.refs.push(reference(turn, reason, now));
     }
@@ -93,7 +93,7 @@ fn offer<'a>(
     (turn, topics): (&'a TurnCandidate, &Topics),
     room: &mut Room,
     reason: String,
-    put: &mut Vec<Put<'a>>,
+    put: &mut Vec<TurnPlacement<'a>>,
     chosen: &mut Selection,
 ) {
     if put.iter().any(|one| one.turn.turn == turn.turn) {
@@ -105,7 +105,7 @@ fn offer<'a>(
         None => room.take(length).err(),
     };
     match kept {
-        None => put.push(Put { turn, reason }),
+        None => put.push(TurnPlacement { turn, reason }),
         Some(kept) => exclude(turn, kept, chosen),
     }
 }

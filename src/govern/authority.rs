@@ -49,7 +49,7 @@ use super::sanitize::{Clean, unnumbered};
 /// ```
 #[derive(Clone, Debug)]
 pub struct PolicyInput<'a> {
-    /// The prompt.
+    /// The question, without secrets.
     pub prompt: &'a Clean,
     /// Id of the model that is to be asked.
     pub model: &'a str,
@@ -72,7 +72,7 @@ pub enum Decision {
     Deny {
         /// Codes of all that is not kept, `[a-z0-9_.]+`, at least one.
         reasons: Vec<String>,
-        /// `blocked`.
+        /// State of the denied turn: always `blocked`.
         authority_state: AuthorityState,
     },
 }

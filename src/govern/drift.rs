@@ -57,7 +57,7 @@ pub struct DriftCheck {
 /// One finding of the validator; it gets its id and its links when it is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriftEvent {
-    /// The class.
+    /// Which of the classes of drift it is.
     pub class: DriftClass,
     /// The kernel's severity for it: `[a-z0-9_.]+`.
     pub severity: String,
@@ -115,7 +115,7 @@ pub struct Judgement {
 }
 
 /// One rule that was held against a reply, and what it found.
-pub(super) struct Ran {
+pub(super) struct RuleResult {
     pub rule: ReplyRule,
     /// What stands behind the rule's name in the summary, when it found something.
     pub found: Option<String>,
@@ -129,14 +129,14 @@ struct Summary {
 }
 
 impl Judgement {
-    pub(super) fn new(kernel: &Kernel, mut ran: Vec<Ran>, refusal: bool) -> Judgement {
+    pub(super) fn new(kernel: &Kernel, mut ran: Vec<RuleResult>, refusal: bool) -> Judgement {
         ran.sort_by_key(|ran| ran.rule.class());
-        let check = |ran: &Ran| DriftCheck {
+        let check = |ran: &RuleResult| DriftCheck {
             name: format!("{}.{}", ran.rule.class().name(), ran.rule.name()),
             level: kernel.drift(ran.rule.class(), ran.rule.name()).1.level(),
             passed: ran.found.is_none(),
         };
-        let event = |ran: &Ran| {
+        let event = |ran: &RuleResult| {
             let (class, rule) = (ran.rule.class(), ran.rule.name());
             let details = ran.found.as_ref()?;
             let (severity, effect) = kernel.drift(class, rule);
@@ -233,9 +233,9 @@ mod tests {
     use super::*;
 
     /// The first rule of a class, which found something.
-    fn ran(class: DriftClass) -> Ran {
+    fn ran(class: DriftClass) -> RuleResult {
         let of_class = |rule: &ReplyRule| rule.class() == class;
-        Ran {
+        RuleResult {
             rule: ReplyRule::ALL.into_iter().find(of_class).unwrap(),
             found: Some("count=1".into()),
         }
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn each_check_is_an_assertion_and_each_failed_one_an_event() {
-        let passed = Ran {
+        let passed = RuleResult {
             rule: ReplyRule::Urgency,
             found: None,
         };

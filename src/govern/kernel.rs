@@ -29,7 +29,7 @@ pub enum KernelError {
     Size {
         /// The limit in bytes.
         expected: usize,
-        /// Bytes given.
+        /// Size of the document that was given, in bytes.
         actual: usize,
     },
     /// Not TOML or JSON of this shape: a key unknown, missing, repeated, or of another type.
@@ -94,9 +94,9 @@ impl RingCaps {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rings {
-    /// Always in.
+    /// Caps of what every prompt has.
     pub ring0: RingCaps,
-    /// Situational.
+    /// Caps of what a prompt has when its question touches it.
     pub ring1: RingCaps,
     /// Deep history, only when asked for.
     pub ring2: RingCaps,
@@ -179,7 +179,7 @@ pub struct Phrases {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tone {
-    /// Pressing.
+    /// Phrases that press the person to hurry.
     pub urgency: Vec<String>,
     /// Praising the reader.
     pub flattery: Vec<String>,
@@ -193,7 +193,7 @@ pub struct Tone {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// `beta`.
+    /// Development phase that the kernel is for, such as `beta`.
     pub phase: String,
     /// 1 to 3.
     pub tier: u8,
@@ -208,7 +208,7 @@ pub struct Rules {
     /// Limits, models per tier, topics, references, budget; a kernel that does not say has none.
     #[serde(default, skip_serializing_if = "PolicyRules::is_empty")]
     pub policy: PolicyRules,
-    /// Caps.
+    /// Most items and tokens that each ring may have.
     pub rings: Rings,
     /// Observational tools per tier.
     pub tools: Tools,
@@ -219,7 +219,7 @@ pub struct Rules {
     pub drift: DriftRules,
     /// Phrases of the validator.
     pub phrases: Phrases,
-    /// Tone lists.
+    /// Phrases that the tone of a reply is judged by.
     pub tone: Tone,
 }
 
@@ -309,7 +309,7 @@ impl Kernel {
         })
     }
 
-    /// The content.
+    /// What the document says, parsed.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -332,7 +332,7 @@ impl Kernel {
         self.hash
     }
 
-    /// `beta`.
+    /// Development phase that the kernel is for, such as `beta`.
     pub fn phase(&self) -> &str {
         &self.rules.phase
     }

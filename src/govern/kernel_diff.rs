@@ -8,8 +8,8 @@ use super::kernel::Kernel;
 
 /// One key whose value changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// Dotted: `rings.ring0.items`.
+pub struct KernelChange {
+    /// Dotted name of the key, such as `rings.ring0.items`.
     pub key: String,
     /// What stood there; none for a key that is new.
     pub from: Option<Value>,
@@ -17,7 +17,7 @@ pub struct Change {
     pub to: Option<Value>,
 }
 
-impl Change {
+impl KernelChange {
     /// Entries that come into, and entries that leave, a list; none when it is not a list on both
     /// sides.
     pub fn entries(&self) -> Option<(Vec<&Value>, Vec<&Value>)> {
@@ -39,12 +39,12 @@ impl Change {
 /// The changes from one kernel to another, by key; none when both say the same.
 ///
 /// Compared is the canonical JSON: comments and the order of keys in a file are no change.
-pub fn changes(from: &Kernel, to: &Kernel) -> Vec<Change> {
+pub fn changes(from: &Kernel, to: &Kernel) -> Vec<KernelChange> {
     let (from, to) = (leaves(from), leaves(to));
     let keys: std::collections::BTreeSet<&String> = from.keys().chain(to.keys()).collect();
     keys.into_iter()
         .filter(|key| from.get(*key) != to.get(*key))
-        .map(|key| Change {
+        .map(|key| KernelChange {
             key: key.clone(),
             from: from.get(key).cloned(),
             to: to.get(key).cloned(),
@@ -83,7 +83,7 @@ mod tests {
     use super::super::kernel::GENESIS_KERNEL;
     use super::*;
 
-    fn changed(from: &str, to: &str) -> Vec<Change> {
+    fn changed(from: &str, to: &str) -> Vec<KernelChange> {
         assert!(GENESIS_KERNEL.contains(from), "{from}");
         let other = Kernel::from_toml(&GENESIS_KERNEL.replacen(from, to, 1)).unwrap();
         changes(&Kernel::genesis(), &other)
@@ -116,7 +116,7 @@ mod tests {
                 json!([]),
             ),
         ] {
-            let expected = Change {
+            let expected = KernelChange {
                 key: key.to_owned(),
                 from: Some(was),
                 to: Some(is),
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn of_a_list_what_comes_and_what_goes() {
-        let change = |from, to| Change {
+        let change = |from, to| KernelChange {
             key: "k".into(),
             from,
             to,

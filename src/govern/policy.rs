@@ -98,7 +98,7 @@ pub struct TierModels {
 /// A topic that is not to be asked about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Forbidden {
+pub struct TopicPattern {
     /// `[a-z0-9_.]+`; ends its code.
     pub name: String,
     /// A regular expression in the syntax of the `regex` crate.
@@ -112,9 +112,9 @@ pub struct PolicyRules {
     /// Of all threads, in a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<TokenBudget>,
-    /// Topics.
+    /// Topics that no question may touch, each with its patterns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub forbidden: Vec<Forbidden>,
+    pub forbidden: Vec<TopicPattern>,
     /// Models per tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub models: Option<TierModels>,
@@ -238,7 +238,7 @@ struct ForbiddenTopic {
 }
 
 impl ForbiddenTopic {
-    fn of(topic: &Forbidden) -> Self {
+    fn of(topic: &TopicPattern) -> Self {
         let (name, source) = (topic.name.clone(), topic.pattern.clone());
         ForbiddenTopic {
             name,

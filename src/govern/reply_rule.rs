@@ -25,9 +25,9 @@ pub enum ReplyRule {
     RefusesSight,
     /// It has no value of what was asked.
     NoValueGiven,
-    /// It presses.
+    /// The reply presses the person to hurry.
     Urgency,
-    /// It flatters.
+    /// The reply flatters the person.
     Flattery,
     /// It speaks as a friend.
     Intimacy,

@@ -112,7 +112,7 @@ pub enum SightWish {
     Unsaid,
     /// All that the tier allows.
     All,
-    /// None.
+    /// No tool at all.
     Nothing,
 }
 
@@ -166,7 +166,7 @@ enum QuestionTopic {
     Machine,
     /// What these tools show.
     Tools(Vec<String>),
-    /// Something else.
+    /// Something that no tool looks at.
     Elsewhere,
 }
 
@@ -180,7 +180,7 @@ enum QuestionTopic {
 /// - a name of the machine with a word for how it fares, and no tool's words: all of it.
 fn topic(rules: &SightRules, allowed: &[String], question: &str) -> QuestionTopic {
     let words = first_words(question);
-    let bare: Vec<String> = words.iter().map(|word| bare(word)).collect();
+    let bare: Vec<String> = words.iter().map(|word| without_possessive(word)).collect();
     let by_name = |tool: &&String| is_named(question, tool);
     let known = allowed.iter().chain(rules.tools());
     let named: Vec<String> = known.filter(by_name).cloned().collect();
@@ -251,7 +251,7 @@ fn first_words(question: &str) -> Vec<String> {
 }
 
 /// A word without the ending of a possessive: *this system's*.
-fn bare(word: &str) -> String {
+fn without_possessive(word: &str) -> String {
     word.strip_suffix("'s").unwrap_or(word).to_owned()
 }
 

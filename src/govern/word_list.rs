@@ -151,7 +151,7 @@ impl PhraseList {
             .find_map(|phrase| words.strip_prefix(phrase.as_slice()))
     }
 
-    /// The phrases.
+    /// The phrases, each as its words.
     pub fn iter(&self) -> impl Iterator<Item = &[String]> {
         self.0.iter().map(Vec::as_slice)
     }

@@ -10,13 +10,13 @@ pub enum KeyError {
     /// The system gave no randomness.
     #[error("the system gave no random bytes: {reason}")]
     Random {
-        /// Its reason.
+        /// What the operating system said.
         reason: String,
     },
     /// A key file is not there.
     #[error("no key file {}: `gently init` makes one with a new home, else restore it from a backup", path.display())]
     Missing {
-        /// The file.
+        /// Path where the key should be.
         path: PathBuf,
     },
     /// Something of that name exists; keys are never overwritten.
@@ -28,7 +28,7 @@ pub enum KeyError {
     /// A symbolic link, directory, pipe or device where a file or directory of ours belongs.
     #[error("{} is {actual}, expected {expected}", path.display())]
     Kind {
-        /// Where.
+        /// Path where a file or folder of ours belongs.
         path: PathBuf,
         /// What belongs there.
         expected: &'static str,
@@ -48,13 +48,13 @@ pub enum KeyError {
     /// It was replaced between looking and opening.
     #[error("{} was replaced while it was being opened: try again", path.display())]
     Replaced {
-        /// The file.
+        /// File that another process replaced.
         path: PathBuf,
     },
     /// Larger than any key file.
     #[error("{} has more than {limit} bytes: it is no key file", path.display())]
     Large {
-        /// The file.
+        /// File that is too large to be a key.
         path: PathBuf,
         /// The most that is read.
         limit: u64,
@@ -74,7 +74,7 @@ pub enum KeyError {
         "{place} needs a passphrase: {reason}. Set $GENTLY_PASSPHRASE, or --passphrase-cmd CMD, or use a terminal"
     )]
     NoPassphrase {
-        /// The file.
+        /// Encrypted file, as messages name it.
         place: String,
         /// Why it could not be asked for.
         reason: String,
@@ -85,7 +85,7 @@ pub enum KeyError {
     /// Not the passphrase that it was sealed with.
     #[error("wrong passphrase for {place}")]
     WrongPassphrase {
-        /// The file.
+        /// Encrypted file, as messages name it.
         place: String,
     },
     /// Not an age file with a passphrase, or a damaged one.
@@ -93,7 +93,7 @@ pub enum KeyError {
         "{place} can't be decrypted: {reason}; it is damaged, cut or not what gently wrote: use another copy"
     )]
     Sealed {
-        /// The file.
+        /// Encrypted file, as messages name it.
         place: String,
         /// The reader's words.
         reason: String,
@@ -111,10 +111,10 @@ pub enum KeyError {
     NoSecretFile {
         /// The configuration's key.
         key: &'static str,
-        /// The file.
+        /// File that should hold the passphrase.
         path: PathBuf,
     },
-    /// Encryption failed.
+    /// Encrypting the key failed.
     #[error("encrypting: {reason}")]
     Seal {
         /// The writer's words.
@@ -123,21 +123,21 @@ pub enum KeyError {
     /// A signing key that a passphrase protects.
     #[error("{} has a passphrase, which is not supported: remove it with `ssh-keygen -p -N '' -f {}`", path.display(), shell_word(path))]
     Encrypted {
-        /// The file.
+        /// File of the encrypted key.
         path: PathBuf,
     },
     /// Not an OpenSSH private key of the one kind a ledger signs with.
     #[error("{} is not an OpenSSH Ed25519 private key: {reason}", path.display())]
     SigningKey {
-        /// The file.
+        /// File of the signing key.
         path: PathBuf,
-        /// What differs.
+        /// How the file differs from a key in OpenSSH's form.
         reason: String,
     },
     /// Not a public key file of the one kind.
     #[error("{} holds no `ssh-ed25519 AAAA…` on its first line", path.display())]
     PublicKey {
-        /// The file.
+        /// File of the public key.
         path: PathBuf,
     },
     /// The agent is to sign, and nothing says where it is.
@@ -146,15 +146,15 @@ pub enum KeyError {
          with `ssh-add FILE`"
     )]
     NoSocket {
-        /// The variable.
+        /// Environment variable that should name the socket: `SSH_AUTH_SOCK`.
         variable: &'static str,
     },
     /// Nobody answers at the agent's socket.
     #[error("no SSH agent answers at {}: {reason}; start it again and give it the key with `ssh-add FILE`", socket.display())]
     NoAgent {
-        /// Where.
+        /// Path of the agent's socket.
         socket: PathBuf,
-        /// What happened.
+        /// What the operating system said.
         reason: String,
     },
     /// The agent listens and says nothing.
@@ -164,7 +164,7 @@ pub enum KeyError {
         socket.display()
     )]
     AgentSilent {
-        /// Where.
+        /// Path of the agent's socket.
         socket: PathBuf,
         /// How long it was waited for.
         waited_s: u64,
@@ -178,7 +178,7 @@ pub enum KeyError {
     NotInAgent {
         /// The key in `signing.key.pub`.
         key: String,
-        /// Where.
+        /// Path of the agent's socket.
         socket: PathBuf,
     },
     /// The agent said no.
@@ -186,7 +186,7 @@ pub enum KeyError {
     AgentRefused {
         /// What it was asked.
         what: &'static str,
-        /// Where.
+        /// Path of the agent's socket.
         socket: PathBuf,
     },
     /// The agent's answer is not what it should be; nothing was signed with it.
@@ -194,7 +194,7 @@ pub enum KeyError {
     AgentAnswer {
         /// What was expected.
         expected: &'static str,
-        /// Where.
+        /// Path of the agent's socket.
         socket: PathBuf,
     },
     /// A line of `allowed_signers` that no writer would have written.
@@ -202,9 +202,9 @@ pub enum KeyError {
         "{place}, line {line}: expected `ledger@gently.invalid namespaces=\"git\" ssh-ed25519 AAAA…`, found '{actual}'"
     )]
     AllowedSigners {
-        /// The file.
+        /// File or ref that the signers come from.
         place: String,
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
         /// What is there, shortened.
         actual: String,

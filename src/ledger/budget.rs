@@ -16,10 +16,10 @@ use super::{Oid, folder};
 
 /// What may be inflated and kept, shared by all that read one repository.
 #[derive(Clone, Debug)]
-pub struct ReadBudget(Arc<Spent>);
+pub struct ReadBudget(Arc<BudgetState>);
 
 #[derive(Debug)]
-struct Spent {
+struct BudgetState {
     objects: Vec<PathBuf>,
     inflated: AtomicU64,
     kept: AtomicU64,
@@ -42,7 +42,7 @@ impl ReadBudget {
     /// For a repository with these folders of objects.
     pub(super) fn new(objects: Vec<PathBuf>) -> Self {
         let (inflated, kept) = (AtomicU64::new(0), AtomicU64::new(0));
-        ReadBudget(Arc::new(Spent {
+        ReadBudget(Arc::new(BudgetState {
             objects,
             inflated,
             kept,

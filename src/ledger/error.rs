@@ -22,7 +22,7 @@ pub enum LedgerError {
     Git {
         /// What was being done.
         doing: &'static str,
-        /// The repository.
+        /// Folder of the repository.
         path: PathBuf,
         /// The library's chain of reasons.
         reason: String,
@@ -30,7 +30,7 @@ pub enum LedgerError {
     /// The repository is of another shape than a ledger's.
     #[error("{} is not a ledger: expected {expected}, found {actual}", path.display())]
     NotALedger {
-        /// The repository.
+        /// Folder of the repository.
         path: PathBuf,
         /// What a ledger is.
         expected: &'static str,
@@ -46,7 +46,7 @@ pub enum LedgerError {
     /// A commit and the files handed over with it are of different trees.
     #[error("commit {commit} has tree {expected}, the files given with it make tree {actual}")]
     Tree {
-        /// The commit.
+        /// Commit whose tree it is.
         commit: Oid,
         /// The tree it names.
         expected: Oid,
@@ -56,27 +56,27 @@ pub enum LedgerError {
     /// A commit names a parent that the ledger does not have.
     #[error("commit {commit} names parent {parent}, which {} does not have: write the parent first", path.display())]
     MissingParent {
-        /// The commit.
+        /// Commit whose parent is missing.
         commit: Oid,
-        /// The parent.
+        /// Parent that the repository does not have.
         parent: Oid,
-        /// The repository.
+        /// Folder of the repository.
         path: PathBuf,
     },
     /// A commit that should be there is not, or its content is not that of its id.
     #[error("{} has no intact commit {id}; `git fsck --full` names what is damaged", path.display())]
     MissingCommit {
-        /// The commit.
+        /// Commit that the repository does not have.
         id: Oid,
-        /// The repository.
+        /// Folder of the repository.
         path: PathBuf,
     },
     /// An object that was written has disappeared before it was durable.
     #[error("object {id} was written to {} and is gone before it was synced: does another program clean up there?", path.display())]
     Vanished {
-        /// The object.
+        /// Object that was written.
         id: Oid,
-        /// The repository.
+        /// Folder of the repository.
         path: PathBuf,
     },
     /// Not one of the refs of format, section 1.
@@ -94,7 +94,7 @@ pub enum LedgerError {
         at(actual)
     )]
     Moved {
-        /// The ref.
+        /// Full name of the ref.
         name: String,
         /// Where it should go.
         wanted: Oid,
@@ -106,7 +106,7 @@ pub enum LedgerError {
     /// The move would leave commits behind.
     #[error("{name} moves forward only: its commit {from} is not an ancestor of {to}")]
     NotForward {
-        /// The ref.
+        /// Full name of the ref.
         name: String,
         /// Where it is.
         from: Oid,
@@ -119,9 +119,9 @@ pub enum LedgerError {
         path.display()
     )]
     TornRef {
-        /// The ref.
+        /// Full name of the ref.
         name: String,
-        /// Its file.
+        /// File of the ref inside the repository.
         path: PathBuf,
         /// Its bytes, escaped and shortened.
         found: String,
@@ -129,7 +129,7 @@ pub enum LedgerError {
     /// A repair of a torn ref was asked for, and the ref is not torn.
     #[error("{name} is not torn (it is at {}); move it from there", at(actual))]
     NotTorn {
-        /// The ref.
+        /// Full name of the ref.
         name: String,
         /// Where it is.
         actual: Option<Oid>,
@@ -137,7 +137,7 @@ pub enum LedgerError {
     /// Another program takes the lock of a ref again and again.
     #[error("{name} is locked by {}: wait for the git command that runs there; if none does, `rm {}`", lock.display(), lock.display())]
     Locked {
-        /// The ref.
+        /// Full name of the ref.
         name: String,
         /// The lock file.
         lock: PathBuf,

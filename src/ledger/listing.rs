@@ -20,7 +20,7 @@ const SHOWN: usize = 120;
 /// What a ref points at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefTarget {
-    /// An object.
+    /// The id of an object.
     Direct(Oid),
     /// Another ref; no ref of a ledger is symbolic.
     Symbolic(String),

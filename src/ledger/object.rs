@@ -38,7 +38,7 @@ pub enum ObjectFault {
     /// Its file, or the pack around it, can't be read.
     #[error("unreadable: {reason}")]
     Unreadable {
-        /// git's words.
+        /// What git's library said.
         reason: String,
     },
     /// A tree where a commit should be, and so on.
@@ -93,15 +93,15 @@ impl ObjectFault {
 /// A commit that is spelled as a writer spells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// Its tree.
+    /// Id of the commit's tree.
     pub tree: Oid,
     /// Its parents, in order.
     pub parents: Vec<Oid>,
-    /// Both dates.
+    /// Author date and commit date, which are the same.
     pub time: Seconds,
     /// The key that the signature names.
     pub key: PublicKey,
-    /// The signature.
+    /// SSH signature over the commit's other bytes.
     pub signature: Signature,
     /// What is signed: the commit without its `gpgsig` header.
     pub payload: Vec<u8>,
@@ -119,8 +119,8 @@ impl Commit {
 
 /// A commit that is spelled otherwise: what it calls itself, which shows nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misspelt {
-    /// Its tree.
+pub struct NoncanonicalCommit {
+    /// Id of the commit's tree.
     pub tree: Oid,
     /// Its parents, in order.
     pub parents: Vec<Oid>,
@@ -135,9 +135,9 @@ pub struct Misspelt {
 pub struct TreeEntry {
     /// As the tree spells it, `100644`.
     pub mode: String,
-    /// File name.
+    /// File name, without folders.
     pub name: String,
-    /// Its object.
+    /// Id of the object that the entry names.
     pub id: Oid,
 }
 
@@ -269,11 +269,11 @@ pub(super) fn parse_commit(bytes: &[u8]) -> Result<Commit, ObjectFault> {
     })
 }
 
-pub(super) fn parse_misspelt(bytes: &[u8]) -> Result<Misspelt, ObjectFault> {
+pub(super) fn parse_misspelt(bytes: &[u8]) -> Result<NoncanonicalCommit, ObjectFault> {
     let (tree, parents) = parse_foreign(bytes)?;
     let text = String::from_utf8_lossy(bytes);
     let (headers, message) = text.split_once("\n\n").unwrap_or((&text, ""));
-    Ok(Misspelt {
+    Ok(NoncanonicalCommit {
         tree,
         parents,
         message: message.to_owned(),

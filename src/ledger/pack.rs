@@ -52,7 +52,7 @@ impl Batch {
         self.objects.len()
     }
 
-    /// Adds one.
+    /// Adds one object, unless the pack has it already.
     pub(super) fn add(&mut self, id: ObjectId, kind: Kind, data: Vec<u8>) {
         if self.known.insert(id) {
             self.objects.push((id, kind, data));

@@ -20,7 +20,7 @@ use super::{folder, listing};
 
 pub use super::budget::{BudgetExceeded, ReadBudget};
 pub use super::listing::{Ref, RefTarget};
-pub use super::object::{Commit, Misspelt, ObjectFault, TreeEntry};
+pub use super::object::{Commit, NoncanonicalCommit, ObjectFault, TreeEntry};
 
 /// What git's library may allocate for one object that is no segment, the ones it is stored as a
 /// difference to included: git makes differences to objects of at most thirty-two times the size.
@@ -32,15 +32,15 @@ pub enum OpenError {
     /// Not a git repository of the SHA-1 object format, or not readable.
     #[error("no readable git repository at {path}: {reason}")]
     Repository {
-        /// Where.
+        /// Folder of the repository.
         path: PathBuf,
-        /// git's words.
+        /// What git's library said.
         reason: String,
     },
     /// There is a repository, and it is not read as it is.
     #[error("{path} is not read: {reason}")]
     Refused {
-        /// Where.
+        /// Folder of the repository.
         path: PathBuf,
         /// Why, and how to mend it.
         reason: String,
@@ -48,9 +48,9 @@ pub enum OpenError {
     /// The refs can't be listed at all.
     #[error("the refs of {path} can't be listed: {reason}")]
     Refs {
-        /// Where.
+        /// Folder of the repository.
         path: PathBuf,
-        /// git's words.
+        /// What git's library said.
         reason: String,
     },
 }
@@ -267,7 +267,7 @@ impl Repository {
     }
 
     /// A commit that [`Repository::commit`] refuses for its spelling.
-    pub fn misspelt(&self, id: &Oid) -> Result<Misspelt, ObjectFault> {
+    pub fn misspelt(&self, id: &Oid) -> Result<NoncanonicalCommit, ObjectFault> {
         parse_misspelt(&self.object(id, Kind::Commit, limits::COMMIT)?)
     }
 

@@ -42,7 +42,7 @@ const SIGNATURE_HEADER: &str = "gpgsig";
 pub struct CommitPlan {
     /// Subject and trailers.
     pub message: CommitMessage,
-    /// The tree.
+    /// Files that the tree of the commit holds.
     pub files: TreeFiles,
     /// In the order of format, section 5.
     pub parents: Vec<Oid>,
@@ -53,7 +53,7 @@ pub struct CommitPlan {
 /// A commit that is made and signed, and not yet in any repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedCommit {
-    /// Its id.
+    /// Id of the commit.
     pub id: Oid,
     /// The raw commit object, signature included, without git's `commit LENGTH` prefix.
     pub commit: Vec<u8>,

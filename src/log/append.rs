@@ -25,7 +25,7 @@ pub enum AppendError {
     Io {
         /// What was tried.
         action: &'static str,
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
         /// What the system says.
         source: io::Error,
@@ -33,7 +33,7 @@ pub enum AppendError {
     /// A directory, a device, a pipe, a link.
     #[error("{path} is not a regular file: move it away, or name another log", path = path.display())]
     NotAFile {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
     },
     /// Somebody else wrote to the file, or it was cut.
@@ -42,7 +42,7 @@ pub enum AppendError {
          look for another writer, then run `gently audit verify`", path = path.display()
     )]
     Length {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
         /// As the writer knows it.
         expected: u64,
@@ -53,7 +53,7 @@ pub enum AppendError {
     #[error("line {index} of {count} to append is {actual}, not 1 to {max} bytes of printable ASCII: nothing was written",
         max = MAX_LINE)]
     Line {
-        /// From 1.
+        /// Place of the line among those that were given, from 1.
         index: usize,
         /// How many were given.
         count: usize,
@@ -66,7 +66,7 @@ pub enum AppendError {
          the next start cuts them", path = path.display()
     )]
     Partial {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
         /// Its length before.
         expected: u64,
@@ -78,7 +78,7 @@ pub enum AppendError {
     /// A cut that is not at the beginning of a line, or beyond the end.
     #[error("{path} can't be cut to {offset} bytes: it has {len}, and a line must begin there", path = path.display())]
     Cut {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
         /// Where the cut was asked for.
         offset: u64,

@@ -19,7 +19,7 @@ const BLOCK: u64 = 64 * 1024;
 /// One whole line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawLine {
-    /// From 1.
+    /// Number of the line, from 1.
     pub number: u64,
     /// Where it begins, in bytes from the front of the file.
     pub offset: u64,
@@ -75,7 +75,7 @@ pub enum ReadError {
         number: u64,
         /// Of the line.
         offset: u64,
-        /// [`MAX_LINE`].
+        /// Most bytes that a line may have: [`MAX_LINE`].
         max: usize,
         /// Its beginning, for its HASH.
         bytes: Vec<u8>,
@@ -89,7 +89,7 @@ pub enum ReadError {
         number: u64,
         /// Of the line.
         offset: u64,
-        /// From 1.
+        /// Byte of the line where it stands, from 1.
         column: usize,
         /// The whole line, for its HASH.
         bytes: Vec<u8>,
@@ -103,7 +103,7 @@ pub enum ReadError {
         number: u64,
         /// Of the line.
         offset: u64,
-        /// From 1.
+        /// Byte of the line where it stands, from 1.
         column: usize,
         /// The whole line, for its HASH.
         bytes: Vec<u8>,

@@ -10,7 +10,7 @@ use super::wire::Wire;
 /// What a call was waiting for when its time ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallStage {
-    /// A connection.
+    /// Connecting to the server.
     Connection,
     /// The head of the response: usually the model was still thinking.
     Head,
@@ -41,9 +41,9 @@ pub enum ModelFault {
          gently config set {} URL", wire.setting()
     )]
     Unreachable {
-        /// Whose.
+        /// Protocol of the server.
         wire: Wire,
-        /// Where.
+        /// Address that was called.
         url: String,
         /// The system's words.
         detail: String,
@@ -54,9 +54,9 @@ pub enum ModelFault {
          model, or allow more time: gently config set model.timeout_s N", .limit.as_secs_f64()
     )]
     Timeout {
-        /// Where.
+        /// Address that was called.
         url: String,
-        /// What for.
+        /// What was waited for.
         stage: CallStage,
         /// The limit that was reached.
         limit: Duration,
@@ -64,9 +64,9 @@ pub enum ModelFault {
     /// The server answered with a status other than 200.
     #[error("the model's server at {url} said {status}{}{}. {}", said_clause(.said), retry_clause(.retry_after), mend_status(*.wire, *.status, .said))]
     Status {
-        /// Whose.
+        /// Protocol of the server.
         wire: Wire,
-        /// Where.
+        /// Address that was called.
         url: String,
         /// The HTTP status.
         status: u16,
@@ -78,7 +78,7 @@ pub enum ModelFault {
     /// The server said 200, and reported an error in the body.
     #[error("the model's server at {url} reported an error instead of an answer{}. Ask again, or ask another model with --model", said_clause(.said))]
     Provider {
-        /// Where.
+        /// Address that was called.
         url: String,
         /// The provider's words.
         said: String,
@@ -86,7 +86,7 @@ pub enum ModelFault {
     /// The response ended before its end.
     #[error("the answer from {url} was cut off: {detail}. What came was thrown away. Ask again")]
     Cut {
-        /// Where.
+        /// Address that was called.
         url: String,
         /// Where it ended.
         detail: String,
@@ -97,9 +97,9 @@ pub enum ModelFault {
         wire.answer(), wire.setting(), wire.server(), wire.setting()
     )]
     Malformed {
-        /// Whose.
+        /// Protocol of the server.
         wire: Wire,
-        /// Where.
+        /// Address that was called.
         url: String,
         /// What was expected, what was found.
         detail: String,
@@ -109,7 +109,7 @@ pub enum ModelFault {
         "there is no answer in the response from {url}: {detail}. Ask again, or ask another model with --model"
     )]
     Empty {
-        /// Where.
+        /// Address that was called.
         url: String,
         /// What was there instead.
         detail: String,
@@ -119,7 +119,7 @@ pub enum ModelFault {
         "the answer from {url} is larger than {limit} bytes, and was thrown away. Ask for less"
     )]
     TooLarge {
-        /// Where.
+        /// Address that was called.
         url: String,
         /// The limit in bytes.
         limit: usize,
@@ -130,9 +130,9 @@ pub enum ModelFault {
          of {}: gently config set {} URL", wire.server(), wire.setting()
     )]
     WrongContentType {
-        /// Whose.
+        /// Protocol of the server.
         wire: Wire,
-        /// Where.
+        /// Address that was called.
         url: String,
         /// The content type that was given.
         found: String,
@@ -153,7 +153,7 @@ pub enum ModelFault {
         wire.setting(), wire.base_url(), wire.setting()
     )]
     BadUrl {
-        /// Whose.
+        /// Protocol of the server.
         wire: Wire,
         /// What is wrong with it.
         detail: String,
@@ -182,7 +182,7 @@ pub enum ModelFault {
          apt-get install ca-certificates"
     )]
     NoClient {
-        /// Where.
+        /// Address that was to be called.
         url: String,
         /// The library's words.
         detail: String,

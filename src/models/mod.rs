@@ -46,7 +46,7 @@ pub struct Request<'a> {
 /// key that was sent, and the JCS list of its parts when it has several or asks for tools. It may be empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The answer.
+    /// What the model answered, unjudged.
     pub text: String,
     /// Token counts, where the model gave them.
     pub usage: Usage,

@@ -30,9 +30,9 @@ use crate::record::ledger::reply::ReplyDoc;
 pub enum Wire {
     /// `POST {base}/chat/completions`: OpenAI and the many servers that are compatible with it.
     OpenAi,
-    /// `POST {base}/api/chat`.
+    /// Ollama's own protocol: `POST {base}/api/chat`.
     Ollama,
-    /// `POST {base}/v1/messages`.
+    /// Anthropic's protocol: `POST {base}/v1/messages`.
     Anthropic,
 }
 
@@ -266,7 +266,7 @@ pub(super) fn source_of(body: &[u8]) -> Result<Value, WireError> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum WireMessage<'a> {
-    /// A text.
+    /// A message that is text alone.
     Text(&'a ChatMessage),
     /// Text and images, in the server's own words.
     Parts(Value),
@@ -290,7 +290,7 @@ pub(super) fn wire_messages<'a>(
 
 /// An image as wires take it.
 pub(super) struct WireImage {
-    /// `image/png`, …
+    /// Media type of the image, such as `image/png`.
     pub media_type: &'static str,
     /// The bytes in base64.
     pub data: String,

@@ -11,21 +11,21 @@ use crate::record::canon;
 use crate::record::context::block::{block_again, context_block};
 use crate::record::context::event::EventKind;
 use crate::record::context::spec::{ContextForm, ResolvedContext, Transformation, left_out};
-use crate::record::context::turn::{ContextNamed, EventNamed, RefNamed};
+use crate::record::context::turn::{ContextSection, EventEntry, RefEntry};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{NamedHash, StoredBundle};
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::record::ledger::documents::{AuthorityState, Format};
-use crate::record::ledger::exchange::{ArtifactNamed, DriftNamed, ExchangeDoc};
+use crate::record::ledger::exchange::{ArtifactEntry, DriftEntry, ExchangeDoc};
 use crate::record::ledger::params::{Cost, Params};
 use crate::record::ledger::prompt::{PriorTurn, PromptContext, PromptParts, SystemPrompt};
 use crate::record::ledger::request::{RequestDoc, RequestTexts, SpokenTurn};
 use crate::record::time::Seconds;
 
-/// One exchange.
+/// One question and what became of it, as plain values.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// Its id.
+    /// Id of the exchange.
     pub id: Uuid,
     /// The ledger's session id.
     pub session: Hash32,
@@ -46,7 +46,7 @@ pub struct Exchange {
     /// Canonical JSON: a list of what was left out and why.
     pub exclusions: String,
     /// What was injected, in order.
-    pub artifacts: Vec<ArtifactNamed>,
+    pub artifacts: Vec<ArtifactEntry>,
     /// Thread and declared context; none for an exchange from before threads.
     pub context: Option<ExchangeContext>,
     /// The turns that stood in a block of their own, in their order.
@@ -63,7 +63,7 @@ pub struct Exchange {
     /// What stands in the place of what it was shown and is erased since.
     pub erasure: ErasureCommitments,
     /// What the validator found.
-    pub drift: Vec<DriftNamed>,
+    pub drift: Vec<DriftEntry>,
     /// How it ended; none while in flight.
     pub outcome: Option<ExchangeEnd>,
 }
@@ -98,7 +98,7 @@ pub struct ExchangeEnd {
 /// The document's commitments to the texts of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextCommitments {
-    /// Role `user_text`.
+    /// Commitment to the question, with role `user_text`.
     pub user_text: Hash32,
     /// Role `bundle`; none when nothing was compiled.
     pub bundle: Option<Hash32>,
@@ -116,13 +116,13 @@ pub struct TextCommitments {
 /// was shown is erased. Their opening keys are destroyed, so nobody can try texts on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ErasureCommitments {
-    /// Role `compiled_prompt`.
+    /// Commitment with role `compiled_prompt`; none when there was no such text.
     pub compiled_prompt: Option<Hash32>,
-    /// Role `bundle`.
+    /// Commitment with role `bundle`; none when there was no such text.
     pub bundle: Option<Hash32>,
-    /// Role `context_digest`.
+    /// Commitment with role `context_digest`; none when there was no such digest.
     pub context_digest: Option<Hash32>,
-    /// Role `prompt_digest`.
+    /// Commitment with role `prompt_digest`; none when there was no such digest.
     pub prompt_digest: Option<Hash32>,
 }
 
@@ -142,11 +142,11 @@ impl ErasureCommitments {
 /// Thread and declared context of an exchange; lists and objects as canonical JSON.
 #[derive(Clone, Debug)]
 pub struct ExchangeContext {
-    /// Its thread.
+    /// Id of the thread that the turn belongs to.
     pub thread: Uuid,
     /// The turn that it replies to.
     pub parent: Option<Uuid>,
-    /// `chat.message`.
+    /// Type of the intent: always `chat.message`.
     pub intent_type: String,
     /// The configuration that it was resolved with.
     pub config_digest: Hash32,
@@ -154,7 +154,7 @@ pub struct ExchangeContext {
     pub declared: String,
     /// A list of [`Transformation`].
     pub transformations: String,
-    /// [`Counts`](crate::record::context::turn::Counts).
+    /// Counts that policy saw, as JSON of [`Counts`](crate::record::context::turn::Counts).
     pub inputs: String,
     /// A list of codes.
     pub reasons: String,
@@ -163,7 +163,7 @@ pub struct ExchangeContext {
     /// None when no call was to be made, or something in it is erased.
     pub prompt_digest: Option<Hash32>,
     /// Its events, by index.
-    pub events: Vec<EventNamed>,
+    pub events: Vec<EventEntry>,
     /// What it refers to, by index.
     pub refs: Vec<ReferredEvent>,
 }
@@ -171,8 +171,8 @@ pub struct ExchangeContext {
 /// A resolved reference, and what its event says.
 #[derive(Clone, Debug)]
 pub struct ReferredEvent {
-    /// The reference.
-    pub reference: RefNamed,
+    /// What the turn's document says of the reference.
+    pub reference: RefEntry,
     /// What the event is.
     pub kind: EventKind,
     /// The text; none for a DECISION, and for what is erased or not kept.
@@ -569,8 +569,8 @@ impl ExchangeContext {
     }
 
     /// The part of the exchange document that tells of it.
-    fn named(&self, digests: &ErasureCommitments) -> Result<ContextNamed, ExchangeFault> {
-        Ok(ContextNamed {
+    fn named(&self, digests: &ErasureCommitments) -> Result<ContextSection, ExchangeFault> {
+        Ok(ContextSection {
             config_digest: NamedHash(self.config_digest),
             context_digest: digests.context_digest,
             declared: parsed(&self.declared)?,
@@ -626,7 +626,7 @@ mod tests {
                 prompt_digest: Some(Hash32::ZERO),
                 events: Vec::new(),
                 refs: vec![ReferredEvent {
-                    reference: RefNamed {
+                    reference: RefEntry {
                         admitted_for: AdmittedFor::Governance,
                         event_id: Uuid::nil(),
                         event_index: 0,

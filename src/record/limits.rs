@@ -3,9 +3,9 @@
 //! Each limit is by the role of a thing, and is held before the thing is in memory: an object that
 //! says in its header that it is larger, or that could not be inflated within it, is *unreadable*.
 
-/// A commit.
+/// Most bytes of a commit object: 16 KiB.
 pub const COMMIT: u64 = 16 << 10;
-/// A tree.
+/// Most bytes of a tree object: 16 KiB.
 pub const TREE: u64 = 16 << 10;
 /// A JSON document, `allowed_signers`, the content of a note.
 pub const DOCUMENT: u64 = 64 << 10;

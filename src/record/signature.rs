@@ -41,7 +41,7 @@ pub enum SignatureError {
     /// Not the armor that `ssh-keygen -Y sign -n git` prints for an Ed25519 key.
     #[error("not an Ed25519 SSH signature in namespace git with sha512: {reason}")]
     Armor {
-        /// What differs.
+        /// How the text differs from an armored signature.
         reason: &'static str,
     },
 }

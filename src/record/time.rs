@@ -23,9 +23,9 @@ pub enum TimeError {
     /// Past year 9999.
     #[error("time {actual} is past the year 9999 ({max})")]
     Range {
-        /// Seconds given.
+        /// Seconds of the Unix epoch that were given.
         actual: u64,
-        /// Largest allowed.
+        /// Largest number of seconds that is allowed.
         max: u64,
     },
     /// Not `YYYY-MM-DDTHH:MM:SSZ`, or not a day of the calendar.
@@ -54,9 +54,9 @@ const LOG_FORM: [Item<'static>; 12] = [
 ];
 
 impl Seconds {
-    /// 9999-12-31T23:59:59Z.
+    /// The last second that a log line can name: 9999-12-31T23:59:59Z.
     pub const MAX: Seconds = Seconds(253_402_300_799);
-    /// The epoch.
+    /// The beginning of the Unix epoch: 1970-01-01T00:00:00Z.
     pub const ZERO: Seconds = Seconds(0);
 
     /// Checks the range.

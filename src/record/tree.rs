@@ -39,7 +39,7 @@ pub enum TreeError {
         size: u64,
         /// Bytes that this many entries need.
         expected: usize,
-        /// Bytes found.
+        /// Size of the right edge, in bytes.
         actual: usize,
     },
     /// A note differs from what a writer would have printed.
@@ -190,7 +190,7 @@ pub struct SignedNote {
     pub root: Hash32,
     /// Which key the signature claims to be of.
     pub key_id: [u8; 4],
-    /// Over [`note_body`].
+    /// Ed25519 signature over [`note_body`].
     pub signature: Signature,
 }
 

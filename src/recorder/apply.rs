@@ -31,7 +31,7 @@ pub const CHECKPOINT: &str = "audit.checkpoint";
 /// Where the parts of a home are.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    /// The home.
+    /// Folder of the home.
     pub root: PathBuf,
 }
 
@@ -41,7 +41,7 @@ impl Paths {
         self.root.join("gently.db")
     }
 
-    /// The log.
+    /// Path of `audit.log`.
     pub fn log(&self) -> PathBuf {
         self.root.join("audit.log")
     }
@@ -191,7 +191,7 @@ pub struct EvidenceComparison {
     pub log: Result<LogPosition, RecorderError>,
     /// Whether the tree head beside the log is the newest.
     pub checkpoint: Result<bool, RecorderError>,
-    /// The branches.
+    /// How every branch stands to the database, by its ref.
     pub ledger: Result<BTreeMap<String, RefPosition>, RecorderError>,
     /// Where the database has the branches.
     tips: BTreeMap<String, Option<Oid>>,

@@ -24,7 +24,7 @@ const SHOWN_BYTES: usize = 80;
 /// A part of a home that stands beside the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvidencePart {
-    /// The log.
+    /// The file `audit.log`.
     Log,
     /// The signed tree head beside it.
     Checkpoint,
@@ -46,7 +46,7 @@ impl EvidencePart {
 /// One place where a part says something else than the database, and no crash explains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which part.
+    /// Which part differs from the database.
     pub part: EvidencePart,
     /// Whether the part lacks what the database has; else it has what the database does not know.
     pub is_behind: bool,
@@ -87,7 +87,7 @@ pub struct ExpectedLog<'a> {
     pub pending: &'a [String],
     /// Length of the file without and with those lines.
     pub from: u64,
-    /// See [`ExpectedLog::from`].
+    /// Length of the file with those lines, in bytes; see [`ExpectedLog::from`].
     pub to: u64,
 }
 
@@ -103,7 +103,7 @@ pub struct FoundLog {
 pub struct LogPosition {
     /// Bytes of the file that agree, from the start.
     pub agreed: u64,
-    /// Its length.
+    /// Length of the file, in bytes.
     pub length: u64,
 }
 
@@ -196,7 +196,7 @@ fn compare_rest(
 
 /// What a log has at the place of a line.
 pub enum FoundLine {
-    /// A line.
+    /// A line of the file, without its newline.
     Line(String),
     /// An unfinished one at the end of the file.
     Torn(Vec<u8>),
@@ -350,7 +350,7 @@ pub enum RefPosition {
     Known(Option<Oid>),
     /// Cut by a power loss: it holds nothing that could be somebody's history.
     Torn,
-    /// Anywhere else.
+    /// On a commit that the database does not expect there.
     Elsewhere,
 }
 

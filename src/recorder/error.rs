@@ -27,13 +27,13 @@ pub enum RecorderError {
     Locked {
         /// What the lock file says of its holder.
         holder: String,
-        /// Seconds waited.
+        /// How long it waited for the lock, in seconds.
         waited_s: u64,
     },
     /// The lock file could not be used.
     #[error("the writer's lock {path}: {reason}")]
     Lock {
-        /// The file.
+        /// File of the lock.
         path: PathBuf,
         /// The system's words.
         reason: String,
@@ -44,9 +44,9 @@ pub enum RecorderError {
     /// The record is in the database; log or git are behind it.
     #[error("{what}: {reason}")]
     Unapplied {
-        /// What failed.
+        /// What failed, such as the append to the log.
         what: &'static str,
-        /// Its words.
+        /// What the system said about it.
         reason: String,
     },
     /// Database, log and ledger disagree in a way that no crash explains.
@@ -77,7 +77,7 @@ pub enum RecorderError {
     ClockBehind {
         /// Time of the last line.
         last: Seconds,
-        /// The clock.
+        /// Time of this machine's clock.
         now: Seconds,
     },
     /// A block from the clock's future.
@@ -99,7 +99,7 @@ pub enum RecorderError {
              lie, so nothing is written. Ask again when there is a newer block; gently anchor status shows who says what"
     )]
     BlockElsewhere {
-        /// The block.
+        /// Hash of the block that is named at two heights.
         hash: Hash32,
         /// The height that a source claims.
         height: u32,
@@ -111,9 +111,9 @@ pub enum RecorderError {
         "the signing key at hand is {actual}, but this ledger is signed with {expected}; put that key back"
     )]
     WrongSigner {
-        /// In force.
+        /// Public key that is in force.
         expected: String,
-        /// At hand.
+        /// Public key that is at hand.
         actual: String,
     },
     /// The home was restored from a backup, and nobody said yet what became of the history after
@@ -124,7 +124,7 @@ pub enum RecorderError {
              `gently audit adopt --nothing-newer` says that there is none"
     )]
     Restored {
-        /// The marker.
+        /// File that marks the home as restored.
         path: PathBuf,
     },
     /// A newer ledger that can't be taken over.
@@ -155,7 +155,7 @@ pub enum RecorderError {
     /// The session is not open.
     #[error("session {session} is not open; ask again, and a new one is opened")]
     NotOpen {
-        /// Its id.
+        /// Id of the session.
         session: Hash32,
     },
     /// A rotation while sessions are open.
@@ -163,7 +163,7 @@ pub enum RecorderError {
         "sessions that are open: {open}; a signing key changes only between sessions: gently session close"
     )]
     SessionsOpen {
-        /// How many.
+        /// How many sessions are open.
         open: usize,
     },
     /// A rotation to a key that is, or was, in force in this ledger.
@@ -171,7 +171,7 @@ pub enum RecorderError {
         "the key {key} was in force in this ledger before; a rotation takes a key that is new to it: make one"
     )]
     KeyNotNew {
-        /// The key.
+        /// Public key that was in force before.
         key: PublicKey,
     },
     /// A prompt of the session still waits for its model, in a process that is alive.
@@ -179,7 +179,7 @@ pub enum RecorderError {
         "interaction-{seq} of session {session} still waits for its model, in a process that is alive"
     )]
     InFlight {
-        /// The session.
+        /// Id of the session with a prompt in flight.
         session: Hash32,
         /// The prompt's number.
         seq: u64,
@@ -187,7 +187,7 @@ pub enum RecorderError {
     /// A denied prompt was about to be sent.
     #[error("the prompt was denied ({reason}); it can't be sent")]
     Denied {
-        /// The code.
+        /// Code of the rule that denied it.
         reason: String,
     },
     /// Another turn of the session has given a secret its number since this text was redacted.
@@ -198,9 +198,9 @@ pub enum RecorderError {
     /// A value has no place in the format.
     #[error("can't be recorded: {what}: {reason}")]
     Unrecordable {
-        /// Which value.
+        /// Value that can't be written down.
         what: &'static str,
-        /// Why.
+        /// Why it can't be written down.
         reason: String,
     },
     /// The clock can only be set back on record when the last line is ahead of it.
@@ -208,7 +208,7 @@ pub enum RecorderError {
     ClockFine {
         /// Time of the last line.
         last: Seconds,
-        /// The clock.
+        /// Time of this machine's clock.
         now: Seconds,
     },
     /// The batch left no trace.
@@ -237,7 +237,7 @@ pub enum RecorderError {
     /// A step of a test said so.
     #[error("fault at step {step} (a test asked for it)")]
     Fault {
-        /// The step.
+        /// Name of the failpoint.
         step: &'static str,
     },
 }

@@ -60,13 +60,13 @@ pub use entries::exchanges::ABANDONED;
 pub use entries::genesis::{FirstRecords, create};
 pub use entries::rotation::signers;
 pub use entries::sessions::{SessionClose, SessionTerms, resumable};
-pub use entries::threads::{KIND as THREAD, POLICY, thread_id};
+pub use entries::threads::{POLICY, thread_id};
 pub use error::RecorderError;
 pub use lock::{WAIT, WriterLock};
 pub use notes::{Merge, put_notes};
 pub use recovery::adopt::{AdoptFault, Newer, NewerCommit, TakenOver};
 pub use recovery::rebuild::{
-    Contradiction, MissingParts, Rebuilt, look as look_for_losses, rebuild,
+    Contradiction, MissingParts, RebuildOutcome, look as look_for_losses, rebuild,
 };
 pub use recovery::restored::{MARKER, RestoreRecord, is_marked, nothing_newer, taken_over};
 pub use sync_policy::{DEFERRED_LINES, DEFERRED_SECONDS, SyncPolicy};
@@ -178,7 +178,7 @@ impl Recorder {
             watch,
             (terms.wait, terms.sync_policy),
         )?;
-        writer.heal(now)?;
+        writer.recover(now)?;
         entries::erase::finish(&mut writer.store)?;
         let (jobs, inbox) = mpsc::channel();
         let forward = BatchQueue::new(writer, inbox, jobs.clone());

@@ -98,7 +98,7 @@ pub(super) fn forget_tags(
 /// A reply without its secrets: what is stored of it.
 #[derive(Clone, Debug)]
 pub struct StoredReply {
-    /// The answer.
+    /// The answer with its placeholders.
     pub text: Redaction,
     /// What came beside it.
     pub beside: Option<ReplyDoc>,

@@ -17,9 +17,9 @@ use crate::record::ledger::reply::ReplyDoc;
 
 /// What a prompt on record has beside what was brought.
 pub struct PromptDetails {
-    /// Its names.
+    /// Ids of the exchange, its turns and its session.
     pub ids: TurnIds,
-    /// The session's.
+    /// Name of the model that the session is with.
     pub model: String,
     /// Intents that it put on record.
     pub actions: Vec<Action>,
@@ -34,7 +34,7 @@ pub struct PromptDetails {
 }
 
 impl PromptDetails {
-    /// The whole.
+    /// The prompt with all that is recorded of it.
     pub fn of(self, prompt: Prompt) -> RecordedPrompt {
         RecordedPrompt {
             ids: self.ids,
@@ -55,7 +55,7 @@ impl PromptDetails {
 
 /// What an answer on record has beside what was judged.
 pub struct AnswerDetails {
-    /// Its names.
+    /// Ids of the exchange, its turns and its session.
     pub ids: TurnIds,
     /// The session after it.
     pub session: SessionRow,
@@ -78,7 +78,7 @@ pub struct AnswerDetails {
 }
 
 impl AnswerDetails {
-    /// The whole.
+    /// The answer with all that is recorded of it.
     pub fn of(self, judged: JudgedReply) -> RecordedAnswer {
         let tools = judged.beside.as_ref().map(ReplyDoc::tool_names);
         let tools = tools.unwrap_or_default().into_iter();

@@ -50,7 +50,7 @@ pub struct Prompt {
     pub counts: Counts,
     /// The allowing decision's state.
     pub authority_state: AuthorityState,
-    /// Fresh randomness.
+    /// 32 fresh random bytes, from which the salts of this exchange are derived.
     pub salt: Salt,
     /// Fresh randomness for the actuation intents of prompt and reply: twice `actuation::MAX_ACTS`
     /// are enough.
@@ -59,7 +59,7 @@ pub struct Prompt {
     pub numbers: Placeholders,
     /// The block that was seen for this turn, if one was looked for.
     pub anchor: Option<Anchor>,
-    /// The clock.
+    /// Time of this machine's clock at the question.
     pub now: Seconds,
 }
 
@@ -97,7 +97,7 @@ pub struct RefusedPrompt {
     pub counts: Counts,
     /// The decision's state.
     pub authority_state: AuthorityState,
-    /// Fresh randomness.
+    /// 32 fresh random bytes, from which the salts of this exchange are derived.
     pub salt: Salt,
     /// Fresh randomness for the actuation intents of the prompt.
     pub action_salts: Vec<Salt>,
@@ -105,7 +105,7 @@ pub struct RefusedPrompt {
     pub numbers: Placeholders,
     /// The block that was seen for this turn, if one was looked for.
     pub anchor: Option<Anchor>,
-    /// The clock.
+    /// Time of this machine's clock at the question.
     pub now: Seconds,
 }
 
@@ -113,7 +113,7 @@ pub struct RefusedPrompt {
 pub(super) struct PromptEnding<'a> {
     /// Failed or denied.
     pub outcome: ExchangeOutcome,
-    /// The code.
+    /// Code that says why there is no answer, such as `timeout`.
     pub reason: &'a str,
     /// Where the end by itself is drift: a declared tool that shows nothing.
     pub judgement: Option<&'a Judgement>,
@@ -133,9 +133,9 @@ impl<'a> PromptEnding<'a> {
 /// Names of a turn on record, as people and programs refer to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnIds {
-    /// The session.
+    /// Id of the session, as log and ledger have it.
     pub session: Hash32,
-    /// Its row.
+    /// Id of the session's row.
     pub session_uuid: Uuid,
     /// The prompt's number in the session.
     pub seq: u64,
@@ -185,7 +185,7 @@ pub struct RecordedPrompt {
 }
 
 impl RecordedPrompt {
-    /// Its names.
+    /// Ids of the exchange, its turns and its session.
     pub fn ids(&self) -> &TurnIds {
         &self.ids
     }
@@ -339,7 +339,7 @@ pub struct JudgedReply {
 pub struct RecordedAnswer {
     /// The answer, exactly as the model gave it.
     pub text: String,
-    /// Its names.
+    /// Ids of the exchange, its turns and its session.
     pub ids: TurnIds,
     /// The session after the answer.
     pub session: SessionRow,
@@ -361,7 +361,7 @@ pub struct RecordedAnswer {
     pub drift_ids: Vec<String>,
     /// Actuation intents that the reply put on record.
     pub actions: Vec<Action>,
-    /// Token counts.
+    /// Tokens of prompt and answer, as the model counts them.
     pub usage: Usage,
     /// By the price table, if it names the model and the model told its tokens.
     pub cost: Option<Cost>,
@@ -375,7 +375,7 @@ pub struct RecordedAnswer {
 /// A refusal on record.
 #[derive(Clone, Debug)]
 pub struct RecordedRefusal {
-    /// Its names.
+    /// Ids of the exchange, its turns and its session.
     pub ids: TurnIds,
     /// The session after it.
     pub session: SessionRow,
@@ -383,7 +383,7 @@ pub struct RecordedRefusal {
     pub exchange_hash: Hash32,
     /// HASH of the outcome's line.
     pub line: Hash32,
-    /// Why.
+    /// Which rule or limit refused the question.
     pub refusal: Refusal,
     /// Actuation intents that the prompt put on record.
     pub actions: Vec<Action>,
@@ -392,7 +392,7 @@ pub struct RecordedRefusal {
 /// A failed call on record.
 #[derive(Clone, Debug)]
 pub struct RecordedFailure {
-    /// Its names.
+    /// Ids of the exchange, its turns and its session.
     pub ids: TurnIds,
     /// The session after it.
     pub session: SessionRow,
@@ -400,6 +400,6 @@ pub struct RecordedFailure {
     pub exchange_hash: Hash32,
     /// HASH of the `response_fail` line.
     pub line: Hash32,
-    /// The code.
+    /// Code that says why there is no answer, such as `timeout`.
     pub reason: String,
 }

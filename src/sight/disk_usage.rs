@@ -24,11 +24,11 @@ const MEBIBYTE: u64 = 1024 * 1024;
 /// What is not looked at.
 const NEVER_KNOWN: [&str; 2] = ["inodes", "quotas"];
 
-/// The tool.
+/// The tool `disk_usage`: how full the disks of this machine are.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskUsage;
 
-/// One disk.
+/// One mounted disk, with its size and free space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Disk {
     mount: String,

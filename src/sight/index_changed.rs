@@ -36,16 +36,16 @@ pub enum HomePart {
     Unknown,
 }
 
-/// All parts.
+/// Each part of the home, compared with what is on record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexComparison {
-    /// `audit.log`.
+    /// How `audit.log` stands to the database.
     pub log: HomePart,
-    /// `ledger.git`.
+    /// How `ledger.git` stands to the database.
     pub ledger: HomePart,
     /// The kernel in force.
     pub kernel: HomePart,
-    /// `gently.toml`.
+    /// How `gently.toml` stands to what was noted of it.
     pub config: HomePart,
     /// The files of `keys/`.
     pub keys: HomePart,
@@ -56,7 +56,7 @@ pub struct IndexComparison {
 /// Compares; an error in words when the database can't be read.
 pub type Compare = Arc<dyn Fn() -> Result<IndexComparison, String> + Send + Sync>;
 
-/// The tool.
+/// The tool `index_changed`: what of the home was changed by others.
 #[derive(Clone)]
 pub struct IndexChanged {
     /// Compares the home with its database.

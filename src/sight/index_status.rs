@@ -24,13 +24,13 @@ const MAX_FILES: usize = 20_000;
 /// What the database counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexCounts {
-    /// Sessions.
+    /// How many sessions are on record.
     pub sessions: u64,
     /// Of them, open.
     pub sessions_open: u64,
-    /// Exchanges.
+    /// How many exchanges are on record.
     pub exchanges: u64,
-    /// Artifacts.
+    /// How many artifacts are on record.
     pub artifacts: u64,
     /// Entries of the search index; none where the database has no such index.
     pub search_entries: Option<u64>,
@@ -45,7 +45,7 @@ pub struct IndexCounts {
 /// Asks the database; an error in words when it can't be read.
 pub type CountQuery = Arc<dyn Fn() -> Result<IndexCounts, String> + Send + Sync>;
 
-/// The tool.
+/// The tool `index_status`: what this home has on record.
 #[derive(Clone)]
 pub struct IndexStatus {
     /// Asks the database.

@@ -32,7 +32,7 @@ const POLL: Duration = Duration::from_millis(2);
 /// More output is no answer to what was asked.
 const MAX_OUTPUT: u64 = 32 * 1024;
 
-/// The tool.
+/// The tool `service_status`: whether the configured services run.
 #[derive(Clone, Debug)]
 pub struct ServiceStatus {
     /// The units to ask for; none when the configuration names none.

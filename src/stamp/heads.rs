@@ -21,7 +21,7 @@ pub(super) struct StampNotes {
     /// Tip of the notes ref.
     pub tip: Option<Oid>,
     pub notes: NoteMap,
-    /// Oldest first.
+    /// Tree heads of the log, oldest first.
     pub heads: Vec<CommittedTreeHead>,
 }
 

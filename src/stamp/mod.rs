@@ -10,8 +10,8 @@
 //! All that is sent to a calendar are 32 bytes: the hash of a tree head, or the Merkle root over
 //! several, or what a calendar itself made of one.
 
+mod faults;
 mod heads;
-mod hitches;
 mod stamping;
 mod standing;
 mod upgrading;
@@ -44,10 +44,10 @@ const NEWEST: usize = 256;
 /// Why nothing could be stamped or completed.
 #[derive(Debug, thiserror::Error)]
 pub enum StampError {
-    /// The database.
+    /// The database could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The ledger.
+    /// The ledger could not be read or written.
     #[error("{0}")]
     Ledger(#[from] LedgerError),
     /// Writing the note.
@@ -62,7 +62,7 @@ pub enum StampError {
 pub struct Stamper<'a> {
     /// Where the home's parts are.
     pub paths: &'a Paths,
-    /// Queries.
+    /// Database of the home, for queries alone.
     pub store: &'a ReadStore,
     /// Who is asked; nobody when empty.
     pub calendars: &'a [Calendar],
@@ -72,14 +72,14 @@ pub struct Stamper<'a> {
     pub network: Network,
     /// Who knows headers that the home's own store does not have.
     pub sources: &'a [Box<dyn BlockSource>],
-    /// The clock.
+    /// Clock that says when a calendar was asked.
     pub clock: &'a dyn Fn() -> Seconds,
 }
 
 /// A tree head: a commit of `main`, and the file in it that states one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommittedTreeHead {
-    /// The commit.
+    /// Commit of `main` that brought the tree head.
     pub commit: Oid,
     /// H of its `checkpoint`.
     pub file: Hash32,
@@ -88,9 +88,9 @@ pub struct CommittedTreeHead {
 /// What came of both at a session's close; a part that failed says why.
 #[derive(Debug)]
 pub struct AtClose {
-    /// New heads.
+    /// What came of stamping new tree heads.
     pub stamping: Result<StampResult, StampError>,
-    /// Earlier ones.
+    /// What came of upgrading proofs of earlier tree heads.
     pub upgrading: Result<UpgradeResult, StampError>,
 }
 

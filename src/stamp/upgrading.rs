@@ -15,8 +15,8 @@ use crate::record::ledger::commit::NOTES_OTS;
 use crate::record::ots::{Attestation, Op, Proof, ProofNode};
 use crate::recorder::put_notes;
 
+use super::faults::{StampFault, StampFaults};
 use super::heads::{StampNotes, is_complete, merged};
-use super::hitches::{Hitch, Hitches};
 use super::{CommittedTreeHead, StampError, Stamper};
 
 /// Promises that are asked for at once.
@@ -25,7 +25,7 @@ const AT_ONCE: usize = 64;
 /// A head whose proof is complete now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompleteHead {
-    /// It.
+    /// The tree head whose proof is complete.
     pub head: CommittedTreeHead,
     /// Height of the lowest block that attests it.
     pub height: u32,
@@ -59,7 +59,7 @@ struct PendingHead {
 
 /// When asking ends, and how long it was to take.
 #[derive(Clone, Copy)]
-struct Until {
+struct AskDeadline {
     at: Instant,
     after: Duration,
 }
@@ -84,7 +84,7 @@ impl Stamper<'_> {
         deadline: Duration,
         newest: Option<usize>,
     ) -> Result<UpgradeResult, StampError> {
-        let until = Until {
+        let until = AskDeadline {
             at: Instant::now() + deadline,
             after: deadline,
         };
@@ -138,11 +138,11 @@ impl Stamper<'_> {
     async fn answers(
         &self,
         wanted: &BTreeSet<Promise>,
-        until: Until,
+        until: AskDeadline,
         done: &mut UpgradeResult,
     ) -> BTreeMap<Promise, (ProofNode, u32)> {
         let wanted: Vec<&Promise> = wanted.iter().collect();
-        let (mut confirmed, mut hitches) = (BTreeMap::new(), Hitches::default());
+        let (mut confirmed, mut faults) = (BTreeMap::new(), StampFaults::default());
         for some in wanted.chunks(AT_ONCE) {
             if Instant::now() >= until.at {
                 break;
@@ -150,18 +150,18 @@ impl Stamper<'_> {
             let some: Vec<&Promise> = some
                 .iter()
                 .copied()
-                .filter(|(uri, _)| !hitches.is_unreached(uri))
+                .filter(|(uri, _)| !faults.is_unreached(uri))
                 .collect();
             let asked = some.iter().map(|promise| self.answer(promise, until));
             for (promise, answer) in some.iter().zip(join_all(asked).await) {
                 match answer {
                     Ok(Some(answer)) => drop(confirmed.insert((*promise).clone(), answer)),
                     Ok(None) => {}
-                    Err(hitch) => hitches.add(&promise.0, hitch),
+                    Err(fault) => faults.add(&promise.0, fault),
                 }
             }
         }
-        let (unreached, words) = hitches.told();
+        let (unreached, words) = faults.told();
         done.unreached = unreached;
         done.words.extend(words);
         confirmed
@@ -171,47 +171,48 @@ impl Stamper<'_> {
     async fn answer(
         &self,
         (uri, commitment): &Promise,
-        until: Until,
-    ) -> Result<Option<(ProofNode, u32)>, Hitch> {
-        let calendar = Calendar::new(uri).map_err(Hitch::of)?;
+        until: AskDeadline,
+    ) -> Result<Option<(ProofNode, u32)>, StampFault> {
+        let calendar = Calendar::new(uri).map_err(StampFault::of)?;
         let answer = tokio::time::timeout_at(until.at, calendar.complete(commitment)).await;
         let late = |_| {
-            Hitch::of(SourceFault::Timeout {
+            StampFault::of(SourceFault::Timeout {
                 at: uri.clone(),
                 after: until.after,
             })
         };
-        let Some(tree) = answer.map_err(late)?.map_err(Hitch::of)? else {
+        let Some(tree) = answer.map_err(late)?.map_err(StampFault::of)? else {
             return Ok(None);
         };
         let leaves = tree
             .leaves(commitment)
-            .map_err(|reason| Hitch::Refused(format!("{uri}: {reason}")))?;
+            .map_err(|reason| StampFault::Refused(format!("{uri}: {reason}")))?;
         let mut lowest = None;
         for leaf in &leaves {
             let Attestation::Bitcoin { height } = leaf.attestation else {
                 continue;
             };
-            let none = |_| Hitch::Refused(format!("{uri}: names block {height}, which is none"));
+            let none =
+                |_| StampFault::Refused(format!("{uri}: names block {height}, which is none"));
             let named = u32::try_from(*height).map_err(none)?;
             match self.word(named, &leaf.message, until).await {
                 HeaderStatement::Confirms => {
                     lowest = Some(lowest.map_or(named, |low: u32| low.min(named)))
                 }
                 HeaderStatement::Contradicts(who) => {
-                    return Err(Hitch::Refused(format!(
+                    return Err(StampFault::Refused(format!(
                         "refused: {uri} answers with a proof that ends in another Merkle root than that of block \
                          {height}, as {who} has it; nothing was changed"
                     )));
                 }
                 HeaderStatement::Disputed(who) => {
-                    return Err(Hitch::NoHeader(format!(
+                    return Err(StampFault::NoHeader(format!(
                         "{uri} names block {height}, and {who} has another one there than the other sources: the proof \
                          stays pending (gently anchor sync)"
                     )));
                 }
                 HeaderStatement::NotAtHand => {
-                    return Err(Hitch::NoHeader(format!(
+                    return Err(StampFault::NoHeader(format!(
                         "{uri} names block {height}, and no header of it is at hand: the proof stays pending (gently \
                          anchor sync, or a block source)"
                     )));
@@ -223,7 +224,7 @@ impl Stamper<'_> {
 
     /// Whether a message is the Merkle root of the block at a height: of the home's own headers,
     /// else of the sources'.
-    async fn word(&self, height: u32, message: &[u8], until: Until) -> HeaderStatement {
+    async fn word(&self, height: u32, message: &[u8], until: AskDeadline) -> HeaderStatement {
         let own = HeadersStore::peek(&self.paths.headers(), self.network, height)
             .ok()
             .flatten();

@@ -251,12 +251,12 @@ pub trait PrefixLookup: Columns {
 const MOST: usize = 16;
 
 /// A column beside those of a row's declaration, with its value.
-pub type Beside = (&'static str, u64);
+pub type ExtraColumn = (&'static str, u64);
 
 /// A row that is added as it is; nothing else follows from it.
 pub trait RowInsert: Row {
     /// The column that the store fills in by itself.
-    fn beside(&self, _: &ReadStore) -> Result<Option<Beside>, StoreError> {
+    fn beside(&self, _: &ReadStore) -> Result<Option<ExtraColumn>, StoreError> {
         Ok(None)
     }
 }

@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::record::hash::Hash32;
-use crate::record::ledger::item::{self, Item, ItemKind, ItemState};
+use crate::record::ledger::item::{self, Item, ItemArtifact, ItemKind, ItemState};
 
 use super::access::{ReadStore, WriteStore};
 use super::driver::SearchIndex;
@@ -17,7 +17,7 @@ const TOMBSTONE: &str = "tombstone";
 /// Which artifacts are asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum ArtifactFilter<'a> {
-    /// All.
+    /// Every artifact on record.
     All,
     /// Those of a kind.
     Kind(&'a str),
@@ -158,9 +158,14 @@ impl WriteStore {
             self.move_item(&item, artifact)?;
         }
         if let (Ok(made), Some(content)) = (kind.parse(), &content) {
-            let made = (artifact.line, made, id);
-            self.add_item(Item::made(made, Some(content), artifact.commitment))?;
+            let origin = ItemArtifact {
+                line: artifact.line,
+                kind: made,
+                id,
+            };
+            self.add_item(Item::made(origin, Some(content), artifact.commitment))?;
         }
+        self.follow_artifact(artifact, content.as_ref())?;
         let named = content.as_ref().filter(|_| kind == TOMBSTONE);
         let named = named.and_then(|content| content["ids"].as_array());
         for id in named.into_iter().flatten().filter_map(|id| id.as_str()) {
@@ -201,8 +206,8 @@ impl WriteStore {
         Ok(())
     }
 
-    /// Destroys the document and salt of the artifact of a line, what is said of it as an item, and
-    /// the name of a thread that it gave.
+    /// Destroys the document and salt of the artifact of a line, what is said of it as an item, the
+    /// name of a thread that it gave, and the project that it put a conversation into.
     pub fn erase_artifact(&mut self, line: u64) -> Result<(), StoreError> {
         let what = "erase an artifact";
         self.driver.forget_text(SearchIndex::Items, line)?;
@@ -214,6 +219,9 @@ impl WriteStore {
               WHERE thread_id IN (SELECT id FROM artifact WHERE line = ?1 AND kind = 'thread')",
         ] {
             self.change(what, sql, values![line])?;
+        }
+        if let Some(erased) = self.artifact_of_line(line)? {
+            self.follow_erasure(&erased)?;
         }
         self.must_scrub()
     }

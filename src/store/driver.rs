@@ -16,13 +16,13 @@ use super::StoreError;
 /// A value of a column, or of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SqlValue<'a> {
-    /// No value.
+    /// No value: NULL in SQL.
     Null,
     /// Whole numbers, times, and 0 or 1.
     Integer(i64),
-    /// A rank.
+    /// A floating-point number, such as the rank of a search result.
     Real(f64),
-    /// UTF-8.
+    /// A text in UTF-8.
     Text(Cow<'a, str>),
     /// Bytes; a text that is no UTF-8, too.
     Blob(Cow<'a, [u8]>),
@@ -73,7 +73,7 @@ pub enum SearchIndex {
 /// Which texts are looked for.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchQuery<'a> {
-    /// Where.
+    /// Which index is searched.
     pub index: SearchIndex,
     /// A text with any of them fits.
     pub words: &'a [String],

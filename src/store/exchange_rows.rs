@@ -3,12 +3,12 @@
 use uuid::Uuid;
 
 use crate::record::Exchange;
-use crate::record::context::turn::{EventNamed, RefNamed};
+use crate::record::context::turn::{EventEntry, RefEntry};
 use crate::record::exchange::{
     ErasureCommitments, ExchangeContext, ExchangeEnd, MissingTurn, ReferredEvent, TextCommitments,
 };
 use crate::record::ledger::bundle::StoredBundle;
-use crate::record::ledger::exchange::{ArtifactNamed, DriftNamed};
+use crate::record::ledger::exchange::{ArtifactEntry, DriftEntry};
 use crate::record::ledger::prompt::{PriorTurn, is_in_turns};
 
 use super::{
@@ -18,13 +18,13 @@ use super::{
 
 /// All rows of one exchange.
 pub struct ExchangeRows<'a> {
-    /// Its session.
+    /// Row of the session that the exchange is part of.
     pub session: &'a SessionRow,
-    /// It.
+    /// Row of the exchange.
     pub exchange: &'a ExchangeRow,
-    /// The question.
+    /// Row of the question's turn, if the database has it.
     pub user: Option<TurnRow>,
-    /// The answer.
+    /// Row of the answer's turn, if the database has it.
     pub aurora: Option<TurnRow>,
     /// What was injected, in order.
     pub refs: Vec<ArtifactRefRow>,
@@ -50,7 +50,7 @@ pub struct ContextRows {
 }
 
 impl<'a> ExchangeRows<'a> {
-    /// Reads them.
+    /// Reads all rows of an exchange.
     pub fn read(
         store: &ReadStore,
         session: &'a SessionRow,
@@ -236,8 +236,8 @@ impl ArtifactRefRow {
     }
 
     /// As the exchange document names it.
-    fn named(&self) -> ArtifactNamed {
-        ArtifactNamed {
+    fn named(&self) -> ArtifactEntry {
+        ArtifactEntry {
             artifact_id: self.artifact_id.clone(),
             artifact_type: self.artifact_type.clone(),
             freshness_s: self.freshness_s,
@@ -250,8 +250,8 @@ impl ArtifactRefRow {
 
 impl DriftRow {
     /// As the exchange document names it.
-    fn named(&self) -> DriftNamed {
-        DriftNamed {
+    fn named(&self) -> DriftEntry {
+        DriftEntry {
             class: self.class.clone(),
             id: self.drift_id.clone(),
             severity: self.severity.clone(),
@@ -262,8 +262,8 @@ impl DriftRow {
 
 impl EventRow {
     /// As the exchange document names it.
-    fn named(&self) -> EventNamed {
-        EventNamed {
+    fn named(&self) -> EventEntry {
+        EventEntry {
             event_id: self.event,
             event_index: self.index,
             kind: self.kind,
@@ -274,7 +274,7 @@ impl EventRow {
 impl ReferredText {
     fn record(&self) -> ReferredEvent {
         ReferredEvent {
-            reference: RefNamed {
+            reference: RefEntry {
                 admitted_for: self.reference.admitted_for,
                 event_id: self.reference.event,
                 event_index: self.reference.index,

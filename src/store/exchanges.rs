@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::access::{Beside, HashedRow, PrefixLookup, ReadStore, RowInsert, WriteStore};
+use super::access::{ExtraColumn, HashedRow, PrefixLookup, ReadStore, RowInsert, WriteStore};
 use super::ledger::PARTS;
 use super::table::{Row, values};
 use super::{
@@ -91,7 +91,7 @@ impl ReadStore {
         }
     }
 
-    /// One exchange.
+    /// The exchange of that id; none when there is none.
     pub fn exchange(&self, id: Uuid) -> Result<Option<ExchangeRow>, StoreError> {
         let row: Option<ExchangeRow> = self.row("WHERE exchange_id = ?1", values![id])?;
         row.map(ExchangeRow::checked).transpose()
@@ -164,7 +164,7 @@ impl ReadStore {
         self.list("find old texts", sql, values![time, most])
     }
 
-    /// One turn.
+    /// The turn of that id; none when there is none.
     pub fn turn(&self, id: Uuid) -> Result<Option<TurnRow>, StoreError> {
         self.row("WHERE turn_id = ?1", values![id])
     }
@@ -243,7 +243,7 @@ impl ReadStore {
     }
 
     /// The same as a column of what stands with the exchange.
-    pub(super) fn beside_prompt(&self, exchange: Uuid) -> Result<Option<Beside>, StoreError> {
+    pub(super) fn beside_prompt(&self, exchange: Uuid) -> Result<Option<ExtraColumn>, StoreError> {
         Ok(Some(("line", self.line_of(exchange)?)))
     }
 }
@@ -364,19 +364,19 @@ impl RowInsert for ErasureCommitmentRow {}
 
 /// A turn's place in the search index is the next one.
 impl RowInsert for TurnRow {
-    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+    fn beside(&self, store: &ReadStore) -> Result<Option<ExtraColumn>, StoreError> {
         Ok(Some(("n", store.last_turn()? + 1)))
     }
 }
 
 impl RowInsert for ArtifactRefRow {
-    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+    fn beside(&self, store: &ReadStore) -> Result<Option<ExtraColumn>, StoreError> {
         store.beside_prompt(self.exchange)
     }
 }
 
 impl RowInsert for AssertionRow {
-    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+    fn beside(&self, store: &ReadStore) -> Result<Option<ExtraColumn>, StoreError> {
         store.beside_prompt(self.exchange)
     }
 }

@@ -2,6 +2,7 @@
 //! that lines name.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use crate::record::bitcoin::block::Anchor;
 use crate::record::hash::Hash32;
@@ -9,8 +10,8 @@ use crate::record::ledger::commit::{CommitKind, MAIN, branch_ref};
 
 use super::access::{PrefixLookup, ReadStore, Store, WriteStore};
 use super::rows::{FileRow, LineRow};
-use super::table::{Bind, Row, values};
-use super::{AppliedMark, BlockRow, CommitRow, LedgerHead, SessionRow, StoreError};
+use super::table::{Bind, Cells, Columns, Row, values};
+use super::{AppliedMark, AuditLine, BlockRow, CommitRow, LedgerHead, SessionRow, StoreError};
 
 /// The parts that indexes of ids without an order have, the newest first: `line >> 15` of every line
 /// there is, and of those that a transaction is adding.
@@ -49,6 +50,19 @@ impl ReadStore {
         let rows: Vec<LineRow> =
             self.rows("WHERE n >= ?1 AND n < ?2 ORDER BY n", values![from, to])?;
         rows.into_iter().map(LineRow::checked).collect()
+    }
+
+    /// Calls `each` for the lines of the view `audit_log`, from the first, until it says that it has
+    /// enough.
+    pub fn each_audit_line(
+        &self,
+        each: &mut dyn FnMut(AuditLine) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let sql = "SELECT id, prev_hash, curr_hash, line FROM audit_log ORDER BY id";
+        self.driver
+            .query("walk along the log", sql, values![], &mut |row| {
+                Ok(each(AuditLine::take(&mut Cells::of(row))?))
+            })
     }
 
     /// Up to 64 lines in which a hash stands, the oldest first. Reads all lines.

@@ -15,6 +15,7 @@
 
 mod access;
 mod artifacts;
+mod conversations;
 mod driver;
 mod erase;
 mod exchange_rows;
@@ -30,17 +31,21 @@ mod upkeep;
 
 pub use access::{PrefixLookup, ReadStore, Store, WriteStore};
 pub use artifacts::ArtifactFilter;
+pub use conversations::{ConversationFilter, GivenTitle, MessagePage};
 pub use exchange_rows::{ContextRows, ExchangeRows};
 pub use recall::OpenDrift;
 pub use rows::{
-    AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuthKeyRow, BlockRow,
-    CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState, ErasureCommitmentRow,
-    EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow, LedgerHead,
-    MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows, ReferredText, RowCounts,
-    SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow, WitnessState,
+    AppliedMark, ArtifactRefRow, ArtifactRow, AskedRow, AssertionRow, AuditLine, AuthKeyRow,
+    BlockRow, CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState,
+    ErasureCommitmentRow, EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow,
+    LedgerHead, MessageRow, MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows,
+    ReferredText, RowCounts, SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow,
+    WitnessState,
 };
 
 use std::path::PathBuf;
+
+pub use crate::record::ledger::conversation::{ConversationRow, ProjectRow};
 
 /// Why the database could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +55,7 @@ pub enum StoreError {
         "the database stayed locked for {waited_s} s by another program; close what holds it open and ask again"
     )]
     Busy {
-        /// Seconds waited.
+        /// How long it waited for the lock, in seconds.
         waited_s: u64,
     },
     /// Bytes of the file are not what was written.
@@ -64,7 +69,7 @@ pub enum StoreError {
     Damaged {
         /// What was being done.
         what: &'static str,
-        /// SQLite's words.
+        /// What SQLite said.
         reason: String,
     },
     /// There is no database at that place.
@@ -73,14 +78,20 @@ pub enum StoreError {
         /// Where it was looked for.
         path: PathBuf,
     },
-    /// SQLite refused.
+    /// A query failed, or a value for it could not be made.
     #[error("database: {what}: {reason}")]
-    Sqlite {
+    Query {
         /// What was being done.
         what: &'static str,
-        /// SQLite's words.
+        /// What the database said, or why there is no value.
         reason: String,
     },
+    /// Whoever filled a transaction undid it; why, the caller keeps.
+    #[error("database: the transaction was rolled back")]
+    RolledBack,
+    /// Whoever went through rows stopped; why, the caller keeps.
+    #[error("database: reading rows was stopped")]
+    Stopped,
     /// A migration could not be applied.
     #[error("database migrations: {reason}")]
     Migration {
@@ -209,6 +220,8 @@ mod tests {
             declared::<WitnessState>,
             declared::<CalendarState>,
             declared::<Item>,
+            declared::<ConversationRow>,
+            declared::<ProjectRow>,
         ] {
             declared(&connection);
         }

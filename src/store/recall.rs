@@ -29,7 +29,7 @@ row! {
     /// A drift event that nobody closed.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct OpenDrift {
-        /// The event.
+        /// Row of the event.
         drift: DriftRow,
         /// The thread of its exchange; none of one from before there were threads.
         thread: Option<Uuid> = "thread_id",

@@ -6,9 +6,12 @@ use crate::record::bitcoin::block::Anchor;
 use crate::record::context::event::EventKind;
 use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
-use crate::record::ledger::auth_key::AuthKeyNamed;
+use crate::record::ledger::auth_key::AuthKeyContent;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::commitment::{Role, Salt};
+use crate::record::ledger::conversation::{
+    ConversationRow, ConversationState, ProjectRow, ProjectState,
+};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{Item, ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
@@ -103,10 +106,25 @@ row! {
 }
 
 row! {
+    /// A line of the log, as the view `audit_log` has it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AuditLine {
+        /// Its number, from 0.
+        n: u64 = "id",
+        /// The hash of the line before, as it stands there; none where there is no such line.
+        before: Option<String> = "prev_hash",
+        /// Its own hash, as it stands there.
+        curr: String = "curr_hash",
+        /// The line.
+        line: String = "line",
+    }
+}
+
+row! {
     /// A block that a line names; for whoever looks for one, and no evidence.
     #[derive(Clone, Debug)]
     pub struct BlockRow of "block" {
-        /// The block.
+        /// Document and header of the block.
         anchor: Anchor = "document" | "header",
     } derived {
         "hash" = |row| Bind::value(&row.anchor.block.hash),
@@ -115,7 +133,7 @@ row! {
 }
 
 row! {
-    /// One session.
+    /// A session with one model under one kernel.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct SessionRow of "chat_session" {
         /// Derived (version 8) from `id`.
@@ -138,7 +156,7 @@ row! {
         model: String = "model_id",
         /// The key it was opened with.
         auth_key_hash: Hash32 = "auth_key_hash",
-        /// `branch-N`.
+        /// Branch of the session, `branch-1` to `branch-7`.
         branch: String = "branch",
         /// The last block it has seen.
         anchor: Anchor = "block" | "header",
@@ -203,7 +221,7 @@ row! {
         turn_id: Uuid = "turn_id",
         /// Number of the line of its exchange's prompt, from 0.
         line: u64 = "line",
-        /// Its session.
+        /// Id of the row of the session.
         session: Uuid = "session_id",
         /// Time of its line.
         created_at: Seconds = "created_at",
@@ -283,13 +301,13 @@ row! {
     pub struct ExchangeRow of "llm_exchange" {
         /// Derived (version 8).
         exchange_id: Uuid = "exchange_id",
-        /// Its session.
+        /// Id of the row of the session.
         session: Uuid = "session_id",
         /// The user's turn.
         turn_user: Uuid = "turn_user_id",
         /// SHA-256 of the bundle; none when nothing was compiled.
         bundle_hash: Option<Hash32> = "context_bundle_hash",
-        /// The bundle.
+        /// Bundle as canonical JSON; none when there is none.
         bundle_json: Option<String> = "context_bundle_json",
         /// SHA-256 of the compiled prompt.
         prompt_hash: Option<Hash32> = "prompt_hash",
@@ -332,7 +350,7 @@ row! {
     /// "none"`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct MissingCommitments {
-        /// Role `user_text`.
+        /// Commitment to the question, with role `user_text`.
         user_text: Hash32 = "user_text_commitment",
         /// Role `bundle`; none when nothing was compiled.
         bundle: Option<Hash32> = "bundle_commitment",
@@ -389,8 +407,8 @@ optional!(MissingCommitments, OutcomeUpdate);
 
 impl AuthKeyRow {
     /// As its artifact names it.
-    pub fn named(&self) -> AuthKeyNamed {
-        AuthKeyNamed {
+    pub fn named(&self) -> AuthKeyContent {
+        AuthKeyContent {
             added_at: self.added_at,
             hash: self.hash,
             name: self.name.clone(),
@@ -434,7 +452,7 @@ row! {
         line: u64 = "line",
         /// Which part of the document.
         role: Role = "role",
-        /// The exchange.
+        /// Id of the exchange that was erased.
         exchange: Uuid = "exchange_id",
         /// Its commitment, as the document has it.
         commitment: Hash32 = "commitment",
@@ -447,11 +465,11 @@ row! {
     pub struct ArtifactRefRow of "context_artifact_ref" {
         /// Derived (version 8).
         ref_id: Uuid = "ref_id",
-        /// The exchange.
+        /// Id of the exchange whose bundle names the artifact.
         exchange: Uuid = "exchange_id",
         /// `sys_health`, `ledger_fact`, …
         artifact_type: String = "artifact_type",
-        /// Its id.
+        /// Name of the artifact, such as `ledger:000183`.
         artifact_id: String = "artifact_id",
         /// Hash of its content as it stands in the bundle.
         artifact_hash: Option<Hash32> = "artifact_hash",
@@ -461,7 +479,7 @@ row! {
         observed_at: Option<Seconds> = "observed_at",
         /// Age when it was compiled, in seconds.
         freshness_s: Option<u64> = "freshness_s",
-        /// Compact text.
+        /// Flags of risk, as compact text.
         risk_flags: Option<String> = "risk_flags",
     }
 }
@@ -472,9 +490,9 @@ row! {
     pub struct ArtifactRow of "artifact" {
         /// Number of its line.
         line: u64 = "line",
-        /// Its kind.
+        /// Kind of the artifact, such as `fact`.
         kind: String = "kind",
-        /// Its id.
+        /// Name of the artifact, such as `ledger:000183`.
         id: String = "id",
         /// Canonical JSON; none once erased, and where it is not kept.
         document: Option<String> = "document",
@@ -491,7 +509,7 @@ row! {
     pub struct DriftRow of "drift_event" {
         /// As the log's `drift` line names it.
         drift_id: String = "drift_id",
-        /// The exchange.
+        /// Id of the exchange whose answer drifted.
         exchange: Uuid = "exchange_id",
         /// `authority`, `evidence`, `tone`, `schema`, `completeness`.
         class: String = "drift_class",
@@ -516,7 +534,7 @@ row! {
     pub struct AssertionRow of "assertion_event" {
         /// Derived (version 8) from the name.
         assertion_id: Uuid = "assertion_id",
-        /// The exchange.
+        /// Id of the exchange that the assertion is about.
         exchange: Uuid = "exchange_id",
         /// Class and rule: `authority.claimed_side_effect`.
         name: String = "name",
@@ -535,7 +553,7 @@ row! {
     pub struct DriftState {
         /// Its number in the order of recording, from 1: `driftwatch:0042`.
         number: u64 = "number",
-        /// The event.
+        /// Row of the event.
         event: DriftRow,
         /// The level of its failed check; none where the check is not on record.
         level: Option<String> = "level",
@@ -547,7 +565,7 @@ row! {
 }
 
 impl DriftState {
-    /// `driftwatch:0042`.
+    /// Name of the event, such as `driftwatch:0042`.
     pub fn id(&self) -> String {
         format!("driftwatch:{:04}", self.number)
     }
@@ -563,10 +581,10 @@ impl DriftState {
 }
 
 row! {
-    /// A kernel.
+    /// A kernel that was in force at some time.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct KernelRow of "kernel" {
-        /// Its hash.
+        /// Hash of the kernel's canonical JSON.
         hash: Hash32 = "kernel_hash",
         /// Its canonical JSON; empty where only its hash is known.
         document: String = "document",
@@ -577,9 +595,9 @@ row! {
     /// A context configuration.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ConfigRow of "context_config" {
-        /// Its digest.
+        /// Digest of the document.
         digest: Hash32 = "config_digest",
-        /// Its document.
+        /// The document, as canonical JSON.
         document: String = "document",
     }
 }
@@ -588,7 +606,7 @@ row! {
     /// One auth key: its hash, never the key.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct AuthKeyRow of "auth_key" {
-        /// `H(auth_key)`.
+        /// Hash of the key's text: `H(auth_key)`.
         hash: Hash32 = "auth_key_hash",
         /// What a person calls it.
         name: String = "name",
@@ -635,13 +653,13 @@ pub struct PlaceholderRows {
 /// How many rows there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowCounts {
-    /// Sessions.
+    /// How many sessions are on record.
     pub sessions: u64,
     /// Of them, open.
     pub sessions_open: u64,
-    /// Exchanges.
+    /// How many exchanges are on record.
     pub exchanges: u64,
-    /// Artifacts.
+    /// How many artifacts are on record.
     pub artifacts: u64,
     /// Entries of the search indexes: turns, and items of continuity.
     pub search_entries: u64,
@@ -671,7 +689,7 @@ row! {
 }
 
 row! {
-    /// One thread.
+    /// A thread: exchanges that follow one another.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ThreadRow of "thread" {
         /// Derived (version 8) from session and number.
@@ -691,13 +709,13 @@ row! {
     /// The context of one turn.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ThreadTurnRow of "thread_turn" {
-        /// The exchange.
+        /// Id of the exchange, which is the turn.
         turn: Uuid = "turn_id",
-        /// Its thread.
+        /// Id of the thread that the turn belongs to.
         thread: Uuid = "thread_id",
         /// The turn that it replies to.
         parent: Option<Uuid> = "parent_turn_id",
-        /// `chat.message`.
+        /// Type of the intent: always `chat.message`.
         intent_type: String = "intent_type",
         /// The configuration that it was resolved with.
         config_digest: Hash32 = "config_digest",
@@ -722,13 +740,13 @@ row! {
     pub struct EventRow of "thread_event" {
         /// Of an INTENT the user's turn, of an EXECUTION aurora's; of a DECISION derived.
         event: Uuid = "event_id",
-        /// Its thread.
+        /// Id of the thread that the event belongs to.
         thread: Uuid = "thread_id",
         /// From 0, in the order of recording.
         index: u64 = "event_index",
         /// What it is.
         kind: EventKind = "kind",
-        /// Its turn.
+        /// Id of the turn that the event is a part of.
         turn: Uuid = "turn_id",
         /// Number of its log line.
         line: u64 = "line",
@@ -745,7 +763,7 @@ row! {
     /// As much of an INTENT as policy counts.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct IntentRow {
-        /// Its thread.
+        /// Id of the thread that the intent belongs to.
         thread: Uuid = "thread_id",
         /// Number of its log line.
         line: u64 = "line",
@@ -760,7 +778,7 @@ row! {
     /// As much of an exchange as the order of the log is held against.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct AskedRow {
-        /// The exchange.
+        /// Id of the exchange.
         exchange: Uuid = "exchange_id",
         /// The row of its session.
         session: Uuid = "session_id",
@@ -791,7 +809,7 @@ row! {
         turn: Uuid = "turn_id",
         /// The event that is referred to.
         event: Uuid = "event_id",
-        /// As declared.
+        /// Id as the client declared it.
         ref_id: String = "ref_id",
         /// What it was let in for.
         admitted_for: AdmittedFor = "admitted_for",
@@ -806,7 +824,7 @@ row! {
     /// A resolved reference with what its event says.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ReferredText {
-        /// The reference.
+        /// Row of the reference.
         reference: ContextRefRow,
         /// What the event is.
         kind: EventKind = "kind",
@@ -867,15 +885,57 @@ stored! {
     }
 }
 
+stored! {
+    ConversationRow of "conversation" {
+        thread: Uuid = "thread_id",
+        last_line: u64 = "last_line",
+        turns: u64 = "turns",
+        title_line: Option<u64> = "title_line",
+        project: Option<String> = "project",
+        state: ConversationState = "state",
+        state_line: u64 = "state_line",
+    }
+}
+
+stored! {
+    ProjectRow of "project" {
+        id: String = "id",
+        line: u64 = "line",
+        name_line: u64 = "name_line",
+        state: ProjectState = "state",
+    }
+}
+
+row! {
+    /// What one side said in a conversation, with the exchange that it is of.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct MessageRow {
+        /// The turn.
+        turn: Uuid = "turn_id",
+        /// True for the user, false for the model.
+        by_user: bool as Speaker = "speaker",
+        /// Sanitized text; none once erased, and where it is not kept.
+        content: Option<String> = "content",
+        /// Time of its line.
+        created_at: Seconds = "created_at",
+        /// Its line, from 0: of the prompt, or of the answer.
+        line: u64 = "line",
+        /// Its exchange.
+        exchange: Uuid = "exchange_id",
+        /// The model that was asked.
+        model: String = "model",
+    }
+}
+
 row! {
     /// A file of a commit.
     #[derive(Clone, Debug)]
     pub struct FileRow of "ledger_file" {
         /// Number of the commit.
         commit: u64 = "commit_n",
-        /// Its name.
+        /// Name of the file in the tree of the commit.
         name: String = "name",
-        /// Its bytes.
+        /// Content of the file, in bytes.
         content: Vec<u8> = "content",
     }
 }

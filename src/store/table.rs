@@ -25,6 +25,7 @@ use crate::record::context::spec::AdmittedFor;
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::commitment::{Role, Salt};
+use crate::record::ledger::conversation::{ConversationState, ProjectState};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::item::{ItemKind, ItemState};
 use crate::record::ledger::params::Cost;
@@ -62,7 +63,7 @@ pub trait Columns: Sized {
 
 /// A row of a table.
 pub trait Row: Columns {
-    /// The table.
+    /// Name of the table.
     const TABLE: &'static str;
     /// What is being done when a row is read, for an error.
     const READING: &'static str;
@@ -526,12 +527,14 @@ words! {
     AuthorityState: "ok, insufficient or blocked"
         of [AuthorityState::Ok, AuthorityState::Insufficient, AuthorityState::Blocked],
     CommitKind: "a kind of commit" of CommitKind::ALL,
+    ConversationState: "open or archived" of ConversationState::ALL,
     EventKind: "INTENT, DECISION or EXECUTION"
         of [EventKind::Intent, EventKind::Decision, EventKind::Execution],
     ExchangeOutcome: "answered, failed or denied"
         of [ExchangeOutcome::Answered, ExchangeOutcome::Failed, ExchangeOutcome::Denied],
     ItemKind: "a kind of item" of ItemKind::ALL,
     ItemState: "a state of an item" of ItemState::ALL,
+    ProjectState: "open or retired" of ProjectState::ALL,
 }
 
 impl Bind for Block {

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
-use super::access::{Beside, HashedRow, PrefixLookup, ReadStore, RowInsert};
+use super::access::{ExtraColumn, HashedRow, PrefixLookup, ReadStore, RowInsert, WriteStore};
 use super::ledger::PARTS;
 use super::table::{Row, values};
 use super::{
@@ -59,7 +59,7 @@ impl ReadStore {
         self.one("read a configuration", sql, values![digest])
     }
 
-    /// One thread.
+    /// The thread of that id; none when there is none.
     pub fn thread(&self, id: Uuid) -> Result<Option<ThreadRow>, StoreError> {
         self.row("WHERE thread_id = ?1", values![id])
     }
@@ -80,6 +80,17 @@ impl ReadStore {
         let rest = "WHERE line = (SELECT prompt_line FROM llm_exchange WHERE exchange_id = ?1)
                       AND turn_id = ?1";
         self.row(rest, values![turn])
+    }
+
+    /// Calls `each` for every exchange, with its thread and the line of its prompt, in the order of
+    /// lines.
+    pub fn each_thread_turn(
+        &self,
+        each: &mut dyn FnMut(Uuid, u64) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let sql = "SELECT thread_id, line FROM thread_turn ORDER BY line";
+        let each: &mut dyn FnMut((Uuid, u64)) -> _ = &mut |(thread, line)| each(thread, line);
+        self.each("read turns of threads", sql, values![], each)
     }
 
     /// The first turn of a thread.
@@ -103,7 +114,7 @@ impl ReadStore {
         self.one(what, IN_CONVERSATION, values![session])
     }
 
-    /// One event.
+    /// The event of that id; none when there is none.
     pub fn event(&self, id: Uuid) -> Result<Option<EventRow>, StoreError> {
         let sql = events("t.turn_id = ?1", "v.event_id = ?1 LIMIT 1");
         self.one(EventRow::READING, &sql, values![id])
@@ -193,6 +204,14 @@ impl ReadStore {
     }
 }
 
+impl WriteStore {
+    /// Begins a thread, whose artifact is written if it has one.
+    pub fn put_thread(&mut self, thread: &ThreadRow) -> Result<(), StoreError> {
+        self.add(thread)?;
+        self.derive_conversation(thread.thread)
+    }
+}
+
 /// By its name, or its id.
 /// The oldest first, as they were recorded.
 impl PrefixLookup for ThreadRow {
@@ -221,18 +240,17 @@ impl PrefixLookup for EventRow {
 }
 
 impl HashedRow for ConfigRow {}
-impl RowInsert for ThreadRow {}
 /// Fails when its place in the thread is taken.
 impl RowInsert for EventRow {}
 
 impl RowInsert for ThreadTurnRow {
-    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+    fn beside(&self, store: &ReadStore) -> Result<Option<ExtraColumn>, StoreError> {
         store.beside_prompt(self.turn)
     }
 }
 
 impl RowInsert for ContextRefRow {
-    fn beside(&self, store: &ReadStore) -> Result<Option<Beside>, StoreError> {
+    fn beside(&self, store: &ReadStore) -> Result<Option<ExtraColumn>, StoreError> {
         store.beside_prompt(self.turn)
     }
 }

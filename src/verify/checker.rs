@@ -32,7 +32,7 @@ use super::log::lines::Lines;
 use super::log::receipts::{ReceiptCheck, Receipts};
 use super::log::segments::{CheckedLog, LogCheck};
 use super::log::sessions::SessionChains;
-use super::log::tree_head::Beside;
+use super::log::tree_head::CheckpointFile;
 use super::owner::{CheckedLedger, DatabaseSummary, OwnerCheck};
 use super::progress::Progress;
 use super::report::{AuditQuestion, Findings};
@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
     ) -> Result<Self, VerifyError> {
         // The tree head beside the log is read before the log, and the log's length is noted before
         // the refs are read.
-        let beside = Beside::read(evidence.checkpoint.filter(|_| evidence.log.is_some()))?;
+        let beside = CheckpointFile::read(evidence.checkpoint.filter(|_| evidence.log.is_some()))?;
         let limit = beside.size().filter(|_| options.covered_only);
         let file = open_log(evidence, start)?;
         let (queue, mut findings) = (Queue::default(), Findings::default());
@@ -150,7 +150,12 @@ impl<'a> Checker<'a> {
         Ok(checker)
     }
 
-    fn new(terms: CheckTerms<'a>, history: &History, beside: Beside, limit: Option<u64>) -> Self {
+    fn new(
+        terms: CheckTerms<'a>,
+        history: &History,
+        beside: CheckpointFile,
+        limit: Option<u64>,
+    ) -> Self {
         let genesis = read_genesis(terms.repository, history);
         let root = history.on_main().next().map(|root| root.id);
         let lines = Lines::new(genesis.as_ref().map(|genesis| genesis.network));
@@ -295,7 +300,7 @@ impl<'a> Checker<'a> {
         let (place, budget) = (repository.path(), repository.budget().clone());
         std::thread::scope(|scope| {
             scope.spawn(|| read_ahead.run(place, &budget));
-            check.check_chains(base, &mut read_ahead.taker(repository));
+            check.check_chains(base, &mut read_ahead.consumer(repository));
         });
         self.check_notes();
         let is_saved = self.start.is_saved();

@@ -72,7 +72,7 @@ pub enum VerifyError {
     /// The tree head beside the log can't be read.
     #[error("can't read the tree head {place}: {reason}")]
     Checkpoint {
-        /// The file.
+        /// File that holds the tree head.
         place: String,
         /// What is wrong.
         reason: String,
@@ -97,7 +97,7 @@ pub enum VerifyError {
     /// A repository without any commit, or without one that could be read.
     #[error("nothing to check: no commit of a ledger can be read at {place}")]
     Nothing {
-        /// Where.
+        /// Folder or file in which there is nothing to check.
         place: String,
     },
 }
@@ -116,7 +116,7 @@ pub fn verify(evidence: &Evidence<'_>) -> Result<Report, VerifyError> {
 #[derive(Clone, Copy, Default)]
 pub struct VerifyOptions<'a> {
     /// Behind what it begins.
-    pub since: Option<Since<'a>>,
+    pub since: Option<CheckBase<'a>>,
     /// What the owner has more, and holds against the ledger.
     pub owner: Option<&'a dyn OwnerCheck>,
     /// Where it tells how far it is.
@@ -139,7 +139,7 @@ pub struct VerifyOptions<'a> {
 
 /// Behind what a check begins.
 #[derive(Clone, Copy, Debug)]
-pub enum Since<'a> {
+pub enum CheckBase<'a> {
     /// The commit of `main` whose id begins with these digits; the caller answers for all that is
     /// before it. With a saved position that lies there or before, the check begins at the position
     /// and the log before it is not read.
@@ -165,9 +165,11 @@ pub fn verify_as(evidence: &Evidence<'_>, terms: VerifyOptions<'_>) -> Result<Re
     let since = terms.since.filter(|_| terms.receipts.is_empty());
     let mismatch = match since {
         None => return check(evidence, ResumeStart::Genesis(None), terms),
-        Some(Since::Commit(digits, saved)) => return since_commit(evidence, digits, saved, new),
-        Some(Since::Position(Err(mismatch))) => mismatch.clone(),
-        Some(Since::Position(Ok(position))) => {
+        Some(CheckBase::Commit(digits, saved)) => {
+            return since_commit(evidence, digits, saved, new);
+        }
+        Some(CheckBase::Position(Err(mismatch))) => mismatch.clone(),
+        Some(CheckBase::Position(Ok(position))) => {
             match check(evidence, ResumeStart::Saved(position), new) {
                 Err(VerifyError::Position(mismatch)) => mismatch,
                 Ok(report) if report.answers.consistent.answer == QuestionAnswer::No => {

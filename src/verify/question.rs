@@ -72,7 +72,7 @@ impl QuestionAnswer {
 /// An answer with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionVerdict {
-    /// The answer.
+    /// Yes, no, or how far it could be told.
     pub answer: QuestionAnswer,
     /// Why, in one line.
     pub reason: String,
@@ -90,17 +90,17 @@ impl QuestionVerdict {
 /// The answers to the six questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionAnswers {
-    /// See [`AuditQuestion::Consistent`].
+    /// Verdict on [`AuditQuestion::Consistent`].
     pub consistent: QuestionVerdict,
-    /// See [`AuditQuestion::Complete`].
+    /// Verdict on [`AuditQuestion::Complete`].
     pub complete: QuestionVerdict,
-    /// See [`AuditQuestion::Unique`].
+    /// Verdict on [`AuditQuestion::Unique`].
     pub unique: QuestionVerdict,
-    /// See [`AuditQuestion::NotBefore`].
+    /// Verdict on [`AuditQuestion::NotBefore`].
     pub not_before: QuestionVerdict,
-    /// See [`AuditQuestion::NotAfter`].
+    /// Verdict on [`AuditQuestion::NotAfter`].
     pub not_after: QuestionVerdict,
-    /// See [`AuditQuestion::SignedBy`].
+    /// Verdict on [`AuditQuestion::SignedBy`].
     pub signed_by: QuestionVerdict,
 }
 

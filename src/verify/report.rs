@@ -193,9 +193,9 @@ pub enum SessionBlock {
 /// One session, as far as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionReport {
-    /// Its id.
+    /// Id of the session.
     pub id: Hash32,
-    /// `branch-N`.
+    /// Branch of the session, `branch-1` to `branch-7`.
     pub branch: String,
     /// Where it started.
     pub start: SessionBlock,
@@ -218,7 +218,7 @@ pub struct SessionReport {
 /// A line that set the log's clock back, or on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockSet {
-    /// Its number.
+    /// Number of the line that set the clock, from 1.
     pub line: u64,
     /// TIMESTAMP of the line before it.
     pub before: Seconds,
@@ -271,7 +271,7 @@ pub struct Report {
     pub btc_anchors: u64,
     /// Sessions in the order of their starts.
     pub sessions: Vec<SessionReport>,
-    /// The answers.
+    /// Verdicts on the six questions of an audit.
     pub answers: QuestionAnswers,
     /// What is wrong, at most [`MAX_FINDINGS`].
     pub findings: Vec<Finding>,

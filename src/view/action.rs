@@ -9,7 +9,7 @@ use crate::recorder::{AWAITING, Action, REPLY};
 /// An actuation intent that a turn put on record.
 #[derive(Clone, Debug, Serialize)]
 pub struct ActionView {
-    /// Its id.
+    /// Name of the action, such as `action:000001`.
     pub id: String,
     /// What it would change.
     pub class: &'static str,
@@ -35,7 +35,7 @@ impl ActionView {
 /// An actuation intent as it is on record.
 #[derive(Clone, Debug, Serialize)]
 pub struct ActionDetailsView {
-    /// Its id.
+    /// Name of the action, such as `action:000001`.
     pub id: String,
     /// That it waits for approval.
     pub state: Value,
@@ -53,7 +53,7 @@ pub struct ActionDetailsView {
     pub seq: Value,
     /// Whether the text says more of it.
     pub more_in_text: Value,
-    /// The session.
+    /// Id of the session; null when the action came from none.
     pub session: Option<String>,
     /// When it was recorded.
     pub recorded_at: Option<String>,

@@ -12,7 +12,7 @@ use crate::record::bitcoin::block::{Block, Source};
 /// What one source says.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceTipView {
-    /// Its name.
+    /// Name of the source, such as its host.
     pub name: String,
     /// What it is.
     pub kind: Source,
@@ -46,14 +46,14 @@ impl SourceTipView {
 pub enum QuorumView {
     /// All that answer.
     Auto(&'static str),
-    /// So many.
+    /// How many sources have to agree.
     Of(usize),
 }
 
 /// What all sources say, and the block that comes of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct AnchorStatusView {
-    /// The chain.
+    /// Bitcoin network whose blocks anchor this record.
     pub network: &'static str,
     /// `auto` or `off`.
     pub mode: &'static str,
@@ -67,7 +67,7 @@ pub struct AnchorStatusView {
     pub anchored: bool,
     /// The block that it would be anchored to.
     pub block: Option<Block>,
-    /// Its header.
+    /// Block header as 160 hexadecimal digits; null when there is none.
     pub header: Option<String>,
     /// The branch of its commits.
     pub branch: Option<String>,

@@ -14,7 +14,7 @@ use super::report::VerdictView;
 /// A backup that was made.
 #[derive(Clone, Debug, Serialize)]
 pub struct BackupView {
-    /// The file.
+    /// Path of the backup that was written.
     pub file: String,
     /// What it says of itself.
     pub backup: Manifest,
@@ -67,7 +67,7 @@ impl RestoreView {
 pub enum AdoptView {
     /// There is none, as its owner says.
     NothingNewer,
-    /// There was.
+    /// Newer history was there, and was taken over.
     TakenOver {
         /// The number of the first new line, from 1.
         from_line: u64,

@@ -18,14 +18,16 @@ use crate::record::context::spec::Transformation;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{ArtifactRef, Bundle, Exclusion};
 
+use super::digests::TurnDigestsView;
+
 /// One thing that is put before a model.
 #[derive(Clone, Debug, Serialize)]
 pub struct InjectedView {
     /// What it is.
     pub artifact_type: String,
-    /// Its id.
+    /// Name of the artifact, such as `ledger:000183`.
     pub artifact_id: String,
-    /// Its hash.
+    /// Commitment to the artifact; null when it has none.
     pub artifact_hash: Option<Hash32>,
     /// Why it is there.
     pub included_reason: String,
@@ -88,7 +90,7 @@ pub fn disclosed(refs: &[ArtifactRef]) -> Option<String> {
 /// An event that was declared and is not shown.
 #[derive(Clone, Debug, Serialize)]
 pub struct UnshownView {
-    /// Its id.
+    /// Id of the reference, as the client declared it.
     pub ref_id: String,
     /// Its exchange, as screens call it: `81bb5b35/16`.
     pub id: Option<String>,
@@ -173,7 +175,7 @@ impl TurnContextView {
 /// What was put before the model in an exchange: what `gently context show --json` prints.
 #[derive(Clone, Debug, Serialize)]
 pub struct ContextView {
-    /// The exchange.
+    /// Id of the exchange whose context this is.
     pub exchange: Uuid,
     /// What was put.
     pub injected: Vec<InjectedView>,
@@ -188,7 +190,7 @@ pub struct ContextView {
     /// Whether texts were kept when it was recorded.
     pub kept: bool,
     /// The documents that its digests are over.
-    pub digests: Option<Value>,
+    pub digests: Option<TurnDigestsView>,
 }
 
 impl ContextView {
@@ -204,7 +206,7 @@ impl ContextView {
             bundle_hash: exchange.bundle_hash,
             bundle: bundle.and_then(|text| serde_json::from_str(text).ok()),
             kept: exchange.not_kept.is_none(),
-            digests: details.digests.as_ref().map(|digests| digests.0.clone()),
+            digests: details.digests.as_ref().map(TurnDigestsView::of),
         }
     }
 }
@@ -229,7 +231,7 @@ pub struct PreviewView {
     pub disclosure: Option<String>,
     /// Hash of the bundle.
     pub bundle_hash: Hash32,
-    /// The bundle.
+    /// Bundle that would be put before the model.
     pub bundle: Bundle,
     /// What was declared, as it was typed.
     pub declared: Vec<String>,

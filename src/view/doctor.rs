@@ -33,7 +33,7 @@ impl DoctorCheckView {
     }
 }
 
-/// All checks.
+/// All checks of `gently doctor`, and what they come to.
 #[derive(Clone, Debug, Serialize)]
 pub struct DoctorView {
     /// The sentence that it comes to.

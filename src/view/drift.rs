@@ -13,15 +13,15 @@ use crate::record::time::Seconds;
 /// A drift event and its state.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriftEntryView {
-    /// `driftwatch:0042`.
+    /// Name of the event, such as `driftwatch:0042`.
     pub id: String,
     /// As the log names it.
     pub drift_id: String,
-    /// Always `DRIFTWATCH`.
+    /// Kind of the entry: always `DRIFTWATCH`.
     pub kind: &'static str,
     /// `open`, `acked` or `closed`.
     pub state: &'static str,
-    /// Its class.
+    /// Class of the drift, such as `evidence_drift`.
     pub class: String,
     /// How bad it is.
     pub severity: String,
@@ -33,7 +33,7 @@ pub struct DriftEntryView {
     pub sentence: String,
     /// Those words; null in a list, where they are not here, and where the answer is withheld.
     pub found_on: Option<String>,
-    /// Its exchange.
+    /// Id of the exchange whose answer drifted.
     pub exchange: Uuid,
     /// The same as every command takes it.
     pub place: String,
@@ -75,7 +75,7 @@ impl DriftEntryView {
 /// Drift events of a home.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriftListView {
-    /// Oldest first.
+    /// Events on record, oldest first.
     pub drift: Vec<DriftEntryView>,
     /// How many older ones are not listed.
     pub older_not_listed: u64,
@@ -106,7 +106,7 @@ pub struct DriftStepView {
 /// A drift event, and who looked at it.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriftDetailsView {
-    /// The event.
+    /// The event itself.
     #[serde(flatten)]
     pub event: DriftEntryView,
     /// What was said of it.
@@ -131,18 +131,18 @@ impl DriftDetailsView {
 /// Drift events that have a new state.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriftTransitionView {
-    /// The state.
+    /// State that the events have now: `acked` or `closed`.
     pub state: &'static str,
-    /// Their names.
+    /// Names of the events, such as `driftwatch:0042`.
     pub drift: Vec<String>,
 }
 
 /// One thing that the validator found in a reply from elsewhere.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialEventView {
-    /// Always `DRIFTWATCH`.
+    /// Kind of the entry: always `DRIFTWATCH`.
     pub kind: &'static str,
-    /// Its class.
+    /// Class of the drift, such as `evidence_drift`.
     pub class: &'static str,
     /// How bad it is.
     pub severity: String,

@@ -59,7 +59,7 @@ pub struct ErasureReachView {
 pub struct NamedExchangeView {
     /// What screens call it.
     pub id: String,
-    /// It.
+    /// Id of the exchange that would be erased.
     pub exchange: Uuid,
     /// When it was asked.
     pub asked_at: String,

@@ -19,13 +19,13 @@ use super::warning::WarningView;
 pub struct ExchangeView {
     /// How screens call it: `8923fa34/3`.
     pub id: String,
-    /// Its id.
+    /// Id of the exchange.
     pub exchange: Uuid,
     /// `interaction-3`, or `prompt-3` without an answer.
     pub name: String,
     /// Its number in the session.
     pub seq: u64,
-    /// Its session.
+    /// The session that the exchange is part of.
     pub session: SessionView,
     /// `answered`, `failed`, `denied`, or `in flight`.
     pub outcome: &'static str,
@@ -75,7 +75,7 @@ pub struct ExchangeView {
     pub hashes: HashesView,
     /// What is stored, held against the hashes on record, by name.
     pub checks: BTreeMap<String, HashCheckView>,
-    /// Its commits.
+    /// Commits of the ledger that are about this exchange.
     pub commits: Vec<CommitView>,
     /// Its lines in the log, from 1.
     pub log_lines: LogLinesView,
@@ -109,7 +109,7 @@ pub enum CompiledPromptView {
     },
     /// Something that it was made of is gone.
     Gone {
-        /// Always null.
+        /// Always null: the prompt can't be made again.
         canonical: (),
         /// What is gone.
         fault: String,
@@ -123,7 +123,7 @@ pub struct UsageView {
     pub prompt_tokens: Option<u64>,
     /// Tokens of the answer.
     pub completion_tokens: Option<u64>,
-    /// The price.
+    /// What the call cost; null when no price is configured.
     pub cost: Option<Cost>,
 }
 
@@ -148,7 +148,7 @@ pub struct HashCheckView {
 /// A commit of the ledger.
 #[derive(Clone, Debug, Serialize)]
 pub struct CommitView {
-    /// Its id.
+    /// Id of the commit.
     pub id: String,
     /// What it is of.
     pub kind: &'static str,
@@ -171,9 +171,9 @@ pub struct LogLinesView {
 /// One thing that the validator found.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriftView {
-    /// Its id.
+    /// Name of the event, such as `driftwatch:0042`.
     pub id: String,
-    /// Its class.
+    /// Class of the drift, such as `evidence_drift`.
     pub class: String,
     /// How bad it is.
     pub severity: String,
@@ -184,11 +184,11 @@ pub struct DriftView {
 /// One thing that was put before the model.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArtifactRefView {
-    /// Its id.
+    /// Name of the artifact, such as `ledger:000183`.
     pub artifact_id: String,
     /// What it is.
     pub artifact_type: String,
-    /// Its hash.
+    /// Commitment to the artifact; null when it has none.
     pub artifact_hash: Option<Hash32>,
     /// Why it was chosen.
     pub included_reason: String,

@@ -7,7 +7,7 @@ use crate::app::header_sync::SyncReport;
 /// What came of a run that adds headers.
 #[derive(Clone, Debug, Serialize)]
 pub struct SyncReportView {
-    /// The chain.
+    /// Bitcoin network whose headers were fetched.
     pub network: &'static str,
     /// Where they are kept.
     pub folder: String,

@@ -16,7 +16,7 @@ use super::report::touching;
 pub struct HeadlineView {
     /// `yes`, `no`, or `open` for what is neither.
     pub mark: &'static str,
-    /// The sentence.
+    /// The verdict, as one sentence.
     pub text: String,
     /// What the check leaves open, each with its reason.
     pub not_proven: Vec<String>,

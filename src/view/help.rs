@@ -33,14 +33,14 @@ pub struct ExampleView {
 pub struct CompletionView {
     /// `bash`, `zsh` or `fish`.
     pub shell: &'static str,
-    /// The script.
+    /// Script that the shell reads.
     pub script: String,
 }
 
 /// Manual pages in a folder.
 #[derive(Clone, Debug, Serialize)]
 pub struct ManPagesView {
-    /// The folder.
+    /// Folder that the pages were written to.
     pub folder: String,
     /// The names of the files written.
     pub pages: Vec<String>,

@@ -14,7 +14,7 @@ use crate::record::ledger::item::Item;
 /// An item and where it stands.
 #[derive(Clone, Debug, Serialize)]
 pub struct ItemView {
-    /// Its id.
+    /// Name of the item, such as `ledger:000183`.
     pub id: String,
     /// `fact`, `note`, `decision` or `intent`.
     pub kind: &'static str,
@@ -36,7 +36,7 @@ pub struct ItemView {
     pub tier: Option<u8>,
     /// The session that was open when it was recorded.
     pub session: Option<Hash32>,
-    /// Its commitment.
+    /// Commitment to the item.
     pub hash: Hash32,
     /// Its line in the log, from 1.
     pub log_line: u64,
@@ -79,7 +79,7 @@ impl ItemView {
 /// An item whose new state is on record.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecordedItemView {
-    /// Its id.
+    /// Name of the item, such as `ledger:000183`.
     pub id: String,
     /// The kind of the record.
     pub kind: String,
@@ -87,7 +87,7 @@ pub struct RecordedItemView {
     pub state: &'static str,
     /// What was committed to.
     pub content: Value,
-    /// When.
+    /// When it went on record, in RFC 3339.
     pub recorded_at: String,
     /// Its line in the log, from 1.
     pub log_line: u64,
@@ -117,7 +117,7 @@ impl RecordedItemView {
 /// What disagrees among what a model was shown.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShownConflictView {
-    /// The subject.
+    /// Subject that the items share.
     pub subject: String,
     /// Ids of those that disagree.
     pub items: Vec<String>,
@@ -140,9 +140,9 @@ impl ShownConflictView {
 /// Items in force on one subject that do not say the same.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConflictView {
-    /// The subject.
+    /// Subject that the items share.
     pub subject: String,
-    /// The items.
+    /// Items in force that share the subject.
     pub items: Vec<ItemView>,
 }
 
@@ -170,7 +170,7 @@ pub struct ResolvedConflictView {
     pub superseded: Vec<String>,
     /// What they are about.
     pub subject: Option<String>,
-    /// When.
+    /// When the conflict's end went on record, in RFC 3339.
     pub recorded_at: String,
     /// Its line in the log, from 1.
     pub log_line: u64,
@@ -193,19 +193,19 @@ impl ResolvedConflictView {
 /// What a session came to.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionSummaryView {
-    /// The session.
+    /// Id of the session.
     pub session: Hash32,
     /// The same as the database names it.
     pub session_uuid: Uuid,
-    /// Questions.
+    /// How many questions were asked.
     pub prompts: u64,
-    /// Answers.
+    /// How many of them were answered.
     pub interactions: u64,
     /// Facts that are ratified.
     pub facts: Vec<ItemView>,
     /// Facts that are not.
     pub theories: Vec<ItemView>,
-    /// Decisions.
+    /// Decisions that were recorded in the session.
     pub decisions: Vec<ItemView>,
 }
 

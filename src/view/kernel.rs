@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::app::kernel::{KernelCheck, NewKernel};
 use crate::govern::kernel::Kernel;
-use crate::govern::kernel_diff::Change;
+use crate::govern::kernel_diff::KernelChange;
 use crate::record::canon;
 use crate::record::hash::Hash32;
 
@@ -14,9 +14,9 @@ use super::tree_head::ThirdPartyView;
 /// The kernel in force.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelView {
-    /// Its hash.
+    /// Hash of the kernel's canonical JSON.
     pub kernel_hash: Hash32,
-    /// The document.
+    /// The kernel's document as JSON.
     pub kernel: Value,
 }
 
@@ -33,7 +33,7 @@ impl KernelView {
 /// One key that differs between two kernels.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelChangeView {
-    /// The key.
+    /// Dotted name of the key, such as `rings.ring0.items`.
     pub key: String,
     /// Its value in the first.
     pub from: Option<Value>,
@@ -43,8 +43,8 @@ pub struct KernelChangeView {
 
 impl KernelChangeView {
     /// Of all changes.
-    pub fn all(changes: &[Change]) -> Vec<Self> {
-        let view = |change: &Change| KernelChangeView {
+    pub fn all(changes: &[KernelChange]) -> Vec<Self> {
+        let view = |change: &KernelChange| KernelChangeView {
             key: change.key.clone(),
             from: change.from.clone(),
             to: change.to.clone(),
@@ -59,20 +59,20 @@ impl KernelChangeView {
 pub enum KernelCheckView {
     /// It is a kernel.
     Valid {
-        /// Always true.
+        /// Whether the file is a kernel: always true.
         valid: bool,
-        /// Its hash.
+        /// Hash of the kernel's canonical JSON.
         kernel_hash: Hash32,
         /// The kernel that it was compared with.
         compared_with: Hash32,
         /// Whether they are the same.
         identical: bool,
-        /// What differs.
+        /// Keys whose values differ from the kernel in force.
         changes: Vec<KernelChangeView>,
     },
     /// It is none.
     Invalid {
-        /// Always false.
+        /// Whether the file is a kernel: always false.
         valid: bool,
         /// What is wrong with it.
         error: String,
@@ -103,7 +103,7 @@ impl KernelCheckView {
 /// A kernel that was put in force, or was already.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelSetView {
-    /// Its hash.
+    /// Hash of the kernel's canonical JSON.
     pub kernel_hash: Hash32,
     /// Whether it was not in force before.
     pub set: bool,

@@ -27,7 +27,7 @@ const CHECKS: [&str; 3] = [
 pub struct AuthKeyView {
     /// What it is called.
     pub name: String,
-    /// Its hash.
+    /// Hash of the key's text.
     pub hash: Hash32,
     /// When it was added.
     pub added_at: String,
@@ -50,7 +50,7 @@ impl AuthKeyView {
 /// What revoking an auth key would do.
 #[derive(Clone, Debug, Serialize)]
 pub struct RevocationPlanView {
-    /// The key.
+    /// The key that would be revoked.
     #[serde(flatten)]
     pub key: AuthKeyView,
     /// Sessions that it opened and that are open.

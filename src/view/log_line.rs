@@ -29,19 +29,19 @@ pub struct LogLineView {
 pub enum LineContentView {
     /// It could be read.
     Fields {
-        /// HASH.
+        /// Field HASH of the line.
         hash: Hash32,
         /// BTC_HEIGHT; 0 without an anchor.
         btc_height: u32,
-        /// TIMESTAMP.
+        /// Field TIMESTAMP of the line.
         time: String,
         /// The event's name.
         event: String,
-        /// Its code.
+        /// Number that the format gives the event.
         code: Option<u8>,
-        /// SESSION.
+        /// Field SESSION_ID of the line; null for lines of no session.
         session: Option<Hash32>,
-        /// DETAILS.
+        /// Field DETAILS of the line, by key.
         details: BTreeMap<String, String>,
     },
     /// It is no line of the format.

@@ -4,8 +4,10 @@
 
 pub mod action;
 pub mod anchor;
+pub mod audit_walk;
 pub mod backup;
 pub mod context;
+pub mod digests;
 pub mod disk_sync;
 pub mod doctor;
 pub mod drift;

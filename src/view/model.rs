@@ -12,7 +12,7 @@ use crate::models::{observer, replay};
 pub struct ModelServerView {
     /// `ollama`, `anthropic` or `openai`.
     pub provider: &'static str,
-    /// Its address.
+    /// Address of the server.
     pub url: String,
     /// The variable that its key stands in.
     pub key_variable: Option<String>,
@@ -20,7 +20,7 @@ pub struct ModelServerView {
     pub has_key: bool,
     /// `reachable`, `no_key` or `unreachable`.
     pub state: &'static str,
-    /// Its models.
+    /// Names of the models that the server lists; null when it did not answer.
     pub models: Option<Vec<String>>,
     /// The code of what is wrong.
     pub reason: Option<String>,

@@ -24,7 +24,7 @@ pub struct OpenedTextView {
     pub session: String,
     /// The prompt's number in it.
     pub seq: Option<u64>,
-    /// The text.
+    /// The text that the opening shows.
     pub text: String,
     /// Whether it is the text that was put on record.
     pub opens: bool,
@@ -59,7 +59,7 @@ pub struct OpeningVerdictView {
     pub mark: &'static str,
     /// `Genuine`, `Changed`, `Not signed`, `Wrong about the time`, `Another key`, `Not proven`.
     pub word: &'static str,
-    /// Why.
+    /// Why the answer is what it is.
     pub text: String,
     /// Who vouches for it.
     pub by: String,
@@ -68,7 +68,7 @@ pub struct OpeningVerdictView {
 }
 
 /// What is said of a file, before its sentences on signer and time.
-type Said = (&'static str, &'static str, String);
+type OpeningVerdictText = (&'static str, &'static str, String);
 
 impl OpeningVerdictView {
     /// Of a check.
@@ -94,7 +94,7 @@ impl OpeningVerdictView {
     }
 
     /// What is not as it was put on record.
-    fn changed(checked: &CheckResult) -> Option<Said> {
+    fn changed(checked: &CheckResult) -> Option<OpeningVerdictText> {
         let (report, openings) = (&checked.report, &checked.file.openings);
         let is_no = |about| report.to(about).answer == QuestionAnswer::No;
         let other = (0..openings.len()).find(|at| !report.text_opens(*at));
@@ -122,7 +122,7 @@ impl OpeningVerdictView {
     }
 
     /// What is not so of a text that was put on record.
-    fn untrue(checked: &CheckResult) -> Option<Said> {
+    fn untrue(checked: &CheckResult) -> Option<OpeningVerdictText> {
         let is_no = |about| checked.report.to(about).answer == QuestionAnswer::No;
         if is_no(About::TreeHead) {
             return Some(("no", "Not signed", first(checked, About::TreeHead)));
@@ -145,7 +145,7 @@ impl OpeningVerdictView {
     }
 
     /// What whoever checks asked for, and the file does not show.
-    fn unproven(checked: &CheckResult) -> Option<Said> {
+    fn unproven(checked: &CheckResult) -> Option<OpeningVerdictText> {
         let is_yes = checked.report.to(About::SignedBy).answer == QuestionAnswer::Yes;
         if checked.pinned > 0 && !is_yes {
             let text = "this is signed by an older key than the newest that you gave".to_owned();
@@ -233,7 +233,7 @@ pub struct OpeningReportView {
     pub page: Option<&'static str>,
     /// The answers, by question.
     pub answers: BTreeMap<&'static str, &'static str>,
-    /// Their reasons.
+    /// Why each answer is what it is, by the name of the question.
     pub reasons: BTreeMap<&'static str, String>,
     /// What is wrong.
     pub findings: Vec<FindingView>,
@@ -309,7 +309,7 @@ pub struct NewOpeningView {
     pub bytes: usize,
     /// How many of them are not the texts'.
     pub bytes_without_text: Option<usize>,
-    /// Its hash.
+    /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
     /// What it opens.
     pub openings: Vec<RecordedOpeningView>,

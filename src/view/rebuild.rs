@@ -60,7 +60,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
 /// What would be restored.
 #[derive(Clone, Debug, Serialize)]
 pub struct LossesView {
-    /// Always true.
+    /// Always true: nothing was written.
     pub dry_run: bool,
     /// What is lost.
     pub lost: MissingPartsView,
@@ -85,7 +85,7 @@ impl LossesView {
 /// What was restored.
 #[derive(Clone, Debug, Serialize)]
 pub struct RebuildView {
-    /// Always false.
+    /// Whether nothing was written: always false.
     pub dry_run: bool,
     /// What was lost before.
     pub restored: MissingPartsView,
@@ -144,7 +144,7 @@ pub struct DifferenceView {
 pub struct ContradictionView {
     /// The same in words.
     pub error: String,
-    /// Where.
+    /// What the two say, and where.
     pub difference: DifferenceView,
     /// The exit code.
     pub exit: u8,

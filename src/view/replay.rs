@@ -15,7 +15,7 @@ use crate::record::hash::Hash32;
 /// An assertion over all exchanges.
 #[derive(Clone, Debug, Serialize)]
 pub struct AssertionCountView {
-    /// Its name.
+    /// Name of the assertion.
     pub assertion: &'static str,
     /// How often it holds.
     pub holds: u64,
@@ -39,9 +39,9 @@ impl AssertionCountView {
 /// An assertion that does not hold.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplayFailureView {
-    /// The exchange.
+    /// Name of the exchange, such as `8e96540d/5`.
     pub exchange: String,
-    /// The assertion.
+    /// Name of the assertion that failed.
     pub assertion: &'static str,
     /// What is otherwise.
     pub what: String,
@@ -60,9 +60,9 @@ impl ReplayFailureView {
 /// Something that is wrong with the record beside exchanges.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplayFaultView {
-    /// Where.
+    /// Part of the record where it was found.
     pub place: String,
-    /// What.
+    /// What is wrong there.
     pub what: String,
 }
 
@@ -75,12 +75,12 @@ impl ReplayFaultView {
     }
 }
 
-/// All exchanges.
+/// What came of replaying all exchanges.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplayView {
     /// How many were computed again.
     pub exchanges: u64,
-    /// Each assertion.
+    /// How often each assertion held.
     pub assertions: Vec<AssertionCountView>,
     /// Those that do not hold.
     pub failures: Vec<ReplayFailureView>,
@@ -111,13 +111,13 @@ impl ReplayView {
 /// An assertion of one exchange.
 #[derive(Clone, Debug, Serialize)]
 pub struct AssertionView {
-    /// Its name.
+    /// Name of the assertion.
     pub assertion: &'static str,
     /// The same in words.
     pub says: &'static str,
     /// Whether it holds; null where it could not be checked.
     pub holds: Option<bool>,
-    /// Why not.
+    /// Why it failed or could not be tried; null when it held.
     pub why: Option<String>,
 }
 
@@ -137,18 +137,18 @@ impl AssertionView {
     }
 }
 
-/// One exchange.
+/// What came of replaying one exchange.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExchangeReplayView {
-    /// Its id.
+    /// Id of the exchange.
     pub exchange: Uuid,
-    /// Its session.
+    /// Id of the session.
     pub session: Hash32,
     /// Its number in it.
     pub seq: u64,
-    /// Its thread.
+    /// Id of the thread; null for an exchange of none.
     pub thread_id: Option<Uuid>,
-    /// Each assertion.
+    /// What came of each assertion.
     pub assertions: Vec<AssertionView>,
     /// The exit code.
     pub exit: u8,
@@ -180,7 +180,7 @@ impl ExchangeReplayView {
 /// A rule by which a question would be denied.
 #[derive(Clone, Debug, Serialize)]
 pub struct DenyingRuleView {
-    /// Its code.
+    /// Code of the rule.
     pub code: String,
     /// What it is about.
     pub cause: &'static str,
@@ -205,13 +205,13 @@ impl DenyingRuleView {
 /// An exchange that another kernel would have decided otherwise.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialDifferenceView {
-    /// Its id.
+    /// Id of the exchange.
     pub exchange: Uuid,
-    /// Its session.
+    /// Id of the session.
     pub session: Hash32,
     /// Its number in it.
     pub seq: u64,
-    /// The question.
+    /// Question of that exchange.
     pub question: String,
     /// The codes on record.
     pub was: Vec<String>,
@@ -255,7 +255,7 @@ pub struct TrialView {
     pub not_tried: Option<BTreeMap<String, u64>>,
     /// Those that it decides otherwise.
     pub differences: Option<Vec<TrialDifferenceView>>,
-    /// By rule.
+    /// How many questions each rule denies, by its code.
     pub totals: Option<BTreeMap<String, TrialTotalView>>,
 }
 

@@ -33,16 +33,16 @@ impl FetchedCopyView {
     }
 }
 
-/// A finding.
+/// Something that the check found wrong.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingView {
     /// The question that it answers with *no*.
     pub question: &'static str,
-    /// Where.
+    /// Part of the record where it was found.
     pub place: String,
     /// What should stand there.
     pub expected: String,
-    /// What does.
+    /// What the record has there.
     pub actual: String,
 }
 
@@ -60,9 +60,9 @@ impl FindingView {
 /// The answer to a question, and its reason.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerdictView {
-    /// The answer.
+    /// The answer in words, such as `yes` or `not checked`.
     pub answer: &'static str,
-    /// Its reason.
+    /// Why the answer is what it is.
     pub reason: String,
 }
 
@@ -84,13 +84,13 @@ impl VerdictView {
 /// Up to which lines the answers speak.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExtentsView {
-    /// *Complete*.
+    /// Lines that the answer to *complete* covers.
     pub complete: u64,
-    /// *Unique*.
+    /// Lines that the answer to *unique* covers.
     pub unique: u64,
-    /// *Not after*.
+    /// Lines that the answer to *not after* covers.
     pub not_after: u64,
-    /// *Signed by*.
+    /// Lines that the answer to *signed by* covers.
     pub signed_by: u64,
 }
 
@@ -110,7 +110,7 @@ pub struct ClockSetView {
 pub struct TreeHeadView {
     /// Lines under it.
     pub size: u64,
-    /// Its root.
+    /// Root hash of the tree.
     pub root: Hash32,
 }
 
@@ -120,16 +120,16 @@ pub struct TreeHeadView {
 pub enum ScopeView {
     /// All of it.
     Whole {
-        /// Always `genesis`.
+        /// Where the check began: always `genesis`.
         from: &'static str,
-        /// Why a saved position was not gone on from.
+        /// Why the check did not continue from a saved position; null when it did, or had none.
         position_not_used: Option<String>,
     },
     /// What is new.
     Since {
         /// `position` or `commit`.
         from: &'static str,
-        /// The commit.
+        /// Id of the commit.
         commit: String,
         /// Its line in the log.
         line: u64,
@@ -139,7 +139,7 @@ pub enum ScopeView {
         verified_from_scratch_at: Option<Seconds>,
         /// Lines before it that were read again.
         replayed: u64,
-        /// Why a saved position was not gone on from.
+        /// Why the check did not continue from a saved position; null when it did, or had none.
         position_not_used: Option<String>,
     },
 }
@@ -191,9 +191,9 @@ pub struct LongestSpanView {
 /// A proof that waits.
 #[derive(Clone, Debug, Serialize)]
 pub struct PendingProofView {
-    /// Its commit.
+    /// Commit whose note holds the proof.
     pub commit: String,
-    /// Since when.
+    /// Since when the proof waits for a block.
     pub since: String,
 }
 
@@ -286,7 +286,7 @@ impl SessionBoundView {
 /// Between which blocks a session was.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionBracketView {
-    /// The session.
+    /// Id of the session.
     pub session: Hash32,
     /// After which block.
     pub not_before: SessionBoundView,
@@ -307,7 +307,7 @@ impl SessionBracketView {
 /// One session of a ledger that was checked.
 #[derive(Clone, Debug, Serialize)]
 pub struct AuditedSessionView {
-    /// Its id.
+    /// Id of the session.
     pub id: Hash32,
     /// The block that it started under, or `local`.
     pub start_btc: String,
@@ -317,7 +317,7 @@ pub struct AuditedSessionView {
     pub not_before: SessionBoundView,
     /// Before which block.
     pub not_after: SessionBoundView,
-    /// Answers.
+    /// How many questions were answered.
     pub interactions: u64,
     /// Prompts, answered or not.
     pub prompts: Option<u64>,
@@ -389,7 +389,7 @@ pub struct ReportView {
     pub checked: ScopeView,
     /// The answers, by question.
     pub answers: BTreeMap<&'static str, &'static str>,
-    /// Their reasons.
+    /// Why each answer is what it is, by the name of the question.
     pub reasons: BTreeMap<&'static str, String>,
     /// What is wrong.
     pub findings: Vec<FindingView>,

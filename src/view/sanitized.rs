@@ -33,7 +33,7 @@ pub struct RedactionView {
     /// The id of its line, where it came in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<Value>,
-    /// The text.
+    /// The text with placeholders for its secrets.
     pub text: String,
     /// What was taken out.
     pub found: Vec<SecretFindingView>,

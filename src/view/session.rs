@@ -40,11 +40,11 @@ pub struct SessionView {
     pub phase: String,
     /// Tier of its kernel.
     pub tier: u8,
-    /// Its kernel.
+    /// Hash of the kernel that the session is under.
     pub kernel_hash: Hash32,
-    /// Questions.
+    /// How many questions were asked.
     pub prompts: u64,
-    /// Answers.
+    /// How many of them were answered.
     pub interactions: u64,
     /// The last entry of its chain.
     pub chain_head: Hash32,
@@ -80,7 +80,7 @@ impl SessionView {
 /// A session in a list.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedSessionView {
-    /// The session.
+    /// The session as every view has it.
     #[serde(flatten)]
     pub session: SessionView,
     /// The block that it started under; null when its start can't be found.
@@ -106,7 +106,7 @@ impl ListedSessionView {
 /// A session that would be closed.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClosingSessionView {
-    /// The session.
+    /// The session that would be closed.
     #[serde(flatten)]
     pub session: SessionView,
     /// Its prompts without an outcome.
@@ -118,7 +118,7 @@ pub struct ClosingSessionView {
 pub struct PendingPromptView {
     /// What screens call it.
     pub id: String,
-    /// Its exchange.
+    /// Id of the exchange whose prompt has no answer yet.
     pub exchange: Uuid,
     /// When it was asked.
     pub asked_at: String,
@@ -191,7 +191,7 @@ pub fn closing_sentences(plan: &SessionClosePlan) -> Vec<String> {
 /// A session that was closed.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClosedSessionView {
-    /// The session.
+    /// The session that was closed.
     #[serde(flatten)]
     pub session: SessionView,
     /// What its close commits to.
@@ -239,7 +239,7 @@ pub struct SessionCommitsView {
 /// An exchange as a line of its session.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedExchangeView {
-    /// Its id.
+    /// Id of the exchange.
     pub exchange: Uuid,
     /// `interaction-3`, or `prompt-3` without an answer.
     pub name: String,
@@ -277,7 +277,7 @@ impl ListedExchangeView {
 /// All that is on record around a session.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionDetailsView {
-    /// The session.
+    /// The session as every view has it.
     #[serde(flatten)]
     pub session: SessionView,
     /// The auth key that it was opened with, as a hash.
@@ -288,7 +288,7 @@ pub struct SessionDetailsView {
     pub end_block: Option<Block>,
     /// What its close commits to.
     pub close_hash: Option<Hash32>,
-    /// Its commits.
+    /// Commits of the ledger that begin and end the session.
     pub commits: SessionCommitsView,
     /// Its exchanges, oldest first.
     pub exchanges: Vec<ListedExchangeView>,

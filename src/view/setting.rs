@@ -14,7 +14,7 @@ use crate::config::table::Value;
 pub struct SettingView {
     /// Section and name.
     pub key: &'static str,
-    /// Its value.
+    /// Value of the key; null when it has none.
     pub value: Option<Value>,
     /// What it is when nothing else says so.
     pub default: Option<Value>,
@@ -88,7 +88,7 @@ impl ChangedSettingView {
 /// Where `gently.toml` is.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConfigPathView {
-    /// Its path.
+    /// Path of `gently.toml`.
     pub path: String,
 }
 

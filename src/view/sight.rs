@@ -14,7 +14,7 @@ pub struct SightView {
     pub tier: u8,
     /// Tools that it allows.
     pub allowed: Vec<String>,
-    /// By tool.
+    /// What was seen, or why nothing was, by the name of the tool.
     pub sight: BTreeMap<String, SightEntry>,
 }
 

@@ -11,7 +11,7 @@ use crate::store::ThreadRow;
 /// A thread in a list.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListedThreadView {
-    /// Its id.
+    /// Id of the thread.
     pub thread: Uuid,
     /// Its number in its session; 0 is the session's own.
     pub number: u64,
@@ -19,7 +19,7 @@ pub struct ListedThreadView {
     pub name: Option<String>,
     /// The session that it was begun in.
     pub session: Option<Hash32>,
-    /// When.
+    /// When the thread was begun, in RFC 3339.
     pub created_at: String,
     /// Questions in it.
     pub turns: u64,
@@ -49,11 +49,11 @@ impl ListedThreadView {
 /// A thread that was begun.
 #[derive(Clone, Debug, Serialize)]
 pub struct NewThreadView {
-    /// Its id.
+    /// Id of the thread.
     pub thread: Uuid,
     /// What it is called.
     pub name: Option<String>,
-    /// Its session.
+    /// Id of the session that the thread was begun in.
     pub session: Hash32,
 }
 
@@ -71,7 +71,7 @@ impl NewThreadView {
 /// One event of a thread.
 #[derive(Clone, Debug, Serialize)]
 pub struct ThreadEventView {
-    /// Its id.
+    /// Id of the event.
     pub event: Uuid,
     /// Its place in the thread, from 0.
     pub event_index: u64,
@@ -85,7 +85,7 @@ pub struct ThreadEventView {
     pub event_digest: Option<String>,
     /// Its line in the log, from 1.
     pub line: u64,
-    /// When.
+    /// When the event went on record, in RFC 3339.
     pub created_at: String,
     /// What was said, or decided; null once erased, and when withheld.
     pub text: Option<String>,
@@ -114,7 +114,7 @@ impl ThreadEventView {
 /// A thread with its events.
 #[derive(Clone, Debug, Serialize)]
 pub struct ThreadView {
-    /// Its id.
+    /// Id of the thread.
     pub thread: Uuid,
     /// What it is called.
     pub name: Option<String>,

@@ -16,7 +16,7 @@ pub enum AttemptView<T> {
     Done(T),
     /// It was not.
     Failed {
-        /// Why.
+        /// Why the attempt failed.
         error: String,
     },
 }
@@ -51,7 +51,7 @@ impl<T> AttemptView<T> {
 /// A tree head and the commit that carries it.
 #[derive(Clone, Debug, Serialize)]
 pub struct CommittedTreeHeadView {
-    /// The commit.
+    /// Commit of `main` that brought the tree head.
     pub commit: String,
     /// SHA-256 of the tree head's file, which is what is stamped.
     pub checkpoint: String,
@@ -196,7 +196,7 @@ impl WitnessOutcomeView {
 pub struct WitnessRoundView {
     /// Lines under it.
     pub lines: u64,
-    /// Its root.
+    /// Root hash of the tree.
     pub root: Hash32,
     /// The commit that carries it.
     pub commit: String,
@@ -228,9 +228,9 @@ impl WitnessRoundView {
 /// What calendars and witnesses said after a close; null where nobody was asked.
 #[derive(Clone, Debug, Serialize)]
 pub struct ThirdPartyView {
-    /// Calendars.
+    /// What came of asking calendars; null when none was asked.
     pub ots: Option<AttemptView<StampingView>>,
-    /// Witnesses.
+    /// What came of asking witnesses; null when none was asked.
     pub witnesses: Option<AttemptView<WitnessRoundView>>,
 }
 

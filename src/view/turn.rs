@@ -31,7 +31,7 @@ pub struct TurnView {
     pub id: String,
     /// `answered`, `failed` or `denied`.
     pub outcome: &'static str,
-    /// Its session.
+    /// Id of the session.
     pub session: Hash32,
     /// The same as the database names it.
     pub session_uuid: Uuid,
@@ -39,9 +39,9 @@ pub struct TurnView {
     pub session_opened: bool,
     /// Its number in the session.
     pub seq: u64,
-    /// Its exchange.
+    /// Id of the exchange.
     pub exchange: Uuid,
-    /// The model.
+    /// Name of the model that was asked.
     pub model: String,
     /// The branch of its commits.
     pub branch: String,
@@ -51,7 +51,7 @@ pub struct TurnView {
     pub prompt_hash: Hash32,
     /// HASH of the prompt's line.
     pub prompt_line: Hash32,
-    /// Its thread.
+    /// Id of the thread.
     pub thread_id: Uuid,
     /// The turn's id in its thread, which is the exchange's.
     pub turn_id: Uuid,
@@ -117,7 +117,7 @@ impl AttachmentView {
 /// A tool whose values were sent.
 #[derive(Clone, Debug, Serialize)]
 pub struct SentToolView {
-    /// Its name.
+    /// Name of the tool.
     pub tool: String,
     /// When it was looked at.
     pub observed_at: Option<String>,
@@ -141,7 +141,7 @@ impl SentToolView {
 pub enum EndingView {
     /// With an answer.
     Answer(Box<AnswerView>),
-    /// Without one.
+    /// The question ended without an answer.
     NoAnswer(NoAnswerView),
 }
 
@@ -152,7 +152,7 @@ pub struct AnswerView {
     pub answer: Option<String>,
     /// Whether the kernel blocks its drift.
     pub withheld: bool,
-    /// `interaction-3`.
+    /// Subject of the commit, such as `interaction-3`.
     pub interaction: String,
     /// Commitment to the answer.
     pub response_hash: Hash32,
@@ -162,7 +162,7 @@ pub struct AnswerView {
     pub chain_entry: Hash32,
     /// HASH of the answer's line.
     pub response_line: Hash32,
-    /// Its commit.
+    /// Id of the commit.
     pub commit: String,
     /// Tokens and price.
     pub usage: UsageView,
@@ -196,9 +196,9 @@ pub struct JudgementView {
 /// One thing that the validator found, and what follows from it.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriftEventView {
-    /// Its id.
+    /// Name of the event, such as `driftwatch:0042`.
     pub id: String,
-    /// Its class.
+    /// Class of the drift, such as `evidence_drift`.
     pub class: &'static str,
     /// How bad it is.
     pub severity: String,
@@ -211,7 +211,7 @@ pub struct DriftEventView {
 /// Why a turn has no answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct NoAnswerView {
-    /// Always null.
+    /// The answer: always null.
     pub answer: (),
     /// The code on record.
     pub reason: String,
@@ -236,7 +236,7 @@ pub struct ReferenceFaultView {
     pub id: Option<String>,
     /// The limit that it is past.
     pub limit: Option<String>,
-    /// What helps.
+    /// What the person can do about it.
     pub remedy: String,
 }
 

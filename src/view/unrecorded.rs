@@ -7,7 +7,7 @@ use crate::app::unrecorded::RecordState;
 /// An answer that nobody is shown.
 #[derive(Clone, Debug, Serialize)]
 pub struct UnrecordedView {
-    /// Always null.
+    /// The answer: always null.
     pub answer: (),
     /// Whether there may be an answer that is kept back.
     pub withheld: bool,
@@ -16,7 +16,7 @@ pub struct UnrecordedView {
     /// One of the sentences that say what is on record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sentence: Option<&'static str>,
-    /// What happened.
+    /// Why nothing went on record.
     pub error: String,
     /// The exit code.
     pub exit: u8,

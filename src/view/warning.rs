@@ -7,7 +7,7 @@ use crate::app::warnings::DriftWarning;
 /// One thing that was found in an answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct WarningView {
-    /// Its class.
+    /// Class of the drift, such as `evidence_drift`.
     pub class: String,
     /// The rule that found it.
     pub reason: String,

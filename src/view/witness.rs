@@ -55,7 +55,7 @@ pub struct RemovedWitnessView {
     pub name: String,
     /// Its verifier key.
     pub key: String,
-    /// Always true.
+    /// Whether the witness was removed: always true.
     pub removed: bool,
 }
 
@@ -114,7 +114,7 @@ pub struct WitnessListView {
     pub lines: Option<u64>,
     /// How many have to cosign.
     pub quorum: usize,
-    /// By name.
+    /// Configured witnesses, sorted by name.
     pub witnesses: Vec<WitnessView>,
 }
 

@@ -10,8 +10,8 @@
 //! a stored right edge of the tree (`marks`). A size that was never stored (a restored database)
 //! costs the lines before it, once.
 
-mod marks;
 mod note;
+mod right_edges;
 mod round;
 
 pub use note::standing;
@@ -27,7 +27,7 @@ use crate::store::{Store, StoreError};
 /// Why witnesses could not be asked at all.
 #[derive(Debug, thiserror::Error)]
 pub enum WitnessError {
-    /// The database.
+    /// The database could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The notes could not be written.
@@ -39,7 +39,7 @@ pub enum WitnessError {
     /// The notes that are there can't be read.
     #[error("{place}: expected {}, found {}", fault.expected(), fault.actual())]
     Notes {
-        /// Which ref.
+        /// Ref whose notes can't be read.
         place: &'static str,
         /// What is wrong.
         fault: ObjectFault,
@@ -47,7 +47,7 @@ pub enum WitnessError {
     /// The tree head on record can't be read.
     #[error("the tree head of commit {commit} in gently.db: {reason}; run `gently audit verify`")]
     Head {
-        /// The commit.
+        /// Commit of `main` that brought the tree head.
         commit: String,
         /// What is wrong.
         reason: String,
@@ -73,9 +73,9 @@ pub enum WitnessError {
 /// The newest tree head on `main`, and the commit that carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatestTreeHead {
-    /// It.
+    /// The signed tree head.
     pub note: SignedNote,
-    /// The commit.
+    /// Commit of `main` that brought it.
     pub commit: Oid,
 }
 

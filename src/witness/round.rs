@@ -12,7 +12,7 @@ use crate::record::tree::note::NoteSignature;
 use crate::recorder::Paths;
 use crate::store::{Store, WitnessState};
 
-use super::{LatestTreeHead, WitnessError, marks, newest_head, note};
+use super::{LatestTreeHead, WitnessError, newest_head, note, right_edges};
 
 /// How often one witness may name another size before it is left alone: it was behind, and another
 /// process was faster.
@@ -21,7 +21,7 @@ const MAX_TURNS: usize = 3;
 /// How many have to cosign, and how long all of them together may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundOptions {
-    /// How many.
+    /// How many witnesses have to cosign.
     pub quorum: usize,
     /// For everything together.
     pub deadline: Duration,
@@ -37,7 +37,7 @@ pub enum WitnessStatement {
     },
     /// It has cosigned a newer tree head of this ledger meanwhile, for another process.
     Newer {
-        /// Its size.
+        /// Lines under the tree head that the witness has cosigned.
         size: u64,
     },
     /// Finding: it holds a tree that this ledger does not have.
@@ -61,7 +61,7 @@ pub enum WitnessStatement {
     Fault(WitnessFault),
     /// No answer in time.
     Late {
-        /// The deadline.
+        /// How long the witness was waited for.
         after: Duration,
     },
 }
@@ -186,7 +186,7 @@ pub async fn ask(
     let Some(head) = newest_head(store)? else {
         return Ok(None);
     };
-    marks::tree_of(store, &head.note)?;
+    right_edges::tree_of(store, &head.note)?;
     let states = store.witness_states()?;
     let heard = {
         let standing = note::standing(paths, &head)?;
@@ -281,7 +281,7 @@ async fn one(
     let mut old = if known > size { 0 } else { known };
     let mut named = BTreeSet::new();
     for _ in 0..MAX_TURNS {
-        let proof = marks::proof(store, old, &head.note)?;
+        let proof = right_edges::proof(store, old, &head.note)?;
         let holds = match witness.add_checkpoint(old, &proof, &head.note).await {
             Ok(WitnessReply::Cosigned { lines, time }) => {
                 return Ok((

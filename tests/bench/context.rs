@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
 use gently::ask::recall::{DeclaredContext, Reference, recall};
-use gently::ask::refer::refer;
+use gently::ask::refer::{ReferRules, refer};
 use gently::continuity::compile::{Inputs, compile};
 use gently::govern::kernel::{GENESIS_KERNEL, Kernel};
 use gently::govern::sanitize::redact;
@@ -201,11 +201,14 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Ve
             let asked: Vec<String> = (0..words).map(|_| numbers.word()).collect();
             let text = redact(&format!("{} of this machine?", asked.join(" "))).clean;
             let (begun, before) = (Instant::now(), processor::thread());
-            let rules = (&kernel, &config, None);
+            let rules = ReferRules {
+                kernel: &kernel,
+                config: &config,
+                room: None,
+            };
             let referred =
                 refer(&store, rules, (thread_id(session.id, 0), None), &declared).unwrap();
-            let recalled =
-                recall(&store, &kernel, &text, &referred, deep).unwrap();
+            let recalled = recall(&store, &kernel, &text, &referred, deep).unwrap();
             let bundle = compile(&Inputs {
                 session_id: session.uuid,
                 user_input: &text,

@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
 use gently::ask::recall::{DeclaredContext, Reference, recall};
-use gently::ask::refer::{count, refer};
+use gently::ask::refer::{ReferRules, count, refer};
 use gently::audit::replay::{AssertionOutcome, Replay};
 use gently::continuity::compile::{Inputs, compile};
 use gently::continuity::prompt::render;
@@ -198,7 +198,11 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
         refs: vec![Reference::Last(6)],
         ..DeclaredContext::default()
     };
-    let rules = (house.kernel, house.config, None);
+    let rules = ReferRules {
+        kernel: house.kernel,
+        config: house.config,
+        room: None,
+    };
     let referred = refer(
         house.store,
         rules,
@@ -207,14 +211,7 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
     )
     .unwrap();
     let counts = count(house.store, house.kernel, &referred.context, now).unwrap();
-    let recalled = recall(
-        house.store,
-        house.kernel,
-        &text,
-        &referred,
-        false,
-    )
-    .unwrap();
+    let recalled = recall(house.store, house.kernel, &text, &referred, false).unwrap();
     let bundle = compile(&Inputs {
         session_id: session.uuid,
         user_input: &text,

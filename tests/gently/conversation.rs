@@ -57,7 +57,10 @@ fn a_model_is_told_of_open_warnings_in_a_sentence_once() {
     person.gently(&["ask", "--new", "And nginx?"]).exits(0);
     let sent = sent(&server).last().unwrap()["content"].clone();
     let told = sent.as_str().unwrap();
-    assert!(told.starts_with("Open questions on record:\n- An earlier"), "{told}");
+    assert!(
+        told.starts_with("Open questions on record:\n- An earlier"),
+        "{told}"
+    );
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }
@@ -81,7 +84,10 @@ fn a_model_is_told_of_this_machine_in_words() {
     let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
     let values = &shown["bundle"]["sight"]["disk_usage"]["values"];
     assert!(values["disk1_free_mb"].is_u64(), "{values}");
-    assert!(told["prompt_tokens_added"].as_u64().unwrap() < 250, "{told:#}");
+    assert!(
+        told["prompt_tokens_added"].as_u64().unwrap() < 250,
+        "{told:#}"
+    );
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "last"]).exits(0);
 }

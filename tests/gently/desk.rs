@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use gently::app::ask::{AskRequest, prepare, settle};
+use gently::app::ask::{AskRequest, SightWish, TurnControl, prepare, settle};
 use gently::app::doctor::examine;
 use gently::app::log_lines::{self, LinesRequest};
 use gently::app::open::{OpenHome, home_at};
@@ -12,8 +12,6 @@ use gently::app::verify::home::holds;
 use gently::app::verify::opening::{CheckRequest, check};
 use gently::app::verify::{VerifyRequest, verify};
 use gently::app::{rebuild, settings, show};
-use gently::ask::TurnControl;
-use gently::govern::sight_rules::SightWish;
 use gently::view::doctor::DoctorView;
 use gently::view::exchange::ExchangeView;
 use gently::view::turn::{TurnNotes, TurnView};

@@ -491,7 +491,7 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
             (
                 "witnesses",
                 "warn",
-                "1 of 2 needed have cosigned the newest tree head, of ",
+                "1 of the 2 that are needed have cosigned the newest tree head (",
                 ASK,
             ),
             ("witness", "ok", "a: cosigned ", None),

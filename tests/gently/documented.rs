@@ -46,6 +46,49 @@ fn sources_of(file: &str) -> Vec<String> {
     found
 }
 
+/// Adds every doc comment below a folder that is a pronoun or a question word alone.
+fn look_for_empty_comments(folder: &Path, found: &mut Vec<String>) {
+    const EMPTY: [&str; 24] = [
+        "he", "here", "how", "it", "its", "itself", "one", "ours", "so", "that", "theirs", "them",
+        "there", "these", "they", "this", "those", "what", "when", "where", "which", "who",
+        "whose", "why",
+    ];
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            look_for_empty_comments(&path, found);
+            continue;
+        }
+        let source = fs::read_to_string(&path).unwrap_or_default();
+        let lines: Vec<&str> = source.lines().map(str::trim).collect();
+        for (n, line) in lines.iter().enumerate() {
+            let is_doc = |n: usize| lines.get(n).is_some_and(|line| line.starts_with("///"));
+            let is_alone = !is_doc(n + 1) && (n == 0 || !is_doc(n - 1));
+            let Some(text) = line.strip_prefix("///").filter(|_| is_alone) else {
+                continue;
+            };
+            let word = text.trim().trim_end_matches('.').to_lowercase();
+            if EMPTY.contains(&word.as_str()) {
+                found.push(format!("{}:{}: {line}", path.display(), n + 1));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_doc_comment_says_something() {
+    let mut found = Vec::new();
+    look_for_empty_comments(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+        &mut found,
+    );
+    assert!(
+        found.is_empty(),
+        "comments that say nothing:\n{}",
+        found.join("\n")
+    );
+}
+
 /// One statement of a source document.
 struct Statement {
     document: String,

@@ -103,8 +103,11 @@ struct AlikeId {
 }
 
 fn alike() -> impl Strategy<Value = AlikeId> {
-    (any::<Index>(), 0..24_usize, any::<[u8; 32]>())
-        .prop_map(|(like, digits, rest)| AlikeId { like, digits, rest })
+    (any::<Index>(), 0..24_usize, any::<[u8; 32]>()).prop_map(|(like, digits, rest)| AlikeId {
+        like,
+        digits,
+        rest,
+    })
 }
 
 /// Ids of which most begin as an older one does.
@@ -151,7 +154,9 @@ impl Growing {
     }
 
     fn clear(&self) {
-        self.database.execute("DELETE FROM chat_session", []).unwrap();
+        self.database
+            .execute("DELETE FROM chat_session", [])
+            .unwrap();
     }
 
     /// Begins the next one under another id; all of them in the same second.
@@ -181,7 +186,9 @@ async fn what_was_printed_holds_when_later_sessions_begin_alike() {
     let store = Store::open_read_only(&path).unwrap();
     let exchanges: Vec<(Uuid, u64)> = told.iter().map(|one| (one.exchange, one.seq)).collect();
     let of = |session: Uuid| {
-        let rows = exchanges.iter().map(|(id, seq)| (store.exchange(*id), id, seq));
+        let rows = exchanges
+            .iter()
+            .map(|(id, seq)| (store.exchange(*id), id, seq));
         rows.filter(move |(row, ..)| row.as_ref().unwrap().as_ref().unwrap().session == session)
             .map(|(_, id, seq)| (*id, *seq))
             .collect::<Vec<_>>()
@@ -247,7 +254,11 @@ fn every_command_takes_the_id_behind_an_answer() {
     ]);
     person.gently(&["ask", "First?"]).exits(0);
     let asked = person.gently(&["ask", "Second?"]).exits(0);
-    let id = asked.err.lines().find(|line| line.starts_with('✔')).unwrap();
+    let id = asked
+        .err
+        .lines()
+        .find(|line| line.starts_with('✔'))
+        .unwrap();
     let id = id.split_whitespace().nth(1).unwrap();
     let (session, _) = id.split_once('/').unwrap();
     for args in [
@@ -272,10 +283,19 @@ fn every_command_takes_the_id_behind_an_answer() {
     ] {
         person.gently(args).exits(0);
     }
-    for (file, texts) in [("one.json", 1), ("both.json", 2), ("last.json", 1), ("first.json", 1)] {
+    for (file, texts) in [
+        ("one.json", 1),
+        ("both.json", 2),
+        ("last.json", 1),
+        ("first.json", 1),
+    ] {
         let text = std::fs::read_to_string(person.dir.path().join(file)).unwrap();
         let opened: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(opened["openings"].as_array().unwrap().len(), texts, "{file}");
+        assert_eq!(
+            opened["openings"].as_array().unwrap().len(),
+            texts,
+            "{file}"
+        );
         person.gently(&["check", file]).exits(0);
     }
     // A session is none of the exchanges in it.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use gently::record::bitcoin::block::{Header, Network};
 use gently::record::hash::Hash32;
 use gently::record::ledger::commitment::{Role, Scheme, TextOpening, commit_with_key};
-use gently::record::ledger::opening::{More, OpeningFile};
+use gently::record::ledger::opening::{EntryExtra, OpeningFile};
 use gently::record::signature::PublicKey;
 use gently::verify::{About, OpeningReport, QuestionAnswer, Trust, check_opening};
 use serde_json::Value;
@@ -114,7 +114,7 @@ fn an_honest_file_with_a_stamp_holds_on_a_network_that_was_named_and_on_no_other
     forge.stamp(&mut prompt, 9, (102, NOW + 3000));
     assert_eq!(prompt.lines.len(), 5);
     assert!(said(&prompt).opens());
-    prompt.lines[3].more = More::Nothing;
+    prompt.lines[3].more = EntryExtra::Nothing;
     assert!(said(&prompt).opens());
 }
 
@@ -390,14 +390,15 @@ fn a_rotation_without_its_own_tree_head_leads_to_no_key() {
         .position(|entry| entry.text.contains("|key_rotate|"))
         .unwrap();
     let index = honest.lines[at].index;
-    let changed = |more: More| {
+    let changed = |more: EntryExtra| {
         let mut file = honest.clone();
         file.lines[at].more = more;
         file
     };
-    let rotation = |checkpoint: String, proof: Vec<Hash32>| More::Rotation { checkpoint, proof };
+    let rotation =
+        |checkpoint: String, proof: Vec<Hash32>| EntryExtra::Rotation { checkpoint, proof };
     costs(&honest, &[]);
-    costs(&changed(More::Nothing), &[About::TreeHead]);
+    costs(&changed(EntryExtra::Nothing), &[About::TreeHead]);
     // By the new key; of another origin; of another size; with a proof of another line.
     let proof = forge.proof(index, index + 1);
     costs(
@@ -434,7 +435,7 @@ fn a_rotation_without_its_own_tree_head_leads_to_no_key() {
     costs(&changed(rotation(elsewhere, proof)), &both);
     // A stamp's proof is no rotation's.
     costs(
-        &changed(More::Stamped(forge.proof(index, index + 1))),
+        &changed(EntryExtra::Stamped(forge.proof(index, index + 1))),
         &both,
     );
     // The key that is rotated to was in force before, or the document names another old one.
@@ -458,14 +459,15 @@ fn a_stamp_behind_a_rotation_that_does_not_hold_shows_no_time() {
         .position(|entry| entry.text.contains("|key_rotate|"))
         .unwrap();
     let index = honest.lines[at].index;
-    let changed = |more: More| {
+    let changed = |more: EntryExtra| {
         let mut file = honest.clone();
         file.lines[at].more = more;
         file
     };
     let all = [About::Consistent, About::TreeHead, About::NotAfter];
-    costs(&changed(More::Nothing), &all);
-    let rotation = |checkpoint: String, proof: Vec<Hash32>| More::Rotation { checkpoint, proof };
+    costs(&changed(EntryExtra::Nothing), &all);
+    let rotation =
+        |checkpoint: String, proof: Vec<Hash32>| EntryExtra::Rotation { checkpoint, proof };
     let proof = forge.proof(index, index + 1);
     costs(&changed(rotation(forge.signed(index + 1, 1), proof)), &all);
     costs(
@@ -528,11 +530,14 @@ fn a_stamp_is_of_this_ledger_no_larger_than_the_head_and_all_that_is_opened_is_u
     // Missing or failing proofs of what has to have one.
     for at in 0..3 {
         let mut file = stamped(9);
-        assert!(matches!(file.lines[at].more, More::Stamped(_)), "{at}");
-        file.lines[at].more = More::Nothing;
+        assert!(
+            matches!(file.lines[at].more, EntryExtra::Stamped(_)),
+            "{at}"
+        );
+        file.lines[at].more = EntryExtra::Nothing;
         costs(&file, &both);
         let mut file = stamped(9);
-        let More::Stamped(proof) = &mut file.lines[at].more else {
+        let EntryExtra::Stamped(proof) = &mut file.lines[at].more else {
             panic!()
         };
         proof[0] = Hash32::ZERO;
@@ -545,7 +550,7 @@ fn a_stamp_is_of_this_ledger_no_larger_than_the_head_and_all_that_is_opened_is_u
         .iter()
         .position(|entry| entry.text.contains("|session_end|"))
         .unwrap();
-    file.lines[end].more = More::Stamped(forge.proof(file.lines[end].index, 9));
+    file.lines[end].more = EntryExtra::Stamped(forge.proof(file.lines[end].index, 9));
     costs(&file, &[About::Consistent]);
     let mut file = stamped(9);
     file.stamp = None;

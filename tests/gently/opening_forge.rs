@@ -14,7 +14,7 @@ use gently::record::ledger::commitment::{
 use gently::record::ledger::documents::{
     AuthorityState, Close, Format, Genesis, Record, Rotate, SessionDoc, ValidatorFlags,
 };
-use gently::record::ledger::opening::{Document, Entry, HeaderAt, More, OpeningFile, Stamp};
+use gently::record::ledger::opening::{Document, Entry, EntryExtra, HeaderAt, OpeningFile, Stamp};
 use gently::record::log::chain::{chain_entry, session_close_hash, session_id};
 use gently::record::log::entry::{Event, Line};
 use gently::record::ots::{Attestation, FileHash, Op, Proof, ProofNode};
@@ -444,11 +444,11 @@ impl Forge {
         let (mut lines, mut documents, mut headers) = (Vec::new(), Vec::new(), Vec::new());
         for (index, line) in (0..).zip(&self.log).filter(|(_, line)| needed(line)) {
             let more = match line.event {
-                Event::KeyRotate { .. } => More::Rotation {
+                Event::KeyRotate { .. } => EntryExtra::Rotation {
                     checkpoint: self.tree_head(index + 1),
                     proof: self.proof(index, index + 1),
                 },
-                _ => More::Nothing,
+                _ => EntryExtra::Nothing,
             };
             lines.push(Entry {
                 index,
@@ -497,7 +497,7 @@ impl Forge {
             let event = Line::parse(entry.text.as_bytes()).unwrap().event;
             let stamped = !matches!(event, Event::KeyRotate { .. } | Event::SessionEnd { .. });
             if stamped && entry.index < size {
-                entry.more = More::Stamped(self.proof(entry.index, size));
+                entry.more = EntryExtra::Stamped(self.proof(entry.index, size));
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use gently::record::ledger::commitment::{Role, Scheme, TextOpening};
-use gently::record::ledger::opening::{Document, More, OpeningFile};
+use gently::record::ledger::opening::{Document, EntryExtra, OpeningFile};
 use gently::record::signature::PublicKey;
 use gently::verify::{About, Trust, check_opening};
 use serde_json::Value;
@@ -126,9 +126,9 @@ fn what_the_first_key_signed_is_not_checked_by_whoever_knows_the_second() {
         let rotation = without
             .lines
             .iter_mut()
-            .find(|entry| matches!(entry.more, More::Rotation { .. }))
+            .find(|entry| matches!(entry.more, EntryExtra::Rotation { .. }))
             .unwrap();
-        rotation.more = More::Nothing;
+        rotation.more = EntryExtra::Nothing;
         let report = check_opening(
             &without,
             Trust {

@@ -427,6 +427,17 @@ pub async fn prompt_numbered(
     numbers: Placeholders,
     now: Seconds,
 ) -> Result<RecordedPrompt, RecorderError> {
+    prompt_in(recorder, session, (alone(session), text), numbers, now).await
+}
+
+/// The same with a context of its own.
+pub async fn prompt_in(
+    recorder: &Recorder,
+    session: &SessionRow,
+    (context, text): (TurnContext, &str),
+    numbers: Placeholders,
+    now: Seconds,
+) -> Result<RecordedPrompt, RecorderError> {
     let kernel = Kernel::genesis();
     let clean = redact(text).clean;
     let inputs = Inputs {
@@ -447,7 +458,7 @@ pub async fn prompt_numbered(
         text: clean,
         bundle,
         compiled,
-        context: alone(session),
+        context,
         counts: Counts::default(),
         authority_state: AuthorityState::Ok,
         salt: salt(text),

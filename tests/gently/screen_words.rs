@@ -337,7 +337,10 @@ fn no_finding_of_a_changed_home_has_a_word_of_the_record() {
         }
         let told = &home.screens[0].1;
         let listed = home.person.gently(&["session", "show", "last"]).exits(0);
-        let id = listed.out.split_whitespace().find(|word| word.ends_with("/1"));
+        let id = listed
+            .out
+            .split_whitespace()
+            .find(|word| word.ends_with("/1"));
         let told_first = format!("✘ Changed: database, {named} {}", id.unwrap());
         assert!(told.starts_with(&told_first), "{told}");
         for (command, screen) in &home.screens {
@@ -383,7 +386,10 @@ fn what_a_screen_calls_something_is_what_commands_take() {
     }
     // What was asked and answered in a thread stands under its exchange, which every command takes.
     let shown = home.run(0, &["thread", "show", "desk"]).out;
-    assert!(shown.contains("    question  What about nginx?\n"), "{shown}");
+    assert!(
+        shown.contains("    question  What about nginx?\n"),
+        "{shown}"
+    );
     assert!(shown.contains("    decision  allowed\n"), "{shown}");
     let exchange = shown.lines().find(|line| line.contains('/')).unwrap();
     let exchange = exchange.split_whitespace().next().unwrap().to_owned();
@@ -395,14 +401,22 @@ fn what_a_screen_calls_something_is_what_commands_take() {
         &["ask", "--thread", "desk", "--ref", &exchange, "And that?"],
     );
     // In another thread it is none that can be referred to, and says where it is.
-    let refused = home.run(1, &["ask", "--new", "--ref", &exchange, "And that?"]).err;
+    let refused = home
+        .run(1, &["ask", "--new", "--ref", &exchange, "And that?"])
+        .err;
     let thread = shown.split_whitespace().nth(1).unwrap();
     let told = format!("question {exchange} stands in thread {thread}, and a question refers");
     assert!(refused.contains(&told), "{refused}");
     let told = home.run(0, &["session", "show", "last"]).out;
-    assert!(told.contains("denied (it refers to another thread)"), "{told}");
+    assert!(
+        told.contains("denied (it refers to another thread)"),
+        "{told}"
+    );
     let told = home.run(0, &["thread", "show"]).out;
-    assert!(told.contains("    decision  denied: it refers to another thread\n"), "{told}");
+    assert!(
+        told.contains("    decision  denied: it refers to another thread\n"),
+        "{told}"
+    );
     // A warning is called the same wherever it stands.
     home.run(0, &["ask", "Please restart nginx"]);
     home.run(0, &["ask", "And nginx?"]);

@@ -15,7 +15,7 @@ fn a_missing_and_a_foreign_entry_are_told_and_change_no_answer() {
         .exits(0);
     let report = person.gently(&["audit", "verify", "-v"]).exits(0).out;
     assert!(
-        report.contains("search:      has each text once, and nothing else (no evidence)"),
+        report.contains("search:      the index holds each text exactly once (it is no evidence)"),
         "{report}"
     );
     assert_eq!(person.verified()["search"], json!([]));

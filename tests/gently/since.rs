@@ -118,7 +118,7 @@ fn a_check_goes_on_where_the_last_one_ended() {
     );
     assert!(
         whole.out.contains(&format!(
-            "continued from position {} of 20",
+            "continued from position {}, saved at 20",
             person.log().len()
         )),
         "{}",
@@ -639,7 +639,8 @@ fn since_a_commit_behind_a_saved_position_reads_nothing_before_the_position() {
     forge(&person, &forged);
     let ran = since(&behind).exits(0);
     assert!(
-        ran.err.contains("the saved position was not gone on from"),
+        ran.err
+            .contains("there was no earlier check to continue from"),
         "{}",
         ran.err
     );

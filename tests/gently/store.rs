@@ -397,10 +397,7 @@ fn refused(
     let before = (store.head().unwrap(), store.lines(0, 99).unwrap());
     let error = store.transact(work).expect_err(what);
     assert!(
-        matches!(
-            error,
-            StoreError::Sqlite { .. } | StoreError::Corrupt { .. }
-        ),
+        matches!(error, StoreError::Query { .. } | StoreError::Corrupt { .. }),
         "{what}: {error:?}"
     );
     assert_eq!(
@@ -557,7 +554,7 @@ fn the_story_with_sqlite() {
         let again = Store::open(&dir.path().join("gently.db")).unwrap();
         assert_eq!(again.head().unwrap().applied.lines, 3);
         assert_eq!(again.integrity().unwrap(), "ok");
-        assert_eq!(again.version().unwrap(), 1);
+        assert_eq!(again.version().unwrap(), 2);
     }
 }
 
@@ -637,7 +634,7 @@ fn a_database_of_another_build_is_refused_in_words() {
     by_hand
         .execute_batch(
             "PRAGMA user_version = 0;
-             UPDATE refinery_schema_history SET name = 'relationship', checksum = '1';
+             UPDATE refinery_schema_history SET name = 'relationship', checksum = '1' WHERE version = 1;
              INSERT INTO refinery_schema_history VALUES (18, 'blocks', '2026-01-01T00:00:00Z', '2')",
         )
         .unwrap();
@@ -648,7 +645,7 @@ fn a_database_of_another_build_is_refused_in_words() {
     refused("V1__relationship");
     by_hand
         .execute(
-            "UPDATE refinery_schema_history SET name = 'home', checksum = ?1",
+            "UPDATE refinery_schema_history SET name = 'home', checksum = ?1 WHERE version = 1",
             [checksum],
         )
         .unwrap();
@@ -785,7 +782,7 @@ fn opened_for_reading_nothing_is_written() {
     read_all(&reader);
     assert!(matches!(
         reader.transact(&mut |tx| tx.put_line(3, hash("line 3"), &line(3, "x"))),
-        Err(StoreError::Sqlite { .. })
+        Err(StoreError::Query { .. })
     ));
     assert!(reader.mark_applied(&AppliedMark::default()).is_err());
     // Between begin and end it sees one state, whatever others write.

@@ -14,12 +14,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gently::audit::{DatabaseAudit, WithDatabase};
+use gently::record::ledger::conversation::{
+    CONVERSATION_ARCHIVED, CONVERSATION_PROJECT, CONVERSATION_TITLE, PROJECT, PROJECT_RETIRED,
+};
 use gently::record::signature::PublicKey;
 use gently::store::Store;
 use gently::verify::{Evidence, Report, VerifyOptions, verify_as};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
+use crate::derived::say;
 use crate::esplora_server::{Chain, EsploraServer};
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::Person;
@@ -167,6 +171,23 @@ fn home() -> Person {
         .gently(&["ask", "--ref", "deadbeef", "And what was before?"])
         .exits(1);
     person.unset("GENTLY_CONTEXT_REFS");
+    let store = Store::open_read_only(&person.at("gently.db")).unwrap();
+    let asked = store.newest_threads(9).unwrap().pop().unwrap();
+    drop(store);
+    let asked = asked.thread.to_string();
+    let of_projects = [
+        (PROJECT, "", Some(("name", "Law"))),
+        (PROJECT, "", Some(("name", "Music"))),
+        (PROJECT_RETIRED, "project:000002", None),
+        (CONVERSATION_TITLE, &asked, Some(("title", "Of disks"))),
+        (
+            CONVERSATION_PROJECT,
+            &asked,
+            Some(("project", "project:000001")),
+        ),
+        (CONVERSATION_ARCHIVED, &asked, None),
+    ];
+    say(&person, &of_projects);
     person
 }
 

@@ -300,7 +300,10 @@ fn what_was_erased_is_said_first() {
     person.gently(&["erase", "last/1", "--yes"]).exits(0);
     let report = person.gently(&["audit", "verify"]).exits(0).out;
     let line = first(&report);
-    assert!(line.contains(" records, 1 session, 1 erased, signed by "), "{report}");
+    assert!(
+        line.contains(" records, 1 session, 1 erased, signed by "),
+        "{report}"
+    );
 }
 
 #[test]
@@ -321,7 +324,10 @@ fn help_that_is_longer_than_the_screen_goes_through_the_pager() {
         let ran = on_rows(&person, 10, args).exits(code);
         assert_eq!(ran.out, "", "{args:?}");
         let text = fs::read_to_string(&paged).unwrap();
-        assert!(text.contains("Usage:") && !text.contains("\\u001b"), "{text}");
+        assert!(
+            text.contains("Usage:") && !text.contains("\\u001b"),
+            "{text}"
+        );
         fs::remove_file(&paged).unwrap();
         let whole = on_rows(&person, 10, &[args, &["--no-pager"]].concat()).exits(code);
         assert!(whole.out.contains("Usage:"), "{args:?}: {whole:?}");

@@ -70,7 +70,7 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
     if let Some(place) = first_break(&lines, from, head) {
         return Ok(DoctorCheck::fail(
             "log",
-            format!("the database's own chain breaks at line {place}"),
+            format!("the hash chain in the database breaks at line {place}"),
             VERIFY,
         ));
     }
@@ -79,23 +79,93 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
         Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), REBUILD)),
     };
     let (torn, end) = (back.torn(), back.end());
-    let applied =
-        usize::try_from(head.lines.saturating_sub(head.applied.lines)).unwrap_or(usize::MAX);
     if torn == 0 && end > head.bytes {
         let found = format!(
-            "audit.log has {} bytes more than the database knows, behind line {}",
+            "audit.log has {} bytes after line {} that the database has no record of",
             end - head.bytes,
             head.lines
         );
         return Ok(DoctorCheck::fail("log", found, VERIFY));
     }
+    let LogComparison { missing, left } = match compare(back, &lines, from, head) {
+        Ok(comparison) => comparison,
+        Err(difference) => return Ok(difference),
+    };
+    if left > 0 {
+        let found = format!(
+            "audit.log is {} short: it has {end} bytes, the database expects {}",
+            counted(left, "line"),
+            head.bytes
+        );
+        return Ok(DoctorCheck::fail("log", found, REBUILD));
+    }
+    if missing == 0 && torn > 0 {
+        // What a crash tears is a line of ours, and the database knows that it is not written yet.
+        let found = format!("{torn} bytes after the last line belong to no record");
+        let mend = format!(
+            "look at what they are, then, in the home: truncate -s {} audit.log",
+            head.bytes
+        );
+        return Ok(DoctorCheck::fail("log", found, mend));
+    }
+    if missing > 0 {
+        let found = format!(
+            "{} not written yet, and {} of an incomplete one",
+            counted(missing, "line"),
+            counted(torn, "byte")
+        );
+        return Ok(DoctorCheck::warn(
+            "log",
+            found,
+            "the next command that records something finishes it, for example gently session open",
+        ));
+    }
+    match recorder::checkpoint_is_newest(head, paths) {
+        Ok(true) => {}
+        Ok(false) => {
+            let mend = "the next command that records something writes it, for example gently session open";
+            return Ok(DoctorCheck::warn(
+                "log",
+                "audit.checkpoint is not the signed tree head of the newest line",
+                mend,
+            ));
+        }
+        Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), VERIFY)),
+    }
+    Ok(DoctorCheck::ok(
+        "log",
+        format!(
+            "the newest {} lines match the database, head {}…",
+            lines.len(),
+            head.hash.short8()
+        ),
+    ))
+}
+
+/// How the newest lines of the file stand to those of the database.
+struct LogComparison {
+    /// Lines at the end that are not in the file, and need not be yet.
+    missing: usize,
+    /// Lines before them that are not in the file.
+    left: usize,
+}
+
+/// Compares lines from the end of the file on; a line that differs is a failed check.
+fn compare(
+    back: LinesBack,
+    lines: &[String],
+    from: u64,
+    head: &LedgerHead,
+) -> Result<LogComparison, DoctorCheck> {
+    let applied =
+        usize::try_from(head.lines.saturating_sub(head.applied.lines)).unwrap_or(usize::MAX);
     let mut missing = 0;
     let mut has_begun = false;
     let mut wanted = lines.iter().rev().zip((from..head.lines).rev()).peekable();
     for line in back {
         let line = match line {
             Ok(line) => line,
-            Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), VERIFY)),
+            Err(error) => return Err(DoctorCheck::fail("log", error.to_string(), VERIFY)),
         };
         // Lines that no mark calls applied may still be missing at the end of the file, and nowhere
         // else.
@@ -113,7 +183,7 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
             None => break,
             Some((text, _)) if text.as_bytes() == line.bytes => {}
             Some((_, n)) => {
-                return Ok(DoctorCheck::fail(
+                return Err(DoctorCheck::fail(
                     "log",
                     format!("audit.log and database differ at line {}", n + 1),
                     VERIFY,
@@ -121,56 +191,10 @@ fn log(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck, R
             }
         }
     }
-    let left = wanted.count();
-    if left > 0 {
-        let found = format!(
-            "audit.log ends {} early: {end} bytes, the database knows {}",
-            counted(left, "line"),
-            head.bytes
-        );
-        return Ok(DoctorCheck::fail("log", found, REBUILD));
-    }
-    if missing == 0 && torn > 0 {
-        // What a crash tears is a line of ours, and the database knows that it is not written yet.
-        let found = format!("{torn} bytes behind the last line are nobody's record");
-        let mend = format!(
-            "truncate -s {} audit.log, in the home, after a look at what they are",
-            head.bytes
-        );
-        return Ok(DoctorCheck::fail("log", found, mend));
-    }
-    if missing > 0 {
-        let found = format!(
-            "{} not written yet, {} of a torn one",
-            counted(missing, "line"),
-            counted(torn, "byte")
-        );
-        return Ok(DoctorCheck::warn(
-            "log",
-            found,
-            "the next gently that records finishes it: gently session open",
-        ));
-    }
-    match recorder::checkpoint_is_newest(head, paths) {
-        Ok(true) => {}
-        Ok(false) => {
-            let mend = "the next gently that records writes it: gently session open";
-            return Ok(DoctorCheck::warn(
-                "log",
-                "audit.checkpoint is not the signed tree head of the newest line",
-                mend,
-            ));
-        }
-        Err(error) => return Ok(DoctorCheck::fail("log", error.to_string(), VERIFY)),
-    }
-    Ok(DoctorCheck::ok(
-        "log",
-        format!(
-            "the newest {} lines are the database's, head {}…",
-            lines.len(),
-            head.hash.short8()
-        ),
-    ))
+    Ok(LogComparison {
+        missing,
+        left: wanted.count(),
+    })
 }
 
 /// The number of the first line that does not follow the one before it, or is not the head's.
@@ -232,23 +256,23 @@ fn ledger(store: &Store, head: &LedgerHead, paths: &Paths) -> Result<DoctorCheck
     }
     if let Some(stranger) = refs.iter().find(|found| is_strange(found, &known)) {
         let found = format!(
-            "{} is not the database's: somebody else wrote here",
+            "{} is not in the database: another program wrote it",
             quoted(&stranger.name)
         );
         return Ok(DoctorCheck::fail("ledger", found, VERIFY));
     }
     if late > 0 {
-        let found = format!("{late} refs not moved yet");
+        let found = format!("{late} refs not updated yet");
         return Ok(DoctorCheck::warn(
             "ledger",
             found,
-            "the next gently that records finishes it: gently session open",
+            "the next command that records something finishes it, for example gently session open",
         ));
     }
     Ok(DoctorCheck::ok(
         "ledger",
         format!(
-            "{} refs where the database has them, {} commits",
+            "{} refs match the database, {} commits",
             known.len(),
             head.commits
         ),
@@ -276,12 +300,12 @@ fn writer(store: &Store, head: &LedgerHead, paths: &Paths) -> DoctorCheck {
     if recorder::is_marked(paths) {
         return DoctorCheck::fail(
             "writer",
-            "would refuse: this home was restored, and nobody has said what was published after its backup",
+            "would refuse: this home was restored, and what was published after its backup has not been adopted yet",
             "gently audit adopt --help",
         );
     }
     match EvidenceComparison::of(store, head, paths).and_then(|found| found.is_in_place(head)) {
-        Ok(_) => DoctorCheck::ok("writer", "would go on from here"),
+        Ok(_) => DoctorCheck::ok("writer", "ready to record"),
         // What a rebuild can't restore it names, with what to do.
         Err(error @ (RecorderError::Disagree { .. } | RecorderError::Unapplied { .. })) => {
             DoctorCheck::fail("writer", format!("would refuse: {error}"), REBUILD)

@@ -39,7 +39,7 @@ pub fn modes(root: &Path) -> DoctorCheck {
     if wrong.is_empty() {
         return DoctorCheck::ok(
             "modes",
-            "home, keys, database and configuration are their owner's alone",
+            "only the owner can read the home, keys, database and configuration",
         );
     }
     DoctorCheck::fail("modes", wrong.join(", "), mend.join(" && "))
@@ -61,7 +61,7 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
         "keep the file, and restore gently.db, audit.log and ledger.git together from one backup";
     if !paths.database().exists() {
         let found = format!(
-            "{} is missing: it had the only texts and salts",
+            "{} is missing; it held the only copy of texts and salts",
             paths.database().display()
         );
         let mend = "move this home away, gently restore FILE, then gently audit adopt with its ledger.git and audit.log";
@@ -82,7 +82,7 @@ pub fn database(paths: &Paths, checks: &mut Vec<DoctorCheck>) -> Option<Store> {
         Ok(state) if state.broken_references > 0 => DoctorCheck::fail(
             "database",
             format!(
-                "{} rows refer to rows that are not there",
+                "{} rows refer to rows that do not exist",
                 state.broken_references
             ),
             MEND,

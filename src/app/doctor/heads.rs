@@ -67,7 +67,7 @@ fn stamped(standing: &ProofCounts, config: &Config, now: Seconds) -> DoctorCheck
     }
     if let Some(spoiled) = standing.spoiled.first() {
         let found = format!(
-            "{found}; the note on commit {} is no proof of its head",
+            "{found}; the note on commit {} does not prove its head",
             spoiled.commit
         );
         return DoctorCheck::warn(CALENDARS, found, VERIFY);
@@ -125,7 +125,10 @@ fn calendar(address: &str, states: &[CalendarState]) -> DoctorCheck {
         );
     }
     let Some(state) = states.iter().find(|state| state.address == address) else {
-        return DoctorCheck::skipped(CALENDAR, format!("{address}: not asked yet, and not now"));
+        return DoctorCheck::skipped(
+            CALENDAR,
+            format!("{address}: not asked yet (doctor does not ask)"),
+        );
     };
     match (&state.said, state.accepted_at) {
         (None, _) => DoctorCheck::ok(
@@ -134,7 +137,7 @@ fn calendar(address: &str, states: &[CalendarState]) -> DoctorCheck {
         ),
         (Some(said), accepted_at) => {
             let last = accepted_at.map_or("never accepted".to_owned(), |at| {
-                format!("accepted last at {at}")
+                format!("last accepted at {at}")
             });
             let said = brief(address, said);
             DoctorCheck::warn(
@@ -162,7 +165,7 @@ fn brief<'a>(address: &str, said: &'a str) -> &'a str {
 /// How the newest tree head stands with the witnesses, and what each said last.
 pub fn witnesses(store: &Store, paths: &Paths, config: &Config) -> Vec<DoctorCheck> {
     if config.witness.named.is_empty() {
-        let why = "none is configured: a second history would not show (gently witness add NAME VKEY URL)";
+        let why = "none is configured, so nobody would notice a second history (gently witness add NAME VKEY URL)";
         return vec![DoctorCheck::skipped(WITNESSES, why)];
     }
     all_of(store, paths, config)
@@ -214,7 +217,7 @@ fn cosigned(head: Option<&LatestTreeHead>, held: usize, config: &Config) -> Doct
         );
     };
     let found = format!(
-        "{held} of {quorum} needed have cosigned the newest tree head, of {} lines",
+        "{held} of the {quorum} that are needed have cosigned the newest tree head ({} lines)",
         head.note.size
     );
     if held < quorum {

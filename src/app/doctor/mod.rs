@@ -1,6 +1,7 @@
 //! What a home and what it rests on are like, with the command that mends what is not as it should
 //! be; writes nothing. A check that could not be made is `skipped`, and never `ok`.
 
+pub mod audit_log;
 mod evidence;
 mod files;
 mod heads;
@@ -110,7 +111,7 @@ impl DoctorCheck {
 pub struct DoctorReport {
     /// Where the home is, or would be.
     pub home: PathBuf,
-    /// Every check.
+    /// Every check in the order in which it was made.
     pub checks: Vec<DoctorCheck>,
 }
 
@@ -164,7 +165,7 @@ fn home(root: &Path, checks: &mut Vec<DoctorCheck>) -> bool {
             let mend = match part {
                 "audit.log" | "ledger.git" => "gently audit rebuild".to_owned(),
                 _ => format!(
-                    "put {part} back from the backup that has all parts; what is there stays as it is"
+                    "restore {part} from the backup that the other parts are from; leave the others as they are"
                 ),
             };
             (
@@ -203,12 +204,12 @@ fn configuration(root: &Path, checks: &mut Vec<DoctorCheck>) -> Option<Config> {
             checks.push(match unknown_variables().as_slice() {
                 [] => DoctorCheck::ok(
                     "config",
-                    "every key of gently.toml and the environment is known and in range",
+                    "every setting in gently.toml and the environment is known and in range",
                 ),
                 unknown => DoctorCheck::warn(
                     "config",
                     format!(
-                        "no key has this variable, so it does nothing: {}",
+                        "no setting has this variable, so it has no effect: {}",
                         unknown.join(", ")
                     ),
                     "gently config get",
@@ -252,7 +253,7 @@ fn stored(
         Some(config) => secrets::signing(&paths.root, store, config.keys.signer()),
         None => DoctorCheck::skipped(
             "signing key",
-            "the configuration says who signs, and can't be read",
+            "the configuration, which says who signs, can't be read",
         ),
     });
     checks.push(secrets::auth(&paths.root, store));
@@ -263,7 +264,7 @@ fn stored(
             checks.extend(heads::witnesses(store, paths, config));
         }
         None => {
-            let why = "the configuration says who is told of heads, and can't be read";
+            let why = "the configuration, which names calendars and witnesses, can't be read";
             checks.extend(["calendars", "witnesses"].map(|name| DoctorCheck::skipped(name, why)));
         }
     }

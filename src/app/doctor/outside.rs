@@ -39,19 +39,21 @@ pub fn clock(store: &Store) -> DoctorCheck {
         }
     };
     match last.since(now) {
-        0 => DoctorCheck::ok(NAME, format!("{now}, not behind the last line")),
+        0 => DoctorCheck::ok(NAME, format!("{now}, not earlier than the last line")),
         behind if behind <= AHEAD_S => {
-            let found =
-                format!("{now}, {behind} s behind the last line ({last}); lines wait at its time");
+            let found = format!(
+                "{now}, {behind} s earlier than the last line ({last}); new lines keep its time until then"
+            );
             DoctorCheck::warn(NAME, found, "timedatectl")
         }
         behind => {
-            let found =
-                format!("{now}, {behind} s behind the last line ({last}): nothing is recorded");
+            let found = format!(
+                "{now}, {behind} s earlier than the last line ({last}): nothing can be recorded"
+            );
             DoctorCheck::fail(
                 NAME,
                 found,
-                "set the clock right; or if the line was wrong: gently audit clock-set",
+                "correct the clock; or if the line was wrong: gently audit clock-set",
             )
         }
     }
@@ -90,9 +92,9 @@ fn room(free: u64) -> DoctorCheck {
         ..DISK_FAIL_MB => DoctorCheck::fail(
             "disk",
             found,
-            "make room: nothing can be recorded on a full disk",
+            "free some space: nothing can be recorded on a full disk",
         ),
-        DISK_FAIL_MB..DISK_WARN_MB => DoctorCheck::warn("disk", found, "make room soon"),
+        DISK_FAIL_MB..DISK_WARN_MB => DoctorCheck::warn("disk", found, "free some space soon"),
         _ => DoctorCheck::ok("disk", found),
     }
 }
@@ -103,7 +105,7 @@ pub async fn sources(config: &Config, network: Network) -> DoctorCheck {
     if config.anchor.mode == AnchorMode::Off {
         return DoctorCheck::skipped(
             NAME,
-            "anchor.mode is off: nobody is asked, and no session is anchored",
+            "anchor.mode is off: no source is asked, and no session is anchored",
         );
     }
     let sources = match open::sources(config, network) {
@@ -131,7 +133,7 @@ pub async fn sources(config: &Config, network: Network) -> DoctorCheck {
     let (good, all) = (seen.answers.len() - faults.len(), seen.answers.len());
     let mut found = format!("{good} of {all} give a valid block");
     if !seen.anchor.block.is_local() {
-        found.push_str(&format!(", {} is taken", seen.anchor.block.height));
+        found.push_str(&format!(", and {} is used", seen.anchor.block.height));
     }
     if !faults.is_empty() {
         found.push_str(&format!(": {}", told(&faults)));
@@ -205,7 +207,7 @@ pub async fn model(config: &Config) -> DoctorCheck {
     match reachable(wire, config).await {
         Ok(models) => DoctorCheck::ok(
             NAME,
-            format!("{id}: {url} lists {models} models; nothing was asked"),
+            format!("{id}: {url} lists {models} models (none was asked a question)"),
         ),
         Err(why) => {
             let is_offline = is_offline(&why);
@@ -229,7 +231,7 @@ pub fn git() -> DoctorCheck {
     match version("git", &["--version"]) {
         None => DoctorCheck::fail(
             "git",
-            "not found: gently needs none, but you can't verify by hand",
+            "not found: gently does not need it, but verifying by hand does",
             MEND,
         ),
         Some(words) => match numbers(&words) {
@@ -255,12 +257,12 @@ fn numbers(words: &str) -> Option<(u64, u64)> {
 pub fn ssh_keygen() -> DoctorCheck {
     const NAME: &str = "ssh-keygen";
     if version(NAME, &["-?"]).is_none() {
-        let found = "not found: gently needs none, but git verifies signatures with it";
+        let found = "not found: gently does not need it, but git verifies signatures with it";
         return DoctorCheck::fail(NAME, found, "apt-get install openssh-client");
     }
     DoctorCheck::ok(
         NAME,
-        version("ssh", &["-V"]).unwrap_or_else(|| "there, of unknown version".to_owned()),
+        version("ssh", &["-V"]).unwrap_or_else(|| "installed, version unknown".to_owned()),
     )
 }
 

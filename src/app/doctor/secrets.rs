@@ -52,7 +52,7 @@ pub fn signing(root: &Path, store: &Store, signer: SignedBy) -> DoctorCheck {
         }
     };
     if key != in_force {
-        let found = format!("{who} has {key}, in force is {in_force}");
+        let found = format!("{who} has {key}, but the key in force is {in_force}");
         let mend = match signer {
             SignedBy::File => "put the key in force back as keys/signing.key, with mode 0600",
             SignedBy::Agent { .. } => "put the public key in force back as keys/signing.key.pub",
@@ -71,23 +71,23 @@ pub fn signing(root: &Path, store: &Store, signer: SignedBy) -> DoctorCheck {
             Ok(None) => DoctorCheck::ok(
                 NAME,
                 format!(
-                    "{who} has the key in force; allowed_signers too ({} there)",
+                    "{who} has the key in force, and allowed_signers lists it ({} keys)",
                     known.len()
                 ),
             ),
             Ok(Some(foreign)) => DoctorCheck::fail(
                 NAME,
                 format!(
-                    "{} has a key that never signed this record: {foreign}",
+                    "{} lists a key that never signed this record: {foreign}",
                     file.display()
                 ),
-                "take that line out; gently key show prints the keys that others should pin",
+                "remove that line; gently key show prints the keys that others should pin",
             ),
             Err(error) => DoctorCheck::fail(NAME, error, "gently audit verify"),
         },
         Ok(_) => DoctorCheck::fail(
             NAME,
-            format!("{} lacks the key in force", file.display()),
+            format!("{} does not list the key in force", file.display()),
             mend,
         ),
         Err(error) => DoctorCheck::fail(NAME, error.to_string(), mend),
@@ -114,7 +114,7 @@ pub fn auth(root: &Path, store: &Store) -> DoctorCheck {
         ),
         None if is_sealed(&path) => {
             let found = format!(
-                "{} is under a passphrase, and was not opened",
+                "{} is protected by a passphrase and was not opened",
                 path.display()
             );
             return DoctorCheck::skipped(NAME, found);

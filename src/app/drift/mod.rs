@@ -43,9 +43,9 @@ pub const CLOSE: DriftTransition = DriftTransition {
 pub struct DriftDetails {
     /// The event, and what became of it.
     pub state: DriftState,
-    /// Its exchange.
+    /// Exchange whose answer drifted; none for a change of state alone.
     pub exchange: Option<ExchangeRow>,
-    /// Its session.
+    /// Session of that exchange.
     pub session: Option<SessionRow>,
     /// How screens call its exchange.
     pub short: String,
@@ -64,7 +64,7 @@ impl DriftDetails {
             .as_ref()
             .map(|row| find::short_id_of_row(store, row));
         Ok(DriftDetails {
-            warning: DriftWarning::bare(&state.event.class, &state.event.summary),
+            warning: DriftWarning::without_excerpt(&state.event.class, &state.event.summary),
             short: short.transpose()?.unwrap_or_default(),
             state,
             exchange,
@@ -98,7 +98,7 @@ pub struct DriftFilter {
 
 /// Drift events of a home.
 pub struct DriftList {
-    /// Oldest first.
+    /// Events on record, oldest first.
     pub events: Vec<DriftDetails>,
     /// How many older ones are not listed.
     pub older: u64,

@@ -34,7 +34,7 @@ struct Case {
 pub struct TrialVerdict {
     /// The line's own id.
     pub id: Value,
-    /// The verdict.
+    /// What the judge found in the reply.
     pub judgement: Judgement,
 }
 

@@ -18,9 +18,9 @@ const SIGNER_FILE: &str = "gently-signer";
 
 /// Hooks that were written.
 pub struct InstallResult {
-    /// The repository.
+    /// Folder of the repository that got the hooks.
     pub repository: PathBuf,
-    /// Each hook.
+    /// Path of each hook that was written.
     pub installed: Vec<PathBuf>,
     /// Whether there is no ledger yet, and nothing checks what is pushed here.
     pub is_unchecked: bool,

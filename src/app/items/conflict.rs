@@ -22,7 +22,7 @@ const MOST_ON_ONE: u32 = 100;
 
 /// Items in force on one subject that do not say the same.
 pub struct Conflict {
-    /// The subject.
+    /// Subject that two or more items in force share.
     pub subject: String,
     /// Each with what it says.
     pub items: Vec<(Item, String)>,
@@ -103,7 +103,7 @@ fn on(store: &ReadStore, subject: &str) -> Result<Option<Vec<(Item, String)>>, S
 
 /// A conflict that was resolved.
 pub struct ResolvedConflict {
-    /// The record.
+    /// The record that says which item holds.
     pub recorded: RecordedArtifact,
     /// The item that holds.
     pub holds: Item,
@@ -126,7 +126,7 @@ pub async fn resolve(
         .collect();
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         for id in &all {
-            if !store.item(id)?.is_some_and(|item| item.state.in_force()) {
+            if !store.item(id)?.is_some_and(|item| item.state.is_in_force()) {
                 return Ok(Some(format!(
                     "{} is not in force any more: look again with gently conflict list",
                     short_name(id)
@@ -194,7 +194,7 @@ fn sides(store: &ReadStore, typed: &str) -> Result<Result<(Item, Vec<Item>), Str
             "no '{short}' is on record: gently conflict list names what disagrees"
         )));
     };
-    if !item.state.in_force() {
+    if !item.state.is_in_force() {
         return Ok(Err(format!(
             "{short} is {}: only what is in force can hold",
             item.state

@@ -20,7 +20,7 @@ pub struct ItemList {
 /// Items of a kind that are in force or proposed, or `all` of them.
 pub fn list(home: &Home, kind: ItemKind, all: bool) -> Result<ItemList, OpenHomeError> {
     let store = open::store(home)?;
-    let is_listed = |state: &ItemState| all || state.in_force() || *state == ItemState::Proposed;
+    let is_listed = |state: &ItemState| all || state.is_in_force() || *state == ItemState::Proposed;
     let states: Vec<ItemState> = ItemState::ALL.into_iter().filter(is_listed).collect();
     let mut items = store.items_of(&[kind], &states, MOST + 1)?;
     let most = usize::try_from(MOST).unwrap_or(usize::MAX);

@@ -18,7 +18,7 @@ use super::open::{self, OpenHome, OpenHomeError, fresh_salt};
 
 /// An item whose new state is on record.
 pub struct RecordedItem {
-    /// The record.
+    /// What went on record, with its line of the log.
     pub recorded: RecordedArtifact,
     /// The state that it gives.
     pub state: ItemState,
@@ -116,7 +116,7 @@ pub async fn end(
     let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
         Ok(match known(store, kind, &named)? {
             Err(fault) => Some(fault),
-            Ok(item) if item.state.in_force() || item.state == ItemState::Proposed => None,
+            Ok(item) if item.state.is_in_force() || item.state == ItemState::Proposed => None,
             Ok(item) => Some(format!("{} is {} already", short_name(&named), item.state)),
         })
     };

@@ -21,7 +21,7 @@ pub struct SummarySection {
 
 /// What a session came to.
 pub struct SessionSummary {
-    /// The session.
+    /// Row of the session that is summed up.
     pub session: SessionRow,
     /// Facts, theories and decisions.
     pub sections: [SummarySection; 3],

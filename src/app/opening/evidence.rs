@@ -12,7 +12,7 @@ use crate::record::bitcoin::block::Header;
 use crate::record::canon;
 use crate::record::ledger::commit::CommitKind;
 use crate::record::ledger::documents::{Close, Format, Genesis, Record, Rotate, SessionDoc};
-use crate::record::ledger::opening::{Document, Entry, HeaderAt, More, OpeningFile};
+use crate::record::ledger::opening::{Document, Entry, EntryExtra, HeaderAt, OpeningFile};
 use crate::record::tree::leaf;
 use crate::record::tree::note::CosignedNote;
 use crate::record::tree::proof::Inclusions;
@@ -173,8 +173,8 @@ fn settle(
 fn without_stamp(file: &mut OpeningFile) {
     file.stamp = None;
     for entry in &mut file.lines {
-        if matches!(entry.more, More::Stamped(_)) {
-            entry.more = More::Nothing;
+        if matches!(entry.more, EntryExtra::Stamped(_)) {
+            entry.more = EntryExtra::Nothing;
         }
     }
 }
@@ -199,12 +199,12 @@ fn entries(
         let mut proof = || proofs.next().unwrap_or_default();
         let under_head = proof();
         let more = match (wanted.rotation, stamped.filter(|_| wanted.stamped)) {
-            (Some(checkpoint), _) => More::Rotation {
+            (Some(checkpoint), _) => EntryExtra::Rotation {
                 checkpoint,
                 proof: proof(),
             },
-            (None, Some(_)) => More::Stamped(proof()),
-            (None, None) => More::Nothing,
+            (None, Some(_)) => EntryExtra::Stamped(proof()),
+            (None, None) => EntryExtra::Nothing,
         };
         entries.push(Entry {
             index,

@@ -31,7 +31,7 @@ pub const KIND: &str = "opening";
 pub enum TurnText {
     /// What was asked, as it was sent.
     Prompt,
-    /// The answer.
+    /// The text that the model answered.
     Response,
     /// The exchange document: how the turn came about, without its texts.
     Exchange,
@@ -61,7 +61,7 @@ pub struct OpeningRequest {
 
 /// A file that opens texts; that they are opened is on record.
 pub struct NewOpening {
-    /// The file.
+    /// Opening that was made, before it is written anywhere.
     pub file: OpeningFile,
     /// The same as text, as it is written.
     pub text: String,

@@ -135,7 +135,7 @@ impl Copy {
         Ok(copy)
     }
 
-    /// The repository.
+    /// Folder of the copied repository.
     pub fn repository(&self) -> PathBuf {
         self.folder.join("ledger.git")
     }

@@ -128,7 +128,8 @@ impl HeaderSources {
                     .enable_all()
                     .build();
                 let runtime = runtime.map_err(|e| format!("no runtime: {e}"))?;
-                let said = runtime.block_on(said(&sources, network, heights, deadline));
+                let said =
+                    runtime.block_on(headers_from_sources(&sources, network, heights, deadline));
                 runtime.shutdown_background();
                 Ok(said)
             });
@@ -142,7 +143,7 @@ impl HeaderSources {
 }
 
 /// What sources say of heights: headers that show their work.
-async fn said(
+async fn headers_from_sources(
     sources: &[Box<dyn BlockSource>],
     network: Network,
     heights: &BTreeSet<u32>,

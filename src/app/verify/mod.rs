@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::record::bitcoin::block::Network;
 use crate::record::tree::witness_policy::WitnessPolicy;
 use crate::store::Store;
-use crate::verify::{OutsideHead, Progress, Report, SessionReport, Since, VerifyOptions};
+use crate::verify::{CheckBase, OutsideHead, Progress, Report, SessionReport, VerifyOptions};
 
 use super::{find, witnesses};
 use copy::Copy;
@@ -44,7 +44,7 @@ pub struct TargetRequest {
 /// What is to be checked, and what a checker brings along.
 #[derive(Clone, Debug, Default)]
 pub struct VerifyRequest {
-    /// Which ledger.
+    /// Which ledger is checked: the home's, or a copy of it.
     pub target: TargetRequest,
     /// Answers that must be yes.
     pub require: Vec<RequiredAnswer>,
@@ -75,7 +75,7 @@ pub struct FetchedCopy {
 
 /// What a check found.
 pub struct VerifyResult {
-    /// The report.
+    /// Answers, findings and counts of the check.
     pub report: Report,
     /// Which required answers are not *yes*, in words.
     pub unmet: Option<String>,
@@ -113,9 +113,9 @@ pub fn verify(
         .map(SavedPosition::read);
     let since = match (wanted, &saved) {
         (None, _) => None,
-        (Some("last"), Some(saved)) => Some(Since::Position(saved.as_ref())),
+        (Some("last"), Some(saved)) => Some(CheckBase::Position(saved.as_ref())),
         (Some("last"), None) => return Err(TargetError::NoPosition),
-        (Some(commit), _) => Some(Since::Commit(
+        (Some(commit), _) => Some(CheckBase::Commit(
             commit,
             saved.as_ref().and_then(|saved| saved.as_ref().ok()),
         )),
@@ -200,7 +200,7 @@ fn heads(request: &VerifyRequest) -> Result<Vec<OutsideHead>, TargetError> {
 
 /// A ledger that was verified for the sake of one session of it.
 pub struct SessionVerifyResult {
-    /// The report.
+    /// Answers, findings and counts of the check of the whole ledger.
     pub report: Report,
     /// The first digits of the session's id, as the home knows it.
     pub prefix: String,

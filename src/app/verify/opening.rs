@@ -25,7 +25,7 @@ use super::target::{TargetError, read_signers};
 /// An opening file, and what a checker brings along.
 #[derive(Clone, Debug, Default)]
 pub struct CheckRequest {
-    /// The file.
+    /// Path of the opening.
     pub file: PathBuf,
     /// Keys that the ledger may be signed by, or files of them, the newest last.
     pub signers: Vec<String>,
@@ -41,11 +41,11 @@ pub struct CheckRequest {
 
 /// What a check of an opening file found.
 pub struct CheckResult {
-    /// The file.
+    /// Opening as it was read.
     pub file: OpeningFile,
     /// What held the file, when it came in a page.
     pub page: Option<PageOrigin>,
-    /// The answers.
+    /// Answers of the check, each with its reason.
     pub report: OpeningReport,
     /// How many keys the checker named.
     pub pinned: usize,

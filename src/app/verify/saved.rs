@@ -18,7 +18,7 @@ const MOST: u64 = 256 << 20;
 /// What a contradiction by it is called.
 pub const POSITION: &str = "the position of an earlier check";
 
-/// The file.
+/// File in which the position of an earlier check is kept.
 pub struct SavedPosition(PathBuf);
 
 /// What a position of a ledger with another root says against this one. It is evidence when it was
@@ -56,7 +56,7 @@ impl SavedPosition {
         self.0.exists()
     }
 
-    /// What it says, or why that can't be gone on from.
+    /// What it says, or why a check can't continue from it.
     pub fn read(&self) -> Result<Position, PositionMismatch> {
         let place = self.0.display();
         let bytes = read_regular(&self.0, MOST).map_err(|e| PositionMismatch::Form {

@@ -58,9 +58,9 @@ pub enum TargetError {
     /// A bundle could not be unpacked.
     #[error("git can't unpack the bundle {path}: {reason}; check it with `git bundle verify`")]
     Bundle {
-        /// The bundle.
+        /// Path of the git bundle.
         path: PathBuf,
-        /// git's words.
+        /// What git said about it.
         reason: String,
     },
     /// A copy could not be fetched.
@@ -74,7 +74,7 @@ pub enum TargetError {
     /// No policy in what `--policy` names.
     #[error("{path}: {reason}; the form of a policy is c2sp.org/tlog-policy")]
     Policy {
-        /// The file.
+        /// Path of the witness policy.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -255,7 +255,7 @@ impl AuditTarget {
         head.is_ok_and(|head| matches!(checkpoint_is_newest(&head, &paths), Ok(false)))
     }
 
-    /// Checks it.
+    /// Checks the ledger under these terms.
     pub fn report(&self, terms: VerifyOptions<'_>) -> Result<Report, TargetError> {
         let database = |look: &mut WithDatabase<'_>| -> Result<(), VerifyError> {
             let Some(path) = &self.database else {

@@ -125,9 +125,9 @@ pub enum AssertionOutcome {
 /// One exchange, replayed.
 #[derive(Clone, Debug)]
 pub struct ExchangeReplay {
-    /// It.
+    /// Id of the exchange that was replayed.
     pub exchange: Uuid,
-    /// Its session.
+    /// Session that the exchange is part of.
     pub session: Hash32,
     /// Number of the prompt in its session.
     pub seq: u64,
@@ -140,7 +140,7 @@ pub struct ExchangeReplay {
 /// What the log has and the database lacks, or the other way round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayFault {
-    /// Where.
+    /// Part of the record where it was found, such as a row or a log line.
     pub place: String,
     /// Expected and found.
     pub what: String,
@@ -149,13 +149,13 @@ pub struct ReplayFault {
 /// Why nothing could be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The database.
+    /// The database could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The log.
+    /// The log could not be read.
     #[error(transparent)]
     Log(#[from] ReadError),
-    /// `genesis.json`.
+    /// `genesis.json` of the ledger is missing or malformed.
     #[error("genesis.json in the database can't be read: {0}; run gently audit verify")]
     Genesis(String),
 }
@@ -169,7 +169,7 @@ pub struct Replay<'a> {
     intents: Arc<IntentIndex>,
     kernels: RefCell<HashMap<Hash32, Rc<KernelOnRecord>>>,
     judges: RefCell<HashMap<Hash32, Rc<Judge>>>,
-    configs: RefCell<HashMap<Hash32, Rc<Configured>>>,
+    configs: RefCell<HashMap<Hash32, Rc<ConfigOnRecord>>>,
     sessions: RefCell<HashMap<Uuid, Option<Rc<SessionRow>>>>,
     at_hand: RefCell<AtHand>,
     /// What is wrong with a thread, once it was looked at.
@@ -185,16 +185,16 @@ pub struct Replay<'a> {
 
 /// The order of the log and what was counted, for all threads that replay.
 #[derive(Clone)]
-pub(super) struct Share {
+pub(super) struct ReplayHistory {
     scheme: Scheme,
     stream: Arc<Stream>,
     intents: Arc<IntentIndex>,
 }
 
-impl Share {
+impl ReplayHistory {
     /// The same history in a store that shows the same state.
     pub(super) fn over<'a>(self, store: &'a ReadStore) -> Replay<'a> {
-        let Share {
+        let ReplayHistory {
             scheme,
             stream,
             intents,
@@ -221,7 +221,7 @@ impl Share {
 /// over).
 type KernelOnRecord = Option<Result<Kernel, String>>;
 /// A configuration on record, or what is wrong with it.
-type Configured = Result<ContextConfig, String>;
+type ConfigOnRecord = Result<ContextConfig, String>;
 
 /// Why nothing of a text is checked.
 const ABSENT: &str = "a text in it is not here: erased, lost, or never kept";
@@ -237,7 +237,7 @@ impl<'a> Replay<'a> {
     pub fn open(store: &'a ReadStore, log: &Path) -> Result<Self, ReplayError> {
         let genesis: Genesis = canon::parse(store.genesis()?.as_bytes())
             .map_err(|e| ReplayError::Genesis(e.to_string()))?;
-        let share = Share {
+        let share = ReplayHistory {
             scheme: genesis.commitments,
             stream: Arc::new(Stream::read(store, log)?),
             intents: Arc::new(IntentIndex::of(store.intents()?)),
@@ -246,9 +246,9 @@ impl<'a> Replay<'a> {
     }
 
     /// What another thread needs to replay a part of the same history.
-    pub(super) fn share(&self) -> Share {
+    pub(super) fn share(&self) -> ReplayHistory {
         let (stream, intents) = (Arc::clone(&self.stream), Arc::clone(&self.intents));
-        Share {
+        ReplayHistory {
             scheme: self.scheme,
             stream,
             intents,
@@ -303,10 +303,7 @@ impl<'a> Replay<'a> {
                 }
                 Err(error) => {
                     failed = Err(error);
-                    Err(StoreError::Sqlite {
-                        what: "replay",
-                        reason: "stopped".to_owned(),
-                    })
+                    Err(StoreError::Stopped)
                 }
             });
         failed?;
@@ -362,7 +359,7 @@ impl<'a> Replay<'a> {
     /// Whether the sanitizer was told to leave what it is told to leave now, when something of this
     /// line was asked.
     fn has_same_list(&self, line: u64) -> Result<bool, ReplayError> {
-        let now = sanitize::in_force().exemptions();
+        let now = sanitize::current_engine().exemptions();
         if self.lists.get().is_none() {
             let content = now.content();
             let is_now = |row: &ArtifactRow| {
@@ -418,7 +415,7 @@ impl<'a> Replay<'a> {
     }
 
     /// The configuration that a turn was resolved with.
-    fn config(&self, context: &ContextRows) -> Result<Rc<Configured>, ReplayError> {
+    fn config(&self, context: &ContextRows) -> Result<Rc<ConfigOnRecord>, ReplayError> {
         let digest = context.row.config_digest;
         if let Some(known) = self.configs.borrow().get(&digest) {
             return Ok(known.clone());

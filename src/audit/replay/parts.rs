@@ -11,7 +11,7 @@ use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
 use crate::store::{ContextRows, ExchangeRows, SessionRow, TurnRow};
 
-use super::source::Unmade;
+use super::source::EventFault;
 use super::{AssertionOutcome, Replay, ReplayError};
 use crate::audit::rows::exchange_rows::ExchangeEvidence;
 
@@ -125,8 +125,8 @@ pub(super) fn events(
                     return Ok(compared);
                 }
             }
-            Err(Unmade::Gone) => return replay.absent(rows.exchange),
-            Err(Unmade::Wrong(words)) => return Ok(AssertionOutcome::Fails(words.clone())),
+            Err(EventFault::Gone) => return replay.absent(rows.exchange),
+            Err(EventFault::Wrong(words)) => return Ok(AssertionOutcome::Fails(words.clone())),
         }
     }
     Ok(AssertionOutcome::Holds)

@@ -28,7 +28,7 @@ pub(super) struct CurrentEvent {
     /// The exchange that left it.
     exchange: Uuid,
     /// It, digested from its text.
-    pub event: Result<ThreadEvent, Unmade>,
+    pub event: Result<ThreadEvent, EventFault>,
     /// What its exchange came to; none where that or the turn is not here.
     standing: Option<GateSubject>,
     /// Why it is kept out of contexts, once that was asked.
@@ -38,7 +38,7 @@ pub(super) struct CurrentEvent {
 }
 
 /// Why an event can't be made again.
-pub(super) enum Unmade {
+pub(super) enum EventFault {
     /// Its text is erased, or was not kept.
     Gone,
     /// It contradicts itself; `same_events` names it.
@@ -131,7 +131,7 @@ impl CurrentEvent {
 }
 
 /// What an id names, and its place in the log's order where that was asked for.
-type Named = (Rc<CurrentEvent>, Option<EventPosition>);
+type EventLookup = (Rc<CurrentEvent>, Option<EventPosition>);
 
 /// Where ids are looked up.
 pub(super) struct EventSource<'r, 'a> {
@@ -145,7 +145,7 @@ pub(super) struct EventSource<'r, 'a> {
     pub unanswered: HashSet<String>,
     /// The kernel that the turn was under, or that is tried on it.
     pub kernel: Hash32,
-    /// Its decisions.
+    /// Judge that makes the decisions of a turn anew.
     pub judge: Rc<Judge>,
 }
 
@@ -186,16 +186,19 @@ impl Lookup for EventSource<'_, '_> {
 
 impl EventSource<'_, '_> {
     /// What an id names, and where the log's order puts it.
-    fn find(&self, id: Uuid) -> Result<Option<Named>, ReplayError> {
+    fn find(&self, id: Uuid) -> Result<Option<EventLookup>, ReplayError> {
         let Some(line) = self.before else {
-            if let Some(said) = self.replay.said(id)? {
+            if let Some(said) = self.replay.current_event(id)? {
                 return Ok(Some((said, None)));
             }
             let events = self.replay.store.events_of(id)?;
             let Some(intent) = events.iter().find(|event| event.kind == EventKind::Intent) else {
                 return Ok(None);
             };
-            return Ok(self.replay.said(intent.event)?.map(|said| (said, None)));
+            return Ok(self
+                .replay
+                .current_event(intent.event)?
+                .map(|said| (said, None)));
         };
         let stream = &self.replay.stream;
         let own = stream.before(id, line).map(|placed| (id, placed));
@@ -212,13 +215,16 @@ impl EventSource<'_, '_> {
             turn_id: placed.turn.to_string(),
             thread_id: placed.thread.to_string(),
         };
-        Ok(self.replay.said(event)?.map(|said| (said, Some(place))))
+        Ok(self
+            .replay
+            .current_event(event)?
+            .map(|said| (said, Some(place))))
     }
 }
 
 impl Replay<'_> {
     /// What an event is, digested from its text; none when its row is not here.
-    pub(super) fn said(&self, id: Uuid) -> Result<Option<Rc<CurrentEvent>>, ReplayError> {
+    pub(super) fn current_event(&self, id: Uuid) -> Result<Option<Rc<CurrentEvent>>, ReplayError> {
         if let Some(known) = self.at_hand(id) {
             return Ok(Some(known));
         }
@@ -334,7 +340,7 @@ impl Replay<'_> {
     fn put(
         &self,
         row: &EventRow,
-        event: Result<ThreadEvent, Unmade>,
+        event: Result<ThreadEvent, EventFault>,
         standing: Option<GateSubject>,
         kept: OnceCell<Option<ExclusionReason>>,
     ) -> Rc<CurrentEvent> {
@@ -384,11 +390,11 @@ fn blocks(kernel: &Kernel, event: &DriftRow) -> bool {
 /// What was made; a fault of the database is nobody's but the caller's.
 fn unmade(
     made: Result<ThreadEvent, ContextFault>,
-) -> Result<Result<ThreadEvent, Unmade>, ReplayError> {
+) -> Result<Result<ThreadEvent, EventFault>, ReplayError> {
     Ok(match made {
         Ok(event) => Ok(event),
-        Err(ContextFault::Gone) => Err(Unmade::Gone),
-        Err(ContextFault::Wrong(words)) => Err(Unmade::Wrong(words)),
+        Err(ContextFault::Gone) => Err(EventFault::Gone),
+        Err(ContextFault::Wrong(words)) => Err(EventFault::Wrong(words)),
         Err(ContextFault::Store(error)) => return Err(error.into()),
     })
 }

@@ -20,13 +20,13 @@ use super::{ReplayError, ReplayFault};
 /// Where the log's order puts an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StreamEvent {
-    /// Its thread.
+    /// Id of the thread that the event belongs to.
     pub thread: Uuid,
     /// Its number in the thread, from 0.
     pub index: u64,
     /// What it is.
     pub kind: EventKind,
-    /// Its turn.
+    /// Id of the turn that the event is a part of.
     pub turn: Uuid,
     /// Its line, from 0.
     pub line: u64,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::store::ReadStore;
 
-use super::{ExchangeReplay, Replay, ReplayError, Share};
+use super::{ExchangeReplay, Replay, ReplayError, ReplayHistory};
 
 /// So many sessions the second thread is ahead at most: what it has is held until it is its turn.
 const AHEAD: usize = 8;
@@ -43,7 +43,7 @@ pub(super) fn all(
 
 /// Until all are done, or nobody wants them any more.
 fn replay_each(
-    share: Share,
+    share: ReplayHistory,
     store: &mut ReadStore,
     sessions: VecDeque<Uuid>,
     sender: &SyncSender<Session>,

@@ -33,13 +33,13 @@ use super::{Replay, ReplayError};
 /// A decision that would differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialDifference {
-    /// The exchange.
+    /// Id of the exchange whose verdict differs.
     pub exchange: Uuid,
-    /// Its session.
+    /// Session that the exchange is part of.
     pub session: Hash32,
     /// Number of the prompt in its session.
     pub seq: u64,
-    /// The question.
+    /// Question of that exchange, without secrets.
     pub question: Clean,
     /// Codes on record; none when it was allowed.
     pub was: Vec<String>,
@@ -50,7 +50,7 @@ pub struct TrialDifference {
 /// One rule that would deny a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DenyingRule {
-    /// Its code.
+    /// Code of the rule, as a decision names it.
     pub code: String,
     /// What it would be denied for.
     pub cause: Cause,
@@ -104,7 +104,7 @@ pub struct Trial {
     pub reached: bool,
     /// Decisions that would be others.
     pub differences: Vec<TrialDifference>,
-    /// By code.
+    /// How many questions each rule denies, by its code.
     pub totals: BTreeMap<String, Total>,
 }
 
@@ -212,10 +212,10 @@ struct TrialHistory<'r, 'a> {
 }
 
 /// Why a turn is not decided again, or what was and what would be.
-type Tried = Result<TrialDifference, &'static str>;
+type TrialResult = Result<TrialDifference, &'static str>;
 
 impl TrialHistory<'_, '_> {
-    fn turn(&mut self, row: &ExchangeRow) -> Result<Tried, ReplayError> {
+    fn turn(&mut self, row: &ExchangeRow) -> Result<TrialResult, ReplayError> {
         let tried = self.again(row)?;
         let denied = match &tried {
             Ok(difference) => !difference.would.is_empty(),
@@ -228,7 +228,7 @@ impl TrialHistory<'_, '_> {
         Ok(tried)
     }
 
-    fn again(&self, row: &ExchangeRow) -> Result<Tried, ReplayError> {
+    fn again(&self, row: &ExchangeRow) -> Result<TrialResult, ReplayError> {
         let replay = self.replay;
         let Some(context) = ContextRows::read_by(replay.store, row.exchange_id, || Ok(Vec::new()))?
         else {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use crate::record::canon;
 use crate::record::ledger::commitment::{Role, commit};
+use crate::record::ledger::conversation::ConversationRows;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::Items;
 use crate::record::log::entry::Event;
@@ -30,8 +31,9 @@ impl RowCheck<'_> {
             );
         }
         self.check_auth_keys(&rows)?;
-        let mut items = Items::default();
+        let (mut items, mut said) = (Items::default(), ConversationRows::default());
         for row in rows {
+            said.take(row.line, &row.kind, &row.id, row.document.as_deref());
             items.take(
                 row.line,
                 &row.kind,
@@ -84,7 +86,8 @@ impl RowCheck<'_> {
                 }
             }
         }
-        self.check_items(items.into_map())
+        self.check_items(items.into_map())?;
+        self.check_conversations(said)
     }
 
     /// Reads every tombstone that opens its commitment.

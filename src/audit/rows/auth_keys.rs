@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::record::canon;
-use crate::record::ledger::auth_key::{AuthKeyNamed, KIND, REVOKED};
+use crate::record::ledger::auth_key::{AuthKeyContent, KIND, REVOKED};
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::time::Seconds;
 use crate::store::{ArtifactRow, AuthKeyRow};
@@ -18,9 +18,9 @@ struct AuthKeyRecord {
     /// Whether an artifact adds it; the key that a home was made with has none.
     is_added: bool,
     /// What that says; none where the document was lost with an older database.
-    added: Option<AuthKeyNamed>,
+    added: Option<AuthKeyContent>,
     /// The line that revokes it, and what its document says.
-    revoked: Option<(u64, Option<AuthKeyNamed>)>,
+    revoked: Option<(u64, Option<AuthKeyContent>)>,
 }
 
 impl RowCheck<'_> {

@@ -30,7 +30,7 @@ use crate::store::{
 /// Why something can't be made again.
 #[derive(Debug, thiserror::Error)]
 pub enum ContextFault {
-    /// The database.
+    /// The database could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A text that it needs is erased or was never kept.

@@ -101,6 +101,14 @@ pub(crate) struct RowCheck<'c> {
     pub counts: DatabaseCounts,
 }
 
+/// A row that is otherwise than log or ledger say.
+pub(crate) struct RowDifference<'a> {
+    /// Where the row is, without `database, ` before it.
+    pub place: &'a str,
+    pub expected: String,
+    pub actual: String,
+}
+
 impl<'c> RowCheck<'c> {
     /// Before the first row.
     pub fn new(
@@ -225,8 +233,13 @@ impl<'c> RowCheck<'c> {
         &mut self,
         is_newer: bool,
         session: Option<Hash32>,
-        (place, expected, actual): (&str, String, String),
+        difference: RowDifference<'_>,
     ) {
+        let RowDifference {
+            place,
+            expected,
+            actual,
+        } = difference;
         let question = if is_newer {
             AuditQuestion::Complete
         } else {
@@ -455,7 +468,12 @@ impl<'c> RowCheck<'c> {
             // Committed and not applied yet, or not this ledger's.
             let applied = row.line < self.ledger.lines.state.count();
             let expected = "the id of a commit in the ledger".to_owned();
-            self.fault_unless_newer(!applied, None, (&place, expected, row.id.clone()));
+            let difference = RowDifference {
+                place: &place,
+                expected,
+                actual: row.id.clone(),
+            };
+            self.fault_unless_newer(!applied, None, difference);
             return Ok(());
         };
         if let Ok(commit) = self.ledger.repository.commit_bytes(&id)
@@ -528,6 +546,35 @@ impl<'c> RowCheck<'c> {
         Ok(())
     }
 
+    /// Compares a session's row with its document in the ledger, where that can be read.
+    fn check_session_document(&mut self, place: &str, row: &SessionRow) {
+        let id = Some(row.id);
+        if let Some(document) = self
+            .ledger
+            .sessions
+            .get(row.id)
+            .and_then(|session| session.document.clone())
+        {
+            self.cell(id, place, "phase", document.phase, row.phase.clone());
+            self.cell(id, place, "tier", document.tier, row.tier);
+            self.cell(
+                id,
+                place,
+                "kernel_hash",
+                document.kernel_hash,
+                row.kernel_hash,
+            );
+            self.cell(
+                id,
+                place,
+                "host_role",
+                document.host_role,
+                row.host_role.clone(),
+            );
+            self.cell(id, place, "model_id", document.model, row.model.clone());
+        }
+    }
+
     fn check_session_row(&mut self, row: &SessionRow, level: bool) -> Result<(), VerifyError> {
         let (id, place) = (Some(row.id), format!("chat_session {}", row.uuid));
         self.cell::<Uuid>(
@@ -547,33 +594,15 @@ impl<'c> RowCheck<'c> {
             let expected = format!("auth_key_hash {} of session {}", row.auth_key_hash, row.id);
             self.fault(id, "auth_key", expected, "none");
         }
-        if let Some(document) = self
-            .ledger
-            .sessions
-            .get(row.id)
-            .and_then(|session| session.document.clone())
-        {
-            self.cell(id, &place, "phase", document.phase, row.phase.clone());
-            self.cell(id, &place, "tier", document.tier, row.tier);
-            self.cell(
-                id,
-                &place,
-                "kernel_hash",
-                document.kernel_hash,
-                row.kernel_hash,
-            );
-            self.cell(
-                id,
-                &place,
-                "host_role",
-                document.host_role,
-                row.host_role.clone(),
-            );
-            self.cell(id, &place, "model_id", document.model, row.model.clone());
-        }
+        self.check_session_document(&place, row);
         let Some(logged) = self.ledger.lines.state.session(row.id).cloned() else {
             let (expected, actual) = ("a session of the log".to_owned(), "none".to_owned());
-            self.fault_unless_newer(!level, id, (&place, expected, actual));
+            let difference = RowDifference {
+                place: &place,
+                expected,
+                actual,
+            };
+            self.fault_unless_newer(!level, id, difference);
             return Ok(());
         };
         self.cell(id, &place, "started_at", logged.start.time, row.started_at);
@@ -688,8 +717,5 @@ impl<'c> RowCheck<'c> {
 
 /// Ends an iteration whose failure is kept beside it.
 pub fn stop() -> StoreError {
-    StoreError::Sqlite {
-        what: "check a session",
-        reason: "stopped".to_owned(),
-    }
+    StoreError::Stopped
 }

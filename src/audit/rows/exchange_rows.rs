@@ -11,9 +11,9 @@ use crate::record::ledger::exchange::ExchangeDoc;
 use crate::record::ledger::prompt::SystemPrompt;
 use crate::store::ExchangeRows;
 
-/// One exchange.
+/// All that the database and the log have of one exchange.
 pub(crate) struct ExchangeEvidence<'a> {
-    /// Its rows.
+    /// Rows of the exchange and of what belongs to it.
     pub rows: ExchangeRows<'a>,
     /// What they say.
     pub record: Exchange,

@@ -16,7 +16,7 @@ use crate::store::{
     ContextRows, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, ThreadTurnRow, TurnRow,
 };
 
-use super::database::{RowCheck, stop};
+use super::database::{RowCheck, RowDifference, stop};
 use super::exchange_rows::ExchangeEvidence;
 use crate::verify::VerifyError;
 
@@ -198,7 +198,12 @@ impl RowCheck<'_> {
         let expected = format!("{what} of a line that is its own");
         let actual = format!("{what} {n}, which is no line of the log");
         let id = Some(rows.session.id);
-        self.fault_unless_newer(newer, id, (&rows.place(), expected, actual));
+        let difference = RowDifference {
+            place: &rows.place(),
+            expected,
+            actual,
+        };
+        self.fault_unless_newer(newer, id, difference);
     }
 
     /// Texts against their digests and commitments.
@@ -560,7 +565,11 @@ impl RowCheck<'_> {
 
 /// How a finding names a question or an answer.
 fn turn_place(rows: &ExchangeRows<'_>, turn: &TurnRow) -> String {
-    let of = if turn.by_user { "prompt" } else { "answer to prompt" };
+    let of = if turn.by_user {
+        "prompt"
+    } else {
+        "answer to prompt"
+    };
     let (id, seq, session) = (turn.turn_id, rows.exchange.seq, rows.session.id);
     format!("chat_turn {id} ({of} {seq} of session {session})")
 }

@@ -6,6 +6,7 @@ pub(crate) mod auth_keys;
 pub(crate) mod content_policy;
 pub mod contexts;
 pub(crate) mod continuity;
+pub(crate) mod conversations;
 pub(crate) mod database;
 pub(crate) mod exchange_rows;
 pub(crate) mod exchanges;

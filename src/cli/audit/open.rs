@@ -44,7 +44,7 @@ pub struct OpenArgs {
     pub out: Option<PathBuf>,
 }
 
-/// `--role`.
+/// Which text of a turn `--role` opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum TurnRole {
     /// What was asked, as it was sent

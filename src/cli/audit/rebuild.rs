@@ -7,12 +7,13 @@
 use crate::app::open::{self, OpenHomeError};
 use crate::app::rebuild::{RebuildError, RebuildResult, RebuiltSignature, losses, rebuild};
 use crate::app::verify::home::holds;
-use crate::recorder::{Contradiction, MissingParts, Rebuilt};
+use crate::recorder::{Contradiction, MissingParts, RebuildOutcome};
 use crate::view::rebuild::{ContradictionView, LossesView, RebuildView};
 
 use super::super::args::RebuildArgs;
 use super::super::screen::counted;
-use super::super::{FINE, NEGATIVE, present, print_view, say};
+use super::super::view_or_words::view_before_words;
+use super::super::{FINE, NEGATIVE, present, say};
 use super::answers::report_lines;
 
 /// `gently audit rebuild`.
@@ -73,7 +74,7 @@ const NOTES: &str = "not in the database: notes (refs/notes/ots, refs/notes/witn
                      gently hook install LEDGER";
 
 fn told(result: &RebuildResult) -> Vec<String> {
-    let Rebuilt {
+    let RebuildOutcome {
         lost,
         recover,
         lines: count,
@@ -148,9 +149,7 @@ fn joined(lines: &[String]) -> String {
 }
 
 fn refused(difference: &Contradiction, json: bool) -> u8 {
-    if json {
-        print_view(&ContradictionView::of(difference, NEGATIVE));
-    }
+    view_before_words(json, || ContradictionView::of(difference, NEGATIVE));
     say(&format!("refused: {difference}"));
     NEGATIVE
 }

@@ -30,7 +30,10 @@ pub(super) fn text(checked: &VerifyResult) -> String {
     if let Some(fault) = search.first() {
         put(
             &mut out,
-            format_args!("{} search: {fault}; no evidence", mark("warning")),
+            format_args!(
+                "{} search: {fault}; no evidence is affected",
+                mark("warning")
+            ),
         );
     }
     let hint = hint(report).map_or(String::new(), |hint| format!("; {hint}"));
@@ -121,7 +124,7 @@ fn details(report: &Report) -> String {
     let database = match (&report.database, &report.scope) {
         (Some(counts), _) => counts.as_str(),
         (None, Scope::Whole { .. }) => "not at hand, so not checked",
-        (None, Scope::Since { .. }) => "not looked at with --since, so not checked",
+        (None, Scope::Since { .. }) => "not checked with --since",
     };
     put(&mut out, format_args!("database:    {database}"));
     if let Some(search) = &report.search {
@@ -130,7 +133,7 @@ fn details(report: &Report) -> String {
     if report.receipts > 0 {
         put(
             &mut out,
-            format_args!("receipts:    {} held against the log", report.receipts),
+            format_args!("receipts:    {} compared with the log", report.receipts),
         );
     }
     put(&mut out, format_args!("checked:     {}", checked(report)));
@@ -169,7 +172,7 @@ fn put_beside(out: &mut String, report: &Report) {
         put(
             out,
             format_args!(
-                "unsigned:    lines {first} to {} are signed by nobody, and count for nothing",
+                "unsigned:    lines {first} to {} are signed by nobody, so they prove nothing",
                 last(report.unsigned)
             ),
         );
@@ -178,7 +181,7 @@ fn put_beside(out: &mut String, report: &Report) {
         put(
             out,
             format_args!(
-                "newer:       lines {first} to {}, not read: a writer is at work",
+                "newer:       lines {first} to {} were not read, because a writer is adding them",
                 last(report.newer)
             ),
         );
@@ -232,14 +235,14 @@ fn put_search(out: &mut String, faults: &[String]) {
     if faults.is_empty() {
         put(
             out,
-            format_args!("search:      has each text once, and nothing else (no evidence)"),
+            format_args!("search:      the index holds each text exactly once (it is no evidence)"),
         );
         return;
     }
     put(
         out,
         format_args!(
-            "search:      not what it is of; no evidence, but what is searched for may not be found"
+            "search:      the index differs from the texts on record; no evidence is affected, but a search may miss texts"
         ),
     );
     for fault in faults {
@@ -254,7 +257,7 @@ fn checked(report: &Report) -> String {
         Scope::Whole {
             mismatch: Some(mismatch),
         } => {
-            format!("verified from scratch; the saved position was not gone on from: {mismatch}")
+            format!("no earlier check to continue from; verified everything ({mismatch})")
         }
         Scope::Since {
             commit,
@@ -262,8 +265,7 @@ fn checked(report: &Report) -> String {
             saved: None,
             ..
         } => format!(
-            "since commit {commit}, log line {line}, as asked; commits before it were not checked, and the caller \
-             answers for them"
+            "since commit {commit}, log line {line}, as requested; earlier commits were not checked"
         ),
         Scope::Since {
             commit,
@@ -275,8 +277,8 @@ fn checked(report: &Report) -> String {
                 }),
             ..
         } => format!(
-            "continued from position {line} of {at} (commit {commit}), as the saved position says; of what is before \
-             only {} were read again; last verified from scratch {from_scratch_at}",
+            "continued from position {line}, saved at {at} (commit {commit}); of what is before only {} were read again; \
+             last verified from scratch at {from_scratch_at}",
             counted(report.replayed, "line")
         ),
     }
@@ -295,13 +297,13 @@ pub(super) fn cost(report: &Report) -> Option<String> {
         return None;
     };
     let why = match mismatch {
-        Some(mismatch) => format!("the saved position was not gone on from: {mismatch}"),
+        Some(mismatch) => format!("there was no earlier check to continue from ({mismatch})"),
         None => format!("no saved position lies at commit {commit} or before it"),
     };
     Some(format!(
-        "gently audit: read and judged beyond what is new: {}, as {why}; `gently audit verify` keeps one that the next \
-         checks go on from\n",
-        counted(*line, "log line")
+        "gently audit: {} were read and checked again, because {why}; `gently audit verify` saves a position that \
+         the next check continues from\n",
+        counted(*line, "older log line")
     ))
 }
 

@@ -37,7 +37,7 @@ pub struct ReplayArgs {
     pub kernel: Option<PathBuf>,
 }
 
-/// Does it.
+/// Replays what was named and prints the result; exit 1 when an assertion fails.
 pub fn run(args: &ReplayArgs, json: bool) -> Result<u8, OpenHomeError> {
     let request = ReplayRequest {
         exchange: args.exchange.clone(),

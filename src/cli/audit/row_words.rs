@@ -97,7 +97,9 @@ mod tests {
                 "Changed: database, question 4e623688/3; and 13 more findings",
             ),
             (
-                format!("chat_turn 9f9953c2-4393-8506-a200-d25c2d6eb7dc (answer to prompt 12 of session {session})"),
+                format!(
+                    "chat_turn 9f9953c2-4393-8506-a200-d25c2d6eb7dc (answer to prompt 12 of session {session})"
+                ),
                 "answer 4e623688/12",
             ),
             (
@@ -112,7 +114,10 @@ mod tests {
                 "included_reason ring0.constraints, not ring1.score".to_owned(),
                 "why it is there in every prompt, not found for the question",
             ),
-            ("refs/heads/main: expected é".to_owned(), "refs/heads/main: expected é"),
+            (
+                "refs/heads/main: expected é".to_owned(),
+                "refs/heads/main: expected é",
+            ),
             (String::new(), ""),
         ] {
             assert_eq!(plain(&text), expected);

@@ -714,6 +714,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("gently doctor", "what to mend, and how"),
             ("gently doctor -v", "one line for each check"),
+            (
+                "gently doctor --check-audit",
+                "whether the log in the database hangs together",
+            ),
             ("gently doctor --json", "for a script"),
         ],
     ),

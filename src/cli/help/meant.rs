@@ -7,7 +7,7 @@ use clap::Command;
 
 use crate::govern::sanitize::redact;
 
-use super::super::fold::words_in;
+use super::super::line_break::words_in;
 use super::super::screen::{beginning, quiet};
 use super::{COLUMNS, GROUPS, TOPICS, in_quotes, names_below, program, shell_quoted, topics};
 

@@ -190,7 +190,7 @@ fn a_topic_is_a_screen_and_no_command() {
 }
 
 /// What is said of arguments whose command is none, as a person reads it.
-fn said(args: &[&str]) -> String {
+fn answer_to(args: &[&str]) -> String {
     let args: Vec<OsString> = ["gently"].iter().chain(args).map(OsString::from).collect();
     let told = answer(&command(), &args, true).unwrap_or_else(|| panic!("{args:?}"));
     told.replace(&program(), "gently")
@@ -228,7 +228,7 @@ fn a_question_without_its_verb_is_told_how_to_ask() {
             "ask \"…\"",
         ),
     ] {
-        let told = said(args);
+        let told = answer_to(args);
         assert!(
             told.starts_with("error: a question comes behind 'ask':\n"),
             "{told}"
@@ -236,7 +236,7 @@ fn a_question_without_its_verb_is_told_how_to_ask() {
         assert!(told.ends_with(&format!(" {line}")), "{args:?}: {told}");
     }
     let long = "long ".repeat(100);
-    assert!(said(&[&long]).ends_with(" ask \"…\""));
+    assert!(answer_to(&[&long]).ends_with(" ask \"…\""));
     let args = ["gently", "What is it?"].map(OsString::from);
     let told = answer(&command(), &args, false).unwrap();
     assert!(told.ends_with(" ask \"…\""), "{told}");
@@ -265,43 +265,44 @@ fn a_misspelt_command_is_told_the_right_one() {
         (&["--passphrase-cmd", "ask", "doctr"], "doctor", " doctor"),
         (&["aks", "a\u{202e}b"], "ask", " ask …"),
     ] {
-        let told = said(args);
+        let told = answer_to(args);
         assert!(
             told.contains(&format!("; did you mean '{meant}'?\n")),
             "{args:?}: {told}"
         );
         assert!(told.ends_with(line), "{args:?}: {told}");
     }
-    assert!(said(&["verify", "--since", "last"]).contains("gently audit verify"));
-    assert!(said(&["exit-codes"]).contains("gently help exit-codes"));
-    assert!(said(&["stamp"]).ends_with("did you mean 'gently audit stamp'?"));
+    assert!(answer_to(&["verify", "--since", "last"]).contains("gently audit verify"));
+    assert!(answer_to(&["exit-codes"]).contains("gently help exit-codes"));
+    assert!(answer_to(&["stamp"]).ends_with("did you mean 'gently audit stamp'?"));
     assert!(
-        said(&["session", "help", "open"]).ends_with("did you mean 'gently help session open'?")
+        answer_to(&["session", "help", "open"])
+            .ends_with("did you mean 'gently help session open'?")
     );
-    let told = said(&["frobnicate"]);
+    let told = answer_to(&["frobnicate"]);
     assert!(told.contains("there is no command 'frobnicate'") && told.contains("gently help"));
-    assert!(said(&["frobnicate", "the", "thing"]).ends_with(r#"ask "frobnicate the thing""#));
-    let told = said(&["session", "frobnicate"]);
+    assert!(answer_to(&["frobnicate", "the", "thing"]).ends_with(r#"ask "frobnicate the thing""#));
+    let told = answer_to(&["session", "frobnicate"]);
     assert!(
         told.ends_with("behind 'session' there is: open, close, list, summary, show"),
         "{told}"
     );
-    assert!(said(&[""]).contains("there is no command ''"));
-    assert!(said(&[&"x".repeat(100_000)]).len() < 1000);
+    assert!(answer_to(&[""]).contains("there is no command ''"));
+    assert!(answer_to(&[&"x".repeat(100_000)]).len() < 1000);
 }
 
 #[test]
 fn what_other_programs_call_it_leads_to_what_is_on_record() {
     for word in ["find", "list", "history", "ls", "search"] {
-        let told = said(&[word, "sky"]);
+        let told = answer_to(&[word, "sky"]);
         assert!(told.contains("\n    gently session list\n"), "{told}");
         assert!(told.ends_with("\n    gently show last"), "{told}");
         assert!(!told.contains(" ask "), "{told}");
     }
-    assert!(said(&["status"]).contains("\n    gently doctor\n"));
+    assert!(answer_to(&["status"]).contains("\n    gently doctor\n"));
     // A sentence is a question all the same, and behind another command it is that one's.
-    assert!(said(&["List", "all", "ports"]).contains("gently ask"));
-    assert!(said(&["session", "find"]).contains("behind 'session' there is"));
+    assert!(answer_to(&["List", "all", "ports"]).contains("gently ask"));
+    assert!(answer_to(&["session", "find"]).contains("behind 'session' there is"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Topics of `gently help`: what is asked of no single command, each at most one screen.
 
-/// One topic.
+/// A topic of `gently help`: a page on no single command.
 #[derive(Debug)]
 pub struct Topic {
     /// What stands behind `gently help`.

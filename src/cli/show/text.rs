@@ -20,7 +20,7 @@ pub fn brief(turn: &ExchangeDetails) -> String {
         let erased = format!("erased {at}: {}", quiet(reason));
         part(&mut out, "texts", &erased);
     }
-    let question = said(turn, turn.prompt_text());
+    let question = text_or_absence(turn, turn.prompt_text());
     part(&mut out, &format!("question of {asked}"), &question);
     let whose = match turn.exchange.is_answered() {
         true => format!("answer of {}", quiet(&turn.exchange.model)),
@@ -74,7 +74,11 @@ pub fn of(turn: &ExchangeDetails, context: &str) -> String {
             &format!("erased: {}, {at}", quiet(reason)),
         );
     }
-    part(&mut out, "question", &said(turn, turn.prompt_text()));
+    part(
+        &mut out,
+        "question",
+        &text_or_absence(turn, turn.prompt_text()),
+    );
     part(&mut out, "answer", &answer(turn));
     part(&mut out, "warnings", &drift(turn));
     part(&mut out, "put before the model", &put_before(turn, context));
@@ -111,7 +115,7 @@ fn outcome_words(turn: &ExchangeDetails) -> String {
     )
 }
 
-fn said(turn: &ExchangeDetails, text: Option<&str>) -> String {
+fn text_or_absence(turn: &ExchangeDetails, text: Option<&str>) -> String {
     text.unwrap_or(turn.gone()).to_owned()
 }
 
@@ -125,10 +129,10 @@ fn answer(turn: &ExchangeDetails) -> String {
         Some(_) if turn.withheld => {
             format!(
                 "(withheld when it was asked: the kernel blocks this drift)\n{}",
-                said(turn, turn.answer_text())
+                text_or_absence(turn, turn.answer_text())
             )
         }
-        Some(_) => said(turn, turn.answer_text()),
+        Some(_) => text_or_absence(turn, turn.answer_text()),
     }
 }
 

@@ -48,7 +48,7 @@ fn order(words: &[String]) -> Option<ActClass> {
 
 /// What a part of a sentence is.
 enum SentencePart<'a> {
-    /// An order.
+    /// An order or announcement to act, of this class.
     Act(ActClass),
     /// None, and nothing behind it is.
     Other,

@@ -33,19 +33,19 @@ pub(in crate::govern) struct Number {
 }
 
 struct NumberPatterns {
-    number: Twin,
+    number: RegexPair,
     label: LazyLock<Regex>,
-    shown: Twin,
+    shown: RegexPair,
 }
 
 /// One expression for all texts, and what it comes to on ASCII, which is compiled in a tenth of the
 /// time.
-struct Twin {
+struct RegexPair {
     any: LazyLock<Regex>,
     ascii: LazyLock<Regex>,
 }
 
-impl Twin {
+impl RegexPair {
     fn on(&self, text: &str) -> &Regex {
         if text.is_ascii() {
             &self.ascii
@@ -66,7 +66,7 @@ fn new(pattern: &str) -> Regex {
 
 /// Each is compiled when it is first needed.
 static ALL: NumberPatterns = NumberPatterns {
-    number: Twin {
+    number: RegexPair {
         any: LazyLock::new(|| {
             new(&format!(
                 r"(?:^|[^\w.,/-])[$€£]?(?P<n>{DIGITS})(?:\s?(?P<u>{UNITS}))?(?P<after>[\w/]?)"
@@ -83,7 +83,7 @@ static ALL: NumberPatterns = NumberPatterns {
             r"(?i-u:#|\b(?:steps?|figures?|tables?|options?|parts?|sections?|chapters?|levels?|phases?|points?|items?|examples?|questions?|answers?|cases?|rules?|lines?|pages?|tiers?|no\.|number))\s?[0-9]+(?:\s?(?:-|–|to|and)\s?[0-9]+)?",
         )
     }),
-    shown: Twin {
+    shown: RegexPair {
         any: LazyLock::new(|| new(r"(?:^|[^\w.])(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?-u:\b)")),
         ascii: LazyLock::new(|| {
             new(r"(?:^|[\x00-\x7f&&[^0-9A-Za-z_.]])(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?-u:\b)")

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::languages::Tongue;
+use super::languages::LanguageWords;
 use super::side_effects::DeedWords;
 use crate::govern::word_list::read_own;
 
@@ -22,15 +22,15 @@ pub(super) fn claim_words() -> &'static ClaimWords {
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimWords {
     pub(super) english: DeedWords,
-    german: Tongue,
-    french: Tongue,
-    spanish: Tongue,
-    italian: Tongue,
+    german: LanguageWords,
+    french: LanguageWords,
+    spanish: LanguageWords,
+    italian: LanguageWords,
 }
 
 impl ClaimWords {
     /// The languages beside English.
-    pub(super) fn tongues(&'static self) -> [&'static Tongue; 4] {
+    pub(super) fn languages(&'static self) -> [&'static LanguageWords; 4] {
         [&self.german, &self.french, &self.spanish, &self.italian]
     }
 }
@@ -41,6 +41,6 @@ mod tests {
 
     #[test]
     fn the_file_is_read() {
-        assert_eq!(claim_words().tongues().len(), 4);
+        assert_eq!(claim_words().languages().len(), 4);
     }
 }

@@ -83,9 +83,13 @@ fn claims(sentence: &str, done_before: bool, code: bool) -> (bool, bool) {
     for part in parts {
         let words = phrase::words(part);
         let is_done = is_done_word(&words);
-        claimed |= !is_done
-            && (claim(&words, (done, heading, code))
-                || (!question && languages::claims(&words, code)));
+        let setting = ClauseSetting {
+            after_done: done,
+            is_heading: heading,
+            shows_code: code,
+        };
+        claimed |=
+            !is_done && (claim(&words, setting) || (!question && languages::claims(&words, code)));
         // "service restarted, cache cleared"
         claimed |= !question
             && part.contains(", ")
@@ -126,10 +130,26 @@ fn is_condition(clause: &str) -> bool {
     }
 }
 
-fn claim(words: &[String], (after_done, heading, code): (bool, bool, bool)) -> bool {
+/// What stands around a clause.
+#[derive(Clone, Copy)]
+struct ClauseSetting {
+    /// The clause before it says that something is done.
+    after_done: bool,
+    /// Its sentence ends with a colon.
+    is_heading: bool,
+    /// The reply shows code.
+    shows_code: bool,
+}
+
+fn claim(words: &[String], setting: ClauseSetting) -> bool {
+    let ClauseSetting {
+        after_done,
+        is_heading,
+        shows_code,
+    } = setting;
     let words: Vec<String> = without_not_only(words);
     count(words.len());
-    let deeds = Deeds::of(&words, code);
+    let deeds = Deeds::of(&words, shows_code);
     if words.len() > CLAUSE_WORDS {
         let mut open = true;
         let parts = words.chunks(CLAUSE_WORDS);
@@ -142,7 +162,7 @@ fn claim(words: &[String], (after_done, heading, code): (bool, bool, bool)) -> b
     let reports = |at: usize| reports(&words, at);
     first_person(&words, deeds, &reports)
         || passive(&words, deeds, &reports, after_done)
-        || (!heading && terse(&words, deeds, after_done))
+        || (!is_heading && terse(&words, deeds, after_done))
         || note(&words, deeds)
 }
 

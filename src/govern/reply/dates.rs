@@ -86,30 +86,37 @@ pub(in crate::govern) fn take_dates(text: &str) -> (String, Vec<Date>) {
     )
 }
 
-/// Which parts a date says: year, month, day, and so many characters of the time of day.
-type Parts = (bool, bool, bool, Option<usize>);
+/// Which parts a date says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct DateParts {
+    year: bool,
+    month: bool,
+    day: bool,
+    /// How many characters of the time of day; none when it says none.
+    clock: Option<usize>,
+}
 
 impl Date {
-    fn parts(&self) -> Parts {
-        (
-            self.year.is_some(),
-            self.month.is_some(),
-            self.day.is_some(),
-            self.clock.as_ref().map(String::len),
-        )
+    fn parts(&self) -> DateParts {
+        DateParts {
+            year: self.year.is_some(),
+            month: self.month.is_some(),
+            day: self.day.is_some(),
+            clock: self.clock.as_ref().map(String::len),
+        }
     }
 
     /// As far as those parts; none when it does not say the time of day so far.
-    fn cut(&self, (year, month, day, clock): Parts) -> Option<Date> {
-        let clock = match clock {
+    fn cut(&self, parts: DateParts) -> Option<Date> {
+        let clock = match parts.clock {
             None => None,
             Some(length) => Some(self.clock.as_ref()?.get(..length)?.to_owned()),
         };
         let kept = |part: Option<u32>, is_said: bool| part.filter(|_| is_said);
         Some(Date {
-            year: kept(self.year, year),
-            month: kept(self.month, month),
-            day: kept(self.day, day),
+            year: kept(self.year, parts.year),
+            month: kept(self.month, parts.month),
+            day: kept(self.day, parts.day),
             clock,
         })
     }
@@ -119,7 +126,7 @@ impl Date {
 pub(in crate::govern) struct Dates {
     all: HashSet<Date>,
     /// They, cut to the parts that some date says: made when first asked for.
-    cut: RefCell<HashMap<Parts, HashSet<Date>>>,
+    cut: RefCell<HashMap<DateParts, HashSet<Date>>>,
 }
 
 impl Dates {

@@ -31,7 +31,7 @@ const REST: &str = "\n\n\u{2014}";
 pub struct ReplyContext {
     /// All that the model was shown.
     pub shown: Bundle,
-    /// The question.
+    /// The question that the reply answers, without secrets.
     pub question: Clean,
     /// The shape that the reply was to have.
     pub shape: Option<Shape>,

@@ -31,7 +31,7 @@ const NOTE_WORDS: usize = 6;
 /// The words of one language, as `genesis/claims.toml` explains them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Tongue {
+pub(super) struct LanguageWords {
     first: PhraseList,
     just: PhraseList,
     passive: PhraseList,
@@ -54,33 +54,33 @@ pub(in crate::govern) fn claims(words: &[String], shown: bool) -> bool {
     // Most clauses hold no verb of these languages: one look-up a word tells.
     words.iter().any(|word| is_verb(word))
         && claim_words()
-            .tongues()
+            .languages()
             .iter()
-            .any(|tongue| tongue.claims(words, shown))
+            .any(|language| language.claims(words, shown))
 }
 
 /// Whether a word is a verb of a deed in any of the languages.
 fn is_verb(word: &str) -> bool {
     static VERBS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-        let lists = claim_words().tongues().into_iter().flat_map(|tongue| {
+        let lists = claim_words().languages().into_iter().flat_map(|language| {
             [
-                &tongue.doing,
-                &tongue.infinitives,
-                &tongue.deeds,
-                &tongue.edits,
+                &language.doing,
+                &language.infinitives,
+                &language.deeds,
+                &language.edits,
             ]
         });
         lists.flat_map(WordList::iter).collect()
     });
     VERBS.contains(word)
-        || VERBS.contains(bare(word))
+        || VERBS.contains(uninflected(word))
         || word
             .strip_prefix("d'")
             .is_some_and(|word| VERBS.contains(word))
 }
 
 /// Without what a French participle is bent by.
-fn bare(word: &str) -> &str {
+fn uninflected(word: &str) -> &str {
     let bare = word.trim_end_matches('s');
     if bare.ends_with("ée") {
         bare.trim_end_matches('e')
@@ -89,7 +89,7 @@ fn bare(word: &str) -> &str {
     }
 }
 
-impl Tongue {
+impl LanguageWords {
     fn claims(&'static self, words: &[String], shown: bool) -> bool {
         let thing = words.iter().any(|word| self.is_thing(word));
         let here = shown || words.iter().any(|word| self.here.has(word));
@@ -137,7 +137,7 @@ impl Tongue {
 
     /// French bends a participle by `e` and `s`.
     fn is_deed(&self, word: &str, on_a_thing: bool) -> bool {
-        let of = |list: &WordList| list.has(word) || list.has(bare(word));
+        let of = |list: &WordList| list.has(word) || list.has(uninflected(word));
         of(&self.deeds) || (on_a_thing && of(&self.edits))
     }
 

@@ -17,7 +17,7 @@ use crate::govern::sanitize::redact;
 /// Why a text declares no shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// Not JSON.
+    /// The reply is not JSON.
     #[error("not a JSON Schema: {reason}")]
     NotJson {
         /// The parser's words.
@@ -34,7 +34,7 @@ pub enum ShapeError {
     /// It would be stored and sent.
     #[error("the schema holds what looks like a secret ({kind}); take it out")]
     Secret {
-        /// The kind.
+        /// Which kind of secret it is.
         kind: String,
     },
 }

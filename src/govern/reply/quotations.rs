@@ -107,7 +107,7 @@ pub(in crate::govern) fn replaced(text: &str, what: Quotes, word: &str) -> Strin
 }
 
 /// What a quotation says: without its marks.
-pub(in crate::govern) fn said(quotation: &str) -> &str {
+pub(in crate::govern) fn unquoted(quotation: &str) -> &str {
     let mut inside = quotation.chars();
     inside.next();
     inside.next_back();
@@ -159,7 +159,10 @@ mod tests {
         ] {
             assert_eq!(replaced(text, what, "Q"), out, "{text}");
         }
-        assert_eq!((said("«a b»"), said("\"\""), said("")), ("a b", "", ""));
+        assert_eq!(
+            (unquoted("«a b»"), unquoted("\"\""), unquoted("")),
+            ("a b", "", "")
+        );
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::quotations::{Quotes, quotations, said};
+use super::quotations::{Quotes, quotations, unquoted};
 use super::side_effects::is_past;
 use crate::govern::sanitize::unmasked_text;
 
@@ -130,7 +130,7 @@ fn without_quotes(text: &str) -> String {
     if let [only] = places.as_slice()
         && text.trim().len() == only.len()
     {
-        return said(text.get(only.clone()).unwrap_or_default()).to_owned();
+        return unquoted(text.get(only.clone()).unwrap_or_default()).to_owned();
     }
     let mut out = String::with_capacity(text.len());
     let mut from = 0;

@@ -122,7 +122,7 @@ impl Deeds {
         kind.is_some_and(|kind| *kind == VerbForms::Deed || self.on_a_thing)
     }
 
-    /// `restarted`
+    /// Whether a word is the past form of one of these verbs, such as `restarted`.
     pub fn past(self, word: &str) -> bool {
         self.is(verbs().past.get(word))
     }
@@ -132,7 +132,7 @@ impl Deeds {
         self.is(verbs().base.get(word))
     }
 
-    /// `restarting`
+    /// Whether a word is the progressive form of one of these verbs, such as `restarting`.
     pub fn going_on(self, word: &str) -> bool {
         self.is(verbs().going_on.get(word))
     }

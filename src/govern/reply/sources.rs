@@ -10,7 +10,7 @@ use crate::record::ledger::bundle::Bundle;
 
 use super::arithmetic::{KnownNumbers, Number, numbers};
 use super::dates::{Date, Dates, dates, take_dates};
-use super::quotations::{Quotes, quotations, replaced, said};
+use super::quotations::{Quotes, quotations, replaced, unquoted};
 use super::sentences::{plain, without_code, without_mark};
 use super::substrings::{bordered, occurring};
 
@@ -205,7 +205,7 @@ fn take_quotes(text: &str) -> (String, Vec<String>) {
     let all = quotations(text, what)
         .into_iter()
         .filter_map(|place| text.get(place))
-        .map(said);
+        .map(unquoted);
     let several = |quote: &&str| quote.split_whitespace().nth(QUOTE_WORDS - 1).is_some();
     (
         replaced(text, what, " "),

@@ -65,7 +65,7 @@ fn all_at_once<T: AsRef<str>>(text: &str, sought: &[T]) -> Vec<bool> {
         .iter()
         .map(|one| tree.add(one.as_ref().as_bytes()))
         .collect();
-    tree.link();
+    tree.add_suffix_links();
     tree.meet(text.as_bytes());
     ends.into_iter().map(|end| tree.node(end).met).collect()
 }
@@ -110,7 +110,7 @@ impl Trie {
     }
 
     /// The node after `byte`, from a node or from the longest end of it that goes on so.
-    fn step(&self, mut from: u32, byte: u8) -> u32 {
+    fn next_node(&self, mut from: u32, byte: u8) -> u32 {
         loop {
             count(1);
             match self.next.get(&(from, byte)) {
@@ -121,7 +121,8 @@ impl Trie {
         }
     }
 
-    fn link(&mut self) {
+    /// Gives each node the longest end of its text that is a node, too.
+    fn add_suffix_links(&mut self) {
         let mut order = std::mem::take(&mut self.order);
         order.sort_by_key(|at| self.node(*at).depth);
         for at in &order {
@@ -129,7 +130,7 @@ impl Trie {
             let shorter = if parent == ROOT {
                 ROOT
             } else {
-                self.step(self.node(parent).shorter, byte)
+                self.next_node(self.node(parent).shorter, byte)
             };
             self.change(*at, |node| node.shorter = shorter);
         }
@@ -141,7 +142,7 @@ impl Trie {
         self.change(ROOT, |root| root.met = true);
         let mut here = ROOT;
         for byte in text {
-            here = self.step(here, *byte);
+            here = self.next_node(here, *byte);
             self.change(here, |node| node.met = true);
         }
         let order = std::mem::take(&mut self.order);

@@ -13,7 +13,7 @@ use super::refusal;
 use super::sentences::{folded, sentences, shows_code, spoken};
 use super::sight_figures;
 use super::sources;
-use crate::govern::drift::{DriftClass, Judgement, Ran};
+use crate::govern::drift::{DriftClass, Judgement, RuleResult};
 use crate::govern::kernel::Kernel;
 use crate::govern::phrase;
 use crate::govern::reply_rule::ReplyRule;
@@ -46,7 +46,7 @@ pub fn silent_tool(kernel: &Kernel) -> Judgement {
     let found = Some("before_call=true".to_owned());
     Judgement::new(
         kernel,
-        vec![Ran {
+        vec![RuleResult {
             rule: ReplyRule::SightWithoutValues,
             found,
         }],
@@ -114,27 +114,27 @@ impl<'a> Validation<'a> {
             .any(|ran| ran.rule == rule && ran.found.is_some())
     }
 
-    fn authority(&self) -> Ran {
+    fn authority(&self) -> RuleResult {
         let found = places(&claims::side_effects(
             self.prompt,
             &self.sentences,
             shows_code(self.reply),
         ));
-        Ran {
+        RuleResult {
             rule: ReplyRule::ClaimedSideEffect,
             found,
         }
     }
 
-    fn evidence(&self) -> Vec<Ran> {
+    fn evidence(&self) -> Vec<RuleResult> {
         let unsourced = sources::unsourced(self.bundle, self.prompt, self.reply);
         let artifacts = (unsourced.artifacts > 0).then(|| format!("count={}", unsourced.artifacts));
-        let mut ran = vec![Ran {
+        let mut ran = vec![RuleResult {
             rule: ReplyRule::UnknownArtifact,
             found: artifacts,
         }];
         if self.grounded {
-            ran.push(Ran {
+            ran.push(RuleResult {
                 rule: ReplyRule::ContradictsSight,
                 found: places(&self.contradictions),
             });
@@ -144,7 +144,7 @@ impl<'a> Validation<'a> {
         } else {
             ReplyRule::GeneralUnsourced
         };
-        ran.push(Ran {
+        ran.push(RuleResult {
             rule,
             found: unsourced.counts(),
         });
@@ -153,8 +153,8 @@ impl<'a> Validation<'a> {
 
     /// How a reply leaves out the values it was asked for; the first way that holds is the one that
     /// is told.
-    fn completeness(&self, refusal: bool) -> Vec<Ran> {
-        let mut ran = vec![Ran {
+    fn completeness(&self, refusal: bool) -> Vec<RuleResult> {
+        let mut ran = vec![RuleResult {
             rule: ReplyRule::SightWithoutValues,
             found: None,
         }];
@@ -172,7 +172,7 @@ impl<'a> Validation<'a> {
         ];
         for (rule, is_so) in ways {
             let so = is_so();
-            ran.push(Ran {
+            ran.push(RuleResult {
                 rule,
                 found: so.then(String::new),
             });
@@ -183,7 +183,7 @@ impl<'a> Validation<'a> {
         ran
     }
 
-    fn tone(&self) -> Vec<Ran> {
+    fn tone(&self) -> Vec<RuleResult> {
         let tone = &self.kernel.rules().tone;
         let words = phrase::words(self.own);
         let lists = [
@@ -199,7 +199,7 @@ impl<'a> Validation<'a> {
         };
         let ran = lists.into_iter().map(|(rule, list)| {
             let n = count(list);
-            Ran {
+            RuleResult {
                 rule,
                 found: (n > 0).then(|| format!("count={n}")),
             }
@@ -216,12 +216,12 @@ fn places(at: &[usize]) -> Option<String> {
     (!at.is_empty()).then(|| format!("count={} sentences={}", at.len(), named.join(",")))
 }
 
-fn schema(shape: &Shape, reply: &str) -> Vec<Ran> {
-    let json = |found| Ran {
+fn schema(shape: &Shape, reply: &str) -> Vec<RuleResult> {
+    let json = |found| RuleResult {
         rule: ReplyRule::NotJson,
         found,
     };
-    let other = |found| Ran {
+    let other = |found| RuleResult {
         rule: ReplyRule::OtherShape,
         found,
     };

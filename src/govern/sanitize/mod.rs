@@ -45,7 +45,7 @@ pub use text::work::steps;
 pub struct Clean(String);
 
 impl Clean {
-    /// The text.
+    /// The text without secrets.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -91,7 +91,7 @@ pub fn put_in_force(engine: Engine) -> bool {
 }
 
 /// The rules in force: those put there, else our own.
-pub fn in_force() -> &'static Engine {
+pub fn current_engine() -> &'static Engine {
     IN_FORCE.get().unwrap_or_else(|| &OWN)
 }
 
@@ -106,7 +106,7 @@ pub fn redact(text: &str) -> Redaction {
 /// The same, with the numbers of a session: what it has named keeps its name, what is new is noted
 /// in them.
 pub fn redact_with(text: &str, placeholders: &mut Placeholders) -> Redaction {
-    in_force().redact(text, placeholders)
+    current_engine().redact(text, placeholders)
 }
 
 /// Puts placeholders in the place of what was found in a text, by place; for findings that the text

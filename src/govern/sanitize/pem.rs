@@ -7,7 +7,7 @@ use super::text::span::SecretSpan;
 const MAX_LABEL: usize = 64;
 /// Fewest letters and digits of a body: a mention of the marker in prose has none.
 const MIN_BODY: usize = 16;
-/// Longest block.
+/// Most bytes that a block may have.
 const MAX_BLOCK: usize = 64 * 1024;
 
 /// One `BEGIN` or `END` line of a text.

@@ -43,7 +43,7 @@ pub struct NewPlaceholder {
     pub kind: String,
     /// From 1, within the kind.
     pub number: u32,
-    /// Which secret.
+    /// Fingerprint of the secret that it stands for.
     pub tag: SecretTag,
 }
 

@@ -131,6 +131,7 @@ pub fn is_member(word: &str) -> bool {
         && rest.split('.').all(part)
 }
 
+/// Whether a word is the path of an archive, such as
 /// `authors/id/L/LE/LEONT/Crypt-Passwd-XS-0.601.tar.gz`.
 pub fn is_archive(word: &str) -> bool {
     let endings = &vocabulary().values.archive_endings;

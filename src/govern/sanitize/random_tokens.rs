@@ -293,7 +293,7 @@ fn is_change(word: &str) -> bool {
     word.len() == 41 && word.strip_prefix('I').is_some_and(is_hex)
 }
 
-/// `v0.0.0-20240102150405-0123456789ab`.
+/// Whether a word is a pseudo-version of Go, such as `v0.0.0-20240102150405-0123456789ab`.
 fn is_pseudo_version(word: &str) -> bool {
     word.strip_prefix('v')
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.'))

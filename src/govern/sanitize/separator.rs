@@ -4,14 +4,14 @@ use super::rules::window::boundary;
 use super::text::work;
 use super::vocabulary::vocabulary;
 
-/// Longest value.
+/// Most bytes that a value may have.
 const MAX_VALUE: usize = 1024;
 /// What stands between a name and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
     /// `=`, `:=`, `==`, `=>`.
     Assigned { spaced: bool },
-    /// `:`.
+    /// A colon, as in `password: …`.
     Colon,
     /// `(`, or `,` after a quoted name.
     Argument,
@@ -19,7 +19,7 @@ pub enum Separator {
     Element,
     /// Blanks after a flag.
     Flag,
-    /// Blanks.
+    /// Blanks alone, as in `password …`.
     Blank,
 }
 

@@ -13,7 +13,7 @@ use super::rules::window::{boundary, boundary_before};
 use super::separator::{AssignedValue, Separator};
 use super::text::work;
 
-/// Longest row.
+/// Most bytes that a row may have.
 const MAX_ROW: usize = 1024;
 /// Most rows that are read.
 const MAX_ROWS: usize = 256;

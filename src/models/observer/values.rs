@@ -19,7 +19,7 @@ pub(super) fn lines(values: &BTreeMap<String, Measurement>) -> Vec<String> {
     lines
 }
 
-/// `sys_health`.
+/// Sentences on what `sys_health` saw.
 fn machine(left: &mut UnnamedValues) -> Vec<String> {
     let mut lines = Vec::new();
     let mut take = |name: &str| left.remove(name);
@@ -101,7 +101,7 @@ fn disks(left: &mut UnnamedValues) -> Vec<String> {
     lines
 }
 
-/// `index_status`.
+/// Sentences on what `index_status` saw.
 fn holdings(left: &mut UnnamedValues) -> Vec<String> {
     let mut counted = |name: &str, one: &str, many: &str| {
         let value = left.remove(name)?;

@@ -11,9 +11,9 @@ pub use super::header::{Header, HeaderFault, HeaderFields, check_anchor, check_h
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
-    /// Mainnet.
+    /// Bitcoin's main network.
     Bitcoin,
-    /// Testnet 4.
+    /// The test network testnet4.
     Testnet4,
     /// The default signet.
     Signet,
@@ -73,9 +73,9 @@ pub struct Block {
     pub hash: Hash32,
     /// 0 for `local`.
     pub height: u32,
-    /// The ledger's.
+    /// Network of the ledger, whose block it is.
     pub network: Network,
-    /// Who told.
+    /// Which kind of source told of it.
     pub source: Source,
     /// The header's time; the local clock's for `local`.
     pub time: Seconds,
@@ -113,7 +113,7 @@ pub fn branch_of(height: u32) -> String {
 /// ends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// The block.
+    /// The block itself.
     pub block: Block,
     /// Its header; none exactly for `local`.
     pub header: Option<Header>,

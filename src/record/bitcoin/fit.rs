@@ -12,7 +12,7 @@ use crate::record::time::Seconds;
 
 /// A block of mainnet whose height and time are known.
 const KNOWN_HEIGHT: i128 = 830_592;
-/// Its time.
+/// Time in the header of the block at the known height, in seconds of the Unix epoch.
 const KNOWN_TIME: i128 = 1_708_008_110;
 /// What a block takes, in seconds.
 const SPACING: i128 = 600;

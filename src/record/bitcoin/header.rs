@@ -106,7 +106,7 @@ pub enum HeaderFault {
     /// Not 160 lower-case digits.
     #[error("a block header is 160 lower-case hexadecimal digits, this has {digits} characters")]
     Form {
-        /// Characters found.
+        /// How many characters there are.
         digits: usize,
     },
     /// A block of `bitcoind`, `esplora` or `file` without its header.
@@ -134,9 +134,9 @@ pub enum HeaderFault {
     /// A block of another chain than the ledger's.
     #[error("the ledger is of network {}, the block of {}", expected.name(), actual.name())]
     Network {
-        /// The ledger's.
+        /// Network of the ledger.
         expected: Network,
-        /// The block's.
+        /// Network of the block.
         actual: Network,
     },
     /// The header is another block's.
@@ -152,13 +152,13 @@ pub enum HeaderFault {
     Time {
         /// The block's time.
         expected: Seconds,
-        /// The header's.
+        /// Time in the header.
         actual: Seconds,
     },
     /// `bits` is negative, zero, over 256 bits, or not the one spelling of its target.
     #[error("bits {actual:08x} are no target: {reason}")]
     Bits {
-        /// The header's.
+        /// Compact difficulty target in the header.
         actual: u32,
         /// What is wrong with them.
         reason: &'static str,
@@ -166,11 +166,11 @@ pub enum HeaderFault {
     /// The target is easier than the network ever allows.
     #[error("bits {actual:08x} are easier than {} ever allows ({limit:08x})", network.name())]
     Limit {
-        /// Whose limit.
+        /// Network whose limit it is.
         network: Network,
         /// Its easiest bits.
         limit: u32,
-        /// The header's.
+        /// Compact difficulty target in the header.
         actual: u32,
     },
     /// The hash does not meet the header's own target.
@@ -188,7 +188,7 @@ pub enum HeaderFault {
         height: u32,
         /// The epoch's bits.
         expected: u32,
-        /// The header's.
+        /// Compact difficulty target in the header.
         actual: u32,
     },
     /// The block at an epoch's last height is not the table's.
@@ -198,7 +198,7 @@ pub enum HeaderFault {
         height: u32,
         /// The table's hash.
         expected: Hash32,
-        /// The header's.
+        /// Hash of the header.
         actual: Hash32,
     },
     /// Height and time don't belong together ([`super::fit`]).
@@ -212,7 +212,7 @@ pub enum HeaderFault {
         time: Seconds,
         /// The lowest height of that time.
         lowest: u32,
-        /// The highest.
+        /// The highest height of that time.
         highest: u32,
     },
 }

@@ -25,7 +25,7 @@ pub enum ChainFault {
         network.name()
     )]
     Start {
-        /// The network.
+        /// Network that the headers are of.
         network: Network,
         /// The height asked for.
         height: u32,
@@ -35,7 +35,7 @@ pub enum ChainFault {
     /// The header is not on top of the one before.
     #[error("header {height}: it follows {actual}, expected {expected}")]
     Link {
-        /// Its height.
+        /// Height of the header that does not follow.
         height: u32,
         /// The header before.
         expected: Hash32,
@@ -45,35 +45,35 @@ pub enum ChainFault {
     /// Not the network's first block.
     #[error("header 0: expected {expected}, found {actual}")]
     First {
-        /// The network's.
+        /// Hash of the network's first block.
         expected: Hash32,
-        /// This one.
+        /// Hash of the first header that was given.
         actual: Hash32,
     },
     /// Another difficulty than the rule gives.
     #[error("header {height}: expected bits {expected:08x}, found {actual:08x}")]
     Difficulty {
-        /// Its height.
+        /// Height of the header.
         height: u32,
         /// What the rule gives.
         expected: u32,
-        /// The header's.
+        /// Compact difficulty target in the header.
         actual: u32,
     },
     /// The built-in table has another block there.
     #[error("header {height}: the table has {expected}, found {actual}")]
     Table {
-        /// Its height.
+        /// Height of the header.
         height: u32,
-        /// The table's.
+        /// Hash in the difficulty table.
         expected: Hash32,
-        /// This one.
+        /// Hash of the header that was given.
         actual: Hash32,
     },
     /// Its target or its work.
     #[error("header {height}: {fault}")]
     Work {
-        /// Its height.
+        /// Height of the header whose hash is above its target.
         height: u32,
         /// What is wrong.
         fault: HeaderFault,

@@ -215,7 +215,7 @@ pub struct Boundary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyName {
-    /// `kernel`.
+    /// Name of the policy: always `kernel`.
     pub policy_id: String,
     /// The kernel hash, `sha256:` and 64 digits.
     pub policy_version: NamedHash,

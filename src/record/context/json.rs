@@ -19,7 +19,7 @@ pub enum JsonFault {
     Fraction {
         /// Where, as a JSON pointer.
         path: String,
-        /// As given.
+        /// The number as it was given.
         number: String,
     },
     /// The value could not be written as JSON at all.

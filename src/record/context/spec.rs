@@ -46,7 +46,7 @@ impl AdmittedFor {
 pub struct DeclaredRef {
     /// An event's id, or a turn's, which stands for its INTENT.
     pub ref_id: String,
-    /// `event`.
+    /// Type of the reference: always `event`.
     pub ref_type: RefType,
 }
 
@@ -78,9 +78,9 @@ pub struct ResolvedRef {
     pub event_digest: Option<NamedHash>,
     /// The event's place in its thread.
     pub event_index: u64,
-    /// As declared.
+    /// Id as the client declared it.
     pub ref_id: String,
-    /// `event`.
+    /// Type of the reference: always `event`.
     pub ref_type: RefType,
 }
 
@@ -114,9 +114,9 @@ pub enum RuleEffect {
 pub struct Identity {
     /// The turn that this one replies to; none for the first of its thread.
     pub parent_turn_id: Option<String>,
-    /// Its thread.
+    /// Id of the thread that the turn belongs to.
     pub thread_id: String,
-    /// Itself.
+    /// Id of the turn.
     pub turn_id: String,
 }
 
@@ -124,7 +124,7 @@ pub struct Identity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntentSpec {
-    /// `chat.message`.
+    /// Type of the intent: always `chat.message`.
     pub intent_type: String,
     /// The stored text, without white space at its ends.
     pub user_input: String,
@@ -164,7 +164,7 @@ pub struct Retrieval {
 pub struct AssemblyRules {
     /// The configuration's order.
     pub ordering: Sort,
-    /// `ctxspec.2`.
+    /// Version of the specification: always `ctxspec.2`.
     pub schema_version: String,
 }
 
@@ -182,11 +182,11 @@ pub struct ContextSpec {
     pub retrieval: Retrieval,
 }
 
-/// One message.
+/// A message of the context, by who says it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextMessage {
-    /// Its text.
+    /// Text of the message.
     pub content: String,
     /// `system` for the context block, `user` for the question.
     pub role: String,

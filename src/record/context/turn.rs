@@ -92,8 +92,8 @@ pub fn prompt_document(
 /// An event as the exchange document names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct EventNamed {
-    /// Its id.
+pub struct EventEntry {
+    /// Id of the event.
     pub event_id: Uuid,
     /// Its place in the thread.
     pub event_index: u64,
@@ -104,14 +104,14 @@ pub struct EventNamed {
 /// A resolved reference as the exchange document names it: its digest is inside the context digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RefNamed {
+pub struct RefEntry {
     /// What it was let in for.
     pub admitted_for: AdmittedFor,
-    /// The event.
+    /// Id of the event that is referred to.
     pub event_id: Uuid,
     /// The event's place.
     pub event_index: u64,
-    /// As declared.
+    /// Id as the client declared it.
     pub ref_id: String,
 }
 
@@ -121,18 +121,18 @@ pub struct RefNamed {
 /// Exchanges from before threads have none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ContextNamed {
+pub struct ContextSection {
     /// The configuration: `boundary.context_config_digest`.
     pub config_digest: NamedHash,
     /// Commitment to the context digest, role `context_digest`.
     pub context_digest: Option<Hash32>,
     /// Ids as the client declared them.
     pub declared: Vec<String>,
-    /// By `event_index`.
-    pub events: Vec<EventNamed>,
+    /// Events of the turn, sorted by `event_index`.
+    pub events: Vec<EventEntry>,
     /// What policy counted.
     pub inputs: Counts,
-    /// `chat.message`.
+    /// Type of the intent: always `chat.message`.
     pub intent_type: String,
     /// The turn that this one replies to.
     pub parent_turn_id: Option<Uuid>,
@@ -140,9 +140,9 @@ pub struct ContextNamed {
     pub prompt_digest: Option<Hash32>,
     /// Codes of the DECISION.
     pub reasons: Vec<String>,
-    /// By `event_index`.
-    pub refs: Vec<RefNamed>,
-    /// The thread.
+    /// References of the turn, sorted by `event_index`.
+    pub refs: Vec<RefEntry>,
+    /// Id of the thread that the turn belongs to.
     pub thread_id: Uuid,
     /// What the rules changed.
     pub transformations: Vec<Transformation>,

@@ -13,10 +13,10 @@ pub const REVOKED: &str = "-revoked";
 /// `content` of such an artifact. The key that a home was made with has none until it is revoked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AuthKeyNamed {
+pub struct AuthKeyContent {
     /// When it was added.
     pub added_at: Seconds,
-    /// `H(auth_key)`.
+    /// Hash of the key's text: `H(auth_key)`.
     pub hash: Hash32,
     /// What a person calls it.
     pub name: String,
@@ -24,7 +24,7 @@ pub struct AuthKeyNamed {
     pub revoked_at: Option<Seconds>,
 }
 
-impl AuthKeyNamed {
+impl AuthKeyContent {
     /// The id of the artifact that adds it: its name and 16 digits of its hash.
     pub fn id(&self) -> String {
         format!("{}-{}", self.name, self.hash.short16())

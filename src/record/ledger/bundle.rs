@@ -199,9 +199,9 @@ pub enum SightEntry {
         /// What the tool could not tell.
         unknowns: Vec<String>,
     },
-    /// `available: false`.
+    /// The tool saw nothing; in JSON `available: false`.
     Unavailable {
-        /// Why.
+        /// Why nothing was seen.
         reason: NoSight,
         /// What is therefore not known.
         unknowns: Vec<String>,
@@ -298,7 +298,7 @@ impl TryFrom<WireSight> for SightEntry {
 pub struct Constraint {
     /// The rule's name.
     pub rule: String,
-    /// `kernel`.
+    /// Where the constraint comes from: always `kernel`.
     pub source: String,
 }
 
@@ -310,7 +310,7 @@ pub struct Fact {
     pub claim: String,
     /// `high`, `medium` or `low`.
     pub confidence: String,
-    /// `ledger:000183`.
+    /// Name of the item on record, such as `ledger:000183`.
     pub id: String,
     /// When it was observed.
     pub observed_at: Moment,
@@ -322,11 +322,11 @@ pub struct Fact {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpenItem {
-    /// `driftwatch:0042`.
+    /// Name of the event on record, such as `driftwatch:0042`.
     pub id: String,
     /// What is open.
     pub issue: String,
-    /// `open`.
+    /// State of the event: always `open`.
     pub status: String,
 }
 
@@ -344,9 +344,9 @@ pub struct BundleIntent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
-    /// Which artifact.
+    /// Name of the artifact that was left out.
     pub artifact: String,
-    /// A code.
+    /// Code that says why, such as `unratified`.
     pub reason: String,
 }
 
@@ -364,7 +364,7 @@ pub struct Bundle {
     pub facts: Vec<Fact>,
     /// What this host is for.
     pub host_role: String,
-    /// Declared intents.
+    /// Intents that a person declared.
     pub intent: Vec<BundleIntent>,
     /// Hash of the kernel's canonical JSON.
     pub kernel_hash: NamedHash,
@@ -398,7 +398,7 @@ impl StoredBundle {
         }
     }
 
-    /// The text.
+    /// The text as it was stored.
     pub fn json(&self) -> &str {
         &self.json
     }
@@ -426,7 +426,7 @@ impl Bundle {
         })
     }
 
-    /// Canonical JSON.
+    /// Prints the bundle as canonical JSON.
     pub fn print(&self) -> Result<String, CanonError> {
         canon::print(self)
     }

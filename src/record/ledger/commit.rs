@@ -14,7 +14,7 @@ use crate::record::hash::Hash32;
 
 /// Author and committer of every commit.
 pub const AUTHOR_NAME: &str = "gently";
-/// Their address.
+/// Mail address of author and committer of every commit.
 pub const AUTHOR_EMAIL: &str = crate::record::signature::PRINCIPAL;
 /// The integration branch.
 pub const MAIN: &str = "refs/heads/main";
@@ -157,46 +157,46 @@ pub struct CommitMessage {
 /// The variable part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// `genesis`
+    /// The root of `main`: `genesis`.
     Genesis,
-    /// `session_start:ID16:btc-HEIGHT`
+    /// A session begins: `session_start:ID16:btc-HEIGHT`.
     SessionStart {
-        /// The session.
+        /// Id of the session.
         session: Hash32,
         /// Height of the start block.
         height: u32,
     },
-    /// `interaction-SEQ`
+    /// A question was answered: `interaction-SEQ`.
     Interaction {
-        /// The session.
+        /// Id of the session.
         session: Hash32,
         /// The prompt's number.
         seq: u64,
         /// The chain entry.
         chain: Hash32,
     },
-    /// `session_end:CLOSE16:btc-HEIGHT`
+    /// A session ends: `session_end:CLOSE16:btc-HEIGHT`.
     SessionEnd {
-        /// The session.
+        /// Id of the session.
         session: Hash32,
         /// The close hash.
         close: Hash32,
         /// Height of the block at the close.
         height: u32,
     },
-    /// `close:ID16`
+    /// The log up to a session's end: `close:ID16`.
     Close {
-        /// The session.
+        /// Id of the session.
         session: Hash32,
         /// The close hash.
         close: Hash32,
     },
-    /// `checkpoint:HEAD16`
+    /// The log up to a tree head: `checkpoint:HEAD16`.
     Checkpoint {
         /// The log's head just before the `checkpoint` line.
         head: Hash32,
     },
-    /// `key_rotate:KEY16`
+    /// A new signing key: `key_rotate:KEY16`.
     KeyRotate {
         /// H of the new public key's 32 bytes.
         key: Hash32,

@@ -206,11 +206,11 @@ pub fn commit_with_key(key: Hash32, text: &[u8]) -> Hash32 {
 pub struct TextOpening {
     /// The commitment that the ledger carries.
     pub commitment: Hash32,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: super::documents::Format,
     /// The opening key; none under `sha256`.
     pub key: Option<Hash32>,
-    /// The role.
+    /// Which text of the exchange it is.
     pub role: Role,
     /// The prompt's number in its session; none for an artifact.
     pub seq: Option<u64>,

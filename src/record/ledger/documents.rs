@@ -44,9 +44,9 @@ pub struct Genesis {
     pub commitments: Scheme,
     /// Time of the genesis line.
     pub created_at: Seconds,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
-    /// [`Hash32::GENESIS`].
+    /// Hash that the first line of the log follows: [`Hash32::GENESIS`].
     pub genesis: Hash32,
     /// Which chain its blocks are of.
     pub network: Network,
@@ -74,13 +74,13 @@ pub fn origin_is_valid(origin: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionDoc {
-    /// `H(auth_key)`.
+    /// Hash of the auth key that opened the session: `H(auth_key)`.
     pub auth_key_hash: Hash32,
     /// The block at the start.
     pub block: Block,
-    /// `branch-N`.
+    /// Branch of the session, `branch-1` to `branch-7`.
     pub branch: String,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// Attested by the writer.
     pub host_role: String,
@@ -94,7 +94,7 @@ pub struct SessionDoc {
     pub phase: String,
     /// Head of the log just before the `session_start` line.
     pub prev_log: Hash32,
-    /// See [`crate::record::log::chain::session_id`].
+    /// Id of the session, as [`crate::record::log::chain::session_id`] makes it.
     pub session_id: Hash32,
     /// 1 to 3.
     pub tier: u8,
@@ -104,11 +104,11 @@ pub struct SessionDoc {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthorityState {
-    /// Within authority.
+    /// The question is within what authority allows.
     Ok,
     /// Authority was not enough for all of it.
     Insufficient,
-    /// Not allowed.
+    /// The question is not allowed.
     Blocked,
 }
 
@@ -147,11 +147,11 @@ pub struct Record {
     pub asked_at: Seconds,
     /// Attested by the writer.
     pub authority_state: AuthorityState,
-    /// See [`crate::record::log::chain::chain_entry`].
+    /// Entry of the session's chain, as [`crate::record::log::chain::chain_entry`] makes it.
     pub chain_entry: Hash32,
     /// Commitment to the exchange document.
     pub exchange_hash: Hash32,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// Hash of the kernel's canonical JSON.
     pub kernel_hash: Hash32,
@@ -167,11 +167,11 @@ pub struct Record {
     pub response_hash: Hash32,
     /// The prompt's number in its session, from 1.
     pub seq: u64,
-    /// The session.
+    /// Id of the session.
     pub session_id: Hash32,
     /// Time of the `response` line.
     pub timestamp: Seconds,
-    /// Verdicts.
+    /// Verdicts of the judge on the answer.
     pub validator: ValidatorFlags,
 }
 
@@ -187,13 +187,13 @@ pub struct Close {
     pub closed_at: Seconds,
     /// The last chain entry; zero if none.
     pub final_chain_hash: Hash32,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// Number of interaction commits.
     pub interactions: u64,
-    /// See [`crate::record::log::chain::session_close_hash`].
+    /// Hash of the session's end, as [`crate::record::log::chain::session_close_hash`] makes it.
     pub session_close_hash: Hash32,
-    /// The session.
+    /// Id of the session.
     pub session_id: Hash32,
 }
 
@@ -205,7 +205,7 @@ pub struct CheckpointDoc {
     pub block: Block,
     /// Time of the `checkpoint` line.
     pub created_at: Seconds,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// Head of the log just before the `checkpoint` line.
     pub log_head: Hash32,
@@ -219,7 +219,7 @@ pub struct CheckpointDoc {
 pub struct Rotate {
     /// Time of the `key_rotate` line.
     pub created_at: Seconds,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// In force after the line.
     pub new_signer: PublicKey,

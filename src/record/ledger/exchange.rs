@@ -9,10 +9,10 @@ use uuid::Uuid;
 use super::bundle::Exclusion;
 use super::commitment::{Role, Salt, Scheme, commit};
 use super::documents::{AuthorityState, Format};
-use super::params::{Cost, ParamsNamed};
+use super::params::{Cost, ParamsSection};
 use crate::record::canon;
 use crate::record::canon::CanonError;
-use crate::record::context::turn::ContextNamed;
+use crate::record::context::turn::ContextSection;
 use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
@@ -41,32 +41,32 @@ pub fn assertion_label(name: &str) -> String {
 /// One injected artifact, as the document names it; its content is inside the bundle's commitment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ArtifactNamed {
-    /// `context_artifact_ref.artifact_id`.
+pub struct ArtifactEntry {
+    /// Name of the artifact; column `context_artifact_ref.artifact_id`.
     pub artifact_id: String,
-    /// `context_artifact_ref.artifact_type`.
+    /// Kind of the artifact; column `context_artifact_ref.artifact_type`.
     pub artifact_type: String,
-    /// `context_artifact_ref.freshness_s`.
+    /// Age at the time of the question, in seconds; column `context_artifact_ref.freshness_s`.
     pub freshness_s: Option<u64>,
-    /// `context_artifact_ref.included_reason`.
+    /// Why it was put into the bundle; column `context_artifact_ref.included_reason`.
     pub included_reason: String,
-    /// `context_artifact_ref.observed_at`.
+    /// When it was observed; column `context_artifact_ref.observed_at`.
     pub observed_at: Option<Seconds>,
-    /// `context_artifact_ref.risk_flags`.
+    /// Flags of risk, as compact text; column `context_artifact_ref.risk_flags`.
     pub risk_flags: Option<String>,
 }
 
 /// One drift event, as the document names it; its summary holds no word of the reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DriftNamed {
-    /// `drift_event.drift_class`.
+pub struct DriftEntry {
+    /// Class of the drift; column `drift_event.drift_class`.
     pub class: String,
-    /// `drift_event.drift_id`.
+    /// Name of the event, such as `driftwatch:0042`; column `drift_event.drift_id`.
     pub id: String,
-    /// `drift_event.severity`.
+    /// How severe it is; column `drift_event.severity`.
     pub severity: String,
-    /// `drift_event.summary`.
+    /// What happened, in one sentence; column `drift_event.summary`.
     pub summary: String,
 }
 
@@ -77,7 +77,7 @@ pub struct ExchangeDoc {
     /// Time of the outcome's line.
     pub answered_at: Seconds,
     /// What was injected, in order.
-    pub artifacts: Vec<ArtifactNamed>,
+    pub artifacts: Vec<ArtifactEntry>,
     /// Time of the prompt line.
     pub asked_at: Seconds,
     /// Commitment to the stored answer.
@@ -92,18 +92,18 @@ pub struct ExchangeDoc {
     pub completion_tokens: Option<u64>,
     /// Thread, events, references and decision; left out for exchanges from before threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<ContextNamed>,
+    pub context: Option<ContextSection>,
     /// By the price table of its time, if it names the model.
     pub cost: Option<Cost>,
     /// `allow`, `deny` or `none`.
     pub decision: String,
     /// In the order of their lines.
-    pub drift: Vec<DriftNamed>,
+    pub drift: Vec<DriftEntry>,
     /// The row's id.
     pub exchange_id: Uuid,
     /// What was left out and why.
     pub exclusions: Vec<Exclusion>,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// The session's kernel.
     pub kernel_hash: Hash32,
@@ -112,7 +112,7 @@ pub struct ExchangeDoc {
     /// `answered`, `failed` or `denied`.
     pub outcome: String,
     /// What the call was made with, if there was one to make; its text is in the compiled prompt.
-    pub params: Option<ParamsNamed>,
+    pub params: Option<ParamsSection>,
     /// As the model reported.
     pub prompt_tokens: Option<u64>,
     /// Code, for failed and denied.
@@ -190,7 +190,7 @@ impl ExchangeDoc {
 pub struct ArtifactDoc {
     /// What it says; its shape depends on the kind.
     pub content: serde_json::Value,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// As its line names it.
     pub id: String,

@@ -7,16 +7,16 @@ use crate::record::hash::Hash32;
 /// What image a file is, as its first bytes tell; its print is the media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ImageType {
-    /// GIF.
+    /// Image in GIF, `image/gif`.
     #[serde(rename = "image/gif")]
     Gif,
-    /// JPEG.
+    /// Image in JPEG, `image/jpeg`.
     #[serde(rename = "image/jpeg")]
     Jpeg,
-    /// PNG.
+    /// Image in PNG, `image/png`.
     #[serde(rename = "image/png")]
     Png,
-    /// WebP.
+    /// Image in WebP, `image/webp`.
     #[serde(rename = "image/webp")]
     Webp,
 }
@@ -55,7 +55,7 @@ impl ImageType {
 /// An image as documents name it; keys in this order are also their canonical order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ImageNamed {
+pub struct ImageEntry {
     /// How many bytes it has.
     pub bytes: u64,
     /// Of these bytes.
@@ -68,7 +68,7 @@ pub struct ImageNamed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageFile {
     /// What is on record of it.
-    pub named: ImageNamed,
+    pub named: ImageEntry,
     /// The file's bytes.
     pub content: Vec<u8>,
 }
@@ -76,7 +76,7 @@ pub struct ImageFile {
 impl ImageFile {
     /// Of a file's bytes; none where they are no image that servers take.
     pub fn of(content: Vec<u8>) -> Option<ImageFile> {
-        let named = ImageNamed {
+        let named = ImageEntry {
             bytes: u64::try_from(content.len()).unwrap_or(u64::MAX),
             sha256: Hash32::digest(&content),
             r#type: ImageType::of(&content)?,

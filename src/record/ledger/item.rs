@@ -121,11 +121,11 @@ impl ItemState {
 
     /// Whether it counts, or could yet.
     pub const fn is_open(self) -> bool {
-        self.in_force() || matches!(self, ItemState::Proposed)
+        self.is_in_force() || matches!(self, ItemState::Proposed)
     }
 
     /// Whether it counts.
-    pub const fn in_force(self) -> bool {
+    pub const fn is_in_force(self) -> bool {
         matches!(self, ItemState::Ratified | ItemState::Declared)
     }
 }
@@ -168,7 +168,7 @@ impl fmt::Display for ItemState {
 pub struct Item {
     /// Line of the artifact that made it.
     pub line: u64,
-    /// `ledger:000183`.
+    /// Name of the item, such as `ledger:000183`.
     pub id: String,
     /// What it is.
     pub kind: ItemKind,
@@ -194,13 +194,21 @@ pub struct Item {
     pub hash: Hash32,
 }
 
+/// Which artifact makes an item.
+#[derive(Clone, Copy)]
+pub struct ItemArtifact<'a> {
+    /// Number of the artifact's line, from 0.
+    pub line: u64,
+    /// Kind of the artifact, which is the item's.
+    pub kind: ItemKind,
+    /// Name of the artifact, which is the item's.
+    pub id: &'a str,
+}
+
 impl Item {
     /// The item that an artifact makes; `content` is that of its document, none once erased.
-    pub fn made(
-        (line, kind, id): (u64, ItemKind, &str),
-        content: Option<&Value>,
-        hash: Hash32,
-    ) -> Item {
+    pub fn made(origin: ItemArtifact<'_>, content: Option<&Value>, hash: Hash32) -> Item {
+        let ItemArtifact { line, kind, id } = origin;
         let text = |key: &str| content?.get(key)?.as_str().map(str::to_owned);
         let number = |key: &str| content?.get(key)?.as_u64();
         Item {
@@ -234,7 +242,7 @@ impl Item {
             FACT_RATIFIED => (self.kind == ItemKind::Fact && self.state == ItemState::Proposed)
                 .then_some(ItemState::Ratified),
             CONFLICT_RESOLVED => {
-                (!is_intent && self.state.in_force()).then_some(ItemState::Superseded)
+                (!is_intent && self.state.is_in_force()).then_some(ItemState::Superseded)
             }
             // One intent holds at a time: the next one takes its place.
             "intent" => (is_intent && declared).then_some(ItemState::Superseded),
@@ -278,10 +286,11 @@ impl Items {
                 (item.state, item.state_line) = (state, line);
             }
         }
-        if let Ok(made) = kind.parse() {
+        if let Ok(kind) = kind.parse() {
+            let origin = ItemArtifact { line, kind, id };
             self.0
                 .entry(id.to_owned())
-                .or_insert_with(|| Item::made((line, made, id), content.as_ref(), hash));
+                .or_insert_with(|| Item::made(origin, content.as_ref(), hash));
         }
     }
 

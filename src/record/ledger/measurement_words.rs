@@ -279,7 +279,8 @@ mod tests {
             ("log_bytes", count(3_242_880)),
             ("last_record_at", text("2026-01-08T00:00:00Z")),
         ];
-        let changes = ["log", "ledger", "kernel", "config", "keys"].map(|part| (part, text("same")));
+        let changes =
+            ["log", "ledger", "kernel", "config", "keys"].map(|part| (part, text("same")));
         let services = [
             ("nginx.service", text("active (running)")),
             ("nginx.service_restarts", count(3)),

@@ -5,6 +5,7 @@ pub mod bundle;
 pub mod bundle_text;
 pub mod commit;
 pub mod commitment;
+pub mod conversation;
 pub mod documents;
 pub mod exchange;
 pub mod image;

@@ -49,7 +49,7 @@ pub enum OpeningFault {
     /// Longer than [`MAX_FILE`].
     #[error("{actual} bytes; an opening file has at most {MAX_FILE} (32 MiB)")]
     TooLarge {
-        /// Bytes found.
+        /// Size of the opening, in bytes.
         actual: usize,
     },
     /// More around the texts than there may be.
@@ -59,13 +59,13 @@ pub enum OpeningFault {
     TooMuch {
         /// Most bytes around the texts.
         most: usize,
-        /// Bytes found.
+        /// Size of the content, in bytes.
         actual: usize,
     },
     /// A value that no such file has.
     #[error("{what}: expected {expected}")]
     Form {
-        /// Which part.
+        /// Part of the opening that is malformed.
         what: &'static str,
         /// What it should be.
         expected: &'static str,
@@ -84,13 +84,13 @@ pub enum OpeningFault {
 pub struct OpeningFile {
     /// What the lines' `record:` names, in the order of the lines.
     pub documents: Vec<Document>,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// A signed note, with cosignatures behind its own line.
     pub head: String,
     /// Of the start's block and of the end's, where they are not local.
     pub headers: Vec<HeaderAt>,
-    /// By index.
+    /// Lines of the log that it shows, sorted by index.
     pub lines: Vec<Entry>,
     /// In the order of their lines; those of one line as prompt, response, exchange, request, reply.
     pub openings: Vec<TextOpening>,
@@ -102,15 +102,15 @@ pub struct OpeningFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Document {
-    /// `genesis.json`.
+    /// The first document of `main`: `genesis.json`.
     Genesis(Genesis),
-    /// `session.json`.
+    /// The document of a session's start: `session.json`.
     Session(SessionDoc),
-    /// `record.json`.
+    /// The document of an answer: `record.json`.
     Record(Record),
-    /// `rotate.json`.
+    /// The document of a new signing key: `rotate.json`.
     Rotate(Rotate),
-    /// `close.json`.
+    /// The document of a session's end: `close.json`.
     Close(Close),
     /// No document of these kinds: no line's `record:` leads to it.
     Other(BTreeMap<String, serde_json::Value>),
@@ -138,20 +138,20 @@ pub struct HeaderAt(pub u32, #[serde(with = "header_digits")] pub Header);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "EntryForm", into = "EntryForm")]
 pub struct Entry {
-    /// From 0.
+    /// Place of the line in the log, from 0.
     pub index: u64,
     /// Without its newline.
     pub text: String,
     /// From the leaf up.
     pub proof: Vec<Hash32>,
     /// What stands behind these.
-    pub more: More,
+    pub more: EntryExtra,
 }
 
 /// The last member of an entry, where it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum More {
-    /// None.
+pub enum EntryExtra {
+    /// The entry ends with its proof.
     Nothing,
     /// Of a rotation: its own tree head, which the old key has signed, and the line's proof under
     /// that.
@@ -177,17 +177,19 @@ enum EntryForm {
 impl From<EntryForm> for Entry {
     fn from(spelled: EntryForm) -> Entry {
         let (index, text, proof, more) = match spelled {
-            EntryForm::Plain(index, text, proof) => (index, text, proof, More::Nothing),
+            EntryForm::Plain(index, text, proof) => (index, text, proof, EntryExtra::Nothing),
             EntryForm::Rotation(index, text, proof, (checkpoint, own)) => (
                 index,
                 text,
                 proof,
-                More::Rotation {
+                EntryExtra::Rotation {
                     checkpoint,
                     proof: own,
                 },
             ),
-            EntryForm::Stamped(index, text, proof, own) => (index, text, proof, More::Stamped(own)),
+            EntryForm::Stamped(index, text, proof, own) => {
+                (index, text, proof, EntryExtra::Stamped(own))
+            }
         };
         Entry {
             index,
@@ -208,12 +210,12 @@ impl From<Entry> for EntryForm {
         }: Entry,
     ) -> EntryForm {
         match more {
-            More::Nothing => EntryForm::Plain(index, text, proof),
-            More::Rotation {
+            EntryExtra::Nothing => EntryForm::Plain(index, text, proof),
+            EntryExtra::Rotation {
                 checkpoint,
                 proof: own,
             } => EntryForm::Rotation(index, text, proof, (checkpoint, own)),
-            More::Stamped(own) => EntryForm::Stamped(index, text, proof, own),
+            EntryExtra::Stamped(own) => EntryForm::Stamped(index, text, proof, own),
         }
     }
 }
@@ -279,8 +281,8 @@ impl OpeningFile {
         let is_small = |number: u64| number < 1 << 53;
         let short = |entry: &Entry| {
             let more = match &entry.more {
-                More::Nothing => 0,
-                More::Rotation { proof, .. } | More::Stamped(proof) => proof.len(),
+                EntryExtra::Nothing => 0,
+                EntryExtra::Rotation { proof, .. } | EntryExtra::Stamped(proof) => proof.len(),
             };
             entry.proof.len().max(more) <= MAX_HASHES
         };

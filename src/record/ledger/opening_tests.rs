@@ -96,17 +96,17 @@ fn an_entry_has_three_members_or_a_last_one_of_two_kinds() {
         more,
     };
     for (more, text) in [
-        (More::Nothing, format!("[3,\"line\",[\"{hash}\"]]")),
+        (EntryExtra::Nothing, format!("[3,\"line\",[\"{hash}\"]]")),
         (
-            More::Stamped(vec![]),
+            EntryExtra::Stamped(vec![]),
             format!("[3,\"line\",[\"{hash}\"],[]]"),
         ),
         (
-            More::Stamped(vec![hash, hash]),
+            EntryExtra::Stamped(vec![hash, hash]),
             format!("[3,\"line\",[\"{hash}\"],[\"{hash}\",\"{hash}\"]]"),
         ),
         (
-            More::Rotation {
+            EntryExtra::Rotation {
                 checkpoint: "note".to_owned(),
                 proof: vec![],
             },
@@ -151,7 +151,7 @@ fn small() -> OpeningFile {
             index: 0,
             text: String::new(),
             proof: Vec::new(),
-            more: More::Nothing,
+            more: EntryExtra::Nothing,
         }],
         openings: vec![opening],
         stamp: None,
@@ -200,7 +200,7 @@ fn a_file_has_something_to_check() {
     refused(&|file| file.openings[0].role = Role::Bundle);
     refused(&|file| file.openings[0].session_id = "x".to_owned());
     refused(&|file| file.lines[0].proof = vec![Hash32::ZERO; 65]);
-    refused(&|file| file.lines[0].more = More::Stamped(vec![Hash32::ZERO; 65]));
+    refused(&|file| file.lines[0].more = EntryExtra::Stamped(vec![Hash32::ZERO; 65]));
 }
 
 /// A small file that would be large in memory is not unfolded at all.

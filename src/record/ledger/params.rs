@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::canon;
 use crate::record::canon::CanonError;
 
-use super::image::ImageNamed;
+use super::image::ImageEntry;
 
 /// The hottest that any provider takes.
 const MAX_TEMPERATURE: u32 = 2000;
@@ -105,7 +105,7 @@ pub fn shape_told(shape: &str) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseFormat {
-    /// Some JSON.
+    /// Any JSON object.
     JsonObject,
     /// JSON that holds against the declared schema.
     JsonSchema,
@@ -132,7 +132,7 @@ pub struct Params {
     pub expect: Option<String>,
     /// Images that were sent behind the question. Left out where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<ImageNamed>,
+    pub images: Vec<ImageEntry>,
     /// The most tokens that the answer may have.
     pub max_tokens: Option<u64>,
     /// What the server itself was told of the shape. Left out where it was told nothing, as in all
@@ -182,8 +182,8 @@ impl Params {
 
     /// As the exchange document names them: without text, which the compiled prompt's commitment
     /// covers.
-    pub fn named(&self) -> ParamsNamed {
-        ParamsNamed {
+    pub fn named(&self) -> ParamsSection {
+        ParamsSection {
             max_tokens: self.max_tokens,
             seed: self.seed,
             temperature: self.temperature,
@@ -194,12 +194,12 @@ impl Params {
 /// The part of [`Params`] that the exchange document spells out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ParamsNamed {
-    /// As [`Params::max_tokens`].
+pub struct ParamsSection {
+    /// Most tokens of an answer, as [`Params::max_tokens`].
     pub max_tokens: Option<u64>,
-    /// As [`Params::seed`].
+    /// Seed of the model's randomness, as [`Params::seed`].
     pub seed: Option<u64>,
-    /// As [`Params::temperature`].
+    /// Temperature of the model, as [`Params::temperature`].
     pub temperature: Option<Temperature>,
 }
 
@@ -238,7 +238,7 @@ pub struct Price {
     pub input_per_mtok: u64,
     /// For tokens of the answer.
     pub output_per_mtok: u64,
-    /// Of both.
+    /// Currency of both prices, such as `USD`.
     pub currency: String,
 }
 

@@ -46,7 +46,7 @@ pub fn is_in_turns(artifact_type: &str, included_reason: &str, has_context: bool
 /// What a kernel says to a model.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemPrompt<'a> {
-    /// The kernel.
+    /// Hash of the kernel that the question was asked under.
     pub kernel: Hash32,
     /// Its own part of the system message.
     pub text: &'a str,
@@ -111,7 +111,7 @@ impl PromptMessages {
         PromptMessages(messages)
     }
 
-    /// Them.
+    /// The messages in the order in which they are sent.
     pub fn list(&self) -> &[ChatMessage] {
         &self.0
     }
@@ -127,14 +127,14 @@ impl PromptMessages {
 /// One message of a compiled prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChatMessage {
-    /// Its text.
+    /// Text of the message.
     pub content: String,
     /// Who says it.
     pub role: ChatRole,
 }
 
 impl ChatMessage {
-    /// A message.
+    /// A message of this role that is text alone.
     pub fn new(role: ChatRole, content: impl Into<String>) -> ChatMessage {
         ChatMessage {
             content: content.into(),
@@ -149,9 +149,9 @@ impl ChatMessage {
 pub enum ChatRole {
     /// The host: kernel and owner.
     System,
-    /// A person.
+    /// The person who asks.
     User,
-    /// A model.
+    /// The model that answers.
     Assistant,
 }
 
@@ -175,7 +175,7 @@ pub struct PriorTurn {
     pub speaker: &'static str,
     /// The stored text.
     pub text: String,
-    /// Its row.
+    /// Id of the turn's row.
     pub turn: Uuid,
 }
 
@@ -216,7 +216,7 @@ pub enum PromptContext<'a> {
     Turns(&'a [PriorTurn]),
     /// Since there are threads.
     Thread {
-        /// Deep history.
+        /// Earlier turns that the client declared as deep history.
         deep: &'a [PriorTurn],
         /// The context block, if anything was referred to.
         block: Option<&'a str>,

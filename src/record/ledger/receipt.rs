@@ -32,7 +32,7 @@ pub enum ReceiptFault {
     /// Longer than [`MAX_RECEIPT`].
     #[error("{actual} bytes; a receipt has at most {MAX_RECEIPT}")]
     TooLarge {
-        /// Bytes found.
+        /// Size of the receipt, in bytes.
         actual: usize,
     },
     /// It does not end with its one newline.
@@ -61,7 +61,7 @@ pub struct Statement {
     pub chain_entry: Option<Hash32>,
     /// The signed tree head, as `audit.checkpoint` held it.
     pub checkpoint: String,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// HASH of the line of the turn's outcome.
     pub line: Hash32,
@@ -69,7 +69,7 @@ pub struct Statement {
     pub log_head: Hash32,
     /// The prompt's number in its session.
     pub seq: u64,
-    /// The session.
+    /// Id of the session.
     pub session_id: Hash32,
 }
 

@@ -27,7 +27,7 @@ const MAX_EXACT: u64 = (1 << 53) - 1;
 pub struct ReplyDoc {
     /// Why the model stopped, in its own word: `stop`, `length`, `tool_calls` …
     pub finish_reason: Option<String>,
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// The name under which the model itself answered, which need not be the one that was asked
     /// for.

@@ -24,7 +24,7 @@ use crate::record::canon::CanonError;
 use super::bundle::{Bundle, NamedHash};
 use super::bundle_text::{brief_text, bundle_text};
 use super::documents::Format;
-use super::image::ImageNamed;
+use super::image::ImageEntry;
 use super::params::{Params, ResponseFormat, Temperature};
 use super::prompt::{ChatMessage, ChatRole, PriorTurn, PromptMessages, SystemPrompt};
 
@@ -54,10 +54,10 @@ pub enum RequestPart {
     /// A text that is nowhere else on record.
     Text(String),
     /// An image; the question names it in words, too.
-    Image(ImageNamed),
+    Image(ImageEntry),
 }
 
-/// One message.
+/// A message of the prompt, by its role and the commitments to its texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestMessage {
@@ -67,11 +67,11 @@ pub struct RequestMessage {
     pub role: ChatRole,
 }
 
-/// The document.
+/// The document of a prompt: what was sent to the model, as commitments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestDoc {
-    /// `gently/1`.
+    /// Version of the document's form: `gently/1`.
     pub format: Format,
     /// The system message first; then user and assistant by turns, a user's last.
     pub messages: Vec<RequestMessage>,
@@ -86,7 +86,7 @@ pub struct RequestDoc {
 /// A turn of the conversation that is sent as a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpokenTurn<'a> {
-    /// Its row.
+    /// Id of the turn's row.
     pub turn: Uuid,
     /// Whether a person said it.
     pub by_user: bool,
@@ -97,11 +97,11 @@ pub struct SpokenTurn<'a> {
 /// What a request is made from, and rendered with.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestTexts<'a> {
-    /// The kernel.
+    /// Kernel that the question was asked under.
     pub kernel: SystemPrompt<'a>,
     /// The owner's text.
     pub owner: Option<&'a str>,
-    /// The bundle.
+    /// Everything that was put before the model beside the question.
     pub bundle: &'a Bundle,
     /// Turns of other conversations.
     pub earlier: &'a [PriorTurn],
@@ -279,7 +279,9 @@ mod tests {
             spoken: &[],
             question: "How long?",
         };
-        let new = RequestDoc::new(&texts, "m", &Params::default()).canonical().unwrap();
+        let new = RequestDoc::new(&texts, "m", &Params::default())
+            .canonical()
+            .unwrap();
         assert!(new.contains(r#""parts":["brief","question"]"#), "{new}");
         let old = new.replace(r#""brief""#, r#""bundle""#);
         for (doc, told) in [
@@ -290,7 +292,10 @@ mod tests {
             let messages = doc.messages(&texts).unwrap();
             let user = &messages.list()[1].content;
             let line = "This machine:\n- sys_health, 0 s old: ";
-            assert!(user.starts_with(line) && user.ends_with("\n\nHow long?"), "{user}");
+            assert!(
+                user.starts_with(line) && user.ends_with("\n\nHow long?"),
+                "{user}"
+            );
             assert!(user.contains(told), "{user}");
         }
     }

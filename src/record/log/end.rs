@@ -30,7 +30,7 @@ pub struct LogEnd {
 /// One thing about the end of a log that is said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndDifference {
-    /// Which.
+    /// Which value differs, such as `lines`.
     pub what: &'static str,
     /// What the lines give.
     pub given: String,

@@ -34,25 +34,25 @@ pub enum EntryError {
     /// Longer than [`MAX_LINE`].
     #[error("the line has {actual} bytes, more than {max}")]
     TooLong {
-        /// The limit.
+        /// Most bytes that a line may have.
         max: usize,
-        /// Bytes found.
+        /// Size of the line, in bytes.
         actual: usize,
     },
     /// A byte outside printable ASCII.
     #[error("a line is printable ASCII, byte {at} is 0x{actual:02x}")]
     Character {
-        /// Zero-based position.
+        /// Byte of the line where it stands, from 0.
         at: usize,
-        /// The byte.
+        /// The byte that no line may have.
         actual: u8,
     },
     /// Not six fields.
     #[error("a line has {expected} fields divided by '|', this has {actual}")]
     Fields {
-        /// Six.
+        /// How many fields a line has: six.
         expected: usize,
-        /// Fields found.
+        /// How many fields there are.
         actual: usize,
     },
     /// HASH or SESSION_ID is no hash.
@@ -84,7 +84,7 @@ pub enum EntryError {
     /// SESSION_ID where there can't be one, or none where there must be.
     #[error("SESSION_ID of '{event}' is {expected}, not '{actual}'")]
     Session {
-        /// EVENT_TYPE.
+        /// EVENT_TYPE of the line.
         event: String,
         /// `-` or 64 digits.
         expected: &'static str,
@@ -106,13 +106,13 @@ pub enum EntryError {
     /// A key that stands twice.
     #[error("key '{key}' stands twice")]
     KeyTwice {
-        /// The key.
+        /// The key that stands twice.
         key: String,
     },
     /// Other keys, or another order, than the event has.
     #[error("'{event}' has the keys {expected}, not {actual}")]
     Keys {
-        /// EVENT_TYPE.
+        /// EVENT_TYPE of the line.
         event: String,
         /// Joined by `,`.
         expected: String,
@@ -122,7 +122,7 @@ pub enum EntryError {
     /// An empty value.
     #[error("the value of '{key}' is empty")]
     Empty {
-        /// The key.
+        /// The key without a value.
         key: String,
     },
     /// An escape that is cut, in lower case, or not needed.
@@ -130,7 +130,7 @@ pub enum EntryError {
         "the value of '{key}' escapes exactly %, |, comma and what is not printable ASCII, as %2C: '{actual}'"
     )]
     Escape {
-        /// The key.
+        /// The key whose value has a wrong escape.
         key: String,
         /// What was found.
         actual: String,
@@ -138,7 +138,7 @@ pub enum EntryError {
     /// A value that decodes to something else than UTF-8.
     #[error("the value of '{key}' is not UTF-8 when decoded: '{actual}'")]
     Utf8 {
-        /// The key.
+        /// The key whose value is not UTF-8.
         key: String,
         /// What was found.
         actual: String,
@@ -146,9 +146,9 @@ pub enum EntryError {
     /// A value of the wrong form.
     #[error("the value of '{key}' is {expected}, not '{actual}'")]
     Value {
-        /// The key.
+        /// The key whose value is malformed.
         key: &'static str,
-        /// The form.
+        /// Form that the value should have had, in words.
         expected: &'static str,
         /// What was found.
         actual: String,
@@ -181,11 +181,11 @@ pub(crate) fn excerpt(text: &str) -> String {
 pub struct Line {
     /// HASH: of the line before, `|`, and the rest of this line.
     pub hash: Hash32,
-    /// BTC_HEIGHT.
+    /// Field BTC_HEIGHT: the highest block that the log names so far.
     pub height: u32,
-    /// TIMESTAMP.
+    /// Field TIMESTAMP: when the line was written.
     pub time: Seconds,
-    /// SESSION_ID.
+    /// Field SESSION_ID; none for lines of no session.
     pub session: Option<Hash32>,
     /// EVENT_TYPE and DETAILS.
     pub event: Event,

@@ -15,15 +15,15 @@ use crate::record::time::Seconds;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DriftClass {
-    /// `authority_drift`.
+    /// The answer goes beyond its authority: `authority_drift`.
     Authority,
-    /// `evidence_drift`.
+    /// The answer states what its evidence does not show: `evidence_drift`.
     Evidence,
-    /// `tone_drift`.
+    /// The answer's tone is not what the kernel asks for: `tone_drift`.
     Tone,
     /// `schema_ok` is false.
     Schema,
-    /// `completeness_drift`.
+    /// The answer lacks a part that was asked for: `completeness_drift`.
     Completeness,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for DriftClass {
 /// Whether a line of an event names a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionField {
-    /// Always `-`.
+    /// No session: the field is always `-`.
     Never,
     /// 64 digits or `-`.
     May,
@@ -98,7 +98,7 @@ macro_rules! event_table {
         }
 
         impl Event {
-            /// EVENT_TYPE.
+            /// The event's EVENT_TYPE, as the log spells it.
             pub fn name(&self) -> &str {
                 match self {
                     $(Event::$variant { .. } => $name,)+
@@ -187,7 +187,7 @@ event_table! {
         chain: Hash32 = hash,
         record: Hash32 = hash
     }
-    /// No answer.
+    /// A question got no answer.
     ResponseFail = "response_fail", 0x13, Must {
         seq: u64 = positive,
         model: String = text,

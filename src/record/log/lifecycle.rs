@@ -22,13 +22,13 @@ const MAX_LOST: u64 = 1024;
 pub enum PromptOutcome {
     /// Its `prompt` line is not there; a later one has a higher number.
     Lost,
-    /// None yet.
+    /// There is no answer yet.
     Unanswered,
-    /// `response`.
+    /// The model answered: event `response`.
     Answered,
-    /// `response_fail`.
+    /// The model gave no answer: event `response_fail`.
     Failed,
-    /// `denied`.
+    /// Policy denied it: event `denied`.
     Denied,
 }
 
@@ -72,7 +72,7 @@ pub struct OpenPrompt {
     pub line: u64,
     /// Time of its line.
     pub time: Seconds,
-    /// The commitment.
+    /// Commitment to the prompt.
     pub hash: Hash32,
 }
 
@@ -81,15 +81,15 @@ pub struct OpenPrompt {
 pub struct SessionStart {
     /// Number of the line.
     pub line: u64,
-    /// Its HASH.
+    /// HASH of the line that began the session.
     pub log: Hash32,
     /// HASH of the line before it.
     pub prev_log: Hash32,
-    /// TIMESTAMP.
+    /// TIMESTAMP of the line that began the session.
     pub time: Seconds,
     /// Height; 0 for `local`.
     pub btc: u32,
-    /// `branch-N`.
+    /// Branch of the session, `branch-1` to `branch-7`.
     pub branch: String,
     /// Block hash; zero for `local`.
     pub block: Hash32,
@@ -132,9 +132,9 @@ impl SessionStart {
 pub struct SessionEnd {
     /// Number of the line.
     pub line: u64,
-    /// Its HASH.
+    /// HASH of the line that ended the session.
     pub log: Hash32,
-    /// TIMESTAMP.
+    /// TIMESTAMP of the line that ended the session.
     pub time: Seconds,
     /// Height; 0 for `local`.
     pub btc: u32,
@@ -149,7 +149,7 @@ pub struct SessionEnd {
 /// What the log says of one session so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionState {
-    /// SESSION_ID.
+    /// SESSION_ID of its lines.
     pub id: Hash32,
     /// Its first line.
     pub start: SessionStart,
@@ -414,7 +414,7 @@ impl SessionState {
 /// What the line just before is, for the outcomes that must follow their prompt directly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Before {
-    /// A prompt.
+    /// The session's prompt of that number.
     Prompt { session: Hash32, seq: u64 },
     /// Another line, or none.
     Other,

@@ -6,6 +6,7 @@ pub mod end;
 pub mod entry;
 pub(in crate::record) mod event;
 pub(in crate::record) mod lifecycle;
+pub mod page_cursor;
 pub mod resume;
 pub mod rules;
 pub(in crate::record) mod violation;

@@ -18,9 +18,9 @@ use crate::record::time::Seconds;
 pub struct Resume {
     /// HASH of the line.
     pub head: Hash32,
-    /// Its number.
+    /// Number of the line, from 1.
     pub count: u64,
-    /// Its TIMESTAMP.
+    /// TIMESTAMP of the line.
     pub last_time: Seconds,
     /// The highest height so far.
     pub highest: u32,
@@ -38,7 +38,7 @@ pub enum LogScanError {
     /// A line of it does not parse.
     #[error("line {line}: {source}")]
     Line {
-        /// Its number.
+        /// Number of the line, from 1.
         line: u64,
         /// What is wrong.
         source: EntryError,
@@ -46,7 +46,7 @@ pub enum LogScanError {
     /// A line's HASH is not that of the line before and itself.
     #[error("line {line} does not follow the line before it")]
     Chain {
-        /// Its number.
+        /// Number of the line, from 1.
         line: u64,
     },
     /// A line of a session contradicts the session.
@@ -59,7 +59,7 @@ pub enum LogScanError {
 pub struct LogScan {
     /// HASH of the last line taken.
     pub head: Hash32,
-    /// Its number.
+    /// Number of the last line taken, from 1.
     pub count: u64,
     /// Its TIMESTAMP; none before the first.
     pub last_time: Option<Seconds>,

@@ -100,7 +100,7 @@ impl LogRule {
 pub struct Violation {
     /// The line's number, from 1.
     pub line: u64,
-    /// Which rule.
+    /// The rule that the line breaks.
     pub rule: LogRule,
     /// What the rule asks for.
     pub expected: String,

@@ -37,7 +37,7 @@ pub const MAX_MESSAGE: usize = 4096;
 pub const MAX_PAYLOAD: usize = 8192;
 /// Longest address of a calendar, in bytes.
 pub const MAX_URI: usize = 1000;
-/// Deepest tree.
+/// Deepest tree of operations, in steps from its root.
 pub const MAX_DEPTH: usize = 256;
 
 /// Why bytes are no proof.
@@ -104,17 +104,17 @@ pub enum Attestation {
     },
     /// It is the Merkle root of the Bitcoin block at this height.
     Bitcoin {
-        /// The height.
+        /// Height of the block in Bitcoin's chain.
         height: u64,
     },
     /// It is the Merkle root of a Litecoin block; not checked here.
     Litecoin {
-        /// The height.
+        /// Height of the block in Litecoin's chain.
         height: u64,
     },
     /// It is in an Ethereum block; not checked here.
     Ethereum {
-        /// The height.
+        /// Height of the block in Ethereum's chain.
         height: u64,
     },
     /// Something newer; not checked here.
@@ -140,7 +140,7 @@ pub struct ProofNode {
 pub struct Leaf<'a> {
     /// The operations from the root to it.
     pub path: Vec<&'a Op>,
-    /// The message.
+    /// Message that the attestation is about.
     pub message: Vec<u8>,
     /// Who attests to it.
     pub attestation: &'a Attestation,
@@ -151,7 +151,7 @@ pub struct Leaf<'a> {
 pub struct Proof {
     /// Which hash the digest is of.
     pub file_hash: FileHash,
-    /// The digest.
+    /// Digest that the proof begins with.
     pub digest: Vec<u8>,
     /// What was made of it.
     pub tree: ProofNode,

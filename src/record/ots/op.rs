@@ -9,13 +9,13 @@ use super::{MAX_MESSAGE, OtsReason};
 /// Which hash a file was identified with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileHash {
-    /// 20 bytes.
+    /// SHA-1, with digests of 20 bytes.
     Sha1,
-    /// 20 bytes.
+    /// RIPEMD-160, with digests of 20 bytes.
     Ripemd160,
     /// 32 bytes; the only one that gently writes.
     Sha256,
-    /// 32 bytes.
+    /// Keccak-256, with digests of 32 bytes.
     Keccak256,
 }
 
@@ -31,7 +31,7 @@ impl FileHash {
         }
     }
 
-    /// Its tag.
+    /// Byte that names it in a proof.
     pub(super) const fn tag(self) -> u8 {
         match self {
             FileHash::Sha1 => 0x02,
@@ -53,13 +53,13 @@ impl FileHash {
 /// One operation; their order is that of their tags, then of their operands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Op {
-    /// `02`.
+    /// SHA-1, byte `02`.
     Sha1,
-    /// `03`.
+    /// RIPEMD-160, byte `03`.
     Ripemd160,
-    /// `08`.
+    /// SHA-256, byte `08`.
     Sha256,
-    /// `67`.
+    /// Keccak-256, byte `67`.
     Keccak256,
     /// `f0` and an operand: the message, then the operand.
     Append(Vec<u8>),

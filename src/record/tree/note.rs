@@ -45,7 +45,7 @@ const MAX_LINE: usize = 8192;
 pub enum KeyKind {
     /// A log's own tree heads (`01`).
     Log,
-    /// Cosignatures (`04`).
+    /// A witness's key for cosignatures; its type byte is `04`.
     Cosigner,
 }
 
@@ -64,7 +64,7 @@ pub enum NoteError {
     /// A verifier key of another form.
     #[error("no verifier key: {what}: expected {expected}, found '{actual}'")]
     Key {
-        /// Which part.
+        /// Part of the key that is malformed.
         what: &'static str,
         /// The form it should have.
         expected: &'static str,
@@ -99,7 +99,7 @@ pub struct VerifierKey {
     pub name: String,
     /// What it signs.
     pub kind: KeyKind,
-    /// The key.
+    /// Ed25519 public key.
     pub key: PublicKey,
 }
 
@@ -116,7 +116,7 @@ impl VerifierKey {
         [a, b, c, d]
     }
 
-    /// `NAME+ID+BASE64`.
+    /// Prints the key as `NAME+ID+BASE64`.
     pub fn print(&self) -> String {
         let material = [&[self.kind.byte()][..], self.key.as_bytes()].concat();
         format!(
@@ -173,7 +173,7 @@ impl VerifierKey {
 /// One signature line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NoteSignature {
-    /// Whose.
+    /// Name of the key that signed.
     pub name: String,
     /// Which key it claims to be of.
     pub key_id: [u8; 4],

@@ -34,7 +34,7 @@ pub enum ProofError {
     Range {
         /// `entry` or `tree of size`.
         what: &'static str,
-        /// Which.
+        /// Index of the entry, or size of the smaller tree.
         part: u64,
         /// Of the whole tree.
         size: u64,
@@ -367,7 +367,7 @@ pub struct TlogProof {
 }
 
 impl TlogProof {
-    /// The text.
+    /// Prints the proof as text, as C2SP's tlog-proof has it.
     pub fn print(&self) -> String {
         let mut out = format!("{FIRST_LINE}\nindex {}\n", self.index);
         for hash in &self.path {

@@ -28,12 +28,12 @@ pub struct PolicyError {
     pub reason: String,
 }
 
-/// One witness.
+/// A witness that a policy names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
     /// Its name in the policy.
     pub name: String,
-    /// Its key.
+    /// Public key of the witness, with its name.
     pub key: VerifierKey,
     /// Where to ask it.
     pub url: Option<String>,

@@ -29,7 +29,7 @@ pub enum BatchOutcome {
 }
 
 /// A committed batch that waits to be applied, with those who wait for it.
-pub struct Load {
+pub struct PendingBatch {
     jobs: Vec<Box<dyn Job>>,
     /// The head after it.
     head: LedgerHead,
@@ -55,7 +55,7 @@ impl Drop for DropNotice {
 
 /// The handle of the applying thread.
 pub struct ApplyThread {
-    loads: Option<mpsc::Sender<Load>>,
+    batches: Option<mpsc::Sender<PendingBatch>>,
     thread: Option<JoinHandle<()>>,
     tell: mpsc::Sender<WriterMessage>,
 }
@@ -68,7 +68,7 @@ impl ApplyThread {
         tell: mpsc::Sender<WriterMessage>,
     ) -> Result<Self, RecorderError> {
         let store = Store::open_read_only(&paths.database())?;
-        let (loads, queue) = mpsc::channel();
+        let (batches, queue) = mpsc::channel();
         let work = Work {
             store,
             paths: paths.clone(),
@@ -84,7 +84,7 @@ impl ApplyThread {
                 reason: format!("no thread: {e}"),
             })?;
         Ok(ApplyThread {
-            loads: Some(loads),
+            batches: Some(batches),
             thread: Some(thread),
             tell,
         })
@@ -105,23 +105,23 @@ impl ApplyThread {
             landed: BatchOutcome::Unsound,
             tell: self.tell.clone(),
         };
-        let load = Load {
+        let batch = PendingBatch {
             jobs,
             head,
             from,
             is_first,
             report,
         };
-        let sent = match &self.loads {
-            Some(loads) => loads.send(load),
-            None => Err(mpsc::SendError(load)),
+        let sent = match &self.batches {
+            Some(batches) => batches.send(batch),
+            None => Err(mpsc::SendError(batch)),
         };
         match sent {
             Ok(()) => true,
             // What is committed is applied by the writer, or by the next start.
-            Err(mpsc::SendError(load)) => {
+            Err(mpsc::SendError(batch)) => {
                 finish_all(
-                    load.jobs,
+                    batch.jobs,
                     Err(BatchFault::Unapplied(Arc::new(RecorderError::Stopped))),
                 );
                 false
@@ -132,7 +132,7 @@ impl ApplyThread {
 
 impl Drop for ApplyThread {
     fn drop(&mut self) {
-        self.loads = None;
+        self.batches = None;
         if let Some(thread) = self.thread.take() {
             // A panic there was reported by the thread itself.
             let _ = thread.join();
@@ -153,16 +153,17 @@ struct Work {
 }
 
 impl Work {
-    fn run(mut self, queue: &mpsc::Receiver<Load>) {
+    fn run(mut self, queue: &mpsc::Receiver<PendingBatch>) {
         while let Ok(first) = queue.recv() {
             // What came meanwhile goes together: one pack, one sync.
-            let loads: Vec<Load> = std::iter::once(first).chain(queue.try_iter()).collect();
-            self.land(loads);
+            let batches: Vec<PendingBatch> =
+                std::iter::once(first).chain(queue.try_iter()).collect();
+            self.land(batches);
         }
     }
 
-    fn land(&mut self, mut loads: Vec<Load>) {
-        let (Some(first), Some(last)) = (loads.first(), loads.last()) else {
+    fn land(&mut self, mut batches: Vec<PendingBatch>) {
+        let (Some(first), Some(last)) = (batches.first(), batches.last()) else {
             return;
         };
         if first.is_first {
@@ -173,9 +174,9 @@ impl Work {
             applied: from,
             ..last.head.clone()
         };
-        let jobs: Vec<_> = loads
+        let jobs: Vec<_> = batches
             .iter_mut()
-            .flat_map(|load| std::mem::take(&mut load.jobs))
+            .flat_map(|batch| std::mem::take(&mut batch.jobs))
             .collect();
         let mut written = match self.apply(&head) {
             Ok(written) => written,
@@ -190,17 +191,17 @@ impl Work {
             return;
         }
         self.behind = None;
-        let landed = std::iter::repeat_n(BatchOutcome::Together, loads.len() - 1);
-        for (load, landed) in loads
+        let landed = std::iter::repeat_n(BatchOutcome::Together, batches.len() - 1);
+        for (batch, landed) in batches
             .iter_mut()
             .zip(landed.chain([BatchOutcome::Durable(apply::all_applied(&head))]))
         {
-            load.report.landed = landed;
+            batch.report.landed = landed;
         }
         // Before it is told: whoever heals or writes next, here or in another process, must meet no
         // pack that is half there. Those who ask have their answers.
         written.tidy();
-        drop(loads);
+        drop(batches);
     }
 
     fn apply(&self, head: &LedgerHead) -> Result<UnsyncedWrites, Arc<RecorderError>> {

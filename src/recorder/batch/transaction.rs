@@ -36,7 +36,7 @@ pub type EntryFiles = BTreeMap<&'static str, Vec<u8>>;
 
 /// A transaction with the head as it will be.
 pub struct LedgerTransaction<'a> {
-    /// The transaction.
+    /// The open transaction of the database.
     pub tx: &'a mut WriteStore,
     /// The head as it will be.
     pub head: LedgerHead,
@@ -57,11 +57,11 @@ pub struct LedgerTransaction<'a> {
 /// A line that was appended, and its number.
 #[derive(Clone, Copy, Debug)]
 pub struct NewLine {
-    /// From 0.
+    /// Place of the line in the log, from 0.
     pub n: u64,
-    /// Its HASH.
+    /// HASH of the line.
     pub hash: Hash32,
-    /// Its TIMESTAMP.
+    /// TIMESTAMP of the line.
     pub time: Seconds,
 }
 

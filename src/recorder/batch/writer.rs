@@ -68,7 +68,7 @@ impl Writer {
     }
 
     /// Finishes what a crash left unapplied, and says so in the log.
-    pub fn heal(&mut self, now: Seconds) -> Result<(), RecorderError> {
+    pub fn recover(&mut self, now: Seconds) -> Result<(), RecorderError> {
         let _lock = WriterLock::acquire_within(&self.paths.lock(), self.wait)?;
         self.catch_up(now)?;
         self.sign_the_rest()
@@ -211,10 +211,7 @@ impl Writer {
             outcome = Some(filled);
             // The store only has to know that it must roll back; what was wrong is in `outcome`.
             if failed {
-                Err(StoreError::Sqlite {
-                    what: "fill",
-                    reason: String::new(),
-                })
+                Err(StoreError::RolledBack)
             } else {
                 Ok(())
             }

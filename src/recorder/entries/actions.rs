@@ -22,7 +22,7 @@ pub const REPLY: &str = "reply";
 /// An intent that was put on record with a prompt or a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// `action:000001`.
+    /// Name of the action, such as `action:000001`.
     pub id: String,
     /// What kind of act.
     pub class: ActClass,

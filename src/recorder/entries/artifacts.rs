@@ -35,11 +35,11 @@ pub enum ArtifactField {
     Hash(Hash32),
     /// A time, as lines spell it.
     Time(Seconds),
-    /// Several values.
+    /// Several values in their order.
     List(Vec<ArtifactField>),
     /// A document with rules of its own, such as a kernel.
     Document(Value),
-    /// Nothing.
+    /// No value, `null` in JSON.
     Null,
 }
 
@@ -75,7 +75,7 @@ pub enum ArtifactId {
 /// What is to be put on record.
 #[derive(Clone, Debug)]
 pub struct NewArtifact {
-    /// `[a-z0-9_.]+`.
+    /// Kind of the artifact, of the form `[a-z0-9_.]+`.
     pub kind: &'static str,
     /// What it is called.
     pub id: ArtifactId,
@@ -85,7 +85,7 @@ pub struct NewArtifact {
     pub session: Option<Hash32>,
     /// Fresh randomness for its commitment.
     pub salt: Salt,
-    /// When.
+    /// Time of the record.
     pub now: Seconds,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::record::canon;
 use crate::record::hash::Hash32;
-use crate::record::ledger::auth_key::{AuthKeyNamed, KIND, REVOKED};
+use crate::record::ledger::auth_key::{AuthKeyContent, KIND, REVOKED};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
@@ -18,25 +18,25 @@ pub enum AuthKeyFault {
     /// The name is taken.
     #[error("there is a key named '{name}' already (names are never used twice); names: {known}")]
     Taken {
-        /// The name.
+        /// Name that another key has.
         name: String,
-        /// All names.
+        /// Names of all keys, separated by commas.
         known: String,
     },
     /// No such key.
     #[error("no key is named '{name}'; names: {known}")]
     Unknown {
-        /// The name.
+        /// Name that no key has.
         name: String,
-        /// All names.
+        /// Names of all keys, separated by commas.
         known: String,
     },
     /// It is revoked already.
     #[error("'{name}' was revoked at {at} already")]
     Already {
-        /// The name.
+        /// Name of the key.
         name: String,
-        /// When.
+        /// When the key was revoked.
         at: Seconds,
     },
     /// The last key that opens this home.
@@ -44,7 +44,7 @@ pub enum AuthKeyFault {
         "'{name}' is the last key that opens this home: add another first (gently key add NAME), or say --force"
     )]
     Last {
-        /// The name.
+        /// Name of the key.
         name: String,
     },
     /// A prompt or session under a key that was revoked in the meantime.
@@ -52,9 +52,9 @@ pub enum AuthKeyFault {
         "the auth key '{name}' was revoked at {at}: its sessions take no more prompts, and another key can close them"
     )]
     Revoked {
-        /// The name.
+        /// Name of the key.
         name: String,
-        /// When.
+        /// When the key was revoked.
         at: Seconds,
     },
 }
@@ -214,7 +214,7 @@ pub fn revoked_at(store: &ReadStore, key: &AuthKeyRow) -> Result<Option<Seconds>
         let document = document.and_then(|text| canon::parse::<ArtifactDoc>(text).ok());
         let named = document.and_then(|document| serde_json::from_value(document.content).ok());
         named
-            .and_then(|named: AuthKeyNamed| named.revoked_at)
+            .and_then(|named: AuthKeyContent| named.revoked_at)
             .unwrap_or(key.added_at)
     });
     Ok(at)

@@ -146,7 +146,7 @@ impl WriterContext {
 }
 
 /// What is kept by what is on record; none when that was lost, or can't be read.
-fn in_force(store: &ReadStore) -> Result<Option<ContentPolicy>, RecorderError> {
+fn policy_on_record(store: &ReadStore) -> Result<Option<ContentPolicy>, RecorderError> {
     let Some(newest) = store.newest_artifact(CONTENT_POLICY)? else {
         return Ok(Some(ContentPolicy::Sanitized));
     };
@@ -159,7 +159,7 @@ pub(in crate::recorder) fn settle(
     transaction: &mut LedgerTransaction<'_>,
     now: Seconds,
 ) -> Result<ContentPolicy, RecorderError> {
-    let known = in_force(&*transaction.tx)?;
+    let known = policy_on_record(&*transaction.tx)?;
     // Nobody said what, and nobody knows: what is not kept can't be regretted.
     let wanted = transaction
         .writer_context
@@ -191,7 +191,7 @@ fn settle_exemptions(
     transaction: &mut LedgerTransaction<'_>,
     now: Seconds,
 ) -> Result<(), RecorderError> {
-    let exempt = sanitize::in_force().exemptions();
+    let exempt = sanitize::current_engine().exemptions();
     let content = exempt.content();
     let newest = transaction.tx.newest_artifact(sanitize::SANITIZE_POLICY)?;
     let known = match &newest {

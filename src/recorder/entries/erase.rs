@@ -64,7 +64,7 @@ const UNKEPT_REASON: &str = "not kept";
 /// What is to be erased.
 #[derive(Clone, Debug)]
 pub struct Erasure {
-    /// Exchanges.
+    /// Ids of the exchanges whose texts are erased.
     pub exchanges: Vec<Uuid>,
     /// Ids of artifacts: `note:000001`.
     pub artifacts: Vec<String>,
@@ -141,7 +141,7 @@ pub struct Tombstone {
     pub contexts: Vec<String>,
     /// Exchanges and artifacts that are gone.
     pub ids: Vec<String>,
-    /// Why.
+    /// Why the texts are erased, as the person gave it.
     pub reason: String,
 }
 

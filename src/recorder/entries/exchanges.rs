@@ -1,5 +1,7 @@
 //! Writing prompts and their one outcome inside a draft (format, sections 2 to 7).
 
+use uuid::Uuid;
+
 use crate::continuity::compile::ContextBundle;
 use crate::continuity::prompt::CompiledPrompt;
 use crate::govern::actions::actuation::{Acts, proposed};
@@ -7,6 +9,7 @@ use crate::govern::drift::Judgement;
 use crate::record::canon;
 use crate::record::context::turn::prompt_digest;
 use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::commitment::{Role, Salt, Scheme, commit};
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::exchange::row_id;
@@ -16,7 +19,7 @@ use crate::record::log::chain;
 use crate::record::log::entry::Event;
 use crate::record::time::Seconds;
 use crate::store::{
-    ExchangeOutcome, ExchangeRow, MissingCommitments, OutcomeUpdate, SessionRow, TurnRow,
+    DriftRow, ExchangeOutcome, ExchangeRow, MissingCommitments, OutcomeUpdate, SessionRow, TurnRow,
 };
 
 use super::actions;
@@ -78,124 +81,159 @@ impl PromptEntry<'_> {
     }
 }
 
+/// The line of a prompt, with what names it.
+#[derive(Clone, Copy)]
+struct PromptLine {
+    line: NewLine,
+    /// Number of the prompt in its session, from 1.
+    seq: u64,
+    /// Commitment to the prompt.
+    hash: Hash32,
+}
+
+impl PromptLine {
+    fn write(
+        transaction: &mut LedgerTransaction<'_>,
+        session: &SessionRow,
+        asked: &PromptEntry<'_>,
+    ) -> Result<PromptLine, RecorderError> {
+        let seq = session.prompts + 1;
+        let hash = commit(
+            transaction.genesis.commitments,
+            asked.salt,
+            Role::Prompt,
+            asked.text.as_bytes(),
+        );
+        let line = transaction.line(
+            asked.now,
+            session.anchor.block.height,
+            Some(session.id),
+            Event::Prompt { hash, seq },
+        )?;
+        Ok(PromptLine { line, seq, hash })
+    }
+
+    /// The turn of the person who asks.
+    fn user_turn(&self, session: &SessionRow, asked: &PromptEntry<'_>) -> TurnRow {
+        let content_policy = asked.content_policy;
+        TurnRow {
+            turn_id: row_id("turn_user", session.id, self.seq),
+            line: self.line.n,
+            session: session.uuid,
+            created_at: self.line.time,
+            by_user: true,
+            content: content_policy.keeps_text().then(|| asked.text.to_owned()),
+            content_hash: digest(content_policy, asked.text),
+            refusal: false,
+            authority_state: asked.authority_state,
+            driftwatch_id: None,
+        }
+    }
+
+    /// The exchange, which has no outcome yet.
+    fn exchange(
+        &self,
+        session: &SessionRow,
+        asked: &PromptEntry<'_>,
+        scheme: Scheme,
+    ) -> Result<ExchangeRow, RecorderError> {
+        let content_policy = asked.content_policy;
+        let request = asked
+            .compiled
+            .map(|(_, compiled)| compiled.request().canonical())
+            .transpose()
+            .map_err(unrecordable("the request"))?;
+        let exclusions = asked
+            .compiled
+            .map_or(&[][..], |(bundle, _)| bundle.exclusions());
+        Ok(ExchangeRow {
+            exchange_id: row_id("exchange", session.id, self.seq),
+            session: session.uuid,
+            turn_user: row_id("turn_user", session.id, self.seq),
+            bundle_hash: asked
+                .compiled
+                .and_then(|(bundle, _)| digest(content_policy, bundle.json())),
+            bundle_json: asked
+                .compiled
+                .filter(|_| content_policy.keeps_text())
+                .map(|(bundle, _)| bundle.json().to_owned()),
+            prompt_hash: asked
+                .compiled
+                .and_then(|(_, compiled)| digest(content_policy, compiled.canonical())),
+            created_at: self.line.time,
+            seq: self.seq,
+            model: session.model.clone(),
+            decision: asked.decision.to_owned(),
+            authority_state: asked.authority_state,
+            exclusions: canon::print(&exclusions).map_err(unrecordable("exclusions"))?,
+            params: asked
+                .params
+                .map(|params| content_policy.params(params).canonical())
+                .transpose()
+                .map_err(unrecordable("params"))?,
+            salt: content_policy.keeps_openings().then(|| asked.salt.clone()),
+            prompt_commitment: self.hash,
+            prompt_line: self.line.n,
+            not_kept: asked.not_kept(scheme, request.as_deref()),
+            request: request.filter(|_| content_policy.keeps_text()),
+            outcome: None,
+        })
+    }
+}
+
 /// Writes the prompt line, the user's turn, the exchange and what was injected.
 fn ask(
     transaction: &mut LedgerTransaction<'_>,
     session: &mut SessionRow,
     asked: &PromptEntry<'_>,
 ) -> Result<(TurnIds, ExchangeRow), RecorderError> {
-    let (seq, content_policy) = (session.prompts + 1, asked.content_policy);
-    let prompt_hash = commit(
-        transaction.genesis.commitments,
-        asked.salt,
-        Role::Prompt,
-        asked.text.as_bytes(),
-    );
-    let height = session.anchor.block.height;
-    let line = transaction.line(
-        asked.now,
-        height,
-        Some(session.id),
-        Event::Prompt {
-            hash: prompt_hash,
-            seq,
-        },
-    )?;
-    let turn_user = row_id("turn_user", session.id, seq);
-    transaction.tx.put(&TurnRow {
-        turn_id: turn_user,
-        line: line.n,
-        session: session.uuid,
-        created_at: line.time,
-        by_user: true,
-        content: content_policy.keeps_text().then(|| asked.text.to_owned()),
-        content_hash: digest(content_policy, asked.text),
-        refusal: false,
-        authority_state: asked.authority_state,
-        driftwatch_id: None,
-    })?;
-    let request = asked
-        .compiled
-        .map(|(_, compiled)| compiled.request().canonical())
-        .transpose()
-        .map_err(unrecordable("the request"))?;
-    let exclusions = asked
-        .compiled
-        .map_or(&[][..], |(bundle, _)| bundle.exclusions());
-    let row = ExchangeRow {
-        exchange_id: row_id("exchange", session.id, seq),
-        session: session.uuid,
-        turn_user,
-        bundle_hash: asked
-            .compiled
-            .and_then(|(bundle, _)| digest(content_policy, bundle.json())),
-        bundle_json: asked
-            .compiled
-            .filter(|_| content_policy.keeps_text())
-            .map(|(bundle, _)| bundle.json().to_owned()),
-        prompt_hash: asked
-            .compiled
-            .and_then(|(_, compiled)| digest(content_policy, compiled.canonical())),
-        created_at: line.time,
-        seq,
-        model: session.model.clone(),
-        decision: asked.decision.to_owned(),
-        authority_state: asked.authority_state,
-        exclusions: canon::print(&exclusions).map_err(unrecordable("exclusions"))?,
-        params: asked
-            .params
-            .map(|params| content_policy.params(params).canonical())
-            .transpose()
-            .map_err(unrecordable("params"))?,
-        salt: content_policy.keeps_openings().then(|| asked.salt.clone()),
-        prompt_commitment: prompt_hash,
-        prompt_line: line.n,
-        not_kept: asked.not_kept(transaction.genesis.commitments, request.as_deref()),
-        request: request.filter(|_| content_policy.keeps_text()),
-        outcome: None,
-    };
+    let prompt = PromptLine::write(transaction, session, asked)?;
+    transaction.tx.put(&prompt.user_turn(session, asked))?;
+    let row = prompt.exchange(session, asked, transaction.genesis.commitments)?;
     transaction.tx.put(&row)?;
     let refs = asked
         .compiled
         .map_or(&[][..], |(bundle, _)| bundle.refs())
         .iter()
         .enumerate();
-    let refs = refs.map(|(i, reference)| ref_row(reference, session.id, row.exchange_id, seq, i));
+    let refs =
+        refs.map(|(i, reference)| ref_row(reference, session.id, row.exchange_id, prompt.seq, i));
     transaction
         .tx
         .put_all(&refs.collect::<Result<Vec<_>, _>>()?)?;
+    let decided = TurnDecision {
+        prompt_digest: digest_of_prompt(asked, &row.model)?,
+        ..asked.decided
+    };
+    let text = asked.content_policy.keeps_text().then_some(asked.text);
+    threads::asked(transaction, session, &row, text, &decided, prompt.line)?;
+    session.prompts = prompt.seq;
+    session.last_at = prompt.line.time;
+    let ids = TurnIds {
+        session: session.id,
+        session_uuid: session.uuid,
+        seq: prompt.seq,
+        exchange: row.exchange_id,
+        prompt_hash: prompt.hash,
+        prompt_line: prompt.line.hash,
+    };
+    Ok((ids, row))
+}
+
+/// The digest of what is sent to the model; none when nothing is.
+fn digest_of_prompt(
+    asked: &PromptEntry<'_>,
+    model: &str,
+) -> Result<Option<NamedHash>, RecorderError> {
     let sent = asked.compiled.map(|(_, compiled)| compiled.canonical());
     let params = asked
         .params
         .map(Params::canonical)
         .transpose()
         .map_err(unrecordable("params"))?;
-    let sent = sent
-        .map(|sent| prompt_digest(sent, &row.model, params.as_deref()))
-        .transpose();
-    let decided = TurnDecision {
-        prompt_digest: sent.map_err(threads::digesting)?,
-        ..asked.decided
-    };
-    threads::asked(
-        transaction,
-        session,
-        &row,
-        content_policy.keeps_text().then_some(asked.text),
-        &decided,
-        line,
-    )?;
-    session.prompts = seq;
-    session.last_at = line.time;
-    let ids = TurnIds {
-        session: session.id,
-        session_uuid: session.uuid,
-        seq,
-        exchange: row.exchange_id,
-        prompt_hash,
-        prompt_line: line.hash,
-    };
-    Ok((ids, row))
+    sent.map(|sent| prompt_digest(sent, model, params.as_deref()))
+        .transpose()
+        .map_err(threads::digesting)
 }
 
 /// Records a prompt that a model will be called with.
@@ -467,6 +505,72 @@ fn no_answer(
     Ok((exchange, line))
 }
 
+/// An answer with what its rows are made from.
+struct AnswerEntry<'a> {
+    prompt: &'a RecordedPrompt,
+    row: &'a ExchangeRow,
+    judged: &'a JudgedReply,
+    /// The answer with its placeholders.
+    stored: &'a str,
+    scheme: Scheme,
+    time: Seconds,
+    response_hash: Hash32,
+    chain_entry: Hash32,
+    turn_aurora: Uuid,
+}
+
+impl AnswerEntry<'_> {
+    /// The outcome, without the commitment to the exchange document, which is made from it;
+    /// `beside` is what came beside the answer.
+    fn update(&self, beside: Option<String>, outcome_line: u64) -> OutcomeUpdate {
+        let (judged, salt) = (self.judged, &self.prompt.salt);
+        let content_policy = self.prompt.content_policy;
+        OutcomeUpdate {
+            outcome: ExchangeOutcome::Answered,
+            reason: None,
+            turn_aurora: Some(self.turn_aurora),
+            response_hash: digest(content_policy, self.stored),
+            validator_summary: Some(judged.judgement.summary_json()),
+            refusal: Some(judged.judgement.refusal()),
+            answered_at: self.time,
+            prompt_tokens: judged.usage.prompt_tokens,
+            completion_tokens: judged.usage.completion_tokens,
+            cost: judged.cost.clone(),
+            response_commitment: Some(self.response_hash),
+            exchange_commitment: Hash32::ZERO,
+            chain_entry: Some(self.chain_entry),
+            aurora_text: self
+                .row
+                .not_kept
+                .map(|_| commit(self.scheme, salt, Role::AuroraText, self.stored.as_bytes())),
+            reply_commitment: self
+                .row
+                .not_kept
+                .and(beside.as_deref())
+                .map(|beside| commit(self.scheme, salt, Role::Reply, beside.as_bytes())),
+            reply: beside.filter(|_| content_policy.keeps_text()),
+            outcome_line,
+        }
+    }
+
+    /// The model's turn.
+    fn turn(&self, session: &SessionRow, drift: &[DriftRow]) -> TurnRow {
+        let content_policy = self.prompt.content_policy;
+        TurnRow {
+            turn_id: self.turn_aurora,
+            line: self.row.prompt_line,
+            session: session.uuid,
+            created_at: self.time,
+            by_user: false,
+            content: content_policy.keeps_text().then(|| self.stored.to_owned()),
+            content_hash: digest(content_policy, self.stored),
+            refusal: self.judged.judgement.refusal(),
+            authority_state: self.row.authority_state,
+            driftwatch_id: drift.first().map(|d| d.drift_id.clone()),
+        }
+    }
+}
+
 /// Records an answer: turn, outcome, `response` line, drift lines, interaction commit, and the acts
 /// it proposes.
 pub fn answer(
@@ -483,11 +587,7 @@ pub fn answer(
         .ok_or(RecorderError::NotOpen {
             session: session.id,
         })?;
-    let (salt, content_policy, scheme) = (
-        &prompt.salt,
-        prompt.content_policy,
-        transaction.genesis.commitments,
-    );
+    let (salt, scheme) = (&prompt.salt, transaction.genesis.commitments);
     let time = transaction.line_time(now)?;
     let again = number(transaction, session.uuid, judged)?;
     if let Some(again) = &again {
@@ -507,31 +607,18 @@ pub fn answer(
         response_hash,
         time,
     );
-    let turn_aurora = row_id("turn_aurora", session.id, row.seq);
-    let mut update = OutcomeUpdate {
-        outcome: ExchangeOutcome::Answered,
-        reason: None,
-        turn_aurora: Some(turn_aurora),
-        response_hash: digest(content_policy, stored),
-        validator_summary: Some(judged.judgement.summary_json()),
-        refusal: Some(judged.judgement.refusal()),
-        answered_at: time,
-        prompt_tokens: judged.usage.prompt_tokens,
-        completion_tokens: judged.usage.completion_tokens,
-        cost: judged.cost.clone(),
-        response_commitment: Some(response_hash),
-        exchange_commitment: Hash32::ZERO,
-        chain_entry: Some(chain_entry),
-        aurora_text: row
-            .not_kept
-            .map(|_| commit(scheme, salt, Role::AuroraText, stored.as_bytes())),
-        reply_commitment: row
-            .not_kept
-            .and(beside.as_deref())
-            .map(|beside| commit(scheme, salt, Role::Reply, beside.as_bytes())),
-        reply: beside.filter(|_| content_policy.keeps_text()),
-        outcome_line: transaction.head.lines,
+    let entry = AnswerEntry {
+        prompt,
+        row: &row,
+        judged,
+        stored,
+        scheme,
+        time,
+        response_hash,
+        chain_entry,
+        turn_aurora: row_id("turn_aurora", session.id, row.seq),
     };
+    let mut update = entry.update(beside, transaction.head.lines);
     let compiled = prompt.compiled.canonical();
     let texts = ExchangeTexts {
         aurora: stored,
@@ -540,8 +627,8 @@ pub fn answer(
     threads::answered(
         transaction,
         &row,
-        turn_aurora,
-        content_policy.keeps_text().then_some(stored),
+        entry.turn_aurora,
+        prompt.content_policy.keeps_text().then_some(stored),
         time,
     )?;
     update.exchange_commitment = exchange_hash(
@@ -552,19 +639,7 @@ pub fn answer(
         Some(&texts),
         &drift,
     )?;
-    let turn = TurnRow {
-        turn_id: turn_aurora,
-        line: row.prompt_line,
-        session: session.uuid,
-        created_at: time,
-        by_user: false,
-        content: content_policy.keeps_text().then(|| stored.to_owned()),
-        content_hash: digest(content_policy, stored),
-        refusal: judged.judgement.refusal(),
-        authority_state: row.authority_state,
-        driftwatch_id: drift.first().map(|d| d.drift_id.clone()),
-    };
-    transaction.tx.put(&turn)?;
+    transaction.tx.put(&entry.turn(&session, &drift))?;
     let commit_id = interaction(
         transaction,
         &mut session,

@@ -23,7 +23,7 @@ use crate::recorder::sync_policy::SyncPolicy;
 /// What a new ledger's first records are made from.
 #[derive(Clone, Debug)]
 pub struct FirstRecords {
-    /// `genesis.json`.
+    /// First document of the ledger: `genesis.json`.
     pub genesis: Genesis,
     /// The kernel's hash and canonical JSON.
     pub kernel: (Hash32, String),

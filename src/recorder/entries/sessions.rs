@@ -20,7 +20,7 @@ use crate::recorder::{RecorderError, blocks};
 /// What a session is opened under; a session is resumed only under the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionTerms {
-    /// `H(auth_key)`.
+    /// Hash of the auth key that opens the session: `H(auth_key)`.
     pub auth_key_hash: Hash32,
     /// The kernel in force.
     pub kernel_hash: Hash32,
@@ -104,7 +104,12 @@ pub fn open(
         record,
     };
     let line = transaction.line_at(time, height, Some(id), start)?;
-    branch_line(transaction, (time, height, id), &branch, tip.is_some())?;
+    let common = SessionLine {
+        time,
+        height,
+        session: id,
+    };
+    branch_line(transaction, common, &branch, tip.is_some())?;
     let last = transaction.line_at(
         time,
         height,
@@ -198,10 +203,18 @@ fn last_start(
         .last_of_kind(reference, CommitKind::SessionStart)?)
 }
 
+/// What every line of a session that is being opened has.
+struct SessionLine {
+    time: Seconds,
+    /// Height of the block that the session starts on.
+    height: u32,
+    session: Hash32,
+}
+
 /// `branch_create` or `branch_switch`, right after `session_start`.
 fn branch_line(
     transaction: &mut LedgerTransaction<'_>,
-    (time, height, id): (Seconds, u32, Hash32),
+    line: SessionLine,
     branch: &str,
     exists: bool,
 ) -> Result<(), RecorderError> {
@@ -216,7 +229,7 @@ fn branch_line(
         _ => return Ok(()),
     };
     transaction
-        .line_at(time, height, Some(id), event)
+        .line_at(line.time, line.height, Some(line.session), event)
         .map(|_| ())
 }
 

@@ -16,6 +16,7 @@ use crate::record::context::turn::{CHAT_MESSAGE, Counts};
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::NamedHash;
 use crate::record::ledger::commitment::Salt;
+use crate::record::ledger::conversation::THREAD;
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::{ArtifactDoc, row_id};
 use crate::record::time::Seconds;
@@ -26,8 +27,6 @@ use crate::store::{
 use crate::recorder::RecorderError;
 use crate::recorder::batch::transaction::{LedgerTransaction, NewLine};
 
-/// The kind of the artifact that a named thread is begun with.
-pub const KIND: &str = "thread";
 /// Names the kernel in a DECISION.
 pub const POLICY: &str = "kernel";
 
@@ -183,6 +182,7 @@ pub fn asked(
             decision.and_then(|d| d.digest()),
         ),
     ])?;
+    transaction.tx.conversation_asked(thread, line.n)?;
     refer(transaction, turn, context)
 }
 
@@ -247,7 +247,7 @@ fn begin_if_default(
         name: None,
         created_at: now,
     };
-    Ok(transaction.tx.put(&row)?)
+    Ok(transaction.tx.put_thread(&row)?)
 }
 
 /// Begins a thread of its own in an open session, on record as an artifact with its id.
@@ -266,7 +266,7 @@ pub fn begin(
         content,
         format: Format,
         id: thread.to_string(),
-        kind: KIND.to_owned(),
+        kind: THREAD.to_owned(),
     };
     let height = session.anchor.block.height;
     let line = transaction.artifact(now, Some((session.id, height)), &doc, salt)?;
@@ -278,7 +278,7 @@ pub fn begin(
         name,
         created_at: line.time,
     };
-    transaction.tx.put(&row)?;
+    transaction.tx.put_thread(&row)?;
     Ok(row)
 }
 

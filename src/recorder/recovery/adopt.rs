@@ -28,11 +28,11 @@ use crate::recorder::entries::content_policy::WriterContext;
 use crate::recorder::lock::{WAIT, WriterLock};
 use crate::recorder::{Paths, RecorderError};
 
+mod apply_lines;
 mod gather;
-mod replay;
 mod rows;
 
-use self::replay::Adoption;
+use self::apply_lines::Adoption;
 
 /// Why a ledger can't be taken over; nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -43,12 +43,12 @@ pub enum AdoptFault {
              published, say so: `gently audit adopt --nothing-newer`"
     )]
     NothingNewer {
-        /// Its lines.
+        /// Lines of the log that was given.
         theirs: u64,
-        /// Ours.
+        /// Lines of this home's log.
         ours: u64,
     },
-    /// Two histories.
+    /// The two histories part somewhere.
     #[error(
         "not a continuation of this home: {place} is {theirs} there and {ours} here. These are two histories, and \
              gently does not choose: keep both, and go on in a new home"
@@ -56,9 +56,9 @@ pub enum AdoptFault {
     Diverged {
         /// Where they part.
         place: String,
-        /// There.
+        /// What the newer ledger has there.
         theirs: String,
-        /// Here.
+        /// What this home has there.
         ours: String,
     },
     /// The home's own log goes on behind what is signed.
@@ -69,7 +69,7 @@ pub enum AdoptFault {
              then again"
     )]
     Unsigned {
-        /// How many.
+        /// How many lines no signature covers.
         unsigned: u64,
         /// Number of the last signed line, from 1.
         signed: usize,
@@ -80,23 +80,23 @@ pub enum AdoptFault {
              ledger was published): give the log too, `--log AUDIT_LOG`. Without it this can't be taken over"
     )]
     NoLine {
-        /// The commit.
+        /// Commit without a line of the log.
         commit: Oid,
     },
     /// A line whose commit is missing.
     #[error("line {line} ({event}) has no commit there: the ledger is not whole; fetch it again")]
     NoCommit {
-        /// From 1.
+        /// Number of the line without a commit, from 1.
         line: u64,
-        /// Its event.
+        /// EVENT_TYPE of the line.
         event: String,
     },
     /// A document or line that does not parse; verification should have found it.
     #[error("{place}: {reason}; check it with `gently audit verify --repo`")]
     Unreadable {
-        /// Where.
+        /// Document or line that can't be read.
         place: String,
-        /// Why.
+        /// Why it can't be read.
         reason: String,
     },
     /// Its signing key was changed to one that is not at hand.
@@ -106,7 +106,7 @@ pub enum AdoptFault {
     Signer {
         /// In force there.
         theirs: PublicKey,
-        /// At hand.
+        /// Public key that is at hand.
         ours: PublicKey,
     },
 }
@@ -128,9 +128,9 @@ pub struct NewerCommit {
     pub kind: CommitKind,
     /// The ref it stands on.
     pub reference: String,
-    /// Its id.
+    /// Id of the commit.
     pub id: Oid,
-    /// Its bytes.
+    /// The commit's object, as git hashes it.
     pub raw: Vec<u8>,
     /// Its files, but for `audit.log`.
     pub files: BTreeMap<String, Vec<u8>>,
@@ -205,10 +205,7 @@ pub(in crate::recorder) fn take_over(
         let failed = filled.is_err();
         outcome = Some(filled);
         if failed {
-            Err(StoreError::Sqlite {
-                what: "take over",
-                reason: String::new(),
-            })
+            Err(StoreError::RolledBack)
         } else {
             Ok(())
         }

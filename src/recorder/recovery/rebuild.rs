@@ -92,7 +92,7 @@ impl MissingParts {
 
 /// What a rebuild did, and where the home stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rebuilt {
+pub struct RebuildOutcome {
     /// What was restored.
     pub lost: MissingParts,
     /// Number of the `recover` line, from 1; none when nothing was missing.
@@ -180,7 +180,7 @@ pub fn look(paths: &Paths) -> Result<MissingParts, RecorderError> {
 /// `now` is the time of that line. Durable on return. The error is [`RecorderError::Differ`] where
 /// the sources contradict; then nothing was written. A rebuild that was interrupted is finished by
 /// the next one.
-pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
+pub fn rebuild(paths: &Paths, now: Seconds) -> Result<RebuildOutcome, RecorderError> {
     let mut home = LockedHome::open(paths)?;
     let (log, ledger) = home.look()?;
     let mut lost = MissingParts {
@@ -210,7 +210,7 @@ pub fn rebuild(paths: &Paths, now: Seconds) -> Result<Rebuilt, RecorderError> {
         hash,
         ..
     } = home.head;
-    Ok(Rebuilt {
+    Ok(RebuildOutcome {
         lost,
         recover,
         lines,

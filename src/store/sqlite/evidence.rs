@@ -6,7 +6,7 @@
 /// How the rows of a table may change after they are written. None is ever deleted. Columns are
 /// names with spaces between them.
 struct EvidenceTable {
-    /// Its name.
+    /// Name of the table.
     table: &'static str,
     /// What one of its rows is, as a refusal says it.
     row: &'static str,

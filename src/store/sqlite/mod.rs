@@ -27,10 +27,16 @@ const STATEMENTS: usize = 192;
 const COPY_PAGES: std::ffi::c_int = 4096;
 
 /// The migrations, in order; a released one is never edited (its checksum is in every database).
-const MIGRATIONS: &[(&str, &str)] = &[(
-    "V1__home",
-    include_str!("../../../migrations/sqlite/0001_home.sql"),
-)];
+const MIGRATIONS: &[(&str, &str)] = &[
+    (
+        "V1__home",
+        include_str!("../../../migrations/sqlite/0001_home.sql"),
+    ),
+    (
+        "V2__conversations",
+        include_str!("../../../migrations/sqlite/0002_conversations.sql"),
+    ),
+];
 
 /// A connection to the file.
 pub(super) struct Sqlite(Connection);
@@ -41,7 +47,7 @@ fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy {
             waited_s: BUSY_WAIT.as_secs(),
         },
-        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => StoreError::Sqlite {
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => StoreError::Query {
             what,
             reason: format!(
                 "{error}: is the disk full, or a limit on the size of files set? Make room and ask again"
@@ -51,7 +57,7 @@ fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
             what,
             reason: error.to_string(),
         },
-        _ => StoreError::Sqlite {
+        _ => StoreError::Query {
             what,
             reason: error.to_string(),
         },
@@ -104,7 +110,10 @@ impl Sqlite {
         keep_statements(&connection)?;
         if !is_marked_as_ours(&connection)? {
             let ours = migrations().map_err(refused)?;
-            is_current(&mut connection, ours, path)?;
+            if !is_current(&mut connection, ours, path)? {
+                // Whoever reads wants this build's tables, too.
+                Self::open(path).map_err(not_brought_forward)?;
+            }
         }
         Ok(Sqlite(connection))
     }
@@ -143,7 +152,12 @@ impl Sqlite {
         let migrations = migrations().map_err(refused)?;
         if !is_current(&mut self.0, migrations, path)? {
             let runner = Runner::new(migrations).set_grouped(true);
-            runner.run(&mut self.0).map_err(refused)?;
+            if let Err(fault) = runner.run(&mut self.0) {
+                // Another process may have been at it, and first.
+                if !is_current(&mut self.0, migrations, path)? {
+                    return Err(refused(fault));
+                }
+            }
         }
         let mark = format!("PRAGMA user_version = {}", own_mark());
         self.batch("mark the schema", &mark)
@@ -174,6 +188,18 @@ impl Sqlite {
 fn refused(error: refinery::Error) -> StoreError {
     StoreError::Migration {
         reason: error.to_string(),
+    }
+}
+
+/// Why a database of an earlier build can't be read: it can't be written.
+fn not_brought_forward(fault: StoreError) -> StoreError {
+    match fault {
+        StoreError::Query { .. } | StoreError::Migration { .. } => StoreError::Migration {
+            reason: format!(
+                "it is of an earlier build, and has to be brought to this build's tables before it is read, which failed: {fault}"
+            ),
+        },
+        other => other,
     }
 }
 
@@ -294,7 +320,7 @@ fn private_file(path: &Path) -> Result<(), StoreError> {
         .mode(0o600)
         .open(path)
         .map(|_| ())
-        .map_err(|e| StoreError::Sqlite {
+        .map_err(|e| StoreError::Query {
             what: "create the database file",
             reason: e.to_string(),
         })
@@ -395,7 +421,7 @@ impl Driver for Sqlite {
         // itself.
         if self.0.is_autocommit() {
             let reason = "SQLite has undone the transaction".to_owned();
-            return Err(StoreError::Sqlite {
+            return Err(StoreError::Query {
                 what: "go on with a transaction",
                 reason,
             });
@@ -444,7 +470,7 @@ impl Driver for Sqlite {
         copy.close().map_err(|(_, e)| failed(what)(e))?;
         std::fs::File::open(path)
             .and_then(|file| file.sync_all())
-            .map_err(|e| StoreError::Sqlite {
+            .map_err(|e| StoreError::Query {
                 what,
                 reason: e.to_string(),
             })
@@ -480,5 +506,34 @@ impl Driver for Sqlite {
             count += 1;
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A migration is one transaction: one that fails in the middle leaves nothing, and the next
+    /// process does all of it.
+    #[test]
+    fn a_migration_that_fails_leaves_what_was_there() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("gently.db");
+        private_file(&path).unwrap();
+        let ours = migrations().unwrap();
+        let broken = format!("{}; INSERT INTO nowhere VALUES (1);", MIGRATIONS[1].1);
+        let broken = Migration::unapplied(MIGRATIONS[1].0, &broken).unwrap();
+        let mut old = Sqlite::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
+        let first = Runner::new(&ours[..1]).set_grouped(true);
+        first.run(&mut old.0).unwrap();
+        let both = Runner::new(&[ours[0].clone(), broken]).set_grouped(true);
+        assert!(both.run(&mut old.0).is_err());
+        assert_eq!(old.version().unwrap(), 1);
+        assert!(old.batch("look", "SELECT * FROM conversation").is_err());
+        drop(old);
+        let new = Sqlite::open(&path).unwrap();
+        assert_eq!(new.version().unwrap(), 2);
+        new.batch("look", "SELECT * FROM conversation").unwrap();
+        assert!(is_marked_as_ours(&new.0).unwrap());
     }
 }

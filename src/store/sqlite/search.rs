@@ -10,7 +10,7 @@ use crate::store::driver::{SearchIndex, SearchQuery, SqlValue};
 struct Fts {
     /// The virtual table.
     table: &'static str,
-    /// The view.
+    /// Name of the view with the texts that the index is of.
     texts: &'static str,
     /// The view's column of numbers.
     number: &'static str,

@@ -18,11 +18,11 @@ use crate::record::time::Seconds;
 /// The name of this form of position.
 const FORM: &str = "gently-verified/1";
 
-/// Why a saved position can't be gone on from.
+/// Why a check can't continue from a saved position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PositionMismatch {
     /// Not what [`Position::print`] prints: changed, cut, or of another version.
-    #[error("the file is not one that a check has written ({reason})")]
+    #[error("the file was not written by a check: {reason}")]
     Form {
         /// What is wrong.
         reason: String,
@@ -51,7 +51,9 @@ pub enum PositionMismatch {
         actual: String,
     },
     /// What follows it contradicts it, or is wrong itself; the check of everything tells.
-    #[error("a check that went on from it found at {place}: expected {expected}, found {actual}")]
+    #[error(
+        "a check that continued from it found at {place}: expected {expected}, actual {actual}"
+    )]
     Found {
         /// Of the first finding.
         place: String,
@@ -73,7 +75,7 @@ pub enum PositionMismatch {
     /// An object or line that the position names can't be read, or is not signed.
     #[error("{place}: {reason}")]
     Unreadable {
-        /// Where.
+        /// Object or line that the position names.
         place: String,
         /// What is wrong.
         reason: String,

@@ -18,7 +18,7 @@ use crate::record::time::Seconds;
 use super::file::{KeyAt, Position, PositionContent, PositionMismatch};
 use super::fit::ResumePoint;
 use crate::verify::checker::Checker;
-use crate::verify::ledger::history::{History, Old};
+use crate::verify::ledger::history::{History, ReadBoundary};
 use crate::verify::ledger::keys::{InForce, KeyHistory};
 use crate::verify::ledger::refs::main_tip;
 use crate::verify::log::lines::Lines;
@@ -27,10 +27,10 @@ use crate::verify::report::{AuditQuestion, QuestionAnswer, QuestionVerdict};
 /// Where a check begins.
 #[derive(Clone, Copy)]
 pub(crate) enum ResumeStart<'a> {
-    /// With genesis; the position that was to be gone on from does not fit.
+    /// With genesis; the saved position, when there is one, does not fit.
     Genesis(Option<&'a PositionMismatch>),
-    /// Behind the commit of `main` whose id begins so; the position that was to be gone on from
-    /// does not fit.
+    /// Behind the commit of `main` whose id begins so; the saved position, when there is one, does
+    /// not fit.
     Commit(&'a str, Option<&'a PositionMismatch>),
     /// Behind a saved position.
     Saved(&'a Position),
@@ -41,20 +41,20 @@ pub(crate) enum ResumeStart<'a> {
 pub enum Scope {
     /// All of it, from genesis on.
     Whole {
-        /// Why the saved position was not gone on from, when one was given.
+        /// Why the check did not continue from the saved position, when one was given.
         mismatch: Option<PositionMismatch>,
     },
     /// What is new since a commit of `main`.
     Since {
-        /// The commit.
+        /// Id of the commit of `main`.
         commit: String,
         /// The last line of its segment: later lines are checked.
         line: u64,
         /// Dates of the saved position; none when the check begins behind the commit that the
         /// caller named.
         saved: Option<PositionSummary>,
-        /// Why a saved position was not gone on from, when one was given that lies at or before
-        /// that commit.
+        /// Why the check did not continue from a saved position, when one was given that lies at or
+        /// before that commit.
         mismatch: Option<PositionMismatch>,
     },
 }
@@ -163,8 +163,8 @@ impl CheckStart {
     }
 
     /// Where reading commits ends.
-    pub fn old(&self, lines: &Lines) -> Old {
-        Old {
+    pub fn old(&self, lines: &Lines) -> ReadBoundary {
+        ReadBoundary {
             commits: self.saved_tips.values().copied().collect(),
             logs: lines.old.clone(),
         }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::ledger::Oid;
-use crate::ledger::read::{Commit, Misspelt};
+use crate::ledger::read::{Commit, NoncanonicalCommit};
 use crate::record::hash::Hash32;
 use crate::record::ledger::commit::{CommitKind, trailer};
 use crate::record::signature::PublicKey;
@@ -22,10 +22,10 @@ const MISSPELT: u16 = NOBODY - 1;
 const NONE: u32 = u32::MAX;
 
 /// The first half of a message's SHA-256: 128 bits, of which nobody finds a second text.
-pub(crate) type Half = [u8; 16];
+pub(crate) type HalfHash = [u8; 16];
 
 /// The first half of a hash.
-pub(crate) fn half(hash: Hash32) -> Half {
+pub(crate) fn half(hash: Hash32) -> HalfHash {
     hash.as_bytes().first_chunk().copied().unwrap_or_default()
 }
 
@@ -33,7 +33,7 @@ struct PackedCommit {
     id: Oid,
     tree: Oid,
     log: Option<Hash32>,
-    message: Half,
+    message: HalfHash,
     time: Seconds,
     /// Its only parent, if that is a commit here; else its parents stand apart.
     parent: u32,
@@ -89,7 +89,7 @@ impl CommitGraph {
     }
 
     /// Takes a commit of which nothing counts but what it calls itself.
-    pub fn push_misspelt(&mut self, id: Oid, commit: &Misspelt) -> usize {
+    pub fn push_misspelt(&mut self, id: Oid, commit: &NoncanonicalCommit) -> usize {
         let packed = self.pack(id, commit.tree, &commit.message);
         self.put(packed, &commit.parents)
     }
@@ -209,7 +209,7 @@ impl CommitGraph {
     }
 
     /// `Log` and half of H of the message of a commit that calls itself an answer's.
-    pub fn answer(&self, at: usize) -> Option<(Hash32, Half)> {
+    pub fn answer(&self, at: usize) -> Option<(Hash32, HalfHash)> {
         let packed = self
             .packed(at)
             .filter(|packed| packed.kind == Some(CommitKind::Interaction))?;
@@ -351,7 +351,7 @@ impl HashKey for Oid {
     }
 }
 
-impl HashKey for Half {
+impl HashKey for HalfHash {
     fn start(&self) -> usize {
         spread(self)
     }

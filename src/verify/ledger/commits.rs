@@ -13,7 +13,7 @@ use crate::record::log::entry::Event;
 use super::commit_graph::half;
 use super::history::{CommitChain, CommitNode, History};
 use super::keys::KeyHistory;
-use super::read_ahead::{FetchedFiles, MAX_FILES, Taker, TreeContent};
+use super::read_ahead::{FetchedFiles, MAX_FILES, ReadAheadConsumer, TreeContent};
 use crate::verify::log::lines::Lines;
 use crate::verify::log::records::ExpectedCommit;
 use crate::verify::log::sessions::SessionChains;
@@ -68,7 +68,11 @@ pub(crate) struct CommitCheck<'c> {
 
 impl CommitCheck<'_> {
     /// Every commit of every chain, oldest first; on `main` those behind the one at `named_base`.
-    pub fn check_chains(&mut self, named_base: Option<usize>, files: &mut Taker<'_, '_>) {
+    pub fn check_chains(
+        &mut self,
+        named_base: Option<usize>,
+        files: &mut ReadAheadConsumer<'_, '_>,
+    ) {
         let history = self.history;
         let branches = history
             .branches
@@ -393,7 +397,7 @@ impl CommitCheck<'_> {
     pub fn check_branch(
         &mut self,
         commits: impl Iterator<Item = CommitNode>,
-        files: &mut Taker<'_, '_>,
+        files: &mut ReadAheadConsumer<'_, '_>,
     ) {
         let mut last = None;
         let mut unknown: Vec<CommitNode> = Vec::new();

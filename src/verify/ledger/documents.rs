@@ -89,7 +89,7 @@ impl CommitCheck<'_> {
     }
 
     /// Reports every row whose two texts are not equal.
-    fn agree(&mut self, node: &CommitNode, kind: CommitKind, rows: &[Row]) {
+    fn agree(&mut self, node: &CommitNode, kind: CommitKind, rows: &[LineComparison]) {
         for (what, expected, actual) in rows {
             self.findings.same(
                 node.session,
@@ -464,9 +464,9 @@ impl CommitCheck<'_> {
 }
 
 /// What it is, as the line says it, and as the document says it.
-type Row = (&'static str, String, String);
+type LineComparison = (&'static str, String, String);
 
-fn row(what: &'static str, expected: &dyn Display, actual: &dyn Display) -> Row {
+fn row(what: &'static str, expected: &dyn Display, actual: &dyn Display) -> LineComparison {
     (what, expected.to_string(), actual.to_string())
 }
 
@@ -476,7 +476,7 @@ fn session_rows(
     session: Hash32,
     (what, time): (&'static str, Seconds),
     block: &Block,
-) -> Vec<Row> {
+) -> Vec<LineComparison> {
     let mut rows = vec![
         row("session_id", &named(line.line.session), &session),
         row(what, &line.line.time, &time),

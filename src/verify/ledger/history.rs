@@ -18,7 +18,7 @@ use crate::record::ledger::commit::{CommitKind, MAIN, branch_ref};
 use crate::record::signature::PublicKey;
 use crate::record::time::Seconds;
 
-use super::commit_graph::{CommitGraph, Half, half, number};
+use super::commit_graph::{CommitGraph, HalfHash, half, number};
 use super::refs::BranchTips;
 use super::signatures::{Outbox, Queue, SignatureClaim};
 use crate::verify::progress::Progress;
@@ -55,7 +55,7 @@ pub(crate) struct CommitNode {
     /// Its `Session` trailer.
     pub session: Option<Hash32>,
     /// Of H of its message, which is compared with the one that its document asks for.
-    pub message: Half,
+    pub message: HalfHash,
     pub chain: Option<CommitChain>,
     /// The highest position on `main` among its ancestors and itself.
     pub main_reached: Option<u32>,
@@ -106,14 +106,14 @@ pub(crate) struct History {
 
 /// Commits at which reading ends, because the check begins behind them.
 #[derive(Default)]
-pub(crate) struct Old {
+pub(crate) struct ReadBoundary {
     /// By their ids.
     pub commits: HashSet<Oid>,
     /// By their `Log`.
-    pub logs: HashSet<Half>,
+    pub logs: HashSet<HalfHash>,
 }
 
-impl Old {
+impl ReadBoundary {
     fn holds(&self, id: &Oid, log: Option<Hash32>) -> bool {
         self.commits.contains(id) || log.is_some_and(|log| self.logs.contains(&half(log)))
     }
@@ -209,7 +209,7 @@ impl History {
         &mut self,
         repository: &Repository,
         unread: PendingParents,
-        old: &Old,
+        old: &ReadBoundary,
         queue: &Queue,
         progress: &Progress,
         findings: &mut Findings,
@@ -288,8 +288,8 @@ impl History {
         &mut self,
         repository: &Repository,
         name: &str,
-        mut open: Vec<Asked>,
-        old: &Old,
+        mut open: Vec<UnreadCommit>,
+        old: &ReadBoundary,
         out: &mut Outbox<'_>,
         findings: &mut Findings,
     ) {
@@ -449,12 +449,12 @@ impl History {
 }
 
 /// A commit to be read, and the number of the one that names it.
-type Asked = (Oid, Option<usize>);
+type UnreadCommit = (Oid, Option<usize>);
 
 /// What is left to be read when the first parents of `main` are.
 pub(crate) struct PendingParents {
     pub(crate) tips: BranchTips,
-    open: Vec<Asked>,
+    open: Vec<UnreadCommit>,
 }
 
 /// The full name of a session branch.

@@ -9,7 +9,7 @@ use crate::record::ledger::commit::{CommitMessage, Subject, is_hash_file};
 use crate::record::ledger::documents::Record;
 use crate::record::log::chain::chain_entry;
 
-use super::commit_graph::{Half, half};
+use super::commit_graph::{HalfHash, half};
 use crate::verify::log::records::DocumentDigest;
 
 /// The files of an answer's tree.
@@ -56,7 +56,12 @@ impl<'a> InteractionReader<'a> {
 
     /// The answer of a commit with this tree, `Log` and half of H of its message; none when
     /// anything is not right, and whoever checks it finds out what.
-    pub fn read(&mut self, tree: &Oid, log: Hash32, message: Half) -> Option<InteractionCommit> {
+    pub fn read(
+        &mut self,
+        tree: &Oid,
+        log: Hash32,
+        message: HalfHash,
+    ) -> Option<InteractionCommit> {
         let [entry, prompt, document, response, session] = self
             .repository
             .files(tree, &FILES, &mut self.buffer)

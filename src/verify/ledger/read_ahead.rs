@@ -150,21 +150,21 @@ impl<'a> ReadAhead<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read(&self, eyes: &mut Eyes<'_>, portion: usize) -> VecDeque<TreeContent> {
+    fn read(&self, reader: &mut CommitReader<'_>, portion: usize) -> VecDeque<TreeContent> {
         let commits = self.portions.get(portion).copied().unwrap_or_default();
         commits
             .iter()
-            .filter_map(|at| self.read_one(eyes, *at as usize))
+            .filter_map(|at| self.read_one(reader, *at as usize))
             .collect()
     }
 
-    fn read_one(&self, eyes: &mut Eyes<'_>, at: usize) -> Option<TreeContent> {
+    fn read_one(&self, reader: &mut CommitReader<'_>, at: usize) -> Option<TreeContent> {
         let tree = self.history.graph.tree(at)?;
         let claimed = self.history.graph.answer(at);
-        let answer = claimed.and_then(|(log, message)| eyes.answers.read(&tree, log, message));
+        let answer = claimed.and_then(|(log, message)| reader.answers.read(&tree, log, message));
         Some(match answer {
             Some(answer) => TreeContent::Answer(Box::new(answer)),
-            None => TreeContent::Files(fetch(eyes.repository, &tree, self.checked)),
+            None => TreeContent::Files(fetch(reader.repository, &tree, self.checked)),
         })
     }
 
@@ -175,7 +175,7 @@ impl<'a> ReadAhead<'a> {
         let Ok(repository) = Repository::open_again(path, budget) else {
             return;
         };
-        let mut eyes = Eyes::of(&repository);
+        let mut reader = CommitReader::of(&repository);
         loop {
             let mut state = self.state();
             while !self.may_begin(&state) && state.next < self.portions.len() && !state.over {
@@ -187,7 +187,7 @@ impl<'a> ReadAhead<'a> {
             if state.over || state.next >= self.portions.len() {
                 return;
             }
-            self.begin(state, &mut eyes);
+            self.begin(state, &mut reader);
         }
     }
 
@@ -199,11 +199,11 @@ impl<'a> ReadAhead<'a> {
     }
 
     /// Reads the next portion that nobody has begun, for whoever checks.
-    fn begin(&self, mut state: MutexGuard<'_, PipelineState>, eyes: &mut Eyes<'_>) {
+    fn begin(&self, mut state: MutexGuard<'_, PipelineState>, reader: &mut CommitReader<'_>) {
         let portion = state.next;
         state.next += 1;
         drop(state);
-        let files = self.read(eyes, portion);
+        let files = self.read(reader, portion);
         let mut state = self.state();
         state.size += size_of_all(&files);
         state.ready.insert(portion, files);
@@ -213,7 +213,7 @@ impl<'a> ReadAhead<'a> {
 
     /// The next portion: as it was read ahead, or read here; while another thread reads it, those
     /// after it are read.
-    fn take(&self, eyes: &mut Eyes<'_>) -> VecDeque<TreeContent> {
+    fn take(&self, reader: &mut CommitReader<'_>) -> VecDeque<TreeContent> {
         let mut state = self.state();
         let portion = state.taken;
         state.taken += 1;
@@ -226,10 +226,10 @@ impl<'a> ReadAhead<'a> {
             if state.next <= portion || state.over {
                 state.next = state.next.max(portion + 1);
                 drop(state);
-                return self.read(eyes, portion);
+                return self.read(reader, portion);
             }
             if self.may_begin(&state) {
-                self.begin(state, eyes);
+                self.begin(state, reader);
                 state = self.state();
             } else {
                 state = self
@@ -241,10 +241,10 @@ impl<'a> ReadAhead<'a> {
     }
 
     /// Hands out one commit's files after the other.
-    pub fn taker<'b>(&'b self, repository: &'b Repository) -> Taker<'a, 'b> {
-        Taker {
+    pub fn consumer<'b>(&'b self, repository: &'b Repository) -> ReadAheadConsumer<'a, 'b> {
+        ReadAheadConsumer {
             read_ahead: self,
-            eyes: Eyes::of(repository),
+            reader: CommitReader::of(repository),
             current: VecDeque::new(),
             _end: WakeOnDrop(self),
         }
@@ -252,14 +252,14 @@ impl<'a> ReadAhead<'a> {
 }
 
 /// What one thread reads with.
-struct Eyes<'a> {
+struct CommitReader<'a> {
     repository: &'a Repository,
     answers: InteractionReader<'a>,
 }
 
-impl<'a> Eyes<'a> {
+impl<'a> CommitReader<'a> {
     fn of(repository: &'a Repository) -> Self {
-        Eyes {
+        CommitReader {
             repository,
             answers: InteractionReader::new(repository),
         }
@@ -277,18 +277,18 @@ impl Drop for WakeOnDrop<'_, '_> {
 }
 
 /// The checking thread's end.
-pub(crate) struct Taker<'a, 'b> {
+pub(crate) struct ReadAheadConsumer<'a, 'b> {
     read_ahead: &'b ReadAhead<'a>,
-    eyes: Eyes<'b>,
+    reader: CommitReader<'b>,
     current: VecDeque<TreeContent>,
     _end: WakeOnDrop<'a, 'b>,
 }
 
-impl Taker<'_, '_> {
+impl ReadAheadConsumer<'_, '_> {
     /// The files of the next commit.
     pub fn next(&mut self) -> Option<TreeContent> {
         if self.current.is_empty() {
-            self.current = self.read_ahead.take(&mut self.eyes);
+            self.current = self.read_ahead.take(&mut self.reader);
         }
         self.current.pop_front()
     }

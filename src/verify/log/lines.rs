@@ -17,7 +17,7 @@ use crate::record::tree::Frontier;
 use super::line_index::LineIndex;
 use super::receipts::Receipts;
 use super::records::{RecordLine, Records};
-use crate::verify::ledger::commit_graph::{Half, half};
+use crate::verify::ledger::commit_graph::{HalfHash, half};
 use crate::verify::report::{AuditQuestion, ClockSet, Findings, MAX_FINDINGS};
 use crate::verify::time::blocks::FirstMention;
 use crate::verify::time::witnesses::Sizes;
@@ -75,7 +75,7 @@ pub(crate) struct Lines {
     pub artifacts: u64,
     /// Up to this line no commit is held against its line; such lines are known by half their HASH.
     pub until: u64,
-    pub old: HashSet<Half>,
+    pub old: HashSet<HalfHash>,
     /// What tree heads outside are about.
     pub sizes: Sizes,
     /// What was signed for somebody, to be found in the log.

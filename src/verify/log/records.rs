@@ -14,12 +14,12 @@ use crate::record::log::entry::{Event, Line};
 use crate::record::log::rules::OpenPrompt;
 use crate::record::time::Seconds;
 
-use crate::verify::ledger::commit_graph::{Half, HashIndex, half, number};
+use crate::verify::ledger::commit_graph::{HalfHash, HashIndex, half, number};
 
 /// A line with `record:`, and what its commit has to agree with.
 #[derive(Clone)]
 pub(crate) struct RecordLine {
-    /// From 1.
+    /// Number of the line, from 1.
     pub number: u64,
     pub line: Line,
     /// HASH of the line before.
@@ -44,7 +44,7 @@ impl RecordLine {
     }
 
     /// The digest that the commit's document must have; none for what is not packed.
-    fn digest(&self) -> Option<Half> {
+    fn digest(&self) -> Option<HalfHash> {
         let Event::Response {
             hash,
             seq,
@@ -71,7 +71,7 @@ struct Facts<'a> {
     model: &'a str,
 }
 
-fn digest(facts: &Facts<'_>) -> Half {
+fn digest(facts: &Facts<'_>) -> HalfHash {
     let mut bytes = [0; 5 * 32 + 3 * 8];
     let (hashes, numbers) = bytes.split_at_mut(5 * 32);
     for (place, hash) in hashes.chunks_exact_mut(32).zip(facts.hashes) {
@@ -87,12 +87,12 @@ fn digest(facts: &Facts<'_>) -> Half {
 #[derive(Clone, Copy)]
 pub(crate) struct PackedAnswer {
     /// Half of its HASH.
-    log: Half,
+    log: HalfHash,
     pub time: Seconds,
     pub number: u32,
     /// Number of its prompt's line.
     asked: u32,
-    digest: Half,
+    digest: HalfHash,
     commits: u8,
 }
 
@@ -105,7 +105,7 @@ impl PackedAnswer {
 
 /// The digest of what a document says that its line has to say too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DocumentDigest(Half);
+pub(crate) struct DocumentDigest(HalfHash);
 
 impl DocumentDigest {
     /// By a document whose bytes have this hash.
@@ -193,7 +193,7 @@ impl Records {
             });
         }
         let answers = &self.answers;
-        let key_of = |at: u32| answer(answers, at).map_or(Half::default(), |answer| answer.log);
+        let key_of = |at: u32| answer(answers, at).map_or(HalfHash::default(), |answer| answer.log);
         self.index.insert(&half(log), number(self.count), key_of);
         self.count += 1;
     }

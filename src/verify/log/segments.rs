@@ -13,7 +13,7 @@ use crate::record::tree::parse_note;
 use super::file::LogFile;
 use super::lines::{LinePosition, Lines};
 use super::sessions::SessionChains;
-use super::tree_head::Beside;
+use super::tree_head::CheckpointFile;
 use crate::verify::VerifyError;
 use crate::verify::cursor::start::{CheckStart, SegmentEnd};
 use crate::verify::ledger::commit_graph::half;
@@ -34,7 +34,7 @@ pub(crate) struct CheckedLog {
     /// Line numbers of the commits of `main`, in its order; none for one whose line is not known.
     pub main_lines: Vec<Option<u64>>,
     /// The tree head beside the log, until it is judged.
-    pub beside: Beside,
+    pub beside: CheckpointFile,
     /// Lines behind this one are newer and not read.
     pub limit: Option<u64>,
     /// How many those are.
@@ -45,7 +45,7 @@ pub(crate) struct CheckedLog {
 
 impl CheckedLog {
     /// Before the first line.
-    pub fn new(lines: Lines, beside: Beside, limit: Option<u64>) -> Self {
+    pub fn new(lines: Lines, beside: CheckpointFile, limit: Option<u64>) -> Self {
         CheckedLog {
             lines,
             in_segments: 0,

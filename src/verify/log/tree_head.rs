@@ -25,7 +25,7 @@ const PLACE: &str = "audit.checkpoint";
 const MOST: u64 = 16 << 10;
 
 /// The tree head beside the log, as it was read before the log.
-pub(crate) enum Beside {
+pub(crate) enum CheckpointFile {
     /// There is none.
     None,
     /// It is no tree head, and why.
@@ -34,28 +34,28 @@ pub(crate) enum Beside {
     Note(Box<SignedNote>),
 }
 
-impl Beside {
+impl CheckpointFile {
     /// Reads the file; one that is a link, a pipe or a device is not opened.
     pub fn read(path: Option<&Path>) -> Result<Self, VerifyError> {
         let Some(bytes) = read_file(path)? else {
-            return Ok(Beside::None);
+            return Ok(CheckpointFile::None);
         };
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST {
-            return Ok(Beside::Wrong(format!("more than {MOST} bytes")));
+            return Ok(CheckpointFile::Wrong(format!("more than {MOST} bytes")));
         }
         let text = match std::str::from_utf8(&bytes) {
             Ok(text) => text,
-            Err(error) => return Ok(Beside::Wrong(error.to_string())),
+            Err(error) => return Ok(CheckpointFile::Wrong(error.to_string())),
         };
         Ok(match parse_note(text) {
-            Ok(note) => Beside::Note(Box::new(note)),
-            Err(error) => Beside::Wrong(error.to_string()),
+            Ok(note) => CheckpointFile::Note(Box::new(note)),
+            Err(error) => CheckpointFile::Wrong(error.to_string()),
         })
     }
 
     /// How many lines it is over.
     pub fn size(&self) -> Option<u64> {
-        if let Beside::Note(note) = self {
+        if let CheckpointFile::Note(note) = self {
             Some(note.size)
         } else {
             None
@@ -139,7 +139,7 @@ impl LogCheck<'_> {
     /// Whether the tree head beside the log is of this ledger and signed by the key in force at its
     /// last line.
     fn is_signed_beside(&self) -> bool {
-        let (Beside::Note(note), Some(genesis)) = (&self.log.beside, self.genesis) else {
+        let (CheckpointFile::Note(note), Some(genesis)) = (&self.log.beside, self.genesis) else {
             return false;
         };
         note.origin == genesis.origin
@@ -152,14 +152,14 @@ impl LogCheck<'_> {
     /// Holds the tree head beside the log against the log; `last` lines are in the file, signed
     /// ones or not.
     pub fn check_beside(&mut self) {
-        let note = match std::mem::replace(&mut self.log.beside, Beside::None) {
-            Beside::None => return,
-            Beside::Wrong(actual) => {
+        let note = match std::mem::replace(&mut self.log.beside, CheckpointFile::None) {
+            CheckpointFile::None => return,
+            CheckpointFile::Wrong(actual) => {
                 return self
                     .findings
                     .inconsistent(None, PLACE, "a tree head", actual);
             }
-            Beside::Note(note) => note,
+            CheckpointFile::Note(note) => note,
         };
         let Some(genesis) = self.genesis else { return };
         self.findings.same(

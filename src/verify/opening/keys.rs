@@ -2,7 +2,7 @@
 //! whose the head is.
 
 use crate::record::hash::Hash32;
-use crate::record::ledger::opening::{Document, More};
+use crate::record::ledger::opening::{Document, EntryExtra};
 use crate::record::log::entry::Event;
 use crate::record::signature::PublicKey;
 use crate::record::tree::note::CosignedNote;
@@ -116,7 +116,7 @@ impl<'a> OpeningCheck<'a> {
         keys: &mut Keys,
     ) {
         let place = format!("rotation at {}", shown.place());
-        let More::Rotation { checkpoint, proof } = &shown.entry.more else {
+        let EntryExtra::Rotation { checkpoint, proof } = &shown.entry.more else {
             return self.find(
                 About::TreeHead,
                 place,

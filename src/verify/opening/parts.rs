@@ -2,7 +2,7 @@
 
 use crate::record::hash::Hash32;
 use crate::record::ledger::documents::{Close, Record, SessionDoc};
-use crate::record::ledger::opening::{Document, More};
+use crate::record::ledger::opening::{Document, EntryExtra};
 use crate::record::log::chain::{chain_entry, session_close_hash, session_id};
 use crate::record::log::entry::{Event, Line};
 use crate::record::tree::leaf;
@@ -57,9 +57,9 @@ impl<'a> OpeningCheck<'a> {
             let stamped = file.stamp.is_some() && read.may_be_stamped(at);
             let fine = match &shown.entry.more {
                 // What is missing is said where it is missed.
-                More::Nothing => true,
-                More::Rotation { .. } => rotation,
-                More::Stamped(_) => stamped,
+                EntryExtra::Nothing => true,
+                EntryExtra::Rotation { .. } => rotation,
+                EntryExtra::Stamped(_) => stamped,
             };
             if !fine {
                 let expected =

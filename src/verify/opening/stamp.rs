@@ -5,7 +5,7 @@ use crate::record::bitcoin::block::{Block, Header, Source, check_header};
 use crate::record::bitcoin::fit::{check_height, proof_fits};
 use crate::record::hash::Hash32;
 use crate::record::ledger::documents::Genesis;
-use crate::record::ledger::opening::{AttestedBlock, Document, More, Stamp};
+use crate::record::ledger::opening::{AttestedBlock, Document, EntryExtra, Stamp};
 use crate::record::log::entry::Event;
 use crate::record::time::Seconds;
 use crate::record::tree::proof::includes;
@@ -157,7 +157,7 @@ impl<'a> OpeningCheck<'a> {
     fn under(&mut self, read: &OpeningSubject<'a>, note: &SignedNote) {
         for (at, shown) in read.lines.iter().enumerate() {
             let proof = match &shown.entry.more {
-                More::Stamped(proof) => Some(proof),
+                EntryExtra::Stamped(proof) => Some(proof),
                 _ => None,
             };
             let allowed = proof.is_some() && read.may_be_stamped(at);

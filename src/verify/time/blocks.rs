@@ -20,7 +20,7 @@ pub(crate) struct FirstMention {
     /// The target that its header claims.
     pub bits: u32,
     pub session: Option<Hash32>,
-    /// Where.
+    /// Line or commit that first names the block.
     pub place: String,
 }
 

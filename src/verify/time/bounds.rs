@@ -12,9 +12,9 @@ use crate::verify::report::{AuditQuestion, QuestionAnswer, QuestionVerdict, coun
 /// One end of a session's bracket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionBound {
-    /// A block.
+    /// A block of the chain.
     Block {
-        /// Its height.
+        /// Height of the block in the chain.
         height: u32,
         /// What its header says.
         time: Seconds,

@@ -173,7 +173,7 @@ impl ProofCheck<'_> {
                 .ok_or_else(|| "a proof of no checkpoint: the commit has none".to_owned())
                 .and_then(|head| claim(&bytes, head))
             {
-                Ok((blocks, _)) if !blocks.is_empty() => {
+                Ok(NoteClaims { blocks, .. }) if !blocks.is_empty() => {
                     let kept = u64::try_from(blocks.len())
                         .unwrap_or(u64::MAX)
                         .saturating_mul(256);
@@ -186,9 +186,9 @@ impl ProofCheck<'_> {
                         blocks,
                     });
                 }
-                Ok((_, promised)) => {
-                    self.proofs.pending += u64::from(promised);
-                    oldest = oldest.or(promised.then_some(commit));
+                Ok(NoteClaims { is_promised, .. }) => {
+                    self.proofs.pending += u64::from(is_promised);
+                    oldest = oldest.or(is_promised.then_some(commit));
                 }
                 Err(actual) => {
                     let place = format!("{NOTES_OTS}, note {commit}");
@@ -448,15 +448,21 @@ impl ProofCheck<'_> {
     }
 }
 
-/// The Bitcoin attestations of a note, and whether a calendar's promise is in it; or why it is no
-/// proof of the head.
-#[allow(clippy::type_complexity, reason = "a pair that one caller takes apart")]
-fn claim(bytes: &[u8], head: Hash32) -> Result<(Vec<(u32, Vec<u8>)>, bool), String> {
+/// What a note claims of a head.
+struct NoteClaims {
+    /// Its Bitcoin attestations: heights, and the messages that blocks there attest.
+    blocks: Vec<(u32, Vec<u8>)>,
+    /// Whether a calendar's promise is in it.
+    is_promised: bool,
+}
+
+/// What a note claims; or why it is no proof of the head.
+fn claim(bytes: &[u8], head: Hash32) -> Result<NoteClaims, String> {
     let proof = Proof::read(bytes).map_err(|fault| fault.to_string())?;
     if proof.file_hash != FileHash::Sha256 || proof.digest != head.as_bytes() {
         return Err(format!("a proof of digest {}", hex::encode(&proof.digest)));
     }
-    let (mut blocks, mut promised) = (Vec::new(), false);
+    let (mut blocks, mut is_promised) = (Vec::new(), false);
     for leaf in proof.leaves().map_err(|reason| reason.to_string())? {
         match leaf.attestation {
             Attestation::Bitcoin { height } => {
@@ -464,9 +470,12 @@ fn claim(bytes: &[u8], head: Hash32) -> Result<(Vec<(u32, Vec<u8>)>, bool), Stri
                     u32::try_from(*height).map_err(|_| format!("block {height}, which is none"))?;
                 blocks.push((height, leaf.message));
             }
-            Attestation::Pending { .. } => promised = true,
+            Attestation::Pending { .. } => is_promised = true,
             _ => {}
         }
     }
-    Ok((blocks, promised))
+    Ok(NoteClaims {
+        blocks,
+        is_promised,
+    })
 }

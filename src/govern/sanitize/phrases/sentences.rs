@@ -197,7 +197,9 @@ impl<'s, 'a> Sentence<'s, 'a> {
     fn read(&self, found: &mut Vec<(usize, usize)>) {
         let changes = self.words.iter().any(|token| token.says.any(CHANGE));
         for (at, token) in self.words.iter().enumerate() {
-            if token.password || token.says != WordSenses::default() && !is_mixed(token.text) {
+            if token.password
+                || token.says != WordSenses::default() && !has_digit_or_sign(token.text)
+            {
                 continue;
             }
             let Some(surely) = self.is_placed(at) else {
@@ -306,7 +308,7 @@ fn has_sign(text: &str) -> bool {
 }
 
 /// Letters with a digit among them, or with a sign.
-fn is_mixed(text: &str) -> bool {
+fn has_digit_or_sign(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit()) || text.contains(SENTENCE_SIGNS)
 }
 

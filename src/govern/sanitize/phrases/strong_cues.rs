@@ -138,7 +138,7 @@ pub fn of_mail(text: &str, end: usize) -> Option<(usize, usize)> {
     let apart = rest.len() - rest.trim_start_matches(' ').len();
     let word = first_word(rest.get(apart..)?)?;
     let fits = if apart == 0 {
-        is_mixed_up(word)
+        looks_random(word)
     } else {
         TokenShape::of(word).is_secret(TokenContext::NearPassword)
     };
@@ -146,7 +146,7 @@ pub fn of_mail(text: &str, end: usize) -> Option<(usize, usize)> {
 }
 
 /// Whether a word has letters and digits, and is no file and no path.
-fn is_mixed_up(word: &str) -> bool {
+fn looks_random(word: &str) -> bool {
     let shape = TokenShape::of(word);
     (shape.is_secret(TokenContext::GivenPassword) || shape.is_secret(TokenContext::NearPassword))
         && !word.contains(['/', ':'])

@@ -77,7 +77,7 @@ pub fn words(piece: &str, base: usize) -> impl Iterator<Item = SentenceWord<'_>>
             _ => end_of_word(word),
         };
         at = start + length;
-        Some(said(piece.get(start..at)?, base + start))
+        Some(sentence_word(piece.get(start..at)?, base + start))
     })
 }
 
@@ -120,7 +120,7 @@ pub fn last_words(piece: &str, base: usize, count: usize) -> Vec<SentenceWord<'_
     words(piece.get(from..).unwrap_or_default(), base + from).collect()
 }
 
-fn said(raw: &str, start: usize) -> SentenceWord<'_> {
+fn sentence_word(raw: &str, start: usize) -> SentenceWord<'_> {
     if raw.bytes().all(|b| b.is_ascii_alphanumeric()) {
         return SentenceWord {
             start,
@@ -155,7 +155,7 @@ fn said(raw: &str, start: usize) -> SentenceWord<'_> {
 }
 
 impl SentenceWord<'_> {
-    /// Its bytes.
+    /// First byte of the word in the text, and the byte after its last.
     pub fn place(&self) -> (usize, usize) {
         (self.start, self.start + self.text.len())
     }

@@ -17,7 +17,7 @@ use crate::govern::sanitize::phrases::sentences::{SentenceScan, SentenceTopic};
 use crate::govern::sanitize::phrases::strong_cues;
 use crate::govern::sanitize::phrases::strong_cues::CueScan;
 use crate::govern::sanitize::phrases::words::is_ticket;
-use crate::govern::sanitize::phrases::{codes, logins, passwords};
+use crate::govern::sanitize::phrases::{codes, credentials, passwords};
 use crate::govern::sanitize::public::{is_called_public, is_example};
 use crate::govern::sanitize::separator::Ends;
 use crate::govern::sanitize::tables;
@@ -104,7 +104,7 @@ pub struct Engine {
 pub(in crate::govern::sanitize) struct ScanResult {
     /// Secrets; not sorted, and some may overlap.
     pub(in crate::govern::sanitize) spans: Vec<SecretSpan>,
-    /// Public blocks.
+    /// Byte ranges of blocks that are public, such as certificates.
     pub(in crate::govern::sanitize) public: Vec<(usize, usize)>,
 }
 
@@ -500,14 +500,16 @@ fn password_around(
     match action {
         TriggerTask::UserFlag => address::user_flag(text, end),
         TriggerTask::Pair => passwords::pair(text, end),
-        TriggerTask::Login => logins::login(text, end).or_else(|| strong_cues::behind(text, end)),
+        TriggerTask::Login => {
+            credentials::after_login(text, end).or_else(|| strong_cues::behind(text, end))
+        }
         TriggerTask::Behind => strong_cues::behind(text, end),
         TriggerTask::Joined => strong_cues::joined(text, start, end),
         TriggerTask::Mail => strong_cues::of_mail(text, end),
-        TriggerTask::Purpose => logins::before_purpose(text, start),
+        TriggerTask::Purpose => credentials::before_purpose(text, start),
         TriggerTask::Code | TriggerTask::ToldCode | TriggerTask::Pin => {
             let (number, told) = (action == TriggerTask::Pin, action == TriggerTask::ToldCode);
-            logins::code(text, (start, end), number, told)
+            credentials::code(text, (start, end), number, told)
         }
         _ => None,
     }

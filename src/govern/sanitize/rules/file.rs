@@ -289,7 +289,7 @@ impl Allow {
     }
 }
 
-/// One rule.
+/// A rule by which one kind of secret is found.
 pub struct SecretRule {
     pub id: String,
     pub keywords: Vec<String>,

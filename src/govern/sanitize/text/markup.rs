@@ -7,7 +7,7 @@ use crate::govern::word_list::WordList;
 
 /// Longest run of marks between two pieces of a token.
 const MAX_MARKS: usize = 160;
-/// Longest tag.
+/// Most bytes that a tag may have.
 const MAX_TAG: usize = 80;
 
 const fn is_token(b: u8) -> bool {

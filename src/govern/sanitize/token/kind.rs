@@ -83,7 +83,7 @@ pub enum TokenKind {
     SecretName,
     /// Written in escapes of HTML: it is looked at again with them read.
     Escaped,
-    /// `ann@example.org`.
+    /// An address of mail, such as `ann@example.org`.
     Mail,
     /// `root@db01`: a user and a host.
     Account,
@@ -107,7 +107,7 @@ pub enum TokenKind {
     PublicToken,
     Licence,
     File,
-    /// `v2.1`, `V3b`.
+    /// A version number, such as `v2.1` or `V3b`.
     Version,
     /// `30min`, `12-character`, `4th`, `18h10`: a number and what is counted.
     Counted,

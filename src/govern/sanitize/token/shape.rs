@@ -167,7 +167,7 @@ impl<'a> TokenShape<'a> {
         self.reading().signs
     }
 
-    /// See [`wordiness`].
+    /// How much of the token is words, as [`wordiness`] counts it.
     pub fn wordiness(&self) -> usize {
         *self.wordiness.get_or_init(|| wordiness(self.text))
     }

@@ -45,7 +45,7 @@ pub fn silent(
 }
 
 /// An outcome of which only the line is known.
-pub fn bare(n: u64, line: &Line, exchange: Hash32) -> OutcomeUpdate {
+pub fn line_only_outcome(n: u64, line: &Line, exchange: Hash32) -> OutcomeUpdate {
     OutcomeUpdate {
         outcome: ExchangeOutcome::Failed,
         reason: None,

@@ -18,7 +18,7 @@ use super::{Contradiction, RecorderError, database_is_wrong};
 use crate::recorder::apply::files_of;
 
 /// What is wrong with a row, as words that follow "gently.db says".
-type Said = String;
+type CommitFault = String;
 
 /// The commits so far.
 pub struct Commits<'a> {
@@ -114,7 +114,7 @@ impl<'a> Commits<'a> {
         Ok((self.tips, self.missing))
     }
 
-    fn take(&mut self, row: &CommitRow) -> Result<Result<Oid, Said>, RecorderError> {
+    fn take(&mut self, row: &CommitRow) -> Result<Result<Oid, CommitFault>, RecorderError> {
         let id = commit_id(&row.raw);
         if id.to_string() != row.id {
             return Ok(Err(format!("bytes that are commit {id}")));
@@ -156,7 +156,12 @@ impl<'a> Commits<'a> {
         Ok(Ok(id))
     }
 
-    fn check_files(&self, row: &CommitRow, commit: &Commit, files: &TreeFiles) -> Result<(), Said> {
+    fn check_files(
+        &self,
+        row: &CommitRow,
+        commit: &Commit,
+        files: &TreeFiles,
+    ) -> Result<(), CommitFault> {
         let tree = tree_id(files);
         if tree != commit.tree {
             return Err(format!(
@@ -180,7 +185,12 @@ impl<'a> Commits<'a> {
     }
 
     /// A commit stands on the ref of its kind, right after the one before it there.
-    fn check_place(&self, row: &CommitRow, commit: &Commit, files: &TreeFiles) -> Result<(), Said> {
+    fn check_place(
+        &self,
+        row: &CommitRow,
+        commit: &Commit,
+        files: &TreeFiles,
+    ) -> Result<(), CommitFault> {
         use crate::record::ledger::commit::CommitKind::{
             Checkpoint, Close, Genesis, KeyRotate, SessionStart,
         };
@@ -219,7 +229,7 @@ impl<'a> Commits<'a> {
         Ok(())
     }
 
-    fn fault(&self, number: u64, row: Option<&CommitRow>, said: Said) -> Contradiction {
+    fn fault(&self, number: u64, row: Option<&CommitRow>, said: CommitFault) -> Contradiction {
         let of_row = row.map(|row| {
             format!(
                 " ({} on {}, log line {})",
@@ -249,7 +259,7 @@ impl<'a> Commits<'a> {
 fn document<T: serde::de::DeserializeOwned + serde::Serialize>(
     files: &TreeFiles,
     name: &str,
-) -> Result<T, Said> {
+) -> Result<T, CommitFault> {
     let bytes = files.get(name).ok_or_else(|| format!("no {name}"))?;
     canon::parse(bytes).map_err(|e| format!("a {name} that can't be read: {e}"))
 }

@@ -25,20 +25,20 @@ const HEAD_TEXT: &str = "ref: refs/heads/main\n";
 const WRITTEN: u64 = 2048;
 
 /// What is at the ledger's place.
-pub enum Here {
+pub enum LedgerPlace {
     /// Nothing, or an empty folder.
     Nothing,
     /// A folder that is no repository.
     Broken,
-    /// A repository.
+    /// A repository that could be opened.
     Ledger(Box<Ledger>),
 }
 
-impl Here {
+impl LedgerPlace {
     /// The repository, if it is one.
     pub fn ledger(&self) -> Option<&Ledger> {
         match self {
-            Here::Ledger(ledger) => Some(ledger),
+            LedgerPlace::Ledger(ledger) => Some(ledger),
             _ => None,
         }
     }
@@ -52,15 +52,15 @@ fn unapplied(what: &'static str) -> impl Fn(LedgerError) -> RecorderError {
 }
 
 /// Opens what is there; a folder that can't be read is an error, and not taken for a broken one.
-pub fn open(path: &Path) -> Result<Here, RecorderError> {
+pub fn open(path: &Path) -> Result<LedgerPlace, RecorderError> {
     let failed = |e: std::io::Error| RecorderError::Unapplied {
         what: "reading ledger.git",
         reason: format!("{}: {e}", path.display()),
     };
     match std::fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Here::Nothing),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(LedgerPlace::Nothing),
         Err(e) => return Err(failed(e)),
-        Ok(true) => return Ok(Here::Nothing),
+        Ok(true) => return Ok(LedgerPlace::Nothing),
         Ok(false) => {}
     }
     for part in ["HEAD", "config"] {
@@ -70,15 +70,15 @@ pub fn open(path: &Path) -> Result<Here, RecorderError> {
         }
     }
     match Ledger::open(path) {
-        Ok(ledger) => Ok(Here::Ledger(Box::new(ledger))),
-        Err(LedgerError::Git { .. }) => Ok(Here::Broken),
+        Ok(ledger) => Ok(LedgerPlace::Ledger(Box::new(ledger))),
+        Err(LedgerError::Git { .. }) => Ok(LedgerPlace::Broken),
         Err(e) => Err(unapplied("opening ledger.git")(e)),
     }
 }
 
 /// What there is of the ledger.
 pub struct LedgerContent {
-    here: Here,
+    here: LedgerPlace,
     /// Refs that are not at their newest commit: where they are, and where they belong.
     refs: BTreeMap<String, (RefPosition, Oid)>,
     /// Files of torn packs.
@@ -92,7 +92,7 @@ pub struct LedgerContent {
 impl LedgerContent {
     /// What of it is lost.
     pub fn count(&self, path: &Path, lost: &mut MissingParts) {
-        lost.repository = !matches!(self.here, Here::Ledger(_));
+        lost.repository = !matches!(self.here, LedgerPlace::Ledger(_));
         lost.commits = self.commits;
         lost.refs = self.refs.keys().cloned().collect();
         lost.aside.extend(self.packs.iter().cloned());
@@ -100,7 +100,7 @@ impl LedgerContent {
         if self.no_head && path.join(HEAD).exists() {
             lost.aside.push(path.join(HEAD));
         }
-        if matches!(self.here, Here::Broken) {
+        if matches!(self.here, LedgerPlace::Broken) {
             lost.aside.push(path.to_owned());
         }
     }
@@ -116,17 +116,17 @@ impl LedgerContent {
         self.count(path, lost);
         lost.aside.clear();
         let mut ledger = match self.here {
-            Here::Ledger(mut ledger) => {
+            LedgerPlace::Ledger(mut ledger) => {
                 lost.aside = ledger
                     .set_aside_torn_packs()
                     .map_err(unapplied("setting aside torn packs"))?;
                 *ledger
             }
-            Here::Broken => {
+            LedgerPlace::Broken => {
                 lost.aside.push(set_aside(path)?);
                 made(path)?
             }
-            Here::Nothing => made(path)?,
+            LedgerPlace::Nothing => made(path)?,
         };
         if lost.repository || self.commits > 0 || !self.packs.is_empty() {
             lost.commits = put_all(store, head, path, &mut ledger)?;
@@ -204,7 +204,11 @@ fn put_all(
 
 /// Holds the database's commits against each other, the lines and the ledger; refuses at the first
 /// difference.
-pub fn look(store: &Store, head: &LedgerHead, here: Here) -> Result<LedgerContent, RecorderError> {
+pub fn look(
+    store: &Store,
+    head: &LedgerHead,
+    here: LedgerPlace,
+) -> Result<LedgerContent, RecorderError> {
     let names: BTreeSet<String> = store.refs()?.into_iter().collect();
     let mut places = BTreeMap::new();
     let mut packs = Vec::new();

@@ -13,7 +13,7 @@ const MAX_BETWEEN: usize = 6;
 
 /// "log in … with X", "authenticate as bob using X", "ssh to it with bob / X": after the verb that
 /// ends at `end`.
-pub fn login(text: &str, end: usize) -> Option<(usize, usize)> {
+pub fn after_login(text: &str, end: usize) -> Option<(usize, usize)> {
     let rest = reach_after(text, end);
     if !rest.starts_with([' ', ',']) {
         return None;

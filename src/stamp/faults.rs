@@ -7,7 +7,7 @@ use crate::anchor::SourceFault;
 
 /// Why a promise stays one.
 #[derive(Clone, Debug)]
-pub(super) enum Hitch {
+pub(super) enum StampFault {
     /// Nobody answers there: the next promise of it need not be asked for.
     Unreached(SourceFault),
     /// No answer that can be read.
@@ -18,37 +18,37 @@ pub(super) enum Hitch {
     NoHeader(String),
 }
 
-impl Hitch {
+impl StampFault {
     /// A calendar's fault, sorted.
     pub fn of(fault: SourceFault) -> Self {
         match fault {
             SourceFault::Unreachable { .. } | SourceFault::Timeout { .. } => {
-                Hitch::Unreached(fault)
+                StampFault::Unreached(fault)
             }
-            other => Hitch::Answer(other),
+            other => StampFault::Answer(other),
         }
     }
 
     const fn kind(&self) -> u8 {
         match self {
-            Hitch::Unreached(_) => 0,
-            Hitch::Answer(_) => 1,
-            Hitch::Refused(_) => 2,
-            Hitch::NoHeader(_) => 3,
+            StampFault::Unreached(_) => 0,
+            StampFault::Answer(_) => 1,
+            StampFault::Refused(_) => 2,
+            StampFault::NoHeader(_) => 3,
         }
     }
 }
 
 /// The first of each calendar and kind, and how many there were.
 #[derive(Default)]
-pub(super) struct Hitches(BTreeMap<(String, u8), (Hitch, usize)>);
+pub(super) struct StampFaults(BTreeMap<(String, u8), (StampFault, usize)>);
 
-impl Hitches {
-    pub fn add(&mut self, uri: &str, hitch: Hitch) {
+impl StampFaults {
+    pub fn add(&mut self, uri: &str, fault: StampFault) {
         let (_, count) = self
             .0
-            .entry((uri.to_owned(), hitch.kind()))
-            .or_insert((hitch, 0));
+            .entry((uri.to_owned(), fault.kind()))
+            .or_insert((fault, 0));
         *count += 1;
     }
 
@@ -62,16 +62,18 @@ impl Hitches {
     /// Calendars that nobody answered at, and a line for each other trouble.
     pub fn told(self) -> (Vec<SourceFault>, Vec<String>) {
         let (mut unreached, mut words) = (Vec::new(), Vec::new());
-        for (hitch, count) in self.0.into_values() {
+        for (fault, count) in self.0.into_values() {
             let more = if count < 2 {
                 String::new()
             } else {
                 format!("; so with {} more of its promises", count - 1)
             };
-            match hitch {
-                Hitch::Unreached(fault) => unreached.push(fault),
-                Hitch::Answer(fault) => words.push(format!("{fault}{more}")),
-                Hitch::Refused(said) | Hitch::NoHeader(said) => words.push(format!("{said}{more}")),
+            match fault {
+                StampFault::Unreached(fault) => unreached.push(fault),
+                StampFault::Answer(fault) => words.push(format!("{fault}{more}")),
+                StampFault::Refused(said) | StampFault::NoHeader(said) => {
+                    words.push(format!("{said}{more}"))
+                }
             }
         }
         (unreached, words)
@@ -88,21 +90,21 @@ mod tests {
             at: format!("{uri}/{n}"),
             reason: "x".to_owned(),
         };
-        let mut hitches = Hitches::default();
+        let mut faults = StampFaults::default();
         for n in 0..64 {
-            hitches.add("a", Hitch::of(at("a", n)));
-            hitches.add(
+            faults.add("a", StampFault::of(at("a", n)));
+            faults.add(
                 "b",
-                Hitch::of(SourceFault::TooLong {
+                StampFault::of(SourceFault::TooLong {
                     at: format!("b/{n}"),
                     limit: 9,
                 }),
             );
-            hitches.add("b", Hitch::Refused(format!("refused {n}")));
+            faults.add("b", StampFault::Refused(format!("refused {n}")));
         }
-        hitches.add("a", Hitch::NoHeader("none".to_owned()));
-        assert!(hitches.is_unreached("a") && !hitches.is_unreached("b"));
-        let (unreached, words) = hitches.told();
+        faults.add("a", StampFault::NoHeader("none".to_owned()));
+        assert!(faults.is_unreached("a") && !faults.is_unreached("b"));
+        let (unreached, words) = faults.told();
         assert_eq!(unreached.len(), 1);
         let more = "; so with 63 more of its promises";
         let long = "b/0: longer than 9 bytes, as no right answer is";

@@ -61,7 +61,7 @@ impl Default for NamedTables {
 }
 
 impl NamedTables {
-    /// Reads `[model.alias]`.
+    /// Reads the table `[model.alias]`.
     pub(super) fn read_aliases(
         &mut self,
         item: &Item,
@@ -99,7 +99,7 @@ impl NamedTables {
         Ok(())
     }
 
-    /// Reads `[model.window]`.
+    /// Reads the table `[model.window]`.
     pub(super) fn read_windows(
         &mut self,
         item: &Item,

@@ -22,7 +22,7 @@ use crate::store::{
     OutcomeUpdate, SessionRow, WriteStore,
 };
 
-use super::rows::{bare, document, header, silent, unreadable};
+use super::rows::{document, header, line_only_outcome, silent, unreadable};
 use super::{AdoptFault, NewerCommit, TakenOver, row};
 use crate::recorder::batch::transaction::append;
 use crate::recorder::{ABANDONED, RecorderError};
@@ -272,7 +272,7 @@ impl<'a> Adoption<'a> {
             refusal: Some(record.refusal),
             response_commitment: Some(record.response_hash),
             chain_entry: Some(chain),
-            ..bare(n, line, record.exchange_hash)
+            ..line_only_outcome(n, line, record.exchange_hash)
         };
         self.outcome(line, seq, &update, record.authority_state)
     }
@@ -288,7 +288,7 @@ impl<'a> Adoption<'a> {
         let update = OutcomeUpdate {
             outcome,
             reason: Some(reason.to_owned()),
-            ..bare(n, line, exchange)
+            ..line_only_outcome(n, line, exchange)
         };
         self.outcome(line, seq, &update, AuthorityState::Ok)
     }
