@@ -71,7 +71,9 @@ pub(in crate::govern) fn claims(words: &[String], shown: bool) -> bool {
     count(words.len());
     // Most clauses hold no verb of these languages: one look-up a word tells.
     words.iter().any(|word| is_verb(word))
-        && languages().iter().any(|language| language.claims(words, shown))
+        && languages()
+            .iter()
+            .any(|language| language.claims(words, shown))
 }
 
 /// Whether a word is a verb of a deed in any of the languages.
