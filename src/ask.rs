@@ -9,6 +9,7 @@ pub mod withheld;
 
 use std::collections::BTreeMap;
 
+use futures_util::future::join;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +28,7 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{ArtifactRef, SightEntry};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::AuthorityState;
+use crate::record::ledger::params::Params;
 use crate::recorder::{
     Action, Prompt, RecordedAnswer, RecordedFailure, RecordedPrompt, RecordedRefusal,
     RecorderError, Refusal, RefusedPrompt,
@@ -150,13 +152,14 @@ pub async fn ask(
     gather: impl FnOnce() -> Observations,
     control: &TurnControl,
 ) -> Result<TurnResult, AskError> {
-    let resuming = resume_or_open(environment, auth_key_hash);
-    let resumed = control
-        .cancelled
-        .run_until_cancelled(resuming)
-        .await
-        .ok_or(AskError::Interrupted)?
-        .map_err(AskError::Prompt)?;
+    // The model's server is asked beside the block sources.
+    let resuming = join(
+        resume_or_open(environment, auth_key_hash),
+        model.look_at_window(),
+    );
+    let resuming = control.cancelled.run_until_cancelled(resuming);
+    let (resumed, ()) = resuming.await.ok_or(AskError::Interrupted)?;
+    let resumed = resumed.map_err(AskError::Prompt)?;
     let seen = gather();
     let (mut attempt, mut room) = (1, None);
     let (clean, begun) = loop {
@@ -167,6 +170,7 @@ pub async fn ask(
             question: &question,
             clean: &clean,
             room,
+            is_watched: control.is_watched,
         };
         match record(environment, &resumed, asking, seen.clone()).await {
             // Another turn of this session named a secret between the look and the record: nothing
@@ -379,6 +383,8 @@ struct PromptInput<'a> {
     clean: &'a RedactedQuestion,
     /// What the model's window leaves for earlier turns, where that is known to be too little.
     room: Option<u64>,
+    /// Whether somebody watches how much of the answer has come.
+    is_watched: bool,
 }
 
 /// How recording went.
@@ -412,6 +418,7 @@ async fn record(
         question,
         clean,
         room,
+        is_watched,
     } = asking;
     let (session, now, text) = (&resumed.session, environment.now(), &clean.text);
     let Observations {
@@ -493,20 +500,23 @@ async fn record(
             return refuse(refusal, authority_state, Some(fault), salt, action_salts).await;
         }
     };
-    let codes = broken_beside(
-        environment.kernel,
-        text,
-        counts,
-        &bundle.beside(clean.own.as_ref()),
-    );
+    let params = Params {
+        stream: is_watched && model.streams(),
+        ..model.params(clean.own.as_ref().map(Clean::as_str))
+    };
+    let shape = params.shape_beside();
+    let beside = bundle.beside(clean.own.as_ref(), shape.as_deref());
+    let codes = broken_beside(environment.kernel, text, counts, &beside);
     if let Some(reason) = codes.first().cloned() {
         let refusal = Refusal::Denied { reason, codes };
         return refuse(refusal, AuthorityState::Blocked, None, salt, action_salts).await;
     }
     let injected = bundle.refs().to_vec();
-    let params = model.params(clean.own.as_ref().map(Clean::as_str));
-    let sent_beside = (clean.own.as_ref(), &params);
-    let compiled = render(environment.kernel, &bundle, sent_beside, text);
+    let rendered = |params: &Params| {
+        let sent_beside = (clean.own.as_ref(), params);
+        render(environment.kernel, &bundle, sent_beside, text)
+    };
+    let compiled = rendered(&params);
     match window::fit(model, &compiled, &bundle, room) {
         Ok(WindowFit::Within(room)) => return Ok(PromptRecording::TooLong { room }),
         Ok(WindowFit::Fits) => {}
@@ -518,6 +528,14 @@ async fn record(
             return refuse(refusal, authority_state, Some(fault), salt, action_salts).await;
         }
     }
+    // Only a prompt that is whole tells how much its server has to take.
+    let (compiled, params) = match window::to_ask_for(model, &compiled) {
+        None => (compiled, params),
+        num_ctx => {
+            let params = Params { num_ctx, ..params };
+            (rendered(&params), params)
+        }
+    };
     let prompt = Prompt {
         session: session.id,
         text: text.clone(),
