@@ -85,20 +85,14 @@ pub fn run() -> ExitCode {
     let typed = search::with_words_left_out(std::env::args_os());
     let cli = match Cli::try_parse_from(typed) {
         Ok(cli) => cli,
-        Err(e) => return ExitCode::from(help::answer_usage(e)),
+        Err(e) => return ExitCode::from(answer_usage(e)),
     };
     // There are texts and keys in this process's memory.
     crate::os::no_core_dump();
     crate::net::install_tls_provider();
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(e) => {
-            say(&format!("error: no runtime: {e}"));
-            return ExitCode::from(COULD_NOT);
-        }
+        Err(code) => return ExitCode::from(code),
     };
     let code = runtime.block_on(async {
         let _heard = size_signal();
@@ -107,6 +101,25 @@ pub fn run() -> ExitCode {
     // A name look-up that outlived its deadline must not hold up the person.
     runtime.shutdown_background();
     ExitCode::from(code)
+}
+
+/// What everything waits in; an exit code where there can be none.
+fn runtime() -> Result<tokio::runtime::Runtime, u8> {
+    let made = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    made.map_err(|e| {
+        say(&format!("error: no runtime: {e}"));
+        COULD_NOT
+    })
+}
+
+/// Answers what is no command. Help may go through a pager, whose signals are heard in a runtime.
+fn answer_usage(error: clap::Error) -> u8 {
+    match runtime() {
+        Ok(runtime) => runtime.block_on(async { help::answer_usage(error) }),
+        Err(code) => code,
+    }
 }
 
 /// Listens to the signal of a limit on the size of files, which would end the process in the middle

