@@ -162,12 +162,11 @@ mod tests {
         assert_eq!(body(&Params::default()), plain);
         let all = Params {
             expect: None,
-            images: Vec::new(),
-            response_format: None,
             temperature: Some("1".parse().unwrap()),
             max_tokens: Some(9),
             seed: Some(7),
             system: Some("is in the prompt already".into()),
+            ..Params::default()
         };
         let with = plain
             .replace("4096", "9")

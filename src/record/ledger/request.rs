@@ -297,6 +297,7 @@ mod tests {
             earlier: &[],
             spoken: &[],
             question: "How long?",
+            shape: None,
         };
         let new = RequestDoc::new(&texts, "m", &Params::default())
             .canonical()
