@@ -238,9 +238,18 @@ fn withheld(
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let (mut client, _) = server.accept().unwrap();
-    let mut request = [0; 4096];
-    assert!(std::io::Read::read(&mut client, &mut request).unwrap() > 0);
+    // Before it is asked, the server may be asked for the window of its model: it knows none.
+    let mut client = loop {
+        let (mut client, _) = server.accept().unwrap();
+        let mut request = [0; 4096];
+        let length = std::io::Read::read(&mut client, &mut request).unwrap();
+        assert!(length > 0);
+        if request.starts_with(b"POST /v1/chat/completions") {
+            break client;
+        }
+        let nothing = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        std::io::Write::write_all(&mut client, nothing.as_bytes()).unwrap();
+    };
     during(&mut agent);
     let body = r#"{"id":"x","object":"chat.completion","model":"slow","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"a secret answer"}}]}"#;
     let answer = format!(
