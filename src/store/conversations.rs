@@ -31,7 +31,7 @@ pub struct ConversationFilter<'a> {
 /// Which messages of a conversation are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessagePage {
-    /// The newest.
+    /// The newest messages.
     Newest,
     /// The newest before a place.
     Before(PageCursor),
@@ -42,7 +42,7 @@ pub enum MessagePage {
 /// What a conversation is called by a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GivenTitle {
-    /// So.
+    /// The title that a person gave it.
     Text(String),
     /// It was given a title that is erased, or was never kept.
     Gone,

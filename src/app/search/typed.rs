@@ -81,7 +81,7 @@ pub enum NoSearch {
 
 /// One thing of what was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Token {
+struct TypedToken {
     term: SearchTerm,
     is_negated: bool,
     /// It is the bare word OR.
@@ -96,11 +96,11 @@ impl TypedSearch {
     /// Why nothing can be looked for.
     pub fn of_arguments(arguments: &[String], without: &[String]) -> Result<Self, NoSearch> {
         within_limits(arguments.iter().chain(without))?;
-        let mut tokens: Vec<Token> = arguments
+        let mut tokens: Vec<TypedToken> = arguments
             .iter()
             .flat_map(|text| of_argument(text))
             .collect();
-        let left_out = without.iter().map(|text| Token {
+        let left_out = without.iter().map(|text| TypedToken {
             term: term(text.trim_matches('"')),
             is_negated: true,
             is_or: false,
@@ -118,7 +118,7 @@ impl TypedSearch {
         Self::of_tokens(tokens(line))
     }
 
-    fn of_tokens(tokens: Vec<Token>) -> Result<Self, NoSearch> {
+    fn of_tokens(tokens: Vec<TypedToken>) -> Result<Self, NoSearch> {
         if tokens.len() > MOST_TERMS {
             return Err(NoSearch::Words {
                 actual: tokens.len(),
@@ -246,21 +246,22 @@ fn within_limits<'t>(texts: impl Iterator<Item = impl AsRef<str> + 't>) -> Resul
 }
 
 /// An argument: a phrase where it is several plain words, else a line.
-fn of_argument(text: &str) -> Vec<Token> {
+fn of_argument(text: &str) -> Vec<TypedToken> {
     let tokens = tokens(text);
-    let is_plain = |token: &Token| !(token.is_negated || token.is_or || token.term.is_beginning);
+    let is_plain =
+        |token: &TypedToken| !(token.is_negated || token.is_or || token.term.is_beginning);
     let is_phrase = tokens.len() > 1 && !text.contains('"') && tokens.iter().all(is_plain);
     if !is_phrase {
         return tokens;
     }
-    vec![Token {
+    vec![TypedToken {
         term: term(text.trim()),
         is_negated: false,
         is_or: false,
     }]
 }
 
-fn tokens(line: &str) -> Vec<Token> {
+fn tokens(line: &str) -> Vec<TypedToken> {
     let mut tokens = Vec::new();
     let mut rest = line.trim_start();
     while !rest.is_empty() {
@@ -282,7 +283,7 @@ fn tokens(line: &str) -> Vec<Token> {
         let beginning = text
             .strip_suffix('*')
             .filter(|text| !is_phrase && has_words(text));
-        let token = Token {
+        let token = TypedToken {
             term: SearchTerm {
                 text: beginning.unwrap_or(text).to_owned(),
                 is_beginning: beginning.is_some(),

@@ -30,7 +30,7 @@ const CLAIMS: &str = include_str!(concat!(env!("OUT_DIR"), "/claims.json"));
 
 static TONGUES: LazyLock<Languages> = LazyLock::new(|| read_own(CLAIMS));
 
-/// The languages.
+/// The words of each language that claims are read in.
 fn languages() -> [&'static LanguageWords; 4] {
     let all = &*TONGUES;
     [&all.german, &all.french, &all.spanish, &all.italian]
@@ -71,7 +71,9 @@ pub(in crate::govern) fn claims(words: &[String], shown: bool) -> bool {
     count(words.len());
     // Most clauses hold no verb of these languages: one look-up a word tells.
     words.iter().any(|word| is_verb(word))
-        && languages().iter().any(|language| language.claims(words, shown))
+        && languages()
+            .iter()
+            .any(|language| language.claims(words, shown))
 }
 
 /// Whether a word is a verb of a deed in any of the languages.

@@ -137,7 +137,7 @@ pub struct ConversationRow {
 /// The exchanges of a thread, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTurns {
-    /// How many.
+    /// How many turns there are.
     pub count: u64,
     /// Line of the first one's prompt; none without any.
     pub first: Option<u64>,
@@ -157,9 +157,9 @@ impl ThreadTurns {
 /// What an artifact says that is about a conversation or a project.
 #[derive(Clone, Copy, Debug)]
 pub struct ArtifactSaying<'a> {
-    /// Its line.
+    /// Number of the artifact's line.
     pub line: u64,
-    /// Its kind.
+    /// Kind of the artifact.
     pub kind: &'a str,
     /// The `content` of its document; none when it is erased or lost.
     pub content: Option<&'a Value>,
@@ -231,7 +231,7 @@ pub fn is_of_conversation(kind: &str) -> bool {
 /// One project without its name, which stands in an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectRow {
-    /// `project:000001`.
+    /// Name of the project, such as `project:000001`.
     pub id: String,
     /// Line of the artifact that made it.
     pub line: u64,
@@ -361,9 +361,9 @@ pub enum UnfitName {
     TooLong {
         /// What it was to be.
         what: &'static str,
-        /// The limit.
+        /// Most characters that a name may have.
         most: usize,
-        /// Characters found.
+        /// How many characters there are.
         actual: usize,
     },
     /// It holds what nobody sees, or begins or ends with a blank.
