@@ -536,7 +536,6 @@ impl<'a> ReferredQuestion<'a> {
         let recalled = recall(
             self.environment.store,
             kernel,
-            Some(session.uuid),
             text,
             &self.referred,
             question.declared.deep,

@@ -24,11 +24,12 @@ use crate::session;
 
 use super::attachment::{Attachment, AttachmentNote, QuestionText, too_long, with_files};
 use super::conversation::{ConversationScope, begins_anew, is_archived, join_project};
-use super::denial::refusal_words;
+use super::denial::{fault_words, refusal_words};
 use super::erase;
 use super::find;
 use super::items::conflict::{Conflict, in_context};
 use super::model_choice::{AUTO, CallOptions, choose, first_of_ollama, key};
+use super::not_shown::{UnshownReference, not_shown};
 use super::open::{self, OpenHome, OpenHomeError, clock_or_epoch};
 use super::project::{self, ProjectDetails};
 use super::references::{ContextRequest, ThreadRequest};
@@ -84,6 +85,10 @@ pub struct AskResult {
     pub id: String,
     /// What disagrees among what its model was shown.
     pub conflicts: Vec<Conflict>,
+    /// What was declared as its context and is not shown to its model.
+    pub not_shown: Vec<UnshownReference>,
+    /// Why what was declared could not be resolved, if it could not.
+    pub unresolved: Option<String>,
     /// What a person is told of its answer.
     pub warnings: Vec<DriftWarning>,
     /// What is told of the files behind the question.
@@ -320,9 +325,13 @@ impl AskSetup<'_> {
             .unwrap_or_else(|_| format!("{}/{}", ids.session, ids.seq));
         // What can't be looked up keeps nobody from an answer that is on record.
         let conflicts = in_context(&self.opened.store, &turn.context).unwrap_or_default();
+        let referred = &turn.referred;
+        let fault = referred.resolved().err();
         Ok(AskResult {
             id,
             conflicts,
+            not_shown: not_shown(&self.opened.store, referred),
+            unresolved: fault.map(|fault| fault_words(&self.opened.store, fault)),
             warnings: warnings::of_turn(&self.opened.kernel, &turn.turn),
             turn,
             files: self.asked.files,
@@ -373,7 +382,10 @@ impl AskResult {
         match &self.turn.turn {
             TurnEnd::Answered(_) => None,
             TurnEnd::Refused(_, Some(fault)) => Some(fault.to_string()),
-            TurnEnd::Refused(refusal, None) => Some(refusal_words(&self.turn, &refusal.refusal)),
+            TurnEnd::Refused(refusal, None) => {
+                let unresolved = self.unresolved.clone();
+                Some(unresolved.unwrap_or_else(|| refusal_words(&refusal.refusal)))
+            }
             TurnEnd::Failed(_, fault) => Some(redact(&fault.to_string()).clean.as_str().to_owned()),
             TurnEnd::Interrupted(failure) => Some(format!(
                 "interrupted while {} was thinking",

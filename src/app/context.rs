@@ -28,16 +28,16 @@ use crate::session::ActiveSession;
 use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
 
 use super::conversation::ConversationScope;
-use super::denial::denial_words;
+use super::denial::{denial_words, fault_words};
 use super::digests::{TurnDigests, digests};
 use super::find;
 use super::model_choice::{CallOptions, choose};
+use super::not_shown::{UnshownReference, not_shown};
 use super::open::{self, OpenHomeError};
 use super::project;
 use super::references::{ContextRequest, ThreadRequest};
 use super::show;
 use super::warnings::issue_words;
-use super::words::short_uuids;
 
 /// What was put before the model in an exchange.
 pub struct ContextDetails {
@@ -86,14 +86,19 @@ impl ContextNames {
     }
 }
 
-/// `81bb5b35/15` for an earlier turn, `fact-3`, `disk_usage`.
+/// `81bb5b35/15` for an earlier turn, `fact-3`, `disk_usage`; a warning by the number that it has in
+/// every list.
 fn screen_name(store: &ReadStore, id: &str) -> Result<String, StoreError> {
     let turn = id.strip_prefix("turn:").unwrap_or(id);
     if let Ok(turn) = turn.parse::<Uuid>() {
         return match store.exchange_of_turn(turn)? {
             Some(exchange) => find::short_id_of_row(store, &exchange),
-            None => find::short_event(store, turn),
+            None => Ok("a question of another record".to_owned()),
         };
+    }
+    if id.starts_with("driftwatch:") {
+        let known = find::drift(store, id);
+        return Ok(known.map_or_else(|_| short_name(id), |state| short_name(&state.id())));
     }
     let mut parts = id.split(':');
     Ok(match (parts.next(), parts.next()) {
@@ -257,6 +262,8 @@ pub struct ContextPreview {
     pub referred: ResolvedRefs,
     /// How screens call what was compiled.
     pub names: ContextNames,
+    /// What was declared and would not be shown.
+    pub not_shown: Vec<UnshownReference>,
     /// What would become of it.
     pub outcome: PreviewOutcome,
 }
@@ -361,6 +368,7 @@ pub async fn preview(
     };
     Ok(ContextPreview {
         session,
+        not_shown: not_shown(&store, &referred.context),
         declared,
         referred,
         names,
@@ -416,7 +424,7 @@ impl PreviewInput<'_> {
             return Ok(denied);
         }
         let deep = self.declared.deep;
-        let recalled = recall(store, kernel, self.session, text, referred, deep)?;
+        let recalled = recall(store, kernel, text, referred, deep)?;
         let compiled = compile(&Inputs {
             session_id: self.session.unwrap_or_default(),
             user_input: text,
@@ -455,7 +463,7 @@ fn denied(
     if let Err(fault) = context.resolved() {
         return Ok(Some(PreviewOutcome::Denied {
             codes: vec![fault.code().to_owned()],
-            why: short_uuids(&fault.to_string()),
+            why: fault_words(store, fault),
         }));
     }
     let counts = count(store, kernel, context, now)?;

@@ -30,7 +30,7 @@ const COMMIT_DIGITS: usize = 7;
 const EXCHANGE_DIGITS: usize = 8;
 /// So many digits of a session are printed, unless an older one begins with them.
 const SESSION_DIGITS: usize = 8;
-/// So many digits of a thread or an event are printed, unless another one begins with them.
+/// So many digits of a thread are printed, unless another one begins with them.
 const SHORT_DIGITS: usize = 8;
 /// How many of the things that an id could mean are looked up, and named.
 const NAMED: u32 = 8;
@@ -155,19 +155,9 @@ pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> 
     let is_digits = is_digits(&typed);
     if is_digits && typed.len() >= EXCHANGE_DIGITS {
         let events: Vec<EventRow> = store.like(&typed, NAMED)?;
-        match events.as_slice() {
-            [event] => return Ok(Reference::Id(event.event.to_string())),
-            [] => {}
-            several => {
-                let name =
-                    |event: &EventRow| Ok(format!("event {}", short_event(store, event.event)?));
-                let could_be: Result<_, StoreError> = several.iter().map(name).collect();
-                let could_be = could_be?;
-                return Err(FindError::Ambiguous {
-                    text: spelled_on_a_line(text),
-                    could_be,
-                });
-            }
+        // The oldest, as of a session: what named one event once names it for ever.
+        if let Some(event) = events.iter().min_by_key(|event| (event.line, event.index)) {
+            return Ok(Reference::Id(event.event.to_string()));
         }
     }
     match exchange(store, text) {
@@ -183,7 +173,7 @@ pub fn reference(store: &ReadStore, text: &str) -> Result<Reference, FindError> 
     }
 }
 
-/// The thread that a text means: its name, or the first digits of its id.
+/// The thread that a text means: its name, the first digits of its id, or an exchange in it.
 pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
     let typed = text.trim().trim_end_matches('…');
     let mut found: Vec<ThreadRow> = store.like(typed, NAMED)?;
@@ -195,7 +185,7 @@ pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
         1 => found
             .pop()
             .ok_or_else(|| unknown("thread", text, "gently thread list")),
-        0 => Err(unknown("thread", text, "gently thread list shows them")),
+        0 => thread_around(store, text),
         _ => {
             let name = |row: &ThreadRow| Ok(format!("thread {}", short_thread(store, row.thread)?));
             let could_be: Result<_, StoreError> = found.iter().map(name).collect();
@@ -206,6 +196,18 @@ pub fn thread(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
             })
         }
     }
+}
+
+/// The thread in which an exchange stands.
+fn thread_around(store: &ReadStore, text: &str) -> Result<ThreadRow, FindError> {
+    let none = || unknown("thread", text, "gently thread list shows them");
+    let around = match exchange(store, text) {
+        Ok(around) => around,
+        Err(FindError::Unknown { .. } | FindError::Form { .. }) => return Err(none()),
+        Err(other) => return Err(other),
+    };
+    let turn = store.thread_turn(around.exchange_id)?.ok_or_else(none)?;
+    store.thread(turn.thread)?.ok_or_else(none)
 }
 
 /// The drift event that a text means: `drift-42`, `driftwatch:0042`, its number, or the first digits
@@ -326,11 +328,6 @@ pub fn short_id_of_row(store: &ReadStore, row: &ExchangeRow) -> Result<String, S
 /// begins with.
 pub fn short_thread(store: &ReadStore, thread: Uuid) -> Result<String, StoreError> {
     short_digits::<ThreadRow>(store, thread)
-}
-
-/// The same of an event, for `--ref`.
-pub fn short_event(store: &ReadStore, event: Uuid) -> Result<String, StoreError> {
-    short_digits::<EventRow>(store, event)
 }
 
 /// The first digits of an id, eight or as many more as it takes for no other one to begin so.

@@ -1,10 +1,15 @@
 //! What a declared reference loses: events that were declared and are not shown to a model, with
 //! the reason.
 
+use uuid::Uuid;
+
 use crate::continuity::declared::TurnContext;
 use crate::continuity::gates::ExclusionReason;
 use crate::record::context::event::{EventKind, ThreadEvent};
 use crate::record::context::spec::{RuleEffect, Transformation};
+use crate::store::ReadStore;
+
+use super::find;
 
 /// What an INTENT is called.
 const QUESTION: &str = "question";
@@ -14,6 +19,8 @@ const QUESTION: &str = "question";
 pub struct UnshownReference {
     /// Id of the reference, as the client declared it.
     pub ref_id: String,
+    /// Its exchange, as screens call it; none where that is not here.
+    pub exchange: Option<String>,
     /// `question`, `decision` or `answer`.
     pub what: &'static str,
     /// The rule that kept it out.
@@ -43,9 +50,26 @@ impl UnshownReference {
 }
 
 /// What was declared for a turn and is not shown to its model, in the order of the rules.
-pub fn not_shown(context: &TurnContext) -> Vec<UnshownReference> {
+pub fn not_shown(store: &ReadStore, context: &TurnContext) -> Vec<UnshownReference> {
+    let mut all = unshown(context);
+    for one in &mut all {
+        one.exchange = event_name(store, context, &one.ref_id);
+    }
+    all
+}
+
+/// The exchange of a declared event, as screens call it.
+fn event_name(store: &ReadStore, context: &TurnContext, id: &str) -> Option<String> {
+    let turn: Uuid = event(context, id)?.place().turn_id.parse().ok()?;
+    // What can't be looked up keeps nobody from being told of the rest.
+    find::short_id_of(store, turn).ok().flatten()
+}
+
+/// The same without what they are called.
+fn unshown(context: &TurnContext) -> Vec<UnshownReference> {
     let unshown = |made: &Transformation| UnshownReference {
         ref_id: made.ref_id.clone(),
+        exchange: None,
         what: what(context, &made.ref_id),
         rule: made.rule.clone(),
         why: why(&made.rule),
@@ -62,7 +86,7 @@ pub fn not_shown(context: &TurnContext) -> Vec<UnshownReference> {
 /// How many turns the model is shown nothing of, as there is nothing to go on with: policy denied
 /// them, or they got no answer.
 pub fn spent(context: &TurnContext) -> u64 {
-    let all = not_shown(context);
+    let all = unshown(context);
     let questions = all.iter().filter(|one| one.is_spent());
     u64::try_from(questions.count()).unwrap_or(u64::MAX)
 }

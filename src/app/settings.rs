@@ -187,6 +187,9 @@ pub fn set(
     environment: Environment<'_>,
 ) -> Result<ChangedSetting, ConfigError> {
     if let Some(place) = NamePath::read(name) {
+        if let NamePath::Price(model, Some(_)) = &place {
+            is_priced(model, &read(home, &|_| None)?)?;
+        }
         // The file is read again as a home would: what is no alias, no model or no price is refused.
         rewrite(home, &|text, file| {
             let document = parsed(text, file)?;
@@ -210,6 +213,18 @@ pub fn set(
     }
     edit(home, &|document| put(document, key, &value))?;
     Ok(changed(key, Some(value), environment))
+}
+
+/// Refuses a part of a price that is not there.
+fn is_priced(model: &str, settings: &Settings) -> Result<(), ConfigError> {
+    let whole = NamePath::Price(model.to_owned(), None);
+    match whole.value(settings.named()) {
+        Some(_) => Ok(()),
+        None => Err(ConfigError::HalfPrice {
+            place: "gently config set".to_owned(),
+            model: model.to_owned(),
+        }),
+    }
 }
 
 /// Takes a key out of the file, so that its default is in force, or a name with all that stands

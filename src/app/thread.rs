@@ -9,8 +9,9 @@ use crate::record::context::event::EventKind;
 use crate::record::hash::Hash32;
 use crate::record::unseen::is_plain_name;
 use crate::session::resume_or_open;
-use crate::store::{EventRow, Store, StoreError, ThreadRow};
+use crate::store::{EventRow, ExchangeRow, Store, StoreError, ThreadRow};
 
+use super::denial::reason_words;
 use super::find;
 use super::model_choice::{CallOptions, choose};
 use super::open::{self, OpenHome, OpenHomeError};
@@ -119,8 +120,6 @@ fn unfit(name: &str) -> Option<String> {
 pub struct ThreadEntry {
     /// Row of the event as the database has it.
     pub row: EventRow,
-    /// The first digits of its id, as `--ref` takes them.
-    pub short: String,
     /// Its exchange, as screens call it.
     pub exchange: String,
     /// The turn that its turn replies to.
@@ -129,6 +128,8 @@ pub struct ThreadEntry {
     pub parent_exchange: Option<String>,
     /// What was said, or what was decided; none once erased, and none when withheld.
     pub said: Option<String>,
+    /// The same of a decision, for a person.
+    pub decided: Option<String>,
     /// An answer that the kernel blocks: `gently show --withheld` shows it.
     pub withheld: bool,
 }
@@ -136,9 +137,11 @@ pub struct ThreadEntry {
 impl ThreadEntry {
     fn of(store: &Store, gate: &Withheld<'_>, row: EventRow) -> Result<ThreadEntry, StoreError> {
         let turn = store.thread_turn(row.turn)?;
+        let mut decided = None;
         let said = match row.kind {
             EventKind::Decision => {
                 let exchange = store.exchange(row.turn)?;
+                decided = exchange.as_ref().map(decision_words);
                 let reasons = turn
                     .as_ref()
                     .map(|turn| turn.reasons.as_str())
@@ -160,14 +163,26 @@ impl ThreadEntry {
             Ok::<_, StoreError>(short.unwrap_or_else(|| turn.to_string()))
         };
         Ok(ThreadEntry {
-            short: find::short_event(store, row.event)?,
             exchange: named(row.turn)?,
             parent_exchange: parent.map(named).transpose()?,
             parent,
             row,
             said,
+            decided,
             withheld,
         })
+    }
+}
+
+/// `allowed`, or `denied: it refers to another thread`.
+fn decision_words(exchange: &ExchangeRow) -> String {
+    let outcome = exchange.outcome.as_ref();
+    let reason = outcome.and_then(|outcome| outcome.reason.as_deref());
+    match (exchange.decision.as_str(), reason) {
+        ("allow", _) => "allowed".to_owned(),
+        ("deny", Some(reason)) => format!("denied: {}", reason_words(reason)),
+        ("deny", None) => "denied".to_owned(),
+        (other, _) => other.to_owned(),
     }
 }
 

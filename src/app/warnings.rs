@@ -1,13 +1,12 @@
-//! What the validator found in an answer, in sentences for a person: one table for every screen.
-//!
-//! Records and judgements name a rule and numbers. Here each rule has its words, and the words of
-//! the answer that it was found on, which no record holds.
+//! What the validator found in an answer, in sentences for a person: with the
+//! words of the answer that it was found on, which no record holds.
 
 use crate::ask::TurnEnd;
 use crate::govern::drift::{DriftEvent, ReplyVerdict, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::govern::reply::found_on::{FoundWords, ReplyContext};
 use crate::govern::reply::output::Shape;
+use crate::govern::reply::warning_words::sentence;
 use crate::govern::reply_rule::ReplyRule;
 use crate::govern::sanitize::redact;
 use crate::record::Exchange;
@@ -16,7 +15,6 @@ use crate::recorder::Refusal;
 use crate::store::{DriftRow, ExchangeRow, ExchangeRows, ReadStore, StoreError};
 
 use super::show::kernel_of;
-use super::words::counted;
 
 /// One thing that was found in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,10 +33,7 @@ impl DriftWarning {
     /// Of a class, a summary as it is recorded, and the words that it was found on.
     fn new(class: &str, summary: &str, found: Option<FoundWords>) -> DriftWarning {
         let reason = rule_of(summary);
-        let sentence = match ReplyRule::named(reason) {
-            Some(rule) => sentence(rule, summary, found.as_ref()),
-            None => format!("A rule of another version of gently found something ({reason})."),
-        };
+        let sentence = sentence(summary, found.as_ref());
         DriftWarning {
             class: class.to_owned(),
             reason: reason.to_owned(),
@@ -53,109 +48,12 @@ impl DriftWarning {
     }
 }
 
-/// The sentence of an open warning as it stands in a context: `authority (medium): ` and its summary.
+/// The sentence of an open warning as a context had it before it had the sentence itself:
+/// `authority (medium): ` and its summary.
 pub fn issue_words(issue: &str) -> Option<String> {
     let (head, summary) = issue.split_once(": ")?;
     let (class, _) = head.split_once(' ')?;
     Some(DriftWarning::without_excerpt(class, summary).sentence)
-}
-
-/// What a rule found, for a person.
-fn sentence(rule: ReplyRule, summary: &str, found: Option<&FoundWords>) -> String {
-    let on = found.map_or_else(String::new, |found| format!(" (\"{}\")", found.excerpt));
-    match rule {
-        ReplyRule::ClaimedSideEffect => {
-            let deed = found.and_then(|found| found.deed.as_deref());
-            let deed = deed.unwrap_or("did");
-            format!("The answer says it {deed} something{on}. gently did nothing.")
-        }
-        ReplyRule::UnknownArtifact => {
-            format!("The answer names a record that it was not shown{on}.")
-        }
-        ReplyRule::ContradictsSight => {
-            format!("The answer gives a figure that was not measured here{on}.")
-        }
-        ReplyRule::Unsourced | ReplyRule::GeneralUnsourced => format!(
-            "The answer gives {} that nothing it was shown says{on}.",
-            stated(summary)
-        ),
-        ReplyRule::SightWithoutValues => {
-            "A tool that looks at this machine gave no values and no reason, so no model was asked."
-                .to_owned()
-        }
-        ReplyRule::DeniesSight => format!(
-            "The answer says it can't see this machine{on}. It was sent what was measured here."
-        ),
-        ReplyRule::RefusesSight => {
-            format!("The answer refuses{on}, though it was sent what was asked for.")
-        }
-        ReplyRule::NoValueGiven => {
-            format!("The answer leaves out the values that it was sent{on}.")
-        }
-        ReplyRule::Urgency => format!("The answer presses you to hurry{on}."),
-        ReplyRule::Flattery => format!("The answer flatters you{on}."),
-        ReplyRule::Intimacy => format!("The answer speaks as if it were close to you{on}."),
-        ReplyRule::Certainty => format!("The answer is surer than anybody can be{on}."),
-        ReplyRule::NotJson if summary.ends_with("wrapped=true") => {
-            format!("The answer was to be JSON alone, and has something around it{on}.")
-        }
-        ReplyRule::NotJson => format!("The answer was to be JSON, and is not{on}."),
-        ReplyRule::OtherShape => format!(
-            "The answer is JSON of another shape than was asked for: {}.",
-            misses(summary)
-        ),
-    }
-}
-
-/// The value behind a key of a summary.
-fn value<'a>(summary: &'a str, key: &str) -> Option<&'a str> {
-    let pairs = summary.split(' ').filter_map(|pair| pair.split_once('='));
-    let mut values = pairs.filter(|(name, _)| *name == key);
-    values.next().map(|(_, value)| value)
-}
-
-/// `3 numbers and 1 date`, of the counts in a summary.
-fn stated(summary: &str) -> String {
-    /// As a summary names them, and one of each.
-    const KINDS: [(&str, &str); 7] = [
-        ("numbers", "number"),
-        ("dates", "date"),
-        ("versions", "version"),
-        ("paths", "path"),
-        ("addresses", "address"),
-        ("quotes", "quotation"),
-        ("ids", "id"),
-    ];
-    let said = |(kind, one): &(&str, &str)| {
-        let n: u64 = value(summary, kind)?.parse().ok()?;
-        Some(match (n, *kind) {
-            (1, _) => format!("1 {one}"),
-            (n, "addresses") => format!("{n} addresses"),
-            (n, _) => counted(n, one),
-        })
-    };
-    let mut all: Vec<String> = KINDS.iter().filter_map(said).collect();
-    match (all.pop(), all.is_empty()) {
-        (None, _) => "something".to_owned(),
-        (Some(only), true) => only,
-        (Some(last), false) => format!("{} and {last}", all.join(", ")),
-    }
-}
-
-/// `2 parts are wrong (required, type)`.
-fn misses(summary: &str) -> String {
-    let errors: u64 = value(summary, "errors")
-        .and_then(|errors| errors.parse().ok())
-        .unwrap_or(1);
-    let parts = if errors == 1 {
-        "1 part is wrong".to_owned()
-    } else {
-        format!("{errors} parts are wrong")
-    };
-    match value(summary, "keywords").filter(|keywords| !keywords.is_empty()) {
-        Some(keywords) => format!("{parts} ({})", keywords.replace(',', ", ")),
-        None => parts,
-    }
 }
 
 /// What a person is told of a turn that was just asked. Of an answer that is withheld no word is

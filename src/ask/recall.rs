@@ -7,6 +7,7 @@ use crate::continuity::candidate::{
 };
 use crate::continuity::words::words;
 use crate::govern::kernel::Kernel;
+use crate::govern::reply::warning_words::open_question;
 use crate::govern::sanitize::Clean;
 use crate::record::canon;
 use crate::record::ledger::bundle::OpenItem;
@@ -77,11 +78,10 @@ impl DeclaredContext {
     }
 }
 
-/// Looks for what a question could need, for a session that is open, or for one that is not yet.
+/// Looks for what a question could need, in the thread in which it stands.
 pub fn recall(
     store: &ReadStore,
     kernel: &Kernel,
-    session: Option<Uuid>,
     text: &Clean,
     referred: &ResolvedRefs,
     deep: bool,
@@ -97,10 +97,9 @@ pub fn recall(
     {
         found.push(candidate(item, text, relevance));
     }
-    let here = session.unwrap_or_default();
-    for open in store.drift_about(here, &question, MOST_DRIFT)? {
-        found.push(drift(open, here)?);
-    }
+    let thread = referred.context.thread();
+    let open = store.drift_about(thread, &question, MOST_DRIFT)?;
+    found.extend(open_questions(open, thread)?);
     let rivals = rivals(store, &found)?;
     let mut turns = Turns::of(store);
     let mut history = Vec::new();
@@ -150,15 +149,27 @@ fn candidate(item: Item, text: String, relevance: u64) -> Candidate {
     }
 }
 
-/// An open drift event; its summary holds codes, no word of a reply.
-fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
+/// Open drift events, each sentence once: of several of one kind, the first.
+fn open_questions(all: Vec<OpenDrift>, thread: Uuid) -> Result<Vec<Candidate>, StoreError> {
+    let mut questions: Vec<Candidate> = Vec::new();
+    for open in all {
+        let question = open_item(open, thread)?;
+        if questions.iter().all(|known| known.text != question.text) {
+            questions.push(question);
+        }
+    }
+    Ok(questions)
+}
+
+/// An open drift event in a sentence without any word of the reply.
+fn open_item(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
     let OpenDrift {
         drift,
-        session,
+        thread,
         relevance,
     } = open;
     let id = format!("driftwatch:{}", drift.drift_id);
-    let issue = format!("{} ({}): {}", drift.class, drift.severity, drift.summary);
+    let issue = open_question(&drift.summary);
     let entry = OpenItem {
         id: id.clone(),
         issue: issue.clone(),
@@ -181,7 +192,7 @@ fn drift(open: OpenDrift, here: Uuid) -> Result<Candidate, StoreError> {
             reason: e.to_string(),
         })?,
         relevance,
-        here: session == here,
+        here: thread == Some(here),
     })
 }
 

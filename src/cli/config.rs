@@ -10,7 +10,8 @@ use crate::config::table::Value;
 use crate::config::{ConfigError, Environment, ValueSource};
 use crate::view::setting::{ChangedSettingView, ConfigPathView, NamedSettingView, SettingView};
 
-use super::{print, rendered};
+use super::screen::Gate;
+use super::{paged, print, rendered};
 
 /// What `gently config` is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
@@ -53,7 +54,12 @@ pub fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeError> {
     if let ConfigCommand::Set { key, .. } | ConfigCommand::Unset { key } = command {
         settings::authorize(key, &home)?;
     }
-    Ok(print(&run_in(command, &home, json, &open::env)?))
+    let said = run_in(command, &home, json, &open::env)?;
+    // One value is for scripts; all of them are for reading.
+    Ok(match command {
+        ConfigCommand::Get { key: None } if !json => paged(&said, Gate::told),
+        _ => print(&said),
+    })
 }
 
 /// Does it in a given environment, and returns what stdout shows.
@@ -442,7 +448,7 @@ mod tests {
                 GENESIS,
                 "price.openai/x.input_per_mtok",
                 "1",
-                "output_per_mtok is a decimal",
+                "each: gently config set price.openai/x \"1 2\"",
             ),
             (
                 GENESIS,

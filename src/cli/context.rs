@@ -97,7 +97,7 @@ impl PlaceArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub struct RefArgs {
     /// What is shown to the model: last:N, the last N questions of the thread with their answers,
-    /// an exchange, or the id of one event; again for more. Wins over context.refs
+    /// an exchange, such as 81bb5b35/16, or one event of it; again for more. Wins over context.refs
     #[arg(long = "ref", value_name = "REF")]
     pub refs: Vec<String>,
     /// Show the model no earlier turns
@@ -199,7 +199,7 @@ async fn preview(args: PreviewArgs, json: bool) -> Result<u8, OpenHomeError> {
     let preview = context::preview(&open::existing_home()?, &request).await?;
     let told = || {
         let referred = &preview.referred;
-        let lines = left_out(&referred.context, referred.unfit);
+        let lines = left_out(&preview.not_shown, referred.unfit);
         lines.iter().for_each(|line| say(line));
     };
     Ok(match &preview.outcome {

@@ -10,6 +10,7 @@ mod usage;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 
 use clap::builder::styling::Style;
 use clap::{Arg, ArgAction, Args, ColorChoice, Command, CommandFactory as _, Id};
@@ -18,8 +19,9 @@ use crate::view::help::{ExampleView, HelpView};
 
 use super::args::Cli;
 use super::line_break::words_in;
+use super::screen::{Gate, is_coloured};
 use super::view_or_words::view_or_words;
-use super::{FINE, could_not, present, program};
+use super::{could_not, paged, present, program};
 
 pub use examples::of as examples_of;
 pub(super) use meant::nearest;
@@ -221,11 +223,17 @@ fn command_help(found: &Command, words: &[&str], json: bool) -> u8 {
         .try_get_matches_from(typed.chain(["--help"]))
         .expect_err("--help ends parsing, whatever else is missing");
     let view = || command_view(found, words, help.render().to_string());
-    view_or_words(json, view, || {
-        // A reader that went away is nobody's fault.
-        let _ = help.print();
-        FINE
-    })
+    view_or_words(json, view, || print_help(&help))
+}
+
+/// Prints help, through a pager where it is longer than the screen.
+fn print_help(help: &clap::Error) -> u8 {
+    let text = help.render();
+    let text = match is_coloured(std::io::stdout().is_terminal()) {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
+    };
+    paged(&text, Gate::help)
 }
 
 fn command_view(found: &Command, words: &[&str], text: String) -> HelpView {

@@ -10,8 +10,8 @@ use crate::record::log::entry::Line;
 use crate::view::log_line::{LogLineView, TornLineView};
 
 use super::args::LogArgs;
-use super::screen::quiet;
-use super::{COULD_NOT, NEGATIVE, present, print, rendered, say};
+use super::screen::{Gate, quiet};
+use super::{COULD_NOT, NEGATIVE, paged, present, rendered, say};
 
 /// The widest event name of the format.
 const EVENT_WIDTH: usize = 13;
@@ -32,7 +32,9 @@ pub fn run(args: &LogArgs, json: bool) -> Result<u8, OpenHomeError> {
         }
     };
     let line = |line: &CheckedLine| rendered(json, || LogLineView::of(line), || plain(line) + "\n");
-    let printed = print(&found.shown.iter().map(line).collect::<String>());
+    let lines: String = found.shown.iter().map(line).collect();
+    let gate = if json { Gate::out } else { Gate::told };
+    let printed = paged(&lines, gate);
     if found.torn > 0 {
         let torn_bytes = found.torn;
         present(json, || TornLineView { torn_bytes }, String::new);

@@ -27,7 +27,8 @@ pub fn choose_color(choice: ColorChoice) {
     let _ = COLOR.set(choice);
 }
 
-fn is_coloured(is_terminal: bool) -> bool {
+/// Whether what goes there is coloured.
+pub fn is_coloured(is_terminal: bool) -> bool {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     match COLOR.get().unwrap_or(&ColorChoice::Auto) {
         ColorChoice::Always => true,
@@ -95,6 +96,8 @@ pub struct Gate<W> {
     marking: SetOffStyle,
     /// The columns of the terminal, where lines are broken between words.
     folds: Option<usize>,
+    /// Whether the signs between our own words are told with plain characters.
+    plain: bool,
 }
 
 impl Gate<StdoutLock<'static>> {
@@ -107,6 +110,7 @@ impl Gate<StdoutLock<'static>> {
             paint: Paint::Nothing,
             marking: SetOffStyle::None,
             folds: None,
+            plain: false,
         }
     }
 
@@ -115,7 +119,16 @@ impl Gate<StdoutLock<'static>> {
         let folds = columns(&io::stdout());
         Gate {
             folds,
+            plain: is_plain_locale(),
             ..Self::out()
+        }
+    }
+
+    /// The same, of help, which is all our own and brings its colours along.
+    pub fn help() -> Self {
+        Gate {
+            spells: false,
+            ..Self::told()
         }
     }
 
@@ -146,6 +159,7 @@ impl Gate<Stderr> {
             marking: SetOffStyle::None,
             spells: true,
             folds: columns(&to),
+            plain: is_plain_locale(),
             to,
         }
     }
@@ -168,6 +182,11 @@ impl<W> Gate<W> {
         } else {
             text.into()
         };
+        let text = if self.plain {
+            in_ascii(&text).into()
+        } else {
+            text
+        };
         let painted = match self.folds {
             Some(columns) => painted(&folded(&text, columns), self.paint),
             None => painted(&text, self.paint),
@@ -177,7 +196,7 @@ impl<W> Gate<W> {
 
     fn passes_bytes(&self) -> bool {
         let is_plain = self.paint == Paint::Nothing && self.marking == SetOffStyle::None;
-        !self.spells && is_plain && self.folds.is_none()
+        !self.spells && !self.plain && is_plain && self.folds.is_none()
     }
 }
 
@@ -241,7 +260,7 @@ pub fn mark(of: &str) -> &'static str {
     }
 }
 
-/// Whether the locale has no other characters than ASCII's.
+/// Whether the locale has no characters but the plain ones; one that is not set says nothing.
 fn is_plain_locale() -> bool {
     let set = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
@@ -270,6 +289,29 @@ fn signs(values: &[Option<u64>], plain: bool) -> String {
         heights[step.min(heights.len() - 1)]
     };
     values.iter().map(sign).collect()
+}
+
+/// The text with what stands between our own words in plain characters.
+fn in_ascii(text: &str) -> String {
+    const SIGNS: [(char, &str); 9] = [
+        ('…', "..."),
+        ('·', "-"),
+        ('–', "-"),
+        ('—', "--"),
+        ('→', "->"),
+        ('✔', "ok"),
+        ('✘', "NO"),
+        ('⚠', "!!"),
+        ('×', "x"),
+    ];
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match SIGNS.iter().find(|(sign, _)| *sign == c) {
+            Some((_, plain)) => out.push_str(plain),
+            None => out.push(c),
+        }
+    }
+    out
 }
 
 /// The least of a text that is shown in a row, however narrow the terminal is.
@@ -338,6 +380,7 @@ mod tests {
                 paint: Paint::Nothing,
                 marking: SetOffStyle::None,
                 folds: None,
+                plain: false,
             };
             gate.write_all(b"a\x1b[2J\n").unwrap();
             assert_eq!(gate.to, expected.as_bytes());
@@ -370,10 +413,29 @@ mod tests {
                 paint: Paint::Nothing,
                 marking,
                 folds: None,
+                plain: false,
             };
             gate.write_all(text.as_bytes()).unwrap();
             assert_eq!(String::from_utf8(gate.to).unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn a_locale_without_signs_gets_plain_characters() {
+        let mut gate = Gate {
+            to: Vec::new(),
+            spells: true,
+            paint: Paint::Nothing,
+            marking: SetOffStyle::None,
+            folds: None,
+            plain: true,
+        };
+        gate.write_all("oqsy…8fnY · block 5 · é\n".as_bytes())
+            .unwrap();
+        assert_eq!(
+            String::from_utf8(gate.to).unwrap(),
+            "oqsy...8fnY - block 5 - é\n"
+        );
     }
 
     #[test]
@@ -384,6 +446,7 @@ mod tests {
             paint: Paint::EachLine,
             marking: SetOffStyle::None,
             folds: Some(20),
+            plain: false,
         };
         gate.write_all("✔ fine, as it was told ✔ of all\n".as_bytes())
             .unwrap();
@@ -421,6 +484,7 @@ mod tests {
                 paint,
                 marking: SetOffStyle::None,
                 folds: None,
+                plain: false,
             };
             gate.write_all(text.as_bytes()).unwrap();
             assert_eq!(String::from_utf8(gate.to).unwrap(), expected);

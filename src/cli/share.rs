@@ -26,7 +26,8 @@ const EXCERPT: usize = 44;
 /// Arguments of `gently share`.
 #[derive(Debug, Args)]
 pub struct ShareArgs {
-    /// An exchange as gently show takes it, or a session for all of it
+    /// An exchange as gently show takes it, or a session for all of it; a session is of one model:
+    /// what others answered in the same conversation is named, and shared by itself
     #[arg(default_value = "last")]
     pub id: String,
     /// The new file; the page stands beside it, with the ending .html. With --html the page's own name

@@ -26,7 +26,7 @@ pub struct StatsArgs {
     pub since: Option<String>,
     /// Beside all of it, each of these by itself
     #[arg(long, value_name = "WHAT")]
-    pub by: Option<GroupArg>,
+    pub by: Option<GroupOption>,
     /// Draw it by days into a new file, for a browser
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub struct StatsArgs {
 
 /// By what the numbers are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum GroupArg {
+pub enum GroupOption {
     /// Days of UTC
     Day,
     /// Models
@@ -55,9 +55,9 @@ pub fn run(args: &StatsArgs, json: bool) -> Result<u8, OpenHomeError> {
     let request = StatsRequest {
         since: args.since.clone(),
         by: args.by.map(|by| match by {
-            GroupArg::Day => StatsGroup::Day,
-            GroupArg::Model => StatsGroup::Model,
-            GroupArg::Conversation => StatsGroup::Conversation,
+            GroupOption::Day => StatsGroup::Day,
+            GroupOption::Model => StatsGroup::Model,
+            GroupOption::Conversation => StatsGroup::Conversation,
         }),
     };
     let stats = stats(&open::existing_home()?, &request)?;

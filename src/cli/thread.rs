@@ -3,6 +3,7 @@
 use crate::app::open::{self, OpenHomeError};
 use crate::app::thread::{ListedThread, ThreadDetails, ThreadEntry, begin, list, show};
 use crate::ask::withheld::WITHHELD;
+use crate::record::context::event::EventKind;
 use crate::store::ThreadRow;
 use crate::view::thread::{ListedThreadView, NewThreadView, ThreadView};
 use clap::Subcommand;
@@ -26,9 +27,9 @@ pub enum ThreadCommand {
         #[arg(long, short, value_name = "ID")]
         model: Option<String>,
     },
-    /// Show the events of a thread with their ids, which --ref takes
+    /// Show what was asked, decided and answered in a thread, with the ids that --ref takes
     Show {
-        /// Its name, or the first digits of its id; the newest one when not given
+        /// Its name, the first digits of its id, or an exchange in it; the newest one when not given
         thread: Option<String>,
     },
 }
@@ -118,11 +119,12 @@ fn line(event: &ThreadEntry) -> String {
     } else {
         "(erased)".to_owned()
     };
-    let said = event
-        .said
-        .as_deref()
-        .map_or(gone, |said| beginning(said, EXCERPT));
-    let kind = event.row.kind.name();
-    let head = format!("{:6}  {kind:9}  {}", event.row.index, event.short);
-    row(&head, &said)
+    let said = event.decided.as_deref().or(event.said.as_deref());
+    let said = said.map_or(gone, |said| beginning(said, EXCERPT));
+    let what = match event.row.kind {
+        EventKind::Intent => "question",
+        EventKind::Decision => "decision",
+        EventKind::Execution => "answer",
+    };
+    row(&format!("    {what:8}"), &said)
 }

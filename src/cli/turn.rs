@@ -139,32 +139,22 @@ impl TurnDoor<'_> {
         (signalled, anchored): (u8, bool),
     ) -> u8 {
         let turn = &asked.turn;
-        for kind in removed_kinds(turn) {
-            say(&format!(
-                "removed from the prompt before it was stored or sent: {kind}"
-            ));
-        }
-        if !matches!(turn.turn, TurnEnd::Refused(..)) {
-            let all = self.verbose || asked.declared.names_turns();
-            let lost = context::beside_room(&turn.referred, all);
-            lost.iter().for_each(|line| say(line));
-        }
         for conflict in &asked.conflicts {
             say(&format!("{} {}", mark("warning"), conflict.sentence()));
         }
         let printed = self.print_answer(asked, receipt);
         let code = match &turn.turn {
-            TurnEnd::Answered(answer) => show_answer(answer, asked, (self.verbose, anchored)),
+            TurnEnd::Answered(answer) => self.show_answer(answer, asked, anchored),
             TurnEnd::Refused(_, fault) => {
-                show_refusal(asked);
+                self.show_refusal(asked);
                 if fault.is_some() { COULD_NOT } else { NEGATIVE }
             }
             TurnEnd::Failed(failure, _) => {
-                show_failure(failure, asked);
+                self.show_failure(failure, asked);
                 COULD_NOT
             }
             TurnEnd::Interrupted(failure) => {
-                show_failure(failure, asked);
+                self.show_failure(failure, asked);
                 signalled
             }
         };
@@ -180,6 +170,21 @@ impl TurnDoor<'_> {
         match &turn.turn {
             TurnEnd::Answered(_) => code.max(printed),
             _ => code,
+        }
+    }
+
+    /// What a person should know of a turn, behind the line that says what became of it: what was
+    /// taken out of the question, and what of memory was left out.
+    fn tell_of_prompt(&self, asked: &AskResult) {
+        for kind in removed_kinds(&asked.turn) {
+            say(&format!(
+                "removed from the prompt before it was stored or sent: {kind}"
+            ));
+        }
+        if !matches!(asked.turn.turn, TurnEnd::Refused(..)) {
+            let all = self.verbose || asked.declared.names_turns();
+            let lost = context::beside_room(&asked.not_shown, all);
+            lost.iter().for_each(|line| say(line));
         }
     }
 
@@ -199,46 +204,62 @@ impl TurnDoor<'_> {
             None => FINE,
         })
     }
-}
 
-fn show_answer(
-    answer: &RecordedAnswer,
-    asked: &AskResult,
-    (verbose, anchored): (bool, bool),
-) -> u8 {
-    let code = match answer.judgement.verdict() {
-        ReplyVerdict::Show | ReplyVerdict::Warn => FINE,
-        ReplyVerdict::Block => NEGATIVE,
-    };
-    warn(asked);
-    let missed = asked.shape_missed();
-    let code = if missed.is_some() { NEGATIVE } else { code };
-    // A kernel that warns of it has said so.
-    let is_said = |said: &DriftWarning| said.class == DriftClass::Schema.name();
-    if let Some(sentence) = missed.filter(|_| !asked.warnings.iter().any(is_said)) {
-        say(&format!("{} {sentence}", mark("warning")));
+    fn show_answer(&self, answer: &RecordedAnswer, asked: &AskResult, anchored: bool) -> u8 {
+        let code = match answer.judgement.verdict() {
+            ReplyVerdict::Show | ReplyVerdict::Warn => FINE,
+            ReplyVerdict::Block => NEGATIVE,
+        };
+        say(&recorded_line(asked, answer, anchored));
+        if self.verbose {
+            say(&more(asked, answer));
+        }
+        self.tell_of_prompt(asked);
+        warn(asked);
+        let missed = asked.shape_missed();
+        let code = if missed.is_some() { NEGATIVE } else { code };
+        // A kernel that warns of it has said so.
+        let is_said = |said: &DriftWarning| said.class == DriftClass::Schema.name();
+        if let Some(sentence) = missed.filter(|_| !asked.warnings.iter().any(is_said)) {
+            say(&format!("{} {sentence}", mark("warning")));
+        }
+        for kind in answer_kinds(answer) {
+            say(&format!(
+                "the answer held a secret ({kind}): it is stored without it"
+            ));
+        }
+        tools_wanted(answer).iter().for_each(|line| say(line));
+        if asked.is_withheld() {
+            say(&format!(
+                "The answer is on record and withheld, as your kernel says. To see it: {} show {} --withheld",
+                program(),
+                asked.id
+            ));
+        }
+        let context = &asked.turn.context;
+        disclosed(context).iter().for_each(|line| say(line));
+        sent_sight(asked).iter().for_each(|line| say(line));
+        code
     }
-    for kind in answer_kinds(answer) {
+
+    fn show_refusal(&self, asked: &AskResult) {
+        let why = asked.why_unanswered().unwrap_or_default();
+        say(&format!("no model was called: {why}"));
+        say(&not_answered(asked, "no model was asked"));
+        self.tell_of_prompt(asked);
+        warn(asked);
+    }
+
+    fn show_failure(&self, failure: &RecordedFailure, asked: &AskResult) {
         say(&format!(
-            "the answer held a secret ({kind}): it is stored without it"
+            "error: {}",
+            asked.why_unanswered().unwrap_or_default()
         ));
+        let why = format!("no answer ({})", failure.reason);
+        say(&not_answered(asked, &why));
+        self.tell_of_prompt(asked);
+        sent_sight(asked).iter().for_each(|line| say(line));
     }
-    tools_wanted(answer).iter().for_each(|line| say(line));
-    if asked.is_withheld() {
-        say(&format!(
-            "The answer is on record and withheld, as your kernel says. To see it: {} show {} --withheld",
-            program(),
-            asked.id
-        ));
-    }
-    let context = &asked.turn.context;
-    disclosed(context).iter().for_each(|line| say(line));
-    say(&recorded_line(asked, answer, anchored));
-    if verbose {
-        say(&more(asked, answer));
-    }
-    sent_sight(asked).iter().for_each(|line| say(line));
-    code
 }
 
 /// `⚠ The answer says it restarted something ("I restarted it"). gently did nothing. (authority)`
@@ -249,26 +270,9 @@ fn warn(asked: &AskResult) {
     }
 }
 
-fn show_refusal(asked: &AskResult) {
-    let why = asked.why_unanswered().unwrap_or_default();
-    say(&format!("no model was called: {why}"));
-    warn(asked);
-    say(&not_answered(asked, "no model was asked"));
-}
-
 /// `✘ 8923fa34/4 · no answer (timeout) · on record`
 fn not_answered(asked: &AskResult, what: &str) -> String {
     format!("{} {} · {what} · on record", mark("no"), asked.id)
-}
-
-fn show_failure(failure: &RecordedFailure, asked: &AskResult) {
-    say(&format!(
-        "error: {}",
-        asked.why_unanswered().unwrap_or_default()
-    ));
-    let why = format!("no answer ({})", failure.reason);
-    say(&not_answered(asked, &why));
-    sent_sight(asked).iter().for_each(|line| say(line));
 }
 
 /// `sent about this machine: disk_usage, sys_health (looked at just now)`; none when nothing was.
@@ -323,11 +327,14 @@ fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
         .reduce(u64::saturating_add)
         .map(|sum| format!("{sum} tokens"));
     let chain = format!("chain {}…", answer.chain_entry.short8());
+    // The line above says it where some of them are missing.
+    let turns = context::turns_in(&asked.turn);
+    let turns = turns.filter(|_| !context::is_short_of_turns(&asked.turn));
     let parts = [
         Some(answer.session.model.clone()),
         Some(answer.session.branch.clone()),
         Some(chain),
-        context::turns_in(&asked.turn),
+        turns,
         tokens,
         answer.cost.as_ref().map(ToString::to_string),
     ];

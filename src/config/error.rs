@@ -35,6 +35,17 @@ pub enum ConfigError {
         /// Name of the alias.
         alias: String,
     },
+    /// One part of a price that has no other yet.
+    #[error(
+        "{place}: there is no price of {model} yet, and one part alone is none. Set both amounts, for a million tokens \
+         each: gently config set {} \"1 2\"", crate::os::shell_word(std::path::Path::new(&format!("price.{model}")))
+    )]
+    HalfPrice {
+        /// Where it was asked for.
+        place: String,
+        /// The model.
+        model: String,
+    },
     /// A password where none may stand.
     #[error(
         "{place}: '{key}' would put a password into a file. Put it into an environment variable, and that one's name \

@@ -93,7 +93,7 @@ pub struct Candidate {
     pub hash: Hash32,
     /// How well it fits the words of the question: SQLite's BM25 as a whole number; 0: not at all.
     pub relevance: u64,
-    /// Whether it is of the session that asks.
+    /// Whether it is of the thread in which it is asked.
     pub here: bool,
 }
 

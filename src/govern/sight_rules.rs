@@ -181,7 +181,7 @@ enum QuestionTopic {
 fn topic(rules: &SightRules, allowed: &[String], question: &str) -> QuestionTopic {
     let words = first_words(question);
     let bare: Vec<String> = words.iter().map(|word| without_possessive(word)).collect();
-    let by_name = |tool: &&String| phrase::find(&words, tool).is_some();
+    let by_name = |tool: &&String| is_named(question, tool);
     let known = allowed.iter().chain(rules.tools());
     let named: Vec<String> = known.filter(by_name).cloned().collect();
     if !named.is_empty() {
@@ -213,14 +213,28 @@ fn topic(rules: &SightRules, allowed: &[String], question: &str) -> QuestionTopi
     }
 }
 
-/// The first words of a question's first paragraph.
-fn first_words(question: &str) -> Vec<String> {
-    let lines = question
+/// Whether a question has the name of a tool as it is spelled: *disk usage* is no name.
+fn is_named(question: &str, tool: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let mut words = first_paragraph(question)
+        .flat_map(|line| line.split(|c| !is_part(c)))
+        .filter(|word| !word.is_empty())
+        .take(LOOKED_AT);
+    words.any(|word| word.eq_ignore_ascii_case(tool))
+}
+
+/// The lines of a question's first paragraph.
+fn first_paragraph(question: &str) -> impl Iterator<Item = &str> {
+    question
         .lines()
         .skip_while(|line| line.trim().is_empty())
-        .take_while(|line| !line.trim().is_empty());
+        .take_while(|line| !line.trim().is_empty())
+}
+
+/// The first words of a question's first paragraph.
+fn first_words(question: &str) -> Vec<String> {
     let mut words = Vec::new();
-    for line in lines {
+    for line in first_paragraph(question) {
         // A line may be a megabyte without a space; a word of this length is none of the kernel's.
         let pieces = line.split_whitespace().take(LOOKED_AT);
         words.extend(

@@ -98,6 +98,16 @@ fn a_question_is_about_some_tools_or_all_of_them() {
     for elsewhere in ["", "?", "And now?", "Explain RAM to me.", "\n \n"] {
         assert!(looked_at(elsewhere).is_empty(), "{elsewhere:?}");
     }
+    // Of things in general, though a tool is called so, or shows as much.
+    for elsewhere in [
+        "How do I check disk usage in Linux?",
+        "How much memory does a Python dict use?",
+        "How much memory does an integer need?",
+    ] {
+        assert!(looked_at(elsewhere).is_empty(), "{elsewhere}");
+    }
+    assert_eq!(looked_at("What did DISK_USAGE show?"), ["disk_usage"]);
+    assert_eq!(looked_at("How much memory is left?"), ["sys_health"]);
     // General only as long as this machine is not named.
     assert!(looked_at("How do I restart the server?").is_empty());
     assert!(!looked_at("How do I know whether this server is healthy?").is_empty());

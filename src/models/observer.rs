@@ -107,12 +107,17 @@ fn records(bundle: &Bundle) -> Vec<String> {
     lines
 }
 
-/// What is open, in words: of a warning its class and severity, before the codes of its summary.
+/// What is open, in words: of a warning from before it had a sentence its class and severity, before
+/// the codes of its summary.
 fn open_item(item: &OpenItem) -> String {
     let short = short_name(&item.id);
     match item.issue.split_once("): ") {
         Some((of, _)) if item.id.starts_with("driftwatch:") => {
             format!("  an answer was warned of: {of}) [{short}]")
+        }
+        // Lists call it by a number, which the bundle does not hold.
+        _ if item.id.starts_with("driftwatch:") && item.id.contains('-') => {
+            format!("  {}", item.issue)
         }
         _ => format!("  {} [{}]", short_names(&item.issue), short_names(&short)),
     }

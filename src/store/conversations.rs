@@ -22,9 +22,9 @@ use super::{ArtifactFilter, ArtifactRow, MessageRow, StoreError};
 /// Which conversations are listed.
 #[derive(Clone, Copy, Debug)]
 pub struct ConversationFilter<'a> {
-    /// Those that stand so.
+    /// The state that they are in.
     pub state: ConversationState,
-    /// Of one project, by its id; none: of all, and of none.
+    /// The project that they belong to, by its id; none lists those of all projects and of none.
     pub project: Option<&'a str>,
 }
 
@@ -33,16 +33,16 @@ pub struct ConversationFilter<'a> {
 pub enum MessagePage {
     /// The newest messages.
     Newest,
-    /// The newest before a place.
+    /// The newest messages before a place.
     Before(PageCursor),
-    /// The oldest after a place.
+    /// The oldest messages after a place.
     After(PageCursor),
 }
 
 /// What a conversation is called by a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GivenTitle {
-    /// The title that a person gave it.
+    /// This title, or the name of its thread.
     Text(String),
     /// It was given a title that is erased, or was never kept.
     Gone,

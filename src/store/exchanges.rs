@@ -267,15 +267,17 @@ impl ExchangeRow {
 }
 
 /// By the ledger's id or by its own.
+/// The oldest first, as they were recorded: several may have begun in one second.
 impl PrefixLookup for SessionRow {
     const FINDING: &'static str = Self::READING;
 
     fn by_prefix() -> String {
         let columns = Self::names().join(", ");
         format!(
-            "SELECT {columns} FROM chat_session WHERE ledger_session >= ?1 AND ledger_session < ?2
-             UNION SELECT {columns} FROM chat_session WHERE session_id >= ?1 AND session_id < ?2
-             ORDER BY started_at LIMIT ?3"
+            "SELECT {columns} FROM chat_session WHERE rowid IN
+               (SELECT rowid FROM chat_session WHERE ledger_session >= ?1 AND ledger_session < ?2
+                UNION SELECT rowid FROM chat_session WHERE session_id >= ?1 AND session_id < ?2)
+             ORDER BY rowid LIMIT ?3"
         )
     }
 }

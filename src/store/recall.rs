@@ -31,8 +31,8 @@ row! {
     pub struct OpenDrift {
         /// Row of the event.
         drift: DriftRow,
-        /// The session of its exchange.
-        session: Uuid = "session_id",
+        /// The thread of its exchange; none of one from before there were threads.
+        thread: Option<Uuid> = "thread_id",
         /// How well the words of its exchange's question fit those looked for; 0: not at all.
         relevance: u64 = "relevance",
     }
@@ -154,21 +154,23 @@ impl ReadStore {
 
     /// Up to `most` open drift events that a person was told of (their check's level is not
     /// `info`): of exchanges whose question fits the words, best first, then of the last thousand
-    /// exchanges of one session, newest first.
+    /// exchanges of one thread, newest first.
     pub fn drift_about(
         &self,
-        session: Uuid,
+        thread: Uuid,
         words: &[String],
         most: u32,
     ) -> Result<Vec<OpenDrift>, StoreError> {
         let mut open = self.drift_that_fits(words, most)?;
         let here = format!(
-            "SELECT {}, e.session_id, 0
-               FROM (SELECT * FROM llm_exchange WHERE session_id = ?1 ORDER BY seq DESC LIMIT {COMMON}) e {OPEN_DRIFT}
+            "SELECT {}, i.thread_id, 0
+               FROM (SELECT thread_id, line, turn_id FROM thread_event WHERE thread_id = ?1 AND kind = 'INTENT'
+                      ORDER BY line DESC LIMIT {COMMON}) i
+               CROSS JOIN llm_exchange e ON e.prompt_line = i.line AND e.exchange_id = i.turn_id {OPEN_DRIFT}
               ORDER BY d.rowid DESC LIMIT ?2",
             DriftRow::columns_of("d")
         );
-        let here: Vec<OpenDrift> = self.list(DriftRow::READING, &here, values![session, most])?;
+        let here: Vec<OpenDrift> = self.list(DriftRow::READING, &here, values![thread, most])?;
         for found in here {
             let is_it = |known: &OpenDrift| known.drift.drift_id == found.drift.drift_id;
             if !open.iter().any(is_it) {
@@ -188,15 +190,15 @@ impl ReadStore {
             return Ok(Vec::new());
         }
         let query = format!(
-            " SELECT {}, e.session_id, hit.score FROM hit JOIN chat_turn t ON t.n = hit.n AND t.speaker = 'user'
-                 JOIN llm_exchange e ON e.prompt_line = t.line {OPEN_DRIFT}
+            " SELECT {}, i.thread_id, hit.score FROM hit JOIN chat_turn t ON t.n = hit.n AND t.speaker = 'user'
+                 JOIN llm_exchange e ON e.prompt_line = t.line LEFT JOIN thread_turn i ON i.line = e.prompt_line {OPEN_DRIFT}
                 ORDER BY hit.score, d.rowid DESC LIMIT ?2",
             DriftRow::columns_of("d")
         );
         let found = self.search((SearchIndex::Turns, words), &query, &[most])?;
-        let ranked = |(drift, session, bm25): (DriftRow, Uuid, f64)| OpenDrift {
+        let ranked = |(drift, thread, bm25): (DriftRow, Option<Uuid>, f64)| OpenDrift {
             drift,
-            session,
+            thread,
             relevance: relevance(bm25),
         };
         Ok(found.into_iter().map(ranked).collect())

@@ -213,15 +213,17 @@ impl WriteStore {
 }
 
 /// By its name, or its id.
+/// The oldest first, as they were recorded.
 impl PrefixLookup for ThreadRow {
     const FINDING: &'static str = Self::READING;
 
     fn by_prefix() -> String {
         let columns = Self::names().join(", ");
         format!(
-            "SELECT {columns} FROM thread WHERE name = ?1
-             UNION SELECT {columns} FROM thread WHERE thread_id >= ?1 AND thread_id < ?2
-             ORDER BY created_at LIMIT ?3"
+            "SELECT {columns} FROM thread WHERE rowid IN
+               (SELECT rowid FROM thread WHERE name = ?1
+                UNION SELECT rowid FROM thread WHERE thread_id >= ?1 AND thread_id < ?2)
+             ORDER BY rowid LIMIT ?3"
         )
     }
 }

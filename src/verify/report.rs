@@ -294,6 +294,8 @@ pub struct Report {
     /// What was checked of the database; none where none is at hand, or only what is new is
     /// checked.
     pub database: Option<String>,
+    /// Exchanges and artifacts of the database whose texts and salts were erased.
+    pub erased: u64,
     /// Exchanges and artifacts of the database whose texts are not kept, and were not checked.
     pub not_kept: u64,
     /// Where the search indexes of the database are not what they are of, in words. No evidence,

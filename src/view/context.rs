@@ -6,12 +6,11 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::app::ask::AskResult;
 use crate::app::context::{ContextDetails, ContextPreview, preview_texts};
-use crate::app::not_shown::{UnshownReference, not_shown};
-use crate::ask::TurnResult;
+use crate::app::not_shown::UnshownReference;
 use crate::ask::recall::DeclaredContext;
 use crate::continuity::compile::ContextBundle;
-use crate::continuity::declared::TurnContext;
 use crate::continuity::score::ScoreParts;
 use crate::continuity::turns::disclosure;
 use crate::govern::sanitize::redact;
@@ -93,6 +92,8 @@ pub fn disclosed(refs: &[ArtifactRef]) -> Option<String> {
 pub struct UnshownView {
     /// Id of the reference, as the client declared it.
     pub ref_id: String,
+    /// Its exchange, as screens call it: `81bb5b35/16`.
+    pub id: Option<String>,
     /// `question`, `decision` or `answer`.
     pub what: &'static str,
     /// The rule that kept it out.
@@ -102,18 +103,19 @@ pub struct UnshownView {
 }
 
 impl UnshownView {
-    fn of(one: UnshownReference) -> Self {
+    fn of(one: &UnshownReference) -> Self {
         UnshownView {
-            ref_id: one.ref_id,
+            ref_id: one.ref_id.clone(),
+            id: one.exchange.clone(),
             what: one.what,
-            reason: one.rule,
+            reason: one.rule.clone(),
             says: one.why,
         }
     }
 
     /// All of a turn.
-    pub fn all(context: &TurnContext) -> Vec<Self> {
-        not_shown(context).into_iter().map(Self::of).collect()
+    pub fn all(not_shown: &[UnshownReference]) -> Vec<Self> {
+        not_shown.iter().map(Self::of).collect()
     }
 }
 
@@ -151,7 +153,8 @@ pub struct TurnContextView {
 
 impl TurnContextView {
     /// Of what was declared, and what came of it.
-    pub fn of(declared_context: &DeclaredContext, turn: &TurnResult) -> Self {
+    pub fn of(asked: &AskResult) -> Self {
+        let (declared_context, turn) = (&asked.declared, &asked.turn);
         let (refs, context) = (&turn.context, &turn.referred);
         let ids = context.declared().iter().map(|one| one.ref_id.clone());
         TurnContextView {
@@ -161,7 +164,7 @@ impl TurnContextView {
             disclosure: disclosed(refs),
             declared_refs: ids.collect(),
             transformations: context.transformations().to_vec(),
-            not_shown: UnshownView::all(context),
+            not_shown: UnshownView::all(&asked.not_shown),
             not_declared: turn.unfit,
             turns_shown: context.turns_shown(),
             turns_earlier: turn.earlier,
@@ -252,7 +255,7 @@ impl PreviewView {
             bundle: bundle.bundle().clone(),
             declared: declared(&preview.declared),
             deep: preview.declared.deep,
-            not_shown: UnshownView::all(&preview.referred.context),
+            not_shown: UnshownView::all(&preview.not_shown),
             not_declared: preview.referred.unfit,
         }
     }

@@ -164,13 +164,17 @@ fn unchanged(report: &Report) -> String {
         counted(report.entries, "record"),
         counted(sessions, "session"),
     );
+    let erased = match report.erased {
+        0 => String::new(),
+        n => format!(", {n} erased"),
+    };
     let by = signer(report).map(|key| format!(", signed by {key}"));
     let by = by.unwrap_or_default();
     match &report.scope {
         Scope::Since { line, .. } if *line > 0 => {
-            format!("Nothing was changed or dropped since line {line}: {records} read{by}")
+            format!("Nothing was changed or dropped since line {line}: {records} read{erased}{by}")
         }
-        _ => format!("Nothing was changed or dropped: {records}, {sessions}{by}"),
+        _ => format!("Nothing was changed or dropped: {records}, {sessions}{erased}{by}"),
     }
 }
 

@@ -290,7 +290,7 @@ impl TurnView {
             receipt: beside.receipt,
             prompt_tokens_own: turn.tokens.map(|tokens| tokens.own),
             prompt_tokens_added: turn.tokens.map(|tokens| tokens.added),
-            context: TurnContextView::of(&asked.declared, turn),
+            context: TurnContextView::of(asked),
             sight_sent: asked
                 .sent_sight()
                 .into_iter()

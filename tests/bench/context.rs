@@ -208,8 +208,7 @@ pub fn measure(root: &Path, runs: usize) -> Vec<(&'static str, Vec<Duration>, Ve
             };
             let referred =
                 refer(&store, rules, (thread_id(session.id, 0), None), &declared).unwrap();
-            let recalled =
-                recall(&store, &kernel, Some(session.uuid), &text, &referred, deep).unwrap();
+            let recalled = recall(&store, &kernel, &text, &referred, deep).unwrap();
             let bundle = compile(&Inputs {
                 session_id: session.uuid,
                 user_input: &text,

@@ -19,11 +19,11 @@ const WORDS: usize = 60;
 /// Different words.
 const VOCABULARY: u64 = 30_000;
 /// Exchanges of one conversation.
-const LONG: u64 = 100;
+const LONG: i64 = 100;
 /// Seconds between one exchange and the next.
-const MINUTE: u64 = 60;
+const MINUTE: i64 = 60;
 /// Exchanges of one session.
-const SESSION: u64 = 500;
+const SESSION: i64 = 500;
 
 /// Numbers that look like chance, the same every time.
 struct Dice(u64);
@@ -100,7 +100,7 @@ pub fn make(home: &Path, messages: u64) {
         .query_row("SELECT group_concat('DROP TRIGGER ' || name, ';') FROM sqlite_schema WHERE type = 'trigger'", [], |row| row.get(0))
         .unwrap();
     database.execute_batch(&mark).unwrap();
-    let (first, began): (String, u64) = database
+    let (first, began): (String, i64) = database
         .query_row(
             "SELECT exchange_id, created_at FROM llm_exchange ORDER BY rowid LIMIT 1",
             [],
@@ -178,7 +178,7 @@ pub fn make(home: &Path, messages: u64) {
             ("created_at", 6),
         ],
     );
-    let (mut lines, mut n): (u64, u64) = database
+    let (mut lines, mut n): (i64, i64) = database
         .query_row(
             "SELECT (SELECT max(n) FROM log_line), (SELECT max(n) FROM chat_turn)",
             [],
@@ -193,22 +193,22 @@ pub fn make(home: &Path, messages: u64) {
         )
         .unwrap();
     let fields: Vec<&str> = line.split('|').collect();
-    let dated = |time: u64| {
-        let time = Seconds::new(time).unwrap().to_string();
+    let dated = |time: i64| {
+        let time = Seconds::new(time as u64).unwrap().to_string();
         let mut fields = fields.clone();
         fields[2] = &time;
         fields.join("|")
     };
     let mut dice = Dice(88_172_645_463_325_252);
-    let id = |kind: u64, number: u64| {
+    let id = |kind: u64, number: i64| {
         format!(
             "{kind:08x}-0000-8000-{:04x}-{:012x}",
             0x8000 + number % 0x4000,
-            number.wrapping_mul(0x9e37_79b9_7f4b) & 0xffff_ffff_ffff
+            (number as u64).wrapping_mul(0x9e37_79b9_7f4b) & 0xffff_ffff_ffff
         )
     };
     let (mut session_id, mut thread_id) = (String::new(), String::new());
-    let count = messages / 2;
+    let count = i64::try_from(messages / 2).unwrap();
     for number in 0..count {
         if number % 5000 == 0 {
             let ends = if number == 0 {
@@ -253,7 +253,7 @@ pub fn make(home: &Path, messages: u64) {
         let at = began + number * MINUTE;
         let (asked, answered) = (lines + 1, lines + 2);
         let (exchange_id, user, aurora) = (id(3, number), id(4, number), id(5, number));
-        let mut put = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
+        let put = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
             database
                 .prepare_cached(sql)
                 .unwrap()

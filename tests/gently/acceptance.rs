@@ -19,7 +19,7 @@ use gently::record::bitcoin::block::Network;
 use gently::record::context::config::{ContextConfig, GENESIS_CONTEXT};
 use gently::record::hash::Hash32;
 use gently::record::ledger::bundle::Bundle;
-use gently::record::ledger::bundle_text::bundle_text;
+use gently::record::ledger::bundle_text::brief_text;
 use gently::record::ledger::commitment::Salt;
 use gently::recorder::{Recorder, unwatched};
 use gently::session::TurnEnvironment;
@@ -79,7 +79,7 @@ fn aegis_11_1_mandatory_preflight_continuity() {
         .as_str()
         .unwrap()
         .to_owned();
-    let said = bundle_text(&Bundle::parse(&bundle).unwrap());
+    let said = brief_text(&Bundle::parse(&bundle).unwrap());
     let question = "What is the capital of France?";
     let above = said.map(|said| format!("{said}\n\n")).unwrap_or_default();
     assert_eq!(sent, format!("{above}{question}"));

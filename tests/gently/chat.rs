@@ -15,6 +15,7 @@ const SIZE: (u16, u16) = (24, 80);
 const PROMPT: &str = "> ";
 const CTRL_C: &str = "\u{3}";
 const CTRL_D: &str = "\u{4}";
+const CTRL_P: &str = "\u{10}";
 const UP: &str = "\u{1b}[A";
 
 fn person(server: &ModelServer) -> Person {
@@ -203,7 +204,8 @@ fn a_line_is_edited_and_ctrl_c_clears_it_and_ctrl_d_ends() {
     sends(&mut typist, "//etc/hosts, what is it?", "Four.");
     assert_eq!(sent(&server).pop().unwrap(), "/etc/hosts, what is it?");
     // Up brings what was asked, as it is on record.
-    typist.types(&format!("{UP}{UP}{UP}{UP}\r"));
+    // Ctrl-P goes by questions, where Up goes by lines.
+    typist.types(&format!("{}\r", CTRL_P.repeat(4)));
     typist.sees("Five.");
     typist.sees(PROMPT);
     assert_eq!(sent(&server).pop().unwrap(), "What is 1?");

@@ -154,7 +154,8 @@ fn references_that_can_not_be_resolved_are_denied_by_code_and_no_model_is_called
             "{told:#}"
         );
         assert_eq!(told["reasons"], json!([code]));
-        assert!(told["message"].as_str().unwrap().starts_with(code));
+        let message = told["message"].as_str().unwrap();
+        assert!(message.ends_with(&format!("({code})")), "{message}");
         told["reference"].clone()
     };
     let cross = denied(

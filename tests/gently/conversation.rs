@@ -27,6 +27,71 @@ fn sent(server: &ModelServer) -> Vec<Value> {
     newest["messages"].as_array().unwrap().clone()
 }
 
+/// What is told of warnings is a sentence, once however many answers met it, and none in a
+/// conversation of its own about something else.
+#[test]
+fn a_model_is_told_of_open_warnings_in_a_sentence_once() {
+    let server = ModelServer::start(Behaviour::Says("I've restarted nginx.".to_owned()));
+    let person = person(&server);
+    for _ in 0..3 {
+        person.gently(&["ask", "Please restart nginx"]).exits(0);
+    }
+    person.gently(&["ask", "Is it well?"]).exits(0);
+    let messages = sent(&server);
+    assert_eq!(
+        messages.last().unwrap()["content"],
+        "Open questions on record:\n\
+         - An earlier answer says it did something. gently did nothing.\n\n\
+         Is it well?"
+    );
+    let events = person.gently(&["drift", "list", "--json"]).exits(0).json();
+    assert!(events["drift"].as_array().unwrap().len() >= 3, "{events}");
+    // Another conversation has none of them, unless its question is about the same.
+    person
+        .gently(&["ask", "--new", "Why is the sky blue?"])
+        .exits(0);
+    assert_eq!(
+        sent(&server).last().unwrap()["content"],
+        "Why is the sky blue?"
+    );
+    person.gently(&["ask", "--new", "And nginx?"]).exits(0);
+    let sent = sent(&server).last().unwrap()["content"].clone();
+    let told = sent.as_str().unwrap();
+    assert!(
+        told.starts_with("Open questions on record:\n- An earlier"),
+        "{told}"
+    );
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// Measurements go as what they are, and not by the names that they have on record.
+#[test]
+fn a_model_is_told_of_this_machine_in_words() {
+    let server = ModelServer::start(Behaviour::Good);
+    let person = person(&server);
+    let told = asked(&person, &["How full is my disk?"]);
+    let sent = sent(&server).pop().unwrap()["content"].clone();
+    let sent = sent.as_str().unwrap();
+    let line = sent.lines().nth(1).unwrap();
+    assert!(
+        line.starts_with("- disk_usage, ") && line.contains(" s old: free space on /"),
+        "{sent}"
+    );
+    let named = ["disk1_", "_mb", "_pct"];
+    assert!(!named.iter().any(|name| line.contains(name)), "{line}");
+    // What is on record has the values under their names, and the request says how they were told.
+    let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+    let values = &shown["bundle"]["sight"]["disk_usage"]["values"];
+    assert!(values["disk1_free_mb"].is_u64(), "{values}");
+    assert!(
+        told["prompt_tokens_added"].as_u64().unwrap() < 250,
+        "{told:#}"
+    );
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "last"]).exits(0);
+}
+
 /// The kernel's words are all that is sent beside a first question that is not about the machine.
 #[test]
 fn a_first_question_costs_at_most_120_tokens_beside_its_own() {
@@ -75,6 +140,7 @@ fn what_has_no_room_is_left_out_whole_and_said() {
     }
     let told = person.gently(&["ask", "And?"]).exits(0);
     let said = told.err.contains(" · showing 2 of 4 earlier turns");
+    assert_eq!(told.err.matches("showing").count(), 1, "{told:?}");
     assert!(said, "{told:#?}");
     let messages = sent(&server);
     assert_eq!(messages.len(), 1 + 2 * 2 + 1, "{messages:?}");

@@ -82,13 +82,13 @@ fn walked(journey: &TerminalJourney<'_>) -> Vec<String> {
     wrong
 }
 
-/// What is written to be read by programs, or copied as it is: it is not folded.
+/// What is written to be copied as it is, or is somebody's words: it is not folded.
 fn is_for_programs(command: &str) -> bool {
-    let files = ["gently log", "gently config get", "gently key show"];
-    let is_help = command == "gently" || command.starts_with("gently help");
+    // One value, for a script; all of them are for reading.
+    let is_value = command.contains("gently config get ");
     // An answer is somebody's words: the built-in voice's, too.
     let is_observer = command.starts_with("gently ask \"How full is my disk?\"");
-    is_help || is_observer || files.iter().any(|file| command.contains(file))
+    is_observer || is_value || command.contains("gently key show")
 }
 
 /// What a screen must not have, line by line.

@@ -1,16 +1,27 @@
 //! Ids that hold: what was printed of an exchange names it for ever.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use gently::app::ask::{AskRequest, prepare};
 use gently::app::find::{exchange, session, short_id};
 use gently::app::open::{OpenHome, home_at};
 use gently::app::settings;
 use gently::ask::TurnControl;
+use gently::home::Home;
+use gently::record::hash::Hash32;
 use gently::store::Store;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, TestRunner};
+use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use crate::model_server::{Behaviour, ModelServer};
+use crate::person::Person;
+
+/// So many sessions, each of another model.
+const SESSIONS: usize = 50;
 
 /// One exchange, as it was told when it was recorded.
 struct Told {
@@ -19,11 +30,9 @@ struct Told {
     seq: u64,
 }
 
-/// Every session that is not the first asks once or twice, each of another model.
-#[tokio::test]
-async fn what_was_printed_once_names_the_same_in_fifty_sessions() {
-    let folder = tempfile::tempdir().unwrap();
-    let place = folder.path().join("home");
+/// A home in which every session asked once to three times, and what was told then.
+async fn fifty_sessions(folder: &Path) -> (Home, Vec<Told>) {
+    let place = folder.join("home");
     home_at(&place).unwrap();
     let server = ModelServer::start(Behaviour::Good);
     for (key, value) in [
@@ -35,7 +44,7 @@ async fn what_was_printed_once_names_the_same_in_fifty_sessions() {
     let (home, _) = home_at(&place).unwrap();
     let opened = OpenHome::open(home.clone()).unwrap();
     let mut told: Vec<Told> = Vec::new();
-    for n in 0..50 {
+    for n in 0..SESSIONS {
         for _ in 0..1 + n % 3 {
             let request = AskRequest {
                 text: format!("Question {n}?"),
@@ -53,6 +62,14 @@ async fn what_was_printed_once_names_the_same_in_fifty_sessions() {
             assert_eq!(last.exchange_id, asked.exchange());
         }
     }
+    drop(opened);
+    (home, told)
+}
+
+#[tokio::test]
+async fn what_was_printed_once_names_the_same_in_fifty_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, told) = fifty_sessions(folder.path()).await;
     let store = Store::open_read_only(&home.paths().database()).unwrap();
     let mut sessions = BTreeSet::new();
     for one in &told {
@@ -66,7 +83,7 @@ async fn what_was_printed_once_names_the_same_in_fifty_sessions() {
         let named = format!("{}/interaction-{}", around.id, one.seq);
         assert_eq!(exchange(&store, &named).unwrap().exchange_id, one.exchange);
     }
-    assert_eq!((told.len(), sessions.len()), (99, 50));
+    assert_eq!((told.len(), sessions.len()), (99, SESSIONS));
     // A number without a session is of the newest that has so many.
     for seq in 1..=3 {
         let newest = told.iter().rev().find(|one| one.seq == seq).unwrap();
@@ -75,4 +92,219 @@ async fn what_was_printed_once_names_the_same_in_fifty_sessions() {
     }
     let none = exchange(&store, "interaction-4").unwrap_err().to_string();
     assert!(none.contains("no session has so many prompts"), "{none}");
+}
+
+/// How the id of a session is made: all digits of an earlier one up to some length, then others.
+#[derive(Clone, Debug)]
+struct AlikeId {
+    like: Index,
+    digits: usize,
+    rest: [u8; 32],
+}
+
+fn alike() -> impl Strategy<Value = AlikeId> {
+    (any::<Index>(), 0..24_usize, any::<[u8; 32]>()).prop_map(|(like, digits, rest)| AlikeId {
+        like,
+        digits,
+        rest,
+    })
+}
+
+/// Ids of which most begin as an older one does.
+fn ids(made: &[AlikeId]) -> Vec<Hash32> {
+    let mut ids: Vec<String> = Vec::new();
+    for one in made {
+        let own = Hash32::digest(&one.rest).to_string();
+        let begins = match ids.is_empty() {
+            true => String::new(),
+            false => one.like.get(&ids)[..one.digits].to_owned(),
+        };
+        ids.push(format!("{begins}{}", &own[begins.len()..]));
+    }
+    ids.iter().map(|id| id.parse().unwrap()).collect()
+}
+
+/// The sessions of a home's database, which come back one after the other, as they were begun.
+struct Growing {
+    database: Connection,
+    sessions: Vec<(i64, Uuid)>,
+}
+
+impl Growing {
+    fn of(database: PathBuf) -> Growing {
+        let database = Connection::open(database).unwrap();
+        let sessions = {
+            let mut rows = database
+                .prepare("SELECT rowid, session_id FROM chat_session ORDER BY rowid")
+                .unwrap();
+            let found = rows.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)));
+            let read = found.unwrap().map(|row| {
+                let (n, id) = row.unwrap();
+                (n, id.parse().unwrap())
+            });
+            read.collect()
+        };
+        database
+            .execute_batch(
+                "PRAGMA foreign_keys = OFF;
+                 CREATE TEMP TABLE later AS SELECT rowid AS n, * FROM chat_session;",
+            )
+            .unwrap();
+        Growing { database, sessions }
+    }
+
+    fn clear(&self) {
+        self.database
+            .execute("DELETE FROM chat_session", [])
+            .unwrap();
+    }
+
+    /// Begins the next one under another id; all of them in the same second.
+    fn begin(&self, at: usize, id: Hash32) {
+        let columns = "started_at, ended_at, phase, tier, kernel_hash, host_role, model_id, status, auth_key_hash, \
+                       branch, block, header, prompts, interactions, chain_head, last_at";
+        let sql = format!(
+            "INSERT INTO chat_session (rowid, session_id, ledger_session, {columns})
+             SELECT n, session_id, ?2, 1, {} FROM later WHERE n = ?1",
+            columns.trim_start_matches("started_at, ")
+        );
+        let changed = self
+            .database
+            .execute(&sql, params![self.sessions[at].0, id.to_string()]);
+        assert_eq!(changed.unwrap(), 1);
+    }
+}
+
+/// Whatever ids sessions have, and however many begin alike: what a screen printed at any time names
+/// the same exchange at every later one.
+#[tokio::test]
+async fn what_was_printed_holds_when_later_sessions_begin_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, told) = fifty_sessions(folder.path()).await;
+    let path = home.paths().database();
+    let growing = Growing::of(path.clone());
+    let store = Store::open_read_only(&path).unwrap();
+    let exchanges: Vec<(Uuid, u64)> = told.iter().map(|one| (one.exchange, one.seq)).collect();
+    let of = |session: Uuid| {
+        let rows = exchanges
+            .iter()
+            .map(|(id, seq)| (store.exchange(*id), id, seq));
+        rows.filter(move |(row, ..)| row.as_ref().unwrap().as_ref().unwrap().session == session)
+            .map(|(_, id, seq)| (*id, *seq))
+            .collect::<Vec<_>>()
+    };
+    let of_session: Vec<Vec<(Uuid, u64)>> =
+        growing.sessions.iter().map(|(_, id)| of(*id)).collect();
+    assert_eq!(of_session.iter().flatten().count(), told.len());
+    let config = Config {
+        cases: 16,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let made = proptest::collection::vec(alike(), SESSIONS);
+    let checked = TestRunner::new_with_rng(
+        config,
+        proptest::test_runner::TestRng::deterministic_rng(
+            proptest::test_runner::RngAlgorithm::ChaCha,
+        ),
+    )
+    .run(&made, |made| {
+        let ids = ids(&made);
+        growing.clear();
+        let mut printed: BTreeSet<(String, Uuid)> = BTreeSet::new();
+        for (at, id) in ids.iter().enumerate() {
+            growing.begin(at, *id);
+            // An old one is printed again among the newer ones.
+            for (again, id) in [(at, id), (at / 2, &ids[at / 2])] {
+                for (exchange, seq) in &of_session[again] {
+                    printed.insert((short_id(&store, *id, *seq).unwrap(), *exchange));
+                }
+            }
+        }
+        for (told, named) in &printed {
+            let found = exchange(&store, told).unwrap();
+            prop_assert_eq!(found.exchange_id, *named, "{}", told);
+        }
+        Ok(())
+    });
+    checked.unwrap();
+    // The last case is still there: the command answers as the function does.
+    for one in told.iter().step_by(20) {
+        let row = store.exchange(one.exchange).unwrap().unwrap();
+        let around = store.session_of(row.session).unwrap().unwrap();
+        let id = short_id(&store, around.id, one.seq).unwrap();
+        let person = Person::with(&[("GENTLY_ANCHOR_MODE", "off")]);
+        let mut command = person.command(&["show", &id, "--json"]);
+        let shown = crate::person::run(command.env("GENTLY_HOME", folder.path().join("home")));
+        let shown = shown.exits(0).json();
+        assert_eq!(shown["exchange"], one.exchange.to_string(), "{id}");
+    }
+}
+
+/// What is printed behind an answer is taken by every command that takes an exchange.
+#[test]
+fn every_command_takes_the_id_behind_an_answer() {
+    let server = ModelServer::start(Behaviour::Good);
+    let base = server.base_url();
+    let person = Person::with(&[
+        ("GENTLY_ANCHOR_MODE", "off"),
+        ("GENTLY_MODEL_DEFAULT", "openai/m"),
+        ("GENTLY_MODEL_BASE_URL", base.as_str()),
+        ("OPENAI_API_KEY", "test"),
+    ]);
+    person.gently(&["ask", "First?"]).exits(0);
+    let asked = person.gently(&["ask", "Second?"]).exits(0);
+    let id = asked
+        .err
+        .lines()
+        .find(|line| line.starts_with('✔'))
+        .unwrap();
+    let id = id.split_whitespace().nth(1).unwrap();
+    let (session, _) = id.split_once('/').unwrap();
+    for args in [
+        &["show", id][..],
+        &["show", id, "--full"],
+        &["context", "show", id],
+        &["thread", "show", id],
+        &["session", "show", id],
+        &["session", "summary", id],
+        &["audit", "session", id],
+        &["audit", "replay", id],
+        &["log", "--session", id],
+        &["erase", id, "--dry-run"],
+        &["share", id, "--yes", "--out", "shared.json"],
+        &["audit", "open", id, "--out", "one.json"],
+        &["audit", "open", id, "1", "2", "--out", "both.json"],
+        &["audit", "open", "last", "--out", "last.json"],
+        &["audit", "open", "interaction-1", "--out", "first.json"],
+        &["ask", "--ref", id, "And that?"],
+        &["ask", "--parent", id, "Or this?"],
+        &["ask", "--thread", id, "And in it?"],
+    ] {
+        person.gently(args).exits(0);
+    }
+    for (file, texts) in [
+        ("one.json", 1),
+        ("both.json", 2),
+        ("last.json", 1),
+        ("first.json", 1),
+    ] {
+        let text = std::fs::read_to_string(person.dir.path().join(file)).unwrap();
+        let opened: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            opened["openings"].as_array().unwrap().len(),
+            texts,
+            "{file}"
+        );
+        person.gently(&["check", file]).exits(0);
+    }
+    // A session is none of the exchanges in it.
+    let refused = person.gently(&["audit", "open", session]).exits(2).err;
+    let told = format!("'{session}' is a session: name an exchange of it, such as {session}/1");
+    assert!(refused.contains(&told), "{refused}");
+    for unknown in ["ffffffff/3", "nothing"] {
+        let refused = person.gently(&["audit", "open", unknown]).exits(2).err;
+        assert!(!refused.contains("is a session"), "{refused}");
+        person.gently(&["thread", "show", unknown]).exits(2);
+    }
 }

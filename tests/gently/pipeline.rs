@@ -24,7 +24,7 @@ use gently::record::hash::Hash32;
 use gently::record::ledger::bundle::{
     Fact, Measurement, Moment, NoSight, SightEntry, StoredBundle,
 };
-use gently::record::ledger::bundle_text::bundle_text;
+use gently::record::ledger::bundle_text::brief_text;
 use gently::record::ledger::documents::AuthorityState;
 use gently::record::ledger::params::Params;
 use gently::record::ledger::request::RequestDoc;
@@ -104,7 +104,7 @@ fn mandatory_preflight_continuity() {
         panic!("{prompt:?}");
     };
     assert_eq!(system.content, kernel.rules().prompt.system.trim_end());
-    let said = bundle_text(bundle.bundle()).unwrap();
+    let said = brief_text(bundle.bundle()).unwrap();
     assert_eq!(user.content, format!("{said}\n\n{QUESTION}"));
     let messages: serde_json::Value = serde_json::from_str(prompt.canonical()).unwrap();
     assert_eq!(messages[0]["role"], "system");
@@ -273,7 +273,7 @@ fn what_is_on_record_can_not_be_forged() {
         observed_at: Moment(now()),
         source: forged.to_owned(),
     });
-    let said = bundle_text(&bundle).unwrap();
+    let said = brief_text(&bundle).unwrap();
     let ends = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
     let lines: Vec<&str> = said.split(ends).collect();
     let headings: Vec<&&str> = lines

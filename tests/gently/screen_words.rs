@@ -324,17 +324,40 @@ fn no_finding_of_a_changed_home_has_a_word_of_the_record() {
         &["show", "last", "--full"],
     ];
     // The text of a turn is what `show` holds against its hash; the rest is for `audit verify`.
-    for (change, shown) in [
-        ("UPDATE context_artifact_ref SET artifact_hash = NULL", 0),
-        ("UPDATE chat_turn SET content = content || '!'", 1),
+    for (change, shown, named) in [
+        (
+            "UPDATE chat_turn SET content = content || '!' WHERE speaker = 'aurora'",
+            1,
+            "answer",
+        ),
+        (
+            "UPDATE chat_turn SET content = substr(content, 1, length(content) - 1) WHERE speaker = 'aurora'",
+            0,
+            "",
+        ),
+        (
+            "UPDATE context_artifact_ref SET artifact_hash = NULL",
+            0,
+            "question",
+        ),
     ] {
         assert!(database.execute(change, []).unwrap() > 0, "{change}");
+        if named.is_empty() {
+            // As it was again.
+            continue;
+        }
         home.screens.clear();
         for look in looks {
             home.run(if look[0] == "show" { shown } else { 1 }, look);
         }
         let told = &home.screens[0].1;
-        assert!(told.starts_with("✘ Changed: database, question"), "{told}");
+        let listed = home.person.gently(&["session", "show", "last"]).exits(0);
+        let id = listed
+            .out
+            .split_whitespace()
+            .find(|word| word.ends_with("/1"));
+        let told_first = format!("✘ Changed: database, {named} {}", id.unwrap());
+        assert!(told.starts_with(&told_first), "{told}");
         for (command, screen) in &home.screens {
             for line in without_what_was_sent(screen).lines() {
                 assert_eq!(foreign(line), None, "{command}: {line}");
@@ -376,27 +399,54 @@ fn what_a_screen_calls_something_is_what_commands_take() {
         let args: Vec<&str> = show.iter().copied().chain([id.as_str()]).collect();
         home.run(0, &args);
     }
-    // The events of a thread, for --ref.
+    // What was asked and answered in a thread stands under its exchange, which every command takes.
     let shown = home.run(0, &["thread", "show", "desk"]).out;
-    let intent = shown.lines().find(|line| line.contains("INTENT")).unwrap();
-    let event = intent.split_whitespace().nth(2).unwrap();
-    assert_eq!(event.len(), 8, "{shown}");
+    assert!(
+        shown.contains("    question  What about nginx?\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("    decision  allowed\n"), "{shown}");
+    let exchange = shown.lines().find(|line| line.contains('/')).unwrap();
+    let exchange = exchange.split_whitespace().next().unwrap().to_owned();
+    home.run(0, &["show", &exchange]);
+    let under = home.run(0, &["thread", "show", &exchange]).out;
+    assert_eq!(under, shown);
     home.run(
         0,
-        &[
-            "ask",
-            "--thread",
-            "desk",
-            "--ref",
-            event,
-            "And what of that?",
-        ],
+        &["ask", "--thread", "desk", "--ref", &exchange, "And that?"],
     );
-    home.run(0, &["show", event]);
-    // The exchange under which they stand.
-    let exchange = shown.lines().find(|line| line.contains('/')).unwrap();
-    let exchange = exchange.split_whitespace().next().unwrap();
-    home.run(0, &["show", exchange]);
+    // In another thread it is none that can be referred to, and says where it is.
+    let refused = home
+        .run(1, &["ask", "--new", "--ref", &exchange, "And that?"])
+        .err;
+    let thread = shown.split_whitespace().nth(1).unwrap();
+    let told = format!("question {exchange} stands in thread {thread}, and a question refers");
+    assert!(refused.contains(&told), "{refused}");
+    let told = home.run(0, &["session", "show", "last"]).out;
+    assert!(
+        told.contains("denied (it refers to another thread)"),
+        "{told}"
+    );
+    let told = home.run(0, &["thread", "show"]).out;
+    assert!(
+        told.contains("    decision  denied: it refers to another thread\n"),
+        "{told}"
+    );
+    // A warning is called the same wherever it stands.
+    home.run(0, &["ask", "Please restart nginx"]);
+    home.run(0, &["ask", "And nginx?"]);
+    for screen in [&["context", "show"][..], &["show", "last", "--full"]] {
+        let told = without_what_was_sent(&home.run(0, screen).out);
+        let names: Vec<&str> = told
+            .split(|c: char| !c.is_alphanumeric() && c != '-')
+            .filter(|word| word.starts_with("drift-"))
+            .collect();
+        assert!(!names.is_empty(), "{told}");
+        for name in names {
+            home.run(0, &["drift", "show", name]);
+            assert!(name.len() <= 8, "{told}");
+        }
+    }
 }
 
 #[test]
@@ -472,5 +522,9 @@ fn a_locale_without_the_sign_has_two_marks() {
             line.starts_with(&format!("{sign} The answer says")),
             "{line}"
         );
+        // What became of the question comes first, then what a person should know.
+        let recorded = told.find("/1").or_else(|| told.find("/2")).unwrap();
+        assert!(recorded < told.find(line).unwrap(), "{told}");
+        assert_eq!(told.is_ascii(), locale == "C", "{told}");
     }
 }

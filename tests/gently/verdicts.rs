@@ -292,6 +292,53 @@ fn colours_are_for_terminals_that_have_them_and_people_who_want_them() {
 }
 
 #[test]
+fn what_was_erased_is_said_first() {
+    let person = asked();
+    person.ask("Up for long?");
+    let before = person.gently(&["audit", "verify"]).exits(0).out;
+    assert!(!first(&before).contains("erased"), "{before}");
+    person.gently(&["erase", "last/1", "--yes"]).exits(0);
+    let report = person.gently(&["audit", "verify"]).exits(0).out;
+    let line = first(&report);
+    assert!(
+        line.contains(" records, 1 session, 1 erased, signed by "),
+        "{report}"
+    );
+}
+
+#[test]
+fn help_that_is_longer_than_the_screen_goes_through_the_pager() {
+    let mut person = Person::new();
+    person.set("TERM", "xterm");
+    person.set("PAGER", "cat > paged.txt");
+    let paged = person.dir.path().join("paged.txt");
+    for (code, args) in [
+        (0, &["help"][..]),
+        (0, &["--help"]),
+        (0, &["help", "ask"]),
+        (0, &["ask", "--help"]),
+        (0, &["log", "--help"]),
+        (2, &["session"]),
+        (2, &[]),
+    ] {
+        let ran = on_rows(&person, 10, args).exits(code);
+        assert_eq!(ran.out, "", "{args:?}");
+        let text = fs::read_to_string(&paged).unwrap();
+        assert!(
+            text.contains("Usage:") && !text.contains("\\u001b"),
+            "{text}"
+        );
+        fs::remove_file(&paged).unwrap();
+        let whole = on_rows(&person, 10, &[args, &["--no-pager"]].concat()).exits(code);
+        assert!(whole.out.contains("Usage:"), "{args:?}: {whole:?}");
+        assert!(!paged.exists(), "{args:?}");
+    }
+    // Who leads it elsewhere gets it as it is; what is missing is no answer then.
+    let ran = person.gently(&["session"]).exits(2);
+    assert!(ran.out.is_empty() && ran.err.contains("Usage:"), "{ran:?}");
+}
+
+#[test]
 fn what_is_longer_than_the_screen_goes_through_the_pager() {
     let mut person = asked();
     person.set("TERM", "xterm");

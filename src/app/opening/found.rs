@@ -46,10 +46,10 @@ pub(super) fn find_turns(
     opened: &OpenHome,
     request: &OpeningRequest,
 ) -> Result<OpeningContent, OpenTextsError> {
-    let Some(session) = &request.session else {
-        return because("name a session and a number");
+    let Some(id) = &request.session else {
+        return because("name an exchange");
     };
-    let numbers: BTreeSet<u64> = request.seq.iter().copied().collect();
+    let (session, numbers) = turns_named(&opened.store, id, &request.seq)?;
     let mut roles: BTreeSet<TurnText> = request.texts.iter().copied().collect();
     if roles.is_empty() {
         roles.insert(TurnText::Response);
@@ -78,6 +78,35 @@ pub(super) fn find_turns(
     // Numbers are in the order of prompts, and a later prompt may have been answered first.
     found.pieces.sort_by_key(|piece| piece.line);
     Ok(found)
+}
+
+/// The session that an id is of, and the numbers in it: of an exchange its own, with those behind
+/// it.
+fn turns_named(
+    store: &Store,
+    id: &str,
+    behind: &[u64],
+) -> Result<(String, BTreeSet<u64>), OpenTextsError> {
+    let mut numbers: BTreeSet<u64> = behind.iter().copied().collect();
+    if !numbers.is_empty() && !id.contains('/') {
+        return Ok((id.to_owned(), numbers));
+    }
+    let row = match find::exchange(store, id) {
+        Ok(row) => row,
+        Err(unfound) => {
+            return match find::session(store, id) {
+                Ok(_) if !id.contains('/') => because(format!(
+                    "'{id}' is a session: name an exchange of it, such as {id}/1"
+                )),
+                _ => Err(unfound.into()),
+            };
+        }
+    };
+    let Some(around) = store.session_of(row.session)? else {
+        return because("the session of this turn is not in the database");
+    };
+    numbers.insert(row.seq);
+    Ok((around.id.to_string(), numbers))
 }
 
 fn find_turn(

@@ -45,9 +45,9 @@ pub enum TurnText {
 /// What is to be opened: texts of turns of one session, or artifacts.
 #[derive(Clone, Debug, Default)]
 pub struct OpeningRequest {
-    /// The session: `last`, or the first digits of its id.
+    /// An exchange, or a session with `seq`.
     pub session: Option<String>,
-    /// Numbers of prompts in it.
+    /// Numbers of prompts in the session; none where an exchange is named.
     pub seq: Vec<u64>,
     /// Which texts of each turn; none means the answer.
     pub texts: Vec<TurnText>,

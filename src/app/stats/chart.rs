@@ -228,7 +228,7 @@ mod tests {
             answers: questions,
             times: Some(AnswerTimes {
                 median: questions,
-                ninetieth: 2 * questions,
+                ninetieth: questions.saturating_mul(2),
             }),
             drift: BTreeMap::new(),
             ..Figures::default()

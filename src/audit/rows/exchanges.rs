@@ -183,7 +183,7 @@ impl RowCheck<'_> {
         if let Some(turn) = &rows.user {
             self.cell(
                 id,
-                &turn_place(turn),
+                &turn_place(rows, turn),
                 "created_at",
                 line.time,
                 turn.created_at,
@@ -215,7 +215,7 @@ impl RowCheck<'_> {
             return Ok(());
         };
         for turn in [Some(user), rows.aurora.as_ref()].into_iter().flatten() {
-            let place = turn_place(turn);
+            let place = turn_place(rows, turn);
             if rows.exchange.not_kept.is_none() {
                 let digest = turn
                     .content
@@ -392,7 +392,7 @@ impl RowCheck<'_> {
         if let Some(turn) = &rows.aurora {
             self.cell(
                 id,
-                &turn_place(turn),
+                &turn_place(rows, turn),
                 "created_at",
                 line.time,
                 turn.created_at,
@@ -563,8 +563,15 @@ impl RowCheck<'_> {
     }
 }
 
-fn turn_place(turn: &TurnRow) -> String {
-    format!("chat_turn {}", turn.turn_id)
+/// How a finding names a question or an answer.
+fn turn_place(rows: &ExchangeRows<'_>, turn: &TurnRow) -> String {
+    let of = if turn.by_user {
+        "prompt"
+    } else {
+        "answer to prompt"
+    };
+    let (id, seq, session) = (turn.turn_id, rows.exchange.seq, rows.session.id);
+    format!("chat_turn {id} ({of} {seq} of session {session})")
 }
 
 pub fn describe(event: &Event) -> String {

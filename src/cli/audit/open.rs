@@ -22,10 +22,10 @@ use super::super::{FINE, could_not, present_or_tell, print_or_tell, program, say
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("opened").required(true).args(["session", "artifact"])))]
 pub struct OpenArgs {
-    /// The session: `last`, or the first digits of its id
-    #[arg(requires = "seq")]
+    /// The exchange: `last`, or as screens call it, 81bb5b35/16; or a session, with numbers behind it
+    #[arg(value_name = "ID")]
     pub session: Option<String>,
-    /// The prompt's number in it; several are opened in one file
+    /// Numbers of prompts of the same session; all are opened in one file
     pub seq: Vec<u64>,
     /// Which text of the turn; given again, several of them [default: response]
     #[arg(long, value_enum, value_delimiter = ',')]

@@ -3,14 +3,13 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use crate::app::words::short_uuids;
 
-/// An exchange, as findings name it.
+/// An exchange, its question or its answer, as findings name them.
 static EXCHANGE: LazyLock<Regex> = LazyLock::new(|| {
-    let form =
-        r"llm_exchange [0-9a-f-]{36} \(prompt ([0-9]+) of session ([0-9a-f]{8})[0-9a-f]{56}\)";
+    let form = r"(?:llm_exchange|chat_turn) [0-9a-f-]{36} \((answer to )?prompt ([0-9]+) of session ([0-9a-f]{8})[0-9a-f]{56}\)";
     Regex::new(form).expect("it is a pattern")
 });
 
@@ -54,7 +53,10 @@ const REASONS: [(&str, &str); 3] = [
 
 /// A line of a finding, for a person.
 pub(super) fn plain(text: &str) -> String {
-    let named = EXCHANGE.replace_all(text, "question $2/$1");
+    let named = EXCHANGE.replace_all(text, |found: &Captures<'_>| {
+        let what = found.get(1).map_or("question", |_| "answer");
+        format!("{what} {}/{}", &found[3], &found[2])
+    });
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     let mut out = String::with_capacity(named.len());
     let mut rest: &str = &named;
@@ -88,8 +90,17 @@ mod tests {
                 "Changed: database, question 4e623688/3",
             ),
             (
-                "Changed: database, chat_turn 9f9953c2-4393-8506-a200-d25c2d6eb7dc; and 13 more findings".to_owned(),
-                "Changed: database, question or answer 9f9953c2; and 13 more findings",
+                format!(
+                    "Changed: database, chat_turn 9f9953c2-4393-8506-a200-d25c2d6eb7dc (prompt 3 of session {session}); \
+                     and 13 more findings"
+                ),
+                "Changed: database, question 4e623688/3; and 13 more findings",
+            ),
+            (
+                format!(
+                    "chat_turn 9f9953c2-4393-8506-a200-d25c2d6eb7dc (answer to prompt 12 of session {session})"
+                ),
+                "answer 4e623688/12",
             ),
             (
                 "context_artifact_ref.artifact_hash of kernel:21028bea21988891 none".to_owned(),
@@ -103,7 +114,10 @@ mod tests {
                 "included_reason ring0.constraints, not ring1.score".to_owned(),
                 "why it is there in every prompt, not found for the question",
             ),
-            ("refs/heads/main: expected é".to_owned(), "refs/heads/main: expected é"),
+            (
+                "refs/heads/main: expected é".to_owned(),
+                "refs/heads/main: expected é",
+            ),
             (String::new(), ""),
         ] {
             assert_eq!(plain(&text), expected);

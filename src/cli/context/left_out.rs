@@ -1,30 +1,27 @@
 //! What a declared reference loses, in a line for each reason.
 
-use crate::app::not_shown::{UnshownReference, not_shown};
-use crate::continuity::declared::TurnContext;
+use crate::app::not_shown::UnshownReference;
 use crate::continuity::gates::ExclusionReason;
 
 /// Ids that are named in one line.
 const NAMED: usize = 6;
-/// Digits of an id that people are shown.
-const DIGITS: usize = 8;
 
 /// A line for each reason but want of room, which the last line after an answer tells; of what is
 /// news alone, unless `all` is.
-pub fn beside_room(context: &TurnContext, all: bool) -> Vec<String> {
+pub fn beside_room(not_shown: &[UnshownReference], all: bool) -> Vec<String> {
     let no_room = [
         ExclusionReason::RingCapItems,
         ExclusionReason::RingCapTokens,
     ];
     let no_room = no_room.map(ExclusionReason::code);
-    let mut lost = not_shown(context);
+    let mut lost = not_shown.to_vec();
     lost.retain(|one| !no_room.contains(&one.rule.as_str()) && (all || one.is_news()));
     by_rule(lost).iter().map(|of| line(of)).collect()
 }
 
 /// A line for each reason; `unfit` turns of `last:N` were not declared at all.
-pub fn lines(context: &TurnContext, unfit: u64) -> Vec<String> {
-    let mut lines: Vec<String> = by_rule(not_shown(context))
+pub fn lines(not_shown: &[UnshownReference], unfit: u64) -> Vec<String> {
+    let mut lines: Vec<String> = by_rule(not_shown.to_vec())
         .iter()
         .map(|of| line(of))
         .collect();
@@ -50,9 +47,9 @@ fn by_rule(all: Vec<UnshownReference>) -> Vec<Vec<UnshownReference>> {
 }
 
 fn line(of: &[UnshownReference]) -> String {
-    let name = |one: &UnshownReference| {
-        let id = one.ref_id.get(..DIGITS).unwrap_or_default();
-        format!("{} {id}…", one.what)
+    let name = |one: &UnshownReference| match &one.exchange {
+        Some(id) => format!("{} {id}", one.what),
+        None => one.what.to_owned(),
     };
     let names: Vec<String> = of.iter().take(NAMED).map(name).collect();
     let more = match of.len().saturating_sub(NAMED) {

@@ -585,7 +585,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "audit open",
         &[
             (
-                "gently audit open 81bb5b35 16 --out answer.json",
+                "gently audit open 81bb5b35/16 --out answer.json",
                 "one answer",
             ),
             (

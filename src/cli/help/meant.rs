@@ -19,11 +19,10 @@ const QUESTION: usize = 300;
 const EXCERPT: usize = 60;
 
 /// What other programs have commands for, and which commands show it here.
-const OTHER_WORDS: [(&[&str], &[&str]); 2] = [
+const OTHER_WORDS: [(&[&str], &[&str]); 3] = [
+    (&["find", "grep"], &["search", "session list", "show last"]),
     (
-        &[
-            "find", "search", "grep", "list", "ls", "history", "sessions",
-        ],
+        &["list", "ls", "history", "sessions"],
         &["session list", "session show last", "show last"],
     ),
     (

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use clap::Parser as _;
 
 use super::super::args::Cli;
+use super::super::search::with_words_left_out;
 use super::meant::{answer, ask_option, command_named, nearest};
 use super::*;
 use crate::govern::sanitize::redact;
@@ -73,6 +74,7 @@ fn every_command_has_examples_that_are_taken_as_it() {
             let Some(words) = words_of(typed) else {
                 continue;
             };
+            let words = with_words_left_out(words.into_iter().map(OsString::from));
             let parsed = command().try_get_matches_from(&words);
             let parsed = parsed.unwrap_or_else(|e| panic!("'{path}': {typed}: {e}"));
             let bare = Cli::try_parse_from(&words);
@@ -293,12 +295,13 @@ fn a_misspelt_command_is_told_the_right_one() {
 
 #[test]
 fn what_other_programs_call_it_leads_to_what_is_on_record() {
-    for word in ["find", "list", "history", "ls", "search"] {
+    for word in ["find", "grep", "list", "history", "ls"] {
         let told = answer_to(&[word, "sky"]);
         assert!(told.contains("\n    gently session list\n"), "{told}");
         assert!(told.ends_with("\n    gently show last"), "{told}");
         assert!(!told.contains(" ask "), "{told}");
     }
+    assert!(answer_to(&["find", "sky"]).contains("\n    gently search\n"));
     assert!(answer_to(&["status"]).contains("\n    gently doctor\n"));
     // A sentence is a question all the same, and behind another command it is that one's.
     assert!(answer_to(&["List", "all", "ports"]).contains("gently ask"));

@@ -2,6 +2,7 @@
 //! wrong with it.
 
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 
 use clap::error::ErrorKind;
 
@@ -12,22 +13,28 @@ use crate::config::Config;
 use crate::home::locate;
 use crate::view::unrecorded::ErrorView;
 
-use super::super::{COULD_NOT, print_view, say};
-use super::{color_choice, command, meant};
+use super::super::screen::choose_color;
+use super::super::{COULD_NOT, pager, print_view, say};
+use super::{color_choice, command, meant, print_help};
 
 /// Answers what the parser did not take as a command, and gives the exit code: help and version go
 /// to stdout with 0, everything else to stderr with 2.
 pub fn run(bare: clap::Error) -> u8 {
     let args: Vec<OsString> = std::env::args_os().collect();
-    let root = command().color(color_choice(&args));
+    let color = color_choice(&args);
+    choose_color(color);
+    let is_json = is_json(&args);
+    pager::allow(!is_json && !args.iter().any(|arg| arg == "--no-pager"));
+    let root = command().color(color);
     // The same arguments against the whole command, whose help has examples and groups.
     let error = root.clone().try_get_matches_from(&args).err();
     let error = error.unwrap_or(bare);
     let code = u8::try_from(error.exit_code()).unwrap_or(COULD_NOT);
-    if !error.use_stderr() {
-        // A reader that went away is nobody's fault.
-        let _ = error.print();
-        return code;
+    // Where both go to one screen, nobody can tell them apart.
+    let one_screen = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+    let lists = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if !error.use_stderr() || (lists && one_screen && !is_json) {
+        return code.max(print_help(&error));
     }
     let can_quote = home_rules();
     let own = match error.kind() {
@@ -38,7 +45,7 @@ pub fn run(bare: clap::Error) -> u8 {
     let text = own.unwrap_or_else(|| error.render().to_string());
     let text = text.trim_end();
     say(text);
-    if is_json(&args) {
+    if is_json {
         print_view(&ErrorView {
             error: clean(text.trim_start_matches("error: ")),
             exit: code,

@@ -1,5 +1,6 @@
 //! `gently session show SESSION`: what it ran under, its exchanges, its blocks, its commits.
 
+use crate::app::denial::reason_words;
 use crate::app::open::{self, OpenHomeError};
 use crate::app::session::{self, ListedExchange, SessionDetails};
 use crate::cli::present;
@@ -80,7 +81,7 @@ fn text(details: &SessionDetails) -> String {
         let (state, reason) = outcome(row);
         let state = reason.map_or_else(
             || state.to_owned(),
-            |reason| format!("{state} ({})", quiet(reason)),
+            |reason| format!("{state} ({})", quiet(reason_words(reason))),
         );
         let head = format!("    {short:12}  {}  {state}", minute(row.created_at));
         out.push_str(&screen::row(&head, prompt_begins));

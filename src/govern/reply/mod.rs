@@ -17,3 +17,4 @@ pub(in crate::govern) mod sight_figures;
 pub(in crate::govern) mod sources;
 pub(in crate::govern) mod substrings;
 pub mod validate;
+pub mod warning_words;

@@ -60,7 +60,7 @@ pub enum ConversationState {
 }
 
 impl ConversationState {
-    /// All of them.
+    /// Both states.
     pub const ALL: [ConversationState; 2] = [ConversationState::Open, ConversationState::Archived];
 
     /// The spelling in the database and on screens.
@@ -97,7 +97,7 @@ pub enum ProjectState {
 }
 
 impl ProjectState {
-    /// All of them.
+    /// Both states.
     pub const ALL: [ProjectState; 2] = [ProjectState::Open, ProjectState::Retired];
 
     /// The spelling in the database and on screens.
@@ -128,7 +128,7 @@ pub struct ConversationRow {
     pub title_line: Option<u64>,
     /// Its project's id.
     pub project: Option<String>,
-    /// Where it stands.
+    /// Whether it is listed or put away.
     pub state: ConversationState,
     /// Line of the artifact that gave it that state; of what began it where none did.
     pub state_line: u64,
@@ -137,7 +137,7 @@ pub struct ConversationRow {
 /// The exchanges of a thread, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTurns {
-    /// How many turns there are.
+    /// Number of the exchanges.
     pub count: u64,
     /// Line of the first one's prompt; none without any.
     pub first: Option<u64>,
@@ -157,7 +157,7 @@ impl ThreadTurns {
 /// What an artifact says that is about a conversation or a project.
 #[derive(Clone, Copy, Debug)]
 pub struct ArtifactSaying<'a> {
-    /// Number of the artifact's line.
+    /// Number of the artifact's line, from 0.
     pub line: u64,
     /// Kind of the artifact.
     pub kind: &'a str,
@@ -231,13 +231,13 @@ pub fn is_of_conversation(kind: &str) -> bool {
 /// One project without its name, which stands in an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectRow {
-    /// Name of the project, such as `project:000001`.
+    /// Name of the project on record, such as `project:000001`.
     pub id: String,
     /// Line of the artifact that made it.
     pub line: u64,
     /// Line of the newest artifact that names it, also when the name is gone.
     pub name_line: u64,
-    /// Where it stands.
+    /// Whether it is open or over.
     pub state: ProjectState,
 }
 

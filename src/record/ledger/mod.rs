@@ -10,6 +10,7 @@ pub mod documents;
 pub mod exchange;
 pub mod image;
 pub mod item;
+pub mod measurement_words;
 pub mod opening;
 pub mod params;
 pub mod prompt;

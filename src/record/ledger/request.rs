@@ -6,7 +6,7 @@
 //!  "messages":[{"parts":[{"kernel":"sha256:…"},"owner"],"role":"system"},
 //!              {"parts":[{"turn":"UUID"}],"role":"user"},
 //!              {"parts":[{"turn":"UUID"}],"role":"assistant"},
-//!              {"parts":["bundle",{"earlier":["UUID",…]},"question"],"role":"user"}],
+//!              {"parts":["brief",{"earlier":["UUID",…]},"question"],"role":"user"}],
 //!  "model":"openai/NAME","settings":{"max_tokens":64},"tools":[]}              canonical JSON
 //! ```
 //! Texts that are on record stand by the id of their turn, so that one erased is erased everywhere.
@@ -22,7 +22,7 @@ use crate::record::canon;
 use crate::record::canon::CanonError;
 
 use super::bundle::{Bundle, NamedHash};
-use super::bundle_text::bundle_text;
+use super::bundle_text::{brief_text, bundle_text};
 use super::documents::Format;
 use super::image::ImageEntry;
 use super::params::{Params, ResponseFormat, Temperature};
@@ -41,7 +41,9 @@ pub enum RequestPart {
     Kernel(NamedHash),
     /// The owner's text, as `params.system` has it.
     Owner,
-    /// What the exchange's bundle says to a model ([`bundle_text`]).
+    /// What the exchange's bundle says to a model, measurements in words ([`brief_text`]).
+    Brief,
+    /// The same with measurements by their names ([`bundle_text`]), as it was sent at first.
     Bundle,
     /// Turns of other conversations, as a list.
     Earlier(Vec<Uuid>),
@@ -147,8 +149,8 @@ impl RequestDoc {
             }
             doc.say(role, RequestPart::Turn(spoken.turn));
         }
-        if bundle_text(texts.bundle).is_some() {
-            doc.say(ChatRole::User, RequestPart::Bundle);
+        if brief_text(texts.bundle).is_some() {
+            doc.say(ChatRole::User, RequestPart::Brief);
         }
         if !texts.earlier.is_empty() {
             let turns = texts.earlier.iter().map(|turn| turn.turn).collect();
@@ -220,6 +222,7 @@ fn rendered(part: &RequestPart, texts: &RequestTexts<'_>) -> Result<String, Unkn
     Ok(match part {
         RequestPart::Kernel(_) => texts.kernel.text.trim_end().to_owned(),
         RequestPart::Owner => texts.owner.unwrap_or_default().to_owned(),
+        RequestPart::Brief => brief_text(texts.bundle).unwrap_or_default(),
         RequestPart::Bundle => bundle_text(texts.bundle).unwrap_or_default(),
         RequestPart::Earlier(turns) => {
             let mut lines = vec![EARLIER.to_owned()];
@@ -253,4 +256,47 @@ fn earlier_line(turn: Uuid, earlier: &[PriorTurn]) -> Result<String, UnknownTurn
 pub(super) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUNDLE: &str = r#"{"compiled_at":"2026-01-08T00:00:02Z","constraints":[],"exclusions":[],"facts":[],"host_role":"brain","intent":[],"kernel_hash":"sha256:39d8668c9e1c18834931c26be61912c018fcc8e17d52f36b0a00c7020fe1ab69","model_id":"m","open_items":[],"phase":"beta","session_id":"6d1c0c30-5d9e-8f52-9d0e-0c2b5a1f3e77","sight":{"sys_health":{"available":true,"freshness_s":0,"observed_at":"2026-01-08T00:00:00Z","unknowns":[],"values":{"mem_used_mb":1024,"uptime_s":5000}}},"tier":2}"#;
+
+    /// A request on record says by its part how its bundle was told.
+    #[test]
+    fn old_requests_give_the_messages_that_were_sent() {
+        let bundle = Bundle::parse(BUNDLE).unwrap();
+        let texts = RequestTexts {
+            kernel: SystemPrompt {
+                kernel: bundle.kernel_hash.0,
+                text: "Be brief.\n",
+            },
+            owner: None,
+            bundle: &bundle,
+            earlier: &[],
+            spoken: &[],
+            question: "How long?",
+        };
+        let new = RequestDoc::new(&texts, "m", &Params::default())
+            .canonical()
+            .unwrap();
+        assert!(new.contains(r#""parts":["brief","question"]"#), "{new}");
+        let old = new.replace(r#""brief""#, r#""bundle""#);
+        for (doc, told) in [
+            (&new, "mem used 1,024 MB"),
+            (&old, "mem_used_mb 1024, uptime_s 5000"),
+        ] {
+            let doc = RequestDoc::parse(doc).unwrap();
+            let messages = doc.messages(&texts).unwrap();
+            let user = &messages.list()[1].content;
+            let line = "This machine:\n- sys_health, 0 s old: ";
+            assert!(
+                user.starts_with(line) && user.ends_with("\n\nHow long?"),
+                "{user}"
+            );
+            assert!(user.contains(told), "{user}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! | on record | on a screen |
 //! |---|---|
 //! | `ledger:000183` | `fact-183` |
-//! | `note:000001`, and likewise `decision:`, `intent:`, `conflict:`, `action:`, `project:` | `note-1` |
+//! | `note:000001`, and likewise `decision:`, `intent:`, `conflict:`, `action:`, `opening:`, `project:` | `note-1` |
 //! | `driftwatch:0042` | `drift-42` |
 //! | `driftwatch:` and an event's id | `drift-` and its first eight digits |
 //!
@@ -11,7 +11,7 @@
 //! typed.
 
 /// The word on screens, what stands before the colon on record, and the width of its number there.
-const KINDS: [(&str, &str, usize); 8] = [
+const KINDS: [(&str, &str, usize); 9] = [
     ("fact", "ledger", 6),
     ("note", "note", 6),
     ("decision", "decision", 6),
@@ -20,6 +20,7 @@ const KINDS: [(&str, &str, usize); 8] = [
     ("action", "action", 6),
     ("project", "project", 6),
     ("drift", "driftwatch", 4),
+    ("opening", "opening", 6),
 ];
 /// So many digits of an id are enough.
 const DIGITS: usize = 8;
@@ -104,6 +105,7 @@ mod tests {
             ("project:000001", "project-1"),
             ("driftwatch:0042", "drift-42"),
             ("driftwatch:12345", "drift-12345"),
+            ("opening:000001", "opening-1"),
         ] {
             assert_eq!(short_name(id), short);
             for typed in [short, id, &short.replace('-', ":"), &short.to_uppercase()] {
