@@ -9,6 +9,7 @@ pub mod withheld;
 
 use std::collections::BTreeMap;
 
+use futures_util::future::join;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -153,13 +154,14 @@ pub async fn ask(
     gather: impl FnOnce() -> Observations,
     control: &TurnControl,
 ) -> Result<TurnResult, AskError> {
-    let resuming = resume_or_open(environment, auth_key_hash);
-    let resumed = control
-        .cancelled
-        .run_until_cancelled(resuming)
-        .await
-        .ok_or(AskError::Interrupted)?
-        .map_err(AskError::Prompt)?;
+    // The model's server is asked beside the block sources.
+    let resuming = join(
+        resume_or_open(environment, auth_key_hash),
+        model.look_at_window(),
+    );
+    let resuming = control.cancelled.run_until_cancelled(resuming);
+    let (resumed, ()) = resuming.await.ok_or(AskError::Interrupted)?;
+    let resumed = resumed.map_err(AskError::Prompt)?;
     let seen = gather();
     let (mut attempt, mut room) = (1, None);
     let (clean, begun) = loop {
@@ -170,6 +172,7 @@ pub async fn ask(
             question: &question,
             clean: &clean,
             room,
+            is_watched: control.is_watched,
         };
         match record(environment, &resumed, asking, seen.clone()).await {
             // Another turn of this session named a secret between the look and the record: nothing
@@ -404,6 +407,8 @@ struct PromptInput<'a> {
     clean: &'a RedactedQuestion,
     /// What the model's window leaves for earlier turns, where that is known to be too little.
     room: Option<u64>,
+    /// Whether somebody watches how much of the answer has come.
+    is_watched: bool,
 }
 
 /// How recording went.
@@ -520,6 +525,7 @@ impl<'a> ReferredQuestion<'a> {
             question,
             clean,
             room,
+            is_watched,
         } = self.input;
         let (session, kernel, text) = (&self.resumed.session, self.environment.kernel, &clean.text);
         let decision = decided(
@@ -560,7 +566,13 @@ impl<'a> ReferredQuestion<'a> {
             }
         };
         let own = clean.own.as_ref();
-        let codes = broken_beside(kernel, text, self.counts, &bundle.beside(own));
+        let params = Params {
+            stream: is_watched && model.streams(),
+            ..model.params(own.map(Clean::as_str))
+        };
+        let shape = params.shape_beside();
+        let beside = bundle.beside(own, shape.as_deref());
+        let codes = broken_beside(kernel, text, self.counts, &beside);
         if let Some(reason) = codes.first().cloned() {
             return Ok(PromptPlan::Refuse(Denial {
                 refusal: Refusal::Denied { reason, codes },
@@ -568,16 +580,26 @@ impl<'a> ReferredQuestion<'a> {
                 fault: None,
             }));
         }
-        let params = model.params(own.map(Clean::as_str));
-        let compiled = render(kernel, &bundle, (own, &params), text);
+        let rendered = |params: &Params| render(kernel, &bundle, (own, params), text);
+        let compiled = rendered(&params);
         Ok(match window::fit(model, &compiled, &bundle, room) {
             Ok(WindowFit::Within(room)) => PromptPlan::TooLong { room },
-            Ok(WindowFit::Fits) => PromptPlan::Send(Box::new(PromptDraft {
-                bundle,
-                compiled,
-                params,
-                authority_state,
-            })),
+            Ok(WindowFit::Fits) => {
+                // Only a prompt that is whole tells how much its server has to take.
+                let (compiled, params) = match window::to_ask_for(model, &compiled) {
+                    None => (compiled, params),
+                    num_ctx => {
+                        let params = Params { num_ctx, ..params };
+                        (rendered(&params), params)
+                    }
+                };
+                PromptPlan::Send(Box::new(PromptDraft {
+                    bundle,
+                    compiled,
+                    params,
+                    authority_state,
+                }))
+            }
             Err(fault) => PromptPlan::Refuse(Denial::not_compiled(fault, None, authority_state)),
         })
     }

@@ -93,8 +93,10 @@ pub struct AskResult {
     pub warnings: Vec<DriftWarning>,
     /// What is told of the files behind the question.
     pub files: Vec<AttachmentNote>,
+    /// How many tokens the model's window holds, where that is known.
+    pub window: Option<u64>,
     /// Whether what the model was shown went to a server.
-    over_a_wire: bool,
+    pub over_a_wire: bool,
 }
 
 /// Checks the auth key, chooses the model and looks up what the request names.
@@ -337,6 +339,7 @@ impl AskSetup<'_> {
             files: self.asked.files,
             declared: self.declared,
             replayed,
+            window: self.model.window(),
             over_a_wire: self.model.is_over_a_wire(),
         })
     }

@@ -306,6 +306,7 @@ pub async fn preview(
     let model = choose(request.model.as_deref(), &call, &config, &database)
         .await?
         .model;
+    model.look_at_window().await;
     let text = redact(&request.text).clean;
     let host_role = &config.session.host_role;
     let now = open::clock()?;
@@ -438,7 +439,7 @@ impl PreviewInput<'_> {
         Ok(match compiled {
             Ok(bundle) => {
                 let counts = count(store, kernel, &referred.context, now)?;
-                let codes = broken_beside(kernel, text, counts, &bundle.beside(None));
+                let codes = broken_beside(kernel, text, counts, &bundle.beside(None, None));
                 if codes.is_empty() {
                     PreviewOutcome::Compiled(Box::new(bundle))
                 } else {

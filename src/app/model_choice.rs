@@ -68,20 +68,14 @@ impl CallOptions {
             .or_else(|| configured.system.clone())
             .filter(|text| !text.trim().is_empty());
         let shape = self.expect.as_deref().map(shape).transpose()?;
-        // Said first: what an owner's own text ends with can't run into it.
-        let parts = [shape.as_ref().map(Shape::told), system]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>();
+        // What a server is told of all this is for its wire to say.
         Ok(Params {
             expect: shape.map(|shape| shape.as_str().to_owned()),
-            images: Vec::new(),
             max_tokens: self.max_tokens.or(configured.max_tokens),
-            // Which one a server has is for its wire to say.
-            response_format: None,
             seed: self.seed.or(configured.seed),
-            system: (!parts.is_empty()).then(|| parts.join("\n\n")),
+            system,
             temperature: temperature.or(configured.temperature),
+            ..Params::default()
         })
     }
 }

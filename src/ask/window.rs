@@ -52,7 +52,7 @@ pub fn fit(
         .sum();
     let sent = compiled.tokens();
     let fixed = sent.own.saturating_add(sent.added).saturating_sub(turns);
-    let answer = model.most_of_answer().unwrap_or(ANSWER.min(window / PART));
+    let answer = answer_of(model, window);
     let parts = WindowShares {
         fixed,
         turns,
@@ -64,6 +64,32 @@ pub fn fit(
         model: model.id().to_owned(),
         window,
     })
+}
+
+/// Tokens that are kept free for the answer.
+fn answer_of(model: &Model, window: u64) -> u64 {
+    model.most_of_answer().unwrap_or(ANSWER.min(window / PART))
+}
+
+/// How many tokens the server of a model has to be told to take for a prompt and its answer; none
+/// where it takes them by itself, or where nobody knows how many the model can take.
+pub fn to_ask_for(model: &Model, compiled: &CompiledPrompt) -> Option<u64> {
+    let (most, by_itself) = (model.window()?, model.window_by_itself()?);
+    let sent = compiled.tokens();
+    let prompt = sent.own.saturating_add(sent.added);
+    larger_window(most, by_itself, prompt, answer_of(model, most))
+}
+
+/// A server loads its model again for another window, so there are few: powers of two.
+fn larger_window(most: u64, by_itself: u64, prompt: u64, answer: u64) -> Option<u64> {
+    // Many texts have more tokens than one for four bytes.
+    let prompt = prompt.saturating_add(prompt / 2);
+    let needed = prompt.saturating_add(answer);
+    if needed <= by_itself || most <= by_itself {
+        return None;
+    }
+    let window = needed.checked_next_power_of_two().unwrap_or(most);
+    Some(window.min(most))
 }
 
 /// None for what is too long even without earlier turns.
@@ -88,6 +114,26 @@ fn within(window: u64, parts: WindowShares, room: Option<u64>) -> Option<WindowF
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_is_told_of_what_it_does_not_take_by_itself() {
+        for (most, by_itself, prompt, expected) in [
+            (131_072, 2048, 600, None),
+            (131_072, 2048, 699, None),
+            (131_072, 2048, 700, Some(4096)),
+            (131_072, 8192, 4000, None),
+            (131_072, 2048, 2000, Some(4096)),
+            (131_072, 2048, 10_000, Some(16_384)),
+            // No more than the model can take, and nothing where that is what its server takes.
+            (6000, 2048, 5000, Some(6000)),
+            (2048, 2048, 5000, None),
+            (2000, 2048, 5000, None),
+            (131_072, 2048, u64::MAX, Some(131_072)),
+        ] {
+            let found = larger_window(most, by_itself, prompt, 999);
+            assert_eq!(found, expected, "{most}, {by_itself}, {prompt}");
+        }
+    }
 
     #[test]
     fn earlier_turns_get_what_is_left() {

@@ -9,6 +9,7 @@ use crate::app::words::short_uuids;
 use crate::ask::{AskError, TurnEnd};
 use crate::config::AnchorMode;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
+use crate::record::ledger::reply::readable;
 use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
 use crate::store::SessionRow;
 use crate::view::context::disclosed;
@@ -198,8 +199,8 @@ impl TurnDoor<'_> {
             };
             TurnView::of(asked, beside)
         };
-        view_or_words(self.json, view, || match asked.answer() {
-            Some(answer) if answer.ends_with('\n') => print(answer),
+        view_or_words(self.json, view, || match asked.answer().map(readable) {
+            Some(answer) if answer.ends_with('\n') => print(&answer),
             Some(answer) => print(&format!("{answer}\n")),
             None => FINE,
         })
@@ -316,7 +317,7 @@ fn recorded_line(asked: &AskResult, answer: &RecordedAnswer, anchored: bool) -> 
 }
 
 /// What `-v` adds: `openai/small-1b · branch-4 · chain 8923fa34… · 4 earlier turns · 812 tokens ·
-/// $0.0041`.
+/// $0.0041 · window of 8192 tokens`.
 fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
     let usage = &answer.usage;
     let counts = [usage.prompt_tokens, usage.completion_tokens];
@@ -337,9 +338,18 @@ fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
         turns,
         tokens,
         answer.cost.as_ref().map(ToString::to_string),
+        asked.over_a_wire.then(|| window_told(asked.window)),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" · ")
+}
+
+/// How much the model takes; what is sent depends on it.
+fn window_told(window: Option<u64>) -> String {
+    match window {
+        Some(tokens) => format!("window of {tokens} tokens"),
+        None => "window unknown".to_owned(),
+    }
 }
 
 /// `block 930226`, or that there is none where one was looked for.

@@ -157,13 +157,11 @@ impl ModelSettings {
     /// What is sent beside the question.
     pub fn params(&self) -> Params {
         Params {
-            expect: None,
-            images: Vec::new(),
             max_tokens: self.max_tokens,
-            response_format: None,
             seed: self.seed,
             system: self.system.clone(),
             temperature: self.temperature,
+            ..Params::default()
         }
     }
 }

@@ -136,9 +136,10 @@ impl ContextBundle {
         &self.bundle
     }
 
-    /// What of people is sent beside the question: `own` is the owner's part of the system message.
-    pub fn beside<'a>(&'a self, own: Option<&'a Clean>) -> SentBeside<'a> {
-        let own = own.map(Clean::as_str).into_iter();
+    /// What of people is sent beside the question: `own` is the owner's part of the system message,
+    /// `shape` what is told of the answer's shape.
+    pub fn beside<'a>(&'a self, own: Option<&'a Clean>, shape: Option<&'a str>) -> SentBeside<'a> {
+        let own = own.map(Clean::as_str).into_iter().chain(shape);
         SentBeside {
             texts: own.chain(self.bundle.texts_of_people()).collect(),
             names: self.bundle.names_by_people().collect(),

@@ -74,7 +74,7 @@ impl CompiledPrompt {
 pub struct PromptTokens {
     /// Tokens of the question.
     pub own: u64,
-    /// What is sent beside it: kernel, owner's text, bundle, earlier turns.
+    /// What is sent beside it: kernel, owner's text, bundle, earlier turns, the answer's shape.
     pub added: u64,
 }
 
@@ -87,7 +87,7 @@ pub fn render(
     (own, settings): (Option<&Clean>, &Params),
     question: &Clean,
 ) -> CompiledPrompt {
-    let spoken = bundle.spoken();
+    let (spoken, shape) = (bundle.spoken(), settings.shape_beside());
     let texts = RequestTexts {
         kernel: kernel.system_prompt(),
         owner: own.map(Clean::as_str),
@@ -95,6 +95,7 @@ pub fn render(
         earlier: bundle.turns(),
         spoken: &spoken,
         question: question.as_str(),
+        shape: shape.as_deref(),
     };
     let request = RequestDoc::new(&texts, &bundle.bundle().model_id, settings);
     let messages = request.messages(&texts);

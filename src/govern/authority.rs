@@ -176,7 +176,7 @@ impl Judge {
 /// What of people is sent beside a question.
 #[derive(Clone, Debug, Default)]
 pub struct SentBeside<'a> {
-    /// The system message's own part, the intent in force, facts and notes.
+    /// The system message's own part, the answer's shape, the intent in force, facts and notes.
     pub texts: Vec<&'a str>,
     /// What tools found under names that somebody gave; a word each, and no part of the size.
     pub names: Vec<&'a str>,

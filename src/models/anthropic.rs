@@ -37,15 +37,15 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
         [first, rest @ ..] if first.role == ChatRole::System => (first.content.as_str(), rest),
         all => ("", all),
     };
-    serde_json::to_vec(&AnthropicRequest {
+    let body = AnthropicRequest {
         model,
         max_tokens: params.max_tokens.unwrap_or(MAX_TOKENS),
         system,
         messages: wire::wire_messages(messages, request.images, parts),
         temperature: params.temperature.map(|t| t.as_f64()),
         stream: request.stream,
-    })
-    .expect("strings and numbers always have a JSON form")
+    };
+    wire::printed(&body, request, "")
 }
 
 /// A question behind its images, as the vendor advises.
@@ -153,6 +153,7 @@ mod tests {
         let request = Request {
             messages: &messages,
             images: &[],
+            settings: &[],
             stream: false,
         };
         let body =
@@ -161,12 +162,11 @@ mod tests {
         assert_eq!(body(&Params::default()), plain);
         let all = Params {
             expect: None,
-            images: Vec::new(),
-            response_format: None,
             temperature: Some("1".parse().unwrap()),
             max_tokens: Some(9),
             seed: Some(7),
             system: Some("is in the prompt already".into()),
+            ..Params::default()
         };
         let with = plain
             .replace("4096", "9")
@@ -184,6 +184,7 @@ mod tests {
         let request = Request {
             messages: &messages,
             images: &[image],
+            settings: &[],
             stream: false,
         };
         let body: Value =

@@ -156,6 +156,51 @@ impl Endpoint {
         self.exchange(&request, Some(each)).await
     }
 
+    /// The same server at another place below its address, with a limit of its own for the whole
+    /// call.
+    pub(super) fn beside(&self, path: &[&str], limit: Duration) -> Endpoint {
+        let mut endpoint = self.endpoint.clone();
+        if let Ok(mut segments) = endpoint.path_segments_mut() {
+            self.wire.path().iter().for_each(|_| {
+                segments.pop();
+            });
+            segments.extend(path);
+        }
+        Endpoint {
+            wire: self.wire,
+            endpoint,
+            key: self.key.clone(),
+            connect_timeout: limit,
+            total_timeout: limit,
+            client: self.client.clone(),
+        }
+    }
+
+    /// Looks something up: posts a body, or fetches a document without one. A connection is tried
+    /// for once, as nobody waits for what need not be known.
+    ///
+    /// # Errors
+    /// As [`Endpoint::post`].
+    pub(super) async fn look_up(&self, body: Option<&[u8]>) -> Result<Vec<u8>, ModelFault> {
+        let request = match body {
+            Some(body) => self.posting(body),
+            None => self.client.get(self.endpoint.clone()),
+        };
+        let deadline = Instant::now() + self.total_timeout;
+        let response = self.send_once(request.header(ACCEPT, WHOLE), deadline);
+        Ok(self.read(response.await?, deadline, None).await?.bytes)
+    }
+
+    /// Whether it is on this machine, or so near that nobody encrypts on the way.
+    pub(super) fn is_near(&self) -> bool {
+        self.endpoint.scheme() == "http" || is_loopback(&self.endpoint)
+    }
+
+    /// Where it is.
+    pub(super) fn address(&self) -> &str {
+        self.endpoint.as_str()
+    }
+
     fn posting(&self, body: &[u8]) -> RequestBuilder {
         let request = self.client.post(self.endpoint.clone()).body(body.to_vec());
         request.header(CONTENT_TYPE, "application/json")
@@ -216,6 +261,15 @@ impl Endpoint {
     ) -> Result<ResponseBody, ModelFault> {
         let deadline = Instant::now() + self.total_timeout;
         let response = self.send(request, deadline).await?;
+        self.read(response, deadline, pieces).await
+    }
+
+    async fn read(
+        &self,
+        response: Response,
+        deadline: Instant,
+        pieces: Option<&mut PieceHandler<'_>>,
+    ) -> Result<ResponseBody, ModelFault> {
         if response.status() != StatusCode::OK {
             return Err(self.status_fault(response, deadline).await);
         }

@@ -17,9 +17,11 @@ pub mod remote;
 pub mod replay;
 mod source;
 mod stream;
+mod window;
 pub mod wire;
 
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 
 use crate::record::ledger::image::ImageFile;
 use crate::record::ledger::prompt::ChatMessage;
@@ -27,15 +29,19 @@ use crate::record::ledger::reply::ReplyDoc;
 pub use crate::recorder::Usage;
 pub use fault::{CallStage, ModelFault};
 pub use model::Model;
+pub use window::ServerWindow;
 
 /// The messages of one compiled prompt, exactly as they are sent: system first, then user and
 /// assistant by turns, a user's last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Request<'a> {
     /// In their order; after secrets were removed.
     pub messages: &'a [ChatMessage],
     /// Images that belong to the last of them.
     pub images: &'a [ImageFile],
+    /// What else is set for this call, by the names of the server's wire; it wins over what the
+    /// backend was made with.
+    pub settings: &'a [(String, Value)],
     /// Whether the answer is asked for piece by piece.
     pub stream: bool,
 }
@@ -65,7 +71,8 @@ pub struct Answer {
 ///
 /// Contract: `call` may run any number of times at once. It returns within the backend's own total
 /// timeout, with the whole answer or with a fault, never with part of an answer. It sends the
-/// messages of the request unchanged and sends them at most once. Dropping the future abandons the
+/// messages of the request unchanged and sends them at most once; once more where a server refuses a
+/// stream before it answers. Dropping the future abandons the
 /// call. No fault, no `Debug` print and no kept request holds a credential. Network backends want a
 /// tokio runtime with time and I/O.
 pub trait Backend: Send + Sync {
@@ -78,6 +85,22 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// [`ModelFault`], when there is no whole answer.
     fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Answer, ModelFault>>;
+
+    /// What the server says of the model's window. Never fails, and takes no longer than a person
+    /// can wait for what need not be known.
+    fn window(&self) -> BoxFuture<'_, ServerWindow> {
+        Box::pin(async { ServerWindow::default() })
+    }
+
+    /// What is known of that without asking.
+    fn window_by_itself(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether [`Backend::watch`] asks the server for its answer piece by piece.
+    fn streams(&self) -> bool {
+        false
+    }
 
     /// The same for somebody who waits: `came` is told how many characters of the answer there are,
     /// where the server sends it piece by piece. The answer is the same as without.

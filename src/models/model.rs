@@ -1,12 +1,16 @@
 //! The one way to call a model: with a recorded prompt.
 
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
 use crate::record::ledger::image::ImageFile;
 use crate::record::ledger::params::{Params, Price};
 use crate::record::ledger::reply::SENT_KEY;
 use crate::recorder::{RecordedPrompt, Reply, Usage};
 
 use super::replay::ReplayModel;
-use super::{Backend, ModelFault, Request, observer};
+use super::{Backend, ModelFault, Request, ServerWindow, observer};
 
 /// Something that can be asked, over whatever wire.
 pub struct Model {
@@ -14,6 +18,7 @@ pub struct Model {
     settings: Params,
     price: Option<Price>,
     window: Option<u64>,
+    told: OnceLock<ServerWindow>,
     images: Vec<ImageFile>,
 }
 
@@ -33,6 +38,7 @@ impl Model {
             settings: Params::default(),
             price: None,
             window: None,
+            told: OnceLock::new(),
             images: Vec::new(),
         }
     }
@@ -81,9 +87,34 @@ impl Model {
         }
     }
 
-    /// How many tokens its window holds, where that is known.
+    /// Asks its server how many tokens its window holds, where nobody said so.
+    pub async fn look_at_window(&self) {
+        if let (None, Answerer::Wire(backend)) = (self.window, &self.answerer) {
+            let told = backend.window().await;
+            // Whoever looked first is right as well.
+            let _ = self.told.set(told);
+        }
+    }
+
+    /// How many tokens its window holds, where that is known: somebody said so, or its server did.
     pub fn window(&self) -> Option<u64> {
         self.window
+            .or_else(|| self.told.get().and_then(|told| told.most))
+    }
+
+    /// How many tokens its server takes unless it is told of more; none where a server takes as
+    /// many as the model can.
+    pub fn window_by_itself(&self) -> Option<u64> {
+        match (self.told.get(), &self.answerer) {
+            (Some(told), _) => told.by_itself,
+            (None, Answerer::Wire(backend)) => backend.window_by_itself(),
+            (None, _) => None,
+        }
+    }
+
+    /// Whether its server is asked to answer piece by piece where somebody watches.
+    pub fn streams(&self) -> bool {
+        matches!(&self.answerer, Answerer::Wire(backend) if backend.streams())
     }
 
     /// The most tokens that its answer is to have, where somebody said so.
@@ -150,9 +181,13 @@ impl Model {
             }
             Answerer::Wire(backend) => {
                 let compiled = prompt.compiled();
+                let num_ctx = prompt.params().num_ctx;
+                let num_ctx = num_ctx.map(|tokens| ("num_ctx".to_owned(), Value::from(tokens)));
+                let settings: Vec<(String, Value)> = num_ctx.into_iter().collect();
                 let request = Request {
                     messages: compiled.messages(),
                     images: &self.images,
+                    settings: &settings,
                     stream: false,
                 };
                 let answer = match came {

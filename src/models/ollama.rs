@@ -18,6 +18,8 @@ struct OllamaRequest<'a> {
     model: &'a str,
     messages: Vec<WireMessage<'a>>,
     stream: bool,
+    /// What is too long is refused, and not cut; older servers know no such wish.
+    truncate: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,10 +44,11 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
         num_predict: params.max_tokens,
         seed: params.seed,
     });
-    serde_json::to_vec(&OllamaRequest {
+    let body = OllamaRequest {
         model,
         messages: wire::wire_messages(request.messages, request.images, with_images),
         stream: request.stream,
+        truncate: false,
         format: params.response_format.map(|format| match format {
             ResponseFormat::JsonObject => Value::from(ANY_JSON),
             ResponseFormat::JsonSchema => {
@@ -53,8 +56,8 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
             }
         }),
         options,
-    })
-    .expect("strings and numbers always have a JSON form")
+    };
+    wire::printed(&body, request, "options")
 }
 
 /// A question with its images.
@@ -172,6 +175,7 @@ mod tests {
         let request = Request {
             messages: &messages,
             images: &[image.clone(), image],
+            settings: &[],
             stream: false,
         };
         let body: Value =
@@ -189,12 +193,13 @@ mod tests {
         let request = Request {
             messages: &messages,
             images: &[],
+            settings: &[],
             stream: false,
         };
         let body = |params: &Params| {
             String::from_utf8(request_body("llama3.1:8b", request, params)).unwrap()
         };
-        let plain = r#"{"model":"llama3.1:8b","messages":[{"content":"be brief","role":"system"},{"content":"hi","role":"user"}],"stream":false}"#;
+        let plain = r#"{"model":"llama3.1:8b","messages":[{"content":"be brief","role":"system"},{"content":"hi","role":"user"}],"stream":false,"truncate":false}"#;
         assert_eq!(body(&Params::default()), plain);
         assert_eq!(
             body(&Params {
@@ -210,8 +215,8 @@ mod tests {
             ..Params::default()
         };
         let with = plain.replace(
-            "false}",
-            r#"false,"options":{"temperature":0.0,"num_predict":9,"seed":7}}"#,
+            "\"truncate\":false}",
+            r#""truncate":false,"options":{"temperature":0.0,"num_predict":9,"seed":7}}"#,
         );
         assert_eq!(body(&all), with);
         for (shape, format) in [
@@ -223,9 +228,25 @@ mod tests {
                 ..Params::default()
             };
             let (sent, _) = wire::Wire::Ollama.fit(&wanted);
-            let told = plain.replace("false}", &format!(r#"false,"format":{format}}}"#));
+            let told = format!(r#""truncate":false,"format":{format}}}"#);
+            let told = plain.replace("\"truncate\":false}", &told);
             assert_eq!(body(&sent), told);
         }
+        // What its server has to take stands among the options, whether there are others or not.
+        let set = [("num_ctx".to_owned(), json!(8192))];
+        let request = Request {
+            settings: &set,
+            ..request
+        };
+        let options = |params: &Params| {
+            let sent = request_body("llama3.1:8b", request, params);
+            serde_json::from_slice::<Value>(&sent).unwrap()["options"].clone()
+        };
+        assert_eq!(options(&Params::default()), json!({"num_ctx": 8192}));
+        assert_eq!(
+            options(&all),
+            json!({"num_ctx": 8192, "num_predict": 9, "seed": 7, "temperature": 0.0})
+        );
     }
 
     #[test]

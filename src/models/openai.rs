@@ -26,6 +26,8 @@ struct OpenAiRequest<'a> {
     messages: Vec<WireMessage<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u64>,
@@ -37,6 +39,11 @@ struct OpenAiRequest<'a> {
     response_format: Option<Value>,
 }
 
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
 pub(super) fn request_body(
     model: &str,
     request: Request<'_>,
@@ -44,17 +51,21 @@ pub(super) fn request_body(
     host: &str,
 ) -> Vec<u8> {
     let official = host == OFFICIAL_HOST;
-    serde_json::to_vec(&OpenAiRequest {
+    let body = OpenAiRequest {
         model,
         messages: wire::wire_messages(request.messages, request.images, parts),
         stream: request.stream,
+        // Without it no piece says what the answer used.
+        stream_options: request.stream.then_some(StreamOptions {
+            include_usage: true,
+        }),
         temperature: params.temperature.map(|t| t.as_f64()),
         max_tokens: params.max_tokens.filter(|_| !official),
         max_completion_tokens: params.max_tokens.filter(|_| official),
         seed: params.seed,
         response_format: params.response_format.map(|format| told(format, params)),
-    })
-    .expect("strings and numbers always have a JSON form")
+    };
+    wire::printed(&body, request, "")
 }
 
 /// A response format as this wire spells it.
@@ -152,6 +163,34 @@ pub(super) fn read_completion(body: &[u8]) -> Result<Completion, WireError> {
     })
 }
 
+#[derive(Deserialize)]
+#[expect(
+    dead_code,
+    reason = "what is in a piece is read elsewhere; here it is only named once"
+)]
+struct OpenAiPiece {
+    choices: Option<Vec<ChoicePiece>>,
+    usage: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "as above")]
+struct ChoicePiece {
+    delta: Option<OpenAiMessage>,
+    finish_reason: Option<Value>,
+}
+
+/// Whether a piece of a streamed answer, which is JSON, has the shape of one: that names no key
+/// twice.
+pub(super) fn check_piece(piece: &[u8]) -> Result<(), WireError> {
+    let read = serde_json::from_slice::<OpenAiPiece>(piece);
+    read.map(drop).map_err(|error| {
+        malformed(&format!(
+            "expected a piece of a chat completion, found: {error}"
+        ))
+    })
+}
+
 /// The message with its lists as they were written.
 fn as_written(said: OpenAiMessage, root: &Value) -> OpenAiMessage {
     let listed = |place: &str, read| wire::listed(root, place, read);
@@ -214,6 +253,7 @@ mod tests {
         let request = Request {
             messages: &messages,
             images: &[image],
+            settings: &[],
             stream: false,
         };
         let body = request_body("x", request, &Params::default(), "localhost");
@@ -237,6 +277,7 @@ mod tests {
             let request = Request {
                 messages: &[],
                 images: &[],
+                settings: &[],
                 stream: false,
             };
             let body = request_body("m", request, &params, "127.0.0.1");
@@ -264,6 +305,7 @@ mod tests {
         let request = Request {
             messages: &messages,
             images: &[],
+            settings: &[],
             stream: false,
         };
         let body = |params: &Params, host| {
@@ -271,13 +313,11 @@ mod tests {
         };
         assert_eq!(body(&Params::default(), "127.0.0.1"), plain);
         let all = Params {
-            expect: None,
-            images: Vec::new(),
             temperature: Some("0.2".parse().unwrap()),
             max_tokens: Some(9),
             seed: Some(7),
             system: Some("is in the prompt already".into()),
-            response_format: None,
+            ..Params::default()
         };
         let there = plain.replace(
             "false}",
@@ -288,6 +328,23 @@ mod tests {
             body(&all, "api.openai.com"),
             there.replace("max_tokens", "max_completion_tokens")
         );
+        // What is set for the call alone wins.
+        let set = [
+            ("seed".to_owned(), json!(8)),
+            ("top_k".to_owned(), json!(3)),
+        ];
+        let request = Request {
+            settings: &set,
+            stream: true,
+            ..request
+        };
+        let sent = request_body("m", request, &all, "127.0.0.1");
+        let sent: Value = serde_json::from_slice(&sent).unwrap();
+        let mut expected: Value = serde_json::from_str(&there).unwrap();
+        (expected["seed"], expected["top_k"], expected["stream"]) =
+            (json!(8), json!(3), json!(true));
+        expected["stream_options"] = json!({"include_usage": true});
+        assert_eq!(sent, expected);
     }
 
     fn message(inner: &str) -> String {

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::http::{Endpoint, ServerAddress};
 use super::stream::{self, PieceCounter};
+use super::window::{self, ServerWindow};
 use super::wire::{Completion, Wire, WireError};
 use super::{Answer, Backend, ModelFault, Request};
 use crate::record::ledger::params::Params;
@@ -124,16 +125,20 @@ impl Remote {
         request: Request<'_>,
         came: &(dyn Fn(u64) + Sync),
     ) -> Result<Answer, ModelFault> {
-        if !self.wire.streams() {
-            return self.ask(request).await;
-        }
         let wire_request = self.body(Request {
             stream: true,
             ..request
         });
         let mut counter = PieceCounter::new(self.wire, came);
         let each: &mut (dyn FnMut(&[u8]) + Send) = &mut |bytes| counter.take(bytes);
-        let response = self.link.post_for_pieces(&wire_request, each).await?;
+        let response = match self.link.post_for_pieces(&wire_request, each).await {
+            // A server that has no streams, or knows nothing of their options, has refused the
+            // prompt before it looked at it.
+            Err(fault) if self.wire == Wire::OpenAi && is_refused(&fault) => {
+                return self.ask(request).await;
+            }
+            done => done?,
+        };
         // A server need not stream because it was asked to.
         let read = match response.is_stream {
             true => stream::whole(self.wire, &response.bytes)
@@ -173,6 +178,17 @@ impl Remote {
     }
 }
 
+/// Whether a server says that a request is none that it takes.
+fn is_refused(fault: &ModelFault) -> bool {
+    matches!(
+        fault,
+        ModelFault::Status {
+            status: 400 | 422,
+            ..
+        }
+    )
+}
+
 impl Backend for Remote {
     fn id(&self) -> &str {
         &self.id
@@ -180,6 +196,18 @@ impl Backend for Remote {
 
     fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Answer, ModelFault>> {
         Box::pin(self.ask(request))
+    }
+
+    fn window(&self) -> BoxFuture<'_, ServerWindow> {
+        Box::pin(window::look_up(self.wire, &self.link, &self.model))
+    }
+
+    fn window_by_itself(&self) -> Option<u64> {
+        window::by_itself(self.wire).by_itself
+    }
+
+    fn streams(&self) -> bool {
+        true
     }
 
     fn watch<'a>(

@@ -2,13 +2,12 @@
 //!
 //! A person who waits sees how much has come, and nothing of what it says: that is shown when it is
 //! on record. What is read is the body that is put together, by the same code as any other, so that
-//! answer and reply are the same whether they were streamed or not. Where that can't be had a wire
-//! is not streamed: the pieces of OpenAI's chat completions are of another shape than its answers,
-//! and servers differ in what they leave out of them.
+//! answer and reply are the same whether they were streamed or not.
 //!
 //! - Ollama: a JSON object a line; the last one is the whole answer without its text.
 //! - Anthropic: server-sent events; the first brings the message without its parts, the others add
 //!   to it.
+//! - OpenAI: server-sent events as well; each adds to the message, and `[DONE]` ends them.
 //!
 //! A stream without its end is `cut`, whatever came of it. Pieces that do not belong together, or of
 //! which something would have to be left out, are `malformed`: an answer that is not what the server
@@ -16,12 +15,13 @@
 
 use serde_json::{Map, Value};
 
-use super::ollama::check_piece;
-use super::source;
 use super::wire::{Wire, WireError, malformed};
+use super::{ollama, openai, source};
 
+mod completion;
 mod message;
 
+use completion::GrowingCompletion;
 use message::GrowingMessage;
 
 /// Counts the characters of an answer while its pieces come.
@@ -66,7 +66,7 @@ fn characters_in(wire: Wire, line: &[u8]) -> u64 {
     let (text, place) = match wire {
         Wire::Ollama => (Some(line), "/message/content"),
         Wire::Anthropic => (line.strip_prefix(b"data:"), "/delta/text"),
-        Wire::OpenAi => (None, ""),
+        Wire::OpenAi => (line.strip_prefix(b"data:"), "/choices/0/delta/content"),
     };
     let piece: Option<Value> = text.and_then(|text| serde_json::from_slice(text).ok());
     let text = piece.as_ref().and_then(|piece| piece.pointer(place));
@@ -83,9 +83,9 @@ fn characters_in(wire: Wire, line: &[u8]) -> u64 {
 pub(super) fn whole(wire: Wire, stream: &[u8]) -> Result<Vec<u8>, WireError> {
     let lines = lines(stream);
     let body = match wire {
-        Wire::Ollama => ollama(&lines)?,
-        Wire::Anthropic => anthropic(&lines)?,
-        Wire::OpenAi => return Err(malformed("expected an answer, found a stream")),
+        Wire::Ollama => of_ollama(&lines)?,
+        Wire::Anthropic => of_anthropic(&lines)?,
+        Wire::OpenAi => of_openai(&lines)?,
     };
     serde_json::to_vec(&body).map_err(|error| malformed(&error.to_string()))
 }
@@ -197,7 +197,7 @@ fn ollama_message(said: Value) -> Result<Map<String, Value>, WireError> {
     }
 }
 
-fn ollama(lines: &[&[u8]]) -> Result<Value, WireError> {
+fn of_ollama(lines: &[&[u8]]) -> Result<Value, WireError> {
     let (mut whole, mut message) = (Map::new(), None);
     let mut is_done = false;
     for line in lines {
@@ -218,7 +218,7 @@ fn ollama(lines: &[&[u8]]) -> Result<Value, WireError> {
             gather(so_far, ollama_message(said)?)?;
         }
         whole.extend(piece);
-        check_piece(line)?;
+        ollama::check_piece(line)?;
     }
     if !is_done {
         return Err(WireError::Unfinished);
@@ -229,7 +229,7 @@ fn ollama(lines: &[&[u8]]) -> Result<Value, WireError> {
     Ok(Value::Object(whole))
 }
 
-fn anthropic(lines: &[&[u8]]) -> Result<Value, WireError> {
+fn of_anthropic(lines: &[&[u8]]) -> Result<Value, WireError> {
     let mut growing = GrowingMessage::default();
     for line in lines {
         // Each event's name stands in its data, too.
@@ -244,6 +244,30 @@ fn anthropic(lines: &[&[u8]]) -> Result<Value, WireError> {
             Some(kind) => growing.take(kind, event)?,
             None => return Err(malformed("expected every event to name its type")),
         }
+    }
+    growing.whole().map(Value::Object)
+}
+
+fn of_openai(lines: &[&[u8]]) -> Result<Value, WireError> {
+    let mut growing = GrowingCompletion::default();
+    for line in lines {
+        // Servers that keep a connection alive write comments.
+        let Some(data) = line.strip_prefix(b"data:").map(<[u8]>::trim_ascii) else {
+            continue;
+        };
+        if data == completion::END {
+            growing.end()?;
+            continue;
+        }
+        if completion::END.starts_with(data) {
+            return Err(WireError::Unfinished);
+        }
+        let piece = piece(data)?;
+        if piece.get("error").is_some_and(|error| !error.is_null()) {
+            return Ok(Value::Object(piece));
+        }
+        growing.take(piece)?;
+        openai::check_piece(data)?;
     }
     growing.whole().map(Value::Object)
 }
@@ -340,9 +364,68 @@ mod tests {
                            {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"b": 1}}]})
     }
 
-    fn streams() -> [(Wire, String, Value); 2] {
+    fn openai_piece(delta: Value, reason: Value) -> Value {
+        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": reason});
+        json!({"id": "c1", "object": "chat.completion.chunk", "created": 7, "model": "m", "choices": [choice],
+               "usage": null})
+    }
+
+    fn openai_pieces() -> Vec<Value> {
+        let said = |delta: Value| openai_piece(delta, Value::Null);
+        let call = |index: u64, more: Value| {
+            let mut call = json!({"index": index});
+            call.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            said(json!({"tool_calls": [call]}))
+        };
+        let begun = |id: &str, name: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": ""}});
+        let more = |arguments: &str| json!({"function": {"arguments": arguments}});
+        let mut used = openai_piece(Value::Null, Value::Null);
+        used["choices"] = json!([]);
+        used["usage"] = json!({"prompt_tokens": 3, "completion_tokens": 4});
+        used["timings"] = json!({"predicted_n": 4});
+        vec![
+            said(json!({"role": "assistant", "content": null})),
+            said(json!({"reasoning_content": "h"})),
+            said(json!({"reasoning_content": "m"})),
+            said(json!({"content": "Grü"})),
+            said(json!({"content": "ße", "refusal": null})),
+            call(0, begun("a", "look")),
+            call(0, more("{\"b\":")),
+            call(1, begun("b", "see")),
+            call(0, more("1}")),
+            call(
+                1,
+                json!({"id": "b", "function": {"name": "see", "arguments": "{}"}}),
+            ),
+            openai_piece(json!({}), json!("tool_calls")),
+            used,
+        ]
+    }
+
+    fn openai_whole() -> Value {
+        let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+        json!({"id": "c1", "object": "chat.completion", "created": 7, "model": "m",
+               "usage": {"prompt_tokens": 3, "completion_tokens": 4}, "timings": {"predicted_n": 4},
+               "choices": [{"index": 0, "logprobs": null, "finish_reason": "tool_calls",
+                    "message": {"role": "assistant", "content": "Grüße", "reasoning_content": "hm", "refusal": null,
+                                "tool_calls": [call("a", "look", "{\"b\":1}"), call("b", "see", "{}")]}}]})
+    }
+
+    fn data_of(pieces: &[Value]) -> String {
+        let pieces = pieces.iter().map(|piece| format!("data: {piece}\n\n"));
+        [": here\n\n".to_owned()]
+            .into_iter()
+            .chain(pieces)
+            .chain(["data: [DONE]\n\n".to_owned()])
+            .collect()
+    }
+
+    fn streams() -> [(Wire, String, Value); 3] {
         let (ollama, anthropic) = (ollama_pieces(), anthropic_pieces());
         [
+            (Wire::OpenAi, data_of(&openai_pieces()), openai_whole()),
             (Wire::Ollama, lines_of(&ollama), ollama_whole()),
             (Wire::Anthropic, events_of(&anthropic), anthropic_whole()),
         ]
@@ -432,12 +515,23 @@ mod tests {
                 "data: {\"type\":\"content_block_delta\"}",
                 "expected `message_start` first",
             ),
-            (Wire::OpenAi, "data: {}", "found a stream"),
+            (Wire::OpenAi, "data: [1]", "objects in the stream"),
+            (Wire::OpenAi, "data: <html>", "JSON in the stream"),
+            (
+                Wire::OpenAi,
+                "data: {}\ndata: [DONE]\ndata: {}",
+                "behind the end",
+            ),
+            (Wire::OpenAi, "data: [DONE]\ndata: [DONE]", "behind the end"),
         ] {
             is_malformed(wire, stream, said);
         }
         for (wire, stream) in [
             (Wire::Ollama, "{\"error\":\"out of memory\"}\n"),
+            (
+                Wire::OpenAi,
+                "data: {\"error\":{\"message\":\"overloaded\",\"code\":529}}\n",
+            ),
             (
                 Wire::Anthropic,
                 "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n",
@@ -695,6 +789,95 @@ mod tests {
         assert_eq!(
             (&body["stop_reason"], &body["usage"]["a"], &body["model"]),
             (&json!("end_turn"), &json!(1), &json!("m"))
+        );
+    }
+
+    #[test]
+    fn pieces_of_openai_that_do_not_belong_together() {
+        let said = |delta: Value| openai_piece(delta, Value::Null);
+        let call = |call: Value| said(json!({ "tool_calls": [call] }));
+        let one = || json!({"index": 0, "id": "a", "function": {"name": "n", "arguments": "1"}});
+        let choices = |choices: Value| json!({ "choices": choices });
+        for (pieces, told) in [
+            (vec![choices(json!([{}, {}]))], "one choice, found several"),
+            (
+                vec![choices(json!([{"index": 1}]))],
+                "one choice, found one of the index 1",
+            ),
+            (vec![choices(json!("a"))], "a list as `choices`, found text"),
+            (vec![choices(json!(["a"]))], "an object as `choices`"),
+            (vec![said(json!("a"))], "an object as `delta`, found text"),
+            (
+                vec![said(json!({"role": "user"}))],
+                "`assistant`, found `user`",
+            ),
+            (vec![said(json!({"role": 1}))], "text as `role`"),
+            (
+                vec![said(json!({"content": "a"})), said(json!({"content": 3}))],
+                "text as `content`, found a number",
+            ),
+            (
+                vec![
+                    openai_piece(json!({}), json!("stop")),
+                    openai_piece(json!({}), json!("length")),
+                ],
+                "one `finish_reason`, found `stop` and `length`",
+            ),
+            (
+                vec![said(json!({"tool_calls": "a"}))],
+                "a list as `tool_calls`",
+            ),
+            (vec![call(json!(1))], "an object as `tool_calls`"),
+            (vec![call(json!({"id": "a"}))], "as `index` of a tool's"),
+            (vec![call(json!({"index": -1}))], "as `index` of a tool's"),
+            (
+                vec![call(json!({"index": 2})), call(json!({"index": 1}))],
+                "above 2, found 1",
+            ),
+            (
+                vec![call(one()), call(json!({"index": 0, "id": "b"}))],
+                "`id` of a tool's call to stay, found it changed",
+            ),
+            (
+                vec![
+                    call(one()),
+                    call(json!({"index": 0, "function": {"name": "m"}})),
+                ],
+                "`name` of a tool's call to stay",
+            ),
+            (
+                vec![
+                    call(one()),
+                    call(json!({"index": 0, "function": {"arguments": 1}})),
+                ],
+                "text as `arguments`, found a number",
+            ),
+            (
+                vec![call(one()), call(json!({"index": 0, "function": 1}))],
+                "an object as `function`",
+            ),
+        ] {
+            is_malformed(Wire::OpenAi, &data_of(&pieces), told);
+        }
+        let twice = r#"{"choices":[{"delta":{"content":"a","content":"b"}}]}"#;
+        let twice = format!("data: {twice}\n\ndata: [DONE]\n");
+        is_malformed(Wire::OpenAi, &twice, "duplicate field `content`");
+        // Whoever says nothing has not answered, streamed or not.
+        for pieces in [vec![], vec![json!({"id": "c"})], vec![said(json!({}))]] {
+            let body = whole(Wire::OpenAi, data_of(&pieces).as_bytes()).unwrap();
+            assert!(Wire::OpenAi.read_completion(&body).is_err(), "{pieces:?}");
+        }
+        // Some servers spell the role in every piece, or leave it empty, and number no choice.
+        let plain = [
+            choices(json!([{"delta": {"role": "assistant", "content": "a"}}])),
+            choices(json!([{"delta": {"role": "", "content": "b"}, "finish_reason": "stop"}])),
+            choices(json!([{"delta": {"content": ""}, "finish_reason": "stop"}])),
+        ];
+        let body = whole(Wire::OpenAi, data_of(&plain).as_bytes()).unwrap();
+        let read = Wire::OpenAi.read_completion(&body).unwrap();
+        assert_eq!(
+            (read.text.as_str(), read.beside.finish_reason.as_deref()),
+            ("ab", Some("stop"))
         );
     }
 

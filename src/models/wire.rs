@@ -94,15 +94,6 @@ impl Wire {
         }
     }
 
-    /// Whether answers are asked for piece by piece while somebody watches: where the pieces give
-    /// the same reply as an answer that comes at once.
-    pub const fn streams(self) -> bool {
-        match self {
-            Wire::Ollama | Wire::Anthropic => true,
-            Wire::OpenAi => false,
-        }
-    }
-
     /// What of the settings is sent, and the names of those that this wire has no place for.
     pub fn fit(self, wanted: &Params) -> (Params, Vec<&'static str>) {
         let mut sent = wanted.clone();
@@ -260,6 +251,24 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, W
 pub(super) fn source_of(body: &[u8]) -> Result<Value, WireError> {
     source::read(body)
         .ok_or_else(|| malformed("expected JSON, found something else in a part of it"))
+}
+
+/// The print of a body; what is set for this call alone stands in the object at `place`, or at the
+/// top.
+pub(super) fn printed(body: &impl Serialize, request: Request<'_>, place: &str) -> Vec<u8> {
+    const PRINTS: &str = "strings and numbers always have a JSON form";
+    if request.settings.is_empty() {
+        return serde_json::to_vec(body).expect(PRINTS);
+    }
+    let mut body = serde_json::to_value(body).expect(PRINTS);
+    let settings = match place {
+        "" => &mut body,
+        place => &mut body[place],
+    };
+    for (name, value) in request.settings {
+        settings[name] = value.clone();
+    }
+    serde_json::to_vec(&body).expect(PRINTS)
 }
 
 /// A message as it is sent: as it is, or of parts where it has images.

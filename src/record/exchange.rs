@@ -243,10 +243,18 @@ impl Exchange {
             return Ok(None);
         };
         let params = Params::parse(stored).map_err(|e| wrong(format!("params: {e}")))?;
-        if !params.is_shape_told() {
+        // Of what is erased only the bare shape is left.
+        let is_here = self.bundle.is_some();
+        if is_here && params.shape_beside().is_some() && !self.request_tells_shape()? {
             return Err(wrong("params: a shape that the model was not told"));
         }
         Ok(Some(params))
+    }
+
+    /// Whether the shape of the answer is among what was sent with the question.
+    fn request_tells_shape(&self) -> Result<bool, ExchangeFault> {
+        let request = self.request.as_deref().map(parsed::<RequestDoc>);
+        Ok(request.transpose()?.is_some_and(|doc| doc.tells_shape()))
     }
 
     /// The compiled prompt's canonical JSON, rendered again; none when nothing was compiled.
@@ -355,6 +363,7 @@ impl Exchange {
         let kernel = kernel.map_err(ExchangeFault::Wrong)?;
         let earlier: Result<Vec<PriorTurn>, MissingTurn> = self.prior.iter().cloned().collect();
         let (earlier, params) = (earlier?, self.params()?.unwrap_or_default());
+        let shape = params.shape_beside();
         let read = bundle.read();
         let read = read.map_err(|e| wrong(format!("stored bundle: {e}")))?;
         if read.kernel_hash.0 != kernel.kernel {
@@ -366,6 +375,7 @@ impl Exchange {
         Ok(Some(PromptTexts {
             kernel,
             params,
+            shape,
             bundle,
             earlier,
         }))
@@ -487,6 +497,7 @@ impl Exchange {
 struct PromptTexts<'a> {
     kernel: SystemPrompt<'a>,
     params: Params,
+    shape: Option<String>,
     bundle: &'a StoredBundle,
     earlier: Vec<PriorTurn>,
 }
@@ -504,6 +515,7 @@ impl PromptTexts<'_> {
             earlier: &self.earlier,
             spoken,
             question,
+            shape: self.shape.as_deref(),
         })
     }
 

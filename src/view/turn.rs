@@ -43,6 +43,8 @@ pub struct TurnView {
     pub exchange: Uuid,
     /// Name of the model that was asked.
     pub model: String,
+    /// How many tokens its window holds, prompt and answer together; null where nobody knows.
+    pub model_window: Option<u64>,
     /// The branch of its commits.
     pub branch: String,
     /// The newest block.
@@ -276,6 +278,7 @@ impl TurnView {
             seq: ids.seq,
             exchange: ids.exchange,
             model: session.model.clone(),
+            model_window: asked.window,
             branch: session.branch.clone(),
             block: session.anchor.block.clone(),
             prompt_hash: ids.prompt_hash,

@@ -483,10 +483,210 @@ fn earlier_turns_fit_into_the_window_of_the_model_that_is_asked() {
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }
 
+/// A server that tells of its model's window is asked for it, and gets what fits.
+#[test]
+fn the_window_that_a_server_tells_is_used_as_one_that_is_set() {
+    for (model, look, show, entry) in [
+        (
+            "ollama/small-1b",
+            "POST /api/show",
+            json!({"model_info": {"llama.context_length": 2000}}),
+            json!({}),
+        ),
+        (
+            "openai/small-1b",
+            "GET /v1/models",
+            Value::Null,
+            json!({"meta": {"n_ctx": 2000, "n_ctx_train": 8192}}),
+        ),
+        (
+            "openai/other:2b",
+            "GET /v1/models",
+            Value::Null,
+            json!({"max_model_len": 2000}),
+        ),
+    ] {
+        let server = ModelServer::telling(vec![Behaviour::Good], show, entry);
+        let mut person = person_of_two_models(&server);
+        person.set("GENTLY_MODEL_DEFAULT", model);
+        // Some 400 tokens each.
+        let long = |n: u32| format!("{n}: {}", "so it goes on and on. ".repeat(75));
+        for n in 1..=5 {
+            asked(&person, &[&long(n)]);
+        }
+        let preview = person.gently(&["context", "preview", "--json", "And?"]);
+        let preview = preview.exits(0).json();
+        let told = person.gently(&["ask", "-v", "And?"]).exits(0);
+        for words in ["showing 3 of 5 earlier turns", "window of 2000 tokens"] {
+            assert!(told.err.contains(words), "{model}: {told:#?}");
+        }
+        assert_eq!(sent(&server)[1]["content"], long(3), "{model}");
+        let injected = preview["injected"].as_array().unwrap();
+        let turns = injected.iter().filter(|one| one["artifact_type"] == "turn");
+        assert_eq!(turns.count(), 6, "{model}");
+        // Each process asks once, and nothing of what is said goes along.
+        let looks = server.looks();
+        assert_eq!(looks.len(), 7, "{model}");
+        for one in &looks {
+            let body = String::from_utf8(one.body.clone()).unwrap();
+            let expected = match look {
+                "POST /api/show" => r#"{"model":"small-1b"}"#,
+                _ => "",
+            };
+            assert_eq!((one.line.as_str(), body.as_str()), (look, expected));
+        }
+        let before = server.requests().len();
+        let longer = "so it goes on and on. ".repeat(400);
+        let refused = person.gently(&["ask", &longer]).exits(2);
+        let words = format!("{model} takes 2000 in all");
+        assert!(refused.err.contains(&words), "{refused:#?}");
+        assert_eq!(server.requests().len(), before);
+        // What somebody says wins, and nobody is asked.
+        let key = format!("model.window.{model}");
+        person.gently(&["config", "set", &key, "9000"]).exits(0);
+        let looks = server.looks().len();
+        let all = asked(&person, &["And?"]);
+        assert_eq!(all["model_window"], 9000);
+        assert_eq!(all["context"]["turns_shown"], 6);
+        assert_eq!(server.looks().len(), looks);
+        person.gently(&["audit", "verify"]).exits(0);
+        person.gently(&["audit", "replay", "--all"]).exits(0);
+    }
+}
+
+/// An Ollama takes what it is told to take, and it is told as much as prompt and answer need.
+#[test]
+fn an_ollama_is_told_to_take_what_is_sent() {
+    let show = json!({"model_info": {"llama.context_length": 6000}, "parameters": "stop \"x\""});
+    let server = ModelServer::telling(vec![Behaviour::Good], show, json!({}));
+    let mut person = person_of_two_models(&server);
+    person.set("GENTLY_MODEL_DEFAULT", OTHER[1]);
+    // Some 400 tokens each.
+    let long = |n: u32| format!("{n}: {}", "so it goes on and on. ".repeat(75));
+    let asked_for = |n: u32| {
+        let told = asked(&person, &[&long(n)]);
+        assert_eq!(told["model_window"], 6000);
+        let body = server.requests().pop().unwrap().json();
+        assert_eq!(body["truncate"], false);
+        let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+        let num_ctx = body["options"]["num_ctx"].clone();
+        // What was sent is on record.
+        assert_eq!(shown["request"]["settings"]["num_ctx"], num_ctx);
+        assert_eq!(shown["params"]["num_ctx"], num_ctx);
+        num_ctx
+    };
+    let told: Vec<Value> = (1..=7).map(asked_for).collect();
+    let powers = [
+        Value::Null,
+        json!(4096),
+        json!(4096),
+        json!(4096),
+        json!(6000),
+        json!(6000),
+        json!(6000),
+    ];
+    assert_eq!(told, powers);
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+    // One that takes enough by itself is told nothing, and so is one of which nobody knows more.
+    let show = json!({"model_info": {"llama.context_length": 6000}, "parameters": "num_ctx 6000"});
+    for (server, window) in [
+        (
+            ModelServer::telling(vec![Behaviour::Good], show, json!({})),
+            "window of 6000 tokens",
+        ),
+        (ModelServer::start(Behaviour::Good), "window unknown"),
+    ] {
+        let person = person_of_two_models(&server);
+        let longer = long(1).repeat(3);
+        let told = person.gently(&["ask", "-v", OTHER[0], OTHER[1], &longer]);
+        assert!(told.err.contains(window), "{window}: {told:#?}");
+        let body = server.requests().pop().unwrap().json();
+        assert_eq!(body["options"], Value::Null, "{window}");
+        assert_eq!(server.looks().len(), 1, "{window}");
+    }
+}
+
+/// What is told of the answer's shape stands behind the question, so that the messages before it are
+/// those of the question before.
+#[test]
+fn a_declared_shape_leaves_the_first_message_as_it_is() {
+    let says = |text: &str| Behaviour::Says(text.to_owned());
+    let server = ModelServer::script(vec![says("one"), says("{}"), says("[]"), says("three")]);
+    let person = person(&server);
+    let schema = person.dir.path().join("shape.json");
+    std::fs::write(&schema, r#"{"type": "array"}"#).unwrap();
+    let told = "Answer with one JSON value and nothing else.";
+    asked(&person, &["One."]);
+    asked(&person, &["--expect", "json", "Two."]);
+    asked(&person, &["--expect", schema.to_str().unwrap(), "Three."]);
+    asked(&person, &["Four."]);
+    let requests = server.requests();
+    let message = |request: usize, at: usize| requests[request].json()["messages"][at].clone();
+    assert!((1..4).all(|request| message(request, 0) == message(0, 0)));
+    assert_eq!(message(1, 3)["content"], format!("Two.\n\n{told}"));
+    let schema = format!(
+        "Three.\n\n{told} It must hold against this JSON Schema: {}",
+        r#"{"type":"array"}"#
+    );
+    assert_eq!(message(2, 5)["content"], schema);
+    // It is of its question alone.
+    assert_eq!(message(3, 3)["content"], "Two.");
+    assert_eq!(message(3, 5)["content"], "Three.");
+    let shown = person.gently(&["show", "last/3", "--json"]).exits(0).json();
+    assert_eq!(shown["params"]["system"], Value::Null);
+    let last = &shown["request"]["messages"][5]["parts"];
+    assert_eq!(*last, json!(["question", "shape"]));
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+    // A shape that nobody was told is found.
+    let database = person.database();
+    let triggers: Vec<String> = database
+        .prepare(
+            "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'llm_exchange'",
+        )
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    for name in triggers {
+        let drop = format!("DROP TRIGGER \"{name}\"");
+        database.execute_batch(&drop).unwrap();
+    }
+    let shape = r#"UPDATE llm_exchange SET params = '{"expect":"json",' || substr(params, 2) WHERE seq = 1"#;
+    assert_eq!(database.execute(shape, []).unwrap(), 1);
+    drop(database);
+    let found = person.gently(&["audit", "verify", "-v"]).exits(1);
+    let words = "a shape that the model was not told";
+    assert!(found.out.contains(words), "{found:#?}");
+}
+
+/// In exchanges from before, the owner's text begins with the shape: they come out as they were.
+#[test]
+fn a_shape_that_the_owners_text_tells_is_not_told_again() {
+    let server = ModelServer::start(Behaviour::Says("{}".to_owned()));
+    let person = person(&server);
+    let system = "Answer with one JSON value and nothing else.\n\nBe brief.";
+    asked(&person, &["--expect", "json", "--system", system, "Who?"]);
+    let messages = sent(&server);
+    assert_eq!(messages[1]["content"], "Who?");
+    let first = messages[0]["content"].as_str().unwrap();
+    assert!(first.ends_with(system), "{first}");
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
 /// At a terminal the wait is told in seconds and characters; the answer is shown when all of it is on
 /// record, and its reply is the one that is recorded without a terminal.
 #[test]
 fn a_wait_at_a_terminal_tells_how_much_has_come_and_nothing_of_what_it_says() {
+    for model in ["ollama/small-1b", "openai/small-1b"] {
+        waits_at_a_terminal(model);
+    }
+}
+
+fn waits_at_a_terminal(model: &str) {
     let texts = ["Paris is ", "the capital ", "of France."].map(str::to_owned);
     let server = ModelServer::script(vec![
         Behaviour::Pieces(texts.to_vec(), Duration::from_millis(500)),
@@ -497,11 +697,12 @@ fn a_wait_at_a_terminal_tells_how_much_has_come_and_nothing_of_what_it_says() {
     person.set("TERM", "xterm-256color");
     person.gently(&["init"]).exits(0);
     let gently = env!("CARGO_BIN_EXE_gently");
-    let ask = format!("{gently} ask --no-ref -m ollama/small-1b 'What is it?'");
+    let ask = format!("{gently} ask --no-ref -m {model} 'What is it?'");
     let shown = at_terminal(&person, &ask, "", "", None).exits(0);
     assert_eq!(server.requests()[0].json()["stream"], true);
+    let thinking = format!("{model} is thinking: 0 s");
     for words in [
-        "ollama/small-1b is thinking: 0 s",
+        thinking.as_str(),
         " s, 9 characters; Ctrl-C gives up",
         " s, 21 characters; Ctrl-C gives up",
     ] {
@@ -513,15 +714,23 @@ fn a_wait_at_a_terminal_tells_how_much_has_come_and_nothing_of_what_it_says() {
         !waited.contains("Paris") && !answered.contains("Paris"),
         "{shown:#?}"
     );
-    asked(
-        &person,
-        &["--no-ref", "-m", "ollama/small-1b", "What is it?"],
-    );
+    asked(&person, &["--no-ref", "-m", model, "What is it?"]);
     assert_eq!(server.requests()[1].json()["stream"], false);
     let reply = |number: u32| {
         let id = format!("last/{number}");
         let shown = person.gently(&["show", &id, "--json"]).exits(0).json();
         assert_eq!(shown["answer"], whole.as_str());
+        let streams = shown["request"]["settings"]["stream"].clone();
+        assert_eq!(
+            streams,
+            if number == 2 {
+                json!(true)
+            } else {
+                Value::Null
+            }
+        );
+        assert_eq!(shown["usage"]["prompt_tokens"], 11);
+        assert_eq!(shown["usage"]["completion_tokens"], 7);
         shown["reply"].clone()
     };
     assert!(reply(1)["other"].is_object());

@@ -82,6 +82,8 @@ pub enum Behaviour {
     Pieces(Vec<String>, Duration),
     /// The same, and closes the connection before the end where it streams.
     BrokenPieces(Vec<String>),
+    /// Refuses to stream with this status, and answers [`ANSWER`] to whoever does not ask for it.
+    NoStream(u16),
 }
 
 impl Behaviour {
@@ -141,6 +143,8 @@ fn error_body(received: &Received, message: &str) -> String {
 const OPENAI: &str = "POST /v1/chat/completions";
 const OLLAMA: &str = "POST /api/chat";
 const ANTHROPIC: &str = "POST /v1/messages";
+/// The two places where a server is asked for the window of a model.
+const LOOKS: [&str; 2] = ["GET /v1/models", "POST /api/show"];
 /// The models that every server lists, not in order.
 pub const MODELS: [&str; 2] = ["small-1b", "other:2b"];
 
@@ -173,6 +177,7 @@ impl Received {
 #[derive(Default)]
 struct State {
     requests: Vec<Received>,
+    looks: Vec<Received>,
     connections: usize,
     released: bool,
     stopped: bool,
@@ -185,6 +190,9 @@ struct Shared {
     script: Vec<Behaviour>,
     /// Whether the models are listed, whatever the behaviour.
     lists: bool,
+    /// What it tells of the window of its model: to `POST /api/show`, and beside each name of its
+    /// list.
+    told: [Value; 2],
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -202,6 +210,17 @@ impl ModelServer {
         Self::begin(vec![behaviour], false)
     }
 
+    /// A server that tells of the window of its model: Ollama's words, and those that stand beside
+    /// each name in OpenAI's list.
+    pub fn telling(script: Vec<Behaviour>, show: Value, entry: Value) -> Self {
+        Self::made(Shared {
+            script,
+            lists: true,
+            told: [show, entry],
+            ..Shared::default()
+        })
+    }
+
     /// A server that treats every request alike.
     pub fn start(behaviour: Behaviour) -> Self {
         Self::script(vec![behaviour])
@@ -214,13 +233,17 @@ impl ModelServer {
     }
 
     fn begin(script: Vec<Behaviour>, lists: bool) -> Self {
-        assert!(!script.is_empty());
-        let refused = matches!(script.first(), Some(Behaviour::Refused));
-        let shared = Arc::new(Shared {
+        Self::made(Shared {
             script,
             lists,
             ..Shared::default()
-        });
+        })
+    }
+
+    fn made(shared: Shared) -> Self {
+        assert!(!shared.script.is_empty());
+        let refused = matches!(shared.script.first(), Some(Behaviour::Refused));
+        let shared = Arc::new(shared);
         if refused {
             // Loopback, the discard port, an address of its own: no test listens there.
             let address = SocketAddr::from(([127, 0, 0, 77], 9));
@@ -253,7 +276,12 @@ impl ModelServer {
         format!("http://{}", self.address)
     }
 
-    /// What has come so far, in order.
+    /// Questions about the window of a model, in order.
+    pub fn looks(&self) -> Vec<Received> {
+        self.shared.lock().looks.clone()
+    }
+
+    /// What has come so far beside them, in order.
     pub fn requests(&self) -> Vec<Received> {
         self.shared.lock().requests.clone()
     }
@@ -343,10 +371,15 @@ impl Shared {
     fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
         if !matches!(self.script.first(), Some(Behaviour::ClosesAtOnce)) {
             let received = receive(&stream)?;
+            let is_look = self.lists && LOOKS.contains(&received.line.as_str());
             let mut number = 0;
             self.change(|state| {
                 number = state.requests.len();
-                state.requests.push(received.clone());
+                let came = match is_look {
+                    true => &mut state.looks,
+                    false => &mut state.requests,
+                };
+                came.push(received.clone());
             });
             let last = self.script.len() - 1;
             self.answer(&self.script[number.min(last)], &received, &mut stream)?;
@@ -371,10 +404,18 @@ impl Shared {
                 return stream.write_all(&json(&json!({"models": models}).to_string()));
             }
             _ if self.lists && received.line == "GET /v1/models" => {
-                let models = MODELS.map(|id| json!({"id": id, "object": "model"}));
+                let models = MODELS.map(|id| {
+                    let mut entry = self.told[1].clone();
+                    entry["id"] = json!(id);
+                    entry["object"] = json!("model");
+                    entry
+                });
                 return stream.write_all(&json(
                     &json!({"object": "list", "data": models}).to_string(),
                 ));
+            }
+            _ if self.lists && received.line == "POST /api/show" && !self.told[0].is_null() => {
+                return stream.write_all(&json(&self.told[0].to_string()));
             }
             _ if self.lists && ![OPENAI, OLLAMA, ANTHROPIC].contains(&received.line.as_str()) => {
                 return stream.write_all(&reply(
@@ -398,6 +439,10 @@ impl Shared {
                 }
                 return Ok(());
             }
+            Behaviour::NoStream(status) if streams() => {
+                let words = "Unsupported parameter: 'stream_options'.";
+                return stream.write_all(&reply(*status, &[], &error_body(received, words)));
+            }
             Behaviour::BrokenPieces(texts) if streams() => {
                 let pieces = pieces(received, texts);
                 let mut begun = pieces.iter().take(pieces.len() - 1);
@@ -410,7 +455,9 @@ impl Shared {
             | Behaviour::ClosesAtOnce
             | Behaviour::HangsUp
             | Behaviour::NeverBegins => Vec::new(),
-            Behaviour::Good | Behaviour::Slow(_) | Behaviour::Gate => json(&good),
+            Behaviour::Good | Behaviour::Slow(_) | Behaviour::Gate | Behaviour::NoStream(_) => {
+                json(&good)
+            }
             Behaviour::Pieces(texts, _) | Behaviour::BrokenPieces(texts) => json(&completion(
                 received,
                 &json!({"role": "assistant", "content": texts.concat()}),
@@ -536,10 +583,9 @@ fn pieces(received: &Received, texts: &[String]) -> Vec<String> {
         last["message"] = said("");
         return [vec![head], said_so_far, vec![format!("{last}\n")]].concat();
     }
-    assert_eq!(
-        received.line, ANTHROPIC,
-        "only these two are asked to stream"
-    );
+    if received.line == OPENAI {
+        return openai_pieces(received, texts, last);
+    }
     let event = |event: Value| {
         let kind = event["type"].as_str().unwrap();
         format!("event: {kind}\ndata: {event}\n\n")
@@ -566,6 +612,35 @@ fn pieces(received: &Received, texts: &[String]) -> Vec<String> {
     ];
     let said: Vec<String> = texts.iter().map(add).collect();
     [vec![head], begin.to_vec(), said, end.to_vec()].concat()
+}
+
+/// The same as OpenAI words it: the message grows piece by piece, and what it used comes last if
+/// that is asked for.
+fn openai_pieces(received: &Received, texts: &[String], mut whole: Value) -> Vec<String> {
+    let usage = whole["usage"].take();
+    whole["object"] = json!("chat.completion.chunk");
+    let chunk = |choices: Value, usage: Value| {
+        let mut chunk = whole.clone();
+        (chunk["choices"], chunk["usage"]) = (choices, usage);
+        format!("data: {chunk}\n\n")
+    };
+    let delta = |delta: Value, reason: Value| {
+        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": reason});
+        chunk(json!([choice]), Value::Null)
+    };
+    let head = HEAD.replace("application/json", "text/event-stream") + "\r\n";
+    let begin = delta(json!({"role": "assistant", "content": ""}), Value::Null);
+    let said = texts
+        .iter()
+        .map(|text| delta(json!({"content": text}), Value::Null));
+    let mut pieces = vec![head, begin];
+    pieces.extend(said);
+    pieces.push(delta(json!({}), json!("stop")));
+    if received.json()["stream_options"]["include_usage"] == true {
+        pieces.push(chunk(json!([]), usage));
+    }
+    pieces.push("data: [DONE]\n\n".to_owned());
+    pieces
 }
 
 /// A message of OpenAI's as Ollama words it: arguments are an object, calls have no type.

@@ -30,6 +30,7 @@ fn request() -> Request<'static> {
     Request {
         messages: MESSAGES.as_slice(),
         images: &[],
+        settings: &[],
         stream: false,
     }
 }

@@ -88,8 +88,8 @@ fn what_is_no_answer_is_said_recorded_and_the_conversation_goes_on() {
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }
 
-/// An answer of one part is its text; one of several, and one that wants a tool, is shown as it came,
-/// and nothing is called.
+/// An answer of one part is its text; one of several texts is shown as they read, and on record as it
+/// came; of one that wants a tool nothing is called.
 #[test]
 fn an_answer_in_parts_and_tools_that_nobody_offered() {
     let one = json!({"role": "assistant", "content": [{"type": "text", "text": "Paris."}]});
@@ -103,7 +103,12 @@ fn an_answer_in_parts_and_tools_that_nobody_offered() {
     let ask = |words: &str| person.gently(&["ask", words]).exits(0);
     assert_eq!(ask("One.").out, "Paris.\n");
     let parts = r#"[{"text":"one","type":"text"},{"text":"two","type":"text"}]"#;
-    assert_eq!(ask("Two.").out, format!("{parts}\n"));
+    assert_eq!(ask("Two.").out, "onetwo\n");
+    let shown = person.gently(&["show", "last"]).exits(0);
+    assert!(shown.out.contains("onetwo\n"), "{shown:#?}");
+    assert!(!shown.out.contains("text"), "{shown:#?}");
+    let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+    assert_eq!(shown["answer"], parts);
     let wanted = person.gently(&["ask", "Three.", "--json"]).exits(0);
     let sentence = "The answer asks for a tool that nobody offered (look). gently calls none.";
     assert!(wanted.err.contains(sentence), "{wanted:#?}");

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use gently::models::http::MAX_RESPONSE;
 use gently::models::remote::{Remote, RemoteConfig};
 use gently::models::wire::Wire;
-use gently::models::{Answer, Backend, CallStage, ModelFault, Request, Usage};
+use gently::models::{Answer, Backend, CallStage, ModelFault, Request, ServerWindow, Usage};
 use gently::record::ledger::params::Params;
 use gently::record::ledger::prompt::{ChatMessage, ChatRole};
 use serde_json::{Value, json};
@@ -33,6 +33,7 @@ fn request() -> Request<'static> {
     Request {
         messages: MESSAGES.as_slice(),
         images: &[],
+        settings: &[],
         stream: false,
     }
 }
@@ -87,7 +88,7 @@ async fn each_dialect_sends_its_shape_and_reads_its_answer() {
             Wire::Ollama,
             "POST /api/chat",
             json!({"model": "small-1b", "messages": messages, "stream": false,
-                   "options": {"temperature": 0.2, "num_predict": 64, "seed": 7}}),
+                   "truncate": false, "options": {"temperature": 0.2, "num_predict": 64, "seed": 7}}),
         ),
         (
             Wire::Anthropic,
@@ -353,17 +354,13 @@ async fn a_streamed_answer_is_the_same_and_is_counted_while_it_comes() {
         let watched = model.watch(request(), &came).await.unwrap();
         let at_once = model.call(request()).await.unwrap();
         let told = told.into_inner().unwrap();
-        match wire {
-            // Its pieces are of another shape than its answers.
-            Wire::OpenAi => assert!(told.is_empty()),
-            _ => assert_eq!(told, [12, 22, 33], "{wire:?}"),
-        }
+        assert_eq!(told, [12, 22, 33], "{wire:?}");
         let asked: Vec<Value> = server
             .requests()
             .iter()
             .map(|one| one.json()["stream"].clone())
             .collect();
-        assert_eq!(asked, [json!(wire.streams()), json!(false)]);
+        assert_eq!(asked, [json!(true), json!(false)]);
         assert_eq!(watched.text, texts.concat());
         assert_eq!(
             (watched.text, watched.usage, watched.beside),
@@ -377,7 +374,7 @@ async fn a_streamed_answer_is_the_same_and_is_counted_while_it_comes() {
 async fn a_stream_that_breaks_off_or_never_ends_is_no_answer() {
     let came = |_| ();
     let texts = vec!["The capital ".to_owned(), "of".to_owned()];
-    for wire in [Wire::Ollama, Wire::Anthropic] {
+    for wire in Wire::ALL {
         for (behaviour, reason) in [
             (Behaviour::BrokenPieces(texts.clone()), "cut"),
             (Behaviour::Endless(MAX_RESPONSE + 1), "too_large"),
@@ -396,6 +393,89 @@ async fn a_stream_that_breaks_off_or_never_ends_is_no_answer() {
     }
 }
 
+/// A server that has no streams says so before it answers, and is asked once more without; what it
+/// refuses then, it refuses.
+#[tokio::test]
+async fn a_server_that_refuses_to_stream_is_asked_once_more() {
+    let came = |_| panic!("nothing came piece by piece");
+    for status in [400, 422] {
+        let server = ModelServer::start(Behaviour::NoStream(status));
+        let model = Remote::new(config(Wire::OpenAi, &server.root_url())).unwrap();
+        let answer = model.watch(request(), &came).await.unwrap();
+        assert_eq!(answer.text, ANSWER);
+        let sent: Vec<Value> = server.requests().iter().map(|one| one.json()).collect();
+        let streams: Vec<&Value> = sent.iter().map(|one| &one["stream"]).collect();
+        assert_eq!(streams, [&json!(true), &json!(false)]);
+        assert_eq!(sent[0]["stream_options"], json!({"include_usage": true}));
+        assert_eq!(sent[1]["stream_options"], Value::Null);
+        assert_eq!(sent[0]["messages"], sent[1]["messages"]);
+    }
+    for (wire, behaviour, times) in [
+        (Wire::OpenAi, Behaviour::error(400, "too long"), 2),
+        (Wire::OpenAi, Behaviour::unauthorized(), 1),
+        (Wire::OpenAi, Behaviour::error(500, "down"), 1),
+        (Wire::Ollama, Behaviour::error(400, "too long"), 1),
+        (Wire::Anthropic, Behaviour::error(422, "no"), 1),
+    ] {
+        let name = format!("{wire:?} {behaviour:?}");
+        let server = ModelServer::start(behaviour);
+        let model = Remote::new(config(wire, &server.root_url())).unwrap();
+        model.watch(request(), &came).await.unwrap_err();
+        assert_eq!(server.requests().len(), times, "{name}");
+    }
+}
+
+/// A server is asked for a model's window once, and whatever it says is no fault.
+#[tokio::test]
+async fn a_window_is_asked_for_once_and_never_missed() {
+    let unknown = |wire| ServerWindow {
+        most: None,
+        by_itself: (wire == Wire::Ollama).then_some(2048),
+    };
+    for wire in Wire::ALL {
+        let show = json!({"model_info": {"x.context_length": 4096}, "parameters": "num_ctx 3000"});
+        let entry = json!({"max_model_len": 4096});
+        let server = ModelServer::telling(vec![Behaviour::Good], show, entry);
+        let model = Remote::new(config(wire, &server.root_url())).unwrap();
+        let expected = ServerWindow {
+            most: (wire != Wire::Anthropic).then_some(4096),
+            by_itself: (wire == Wire::Ollama).then_some(3000),
+        };
+        for _ in 0..2 {
+            assert_eq!(model.window().await, expected, "{wire:?}");
+        }
+        let looks = server.looks();
+        assert_eq!(looks.len(), usize::from(wire != Wire::Anthropic));
+        let bearer = format!("Bearer {KEY}");
+        let key = (wire == Wire::OpenAi).then_some(bearer.as_str());
+        let sent = looks.first().map(|one| one.header("authorization"));
+        assert_eq!(sent, (wire != Wire::Anthropic).then_some(key));
+        let broken = [
+            Behaviour::Refused,
+            Behaviour::NeverBegins,
+            Behaviour::HangsUp,
+            Behaviour::StallsInBody,
+            Behaviour::NotHttp,
+            Behaviour::BrokenJson,
+            Behaviour::Json("[]".into()),
+            Behaviour::Announces(40_000_000),
+            Behaviour::unauthorized(),
+            Behaviour::Status(302, vec![("location", server.root_url())], String::new()),
+        ];
+        for (number, behaviour) in broken.into_iter().enumerate() {
+            let name = format!("{wire:?} {behaviour:?}");
+            let silent = ModelServer::silent(behaviour);
+            // A port may be one that another test had: the name makes it another model.
+            let model = Remote::new(RemoteConfig {
+                model: format!("silent-{number}"),
+                ..config(wire, &silent.root_url())
+            });
+            assert_eq!(model.unwrap().window().await, unknown(wire), "{name}");
+        }
+        assert!(server.requests().is_empty());
+    }
+}
+
 /// llama.cpp speaks OpenAI's dialect and Anthropic's.
 #[tokio::test]
 async fn a_real_model_answers_twice_alike_in_two_dialects() {
@@ -409,6 +489,7 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
     let request = Request {
         messages: &messages,
         images: &[],
+        settings: &[],
         stream: false,
     };
     for wire in [Wire::OpenAi, Wire::Anthropic] {
@@ -460,10 +541,14 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
         let came = |characters| *told.lock().unwrap() = characters;
         let watched = model.watch(request, &came).await.unwrap();
         assert_eq!(watched.text, one.text, "{wire:?}");
-        if wire.streams() {
-            let all = u64::try_from(one.text.chars().count()).unwrap();
-            assert_eq!(*told.lock().unwrap(), all);
-        }
+        let all = u64::try_from(one.text.chars().count()).unwrap();
+        assert_eq!(*told.lock().unwrap(), all);
+        // Streamed or not, the reply says the same of what it is beside its text.
+        assert_eq!(watched.usage, one.usage, "{wire:?}");
+        assert_eq!(
+            watched.beside.finish_reason, one.beside.finish_reason,
+            "{wire:?}"
+        );
         let body: Value = serde_json::from_slice(&one.wire_response).unwrap();
         assert!(
             body.to_string()
@@ -570,6 +655,8 @@ fn the_official_ollama_client_and_we_agree() {
         .iter()
         .filter(|(key, _)| ours.get(key).is_none())
         .collect();
+    // Theirs has no such wish unless somebody has it.
+    assert_eq!(ours["truncate"], false);
     assert!(
         more.iter()
             .all(|(_, value)| value.as_array().is_some_and(Vec::is_empty)),

@@ -189,16 +189,14 @@ pub(super) fn run(
     Ok(rolling.trial)
 }
 
-/// What was sent with a question, and the owner's part of its system message; none where nothing
-/// was sent, or it is not here.
-fn sent_with(row: &ExchangeRow) -> Option<(Bundle, Option<String>)> {
+/// What was sent with a question: the bundle, the owner's part of the system message, and what was
+/// told of the answer's shape; none where nothing was sent, or it is not here.
+fn sent_with(row: &ExchangeRow) -> Option<(Bundle, [Option<String>; 2])> {
     let bundle = Bundle::parse(row.bundle_json.as_deref()?).ok()?;
-    let system = row
-        .params
-        .as_deref()
-        .and_then(|text| Params::parse(text).ok())
-        .and_then(|params| params.system);
-    Some((bundle, system))
+    let params = row.params.as_deref().map(Params::parse);
+    let params = params.and_then(Result::ok).unwrap_or_default();
+    let shape = params.shape_beside();
+    Some((bundle, [params.system, shape]))
 }
 
 /// History up to a line, as it would have been.
@@ -283,8 +281,9 @@ impl TrialHistory<'_, '_> {
         if would.is_empty() {
             let sent = sent_with(row);
             let mut beside = SentBeside::default();
-            if let Some((bundle, system)) = &sent {
-                beside.texts.extend(system.as_deref());
+            if let Some((bundle, told)) = &sent {
+                let told = told.iter().flatten().map(String::as_str);
+                beside.texts.extend(told);
                 beside.texts.extend(bundle.texts_of_people());
                 beside.names.extend(bundle.names_by_people());
             }

@@ -875,7 +875,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "gently doctor --check-audit",
                 "whether the log in the database hangs together",
             ),
-            ("gently doctor --json", "for a script"),
         ],
     ),
     (

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::app::warnings::DriftWarning;
 use crate::cli::screen::{block, counted, mark, quiet};
 use crate::cli::session::block_name;
+use crate::record::ledger::reply::readable;
 use crate::record::time::Seconds;
 
 use crate::app::show::ExchangeDetails;
@@ -120,6 +121,7 @@ fn text_or_absence(turn: &ExchangeDetails, text: Option<&str>) -> String {
 }
 
 fn answer(turn: &ExchangeDetails) -> String {
+    let text = turn.answer_text().map(readable);
     match &turn.exchange.outcome {
         None => "none yet: its model is thinking, or its process is gone".to_owned(),
         Some(outcome) if outcome.turn_aurora.is_none() => format!("none: {}", outcome_words(turn)),
@@ -129,10 +131,10 @@ fn answer(turn: &ExchangeDetails) -> String {
         Some(_) if turn.withheld => {
             format!(
                 "(withheld when it was asked: the kernel blocks this drift)\n{}",
-                text_or_absence(turn, turn.answer_text())
+                text_or_absence(turn, text.as_deref())
             )
         }
-        Some(_) => text_or_absence(turn, turn.answer_text()),
+        Some(_) => text_or_absence(turn, text.as_deref()),
     }
 }
 

@@ -109,7 +109,7 @@ impl Shape {
         &self.0
     }
 
-    /// What the model is told: a part of the system message.
+    /// What the model is told, behind the question.
     pub fn told(&self) -> String {
         shape_told(&self.0)
     }

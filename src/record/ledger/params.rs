@@ -93,7 +93,7 @@ pub const ANY_JSON: &str = "json";
 pub const SCHEMA_TOLD: &str =
     "Answer with one JSON value and nothing else. It must hold against this JSON Schema: ";
 
-/// What the model is told of a declared shape.
+/// What the model is told of a declared shape, in the message of the question.
 pub fn shape_told(shape: &str) -> String {
     if shape == ANY_JSON {
         return "Answer with one JSON value and nothing else.".to_owned();
@@ -126,8 +126,8 @@ impl ResponseFormat {
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The declared output shape: `json`, or the canonical print of a JSON Schema. Left out when
-    /// none is declared. The end of what the model is told, so that the compiled prompt's
-    /// commitment covers it.
+    /// none is declared. The model is told of it, so that the compiled prompt's commitment covers
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
     /// Images that were sent behind the question. Left out where there are none.
@@ -135,16 +135,28 @@ pub struct Params {
     pub images: Vec<ImageEntry>,
     /// The most tokens that the answer may have.
     pub max_tokens: Option<u64>,
+    /// How many tokens the server was told to take, prompt and answer together. Left out where it
+    /// was told nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub num_ctx: Option<u64>,
     /// What the server itself was told of the shape. Left out where it was told nothing, as in all
     /// exchanges from before servers were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_format: Option<ResponseFormat>,
     /// Where sampling starts, for models that repeat themselves.
     pub seed: Option<u64>,
+    /// Whether the answer was asked for piece by piece. Left out where it was not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub stream: bool,
     /// The owner's own part of the system message, secrets removed; a part of the compiled prompt.
     pub system: Option<String>,
     /// How freely words are chosen.
     pub temperature: Option<Temperature>,
+}
+
+/// Whether something is left out because it is not so.
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Params {
@@ -164,11 +176,12 @@ impl Params {
         canon::parse(text.as_bytes())
     }
 
-    /// Whether the model was told of the shape that is declared, if one is.
-    pub fn is_shape_told(&self) -> bool {
+    /// What the model is told of the shape that is declared, if one is, and if the owner's text does
+    /// not begin with it: there it stood in exchanges from before the question's message had it.
+    pub fn shape_beside(&self) -> Option<String> {
         let said = self.system.as_deref().unwrap_or_default();
-        let shape = self.expect.as_deref();
-        shape.is_none_or(|shape| said.starts_with(&shape_told(shape)))
+        let told = shape_told(self.expect.as_deref()?);
+        (!said.starts_with(&told)).then_some(told)
     }
 
     /// The same without texts, and without what they could be guessed from: its numbers.
@@ -335,13 +348,11 @@ mod tests {
         let none = r#"{"max_tokens":null,"seed":null,"system":null,"temperature":null}"#;
         assert_eq!(Params::default().canonical().unwrap(), none);
         let all = Params {
-            expect: None,
-            images: Vec::new(),
             max_tokens: Some(64),
-            response_format: None,
             seed: Some(0),
             system: Some("Kurz, \"bitte\".\n".into()),
             temperature: Some("0.2".parse().unwrap()),
+            ..Params::default()
         };
         let text = all.canonical().unwrap();
         assert_eq!(
@@ -349,6 +360,17 @@ mod tests {
             r#"{"max_tokens":64,"seed":0,"system":"Kurz, \"bitte\".\n","temperature":"0.2"}"#
         );
         assert_eq!(Params::parse(&text).unwrap(), all);
+        let asked = Params {
+            num_ctx: Some(8192),
+            stream: true,
+            ..Params::default()
+        };
+        let text = asked.canonical().unwrap();
+        assert_eq!(
+            text,
+            r#"{"max_tokens":null,"num_ctx":8192,"seed":null,"stream":true,"system":null,"temperature":null}"#
+        );
+        assert_eq!(Params::parse(&text).unwrap(), asked);
         let shaped = Params {
             expect: Some("json".into()),
             response_format: Some(ResponseFormat::JsonObject),

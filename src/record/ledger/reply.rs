@@ -7,6 +7,8 @@
 //! The text itself is the answer's turn. Secrets are taken out of it as
 //! of a whole, since a key says what its value is.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -107,6 +109,22 @@ impl ReplyDoc {
     }
 }
 
+/// An answer as a person reads it: one that came in several parts which are all text is their texts
+/// in a row; any other is what it is. Only for a screen: on record is the list.
+pub fn readable(answer: &str) -> Cow<'_, str> {
+    let parts: Option<Vec<Value>> = answer
+        .starts_with("[{")
+        .then(|| canon::parse(answer.as_bytes()).ok())
+        .flatten();
+    let text = |part: &Value| {
+        let is_text = part.get("type").is_some_and(|kind| kind == "text");
+        let text = part.get("text").filter(|_| is_text);
+        text.and_then(Value::as_str).map(str::to_owned)
+    };
+    let texts = parts.and_then(|parts| parts.iter().map(text).collect::<Option<String>>());
+    texts.map_or(Cow::Borrowed(answer), Cow::Owned)
+}
+
 fn texts(value: Value, change: &mut dyn FnMut(&str) -> Option<String>) -> Value {
     match value {
         Value::String(text) => Value::String(change(&text).unwrap_or(text)),
@@ -180,6 +198,38 @@ mod tests {
             r#"{"finish_reason":"stop","format":"gently/1","model":null,"other":{"[1]":"x [1]","a":"0.5","e":"9007199254740993","f":-3},"reasoning":"the key is [1]","tool_calls":[{"function":{"arguments":"[1]"}}]}"#
         );
         assert_eq!(ReplyDoc::parse(&text).unwrap(), doc);
+    }
+
+    #[test]
+    fn an_answer_of_several_texts_reads_as_one() {
+        for (answer, read) in [
+            (
+                r#"[{"text":"Par","type":"text"},{"text":"is.","type":"text"}]"#,
+                "Paris.",
+            ),
+            (
+                r#"[{"citations":["x"],"text":"Paris.","type":"text"}]"#,
+                "Paris.",
+            ),
+        ] {
+            assert_eq!(readable(answer), read);
+        }
+        for as_it_is in [
+            "Paris.",
+            "",
+            "[]",
+            "[1]",
+            // Not as the record would have printed it: a model's own words.
+            r#"[{"type":"text","text":"a"}]"#,
+            r#"[{"text":"a","type":"text"}] "#,
+            r#"[{"text":"a"}]"#,
+            r#"[{"text":1,"type":"text"}]"#,
+            // What else is in it would be lost.
+            r#"[{"text":"a","type":"text"},{"id":"1"}]"#,
+            r#"[{"refusal":"no","type":"refusal"}]"#,
+        ] {
+            assert_eq!(readable(as_it_is), as_it_is);
+        }
     }
 
     #[test]

@@ -51,6 +51,10 @@ pub enum RequestPart {
     Turn(Uuid),
     /// What is asked.
     Question,
+    /// What the model is told of the shape that `params.expect` declares
+    /// ([`shape_told`](super::params::shape_told)). In exchanges from before, the owner's text
+    /// begins with it.
+    Shape,
     /// A text that is nowhere else on record.
     Text(String),
     /// An image; the question names it in words, too.
@@ -109,6 +113,8 @@ pub struct RequestTexts<'a> {
     pub spoken: &'a [SpokenTurn<'a>],
     /// What is asked.
     pub question: &'a str,
+    /// What the model is told of the answer's shape ([`Params::shape_beside`]).
+    pub shape: Option<&'a str>,
 }
 
 /// A request names a turn whose text was not given.
@@ -157,6 +163,10 @@ impl RequestDoc {
             doc.say(ChatRole::User, RequestPart::Earlier(turns));
         }
         doc.say(ChatRole::User, RequestPart::Question);
+        // Behind the question, so that the messages before it stay as they were.
+        if texts.shape.is_some() {
+            doc.say(ChatRole::User, RequestPart::Shape);
+        }
         for image in &params.images {
             doc.say(ChatRole::User, RequestPart::Image(image.clone()));
         }
@@ -190,6 +200,12 @@ impl RequestDoc {
         rendered.collect::<Result<_, _>>().map(PromptMessages::new)
     }
 
+    /// Whether it tells of the answer's shape.
+    pub fn tells_shape(&self) -> bool {
+        let mut parts = self.messages.iter().flat_map(|message| &message.parts);
+        parts.any(|part| *part == RequestPart::Shape)
+    }
+
     /// The canonical print, as it is stored and committed to.
     pub fn canonical(&self) -> Result<String, CanonError> {
         canon::print(self)
@@ -204,12 +220,14 @@ impl RequestDoc {
 /// The settings of a call that are not part of its messages.
 fn settings(params: &Params) -> BTreeMap<String, Value> {
     let temperature = params.temperature.as_ref().map(Temperature::to_string);
-    // Its schema is in the owner's text, which a request names and does not repeat.
+    // Its schema is in the words about the shape, which a request names and does not repeat.
     let format = params.response_format.map(ResponseFormat::name);
     let settings = [
         ("max_tokens", params.max_tokens.map(Value::from)),
+        ("num_ctx", params.num_ctx.map(Value::from)),
         ("response_format", format.map(Value::from)),
         ("seed", params.seed.map(Value::from)),
+        ("stream", params.stream.then_some(Value::Bool(true))),
         ("temperature", temperature.map(Value::from)),
     ];
     let sent = settings
@@ -236,6 +254,7 @@ fn rendered(part: &RequestPart, texts: &RequestTexts<'_>) -> Result<String, Unkn
             found.ok_or(UnknownTurn(*turn))?.text.to_owned()
         }
         RequestPart::Question => texts.question.to_owned(),
+        RequestPart::Shape => texts.shape.unwrap_or_default().to_owned(),
         RequestPart::Text(text) => text.clone(),
         RequestPart::Image(_) => String::new(),
     })
@@ -278,6 +297,7 @@ mod tests {
             earlier: &[],
             spoken: &[],
             question: "How long?",
+            shape: None,
         };
         let new = RequestDoc::new(&texts, "m", &Params::default())
             .canonical()
