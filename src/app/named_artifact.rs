@@ -17,7 +17,7 @@ const ATTEMPTS: u32 = 16;
 pub struct NamedArtifact<'a> {
     /// The artifact's kind.
     pub kind: &'static str,
-    /// Its id.
+    /// Name of the artifact.
     pub id: ArtifactId,
     /// The key of the name in what it says.
     pub name_key: &'static str,

@@ -26,11 +26,11 @@ pub const KEY: &str = "conversation.project";
 pub struct ProjectDetails {
     /// Row of the project.
     pub row: ProjectRow,
-    /// `project-1`.
+    /// Name for screens, such as `project-1`.
     pub short: String,
     /// What it is called; none where that is not here.
     pub name: Option<String>,
-    /// Why not.
+    /// Why its name is not there; none when it is.
     pub missing: Option<&'static str>,
 }
 

@@ -64,7 +64,7 @@ pub const SET_OFF: [char; 2] = ['\u{fdd0}', '\u{fdd1}'];
 
 /// What becomes of the signs of [`SET_OFF`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Marking {
+enum SetOffStyle {
     /// Nothing: there are none.
     None,
     /// Brackets.
@@ -73,13 +73,13 @@ enum Marking {
     Colour,
 }
 
-impl Marking {
+impl SetOffStyle {
     fn of(self, text: String) -> String {
         let [begins, ends] = SET_OFF;
         match self {
-            Marking::None => text,
-            Marking::Brackets => text.replace(begins, "[").replace(ends, "]"),
-            Marking::Colour => {
+            SetOffStyle::None => text,
+            SetOffStyle::Brackets => text.replace(begins, "[").replace(ends, "]"),
+            SetOffStyle::Colour => {
                 let style = AnsiColor::Yellow.on_default().bold();
                 let (begun, ended) = (format!("{style}"), format!("{style:#}"));
                 text.replace(begins, &begun).replace(ends, &ended)
@@ -93,7 +93,7 @@ pub struct Gate<W> {
     to: W,
     spells: bool,
     paint: Paint,
-    marking: Marking,
+    marking: SetOffStyle,
     /// The columns of the terminal, where lines are broken between words.
     folds: Option<usize>,
     /// Whether the signs between our own words are told with plain characters.
@@ -108,7 +108,7 @@ impl Gate<StdoutLock<'static>> {
             spells: to.is_terminal(),
             to: to.lock(),
             paint: Paint::Nothing,
-            marking: Marking::None,
+            marking: SetOffStyle::None,
             folds: None,
             plain: false,
         }
@@ -143,8 +143,8 @@ impl Gate<StdoutLock<'static>> {
     pub fn hits() -> Self {
         let gate = Self::told();
         let marking = match is_coloured(gate.spells) {
-            true => Marking::Colour,
-            false => Marking::Brackets,
+            true => SetOffStyle::Colour,
+            false => SetOffStyle::Brackets,
         };
         Gate { marking, ..gate }
     }
@@ -156,7 +156,7 @@ impl Gate<Stderr> {
         let to = io::stderr();
         Gate {
             paint: Paint::FirstLine.when(is_coloured(to.is_terminal())),
-            marking: Marking::None,
+            marking: SetOffStyle::None,
             spells: true,
             folds: columns(&to),
             plain: is_plain_locale(),
@@ -195,7 +195,7 @@ impl<W> Gate<W> {
     }
 
     fn passes_bytes(&self) -> bool {
-        let is_plain = self.paint == Paint::Nothing && self.marking == Marking::None;
+        let is_plain = self.paint == Paint::Nothing && self.marking == SetOffStyle::None;
         !self.spells && !self.plain && is_plain && self.folds.is_none()
     }
 }
@@ -378,7 +378,7 @@ mod tests {
                 to: Vec::new(),
                 spells,
                 paint: Paint::Nothing,
-                marking: Marking::None,
+                marking: SetOffStyle::None,
                 folds: None,
                 plain: false,
             };
@@ -401,9 +401,9 @@ mod tests {
         let [begins, ends] = SET_OFF;
         let text = format!("a {begins}word{ends} \u{1b}[1m [of] it\n");
         for (marking, expected) in [
-            (Marking::Brackets, "a [word] \\u001b[1m [of] it\n"),
+            (SetOffStyle::Brackets, "a [word] \\u001b[1m [of] it\n"),
             (
-                Marking::Colour,
+                SetOffStyle::Colour,
                 "a \u{1b}[1m\u{1b}[33mword\u{1b}[0m \\u001b[1m [of] it\n",
             ),
         ] {
@@ -426,7 +426,7 @@ mod tests {
             to: Vec::new(),
             spells: true,
             paint: Paint::Nothing,
-            marking: Marking::None,
+            marking: SetOffStyle::None,
             folds: None,
             plain: true,
         };
@@ -444,7 +444,7 @@ mod tests {
             to: Vec::new(),
             spells: true,
             paint: Paint::EachLine,
-            marking: Marking::None,
+            marking: SetOffStyle::None,
             folds: Some(20),
             plain: false,
         };
@@ -482,7 +482,7 @@ mod tests {
                 to: Vec::new(),
                 spells: true,
                 paint,
-                marking: Marking::None,
+                marking: SetOffStyle::None,
                 folds: None,
                 plain: false,
             };

@@ -115,7 +115,7 @@ row! {
         before: Option<String> = "prev_hash",
         /// Its own hash, as it stands there.
         curr: String = "curr_hash",
-        /// The line.
+        /// The line as the log has it.
         line: String = "line",
     }
 }
@@ -226,7 +226,7 @@ row! {
         /// Time of its line.
         created_at: Seconds = "created_at",
         /// True for the user, false for aurora.
-        by_user: bool as Speaker = "speaker",
+        by_user: bool as TurnSpeaker = "speaker",
         /// Sanitized text; none once erased, and where it is not kept.
         content: Option<String> = "content",
         /// SHA-256 of the text; none once erased, and where nothing opens it.
@@ -241,37 +241,37 @@ row! {
 }
 
 /// Who speaks in a turn, as the column has it.
-enum Speaker {
+enum TurnSpeaker {
     User,
     Aurora,
 }
 
-impl Speaker {
+impl TurnSpeaker {
     const fn name(&self) -> &'static str {
         match self {
-            Speaker::User => "user",
-            Speaker::Aurora => "aurora",
+            TurnSpeaker::User => "user",
+            TurnSpeaker::Aurora => "aurora",
         }
     }
 
     /// What the column holds.
     fn value_of(by_user: &bool) -> SqlValue<'static> {
         let speaker = if *by_user {
-            Speaker::User
+            TurnSpeaker::User
         } else {
-            Speaker::Aurora
+            TurnSpeaker::Aurora
         };
         SqlValue::Text(speaker.name().into())
     }
 }
 
-impl From<Speaker> for bool {
-    fn from(speaker: Speaker) -> bool {
-        matches!(speaker, Speaker::User)
+impl From<TurnSpeaker> for bool {
+    fn from(speaker: TurnSpeaker) -> bool {
+        matches!(speaker, TurnSpeaker::User)
     }
 }
 
-words! { Speaker: "user or aurora" of [Speaker::User, Speaker::Aurora], }
+words! { TurnSpeaker: "user or aurora" of [TurnSpeaker::User, TurnSpeaker::Aurora], }
 
 /// How an exchange ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -910,17 +910,17 @@ row! {
     /// What one side said in a conversation, with the exchange that it is of.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct MessageRow {
-        /// The turn.
+        /// Id of the turn's row.
         turn: Uuid = "turn_id",
         /// True for the user, false for the model.
-        by_user: bool as Speaker = "speaker",
+        by_user: bool as TurnSpeaker = "speaker",
         /// Sanitized text; none once erased, and where it is not kept.
         content: Option<String> = "content",
         /// Time of its line.
         created_at: Seconds = "created_at",
         /// Its line, from 0: of the prompt, or of the answer.
         line: u64 = "line",
-        /// Its exchange.
+        /// Id of the exchange that the turn is part of.
         exchange: Uuid = "exchange_id",
         /// The model that was asked.
         model: String = "model",

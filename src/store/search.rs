@@ -28,11 +28,11 @@ row! {
     pub struct TurnMatch {
         /// Its place in the order of turns.
         n: u64 = "n",
-        /// Its id.
+        /// Id of the turn's row.
         turn: Uuid = "turn_id",
         /// Time of its line.
         created_at: Seconds = "created_at",
-        /// Its text.
+        /// Text of the turn.
         text: String = "content",
     }
 }
@@ -43,11 +43,11 @@ row! {
     pub struct ItemMatch {
         /// Number of its line.
         line: u64 = "line",
-        /// Its id.
+        /// Name of the item, such as `ledger:000183`.
         id: String = "id",
         /// What it is.
         kind: ItemKind = "kind",
-        /// Its text.
+        /// Text of the item.
         text: String = "text",
     }
 }
@@ -66,7 +66,7 @@ pub enum ThreadFilter {
 pub struct TurnFilter {
     /// Their places in the order of turns.
     pub numbers: Range<u64>,
-    /// None older.
+    /// Time of the oldest turn that is searched; none searches all.
     pub since: Option<Seconds>,
     /// None as young or younger.
     pub until: Option<Seconds>,

@@ -84,7 +84,7 @@ impl ConversationListView {
 /// What binds an answer to the record.
 #[derive(Clone, Debug, Serialize)]
 pub struct AnswerEvidenceView {
-    /// `interaction-3`.
+    /// Subject of the commit, such as `interaction-3`.
     pub interaction: String,
     /// Its session's id.
     pub session: Hash32,
@@ -103,7 +103,7 @@ pub struct AnswerEvidenceView {
 pub struct MessageView {
     /// Its id: the turn's.
     pub message: Uuid,
-    /// Its exchange.
+    /// Id of the exchange that the message is part of.
     pub exchange: Uuid,
     /// How screens call that: `8923fa34/3`.
     pub id: String,
@@ -164,10 +164,10 @@ impl MessageView {
 /// A page of what was said in a conversation.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConversationPageView {
-    /// The conversation.
+    /// The conversation that the messages are of.
     #[serde(flatten)]
     pub conversation: ListedConversationView,
-    /// Oldest first.
+    /// Its messages, oldest first.
     pub messages: Vec<MessageView>,
     /// What `--before` takes for the page before; null when this is the first.
     pub earlier: Option<String>,
@@ -190,10 +190,10 @@ impl ConversationPageView {
 /// A conversation that was written to a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExportedConversationView {
-    /// The conversation.
+    /// The conversation that was exported.
     #[serde(flatten)]
     pub conversation: ListedConversationView,
-    /// The file.
+    /// Path of the file that was written.
     pub file: String,
     /// `md` or `json`.
     pub format: &'static str,
@@ -216,7 +216,7 @@ impl ExportedConversationView {
 /// What deleting a conversation would do.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConversationDeletionView {
-    /// The conversation.
+    /// The conversation that would be deleted.
     pub conversation: ListedConversationView,
     /// What of it would be erased.
     pub erasure: ErasureReachView,

@@ -28,7 +28,7 @@ pub struct RankedCountView {
 /// How many hits there are.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct HitCountView {
-    /// So many.
+    /// How many hits there are.
     pub count: u64,
 }
 
@@ -43,7 +43,7 @@ pub struct SearchHitView {
     pub kind: &'static str,
     /// What its conversation is called; null without one, and where that is not here.
     pub title: Option<String>,
-    /// Its conversation.
+    /// Id of the conversation; null for an item.
     pub conversation: Option<Uuid>,
     /// What `gently show` takes: `81bb5b35/16`.
     pub exchange: Option<String>,

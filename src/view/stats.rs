@@ -32,7 +32,7 @@ pub struct FiguresView {
     pub answers: u64,
     /// Answers that refuse.
     pub refusals: u64,
-    /// What failed.
+    /// Questions that failed.
     pub failures: u64,
     /// What policy denied.
     pub denials: u64,
@@ -57,14 +57,14 @@ pub struct FiguresView {
 pub struct StatsGroupView {
     /// A day, a model, or what a conversation is called.
     pub name: String,
-    /// The conversation.
+    /// Id of the conversation; null unless groups are conversations.
     pub conversation: Option<Uuid>,
-    /// Its numbers.
+    /// The group's numbers.
     #[serde(flatten)]
     pub figures: FiguresView,
 }
 
-/// One day.
+/// The numbers of one day.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatsDayView {
     /// `2026-11-25`, of UTC.

@@ -16,7 +16,7 @@ use super::list::{ListedConversation, listed, row_of};
 
 /// What deleting would do: looked up, and nothing done yet.
 pub struct ConversationDeletion {
-    /// The conversation.
+    /// The conversation that would be deleted.
     pub conversation: ListedConversation,
     /// What of it would be erased.
     pub erasure: ErasurePlan,

@@ -27,7 +27,7 @@ pub struct ListRequest {
     pub all: bool,
     /// Those that were put away.
     pub archived: bool,
-    /// How many.
+    /// How many conversations are listed at most.
     pub most: u32,
     /// Those behind this place of the list, as it was printed.
     pub before: Option<String>,
@@ -41,7 +41,7 @@ pub struct ListedConversation {
     pub short: String,
     /// What it is called.
     pub title: ConversationTitle,
-    /// Its project.
+    /// The project that it belongs to; none when it belongs to none.
     pub project: Option<ProjectDetails>,
     /// When it was asked in last; when it was begun, before that.
     pub last_at: Option<Seconds>,

@@ -27,7 +27,7 @@ const AT_ONCE: u32 = 500;
 /// A page of a conversation, as it was typed.
 #[derive(Clone, Debug)]
 pub struct PageRequest {
-    /// Which conversation.
+    /// Name or id of the conversation.
     pub id: String,
     /// How many messages.
     pub most: u32,
@@ -62,7 +62,7 @@ impl MissingText {
 /// What binds an answer to the record.
 #[derive(Clone, Debug)]
 pub struct AnswerEvidence {
-    /// `interaction-3`.
+    /// Subject of the commit, such as `interaction-3`.
     pub interaction: String,
     /// Its session's id.
     pub session: Hash32,
@@ -81,7 +81,7 @@ pub struct AnswerEvidence {
 pub struct Message {
     /// The turn, which is the message's id.
     pub turn: Uuid,
-    /// Its exchange.
+    /// Id of the exchange that the message is part of.
     pub exchange: Uuid,
     /// How screens call that: `8923fa34/3`.
     pub id: String,
@@ -93,7 +93,7 @@ pub struct Message {
     pub cursor: PageCursor,
     /// What it says; none where that is not shown.
     pub text: Option<String>,
-    /// Why not.
+    /// Why the text is not there; none when it is.
     pub missing: Option<MissingText>,
     /// The model that was asked.
     pub model: String,
@@ -107,9 +107,9 @@ pub struct Message {
 
 /// A page of what was said in a conversation.
 pub struct ConversationPage {
-    /// The conversation.
+    /// The conversation that the messages are of.
     pub conversation: ListedConversation,
-    /// Oldest first.
+    /// Its messages, oldest first.
     pub messages: Vec<Message>,
     /// With `--before` it gives the page before; none when this is the first.
     pub earlier: Option<PageCursor>,

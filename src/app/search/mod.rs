@@ -44,7 +44,7 @@ pub enum SearchPlace {
     Turns,
     /// Facts, notes and decisions that are proposed or in force.
     Items,
-    /// Both.
+    /// Texts of both kinds.
     #[default]
     All,
 }
@@ -52,7 +52,7 @@ pub enum SearchPlace {
 /// What is looked for, and where.
 #[derive(Clone, Debug)]
 pub struct SearchRequest {
-    /// The words.
+    /// The words that were typed, read as a search.
     pub words: TypedSearch,
     /// Only what literally has what was typed.
     pub exact: bool,
@@ -133,9 +133,9 @@ pub enum HitSource {
     Turn {
         /// Whether it is the question.
         by_user: bool,
-        /// The turn.
+        /// Id of the turn's row.
         turn: Uuid,
-        /// Its exchange.
+        /// Id of the exchange that the turn is part of.
         exchange: Uuid,
         /// What screens call it: `8923fa34/3`.
         short: String,
@@ -146,7 +146,7 @@ pub enum HitSource {
     },
     /// What somebody put on record.
     Item {
-        /// Its id.
+        /// Name of the item, such as `ledger:000183`.
         id: String,
         /// What it is.
         kind: ItemKind,
@@ -214,16 +214,16 @@ pub fn search_in(
 }
 
 /// A text that fits, before anything else is read of it.
-enum Found {
+enum TextMatch {
     Turn(TurnMatch),
     Item(ItemMatch),
 }
 
-impl Found {
+impl TextMatch {
     fn text(&self) -> &str {
         match self {
-            Found::Turn(turn) => &turn.text,
-            Found::Item(item) => &item.text,
+            TextMatch::Turn(turn) => &turn.text,
+            TextMatch::Item(item) => &item.text,
         }
     }
 }
@@ -297,7 +297,7 @@ impl<'a> Search<'a> {
     fn newest(&self) -> Result<SearchResult, OpenHomeError> {
         // One more than is shown: whether there are older ones.
         let most = usize::try_from(self.request.number).unwrap_or(usize::MAX);
-        let enough = |found: &Vec<(u64, Found)>| match found.len() > most {
+        let enough = |found: &Vec<(u64, TextMatch)>| match found.len() > most {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };
@@ -307,7 +307,7 @@ impl<'a> Search<'a> {
             self.store.search_turns(&self.query, filter, &mut |turn| {
                 if self.fits(&turn.text) {
                     let line = self.store.line_of_turn(turn.n)?;
-                    turns.push((line, Found::Turn(turn)));
+                    turns.push((line, TextMatch::Turn(turn)));
                 }
                 Ok(enough(&turns))
             })?;
@@ -317,7 +317,7 @@ impl<'a> Search<'a> {
             let mut items = Vec::new();
             self.store.search_items(&self.query, lines, &mut |item| {
                 if self.fits(&item.text) {
-                    items.push((item.line, Found::Item(item)));
+                    items.push((item.line, TextMatch::Item(item)));
                 }
                 Ok(enough(&items))
             })?;
@@ -343,14 +343,14 @@ impl<'a> Search<'a> {
 
     fn best(&self) -> Result<SearchResult, OpenHomeError> {
         let most = usize::try_from(self.request.number).unwrap_or(usize::MAX);
-        let mut found: Vec<(f64, u64, Found)> = Vec::new();
+        let mut found: Vec<(f64, u64, TextMatch)> = Vec::new();
         if let Some(filter) = &self.turns {
             let mut left = most;
             self.store
                 .rank_turns(&self.query, filter, &mut |(score, turn)| {
                     if self.fits(&turn.text) {
                         let line = self.store.line_of_turn(turn.n)?;
-                        found.push((score, line, Found::Turn(turn)));
+                        found.push((score, line, TextMatch::Turn(turn)));
                         left = left.saturating_sub(1);
                     }
                     Ok(if left == 0 {
@@ -365,7 +365,7 @@ impl<'a> Search<'a> {
             self.store
                 .rank_items(&self.query, lines, &mut |(score, item)| {
                     if self.fits(&item.text) {
-                        found.push((score, item.line, Found::Item(item)));
+                        found.push((score, item.line, TextMatch::Item(item)));
                         left = left.saturating_sub(1);
                     }
                     Ok(if left == 0 {
@@ -421,7 +421,7 @@ impl<'a> Search<'a> {
     }
 
     /// All that is shown of what was found.
-    fn hits(&self, found: Vec<(u64, Found)>) -> Result<Vec<SearchHit>, StoreError> {
+    fn hits(&self, found: Vec<(u64, TextMatch)>) -> Result<Vec<SearchHit>, StoreError> {
         let texts: Vec<&str> = found.iter().map(|(_, found)| found.text()).collect();
         let marks = self.marks(&texts)?;
         let gate = Withheld::of(self.store);
@@ -434,12 +434,12 @@ impl<'a> Search<'a> {
         &self,
         gate: &Withheld<'_>,
         line: u64,
-        found: &Found,
+        found: &TextMatch,
         spans: &[TextSpan],
     ) -> Result<SearchHit, StoreError> {
         let snippet = || Some(Snippet::of(found.text(), spans));
         match found {
-            Found::Item(item) => Ok(SearchHit {
+            TextMatch::Item(item) => Ok(SearchHit {
                 at: self.time_of(line)?,
                 line,
                 source: HitSource::Item {
@@ -449,7 +449,7 @@ impl<'a> Search<'a> {
                 title: None,
                 snippet: snippet(),
             }),
-            Found::Turn(turn) => {
+            TextMatch::Turn(turn) => {
                 let exchange = self.store.exchange_of_turn(turn.turn)?;
                 let exchange = exchange.ok_or_else(|| StoreError::Corrupt {
                     place: "chat_turn.line".to_owned(),

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use super::{Stats, StatsDay};
 use crate::record::unseen::spelled_on_a_line;
 
-/// Pixels across.
+/// Width of the picture, in pixels.
 const WIDTH: u32 = 960;
 /// Pixels of each of the two parts.
 const HEIGHT: u32 = 320;

@@ -32,9 +32,9 @@ const MOST_DAYS: u64 = 3660;
 pub enum StatsGroup {
     /// Days of UTC.
     Day,
-    /// Models.
+    /// One part for each model.
     Model,
-    /// Conversations.
+    /// One part for each conversation.
     Conversation,
 }
 
@@ -50,9 +50,9 @@ pub struct StatsRequest {
 /// Tokens, as models reported them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenCount {
-    /// Of prompts.
+    /// Tokens of prompts.
     pub prompt: u64,
-    /// Of answers.
+    /// Tokens of answers.
     pub completion: u64,
 }
 
@@ -97,16 +97,16 @@ pub struct StatsPart {
     pub name: String,
     /// The conversation as commands take it.
     pub short: Option<String>,
-    /// The conversation.
+    /// Id of the conversation; none unless parts are conversations.
     pub conversation: Option<Uuid>,
-    /// Its numbers.
+    /// The part's numbers.
     pub figures: Figures,
 }
 
 /// One day, whether anything was asked in it or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatsDay {
-    /// `2026-11-25`.
+    /// Day in UTC, such as `2026-11-25`.
     pub day: String,
     /// None where nothing was asked.
     pub figures: Option<Figures>,

@@ -155,9 +155,9 @@ fn claim(words: &[String], setting: ClauseSetting) -> bool {
             .take_while(|part| {
                 std::mem::replace(&mut open, clause(part).opposed_at(0) == part.len())
             })
-            .any(|part| Report::of(part, deeds).first_person());
+            .any(|part| DeedReport::of(part, deeds).first_person());
     }
-    let report = Report::of(&words, deeds);
+    let report = DeedReport::of(&words, deeds);
     report.first_person()
         || report.passive(setting.after_done)
         || (!setting.is_heading && report.terse(setting.after_done))
@@ -178,16 +178,16 @@ fn without_not_only(words: &[String]) -> Vec<String> {
 }
 
 /// A clause that may tell of a deed.
-struct Report<'w> {
+struct DeedReport<'w> {
     clause: Clause<'w>,
     deeds: Deeds,
     /// Up to here nothing makes it other than a report; most clauses need not be looked at for it.
     open_to: OnceCell<usize>,
 }
 
-impl<'w> Report<'w> {
+impl<'w> DeedReport<'w> {
     fn of(words: &'w [String], deeds: Deeds) -> Self {
-        Report {
+        DeedReport {
             clause: clause(words),
             deeds,
             open_to: OnceCell::new(),

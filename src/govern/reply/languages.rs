@@ -30,7 +30,7 @@ const CLAIMS: &str = include_str!(concat!(env!("OUT_DIR"), "/claims.json"));
 
 static TONGUES: LazyLock<Languages> = LazyLock::new(|| read_own(CLAIMS));
 
-/// The languages.
+/// The words of each language that claims are read in.
 fn languages() -> [&'static LanguageWords; 4] {
     let all = &*TONGUES;
     [&all.german, &all.french, &all.spanish, &all.italian]

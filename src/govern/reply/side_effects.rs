@@ -25,7 +25,7 @@ impl Deeds {
         scope.is_some_and(|scope| scope == ClaimScope::Always || self.on_a_thing)
     }
 
-    /// `restarted`
+    /// Whether a word is the past form of one of these verbs, such as `restarted`.
     pub fn past(self, word: &str) -> bool {
         self.is(lexicon().past(word))
     }
@@ -35,7 +35,7 @@ impl Deeds {
         self.is(lexicon().base(word))
     }
 
-    /// `restarting`
+    /// Whether a word is the progressive form of one of these verbs, such as `restarting`.
     pub fn under_way(self, word: &str) -> bool {
         self.is(lexicon().under_way(word))
     }

@@ -361,9 +361,9 @@ pub enum UnfitName {
     TooLong {
         /// What it was to be.
         what: &'static str,
-        /// The limit.
+        /// Most characters that a name may have.
         most: usize,
-        /// Characters found.
+        /// How many characters there are.
         actual: usize,
     },
     /// It holds what nobody sees, or begins or ends with a blank.

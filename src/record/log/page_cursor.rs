@@ -16,7 +16,7 @@ use crate::record::time::Seconds;
 pub struct PageCursor {
     /// Number of the line, from 0.
     pub line: u64,
-    /// Its time.
+    /// Time of the line.
     pub time: Seconds,
 }
 
