@@ -517,7 +517,12 @@ fn calendars_and_witnesses_are_named_with_what_they_said_last() {
         ),
         ("calendar", "ok", "accepted at 20", None),
         ("calendar", "ok", "accepted at 20", None),
-        ("witnesses", "ok", "2 of the 2 that are needed have cosigned", None),
+        (
+            "witnesses",
+            "ok",
+            "2 of the 2 that are needed have cosigned",
+            None,
+        ),
         ("witness", "ok", "a: cosigned ", None),
         ("witness", "ok", "b: cosigned ", None),
     ];

@@ -359,7 +359,8 @@ fn tokens_and_cost_are_recorded_and_shown() {
             (ran.out.as_str(), ran.code),
             (format!("{ANSWER}\n").as_str(), 0)
         );
-        let said = ran.err
+        let said = ran
+            .err
             .lines()
             .any(|line| line.ends_with(&format!("{end} · window unknown")));
         assert!(said && !ran.recorded().contains("tokens"), "{}", ran.err);

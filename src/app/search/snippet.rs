@@ -196,7 +196,7 @@ mod tests {
         fn whatever_the_text_and_the_places_nothing_breaks(text in "\\PC{0,300}", at in 0usize..300, length in 0usize..40) {
             let start = text.floor_char_boundary(at);
             let end = text.floor_char_boundary(start + length);
-            let spans = if start < end { vec![start..end] } else { Vec::new() };
+            let spans: Vec<_> = (start < end).then_some(start..end).into_iter().collect();
             let snippet = Snippet::of(&text, &spans);
             proptest::prop_assert!(!snippet.text().contains('\n'));
             let is_blank = text.get(start..end).unwrap_or_default().trim().is_empty();

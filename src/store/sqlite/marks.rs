@@ -53,7 +53,8 @@ fn part_of(text: &str, from: usize) -> &str {
     if rest.len() <= PART {
         return rest;
     }
-    let part = rest.get(..rest.floor_char_boundary(PART)).unwrap_or(rest);
+    let mut ends = (0..=PART.min(rest.len())).rev();
+    let part = ends.find_map(|end| rest.get(..end)).unwrap_or(rest);
     let end = part.rfind(char::is_whitespace).filter(|end| *end > 0);
     end.and_then(|end| part.get(..end)).unwrap_or(part)
 }
