@@ -367,7 +367,7 @@ fn what_a_question_is_about_is_looked_at_and_sent_and_nothing_else() {
         assert_eq!(injected(&person), ["kernel"]);
     }
     let sent = server.requests();
-    let values = |at: usize| String::from_utf8_lossy(&sent[at].body).contains("disk1_mount");
+    let values = |at: usize| String::from_utf8_lossy(&sent[at].body).contains("free space on ");
     assert_eq!((values(0), values(1), values(2)), (true, false, false));
     // Nor a word on tools that nobody asked about.
     let named = |at: usize| String::from_utf8_lossy(&sent[at].body).contains("sys_health");
