@@ -652,8 +652,18 @@ fn what_is_on_record_and_what_is_pasted_moves_nothing() {
 fn ctrl_c_ends_a_chat_through_a_pipe_once_its_turn_is_on_record() {
     let server = ModelServer::start(Behaviour::NeverBegins);
     let person = person(&server);
-    let mut child = person
-        .command(&["chat"])
+    let chat = person.command(&["chat"]);
+    // Whatever the test was started under: a job in the background hears no Ctrl-C.
+    let mut child = std::process::Command::new("env")
+        .arg("--default-signal=INT")
+        .arg(chat.get_program())
+        .args(chat.get_args())
+        .env_clear()
+        .envs(
+            chat.get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .current_dir(person.dir.path())
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())

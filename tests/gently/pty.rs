@@ -53,7 +53,7 @@ pub fn of_command(person: &Person, (rows, columns): (u16, u16), plain: Command) 
 /// A terminal in front of a command: what comes on standard input is typed there, what is shown goes
 /// to standard output.
 const TYPED: &str = r#"
-import fcntl, os, pty, select, struct, sys, termios
+import fcntl, os, pty, select, signal, struct, sys, termios
 master, slave = pty.openpty()
 size = struct.pack("HHHH", int(sys.argv[1]), int(sys.argv[2]), 0, 0)
 fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
@@ -64,6 +64,9 @@ if child == 0:
     for fd in (0, 1, 2):
         os.dup2(slave, fd)
     os.closerange(3, 64)
+    # Whatever the test was started under: a job in the background hears no Ctrl-C.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     os.execvp(sys.argv[3], sys.argv[3:])
 os.close(slave)
 os.write(1, b"%d\n" % child)
