@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD as BASE64, STANDARD_NO_PAD};
-use ed25519_dalek::VerifyingKey;
+use ed25519_dalek::{Verifier as _, VerifyingKey};
 use ring::digest::{SHA256, SHA512, digest};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -28,6 +28,36 @@ const BEGIN: &str = "-----BEGIN SSH SIGNATURE-----";
 const END: &str = "-----END SSH SIGNATURE-----";
 /// `ssh-keygen` breaks the base64 after this many digits.
 const ARMOR_WIDTH: usize = 70;
+
+/// Coordinate y of the points of small order as it is encoded: 1, -1, 0, and the two of order eight
+/// (the curve is that of RFC 8032, 5.1; a test asks `ed25519-dalek` of each).
+const SMALL_ORDER_Y: [[u8; 32]; 5] = [
+    [
+        0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00,
+    ],
+    [
+        0xec, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+        0xff, 0x7f,
+    ],
+    [
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00,
+    ],
+    [
+        0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98,
+        0xf0, 0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53,
+        0xfc, 0x05,
+    ],
+    [
+        0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b, 0x76, 0x0d, 0x10, 0x67,
+        0x0f, 0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39, 0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac,
+        0x03, 0x7a,
+    ],
+];
 
 /// Why a text is not a key or signature of ours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -169,10 +199,22 @@ impl Verifier {
     /// Whether a signature over a message holds.
     #[must_use = "an unchecked signature proves nothing"]
     pub fn holds(&self, message: &[u8], signature: &Signature) -> bool {
-        // The computed point's encoding is canonical and is compared with R as bytes: so R is, too.
+        // The computed point's encoding is canonical and is compared with R as bytes: so R is, too,
+        // and one of eight encodings if it is of small order. `verify_strict` asks the same of R by
+        // decompressing it, which takes a fifth as long as all the rest.
         let signature = ed25519_dalek::Signature::from_bytes(&signature.0);
-        self.0.verify_strict(message, &signature).is_ok()
+        !is_of_small_order(signature.r_bytes()) && self.0.verify(message, &signature).is_ok()
     }
+}
+
+/// Whether these are the canonical encoding of one of the eight points whose order divides eight.
+fn is_of_small_order(point: &[u8; 32]) -> bool {
+    let [rest @ .., last] = point;
+    // The highest bit is the sign of x: it tells a point from its opposite.
+    let last = last & 0x7f;
+    SMALL_ORDER_Y
+        .iter()
+        .any(|[y @ .., y_last]| rest == y && last == *y_last)
 }
 
 impl Signature {
@@ -284,6 +326,27 @@ fn take(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
     use ed25519_dalek::{Signer, SigningKey};
+
+    #[test]
+    fn the_eight_points_of_small_order_are_known_and_no_other() {
+        let mut found = 0;
+        for (n, y) in SMALL_ORDER_Y.into_iter().enumerate() {
+            // x of the first two is 0, which has no sign.
+            let signs: &[u8] = if n < 2 { &[0] } else { &[0, 0x80] };
+            for sign in signs {
+                let mut encoding = y;
+                encoding[31] |= sign;
+                assert!(VerifyingKey::from_bytes(&encoding).unwrap().is_weak());
+                assert!(is_of_small_order(&encoding));
+                found += 1;
+            }
+        }
+        assert_eq!(found, 8);
+        for seed in 0..64 {
+            let key = SigningKey::from_bytes(&[seed; 32]).verifying_key();
+            assert!(!key.is_weak() && !is_of_small_order(key.as_bytes()));
+        }
+    }
 
     /// The oracle: the ssh-key crate reads what we print, and we read what it prints.
     #[test]
