@@ -87,7 +87,7 @@ use in_flight::Prompts;
 /// A method that returns `Ok` promises: the record is durable in the database, and readable in git
 /// and log. When it is durable in those, too, [`SyncPolicy`] says. After an error for which [`RecorderError::is_recorded`] is false, nothing was written.
 pub struct Recorder {
-    jobs: Option<mpsc::Sender<WriterMessage>>,
+    requests: Option<mpsc::Sender<WriterMessage>>,
     thread: Option<JoinHandle<()>>,
     paths: Paths,
     prompts: Prompts,
@@ -180,8 +180,8 @@ impl Recorder {
         )?;
         writer.recover(now)?;
         entries::erase::finish(&mut writer.store)?;
-        let (jobs, inbox) = mpsc::channel();
-        let forward = BatchQueue::new(writer, inbox, jobs.clone());
+        let (requests, inbox) = mpsc::channel();
+        let forward = BatchQueue::new(writer, inbox, requests.clone());
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
             .spawn(move || forward.run())
@@ -191,7 +191,7 @@ impl Recorder {
             })?;
         let prompts = Prompts::new(paths.in_flight());
         Ok(Recorder {
-            jobs: Some(jobs),
+            requests: Some(requests),
             thread: Some(thread),
             paths,
             prompts,
@@ -353,7 +353,7 @@ impl Recorder {
         now: Seconds,
     ) -> Result<RecordedAnswer, RecorderError> {
         let acts = proposed(judged.stored.text.clean.as_str());
-        // The prompt stays in the job, and its lock is held, until the batch is over.
+        // The prompt stays in the request, and its lock is held, until the batch is over.
         let recording = self.record_of(now, true, judged, move |transaction, judged| {
             entries::exchanges::answer(transaction, &prompt, judged, acts.clone(), now)
         });
@@ -425,9 +425,10 @@ impl Recorder {
         work: impl FnMut(&mut LedgerTransaction<'_>) -> Result<T, RecorderError> + Send + 'static,
     ) -> Result<T, RecorderError> {
         let (reply, answer) = oneshot::channel();
-        let job = batch::request::Task::new(now, is_outcome, work, reply);
-        let jobs = self.jobs.as_ref().ok_or(RecorderError::Stopped)?;
-        jobs.send(WriterMessage::Job(Box::new(job)))
+        let request = batch::request::Task::new(now, is_outcome, work, reply);
+        let requests = self.requests.as_ref().ok_or(RecorderError::Stopped)?;
+        requests
+            .send(WriterMessage::Write(Box::new(request)))
             .map_err(|_| RecorderError::Stopped)?;
         answer.await.map_err(|_| RecorderError::Stopped)?
     }
@@ -449,8 +450,8 @@ impl Recorder {
                 work(transaction, &given)
             })
             .await?;
-        // A job is dropped before its answer is sent.
-        let input = Arc::into_inner(input).expect("the job was the only other holder");
+        // A request is dropped before its answer is sent.
+        let input = Arc::into_inner(input).expect("the request was the only other holder");
         Ok((value, input))
     }
 }
@@ -458,8 +459,8 @@ impl Recorder {
 impl Drop for Recorder {
     /// Waits for the sync of what was recorded.
     fn drop(&mut self) {
-        if let Some(jobs) = self.jobs.take() {
-            let _ = jobs.send(WriterMessage::Close);
+        if let Some(requests) = self.requests.take() {
+            let _ = requests.send(WriterMessage::Close);
         }
         if let Some(thread) = self.thread.take() {
             // A panic there was reported by the thread itself; the next open heals.

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use crate::store::{AppliedMark, LedgerHead, Store};
 
 use super::failpoint::FailpointWatch;
-use super::request::{BatchFault, Job, WriterMessage, finish_all};
+use super::request::{BatchFault, WriteRequest, WriterMessage, finish_all};
 use crate::recorder::RecorderError;
 use crate::recorder::apply;
 use crate::recorder::apply::{From, Paths, UnsyncedWrites};
@@ -30,7 +30,7 @@ pub enum BatchOutcome {
 
 /// A committed batch that waits to be applied, with those who wait for it.
 pub struct PendingBatch {
-    jobs: Vec<Box<dyn Job>>,
+    requests: Vec<Box<dyn WriteRequest>>,
     /// The head after it.
     head: LedgerHead,
     /// What is applied before it.
@@ -90,13 +90,13 @@ impl ApplyThread {
         })
     }
 
-    /// Hands a committed batch on. Its jobs are answered when it is in git and log, or can't be;
+    /// Hands a committed batch on. Its requests are answered when it is in git and log, or can't be;
     /// then, after the sync, [`WriterMessage::Landed`] comes. False when the thread has died: then all of
     /// that has happened already, and another one has to be started.
     #[must_use = "a thread that has died takes nothing more"]
     pub fn hand(
         &self,
-        jobs: Vec<Box<dyn Job>>,
+        requests: Vec<Box<dyn WriteRequest>>,
         head: LedgerHead,
         from: AppliedMark,
         is_first: bool,
@@ -106,7 +106,7 @@ impl ApplyThread {
             tell: self.tell.clone(),
         };
         let batch = PendingBatch {
-            jobs,
+            requests,
             head,
             from,
             is_first,
@@ -121,7 +121,7 @@ impl ApplyThread {
             // What is committed is applied by the writer, or by the next start.
             Err(mpsc::SendError(batch)) => {
                 finish_all(
-                    batch.jobs,
+                    batch.requests,
                     Err(BatchFault::Unapplied(Arc::new(RecorderError::Stopped))),
                 );
                 false
@@ -174,18 +174,18 @@ impl Work {
             applied: from,
             ..last.head.clone()
         };
-        let jobs: Vec<_> = batches
+        let requests: Vec<_> = batches
             .iter_mut()
-            .flat_map(|batch| std::mem::take(&mut batch.jobs))
+            .flat_map(|batch| std::mem::take(&mut batch.requests))
             .collect();
         let mut written = match self.apply(&head) {
             Ok(written) => written,
             Err(cause) => {
                 self.broken = Some(cause.clone());
-                return finish_all(jobs, Err(BatchFault::Unapplied(cause)));
+                return finish_all(requests, Err(BatchFault::Unapplied(cause)));
             }
         };
-        finish_all(jobs, Ok(()));
+        finish_all(requests, Ok(()));
         if written.sync(&self.watch).is_err() {
             self.behind = Some(from);
             return;

@@ -15,7 +15,7 @@ use crate::store::AppliedMark;
 
 use super::apply_thread::{ApplyThread, BatchOutcome};
 use super::failpoint::{Failpoint, pass};
-use super::request::{BatchFault, Job, WriterMessage, finish_all};
+use super::request::{BatchFault, WriteRequest, WriterMessage, finish_all};
 use super::writer::Writer;
 use crate::recorder::RecorderError;
 use crate::recorder::apply;
@@ -40,7 +40,7 @@ const WAL_PAGES: u32 = 400;
 /// The same between batches under company.
 const WAL_PAGES_HELD: u32 = 16_384;
 
-type Jobs = Vec<Box<dyn Job>>;
+type WriteRequests = Vec<Box<dyn WriteRequest>>;
 
 /// The writer's lock, with batches on their way to git and log.
 struct Hold {
@@ -62,8 +62,8 @@ pub struct BatchQueue {
     tell: Sender<WriterMessage>,
     apply_thread: Option<ApplyThread>,
     hold: Option<Hold>,
-    /// Jobs that came while something else was waited for.
-    waiting: VecDeque<Box<dyn Job>>,
+    /// Requests that came while something else was waited for.
+    waiting: VecDeque<Box<dyn WriteRequest>>,
     is_closing: bool,
 }
 
@@ -85,7 +85,7 @@ impl BatchQueue {
         }
     }
 
-    /// Takes jobs until the handle is gone, and finishes what it has taken.
+    /// Takes requests until the handle is gone, and finishes what it has taken.
     pub fn run(mut self) {
         let mut company = 0;
         while let Some(batch) = self.gather(company) {
@@ -104,12 +104,12 @@ impl BatchQueue {
     }
 
     /// The next batch; none when the handle is gone.
-    fn gather(&mut self, company: usize) -> Option<Jobs> {
+    fn gather(&mut self, company: usize) -> Option<WriteRequests> {
         let mut batch = vec![self.first()?];
         let until = Instant::now() + if company > 1 { LINGER } else { Duration::ZERO };
         while batch.len() < MAX_BATCH {
-            if let Some(job) = self.waiting.pop_front() {
-                batch.push(job);
+            if let Some(request) = self.waiting.pop_front() {
+                batch.push(request);
                 continue;
             }
             let is_short = batch.len() < company;
@@ -126,11 +126,11 @@ impl BatchQueue {
         Some(batch)
     }
 
-    /// Waits for a job; lets go of the lock when nothing is on its way.
-    fn first(&mut self) -> Option<Box<dyn Job>> {
+    /// Waits for a request; lets go of the lock when nothing is on its way.
+    fn first(&mut self) -> Option<Box<dyn WriteRequest>> {
         loop {
-            if let Some(job) = self.waiting.pop_front() {
-                return Some(job);
+            if let Some(request) = self.waiting.pop_front() {
+                return Some(request);
             }
             if self.is_closing {
                 return None;
@@ -152,17 +152,17 @@ impl BatchQueue {
 
     fn take(&mut self, message: WriterMessage) {
         match message {
-            WriterMessage::Job(job) => self.waiting.push_back(job),
+            WriterMessage::Write(request) => self.waiting.push_back(request),
             WriterMessage::Landed(landed) => self.landed(landed),
             WriterMessage::Close => self.is_closing = true,
         }
     }
 
     /// A batch under company: committed here, applied by the other thread.
-    fn forward(&mut self, mut jobs: Jobs) {
-        let now = jobs
+    fn forward(&mut self, mut requests: WriteRequests) {
+        let now = requests
             .iter()
-            .map(|job| job.now())
+            .map(|request| request.now())
             .max()
             .unwrap_or(Seconds::ZERO);
         while self
@@ -184,15 +184,15 @@ impl BatchQueue {
             match self.take_hold(now) {
                 Ok(hold) => self.hold = Some(hold),
                 Err(RefusedHold::Unapplied(lock, e)) => {
-                    self.writer.record_outcomes(jobs, now, e);
+                    self.writer.record_outcomes(requests, now, e);
                     return drop(lock);
                 }
                 Err(RefusedHold::Other(e)) => {
-                    return finish_all(jobs, Err(BatchFault::NotRecorded(Arc::new(e))));
+                    return finish_all(requests, Err(BatchFault::NotRecorded(Arc::new(e))));
                 }
             }
         }
-        let committed = self.writer.commit(&mut jobs, now).and_then(|head| {
+        let committed = self.writer.commit(&mut requests, now).and_then(|head| {
             let passed = pass(&self.writer.watch, Failpoint::AfterCommit);
             passed
                 .map(|()| head)
@@ -205,7 +205,7 @@ impl BatchQueue {
             Ok(head) => {
                 let through = apply::all_applied(&head);
                 hold.flying += 1;
-                let is_alive = apply_thread.hand(jobs, head, hold.through, hold.is_first);
+                let is_alive = apply_thread.hand(requests, head, hold.through, hold.is_first);
                 (hold.through, hold.is_first) = (through, false);
                 if !is_alive {
                     hold.is_sound = false;
@@ -215,7 +215,7 @@ impl BatchQueue {
             // It may stand all the same: the next batch begins by looking.
             Err(fault) => {
                 hold.is_sound = false;
-                finish_all(jobs, Err(fault));
+                finish_all(requests, Err(fault));
             }
         }
     }

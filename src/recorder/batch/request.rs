@@ -14,7 +14,7 @@ use crate::recorder::RecorderError;
 /// What arrives at the writer's thread.
 pub enum WriterMessage {
     /// Something to record.
-    Job(Box<dyn Job>),
+    Write(Box<dyn WriteRequest>),
     /// What became of a batch that was handed to the applier.
     Landed(BatchOutcome),
     /// The handle is gone: what was taken is finished, and nothing more is.
@@ -22,23 +22,24 @@ pub enum WriterMessage {
 }
 
 /// One thing to record.
-pub trait Job: Send {
+pub trait WriteRequest: Send {
     /// The clock of whoever asked.
     fn now(&self) -> Seconds;
     /// Whether this is the outcome of a prompt on record: worth keeping in the database even while
     /// git and log are out of reach. Anything else is refused then, before a model is called for
     /// nothing.
     fn is_outcome(&self) -> bool;
-    /// Fills the draft; keeps its value until [`Job::finish`]. May be called again, with the draft
+    /// Fills the draft; keeps its value until [`WriteRequest::finish`]. May be called again, with the
+    /// draft
     /// of another try.
     fn run(&mut self, transaction: &mut LedgerTransaction<'_>);
-    /// Whether [`Job::run`] failed, so that the draft has to be restored.
+    /// Whether [`WriteRequest::run`] failed, so that the draft has to be restored.
     fn failed(&self) -> bool;
     /// Answers: with the value, or with why the batch failed.
     fn finish(self: Box<Self>, batch: Result<(), BatchFault>);
 }
 
-/// Why a whole batch failed; every job of it is told.
+/// Why a whole batch failed; every request of it is told.
 #[derive(Clone, Debug)]
 pub enum BatchFault {
     /// Nothing was written.
@@ -56,7 +57,7 @@ impl From<BatchFault> for RecorderError {
     }
 }
 
-/// A job that sends a value to whoever waits.
+/// A request that sends a value to whoever waits.
 pub struct Task<T, W> {
     now: Seconds,
     is_outcome: bool,
@@ -83,7 +84,7 @@ impl<T, W> Task<T, W> {
     }
 }
 
-impl<T: Send, W: FnMut(&mut LedgerTransaction<'_>) -> Result<T, RecorderError> + Send> Job
+impl<T: Send, W: FnMut(&mut LedgerTransaction<'_>) -> Result<T, RecorderError> + Send> WriteRequest
     for Task<T, W>
 {
     fn now(&self) -> Seconds {
@@ -110,7 +111,7 @@ impl<T: Send, W: FnMut(&mut LedgerTransaction<'_>) -> Result<T, RecorderError> +
         drop(work);
         let answer = match (batch, value) {
             (Ok(()), Some(value)) => value,
-            // What the job itself found wrong says more than what became of its batch.
+            // What the request itself found wrong says more than what became of its batch.
             (Err(_), Some(Err(own))) => Err(own),
             (Err(fault), _) => Err(fault.into()),
             (Ok(()), None) => Err(RecorderError::Stopped),
@@ -121,8 +122,8 @@ impl<T: Send, W: FnMut(&mut LedgerTransaction<'_>) -> Result<T, RecorderError> +
 }
 
 /// Tells all of them the same.
-pub fn finish_all(jobs: Vec<Box<dyn Job>>, outcome: Result<(), BatchFault>) {
-    for job in jobs {
-        job.finish(outcome.clone());
+pub fn finish_all(requests: Vec<Box<dyn WriteRequest>>, outcome: Result<(), BatchFault>) {
+    for request in requests {
+        request.finish(outcome.clone());
     }
 }

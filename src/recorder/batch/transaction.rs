@@ -132,7 +132,7 @@ impl<'a> LedgerTransaction<'a> {
         })
     }
 
-    /// What a failed job returns to.
+    /// What a failed request returns to.
     pub fn snapshot(&self) -> (LedgerHead, Frontier) {
         (self.head.clone(), self.frontier.clone())
     }

@@ -11,7 +11,7 @@ use crate::record::{canon, signature::PublicKey};
 use crate::store::{AppliedMark, LedgerHead, Store, StoreError};
 
 use super::failpoint::{Failpoint, FailpointWatch, pass};
-use super::request::{BatchFault, Job, finish_all};
+use super::request::{BatchFault, WriteRequest, finish_all};
 use super::transaction::{LedgerTransaction, is_signed};
 use crate::recorder::RecorderError;
 use crate::recorder::apply;
@@ -85,18 +85,18 @@ impl Writer {
     }
 
     /// One batch from end to end.
-    pub(in crate::recorder) fn batch(&mut self, jobs: Vec<Box<dyn Job>>) {
-        let now = jobs
+    pub(in crate::recorder) fn batch(&mut self, requests: Vec<Box<dyn WriteRequest>>) {
+        let now = requests
             .iter()
-            .map(|job| job.now())
+            .map(|request| request.now())
             .max()
             .unwrap_or(Seconds::ZERO);
         match self.begin(now) {
-            Ok((_lock, written)) => self.record_and_apply(jobs, now, written),
+            Ok((_lock, written)) => self.record_and_apply(requests, now, written),
             Err((Some(_lock), e @ RecorderError::Unapplied { .. })) => {
-                self.record_outcomes(jobs, now, e)
+                self.record_outcomes(requests, now, e)
             }
-            Err((_, e)) => finish_all(jobs, Err(BatchFault::NotRecorded(Arc::new(e)))),
+            Err((_, e)) => finish_all(requests, Err(BatchFault::NotRecorded(Arc::new(e)))),
         }
     }
 
@@ -117,16 +117,21 @@ impl Writer {
     }
 
     /// `before` is what was written before.
-    fn record_and_apply(&mut self, mut jobs: Vec<Box<dyn Job>>, now: Seconds, before: AppliedMark) {
+    fn record_and_apply(
+        &mut self,
+        mut requests: Vec<Box<dyn WriteRequest>>,
+        now: Seconds,
+        before: AppliedMark,
+    ) {
         let outcome = self
-            .commit(&mut jobs, now)
+            .commit(&mut requests, now)
             .and_then(|head| Ok((self.apply(&head, before)?, head)));
         match outcome {
             Ok((written, head)) => {
-                finish_all(jobs, Ok(()));
+                finish_all(requests, Ok(()));
                 self.settle(written, &head, before);
             }
-            Err(fault) => finish_all(jobs, Err(fault)),
+            Err(fault) => finish_all(requests, Err(fault)),
         }
     }
 
@@ -134,13 +139,14 @@ impl Writer {
     /// later, everything else is refused.
     pub(in crate::recorder) fn record_outcomes(
         &mut self,
-        jobs: Vec<Box<dyn Job>>,
+        requests: Vec<Box<dyn WriteRequest>>,
         now: Seconds,
         cause: RecorderError,
     ) {
         let cause = Arc::new(cause);
-        let (mut outcomes, others): (Vec<_>, Vec<_>) =
-            jobs.into_iter().partition(|job| job.is_outcome());
+        let (mut outcomes, others): (Vec<_>, Vec<_>) = requests
+            .into_iter()
+            .partition(|request| request.is_outcome());
         finish_all(others, Err(BatchFault::NotRecorded(cause.clone())));
         if !outcomes.is_empty() {
             let fault = self
@@ -155,37 +161,37 @@ impl Writer {
     /// sooner or later.
     pub(in crate::recorder) fn commit(
         &mut self,
-        jobs: &mut [Box<dyn Job>],
+        requests: &mut [Box<dyn WriteRequest>],
         now: Seconds,
     ) -> Result<LedgerHead, BatchFault> {
         // Asked before a model is: an agent that has lost the key would have nothing to sign the
         // answer with.
-        if jobs.iter().any(|job| !job.is_outcome()) {
+        if requests.iter().any(|request| !request.is_outcome()) {
             self.key
                 .ready()
                 .map_err(|e| BatchFault::NotRecorded(Arc::new(e.into())))?;
         }
-        let filled = match self.fill(jobs, now, run_unmarked) {
-            Err(RecorderError::Spoiled) => self.fill(jobs, now, run_marked),
+        let filled = match self.fill(requests, now, run_unmarked) {
+            Err(RecorderError::Spoiled) => self.fill(requests, now, run_marked),
             filled => filled,
         };
         filled.map_err(|e| BatchFault::NotRecorded(Arc::new(e)))
     }
 
-    /// One transaction with what all jobs write, and a checkpoint if one is due.
+    /// One transaction with what all requests write, and a checkpoint if one is due.
     fn fill(
         &mut self,
-        jobs: &mut [Box<dyn Job>],
+        requests: &mut [Box<dyn WriteRequest>],
         now: Seconds,
-        run: fn(&mut LedgerTransaction<'_>, &mut dyn Job) -> Result<(), RecorderError>,
+        run: fn(&mut LedgerTransaction<'_>, &mut dyn WriteRequest) -> Result<(), RecorderError>,
     ) -> Result<LedgerHead, RecorderError> {
         let watch = self.watch.clone();
         self.transact(|transaction| {
-            for job in jobs.iter_mut() {
-                run(transaction, job.as_mut())?;
+            for request in requests.iter_mut() {
+                run(transaction, request.as_mut())?;
                 transaction.checkpoint_if_long(now)?;
             }
-            if jobs.iter().any(|job| !job.failed()) {
+            if requests.iter().any(|request| !request.failed()) {
                 transaction.checkpoint_if_due(now)?;
             }
             pass(&watch, Failpoint::BeforeCommit)
@@ -325,33 +331,33 @@ impl Writer {
     }
 }
 
-/// Runs a job that mostly succeeds, or fails before it has written anything: a mark for each job
-/// would have every page copied that the job then writes to.
+/// Runs a request that mostly succeeds, or fails before it has written anything: a mark for each request
+/// would have every page copied that the request then writes to.
 fn run_unmarked(
     transaction: &mut LedgerTransaction<'_>,
-    job: &mut dyn Job,
+    request: &mut dyn WriteRequest,
 ) -> Result<(), RecorderError> {
     let before = transaction.tx.written()?;
-    flush_auth_failures(transaction, job.now())?;
-    job.run(transaction);
+    flush_auth_failures(transaction, request.now())?;
+    request.run(transaction);
     let after = transaction.tx.written()?;
-    if job.failed() && after != before {
+    if request.failed() && after != before {
         Err(RecorderError::Spoiled)
     } else {
         Ok(())
     }
 }
 
-/// Runs a job so that what it has written before it failed is undone, and nothing else.
+/// Runs a request so that what it has written before it failed is undone, and nothing else.
 fn run_marked(
     transaction: &mut LedgerTransaction<'_>,
-    job: &mut dyn Job,
+    request: &mut dyn WriteRequest,
 ) -> Result<(), RecorderError> {
     transaction.tx.mark()?;
     let before = transaction.snapshot();
-    flush_auth_failures(transaction, job.now())?;
-    job.run(transaction);
-    if job.failed() {
+    flush_auth_failures(transaction, request.now())?;
+    request.run(transaction);
+    if request.failed() {
         transaction.restore(before)?;
     }
     Ok(transaction.tx.take_mark()?)
