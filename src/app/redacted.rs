@@ -2,7 +2,7 @@
 
 use crate::govern::sanitize::redact;
 
-use super::open_error::OpenHomeError;
+use super::home::open_error::OpenHomeError;
 
 /// What a person, a vendor or the system wrote, for a line or a value on stdout that is no answer.
 pub fn clean(text: &str) -> String {

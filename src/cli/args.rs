@@ -7,33 +7,33 @@ use clap::{Args, ColorChoice, Parser, Subcommand};
 use crate::record::bitcoin::block::Network;
 use crate::record::ledger::commitment::Scheme;
 
-use super::audit::AuditCommand;
-use super::audit::check::CheckArgs;
-use super::audit::open::OpenArgs;
-use super::audit::replay::ReplayArgs;
-use super::call_args::CallArgs;
-use super::chat::ChatArgs;
-use super::completions::CompletionArgs;
-use super::config::ConfigCommand;
-use super::conflict::ConflictCommand;
-use super::consent::ConsentArgs;
-use super::context::{ContextCommand, PlaceArgs, RefArgs};
-use super::conversation::ConversationCommand;
-use super::drift::DriftCommand;
+use super::ask::call_args::CallArgs;
+use super::ask::chat::ChatArgs;
+use super::ask::sight_args::SightArgs;
 use super::help::HelpArgs;
-use super::hook::HookCommand;
-use super::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
-use super::man::ManArgs;
-use super::model::ModelCommand;
-use super::project::ProjectCommand;
-use super::publish::{ExportArgs, PublishArgs};
-use super::search::SearchArgs;
-use super::share::ShareArgs;
-use super::sight_args::SightArgs;
-use super::stats::StatsArgs;
-use super::sync::SyncArgs;
-use super::thread::ThreadCommand;
-use super::witness::WitnessCommand;
+use super::help::completions::CompletionArgs;
+use super::help::man::ManArgs;
+use super::look::conversation::ConversationCommand;
+use super::look::drift::DriftCommand;
+use super::look::search::SearchArgs;
+use super::look::stats::StatsArgs;
+use super::look::thread::ThreadCommand;
+use super::prove::audit::AuditCommand;
+use super::prove::audit::check::CheckArgs;
+use super::prove::audit::open::OpenArgs;
+use super::prove::audit::replay::ReplayArgs;
+use super::prove::publish::{ExportArgs, PublishArgs};
+use super::prove::share::ShareArgs;
+use super::prove::sync::SyncArgs;
+use super::prove::witness::WitnessCommand;
+use super::remember::conflict::ConflictCommand;
+use super::remember::context::{ContextCommand, PlaceArgs, RefArgs};
+use super::remember::items::{DecisionCommand, FactCommand, IntentCommand, NoteCommand};
+use super::remember::project::ProjectCommand;
+use super::screen::consent::ConsentArgs;
+use super::set_up::config::ConfigCommand;
+use super::set_up::hook::HookCommand;
+use super::set_up::model::ModelCommand;
 
 /// Governed exchanges with AI models, with evidence that outsiders verify
 #[derive(Debug, Parser)]
@@ -415,7 +415,7 @@ pub enum KeyCommand {
     /// Make another auth key; it is printed once and kept nowhere
     Add {
         /// What to call it; public in the log
-        #[arg(value_parser = super::key::name)]
+        #[arg(value_parser = super::set_up::key::name)]
         name: String,
     },
     /// List auth keys

@@ -3,7 +3,9 @@
 //!
 //! Parsing needs none of it, so a command that was typed well never makes it.
 
+pub(super) mod completions;
 mod examples;
+pub(super) mod man;
 mod meant;
 mod topics;
 mod usage;
@@ -15,12 +17,12 @@ use std::io::IsTerminal as _;
 use clap::builder::styling::Style;
 use clap::{Arg, ArgAction, Args, ColorChoice, Command, CommandFactory as _, Id};
 
-use crate::view::help::{ExampleView, HelpView};
+use crate::view::set_up::help::{ExampleView, HelpView};
 
 use super::args::Cli;
-use super::line_break::words_in;
+use super::screen::line_break::words_in;
+use super::screen::view_or_words::view_or_words;
 use super::screen::{Gate, is_coloured};
-use super::view_or_words::view_or_words;
 use super::{could_not, paged, present, program};
 
 pub use examples::of as examples_of;
@@ -86,6 +88,19 @@ pub struct HelpArgs {
 
 /// Everything that can be typed, as help, completions and manual pages show it.
 pub fn command() -> Command {
+    described_where(&|_| true)
+}
+
+/// The same, with the examples of no command but those that these words name: nobody is shown the
+/// help of another, and all of it takes as long as everything else that `--help` does.
+fn command_for(words: &[OsString]) -> Command {
+    described_where(&|below| {
+        let mut names = below.get_all_aliases().chain([below.get_name()]);
+        names.any(|name| words.iter().any(|word| word == name))
+    })
+}
+
+fn described_where(is_shown: &dyn Fn(&Command) -> bool) -> Command {
     let bare = Cli::command();
     let shared: Vec<Id> = bare
         .get_arguments()
@@ -100,7 +115,16 @@ pub fn command() -> Command {
         .global(true)
         .help("Print help");
     let heading = *bare.get_styles().get_header();
-    let whole = described(bare.disable_help_flag(true).arg(flag), "", &shared, heading);
+    let root = bare.disable_help_flag(true).arg(flag);
+    let whole = described(
+        root,
+        "",
+        &HelpForm {
+            shared: &shared,
+            heading,
+            is_shown,
+        },
+    );
     let listed = listing(&whole, heading);
     whole.max_term_width(COLUMNS).help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{listed}\
@@ -108,10 +132,19 @@ pub fn command() -> Command {
     ))
 }
 
+/// How help is laid out, and of which commands below the first.
+struct HelpForm<'a> {
+    /// The options of every command.
+    shared: &'a [Id],
+    heading: Style,
+    is_shown: &'a dyn Fn(&Command) -> bool,
+}
+
 /// A command and those below it with their examples, and with the shared options apart.
-fn described(command: Command, path: &str, shared: &[Id], heading: Style) -> Command {
+fn described(command: Command, path: &str, form: &HelpForm) -> Command {
+    let heading = form.heading;
     let apart = |arg: Arg| {
-        if shared.contains(arg.get_id()) {
+        if form.shared.contains(arg.get_id()) {
             arg.help_heading(SHARED)
         } else {
             arg
@@ -131,8 +164,11 @@ fn described(command: Command, path: &str, shared: &[Id], heading: Style) -> Com
         .mut_args(apart)
         .after_help(foot.join("\n\n"))
         .mut_subcommands(|below| {
+            if !(form.is_shown)(&below) {
+                return below;
+            }
             let path = joined(path, below.get_name());
-            described(below, &path, shared, heading)
+            described(below, &path, form)
         })
 }
 
@@ -218,7 +254,7 @@ fn topic_view(topic: &topics::Topic) -> HelpView {
 fn command_help(found: &Command, words: &[&str], json: bool) -> u8 {
     let typed = std::iter::once("gently").chain(words.iter().copied());
     let args: Vec<OsString> = std::env::args_os().collect();
-    let help = command()
+    let help = command_for(&words.iter().map(OsString::from).collect::<Vec<_>>())
         .color(color_choice(&args))
         .try_get_matches_from(typed.chain(["--help"]))
         .expect_err("--help ends parsing, whatever else is missing");

@@ -1,59 +1,14 @@
 //! The terminal door: what was typed, what it means, what is printed, and the exit code.
 
-mod action;
-mod anchor;
 mod args;
 mod ask;
-pub mod audit;
-mod backup;
-mod call_args;
-mod chat;
-mod completions;
-pub mod config;
-mod conflict;
-mod consent;
-mod context;
-mod conversation;
-mod disk_sync;
-mod doctor;
-mod drift;
-mod erase;
-mod heads;
 mod help;
-mod hook;
-mod init;
-mod items;
-mod kernel;
-mod key;
-mod line_break;
-mod log;
-mod man;
-mod model;
-mod new_file;
-mod pager;
-mod passphrase;
-mod project;
-mod publish;
-mod receipt;
-mod sanitize;
+mod keep;
+mod look;
+pub mod prove;
+mod remember;
 mod screen;
-mod search;
-mod session;
-mod share;
-mod show;
-mod sight;
-mod sight_args;
-mod signals;
-mod stamp;
-mod stats;
-mod stranger;
-mod summary;
-mod sync;
-mod terminal;
-mod thread;
-mod turn;
-mod view_or_words;
-mod witness;
+pub mod set_up;
 
 use std::cell::{Cell, RefCell};
 use std::io::Write as _;
@@ -61,15 +16,22 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::govern::sanitize::{Clean, redact};
-use crate::view::unrecorded::{ErrorView, UnrecordedView};
+use crate::view::ask::unrecorded::{ErrorView, UnrecordedView};
 use clap::Parser;
 
-use crate::app::open::OpenHomeError;
+use crate::app::home::open::OpenHomeError;
+use crate::app::home::unrecorded::RecordState;
 use crate::app::redacted::clean;
-use crate::app::unrecorded::RecordState;
-use screen::Gate;
 
 use args::{Audit, Cli, Command, KernelCommand, KeyCommand, SessionCommand};
+use ask::chat;
+use help::{completions, man};
+use keep::{backup, disk_sync, doctor, erase};
+use look::{action, conversation, drift, log, search, session, show, stats, thread};
+use prove::{anchor, audit, publish, share, stamp, sync, witness};
+use remember::{conflict, context, items, project};
+use screen::{Gate, pager, passphrase};
+use set_up::{config, hook, init, kernel, key, model, sanitize, sight};
 
 /// Everything went well.
 const FINE: u8 = 0;
@@ -138,7 +100,7 @@ async fn dispatch(cli: Cli) -> u8 {
     let json = cli.json;
     screen::choose_color(cli.color);
     pager::allow(!cli.no_pager && !json);
-    crate::app::secrets::set(crate::app::secrets::SecretCommands {
+    crate::app::home::secrets::set(crate::app::home::secrets::SecretCommands {
         passphrase_cmd: cli.passphrase_cmd,
         key_cmd: cli.key_cmd,
         ask: Some(passphrase::ask),
@@ -163,7 +125,7 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Audit(Audit::Open(args)) => audit::open::run(args, json).await,
         Command::Hook(command) => Ok(hook::run(command)),
         Command::Audit(Audit::Look(command)) => {
-            let home = crate::app::open::home_path().ok();
+            let home = crate::app::home::open::home_path().ok();
             return report_of(json, |out| {
                 audit::run(command, home.as_deref(), out, &mut Gate::err())
             });
@@ -212,7 +174,7 @@ async fn perform(command: Command, json: bool) -> u8 {
         Command::Help(args) => Ok(help::run(&args, json)),
     };
     if writes {
-        crate::app::open::note_files();
+        crate::app::home::open::note_files();
     }
     done.unwrap_or_else(|e| stopped(&e, json))
 }

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gently::app::search::{SearchPlace, SearchRequest, TypedSearch, search_in};
+use gently::app::look::search::{SearchPlace, SearchRequest, TypedSearch, search_in};
 use gently::record::time::Seconds;
 use gently::store::{Store, StoreError};
 use rusqlite::{Connection, params};

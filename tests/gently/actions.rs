@@ -155,27 +155,27 @@ fn a_reply_that_is_about_to_act_is_an_intent_and_the_kernel_of_a_home_has_no_way
 /// What starts programs, and why: none of it takes a word of a prompt or a reply.
 const STARTS: [(&str, &str); 9] = [
     (
-        "app/doctor/outside.rs",
+        "app/keep/doctor/outside.rs",
         "asks git and ssh-keygen for their versions",
     ),
     (
-        "app/git.rs",
+        "app/prove/git.rs",
         "git clone, fetch and push of a ledger, asked for by a person",
     ),
     (
-        "app/hook/install.rs",
+        "app/set_up/hook/install.rs",
         "asks git for the configuration that makes installed hooks inert",
     ),
     (
-        "app/secrets.rs",
+        "app/home/secrets.rs",
         "the person's own command that prints a passphrase or a key",
     ),
     (
-        "cli/chat/written.rs",
+        "cli/ask/chat/written.rs",
         "the person's own editor, for a question that is written in it",
     ),
     (
-        "cli/pager.rs",
+        "cli/screen/pager.rs",
         "the person's own pager, for a report that is longer than the screen",
     ),
     ("ledger/listing.rs", "its test makes a pipe"),
@@ -206,7 +206,7 @@ fn no_program_is_started_but_by_the_few_places_that_are_named() {
                 found.push(name.clone());
             }
             // A hook takes updates of refs, and no intents.
-            if name != "app/hook/install.rs"
+            if name != "app/set_up/hook/install.rs"
                 && (text.contains("ACTION")
                     || text.contains("Action,")
                     || text.contains("actions::"))

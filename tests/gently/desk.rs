@@ -4,17 +4,19 @@
 use std::path::Path;
 
 use gently::app::ask::{AskRequest, SightWish, TurnControl, prepare, settle};
-use gently::app::doctor::examine;
-use gently::app::log_lines::{self, LinesRequest};
-use gently::app::open::{OpenHome, home_at};
-use gently::app::opening::{OpeningRequest, TurnText, open_texts};
-use gently::app::verify::home::holds;
-use gently::app::verify::opening::{CheckRequest, check};
-use gently::app::verify::{VerifyRequest, verify};
-use gently::app::{rebuild, settings, show};
-use gently::view::doctor::DoctorView;
-use gently::view::exchange::ExchangeView;
-use gently::view::turn::{TurnNotes, TurnView};
+use gently::app::home::open::{OpenHome, home_at};
+use gently::app::keep::doctor::examine;
+use gently::app::keep::rebuild;
+use gently::app::look::log_lines::{self, LinesRequest};
+use gently::app::look::show;
+use gently::app::prove::opening::{OpeningRequest, TurnText, open_texts};
+use gently::app::prove::verify::home::holds;
+use gently::app::prove::verify::opening::{CheckRequest, check};
+use gently::app::prove::verify::{VerifyRequest, verify};
+use gently::app::set_up::settings;
+use gently::view::ask::turn::{TurnNotes, TurnView};
+use gently::view::keep::doctor::DoctorView;
+use gently::view::look::exchange::ExchangeView;
 
 #[tokio::test]
 async fn a_turn_is_asked_shown_verified_and_opened_without_a_terminal() {

@@ -266,10 +266,10 @@ fn one_place_writes_to_standard_error() {
     assert_eq!(
         files,
         [
-            "src/cli/audit/progress.rs",
-            "src/cli/screen.rs",
-            "src/cli/sync.rs",
-            "src/cli/terminal.rs"
+            "src/cli/prove/audit/progress.rs",
+            "src/cli/screen/mod.rs",
+            "src/cli/prove/sync.rs",
+            "src/cli/screen/terminal.rs"
         ],
         "{found:?}"
     );

@@ -579,7 +579,7 @@ fn what_the_table_allows_passes() {
             "use crate::session::Session; use crate::models::{Model, observer::Observer};",
         ),
         (
-            "cli/ask.rs",
+            "cli/ask/mod.rs",
             "use crate::ask; use super::wire; use crate::verify::report::Report;",
         ),
         ("main.rs", "fn main() { gently::cli::run() }"),

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use gently::app::ask::{AskRequest, prepare};
 use gently::app::find::{exchange, session, short_id};
-use gently::app::open::{OpenHome, home_at};
-use gently::app::settings;
+use gently::app::home::open::{OpenHome, home_at};
+use gently::app::set_up::settings;
 use gently::ask::TurnControl;
 use gently::home::Home;
 use gently::record::hash::Hash32;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gently::app::search::{NoSearch, SearchPlace, SearchRequest, TypedSearch, search_in};
+use gently::app::look::search::{NoSearch, SearchPlace, SearchRequest, TypedSearch, search_in};
 use gently::govern::kernel::GENESIS_KERNEL;
 use gently::store::Store;
 use proptest::prelude::*;

@@ -201,12 +201,12 @@ fn audit(home: Option<&Path>, args: &[&str]) -> (u8, String, String) {
     #[derive(clap::Parser)]
     struct Door {
         #[command(subcommand)]
-        command: gently::cli::audit::AuditCommand,
+        command: gently::cli::prove::audit::AuditCommand,
     }
     let args = ["audit"].iter().chain(args);
     let door = <Door as clap::Parser>::try_parse_from(args).unwrap();
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let code = gently::cli::audit::run(door.command, home, &mut out, &mut err);
+    let code = gently::cli::prove::audit::run(door.command, home, &mut out, &mut err);
     (
         code,
         String::from_utf8(out).unwrap(),

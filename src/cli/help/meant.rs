@@ -7,9 +7,9 @@ use clap::Command;
 
 use crate::govern::sanitize::redact;
 
-use super::super::line_break::words_in;
-use super::super::screen::{beginning, quiet};
 use super::{COLUMNS, GROUPS, TOPICS, in_quotes, names_below, program, shell_quoted, topics};
+use crate::cli::screen::line_break::words_in;
+use crate::cli::screen::{beginning, quiet};
 
 /// A longer word is no misspelt command.
 const LONGEST: usize = 40;

@@ -3,10 +3,10 @@ use std::ffi::OsString;
 
 use clap::Parser as _;
 
-use super::super::args::Cli;
-use super::super::search::with_words_left_out;
 use super::meant::{answer, ask_option, command_named, nearest};
 use super::*;
+use crate::cli::args::Cli;
+use crate::cli::look::search::with_words_left_out;
 use crate::govern::sanitize::redact;
 
 /// Every command with the words that name it; the program itself has none.

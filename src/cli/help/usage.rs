@@ -6,16 +6,17 @@ use std::io::IsTerminal as _;
 
 use clap::error::ErrorKind;
 
-use crate::app::open::env;
+use crate::app::home::open::env;
 use crate::app::redacted::clean;
-use crate::app::rules_in_force::put_in_force;
+use crate::app::set_up::rules_in_force::put_in_force;
 use crate::config::Config;
 use crate::home::locate;
-use crate::view::unrecorded::ErrorView;
+use crate::view::ask::unrecorded::ErrorView;
 
-use super::super::screen::choose_color;
-use super::super::{COULD_NOT, pager, print_view, say};
-use super::{color_choice, command, meant, print_help};
+use super::{color_choice, command, command_for, meant, print_help};
+use crate::cli::screen::choose_color;
+use crate::cli::screen::pager;
+use crate::cli::{COULD_NOT, print_view, say};
 
 /// Answers what the parser did not take as a command, and gives the exit code: help and version go
 /// to stdout with 0, everything else to stderr with 2.
@@ -25,10 +26,9 @@ pub fn run(bare: clap::Error) -> u8 {
     choose_color(color);
     let is_json = is_json(&args);
     pager::allow(!is_json && !args.iter().any(|arg| arg == "--no-pager"));
-    let root = command().color(color);
-    // The same arguments against the whole command, whose help has examples and groups.
-    let error = root.clone().try_get_matches_from(&args).err();
-    let error = error.unwrap_or(bare);
+    // The same arguments against the command whose help has examples and groups.
+    let asked = command_for(&args).color(color).try_get_matches_from(&args);
+    let error = asked.err().unwrap_or(bare);
     let code = u8::try_from(error.exit_code()).unwrap_or(COULD_NOT);
     // Where both go to one screen, nobody can tell them apart.
     let one_screen = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
@@ -38,8 +38,8 @@ pub fn run(bare: clap::Error) -> u8 {
     }
     let can_quote = home_rules();
     let own = match error.kind() {
-        ErrorKind::InvalidSubcommand => meant::answer(&root, &args, can_quote),
-        ErrorKind::UnknownArgument => meant::ask_option(&root, &args, can_quote),
+        ErrorKind::InvalidSubcommand => meant::answer(&command(), &args, can_quote),
+        ErrorKind::UnknownArgument => meant::ask_option(&command(), &args, can_quote),
         _ => None,
     };
     let text = own.unwrap_or_else(|| error.render().to_string());

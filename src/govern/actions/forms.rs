@@ -1,5 +1,5 @@
 //! The forms in which an act is asked for or announced, by [`Clause`] and the words of
-//! [`super::super::clauses::lexicon`].
+//! [`crate::govern::clauses::lexicon`].
 //!
 //! | form | as in |
 //! |---|---|

@@ -1,0 +1,145 @@
+//! What a chat needs of the record beside asking: the questions that are offered again, and what of
+//! a conversation can be named.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+
+use uuid::Uuid;
+
+use crate::record::signature::PublicKey;
+use crate::record::unseen::spelled;
+use crate::store::{ReadStore, StoreError};
+
+use super::attachment::without_files;
+use crate::app::find;
+
+/// The kind of a kernel's artifacts.
+const KERNEL: &str = "kernel";
+/// So many questions are offered again.
+const MOST: u32 = 500;
+/// A longer question is not offered: nobody edits it in a line.
+const LONGEST: usize = 10_000;
+/// So many of a conversation's newest exchanges can be completed.
+const NAMED: u32 = 50;
+
+/// The questions that are offered again, oldest first: the newest of all conversations, then those
+/// of this one. None says what another one says, and none is erased or not kept.
+pub fn history(store: &ReadStore, thread: Option<Uuid>) -> Result<Vec<String>, StoreError> {
+    let own = match thread {
+        Some(thread) => store.newest_questions_of(thread, MOST)?,
+        None => Vec::new(),
+    };
+    let others = store.newest_questions(MOST)?;
+    let mut offered: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
+    for text in own.into_iter().chain(others) {
+        let question = without_files(&text);
+        if is_offered(question) && seen.insert(question.to_owned()) {
+            offered.push(question.to_owned());
+        }
+    }
+    offered.reverse();
+    Ok(offered)
+}
+
+/// The text of a question that is on record, as it is offered again; none where it is not.
+pub fn offered(store: &ReadStore, exchange: Uuid) -> Result<Option<String>, StoreError> {
+    let turn = store.exchange(exchange)?.map(|row| row.turn_user);
+    let turn = turn.map(|turn| store.turn(turn)).transpose()?.flatten();
+    let text = turn.and_then(|turn| turn.content);
+    let question = text.as_deref().map(without_files);
+    Ok(question.filter(|text| is_offered(text)).map(str::to_owned))
+}
+
+/// Whether a question is one to edit in a line: a line editor writes what moves or hides to the
+/// terminal as it is.
+fn is_offered(question: &str) -> bool {
+    let is_a_line = !question.trim().is_empty() && question.len() <= LONGEST;
+    is_a_line && spelled(question) == question
+}
+
+/// The thread of an exchange; none for one that has none.
+pub fn thread_of(store: &ReadStore, exchange: Uuid) -> Result<Option<Uuid>, StoreError> {
+    Ok(store.thread_turn(exchange)?.map(|turn| turn.thread))
+}
+
+/// The newest exchanges of a conversation as screens call them, newest first.
+pub fn exchanges(store: &ReadStore, thread: Uuid) -> Result<Vec<String>, StoreError> {
+    let turns = store.newest_turns(thread, NAMED)?;
+    let ids = turns
+        .into_iter()
+        .map(|turn| find::short_id_of(store, turn).transpose());
+    ids.flatten().collect()
+}
+
+/// The exchange of a conversation that was asked last, as screens call it.
+pub fn last_exchange(store: &ReadStore, thread: Uuid) -> Result<Option<String>, StoreError> {
+    let turn = store.newest_turn(thread)?;
+    Ok(turn
+        .map(|turn| find::short_id_of(store, turn))
+        .transpose()?
+        .flatten())
+}
+
+/// What a home is asked under, and what another process may change: a home that was opened under
+/// something else has to be opened anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HomeTerms {
+    /// The kernel in force, by the id of its artifact.
+    kernel: Option<String>,
+    /// The signing key in force.
+    signer: PublicKey,
+}
+
+impl HomeTerms {
+    /// Those in force.
+    pub fn of(store: &ReadStore) -> Result<HomeTerms, StoreError> {
+        Ok(HomeTerms {
+            kernel: store.newest_artifact(KERNEL)?.map(|row| row.id),
+            signer: store.head()?.signer,
+        })
+    }
+
+    /// What these have that the earlier ones had not, in words; none when they are the same.
+    pub fn changed_since(&self, earlier: &HomeTerms) -> Option<&'static str> {
+        match (self.kernel == earlier.kernel, self.signer == earlier.signer) {
+            (true, true) => None,
+            (false, true) => Some("the kernel"),
+            (true, false) => Some("the signing key"),
+            (false, false) => Some("kernel and signing key"),
+        }
+    }
+}
+
+/// The models that were asked, each once.
+pub fn models_asked(store: &ReadStore) -> Result<Vec<String>, StoreError> {
+    let mut models = BTreeSet::new();
+    store.each_session(&mut |session| {
+        models.insert(session.model);
+        Ok(())
+    })?;
+    Ok(models.into_iter().collect())
+}
+
+/// How the folders of a home are called that questions are written in, before a number.
+pub const EDITED: &str = "chat-edit-";
+
+/// Removes what an editor left in a home whose chat was killed: a folder that nobody holds locked.
+///
+/// What can't be removed now is tried again by whoever writes to the home next.
+pub fn remove_leftovers(root: &Path) {
+    let Ok(entries) = std::fs::read_dir(root) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(EDITED);
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_ours || !is_folder {
+            continue;
+        }
+        let lock = std::fs::File::open(entry.path());
+        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}

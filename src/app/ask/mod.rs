@@ -1,0 +1,449 @@
+//! Asking once: what a door gives, and what came of it.
+
+pub mod attachment;
+pub mod chat;
+pub mod denial;
+pub mod model_choice;
+pub mod references;
+pub mod warnings;
+
+use std::path::Path;
+
+use uuid::Uuid;
+
+pub use crate::ask::TurnControl;
+use crate::ask::recall::DeclaredContext;
+use crate::ask::refer::ThreadPosition;
+use crate::ask::{AskError, Observations, Question, TurnEnd, TurnResult};
+use crate::config::Config;
+use crate::continuity::compile::SIGHT_REASON;
+use crate::govern::drift::{DriftClass, ReplyVerdict};
+use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::redact;
+use crate::govern::sight_rules::SightPlan;
+pub use crate::govern::sight_rules::SightWish;
+use crate::models::Model;
+use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::ArtifactRef;
+use crate::record::ledger::receipt::Receipt;
+use crate::recorder::TurnIds;
+use crate::session;
+
+use super::find;
+use super::home::open::{self, OpenHome, OpenHomeError, clock_or_epoch};
+use super::keep::erase;
+use super::look::conversation::{ConversationScope, begins_anew, is_archived, join_project};
+use super::look::not_shown::{UnshownReference, not_shown};
+use super::prove::tree_heads::{self, ThirdPartyReport};
+use super::remember::items::conflict::{Conflict, in_context};
+use super::remember::project::{self, ProjectDetails};
+use attachment::{Attachment, AttachmentNote, QuestionText, too_long, with_files};
+use denial::{fault_words, refusal_words};
+use model_choice::{AUTO, CallOptions, choose, first_of_ollama, key};
+use references::{ContextRequest, ThreadRequest};
+use warnings::DriftWarning;
+
+/// What is asked, and how.
+#[derive(Clone, Debug, Default)]
+pub struct AskRequest {
+    /// Question as it was typed, secrets included.
+    pub text: String,
+    /// Files that stand behind it.
+    pub files: Vec<Attachment>,
+    /// A model's id or alias; the configured one without it.
+    pub model: Option<String>,
+    /// What the call is made with.
+    pub call: CallOptions,
+    /// What is declared as its context.
+    pub context: ContextRequest,
+    /// Where it stands.
+    pub thread: ThreadRequest,
+    /// Whether the observational tools are looked at.
+    pub sight: SightWish,
+}
+
+/// A question for which everything is at hand, and nothing is on record.
+pub struct AskSetup<'a> {
+    opened: &'a OpenHome,
+    /// The question with the files behind it.
+    asked: QuestionText,
+    key: Hash32,
+    model: Model,
+    declared: DeclaredContext,
+    standing: ThreadPosition,
+    /// Whether it begins another conversation.
+    anew: bool,
+    /// The project that a new conversation joins.
+    project: Option<ProjectDetails>,
+    observations: Observations,
+    /// Where `main` was.
+    main_before: Option<u64>,
+}
+
+/// A turn on record, with what a door tells of it.
+pub struct AskResult {
+    /// What became of the question, with everything that is shown of it.
+    pub turn: TurnResult,
+    /// What was declared as its context.
+    pub declared: DeclaredContext,
+    /// Where the answer is from, if it is a replay.
+    pub replayed: Option<String>,
+    /// How screens call it: `8923fa34/3`.
+    pub id: String,
+    /// What disagrees among what its model was shown.
+    pub conflicts: Vec<Conflict>,
+    /// What was declared as its context and is not shown to its model.
+    pub not_shown: Vec<UnshownReference>,
+    /// Why what was declared could not be resolved, if it could not.
+    pub unresolved: Option<String>,
+    /// What a person is told of its answer.
+    pub warnings: Vec<DriftWarning>,
+    /// What is told of the files behind the question.
+    pub files: Vec<AttachmentNote>,
+    /// How many tokens the model's window holds, where that is known.
+    pub window: Option<u64>,
+    /// Whether what the model was shown went to a server.
+    pub over_a_wire: bool,
+}
+
+/// Checks the auth key, chooses the model and looks up what the request names.
+///
+/// Nothing is recorded but a wrong or missing key. `notice` is told what people should know.
+pub async fn prepare<'a>(
+    opened: &'a OpenHome,
+    request: &'a AskRequest,
+    notice: &dyn Fn(&str),
+) -> Result<AskSetup<'a>, OpenHomeError> {
+    let key = opened.authorize().await?;
+    let database = opened.home.paths().database();
+    let choice = choose(
+        request.model.as_deref(),
+        &request.call,
+        &opened.config,
+        &database,
+    )
+    .await?;
+    let most = opened.kernel.rules().prompt.max_bytes;
+    if let Some(why) = too_long(&request.text, &request.files, most) {
+        return Err(OpenHomeError::Refused(why));
+    }
+    let asked = with_files(&request.text, &request.files);
+    // What is in a file is not what the question is about.
+    let plan = SightPlan::of(&opened.kernel, &request.text, request.sight);
+    let model = showing(choice.model, &request.files, notice)?;
+    if is_beyond(&model, &plan, request) {
+        let why = beyond_the_observer(&opened.config, request).await;
+        return Err(OpenHomeError::Refused(why));
+    }
+    let why = choice
+        .why
+        .as_ref()
+        .filter(|_| request.thread.anew || !goes_on(opened, model.id()));
+    why.into_iter()
+        .chain(&choice.notes)
+        .for_each(|note| notice(note));
+    let (context, store) = (&request.context, &opened.store);
+    let project = project::joined_by_new(store, &opened.config, notice)?;
+    let scope = ConversationScope {
+        key: Some(key),
+        project: project::id_in_use(store, &opened.config)?,
+    };
+    let standing = request.thread.standing(store, &scope)?;
+    if let Some(thread) = standing.thread {
+        is_archived(store, thread)?
+            .iter()
+            .for_each(|word| notice(word));
+    }
+    let mut anew = request.thread.anew;
+    if !anew && !request.thread.is_named() {
+        let why = begins_anew(opened, key, model.id(), project.as_ref())?;
+        anew = why.is_some();
+        why.iter().for_each(|word| notice(word));
+    }
+    Ok(AskSetup {
+        opened,
+        asked,
+        key,
+        model,
+        declared: context.declared(&opened.config, opened.context.rules(), store)?,
+        standing,
+        anew,
+        project,
+        observations: opened.gather(&plan)?,
+        main_before: tree_heads::main_tip(opened)?,
+    })
+}
+
+/// Whether a model is the one that was asked last, in a session that goes on: whoever asks was told
+/// then how it was chosen. What can't be looked up is told again.
+fn goes_on(opened: &OpenHome, model: &str) -> bool {
+    let now = clock_or_epoch();
+    let idle = opened.config.session.idle.as_secs();
+    let open = opened.store.open_sessions().unwrap_or_default();
+    let in_use = open
+        .iter()
+        .filter(|session| session.prompts > 0 && now.since(session.last_at) < idle);
+    let newest = in_use.max_by_key(|session| session.last_at);
+    newest.is_some_and(|session| session.model == model)
+}
+
+/// The model with the images to look at; only one behind a server looks at any.
+fn showing(
+    model: Model,
+    files: &[Attachment],
+    notice: &dyn Fn(&str),
+) -> Result<Model, OpenHomeError> {
+    let images = files.iter().filter(|file| file.image.is_some());
+    let names: Vec<&str> = images.map(|file| file.name.as_str()).collect();
+    if names.is_empty() {
+        return Ok(model);
+    }
+    let names = names.join(", ");
+    if !model.is_over_a_wire() {
+        return Err(OpenHomeError::Refused(format!(
+            "{} looks at no images, and there is {names}; name a model that does (gently model list): \
+             gently ask -m MODEL",
+            model.id()
+        )));
+    }
+    notice(&format!(
+        "sent as it is, as nothing is taken out of an image: {names}"
+    ));
+    let images = files.iter().filter_map(|file| file.image.clone());
+    Ok(model.showing(images.collect()))
+}
+
+/// Whether it is the observer that would be asked, and what no tool of this machine can tell.
+fn is_beyond(model: &Model, plan: &SightPlan, request: &AskRequest) -> bool {
+    let is_asked = !request.files.is_empty() || !request.text.trim().is_empty();
+    is_asked && model.is_observer() && !plan.wanted
+}
+
+/// Why a question can't be asked by somebody who has no home yet and no language model: then none is
+/// made. None where it can, or where something else is wrong, which is said when the home is made.
+pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<String> {
+    let config = Config::load(home, &open::env).ok()?;
+    let (call, nowhere) = (&request.call, Path::new(""));
+    let model = request.model.as_deref();
+    let choice = choose(model, call, &config, nowhere).await.ok()?;
+    let plan = SightPlan::of(&Kernel::genesis(), &request.text, request.sight);
+    match is_beyond(&choice.model, &plan, request) {
+        true => Some(beyond_the_observer(&config, request).await),
+        false => None,
+    }
+}
+
+/// Why the observer is not asked what no tool can tell, and three ways to somebody who may know:
+/// those that are there, and what it takes for the others to be.
+async fn beyond_the_observer(config: &Config, request: &AskRequest) -> String {
+    let chosen = request.model.as_deref().unwrap_or(&config.model.default);
+    let why = match chosen {
+        AUTO => "No language model is set up.",
+        _ => "The model that was chosen, observer, is no language model.",
+    };
+    let local = match first_of_ollama(config).await {
+        Some(name) => format!("gently ask -m ollama/{name} \"…\""),
+        None => "ollama pull llama3.2".to_owned(),
+    };
+    let of_provider = |variable: &str, alias: &str| match key(variable) {
+        Some(_) => format!("gently ask -m {alias} \"…\""),
+        None => format!("export {variable}=KEY"),
+    };
+    let mut ways = vec![
+        (local, "an Ollama on this machine"),
+        (
+            of_provider(&config.model.anthropic_key_env, "sonnet"),
+            "Anthropic",
+        ),
+        (of_provider(&config.model.api_key_env, "gpt"), "OpenAI"),
+    ];
+    if chosen != AUTO {
+        // Nobody else is asked where the observer is what somebody chose.
+        ways.push((
+            "gently ask -m auto \"…\"".to_owned(),
+            "then, whichever of them is there",
+        ));
+    }
+    let widest = ways.iter().map(|(typed, _)| typed.chars().count());
+    let widest = widest.max().unwrap_or_default();
+    let lines = ways
+        .iter()
+        .map(|(typed, whom)| format!("\n  {typed:widest$}  {whom}"));
+    let own = "gently can answer questions about this machine by itself.";
+    format!("{why} {own} To ask a model:{}", lines.collect::<String>())
+}
+
+impl AskSetup<'_> {
+    /// The model that is asked.
+    pub fn model_id(&self) -> &str {
+        self.model.id()
+    }
+
+    /// Where `main` is, for [`settle`].
+    pub fn main_before(&self) -> Option<u64> {
+        self.main_before
+    }
+
+    /// Asks. What comes back is on record; an answer that drift blocks is to be withheld.
+    pub async fn ask(
+        self,
+        control: &TurnControl,
+        notice: &dyn Fn(&str),
+    ) -> Result<AskResult, AskError> {
+        let environment = self.opened.environment(self.model.id(), notice);
+        if self.anew {
+            let opening = session::open(&environment, self.key);
+            let opened = control.cancelled.run_until_cancelled(opening).await;
+            let opened = opened.ok_or(AskError::Interrupted)?;
+            opened.map_err(AskError::Prompt)?;
+        }
+        let question = Question {
+            text: &self.asked.text,
+            marked: &self.asked.marked,
+            declared: &self.declared,
+            standing: self.standing,
+        };
+        let observations = self.observations;
+        let gather = move || observations;
+        let asked = crate::ask::ask(
+            &environment,
+            self.key,
+            &self.model,
+            question,
+            gather,
+            control,
+        );
+        let mut turn = asked.await?;
+        turn.resumed.opened |= self.anew;
+        let begun = self.project.as_ref().filter(|_| turn.earlier == 0);
+        if let Some(project) = begun {
+            let thread = turn.referred.thread();
+            // The turn is on record: nothing that comes of this keeps anybody from it.
+            match join_project(self.opened, self.key, thread, project).await {
+                Ok(word) => word.iter().for_each(|word| notice(word)),
+                Err(e) => notice(&format!(
+                    "the conversation could not be put into {}: {e}",
+                    project.called()
+                )),
+            }
+        }
+        let replayed = self.model.note();
+        let ids = ids_of(&turn.turn);
+        // What is on record is told whatever else fails: a longer id names the same.
+        let id = find::short_id(&self.opened.store, ids.session, ids.seq)
+            .unwrap_or_else(|_| format!("{}/{}", ids.session, ids.seq));
+        // What can't be looked up keeps nobody from an answer that is on record.
+        let conflicts = in_context(&self.opened.store, &turn.context).unwrap_or_default();
+        let referred = &turn.referred;
+        let fault = referred.resolved().err();
+        Ok(AskResult {
+            id,
+            conflicts,
+            not_shown: not_shown(&self.opened.store, referred),
+            unresolved: fault.map(|fault| fault_words(&self.opened.store, fault)),
+            warnings: warnings::of_turn(&self.opened.kernel, &turn.turn),
+            turn,
+            files: self.asked.files,
+            declared: self.declared,
+            replayed,
+            window: self.model.window(),
+            over_a_wire: self.model.is_over_a_wire(),
+        })
+    }
+}
+
+fn ids_of(turn: &TurnEnd) -> &TurnIds {
+    match turn {
+        TurnEnd::Answered(answer) => &answer.ids,
+        TurnEnd::Refused(refusal, _) => &refusal.ids,
+        TurnEnd::Failed(failure, _) | TurnEnd::Interrupted(failure) => &failure.ids,
+    }
+}
+
+impl AskResult {
+    /// Names of the turn.
+    pub fn ids(&self) -> &TurnIds {
+        ids_of(&self.turn.turn)
+    }
+
+    /// The exchange's id, by which it is shown, opened and erased.
+    pub fn exchange(&self) -> Uuid {
+        self.ids().exchange
+    }
+
+    /// The answer, if there is one and it may be shown.
+    pub fn answer(&self) -> Option<&str> {
+        match &self.turn.turn {
+            TurnEnd::Answered(answer) if !self.is_withheld() => Some(&answer.text),
+            _ => None,
+        }
+    }
+
+    /// Whether there is an answer and the kernel blocks its drift.
+    pub fn is_withheld(&self) -> bool {
+        match &self.turn.turn {
+            TurnEnd::Answered(answer) => answer.judgement.verdict() == ReplyVerdict::Block,
+            _ => false,
+        }
+    }
+
+    /// Why there is no answer, in words; none when there is one.
+    pub fn why_unanswered(&self) -> Option<String> {
+        match &self.turn.turn {
+            TurnEnd::Answered(_) => None,
+            TurnEnd::Refused(_, Some(fault)) => Some(fault.to_string()),
+            TurnEnd::Refused(refusal, None) => {
+                let unresolved = self.unresolved.clone();
+                Some(unresolved.unwrap_or_else(|| refusal_words(&refusal.refusal)))
+            }
+            TurnEnd::Failed(_, fault) => Some(redact(&fault.to_string()).clean.as_str().to_owned()),
+            TurnEnd::Interrupted(failure) => Some(format!(
+                "interrupted while {} was thinking",
+                failure.session.model
+            )),
+        }
+    }
+
+    /// How an answer misses the shape that was declared for it, in a sentence; none when it has it,
+    /// or when there is none.
+    pub fn shape_missed(&self) -> Option<String> {
+        let TurnEnd::Answered(answer) = &self.turn.turn else {
+            return None;
+        };
+        let mut events = answer.judgement.events().iter();
+        let missed = events.find(|event| event.class == DriftClass::Schema)?;
+        Some(DriftWarning::without_excerpt(missed.class.name(), &missed.summary).sentence)
+    }
+
+    /// The tools whose values went to a server; none for a model that is built in.
+    pub fn sent_sight(&self) -> Vec<&ArtifactRef> {
+        let seen = |one: &&ArtifactRef| {
+            self.over_a_wire && one.included_reason == SIGHT_REASON && one.observed_at.is_some()
+        };
+        self.turn.context.iter().filter(seen).collect()
+    }
+
+    /// What somebody can keep, to hold the ledger to later.
+    pub fn receipt(&self, opened: &OpenHome) -> Result<Receipt, String> {
+        opened
+            .recorder
+            .receipt(&opened.store, self.ids())
+            .map_err(|e| e.to_string())
+    }
+}
+
+/// What was done after the person had the answer.
+pub struct SettleReport {
+    /// What the retention erased, or why it could not.
+    pub erased: Option<String>,
+    /// What calendars and witnesses said of a tree head that the turn made.
+    pub outside: ThirdPartyReport,
+}
+
+/// Does what need not keep a person waiting: erases a little of what is due, and asks calendars and
+/// witnesses about a tree head that a checkpoint or the close of an idle session may have made.
+pub async fn settle(opened: &OpenHome, main_before: Option<u64>) -> SettleReport {
+    let erased = erase::some_that_is_due(opened).await;
+    let outside = tree_heads::after(opened, main_before).await;
+    SettleReport { erased, outside }
+}

@@ -1,0 +1,551 @@
+//! Which model answers: what was asked for, what it means, what is there, and what it is asked
+//! with.
+
+use std::path::Path;
+use std::time::Duration;
+
+use uuid::Uuid;
+use zeroize::Zeroizing;
+
+use crate::ask::withheld::Withheld;
+use crate::config::Config;
+use crate::govern::reply::output::Shape;
+use crate::models::http::ServerAddress;
+use crate::models::remote::{self, Remote};
+use crate::models::replay::{ReplayModel, StoredAnswer};
+use crate::models::wire::Wire;
+use crate::models::{Model, ModelFault, listing, observer};
+use crate::net;
+use crate::record::hash::Hash32;
+use crate::record::ledger::params::{ANY_JSON, Params};
+use crate::record::unseen::is_plain_name;
+use crate::store::{ExchangeOutcome, ExchangeRow, Store, StoreError};
+
+use crate::app::find;
+use crate::app::find::FindError;
+use crate::app::home::open::{OpenHomeError, env};
+use crate::app::look::show;
+use crate::app::redacted::no_secret;
+use crate::app::set_up::provider_key::provider_key;
+
+/// How long `auto` waits for an Ollama to show itself: it is on this machine, or near.
+const PROBE: Duration = Duration::from_millis(200);
+/// The port of an Ollama.
+const OLLAMA_PORT: u16 = 11434;
+/// The word for "the first that is there".
+pub const AUTO: &str = "auto";
+/// How `replay` of one exchange is asked for.
+const REPLAY_OF: &str = "replay:";
+
+/// What a call is made with; each wins over its key of `[model]`.
+#[derive(Clone, Debug, Default)]
+pub struct CallOptions {
+    /// The owner's part of the system message.
+    pub system: Option<String>,
+    /// How freely words are chosen: a decimal from 0 to 2.
+    pub temperature: Option<String>,
+    /// The most tokens of the answer.
+    pub max_tokens: Option<u64>,
+    /// Where sampling starts.
+    pub seed: Option<u64>,
+    /// The answer's shape: `json`, or the file of a JSON Schema.
+    pub expect: Option<String>,
+}
+
+impl CallOptions {
+    /// The settings in force: flags, then configuration.
+    pub fn over(&self, configured: &Params) -> Result<Params, OpenHomeError> {
+        let given = self.temperature.as_deref().map(str::parse).transpose();
+        let temperature = given.map_err(|e: crate::record::ledger::params::NotDecimal| {
+            OpenHomeError::Setting {
+                flag: "--temperature",
+                reason: e.to_string(),
+            }
+        })?;
+        let system = self
+            .system
+            .clone()
+            .or_else(|| configured.system.clone())
+            .filter(|text| !text.trim().is_empty());
+        let shape = self.expect.as_deref().map(shape).transpose()?;
+        // What a server is told of all this is for its wire to say.
+        Ok(Params {
+            expect: shape.map(|shape| shape.as_str().to_owned()),
+            max_tokens: self.max_tokens.or(configured.max_tokens),
+            seed: self.seed.or(configured.seed),
+            system,
+            temperature: temperature.or(configured.temperature),
+            ..Params::default()
+        })
+    }
+}
+
+/// The shape that `--expect` names.
+fn shape(text: &str) -> Result<Shape, OpenHomeError> {
+    if text == ANY_JSON {
+        return Ok(Shape::any_json());
+    }
+    let fault = |reason: String| OpenHomeError::Setting {
+        flag: "--expect",
+        reason,
+    };
+    let schema = std::fs::read_to_string(text).map_err(|e| {
+        fault(format!(
+            "say json, or the file of a JSON Schema; {text}: {e}"
+        ))
+    })?;
+    Shape::schema(&schema).map_err(|e| fault(format!("{text}: {e}")))
+}
+
+/// A model, and what a person is told about it before it is asked.
+pub struct ModelChoice {
+    /// Ready to be asked.
+    pub model: Model,
+    /// How it was chosen, where nobody named it.
+    pub why: Option<String>,
+    /// Warnings about the choice, each a whole sentence.
+    pub notes: Vec<String>,
+}
+
+/// Chooses: `asked` wins over the configuration; an alias is resolved before anything is recorded.
+pub async fn choose(
+    asked: Option<&str>,
+    call: &CallOptions,
+    config: &Config,
+    database: &Path,
+) -> Result<ModelChoice, OpenHomeError> {
+    let wanted = asked.unwrap_or(&config.model.default);
+    let (id, why) = if wanted == AUTO {
+        let (id, why) = first_there(config).await;
+        (id, Some(why))
+    } else {
+        (resolve(wanted, config), None)
+    };
+    no_secret("--model, model.default", &id)?;
+    if !is_plain_name(&id) {
+        let reason = "a model's name with characters that nobody sees".to_owned();
+        return Err(OpenHomeError::Setting {
+            flag: "--model, model.default",
+            reason,
+        });
+    }
+    let settings = call.over(&config.model.params())?;
+    if let Some(shape) = &settings.expect {
+        no_secret("--expect", shape)?;
+    }
+    match model(&id, settings, config, database) {
+        Ok((model, notes)) => Ok(ModelChoice { model, why, notes }),
+        Err(OpenHomeError::UnknownModel { id, .. }) => {
+            let meant = called(&id, config).await;
+            Err(OpenHomeError::UnknownModel { id, meant })
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// The full id of a name.
+fn resolve(name: &str, config: &Config) -> String {
+    config
+        .model
+        .named
+        .aliases
+        .get(name)
+        .map_or(name, String::as_str)
+        .to_owned()
+}
+
+/// The first that is there: an Ollama, a key of Anthropic, a key of OpenAI, `observer`; and which
+/// it is.
+async fn first_there(config: &Config) -> (String, String) {
+    let ollama = ollama_url(config);
+    let (anthropic, openai) = (&config.model.anthropic_key_env, &config.model.api_key_env);
+    let (id, why) = if let Some(name) = first_of_ollama(config).await {
+        (
+            format!("ollama/{name}"),
+            format!("the first of the Ollama at {ollama}"),
+        )
+    } else if key(anthropic).is_some() {
+        (
+            resolve("sonnet", config),
+            format!("there is a key in ${anthropic}"),
+        )
+    } else if key(openai).is_some() {
+        (
+            resolve("gpt", config),
+            format!("there is a key in ${openai}"),
+        )
+    } else {
+        let nothing = format!("no Ollama at {ollama}, no ${anthropic}, no ${openai}");
+        (observer::ID.to_owned(), nothing)
+    };
+    let note =
+        format!("model {id}: {why}. Choose with --model, or gently config set model.default ID");
+    (id, note)
+}
+
+/// The first model of the Ollama, if one is there.
+pub async fn first_of_ollama(config: &Config) -> Option<String> {
+    names_of_ollama(config).await.into_iter().next()
+}
+
+/// The whole id of the model that an Ollama calls so, or so without its tag.
+async fn called(name: &str, config: &Config) -> Option<String> {
+    let names = names_of_ollama(config).await;
+    let exact = names.iter().find(|known| *known == name);
+    let tagged = || {
+        let tagless = |known: &&String| known.split_once(':').is_some_and(|(of, _)| of == name);
+        names.iter().find(tagless)
+    };
+    let known = exact.or_else(tagged)?;
+    is_plain_name(known).then(|| format!("ollama/{known}"))
+}
+
+/// The models of the Ollama that is there; none where it does not show itself at once.
+async fn names_of_ollama(config: &Config) -> Vec<String> {
+    let url = ollama_url(config);
+    if is_shut(&url).await {
+        return Vec::new();
+    }
+    let place = place(Wire::Ollama, &url, None, "", PROBE);
+    // The client itself tries a lost connection twice; here there is no time for that.
+    let listed = tokio::time::timeout(PROBE, listing::models(place)).await;
+    listed.ok().and_then(Result::ok).unwrap_or_default()
+}
+
+/// Whether nobody listens at an address of this machine: the HTTP client would try again a while
+/// later.
+async fn is_shut(url: &str) -> bool {
+    let Some(url) = net::parse_address(url).ok().filter(net::is_loopback) else {
+        return false;
+    };
+    let host = url.host_str().unwrap_or_default();
+    let place = (
+        host.trim_matches(['[', ']']),
+        url.port_or_known_default().unwrap_or_default(),
+    );
+    let refused = |e: std::io::Error| e.kind() == std::io::ErrorKind::ConnectionRefused;
+    match tokio::time::timeout(PROBE, tokio::net::TcpStream::connect(place)).await {
+        Ok(connected) => connected.is_err_and(refused),
+        Err(_) => true,
+    }
+}
+
+/// A server's place with one limit for everything.
+pub fn place<'a>(
+    wire: Wire,
+    base_url: &'a str,
+    key: Option<Zeroizing<String>>,
+    key_variable: &'a str,
+    limit: Duration,
+) -> ServerAddress<'a> {
+    ServerAddress {
+        wire,
+        base_url,
+        path: &[],
+        key,
+        key_variable,
+        connect_timeout: limit,
+        total_timeout: limit,
+    }
+}
+
+/// Where an Ollama is: configuration, `$OLLAMA_HOST`, its usual port on this machine.
+pub fn ollama_url(config: &Config) -> String {
+    let host = env("OLLAMA_HOST").and_then(|text| text.into_string().ok());
+    let named = config
+        .model
+        .ollama_url
+        .clone()
+        .or_else(|| host.as_deref().and_then(ollama_host));
+    named.unwrap_or_else(|| Wire::Ollama.base_url().to_owned())
+}
+
+/// An address as `$OLLAMA_HOST` spells it: scheme and port may be missing, and the addresses that a
+/// server listens on everywhere with mean this machine.
+fn ollama_host(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches('/');
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port))
+            if !port.contains(']') && (!name.contains(':') || name.ends_with(']')) =>
+        {
+            (name, port.parse().ok()?)
+        }
+        _ => (
+            host,
+            match scheme {
+                "http" => 80,
+                "https" => 443,
+                _ => OLLAMA_PORT,
+            },
+        ),
+    };
+    let name = match name {
+        "" | "0.0.0.0" => "127.0.0.1",
+        "[::]" => "[::1]",
+        other => other,
+    };
+    if text.is_empty() {
+        return None;
+    }
+    let scheme = if scheme.is_empty() { "http" } else { scheme };
+    let path = if path.is_empty() {
+        String::new()
+    } else {
+        format!("/{path}")
+    };
+    Some(format!("{scheme}://{name}:{port}{path}"))
+}
+
+/// A key from the environment; a blank one is none.
+pub fn key(variable: &str) -> Option<Zeroizing<String>> {
+    std::env::var(variable)
+        .ok()
+        .map(Zeroizing::new)
+        .filter(|key| !key.trim().is_empty())
+}
+
+/// Address of a wire, and the variable of its key.
+pub fn server(wire: Wire, config: &Config) -> (String, &str) {
+    match wire {
+        Wire::Ollama => (ollama_url(config), ""),
+        Wire::Anthropic => (
+            config.model.anthropic_url.clone(),
+            &config.model.anthropic_key_env,
+        ),
+        Wire::OpenAi => (config.model.base_url.clone(), &config.model.api_key_env),
+    }
+}
+
+fn model(
+    id: &str,
+    settings: Params,
+    config: &Config,
+    database: &Path,
+) -> Result<(Model, Vec<String>), OpenHomeError> {
+    let unknown = || OpenHomeError::UnknownModel {
+        id: id.to_owned(),
+        meant: None,
+    };
+    // What answers from the record has no sampling: nothing of it is sent, and nothing recorded.
+    let own_text = Params {
+        expect: settings.expect.clone(),
+        system: settings.system.clone(),
+        ..Params::default()
+    };
+    if let Some(of) = id.strip_prefix(REPLAY_OF) {
+        // A whole id that is not here is a turn without an answer; part of one has to mean
+        // something first.
+        let of = match of.parse() {
+            Ok(id) => id,
+            Err(_) => match find::exchange(&*Store::open_read_only(database)?, of) {
+                Err(FindError::Form { .. }) => return Err(unknown()),
+                found => found?.exchange_id,
+            },
+        };
+        return Ok((replay(Some(of), database).set(own_text), Vec::new()));
+    }
+    match id.split_once('/') {
+        None if id == observer::ID => Ok((Model::observer().set(own_text), Vec::new())),
+        None if id == crate::models::replay::ID => {
+            Ok((replay(None, database).set(own_text), Vec::new()))
+        }
+        None => Err(unknown()),
+        Some((provider, name)) => {
+            let wire = Wire::ALL
+                .into_iter()
+                .find(|wire| wire.name() == provider)
+                .ok_or_else(unknown)?;
+            remote(wire, name, &settings, config)
+        }
+    }
+}
+
+fn remote(
+    wire: Wire,
+    name: &str,
+    wanted: &Params,
+    config: &Config,
+) -> Result<(Model, Vec<String>), OpenHomeError> {
+    let (base_url, variable) = server(wire, config);
+    let api_key = provider_key(wire, variable, config)?;
+    let is_keyless = api_key.is_none();
+    let is_vendors = wire != Wire::Ollama && base_url == wire.base_url();
+    let (mut params, left_out) = wire.fit(wanted);
+    if !config.model.response_format {
+        params.response_format = None;
+    }
+    let backend = Remote::new(remote::RemoteConfig {
+        base_url,
+        api_key,
+        key_variable: variable.to_owned(),
+        params: params.clone(),
+        connect_timeout: config.model.connect_timeout,
+        total_timeout: config.model.timeout,
+        ..remote::RemoteConfig::new(wire, name)
+    })?;
+    if is_keyless && is_vendors {
+        // They answer nobody without one: no block, no model, nobody is asked for a turn that can't
+        // be answered.
+        let reason = format!(
+            "{}/{name} needs a key and there is none: set ${variable}, or --key-cmd CMD; gently model list shows what \
+             is there",
+            wire.name()
+        );
+        return Err(OpenHomeError::Setting {
+            flag: "--model",
+            reason,
+        });
+    }
+    let mut notes: Vec<String> = backend.warning().into_iter().collect();
+    notes.extend(
+        left_out
+            .iter()
+            .map(|what| format!("{} takes no {what}: it is not sent", wire.name())),
+    );
+    let id = format!("{}/{name}", wire.name());
+    let price = config.model.named.prices.get(&id).cloned();
+    let window = config.model.named.windows.get(&id).copied();
+    let model = Model::over(Box::new(backend)).set(params);
+    Ok((model.priced(price).within(window), notes))
+}
+
+fn replay(of: Option<Uuid>, database: &Path) -> Model {
+    let database = database.to_owned();
+    let wanted = match of {
+        Some(id) => format!("an answer of exchange {id}"),
+        None => "an answer to this prompt, or to the same words,".to_owned(),
+    };
+    let find = move |prompt: Hash32, words: &str| {
+        recorded(&database, of, prompt, words).map_err(|e| e.to_string())
+    };
+    Model::replay(ReplayModel::new(wanted, Box::new(find)))
+}
+
+/// Why there is nothing to give again.
+#[derive(Debug, thiserror::Error)]
+enum NoReplay {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(
+        "the answer of exchange {0} is on record by its commitment only: its text was not kept"
+    )]
+    NotKept(Uuid),
+    #[error(
+        "the answer of exchange {0} is withheld: its kernel blocks its drift, and it is not given again"
+    )]
+    Withheld(Uuid),
+    #[error(
+        "the record of exchange {0} was changed since ({1}), so its answer is not given again; look with: gently audit verify"
+    )]
+    Changed(Uuid, String),
+}
+
+fn recorded(
+    database: &Path,
+    of: Option<Uuid>,
+    prompt: Hash32,
+    words: &str,
+) -> Result<Option<StoredAnswer>, NoReplay> {
+    let store = Store::open_read_only(database)?;
+    let found = match of {
+        Some(id) => store.exchange(id)?,
+        None => match store.answered_prompt(prompt)? {
+            Some(row) => Some(row),
+            None => store.answered_text(Hash32::digest(words.as_bytes()))?,
+        },
+    };
+    let Some(row) = found else { return Ok(None) };
+    if Withheld::of(&store).answer_of(&row)? {
+        return Err(NoReplay::Withheld(row.exchange_id));
+    }
+    match recording(&store, &row)? {
+        None if row.not_kept.is_some() => Err(NoReplay::NotKept(row.exchange_id)),
+        None => Ok(None),
+        found => {
+            let changed = show::changed(&store, &row)?;
+            match changed.is_empty() {
+                true => Ok(found),
+                false => Err(NoReplay::Changed(row.exchange_id, changed.join(", "))),
+            }
+        }
+    }
+}
+
+/// The stored answer of an exchange; none when it has none, or its text is erased.
+fn recording(store: &Store, row: &ExchangeRow) -> Result<Option<StoredAnswer>, StoreError> {
+    let Some(outcome) = row
+        .outcome
+        .as_ref()
+        .filter(|o| o.outcome == ExchangeOutcome::Answered)
+    else {
+        return Ok(None);
+    };
+    let turn = match outcome.turn_aurora {
+        Some(id) => store.turn(id)?,
+        None => None,
+    };
+    Ok(turn.and_then(|turn| turn.content).map(|text| StoredAnswer {
+        exchange: row.exchange_id,
+        model: row.model.clone(),
+        at: outcome.answered_at.to_string(),
+        text,
+    }))
+}
+
+impl From<&ModelFault> for crate::app::set_up::model_list::ServerState {
+    fn from(fault: &ModelFault) -> Self {
+        Self::Fault {
+            reason: fault.reason().into_owned(),
+            said: fault.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_address_where_nobody_listens_is_not_waited_for() {
+        // Held and not listened at: another test could take a port that is free again.
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let url = format!("http://{}", socket.local_addr().unwrap());
+        assert!(is_shut(&url).await);
+        let _listener = socket.listen(1).unwrap();
+        assert!(!is_shut(&url).await);
+        // Elsewhere a proxy may lead there: only the client knows.
+        for elsewhere in ["http://gpu.invalid:11434", "nothing"] {
+            assert!(!is_shut(elsewhere).await, "{elsewhere}");
+        }
+    }
+
+    #[test]
+    fn ollama_host_is_read_as_its_own_client_reads_it() {
+        for (text, url) in [
+            ("", None),
+            ("  ", None),
+            ("127.0.0.1", Some("http://127.0.0.1:11434")),
+            ("0.0.0.0", Some("http://127.0.0.1:11434")),
+            (":1234", Some("http://127.0.0.1:1234")),
+            ("0.0.0.0:1234/", Some("http://127.0.0.1:1234")),
+            ("gpu.example.org", Some("http://gpu.example.org:11434")),
+            ("http://gpu.example.org", Some("http://gpu.example.org:80")),
+            (
+                "https://gpu.example.org",
+                Some("https://gpu.example.org:443"),
+            ),
+            (
+                "https://gpu.example.org:8443/ollama",
+                Some("https://gpu.example.org:8443/ollama"),
+            ),
+            ("[::1]", Some("http://[::1]:11434")),
+            ("[::]:1234", Some("http://[::1]:1234")),
+            ("host:port", None),
+        ] {
+            assert_eq!(ollama_host(text).as_deref(), url, "{text}");
+        }
+    }
+}

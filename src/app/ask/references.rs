@@ -1,0 +1,151 @@
+//! What a question declares as its context, and where it stands: what was typed, looked up.
+
+use crate::ask::recall::{DeclaredContext, Reference};
+use crate::ask::refer::ThreadPosition;
+use crate::config::Config;
+use crate::record::context::config::{ContextRules, EmptyRefs};
+use crate::store::ReadStore;
+
+use crate::app::find;
+use crate::app::home::open::OpenHomeError;
+use crate::app::look::conversation::{self, ConversationScope};
+use crate::app::words::short_uuids;
+
+/// What a question declares, as it was typed.
+#[derive(Clone, Debug, Default)]
+pub struct ContextRequest {
+    /// `last:N`, exchanges, ids of events; they win over `context.refs`.
+    pub refs: Vec<String>,
+    /// Whether no earlier turns are shown.
+    pub no_refs: bool,
+    /// Whether the turns of all sessions are searched, too.
+    pub deep: bool,
+}
+
+/// Where a question stands, as it was typed.
+#[derive(Clone, Debug, Default)]
+pub struct ThreadRequest {
+    /// A thread; that of the conversation that goes on without it.
+    pub thread: Option<String>,
+    /// A conversation: the first digits of its id, its title, or `last`.
+    pub conversation: Option<String>,
+    /// Whether it is the newest open conversation of who asks.
+    pub goes_on: bool,
+    /// The earlier exchange that it replies to.
+    pub parent: Option<String>,
+    /// Whether it begins another conversation, in a session of its own.
+    pub anew: bool,
+}
+
+/// So many of the last turns can be declared at once.
+const MOST: u32 = 64;
+/// The turns that are declared when nothing says otherwise.
+const USUAL: u32 = 40;
+
+impl ContextRequest {
+    /// What is declared: the request, else `gently.toml`, else what `context.json` expands, else
+    /// the usual.
+    pub fn declared(
+        &self,
+        config: &Config,
+        rules: &ContextRules,
+        store: &ReadStore,
+    ) -> Result<DeclaredContext, OpenHomeError> {
+        let typed = |text: &str| reference(store, text);
+        let refs = match (config.context.refs.as_deref(), rules.empty_refs_policy) {
+            _ if self.no_refs => Vec::new(),
+            _ if !self.refs.is_empty() => self
+                .refs
+                .iter()
+                .map(|text| typed(text))
+                .collect::<Result<_, _>>()?,
+            (Some("none"), _) => Vec::new(),
+            (Some(configured), _) => vec![typed(configured)?],
+            (None, EmptyRefs::Expand) => vec![Reference::Last(
+                u32::try_from(rules.expand_last_n).unwrap_or(u32::MAX),
+            )],
+            (None, EmptyRefs::Allow | EmptyRefs::Deny) => vec![Reference::Last(USUAL)],
+        };
+        Ok(DeclaredContext {
+            refs,
+            none: self.no_refs,
+            deep: self.deep,
+        })
+    }
+}
+
+fn reference(store: &ReadStore, text: &str) -> Result<Reference, OpenHomeError> {
+    let Some(count) = text.strip_prefix("last:") else {
+        return Ok(find::reference(store, text)?);
+    };
+    let most = count
+        .parse()
+        .ok()
+        .filter(|n: &u32| (1..=MOST).contains(n) && n.to_string() == count);
+    most.map(Reference::Last)
+        .ok_or_else(|| OpenHomeError::Setting {
+            flag: "--ref",
+            reason: format!("last:N takes N from 1 to {MOST}; not '{text}'"),
+        })
+}
+
+impl ThreadRequest {
+    /// Whether it says where the question stands.
+    pub fn is_named(&self) -> bool {
+        self.goes_on
+            || self.thread.is_some()
+            || self.conversation.is_some()
+            || self.parent.is_some()
+    }
+
+    /// Looks thread and parent up; a conversation among those of the scope.
+    pub fn standing(
+        &self,
+        store: &ReadStore,
+        scope: &ConversationScope,
+    ) -> Result<ThreadPosition, OpenHomeError> {
+        let thread = match &self.thread {
+            Some(text) => Some(find::thread(store, text)?.thread),
+            None if self.goes_on || self.conversation.is_some() => Some(conversation::named(
+                store,
+                self.conversation.as_deref(),
+                scope,
+            )?),
+            None => None,
+        };
+        let parent = self
+            .parent
+            .as_deref()
+            .map(|text| find::exchange(store, text))
+            .transpose()?;
+        let parent = parent.map(|exchange| exchange.exchange_id);
+        let of = parent.map(|parent| store.thread_turn(parent)).transpose()?;
+        let wrong = |reason: String| OpenHomeError::Setting {
+            flag: "--parent",
+            reason,
+        };
+        match (thread, of) {
+            (thread, None) => Ok(ThreadPosition { thread, parent }),
+            (_, Some(None)) => {
+                let why = "that exchange has no thread here, as it is from before there were threads or was taken over \
+                           from a ledger alone: quote it instead";
+                Err(wrong(why.to_owned()))
+            }
+            (Some(thread), Some(Some(turn))) if thread != turn.thread => {
+                let (of, not) = (turn.thread.to_string(), thread.to_string());
+                let flag = match (&self.thread, self.goes_on) {
+                    (Some(_), _) => "--thread",
+                    (None, true) => "-c",
+                    (None, false) => "--conversation",
+                };
+                Err(wrong(short_uuids(&format!(
+                    "that exchange belongs to thread {of}, not to {not}: leave {flag} out"
+                ))))
+            }
+            (_, Some(Some(turn))) => Ok(ThreadPosition {
+                thread: Some(turn.thread),
+                parent,
+            }),
+        }
+    }
+}

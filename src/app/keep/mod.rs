@@ -1,0 +1,8 @@
+//! Keeping a home: backups, restoring, erasing, the disk, and whether all is well.
+
+pub mod adopt;
+pub mod backup;
+pub mod disk_sync;
+pub mod doctor;
+pub mod erase;
+pub mod rebuild;

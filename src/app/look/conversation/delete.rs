@@ -1,0 +1,92 @@
+//! Deleting a conversation: all its exchanges are erased, the one way there is, with the title that
+//! somebody gave it, and it is put into the archive.
+
+use crate::app::find::short_id_of_row;
+use crate::app::home::open::{OpenHome, OpenHomeError};
+use crate::app::keep::erase::{self, ErasurePlan};
+use crate::app::remember::project;
+use crate::config::Config;
+use crate::record::ledger::conversation::ConversationState;
+use crate::recorder::ErasureResult;
+use crate::store::ReadStore;
+
+use super::change::give_state;
+use super::find::conversation;
+use super::list::{ListedConversation, listed, row_of};
+
+/// What deleting would do: looked up, and nothing done yet.
+pub struct ConversationDeletion {
+    /// The conversation that would be deleted.
+    pub conversation: ListedConversation,
+    /// What of it would be erased.
+    pub erasure: ErasurePlan,
+    /// What screens call the exchanges that wait for their answer: they stay.
+    pub waiting: Vec<String>,
+    /// Whether a title or a name that somebody gave it goes, too.
+    pub has_name: bool,
+}
+
+/// What was done.
+pub struct DeletionResult {
+    /// The conversation as it is now.
+    pub conversation: ListedConversation,
+    /// What was erased.
+    pub erased: ErasureResult,
+    /// What screens call the exchanges that wait for their answer, and stayed.
+    pub waiting: Vec<String>,
+}
+
+/// Looks up what deleting a conversation would do; changes nothing.
+pub fn plan(
+    store: &ReadStore,
+    config: &Config,
+    id: &str,
+) -> Result<ConversationDeletion, OpenHomeError> {
+    let in_use = project::id_in_use(store, config)?;
+    let row = conversation(store, id, in_use.as_deref())?;
+    let (mut exchanges, mut waiting) = (Vec::new(), Vec::new());
+    for id in store.exchanges_in(row.thread)? {
+        match store.exchange(id)? {
+            Some(exchange) if exchange.outcome.is_none() => {
+                waiting.push(short_id_of_row(store, &exchange)?);
+            }
+            _ => exchanges.push(id),
+        }
+    }
+    let thread = store.thread(row.thread)?;
+    let has_name = row.title_line.is_some() || thread.is_some_and(|thread| thread.name.is_some());
+    Ok(ConversationDeletion {
+        erasure: erase::plan_for(store, exchanges)?,
+        conversation: listed(store, row)?,
+        waiting,
+        has_name,
+    })
+}
+
+/// Deletes; the auth key was asked for. What was erased since it was planned is passed over.
+///
+/// The archive comes first: whatever stops the rest, the conversation is out of the way, and deleting
+/// it again goes on where this ended.
+pub async fn delete(
+    opened: &OpenHome,
+    planned: &ConversationDeletion,
+    reason: &str,
+) -> Result<DeletionResult, OpenHomeError> {
+    let key = opened.authorize().await?;
+    let thread = planned.conversation.row.thread;
+    if row_of(&opened.store, thread)?.state == ConversationState::Open {
+        give_state(opened, key, thread, ConversationState::Archived).await?;
+    }
+    let mut erased = erase::erase(opened, &planned.erasure, reason).await?;
+    if planned.has_name {
+        // What was said of the conversation has its id, and goes with its title.
+        let names = erase::erase_named(opened, thread.to_string(), reason).await?;
+        erased.artifacts.extend(names.artifacts);
+        erased.scrubbed = names.scrubbed;
+    }
+    Ok(DeletionResult {
+        conversation: listed(&opened.store, row_of(&opened.store, thread)?)?,
+        erased,
+        waiting: planned.waiting.clone(),
+    })
+}

@@ -1,0 +1,130 @@
+//! Which conversation a question goes on with, and what a person should know of it.
+
+use uuid::Uuid;
+
+use crate::app::find::short_thread;
+use crate::app::home::open::{OpenHome, OpenHomeError};
+use crate::app::remember::project::ProjectDetails;
+use crate::ask::conversation::{newest, stands_beside};
+use crate::record::hash::Hash32;
+use crate::record::ledger::conversation::{CONVERSATION_PROJECT, ConversationState};
+use crate::recorder::{resumable, thread_id};
+use crate::store::{ReadStore, SessionRow, StoreError};
+
+use super::change::put_into;
+use super::find::conversation;
+
+/// Among which conversations one is looked for.
+#[derive(Clone, Debug, Default)]
+pub struct ConversationScope {
+    /// Whose; everybody's where no key is asked for.
+    pub key: Option<Hash32>,
+    /// Those of this project.
+    pub project: Option<String>,
+}
+
+/// The thread of the conversation that somebody names, or of the newest one without a name.
+pub fn named(
+    store: &ReadStore,
+    name: Option<&str>,
+    scope: &ConversationScope,
+) -> Result<Uuid, OpenHomeError> {
+    let project = scope.project.as_deref();
+    let row = match (name, scope.key) {
+        (Some(name), _) => conversation(store, name, project)?,
+        (None, None) => conversation(store, "last", project)?,
+        (None, Some(key)) => store.newest_conversation_of(key, project)?.ok_or_else(|| {
+            let of = match project {
+                Some(_) => " of the project in use",
+                None => "",
+            };
+            OpenHomeError::Refused(format!(
+                "there is no open conversation{of} of this auth key to go on with: gently ask \"…\" begins one"
+            ))
+        })?,
+    };
+    Ok(row.thread)
+}
+
+/// That a conversation was put away, for whoever asks in it all the same.
+pub fn is_archived(store: &ReadStore, thread: Uuid) -> Result<Option<String>, StoreError> {
+    let row = store.conversation(thread)?;
+    if row.is_none_or(|row| row.state == ConversationState::Open) {
+        return Ok(None);
+    }
+    let short = short_thread(store, thread)?;
+    Ok(Some(format!(
+        "conversation {short} is archived, and goes on; to list it again: gently conversation restore {short}"
+    )))
+}
+
+/// Why a question that names no conversation begins another one, although one is going on: that was
+/// put away, or is not in the project in use. None where it goes on.
+pub fn begins_anew(
+    opened: &OpenHome,
+    key: Hash32,
+    model: &str,
+    project: Option<&ProjectDetails>,
+) -> Result<Option<String>, OpenHomeError> {
+    let Some(thread) = going_on(opened, key, model)? else {
+        return Ok(None);
+    };
+    let Some(row) = opened.store.conversation(thread)? else {
+        return Ok(None);
+    };
+    if row.state == ConversationState::Archived {
+        let short = short_thread(&opened.store, thread)?;
+        return Ok(Some(format!(
+            "another conversation begins: the one that went on is archived (gently ask --conversation {short})"
+        )));
+    }
+    let in_use = project.filter(|project| row.project.as_deref() != Some(project.row.id.as_str()));
+    Ok(in_use.map(|project| {
+        format!(
+            "another conversation begins: {} is in use, and the one that went on is not in it",
+            project.called()
+        )
+    }))
+}
+
+/// The conversation that a question would go on with, if there is one.
+fn going_on(opened: &OpenHome, key: Hash32, model: &str) -> Result<Option<Uuid>, OpenHomeError> {
+    let environment = opened.environment(model, &|_| ());
+    let (now, idle) = (environment.now(), environment.idle.as_secs());
+    let is_idle = |session: &SessionRow| now.since(session.last_at) >= idle;
+    let fits = resumable(&opened.store, &environment.terms(key))?;
+    let fits = fits.filter(|session| !is_idle(session));
+    if fits.as_ref().is_some_and(|session| session.prompts == 0) {
+        // It was opened beforehand: its own conversation begins.
+        return Ok(None);
+    }
+    let own = fits.map(|session| thread_id(session.id, 0));
+    if stands_beside(model) {
+        return Ok(own);
+    }
+    let open = opened.store.open_sessions()?;
+    let mine = open
+        .iter()
+        .filter(|session| session.auth_key_hash == key && !is_idle(session));
+    Ok(newest(&opened.store, mine)?.or(own))
+}
+
+/// Puts a conversation that has begun with a question into the project in use, unless somebody has
+/// said already where it belongs.
+pub async fn join_project(
+    opened: &OpenHome,
+    key: Hash32,
+    thread: Uuid,
+    project: &ProjectDetails,
+) -> Result<Option<String>, OpenHomeError> {
+    let store = &opened.store;
+    if store.has_artifact(CONVERSATION_PROJECT, &thread.to_string())? {
+        return Ok(None);
+    }
+    put_into(opened, key, thread, Some(&project.row.id)).await?;
+    Ok(Some(format!(
+        "conversation {} is in {}",
+        short_thread(store, thread)?,
+        project.called()
+    )))
+}

@@ -1,0 +1,14 @@
+//! Looking at what is on record: conversations, turns, sessions, numbers, words.
+
+pub mod actions;
+pub mod conversation;
+pub mod digests;
+pub mod drift;
+pub mod log_lines;
+pub mod not_shown;
+pub mod search;
+pub mod session;
+pub mod show;
+pub mod sight;
+pub mod stats;
+pub mod thread;

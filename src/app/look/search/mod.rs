@@ -1,0 +1,693 @@
+//! Finding again what was said: questions, answers and what was put on record, by their words.
+//!
+//! Nothing is recorded and no model asked. What is erased or was never kept is not found; a withheld
+//! answer is listed without its text.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `typed` | what was typed, read |
+//! | `snippet` | the part of a text that shows why it was found |
+
+mod snippet;
+mod typed;
+
+use std::ops::{ControlFlow, Range};
+
+use uuid::Uuid;
+
+pub use snippet::{Snippet, SnippetPart};
+pub use typed::{NoSearch, TypedSearch};
+
+use crate::ask::withheld::Withheld;
+use crate::home::Home;
+use crate::record::hash::Hash32;
+use crate::record::ledger::conversation::ConversationRow;
+use crate::record::ledger::item::ItemKind;
+use crate::record::ledger::short_name::{record_name, short_name};
+use crate::record::log::page_cursor::PageCursor;
+use crate::record::time::Seconds;
+use crate::record::unseen::spelled_on_a_line;
+use crate::store::{
+    ExchangeRow, GivenTitle, ItemMatch, ReadStore, StoreError, TextQuery, TextSpan, ThreadFilter,
+    ThreadRow, TurnFilter, TurnMatch,
+};
+
+use super::session::question_begins;
+use crate::app::find;
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::moment::when;
+
+/// What is looked through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchPlace {
+    /// Questions and answers.
+    Turns,
+    /// Facts, notes and decisions that are proposed or in force.
+    Items,
+    /// Texts of both kinds.
+    #[default]
+    All,
+}
+
+/// What is looked for, and where.
+#[derive(Clone, Debug)]
+pub struct SearchRequest {
+    /// The words that were typed, read as a search.
+    pub words: TypedSearch,
+    /// Only what literally has what was typed.
+    pub exact: bool,
+    /// What is looked through.
+    pub place: SearchPlace,
+    /// Nothing older: a time, a day or an age.
+    pub since: Option<String>,
+    /// Nothing as young or younger.
+    pub until: Option<String>,
+    /// Of one conversation.
+    pub conversation: Option<String>,
+    /// Of one project.
+    pub project: Option<String>,
+    /// Questions alone, or answers alone.
+    pub by_user: Option<bool>,
+    /// Of models whose name holds this; a `*` in it stands for anything.
+    pub model: Option<String>,
+    /// So many hits at most.
+    pub number: u32,
+    /// Only what is older than the last hit of another page.
+    pub before: Option<String>,
+    /// The best first, not the newest.
+    pub best: bool,
+}
+
+impl SearchRequest {
+    /// For words alone, wherever they stand: the newest 20.
+    pub fn of(words: TypedSearch) -> Self {
+        SearchRequest {
+            words,
+            exact: false,
+            place: SearchPlace::All,
+            since: None,
+            until: None,
+            conversation: None,
+            project: None,
+            by_user: None,
+            model: None,
+            number: 20,
+            before: None,
+            best: false,
+        }
+    }
+
+    /// Whether something is asked for that only turns have.
+    fn is_about_turns(&self) -> bool {
+        self.conversation.is_some() || self.project.is_some() || self.model.is_some()
+    }
+
+    /// Six digits that tell this search from others: a place in its list is none in theirs.
+    fn mark(&self) -> String {
+        let said = format!(
+            "{} {:?}",
+            self.words.spelling(),
+            (
+                self.exact,
+                self.place,
+                &self.since,
+                &self.until,
+                &self.conversation,
+                &self.project,
+                self.by_user,
+                &self.model
+            )
+        );
+        let digest = Hash32::digest(said.as_bytes()).to_string();
+        digest.get(..MARK).unwrap_or(&digest).to_owned()
+    }
+}
+
+/// Digits of a search's mark.
+const MARK: usize = 6;
+
+/// What a hit is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HitSource {
+    /// A question or an answer.
+    Turn {
+        /// Whether it is the question.
+        by_user: bool,
+        /// Id of the turn's row.
+        turn: Uuid,
+        /// Id of the exchange that the turn is part of.
+        exchange: Uuid,
+        /// What screens call it: `8923fa34/3`.
+        short: String,
+        /// The model that was asked.
+        model: String,
+        /// Its conversation; none of an exchange from before there were any.
+        conversation: Option<Uuid>,
+    },
+    /// What somebody put on record.
+    Item {
+        /// Name of the item, such as `ledger:000183`.
+        id: String,
+        /// What it is.
+        kind: ItemKind,
+    },
+}
+
+/// One text that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchHit {
+    /// When it was recorded.
+    pub at: Seconds,
+    /// The number of its line in the log, from 0.
+    pub line: u64,
+    /// What it is of.
+    pub source: HitSource,
+    /// What its conversation is called; none without one, and where that is erased or not kept.
+    pub title: Option<String>,
+    /// The part of the text that shows why it was found; none of a withheld answer.
+    pub snippet: Option<Snippet>,
+}
+
+/// What was looked through to find the best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankedCount {
+    /// So many texts fit, and were compared.
+    pub hits: u64,
+    /// So many there are.
+    pub texts: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchResult {
+    /// Newest first, or best first.
+    pub hits: Vec<SearchHit>,
+    /// Where the next page begins; none when there is nothing older.
+    pub older: Option<String>,
+    /// What was looked through, when the best were asked for.
+    pub ranked: Option<RankedCount>,
+}
+
+/// The hits of a home that are asked for.
+pub fn search(home: &Home, request: &SearchRequest) -> Result<SearchResult, OpenHomeError> {
+    let store = open::store(home)?;
+    store.reading(|store| search_in(store, request))
+}
+
+/// How many hits there are.
+pub fn count(home: &Home, request: &SearchRequest) -> Result<u64, OpenHomeError> {
+    let store = open::store(home)?;
+    store.reading(|store| Search::prepare(store, request)?.count())
+}
+
+/// The same in a store of which one state is seen.
+pub fn search_in(
+    store: &ReadStore,
+    request: &SearchRequest,
+) -> Result<SearchResult, OpenHomeError> {
+    let search = Search::prepare(store, request)?;
+    if request.best {
+        search.best()
+    } else {
+        search.newest()
+    }
+}
+
+/// A text that fits, before anything else is read of it.
+enum TextMatch {
+    Turn(TurnMatch),
+    Item(ItemMatch),
+}
+
+impl TextMatch {
+    fn text(&self) -> &str {
+        match self {
+            TextMatch::Turn(turn) => &turn.text,
+            TextMatch::Item(item) => &item.text,
+        }
+    }
+}
+
+/// A search with everything looked up that it names.
+struct Search<'a> {
+    store: &'a ReadStore,
+    request: &'a SearchRequest,
+    query: TextQuery,
+    /// Which turns; none when none are looked at.
+    turns: Option<TurnFilter>,
+    /// The lines of the artifacts that are looked at; none when none are.
+    items: Option<Range<u64>>,
+}
+
+impl<'a> Search<'a> {
+    fn prepare(store: &'a ReadStore, request: &'a SearchRequest) -> Result<Self, OpenHomeError> {
+        let refused = |why: &str| Err(OpenHomeError::Refused(why.to_owned()));
+        if request.place == SearchPlace::Items && request.is_about_turns() {
+            return refused(
+                "facts, notes and decisions belong to no conversation, project or model: leave that out, or --in items",
+            );
+        }
+        if request.place == SearchPlace::Items && request.by_user == Some(false) {
+            return refused(
+                "facts, notes and decisions are a person's: leave out --by model, or --in items",
+            );
+        }
+        if request.best && request.before.is_some() {
+            return refused(
+                "--best has no pages, as a text that is added moves the others: ask for more with -n, or leave out --best",
+            );
+        }
+        let now = open::clock_or_epoch();
+        let moment = |flag: &'static str, text: &Option<String>| {
+            let text = text.as_deref();
+            let read = text.map(|text| when(flag, text, now)).transpose();
+            read.map_err(OpenHomeError::Refused)
+        };
+        let (since, until) = (
+            moment("--since", &request.since)?,
+            moment("--until", &request.until)?,
+        );
+        let lines = lines_between(store, since, until)?;
+        let end = match &request.before {
+            Some(before) => lines.end.min(place(store, request, before)?),
+            None => lines.end,
+        };
+        let lines = lines.start..end.max(lines.start);
+        let has_turns = request.place != SearchPlace::Items;
+        let has_items = request.place != SearchPlace::Turns
+            && !request.is_about_turns()
+            && request.by_user != Some(false);
+        let turns = has_turns
+            .then(|| turn_filter(store, request, (since, until), &lines))
+            .transpose()?;
+        Ok(Search {
+            store,
+            request,
+            query: request.words.query(request.exact),
+            turns,
+            items: has_items.then_some(lines),
+        })
+    }
+
+    /// Whether a text that the index found is one.
+    fn fits(&self, text: &str) -> bool {
+        !self.request.exact || self.request.words.is_literally_in(text)
+    }
+
+    fn newest(&self) -> Result<SearchResult, OpenHomeError> {
+        // One more than is shown: whether there are older ones.
+        let most = usize::try_from(self.request.number).unwrap_or(usize::MAX);
+        let enough = |found: &Vec<(u64, TextMatch)>| match found.len() > most {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        let mut found = Vec::new();
+        if let Some(filter) = &self.turns {
+            let mut turns = Vec::new();
+            self.store.search_turns(&self.query, filter, &mut |turn| {
+                if self.fits(&turn.text) {
+                    let line = self.store.line_of_turn(turn.n)?;
+                    turns.push((line, TextMatch::Turn(turn)));
+                }
+                Ok(enough(&turns))
+            })?;
+            found.append(&mut turns);
+        }
+        if let Some(lines) = &self.items {
+            let mut items = Vec::new();
+            self.store.search_items(&self.query, lines, &mut |item| {
+                if self.fits(&item.text) {
+                    items.push((item.line, TextMatch::Item(item)));
+                }
+                Ok(enough(&items))
+            })?;
+            found.append(&mut items);
+        }
+        found.sort_by_key(|(line, _)| std::cmp::Reverse(*line));
+        let is_more = found.len() > most;
+        found.truncate(most);
+        let hits = self.hits(found)?;
+        let older = hits.last().filter(|_| is_more).map(|last| {
+            let cursor = PageCursor {
+                line: last.line,
+                time: last.at,
+            };
+            format!("{cursor}-{}", self.request.mark())
+        });
+        Ok(SearchResult {
+            hits,
+            older,
+            ranked: None,
+        })
+    }
+
+    fn best(&self) -> Result<SearchResult, OpenHomeError> {
+        let most = usize::try_from(self.request.number).unwrap_or(usize::MAX);
+        let mut found: Vec<(f64, u64, TextMatch)> = Vec::new();
+        if let Some(filter) = &self.turns {
+            let mut left = most;
+            self.store
+                .rank_turns(&self.query, filter, &mut |(score, turn)| {
+                    if self.fits(&turn.text) {
+                        let line = self.store.line_of_turn(turn.n)?;
+                        found.push((score, line, TextMatch::Turn(turn)));
+                        left = left.saturating_sub(1);
+                    }
+                    Ok(if left == 0 {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    })
+                })?;
+        }
+        if let Some(lines) = &self.items {
+            let mut left = most;
+            self.store
+                .rank_items(&self.query, lines, &mut |(score, item)| {
+                    if self.fits(&item.text) {
+                        found.push((score, item.line, TextMatch::Item(item)));
+                        left = left.saturating_sub(1);
+                    }
+                    Ok(if left == 0 {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    })
+                })?;
+        }
+        found.sort_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
+        found.truncate(most);
+        let found = found.into_iter().map(|(_, line, found)| (line, found));
+        let (turns, items) = self.store.searchable()?;
+        let ranked = RankedCount {
+            hits: self.indexed()?,
+            texts: self.turns.as_ref().map_or(0, |_| turns)
+                + self.items.as_ref().map_or(0, |_| items),
+        };
+        Ok(SearchResult {
+            hits: self.hits(found.collect())?,
+            older: None,
+            ranked: Some(ranked),
+        })
+    }
+
+    /// How many texts the index has for it.
+    fn indexed(&self) -> Result<u64, StoreError> {
+        let turns = self.turns.as_ref();
+        let turns = turns.map(|filter| self.store.count_turns(&self.query, filter));
+        let items = self.items.as_ref();
+        let items = items.map(|lines| self.store.count_items(&self.query, lines));
+        Ok(turns.transpose()?.unwrap_or(0) + items.transpose()?.unwrap_or(0))
+    }
+
+    fn count(&self) -> Result<u64, OpenHomeError> {
+        if !self.request.exact {
+            return Ok(self.indexed()?);
+        }
+        let mut count = 0;
+        if let Some(filter) = &self.turns {
+            self.store.search_turns(&self.query, filter, &mut |turn| {
+                count += u64::from(self.fits(&turn.text));
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        if let Some(lines) = &self.items {
+            self.store.search_items(&self.query, lines, &mut |item| {
+                count += u64::from(self.fits(&item.text));
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        Ok(count)
+    }
+
+    /// All that is shown of what was found.
+    fn hits(&self, found: Vec<(u64, TextMatch)>) -> Result<Vec<SearchHit>, StoreError> {
+        let texts: Vec<&str> = found.iter().map(|(_, found)| found.text()).collect();
+        let marks = self.marks(&texts)?;
+        let gate = Withheld::of(self.store);
+        let all = found.iter().zip(marks);
+        let hits = all.map(|((line, found), spans)| self.hit(&gate, *line, found, &spans));
+        hits.collect()
+    }
+
+    fn hit(
+        &self,
+        gate: &Withheld<'_>,
+        line: u64,
+        found: &TextMatch,
+        spans: &[TextSpan],
+    ) -> Result<SearchHit, StoreError> {
+        let snippet = || Some(Snippet::of(found.text(), spans));
+        match found {
+            TextMatch::Item(item) => Ok(SearchHit {
+                at: self.time_of(line)?,
+                line,
+                source: HitSource::Item {
+                    id: item.id.clone(),
+                    kind: item.kind,
+                },
+                title: None,
+                snippet: snippet(),
+            }),
+            TextMatch::Turn(turn) => {
+                let exchange = self.store.exchange_of_turn(turn.turn)?;
+                let exchange = exchange.ok_or_else(|| StoreError::Corrupt {
+                    place: "chat_turn.line".to_owned(),
+                    expected: "the line of a prompt".to_owned(),
+                    actual: format!("of turn {}, another", turn.turn),
+                })?;
+                let by_user = exchange.turn_user == turn.turn;
+                let is_withheld = !by_user && gate.answer_of(&exchange)?;
+                let context = self.store.thread_turn(exchange.exchange_id)?;
+                let conversation = context.map(|context| context.thread);
+                let title = conversation
+                    .map(|thread| title_of(self.store, thread))
+                    .transpose()?;
+                Ok(SearchHit {
+                    at: turn.created_at,
+                    line,
+                    source: source_of(self.store, by_user, turn.turn, exchange, conversation)?,
+                    title: title.flatten(),
+                    snippet: if is_withheld { None } else { snippet() },
+                })
+            }
+        }
+    }
+
+    fn time_of(&self, line: u64) -> Result<Seconds, StoreError> {
+        let time = self.store.time_of_line(line)?;
+        time.ok_or_else(|| StoreError::Corrupt {
+            place: "log_line.line".to_owned(),
+            expected: "a line of the log".to_owned(),
+            actual: format!("none with the number {line}"),
+        })
+    }
+
+    /// Where texts have what is looked for.
+    fn marks(&self, texts: &[&str]) -> Result<Vec<Vec<TextSpan>>, StoreError> {
+        if !self.request.exact {
+            let terms = self.query.all.concat();
+            return self.store.marks(&terms, texts);
+        }
+        let literal = |text: &&str| {
+            let terms = self.request.words.positive();
+            let mut spans: Vec<TextSpan> = terms
+                .flat_map(|term| text.match_indices(&term.text))
+                .map(|(at, found)| at..at + found.len())
+                .collect();
+            spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+            spans
+        };
+        Ok(texts.iter().map(literal).collect())
+    }
+}
+
+fn source_of(
+    store: &ReadStore,
+    by_user: bool,
+    turn: Uuid,
+    exchange: ExchangeRow,
+    conversation: Option<Uuid>,
+) -> Result<HitSource, StoreError> {
+    Ok(HitSource::Turn {
+        by_user,
+        turn,
+        exchange: exchange.exchange_id,
+        short: find::short_id_of_row(store, &exchange)?,
+        model: exchange.model,
+        conversation,
+    })
+}
+
+/// What a conversation is called; none when that is not here.
+pub fn title_of(store: &ReadStore, thread: Uuid) -> Result<Option<String>, StoreError> {
+    let given = match store.conversation(thread)? {
+        Some(row) => store.given_title(&row)?,
+        None => GivenTitle::Nothing,
+    };
+    match given {
+        GivenTitle::Text(title) => Ok(Some(title)),
+        GivenTitle::Gone => Ok(None),
+        GivenTitle::Nothing => {
+            let first = store.first_turn(thread)?;
+            let first = first
+                .map(|turn| store.exchange(turn))
+                .transpose()?
+                .flatten();
+            first
+                .map(|first| question_begins(store, &first))
+                .transpose()
+        }
+    }
+}
+
+/// The lines of the log from one time on and before another.
+fn lines_between(
+    store: &ReadStore,
+    since: Option<Seconds>,
+    until: Option<Seconds>,
+) -> Result<Range<u64>, StoreError> {
+    let from = since.map(|time| store.line_from(time)).transpose()?;
+    let to = until.map(|time| store.line_from(time)).transpose()?;
+    Ok(from.unwrap_or(0)..to.map_or_else(|| store.head().map(|head| head.lines), Ok)?)
+}
+
+/// The line that the next page ends before.
+fn place(store: &ReadStore, request: &SearchRequest, before: &str) -> Result<u64, OpenHomeError> {
+    let refused = || {
+        OpenHomeError::Refused(format!(
+            "--before '{}': it is no place in this search; a search prints where its next page begins, for the same words \
+             and filters. Leave it out to begin with the newest",
+            spelled_on_a_line(before)
+        ))
+    };
+    let (cursor, mark) = before.rsplit_once('-').ok_or_else(refused)?;
+    let cursor: PageCursor = cursor.parse().map_err(|_| refused())?;
+    if mark != request.mark() || !store.is_place(cursor)? {
+        return Err(refused());
+    }
+    Ok(cursor.line)
+}
+
+fn turn_filter(
+    store: &ReadStore,
+    request: &SearchRequest,
+    (since, until): (Option<Seconds>, Option<Seconds>),
+    lines: &Range<u64>,
+) -> Result<TurnFilter, OpenHomeError> {
+    let threads = match (&request.conversation, &request.project) {
+        (Some(conversation), None) => Some(ThreadFilter::One(
+            conversation_called(store, conversation)?.thread,
+        )),
+        (None, Some(project)) => Some(ThreadFilter::Project(project_called(store, project)?)),
+        (None, None) => None,
+        (Some(_), Some(_)) => {
+            return Err(OpenHomeError::Refused(
+                "a conversation is in one project: say --conversation or --project, not both"
+                    .to_owned(),
+            ));
+        }
+    };
+    let all = store.turn_numbers()?;
+    let is_whole = since.is_none() && until.is_none() && request.before.is_none();
+    let numbers = match is_whole {
+        true => all,
+        false => store.turn_number_from(lines.start)?..store.turn_number_from(lines.end)?,
+    };
+    Ok(TurnFilter {
+        numbers,
+        since,
+        until,
+        by_user: request.by_user,
+        model: request.model.as_deref().map(like),
+        threads,
+    })
+}
+
+/// A pattern for names of models, as SQL's LIKE takes it: without a `*` the name holds it, with one
+/// it is all of the name.
+fn like(pattern: &str) -> String {
+    let mut like = String::new();
+    for c in pattern.chars() {
+        match c {
+            '*' => like.push('%'),
+            '%' | '_' | '\\' => like.extend(['\\', c]),
+            c => like.push(c),
+        }
+    }
+    if pattern.contains('*') {
+        like
+    } else {
+        format!("%{like}%")
+    }
+}
+
+/// How many that a text could mean are named.
+const NAMED: u32 = 8;
+/// So many digits of an id are printed, and are enough.
+const DIGITS: usize = 8;
+
+/// The conversation that a text means: the first digits of its id, its title, or its thread's name.
+fn conversation_called(store: &ReadStore, text: &str) -> Result<ConversationRow, OpenHomeError> {
+    let typed = text.trim();
+    let shown = spelled_on_a_line(typed);
+    let mut found = store.conversations_titled(typed, NAMED)?;
+    let digits = typed.trim_end_matches('…').to_ascii_lowercase();
+    let is_id = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    if is_id {
+        let mut threads: Vec<ThreadRow> = store.like(&digits, NAMED)?;
+        if digits.len() >= DIGITS {
+            threads.truncate(1);
+        }
+        for thread in threads {
+            found.extend(store.conversation(thread.thread)?);
+        }
+    }
+    match found.len() {
+        1 => found.pop().ok_or_else(|| no_conversation(&shown)),
+        0 => Err(no_conversation(&shown)),
+        _ => {
+            let named = found
+                .iter()
+                .map(|row| find::short_thread(store, row.thread));
+            let named: Vec<String> = named.collect::<Result<_, _>>()?;
+            Err(OpenHomeError::Refused(format!(
+                "'{shown}' could be any of: {}; say which by its id",
+                named.join(", ")
+            )))
+        }
+    }
+}
+
+fn no_conversation(shown: &str) -> OpenHomeError {
+    OpenHomeError::Refused(format!(
+        "no conversation '{shown}' here: its first digits, or its whole title; gently conversation list --all shows them"
+    ))
+}
+
+/// The id of the project that a text means: by its id, or by its name.
+fn project_called(store: &ReadStore, text: &str) -> Result<String, OpenHomeError> {
+    let typed = text.trim();
+    let id = record_name(typed).unwrap_or_else(|| typed.to_owned());
+    if let Some(project) = store.project(&id)? {
+        return Ok(project.id);
+    }
+    let shown = spelled_on_a_line(typed);
+    let mut found = store.projects_named(typed, NAMED)?;
+    match found.len() {
+        1 => Ok(found.pop().map(|project| project.id).unwrap_or_default()),
+        0 => Err(OpenHomeError::Refused(format!(
+            "no project '{shown}' here; gently project list shows them"
+        ))),
+        _ => {
+            let named: Vec<String> = found
+                .iter()
+                .map(|project| short_name(&project.id))
+                .collect();
+            Err(OpenHomeError::Refused(format!(
+                "'{shown}' could be any of: {}; say which by its id",
+                named.join(", ")
+            )))
+        }
+    }
+}

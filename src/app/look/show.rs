@@ -1,0 +1,414 @@
+//! All that is on record of one turn, and whether it still is what was recorded.
+
+use crate::ask::withheld::Withheld;
+use crate::govern::kernel::Kernel;
+use crate::govern::sanitize::has_placeholder;
+use crate::home::Home;
+use crate::record::canon;
+use crate::record::exchange::Exchange;
+use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::{Role, Salt, commit};
+use crate::record::ledger::documents::{Genesis, Record};
+use crate::record::log::entry::Line;
+use crate::recorder::tombstone_of;
+use crate::store::{
+    ArtifactRefRow, CommitRow, DriftRow, ExchangeRow, ExchangeRows, ReadStore, SessionRow, Store,
+    StoreError, TurnRow,
+};
+
+use crate::app::ask::warnings::{self, DriftWarning};
+use crate::app::find;
+use crate::app::home::open::{self, OpenHomeError};
+
+/// All that is on record of one exchange of a home; `uncover` also shows an answer that is withheld.
+pub fn exchange(home: &Home, id: &str, uncover: bool) -> Result<ExchangeDetails, OpenHomeError> {
+    let store = open::store(home)?;
+    let genesis = Home::genesis(&store)?;
+    store.begin_read()?;
+    let mut turn = ExchangeDetails::of(&store, &genesis, find::exchange(&store, id)?)?;
+    turn.uncovered = turn.withheld && uncover;
+    turn.warnings = warnings::on_record(&store, &turn.exchange, !turn.is_covered())?;
+    Ok(turn)
+}
+
+/// The compiled prompt of an exchange, rendered again; none when there is none, or something in it
+/// is gone.
+pub fn compiled(store: &Store, exchange: &ExchangeRow) -> Result<Option<String>, OpenHomeError> {
+    let genesis = Home::genesis(store)?;
+    let account = ExchangeDetails::of(store, &genesis, exchange.clone())?;
+    Ok(account.compiled.and_then(Result::ok))
+}
+
+/// What of an exchange is not as it was recorded; nothing where all of it is.
+pub fn changed(store: &Store, exchange: &ExchangeRow) -> Result<Vec<&'static str>, StoreError> {
+    let genesis = Home::genesis(store).map_err(|e| StoreError::Corrupt {
+        place: "head.genesis".to_owned(),
+        expected: "a genesis document".to_owned(),
+        actual: e.to_string(),
+    })?;
+    let details = ExchangeDetails::of(store, &genesis, exchange.clone())?;
+    Ok(details.changed())
+}
+
+/// One thing that was recorded with a hash.
+pub struct HashCheck {
+    /// What: `prompt commitment`.
+    pub what: &'static str,
+    /// The hash on record.
+    pub recorded: Hash32,
+    /// Whether what is here has it; none when it is erased, or was never kept as it came.
+    pub holds: Option<bool>,
+}
+
+/// All that is on record of one exchange.
+pub struct ExchangeDetails {
+    /// How screens call it: `8923fa34/3`.
+    pub id: String,
+    /// Row of the session that the exchange is part of.
+    pub session: SessionRow,
+    /// Row of the exchange as the database has it.
+    pub exchange: ExchangeRow,
+    /// What was asked.
+    pub prompt: Option<TurnRow>,
+    /// What was answered.
+    pub answer: Option<TurnRow>,
+    /// Rendered again from kernel, bundle and text; or why it can't be.
+    pub compiled: Option<Result<String, String>>,
+    /// What is stored, held against the hashes that were recorded with it.
+    pub checks: Vec<HashCheck>,
+    /// What was injected, and why.
+    pub refs: Vec<ArtifactRefRow>,
+    /// What the validator found.
+    pub drift: Vec<DriftRow>,
+    /// The same for a person.
+    pub warnings: Vec<DriftWarning>,
+    /// The interaction's commit.
+    pub commits: Vec<CommitRow>,
+    /// When and why its text was erased, if a tombstone says so.
+    pub erased: Option<(String, String)>,
+    /// The kernel blocks a drift of this answer, so it is not shown unasked.
+    pub withheld: bool,
+    /// It is shown all the same: somebody asked for it by name.
+    pub uncovered: bool,
+}
+
+impl ExchangeDetails {
+    fn of(
+        store: &ReadStore,
+        genesis: &Genesis,
+        exchange: ExchangeRow,
+    ) -> Result<ExchangeDetails, StoreError> {
+        let lost = || StoreError::Corrupt {
+            place: "llm_exchange.session_id".to_owned(),
+            expected: "a session".to_owned(),
+            actual: exchange.session.to_string(),
+        };
+        let session = store.session_of(exchange.session)?.ok_or_else(lost)?;
+        let rows = ExchangeRows::read(store, &session, &exchange)?;
+        let kernel = kernel_of(store, &session)?;
+        let kernel = kernel.as_ref().map_err(Clone::clone);
+        let record = rows.record();
+        let compiled = record.compiled_prompt(kernel.map(Kernel::system_prompt));
+        let compiled = compiled.map_err(|e| e.to_string()).transpose();
+        let document = document_commitment(&record, genesis, exchange.salt.as_ref(), &compiled);
+        let ExchangeRows {
+            user: prompt,
+            aurora: answer,
+            refs,
+            drift,
+            ..
+        } = rows;
+        let answered = exchange.outcome.as_ref().filter(|_| exchange.is_answered());
+        let commits = match answered {
+            Some(outcome) => store.commits_of_line(outcome.outcome_line)?,
+            None => Vec::new(),
+        };
+        let withheld = Withheld::of(store).answer_of(&exchange)?;
+        let is_gone =
+            |turn: &Option<TurnRow>| turn.as_ref().is_none_or(|turn| turn.content.is_none());
+        let erased = match is_gone(&prompt) || (exchange.is_answered() && is_gone(&answer)) {
+            true => erased(store, &exchange)?,
+            false => None,
+        };
+        let mut checks = HashChecks {
+            list: Vec::new(),
+            is_explained: erased.is_some() || exchange.not_kept.is_some(),
+        };
+        checks.texts(genesis, &exchange, (prompt.as_ref(), answer.as_ref()));
+        checks.made_again(&exchange, compiled.as_ref(), document);
+        checks.lines(store, &exchange)?;
+        let checks = checks.list;
+        Ok(ExchangeDetails {
+            id: find::short_id(store, session.id, exchange.seq)?,
+            session,
+            exchange,
+            prompt,
+            answer,
+            compiled,
+            checks,
+            refs,
+            drift,
+            warnings: Vec::new(),
+            commits,
+            erased,
+            withheld,
+            uncovered: false,
+        })
+    }
+
+    /// What was asked; none when it is not here any more.
+    pub fn prompt_text(&self) -> Option<&str> {
+        self.prompt.as_ref()?.content.as_deref()
+    }
+
+    /// What was answered; none when there is no answer, or it is not here any more.
+    pub fn answer_text(&self) -> Option<&str> {
+        self.answer.as_ref()?.content.as_deref()
+    }
+
+    /// What stands in the place of a text that is not here.
+    pub fn gone(&self) -> &'static str {
+        match (&self.erased, self.exchange.not_kept) {
+            (None, Some(_)) => {
+                "not kept: only the commitment is on record (store.content was \"none\")"
+            }
+            _ => "erased",
+        }
+    }
+
+    /// Whether question and answer are here, so that what holds is about them.
+    pub fn is_whole(&self) -> bool {
+        self.prompt_text().is_some() && self.answer_text().is_some()
+    }
+
+    /// What is not as it was recorded.
+    pub fn changed(&self) -> Vec<&'static str> {
+        let broken = self
+            .checks
+            .iter()
+            .filter(|check| check.holds == Some(false));
+        broken.map(|check| check.what).collect()
+    }
+
+    /// Whether the answer stays covered.
+    pub fn is_covered(&self) -> bool {
+        self.withheld && !self.uncovered
+    }
+
+    /// `answered`, `failed`, `denied`, or `in flight`.
+    pub fn outcome(&self) -> &'static str {
+        self.exchange
+            .outcome
+            .as_ref()
+            .map_or("in flight", |outcome| outcome.outcome.name())
+    }
+
+    /// `interaction-3` of an answered prompt, else `prompt-3`.
+    pub fn name(&self) -> String {
+        self.exchange.name()
+    }
+}
+
+/// A session's kernel, or why it can't be read.
+pub fn kernel_of(
+    store: &ReadStore,
+    session: &SessionRow,
+) -> Result<Result<Kernel, String>, StoreError> {
+    Ok(match store.kernel(session.kernel_hash)? {
+        Some(json) => Kernel::from_canonical(&json).map_err(|e| e.to_string()),
+        None => Err("its kernel is not here".to_owned()),
+    })
+}
+
+/// Time and reason of the tombstone that names an exchange.
+fn erased(
+    store: &ReadStore,
+    exchange: &ExchangeRow,
+) -> Result<Option<(String, String)>, StoreError> {
+    let id = exchange.exchange_id.to_string();
+    let Some((line, tombstone)) = tombstone_of(store, &id)? else {
+        return Ok(None);
+    };
+    let line = store
+        .lines(line, line + 1)?
+        .first()
+        .and_then(|line| Line::parse(line.as_bytes()).ok());
+    let at = line.map_or_else(
+        || "at an unknown time".to_owned(),
+        |line| line.time.to_string(),
+    );
+    Ok(Some((at, tombstone.reason)))
+}
+
+/// The commitment to the exchange document, made again from the rows; none where a part of it is
+/// erased.
+fn document_commitment(
+    record: &Exchange,
+    genesis: &Genesis,
+    salt: Option<&Salt>,
+    compiled: &Option<Result<String, String>>,
+) -> Option<Hash32> {
+    let compiled = match compiled {
+        Some(Ok(text)) => Some(text.as_str()),
+        Some(Err(_)) if record.not_kept.is_none() && record.erasure.compiled_prompt.is_none() => {
+            return None;
+        }
+        _ => None,
+    };
+    let (scheme, salt) = (genesis.commitments, salt?);
+    let document = record.document(scheme, salt, compiled).ok()?;
+    document.commitment(scheme, salt).ok()
+}
+
+/// What is stored, held against what was recorded with it.
+///
+/// What can't be checked holds only where the record says why: its text is erased, or was never
+/// kept. Otherwise whoever changes a row so that it can't be read would have it pass.
+struct HashChecks {
+    list: Vec<HashCheck>,
+    /// Whether a tombstone or a policy on record says why a text is not here.
+    is_explained: bool,
+}
+
+impl HashChecks {
+    fn add(&mut self, what: &'static str, recorded: Option<Hash32>, found: Option<Hash32>) {
+        let Some(recorded) = recorded else {
+            return;
+        };
+        let found = found.map(|found| found == recorded);
+        let holds = found.or((!self.is_explained).then_some(false));
+        self.list.push(HashCheck {
+            what,
+            recorded,
+            holds,
+        });
+    }
+
+    /// Question and answer against their commitments and digests.
+    fn texts(
+        &mut self,
+        genesis: &Genesis,
+        exchange: &ExchangeRow,
+        (prompt, answer): (Option<&TurnRow>, Option<&TurnRow>),
+    ) {
+        let opened = |role, text: &str| {
+            let salt = exchange.salt.as_ref()?;
+            Some(commit(genesis.commitments, salt, role, text.as_bytes()))
+        };
+        let text = prompt.and_then(|turn| turn.content.as_deref());
+        let stored = answer.and_then(|turn| turn.content.as_deref());
+        let found = text.map(|text| opened(Role::Prompt, text));
+        self.opened("prompt commitment", Some(exchange.prompt_commitment), found);
+        let outcome = exchange.outcome.as_ref();
+        let digest = stored.map(|text| Hash32::digest(text.as_bytes()));
+        self.add(
+            "stored answer",
+            outcome.and_then(|o| o.response_hash),
+            digest,
+        );
+        let recorded = outcome.and_then(|o| o.response_commitment);
+        let found = stored.map(|text| opened(Role::Response, text));
+        let is_as_it_came = found.flatten() == recorded;
+        if let Some(recorded) = recorded.filter(|_| !is_as_it_came)
+            && exchange.salt.is_some()
+            && stored.is_some_and(has_placeholder)
+        {
+            // It is over the answer as it came; the stored one has lost a secret. The exchange
+            // document commits to the stored one.
+            self.list.push(HashCheck {
+                what: "answer commitment",
+                recorded,
+                holds: None,
+            });
+        } else {
+            self.opened("answer commitment", recorded, found);
+        }
+    }
+
+    /// A commitment against a text that is here: without its salt that is anybody's word.
+    fn opened(
+        &mut self,
+        what: &'static str,
+        recorded: Option<Hash32>,
+        found: Option<Option<Hash32>>,
+    ) {
+        match (recorded, found) {
+            (Some(recorded), Some(None)) => self.list.push(HashCheck {
+                what,
+                recorded,
+                holds: Some(false),
+            }),
+            (recorded, found) => self.add(what, recorded, found.flatten()),
+        }
+    }
+
+    /// What the rows give, made again.
+    fn made_again(
+        &mut self,
+        exchange: &ExchangeRow,
+        compiled: Option<&Result<String, String>>,
+        document: Option<Hash32>,
+    ) {
+        let digest = |text: &str| Hash32::digest(text.as_bytes());
+        let bundle = exchange.bundle_json.as_deref().map(digest);
+        self.add("context bundle", exchange.bundle_hash, bundle);
+        let rendered = compiled.and_then(|compiled| compiled.as_ref().ok());
+        let rendered = rendered.map(|text| digest(text));
+        self.add("compiled prompt", exchange.prompt_hash, rendered);
+        let outcome = exchange.outcome.as_ref();
+        let recorded = outcome.map(|outcome| outcome.exchange_commitment);
+        self.add("exchange commitment", recorded, document);
+    }
+
+    /// The hashes of an exchange against its lines of the log, as the database has them, and that
+    /// of its document against `record.json` of its commit.
+    fn lines(&mut self, store: &ReadStore, exchange: &ExchangeRow) -> Result<(), StoreError> {
+        let prompt = (
+            "prompt's line",
+            exchange.prompt_line,
+            "hash",
+            Some(exchange.prompt_commitment),
+        );
+        let outcome = exchange.outcome.as_ref().filter(|_| exchange.is_answered());
+        let answer = outcome.into_iter().flat_map(|outcome| {
+            let line = outcome.outcome_line;
+            [
+                ("answer's line", line, "hash", outcome.response_commitment),
+                (
+                    "answer's line, chain entry",
+                    line,
+                    "chain",
+                    outcome.chain_entry,
+                ),
+            ]
+        });
+        for (what, number, field, recorded) in std::iter::once(prompt).chain(answer) {
+            let Some(recorded) = recorded else {
+                continue;
+            };
+            let line = store.lines(number, number + 1)?;
+            let line = line
+                .first()
+                .and_then(|line| Line::parse(line.as_bytes()).ok());
+            let fields = line.map(|line| line.event.fields()).unwrap_or_default();
+            let found = fields.into_iter().find(|(key, _)| key == field);
+            let holds = Some(found.is_some_and(|(_, value)| value == recorded.to_string()));
+            self.list.push(HashCheck {
+                what,
+                recorded,
+                holds,
+            });
+        }
+        if let Some(outcome) = outcome {
+            let bytes = store.record_of_line(outcome.outcome_line)?;
+            let record = bytes.and_then(|bytes| canon::parse_in_order::<Record>(&bytes).ok());
+            let recorded = outcome.exchange_commitment;
+            self.list.push(HashCheck {
+                what: "answer's record",
+                recorded,
+                holds: Some(record.is_some_and(|record| record.exchange_hash == recorded)),
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! Threads: listing them, what was said in one, and beginning another.
+
+use uuid::Uuid;
+
+use crate::ask::withheld::Withheld;
+use crate::govern::sanitize::redact;
+use crate::home::Home;
+use crate::record::context::event::EventKind;
+use crate::record::hash::Hash32;
+use crate::record::unseen::is_plain_name;
+use crate::session::resume_or_open;
+use crate::store::{EventRow, ExchangeRow, Store, StoreError, ThreadRow};
+
+use super::session::question_begins;
+use crate::app::ask::denial::reason_words;
+use crate::app::ask::model_choice::{CallOptions, choose};
+use crate::app::find;
+use crate::app::home::open::{self, OpenHome, OpenHomeError};
+
+/// So many threads are listed.
+const MOST: u32 = 10_000;
+/// Characters of a name.
+const MAX_NAME: usize = 60;
+
+/// A thread in a list.
+pub struct ListedThread {
+    /// Row of the thread as the database has it.
+    pub row: ThreadRow,
+    /// The first digits of its id, as commands take them.
+    pub short: String,
+    /// The session that it was begun in.
+    pub session: Option<Hash32>,
+    /// Questions in it.
+    pub turns: u64,
+    /// Events in it.
+    pub events: u64,
+    /// The beginning of its first question, or that it is not here any more; none before that.
+    pub first_question: Option<String>,
+}
+
+/// The threads of a home, newest last.
+pub fn list(home: &Home) -> Result<Vec<ListedThread>, OpenHomeError> {
+    let store = open::store(home)?;
+    store.begin_read()?;
+    let mut threads = store.newest_threads(MOST)?;
+    threads.reverse();
+    let listed = |row: ThreadRow| {
+        let first = store.first_turn(row.thread)?;
+        let first = first
+            .map(|turn| store.exchange(turn))
+            .transpose()?
+            .flatten();
+        Ok(ListedThread {
+            first_question: first.map(|one| question_begins(&store, &one)).transpose()?,
+            short: find::short_thread(&store, row.thread)?,
+            session: store.session_of(row.session)?.map(|session| session.id),
+            turns: store.intents_before(row.thread, u64::MAX)?,
+            events: store.next_index(row.thread)?,
+            row,
+        })
+    };
+    threads.into_iter().map(listed).collect()
+}
+
+/// A thread that was begun.
+pub struct NewThread {
+    /// Row of the thread that was made.
+    pub row: ThreadRow,
+    /// The first digits of its id, as commands take them.
+    pub short: String,
+    /// Session that the thread was begun in.
+    pub session: Hash32,
+}
+
+/// Begins a thread in the session of a model.
+pub async fn begin(
+    home: Home,
+    name: Option<&str>,
+    model: Option<&str>,
+    notice: &dyn Fn(&str),
+) -> Result<NewThread, OpenHomeError> {
+    if let Some(why) = name.and_then(unfit) {
+        return Err(OpenHomeError::Refused(why));
+    }
+    let opened = OpenHome::open(home)?;
+    let key = opened.authorize().await?;
+    let database = opened.home.paths().database();
+    let choice = choose(model, &CallOptions::default(), &opened.config, &database).await?;
+    let environment = opened.environment(choice.model.id(), notice);
+    let session = resume_or_open(&environment, key).await?.session;
+    let (salt, now) = (open::fresh_salt()?, open::clock()?);
+    let name = name.map(|name| redact(name).clean);
+    let row = opened
+        .recorder
+        .begin_thread(session.id, name, salt, now)
+        .await?;
+    Ok(NewThread {
+        short: find::short_thread(&opened.store, row.thread)?,
+        row,
+        session: session.id,
+    })
+}
+
+/// Why a name is none.
+fn unfit(name: &str) -> Option<String> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
+    let fits = !name.trim().is_empty() && name.trim() == name && name.chars().count() <= MAX_NAME;
+    let id = name.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    if fits && name.chars().all(plain) && is_plain_name(name) && !id {
+        return None;
+    }
+    Some(format!(
+        "'{}' is no name of a thread: at most {MAX_NAME} letters, digits, '-', '_', '.' and spaces between, and not \
+         hexadecimal digits alone, which are an id's",
+        name.escape_debug()
+    ))
+}
+
+/// One event of a thread.
+pub struct ThreadEntry {
+    /// Row of the event as the database has it.
+    pub row: EventRow,
+    /// Its exchange, as screens call it.
+    pub exchange: String,
+    /// The turn that its turn replies to.
+    pub parent: Option<Uuid>,
+    /// The same as screens call it.
+    pub parent_exchange: Option<String>,
+    /// What was said, or what was decided; none once erased, and none when withheld.
+    pub said: Option<String>,
+    /// The same of a decision, for a person.
+    pub decided: Option<String>,
+    /// An answer that the kernel blocks: `gently show --withheld` shows it.
+    pub withheld: bool,
+}
+
+impl ThreadEntry {
+    fn of(store: &Store, gate: &Withheld<'_>, row: EventRow) -> Result<ThreadEntry, StoreError> {
+        let turn = store.thread_turn(row.turn)?;
+        let mut decided = None;
+        let said = match row.kind {
+            EventKind::Decision => {
+                let exchange = store.exchange(row.turn)?;
+                decided = exchange.as_ref().map(decision_words);
+                let reasons = turn
+                    .as_ref()
+                    .map(|turn| turn.reasons.as_str())
+                    .filter(|reasons| *reasons != "[]");
+                exchange.map(|exchange| match reasons {
+                    Some(reasons) => format!("{} {reasons}", exchange.decision),
+                    None => exchange.decision,
+                })
+            }
+            EventKind::Intent | EventKind::Execution => {
+                store.turn(row.event)?.and_then(|turn| turn.content)
+            }
+        };
+        let withheld = row.kind == EventKind::Execution && gate.turn(row.event)?;
+        let said = said.filter(|_| !withheld);
+        let parent = turn.and_then(|turn| turn.parent);
+        let named = |turn| {
+            let short = find::short_id_of(store, turn)?;
+            Ok::<_, StoreError>(short.unwrap_or_else(|| turn.to_string()))
+        };
+        Ok(ThreadEntry {
+            exchange: named(row.turn)?,
+            parent_exchange: parent.map(named).transpose()?,
+            parent,
+            row,
+            said,
+            decided,
+            withheld,
+        })
+    }
+}
+
+/// `allowed`, or `denied: it refers to another thread`.
+fn decision_words(exchange: &ExchangeRow) -> String {
+    let outcome = exchange.outcome.as_ref();
+    let reason = outcome.and_then(|outcome| outcome.reason.as_deref());
+    match (exchange.decision.as_str(), reason) {
+        ("allow", _) => "allowed".to_owned(),
+        ("deny", Some(reason)) => format!("denied: {}", reason_words(reason)),
+        ("deny", None) => "denied".to_owned(),
+        (other, _) => other.to_owned(),
+    }
+}
+
+/// A thread with its events.
+pub struct ThreadDetails {
+    /// Row of the thread as the database has it.
+    pub row: ThreadRow,
+    /// The first digits of its id, as commands take them.
+    pub short: String,
+    /// What was said and decided in it.
+    pub events: Vec<ThreadEntry>,
+}
+
+/// The events of the thread that `id` means, or of the newest one.
+pub fn show(home: &Home, id: Option<&str>) -> Result<ThreadDetails, OpenHomeError> {
+    let store = open::store(home)?;
+    store.begin_read()?;
+    let thread = match id {
+        Some(id) => find::thread(&store, id)?,
+        None => store.newest_threads(1)?.pop().ok_or_else(|| {
+            OpenHomeError::Refused("there is no thread yet: gently ask".to_owned())
+        })?,
+    };
+    let mut rows = Vec::new();
+    store.each_event(thread.thread, &mut |event| {
+        rows.push(event);
+        Ok(())
+    })?;
+    let gate = Withheld::of(&store);
+    let events = rows
+        .into_iter()
+        .map(|row| ThreadEntry::of(&store, &gate, row))
+        .collect::<Result<_, _>>()?;
+    Ok(ThreadDetails {
+        short: find::short_thread(&store, thread.thread)?,
+        row: thread,
+        events,
+    })
+}

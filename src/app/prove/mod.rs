@@ -1,0 +1,16 @@
+//! Evidence: checking it, opening it to others, giving it away, bounding its time.
+
+pub mod anchor;
+pub mod git;
+pub mod header_sync;
+pub mod history;
+pub mod opening;
+pub mod overlay;
+pub mod publish;
+pub mod replay;
+pub(super) mod revealed;
+pub mod share;
+pub mod stamping;
+pub mod tree_heads;
+pub mod verify;
+pub mod witnesses;

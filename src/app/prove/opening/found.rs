@@ -1,0 +1,442 @@
+//! What is to be opened: turns of a session, or artifacts, with the texts that give their
+//! commitments.
+
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
+use crate::app::find;
+use crate::app::home::open::OpenHome;
+use crate::app::look::show::kernel_of;
+use crate::ask::withheld::{WITHHELD, Withheld};
+use crate::govern::kernel::Kernel;
+use crate::record::canon;
+use crate::record::hash::Hash32;
+use crate::record::ledger::commitment::{Role, Salt, Scheme, TextOpening, commit, opening_key};
+use crate::record::ledger::documents::Format;
+use crate::record::ledger::exchange::ArtifactDoc;
+use crate::record::ledger::short_name::{record_name, short_name};
+use crate::record::log::entry::Line;
+use crate::recorder::{ACTION, tombstone_of};
+use crate::store::{
+    ArtifactFilter, ArtifactRow, ExchangeOutcome, ExchangeRow, ExchangeRows, SessionRow, Store,
+    StoreError,
+};
+
+use super::{OpenTextsError, OpeningRequest, TurnText, because, broken};
+
+/// One text that is opened, and where its lines are.
+pub(super) struct OpenedText {
+    pub opening: TextOpening,
+    /// Number of the line that carries the commitment, from 0.
+    pub line: u64,
+    /// The line of the turn's outcome, if it has one.
+    pub outcome: Option<u64>,
+    pub exchange: Option<Uuid>,
+}
+
+/// What is opened, in the order of lines, and the session that all of it is of.
+pub(super) struct OpeningContent {
+    pub pieces: Vec<OpenedText>,
+    pub session: Option<SessionRow>,
+}
+
+/// The turns of a session, each number and each role once.
+pub(super) fn find_turns(
+    opened: &OpenHome,
+    request: &OpeningRequest,
+) -> Result<OpeningContent, OpenTextsError> {
+    let Some(id) = &request.session else {
+        return because("name an exchange");
+    };
+    let (session, numbers) = turns_named(&opened.store, id, &request.seq)?;
+    let mut roles: BTreeSet<TurnText> = request.texts.iter().copied().collect();
+    if roles.is_empty() {
+        roles.insert(TurnText::Response);
+    }
+    // Nothing but the exchange document has the commitments of these.
+    if roles.contains(&TurnText::Request) || roles.contains(&TurnText::Reply) {
+        roles.insert(TurnText::Exchange);
+    }
+    let mut found = OpeningContent {
+        pieces: Vec::new(),
+        session: None,
+    };
+    for seq in numbers {
+        let row = find::exchange(&opened.store, &format!("{session}/{seq}"))?;
+        let Some(around) = opened.store.session_of(row.session)? else {
+            return because("the session of this turn is not in the database");
+        };
+        // The last one first: why there is no request says more than why the exchange document,
+        // which would only come along, can't be made.
+        let texts = roles.iter().rev();
+        let texts = texts.map(|role| find_turn(opened, &around, &row, *role, request.withheld));
+        let texts: Vec<OpenedText> = texts.collect::<Result<_, _>>()?;
+        found.pieces.extend(texts.into_iter().rev());
+        found.session = Some(around);
+    }
+    // Numbers are in the order of prompts, and a later prompt may have been answered first.
+    found.pieces.sort_by_key(|piece| piece.line);
+    Ok(found)
+}
+
+/// The session that an id is of, and the numbers in it: of an exchange its own, with those behind
+/// it.
+fn turns_named(
+    store: &Store,
+    id: &str,
+    behind: &[u64],
+) -> Result<(String, BTreeSet<u64>), OpenTextsError> {
+    let mut numbers: BTreeSet<u64> = behind.iter().copied().collect();
+    if !numbers.is_empty() && !id.contains('/') {
+        return Ok((id.to_owned(), numbers));
+    }
+    let row = match find::exchange(store, id) {
+        Ok(row) => row,
+        Err(unfound) => {
+            return match find::session(store, id) {
+                Ok(_) if !id.contains('/') => because(format!(
+                    "'{id}' is a session: name an exchange of it, such as {id}/1"
+                )),
+                _ => Err(unfound.into()),
+            };
+        }
+    };
+    let Some(around) = store.session_of(row.session)? else {
+        return because("the session of this turn is not in the database");
+    };
+    numbers.insert(row.seq);
+    Ok((around.id.to_string(), numbers))
+}
+
+fn find_turn(
+    opened: &OpenHome,
+    around: &SessionRow,
+    row: &ExchangeRow,
+    asked: TurnText,
+    withheld: bool,
+) -> Result<OpenedText, OpenTextsError> {
+    let (store, seq) = (&opened.store, row.seq);
+    let committed = CommittedText::of(row, asked, seq)?;
+    let is_answer = matches!(committed.role, Role::Response | Role::Reply);
+    if is_answer && !withheld && Withheld::of(store).answer_of(row)? {
+        return because(format!(
+            "the answer is {WITHHELD}; --withheld opens it all the same"
+        ));
+    }
+    let Some(salt) = &row.salt else {
+        return because(erased(store, row)?);
+    };
+    let scheme = opened.genesis.commitments;
+    let text = match asked {
+        TurnText::Prompt => store.turn(row.turn_user)?.and_then(|turn| turn.content),
+        TurnText::Response => {
+            let turn = row.outcome.as_ref().and_then(|outcome| outcome.turn_aurora);
+            turn.map(|id| store.turn(id))
+                .transpose()?
+                .flatten()
+                .and_then(|turn| turn.content)
+        }
+        TurnText::Exchange => match exchange_document(store, (scheme, salt), around, row)? {
+            Ok(document) => Some(document),
+            Err(why) => {
+                return because(format!(
+                    "the exchange document can't be put together again: {why}"
+                ));
+            }
+        },
+        TurnText::Request | TurnText::Reply if row.not_kept.is_some() => None,
+        TurnText::Request => Some(request_text(row)?),
+        TurnText::Reply => Some(reply_text(row)?),
+    };
+    let Some(text) = text else {
+        return because(erased(store, row)?);
+    };
+    // Of request and reply the exchange document has it, which is opened with them, and gives its
+    // own commitment with just these texts.
+    let commitment = committed
+        .commitment
+        .unwrap_or_else(|| commit(scheme, salt, committed.role, text.as_bytes()));
+    let unopened = TextOpening {
+        commitment,
+        format: Format,
+        key: None,
+        role: committed.role,
+        seq: Some(seq),
+        session_id: around.id.to_string(),
+        text,
+    };
+    let Some(opening) = with_key(unopened, scheme, salt) else {
+        return because(match asked {
+            TurnText::Response => {
+                "the answer was stored without its secrets, and the commitment is over the answer as it came: nothing \
+                 here opens it. --role prompt and --role exchange can be opened"
+            }
+            TurnText::Exchange => {
+                "the exchange document does not give its commitment: something that stood before the model is erased, \
+                 or a row was changed (gently audit verify)"
+            }
+            TurnText::Prompt | TurnText::Request | TurnText::Reply => {
+                "the stored text does not give its commitment: it was changed (gently audit verify)"
+            }
+        });
+    };
+    let outcome = row.outcome.as_ref().map(|outcome| outcome.outcome_line);
+    Ok(OpenedText {
+        opening,
+        line: committed.line,
+        outcome,
+        exchange: Some(row.exchange_id),
+    })
+}
+
+/// The canonical JSON of an exchange document, from the rows; or why it can't be made again.
+///
+/// Whether it is the one that was recorded, its commitment tells.
+fn exchange_document(
+    store: &Store,
+    (scheme, salt): (Scheme, &Salt),
+    session: &SessionRow,
+    row: &ExchangeRow,
+) -> Result<Result<String, String>, StoreError> {
+    let kernel = kernel_of(store, session)?;
+    let kernel = kernel.as_ref().map_err(Clone::clone);
+    let exchange = ExchangeRows::read(store, session, row)?.record();
+    let document = exchange
+        .prompt_to_commit(kernel.map(Kernel::system_prompt))
+        .and_then(|compiled| exchange.document(scheme, salt, compiled.as_deref()))
+        .map_err(|e| e.to_string());
+    Ok(document.and_then(|document| canon::print(&document).map_err(|e| e.to_string())))
+}
+
+/// What was sent, if something was.
+fn request_text(row: &ExchangeRow) -> Result<String, OpenTextsError> {
+    let seq = row.seq;
+    row.request.clone().map_or_else(
+        || {
+            because(format!(
+                "prompt {seq} has no request: nothing was sent for it, or it is from before conversations were sent \
+                 as messages. --role exchange can be opened"
+            ))
+        },
+        Ok,
+    )
+}
+
+/// What came beside the answer's text, if something did.
+fn reply_text(row: &ExchangeRow) -> Result<String, OpenTextsError> {
+    let seq = row.seq;
+    let reply = row.outcome.as_ref().and_then(|found| found.reply.clone());
+    reply.map_or_else(
+        || {
+            because(format!(
+                "prompt {seq} has no reply: nothing came beside the answer's text, as of the built-in models, or it \
+                 is from before that was kept. --role response and --role exchange can be opened"
+            ))
+        },
+        Ok,
+    )
+}
+
+/// What the ledger carries of a text.
+struct CommittedText {
+    role: Role,
+    /// None where no line carries it, but the exchange document.
+    commitment: Option<Hash32>,
+    /// The number of its line, from 0.
+    line: u64,
+}
+
+impl CommittedText {
+    /// Of a turn; answered ones have all roles in one line.
+    fn of(row: &ExchangeRow, asked: TurnText, seq: u64) -> Result<Self, OpenTextsError> {
+        let outcome = row.outcome.as_ref();
+        let answered = outcome.filter(|outcome| outcome.outcome == ExchangeOutcome::Answered);
+        match (asked, outcome) {
+            (TurnText::Prompt, _) => Ok(CommittedText {
+                role: Role::Prompt,
+                commitment: Some(row.prompt_commitment),
+                line: answered.map_or(row.prompt_line, |outcome| outcome.outcome_line),
+            }),
+            (TurnText::Exchange, Some(outcome)) => Ok(CommittedText {
+                role: Role::Exchange,
+                commitment: Some(outcome.exchange_commitment),
+                line: outcome.outcome_line,
+            }),
+            (TurnText::Request, Some(outcome)) => Ok(CommittedText {
+                role: Role::Request,
+                commitment: None,
+                line: outcome.outcome_line,
+            }),
+            (TurnText::Reply, Some(outcome)) if outcome.response_commitment.is_some() => {
+                Ok(CommittedText {
+                    role: Role::Reply,
+                    commitment: None,
+                    line: outcome.outcome_line,
+                })
+            }
+            (TurnText::Response | TurnText::Reply, Some(outcome)) => {
+                match outcome.response_commitment {
+                    Some(commitment) => Ok(CommittedText {
+                        role: Role::Response,
+                        commitment: Some(commitment),
+                        line: outcome.outcome_line,
+                    }),
+                    None => because(format!(
+                        "prompt {seq} has no answer: it is {} ({}). Open --role prompt or --role exchange",
+                        outcome.outcome.name(),
+                        outcome.reason.as_deref().unwrap_or("no reason")
+                    )),
+                }
+            }
+            (_, None) => because(format!(
+                "prompt {seq} has no outcome yet; only --role prompt can be opened"
+            )),
+        }
+    }
+}
+
+fn erased(store: &Store, row: &ExchangeRow) -> Result<String, OpenTextsError> {
+    let id = row.exchange_id.to_string();
+    let Some((line, stone)) = tombstone_of(store, &id)? else {
+        if row.not_kept.is_some() {
+            return Ok(
+                "its text was not kept (store.content was \"none\"): what is on record is a commitment to it, and \
+                       nothing here opens that"
+                    .to_owned(),
+            );
+        }
+        return Ok(
+            "its text is not here any more, and no tombstone says why: gently audit verify"
+                .to_owned(),
+        );
+    };
+    let at = store
+        .lines(line, line + 1)?
+        .pop()
+        .and_then(|line| Line::parse(line.as_bytes()).ok());
+    let at = at.map_or_else(String::new, |line| format!(" at {}", line.time));
+    Ok(format!(
+        "it was erased{at} ({}): nobody can open it any more",
+        stone.reason
+    ))
+}
+
+/// Artifacts of one session, or all of none.
+pub(super) fn find_artifacts(
+    opened: &OpenHome,
+    request: &OpeningRequest,
+) -> Result<OpeningContent, OpenTextsError> {
+    if request.line.is_some() && request.artifacts.len() > 1 {
+        return because("--line says which line of one artifact is meant; open this one alone");
+    }
+    let mut pieces = Vec::new();
+    for id in &request.artifacts {
+        pieces.push(find_artifact(opened, id, request)?);
+    }
+    pieces.sort_by_key(|piece| piece.line);
+    pieces.dedup_by_key(|piece| piece.line);
+    let named: BTreeSet<&str> = pieces
+        .iter()
+        .map(|piece| piece.opening.session_id.as_str())
+        .collect();
+    let session = match named.into_iter().collect::<Vec<_>>().as_slice() {
+        [] | ["-"] => None,
+        [id] => opened.store.session(id.parse().map_err(broken)?)?,
+        _ => {
+            return because(
+                "these artifacts are of several sessions, and a file is of one; open them apart",
+            );
+        }
+    };
+    Ok(OpeningContent { pieces, session })
+}
+
+fn find_artifact(
+    opened: &OpenHome,
+    id: &str,
+    request: &OpeningRequest,
+) -> Result<OpenedText, OpenTextsError> {
+    let line = request.line;
+    let named = record_name(id);
+    let id = named.as_deref().unwrap_or(id);
+    let short = short_name(id);
+    let rows = opened.store.artifacts(ArtifactFilter::Id(id))?;
+    let rows: Vec<ArtifactRow> = rows
+        .into_iter()
+        .filter(|row| line.is_none_or(|line| line == row.line + 1))
+        .collect();
+    let row = match rows.as_slice() {
+        [row] => row,
+        [] => {
+            return because(format!(
+                "no artifact '{short}' is on record there; gently log shows artifact lines"
+            ));
+        }
+        several => {
+            let listed: Vec<String> = several
+                .iter()
+                .map(|row| format!("{} ({})", row.line + 1, row.kind))
+                .collect();
+            return because(format!(
+                "'{short}' has several lines; say which with --line: {}",
+                listed.join(", ")
+            ));
+        }
+    };
+    let (Some(document), Some(salt)) = (&row.document, &row.salt) else {
+        if opened.store.tombstone_of(id)?.is_none() {
+            return because(format!(
+                "the text of '{short}' is not here: it was not kept, and nothing here opens its commitment"
+            ));
+        }
+        return because(format!("'{short}' was erased: nobody can open it any more"));
+    };
+    let quoted = canon::parse::<ArtifactDoc>(document.as_bytes()).ok();
+    if let Some(quoted) = quoted.filter(|_| row.kind == ACTION && !request.withheld)
+        && Withheld::of(&opened.store).is_quoted_in(&quoted.content)?
+    {
+        return because(format!(
+            "'{short}' quotes an answer that is {WITHHELD}; --withheld opens it all the same"
+        ));
+    }
+    let text = opened.store.lines(row.line, row.line + 1)?.pop();
+    let parsed = text.and_then(|text| Line::parse(text.as_bytes()).ok());
+    let Some(parsed) = parsed else {
+        return because(format!("log line {} can't be read", row.line + 1));
+    };
+    let named = parsed
+        .session
+        .map_or_else(|| "-".to_owned(), |id| id.to_string());
+    let scheme = opened.genesis.commitments;
+    let unopened = TextOpening {
+        commitment: row.commitment,
+        format: Format,
+        key: None,
+        role: Role::Artifact,
+        seq: None,
+        session_id: named,
+        text: document.clone(),
+    };
+    let Some(opening) = with_key(unopened, scheme, salt) else {
+        return because(format!(
+            "'{short}' does not give its commitment: it was changed (gently audit verify)"
+        ));
+    };
+    Ok(OpenedText {
+        opening,
+        line: row.line,
+        outcome: None,
+        exchange: None,
+    })
+}
+
+/// An opening with its key, if the text gives the commitment.
+fn with_key(unopened: TextOpening, scheme: Scheme, salt: &Salt) -> Option<TextOpening> {
+    let role = unopened.role;
+    let opens = commit(scheme, salt, role, unopened.text.as_bytes()) == unopened.commitment;
+    opens.then(|| TextOpening {
+        key: (scheme == Scheme::HmacSha256).then(|| opening_key(salt, role)),
+        ..unopened
+    })
+}

@@ -1,0 +1,247 @@
+//! Checking one opened text, which needs no ledger and no home.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use crate::anchor::headers_store::HeadersStore;
+use crate::app::prove::share::page;
+use crate::record::bitcoin::block::{Header, Network};
+use crate::record::ledger::commitment::{Role, TextOpening};
+use crate::record::ledger::opening::{MAX_FILE, OpeningFile};
+use crate::record::log::entry::{Event, Line};
+use crate::record::signature::PublicKey;
+use crate::record::tree::witness_policy::WitnessPolicy;
+use crate::verify::{
+    About, HeaderRequests, OpeningReport, QuestionAnswer, Trust, check_opening, wanted_headers,
+};
+
+use super::headers;
+use super::outside::read_policy;
+use super::target::{TargetError, read_signers};
+
+/// An opening file, and what a checker brings along.
+#[derive(Clone, Debug, Default)]
+pub struct CheckRequest {
+    /// Path of the opening.
+    pub file: PathBuf,
+    /// Keys that the ledger may be signed by, or files of them, the newest last.
+    pub signers: Vec<String>,
+    /// A file of witnesses that count.
+    pub policy: Option<PathBuf>,
+    /// A folder of kept headers.
+    pub headers: Option<PathBuf>,
+    /// A test network whose blocks are to show times.
+    pub network: Option<Network>,
+    /// Answers that must be yes.
+    pub require: Vec<About>,
+}
+
+/// What a check of an opening file found.
+pub struct CheckResult {
+    /// Opening as it was read.
+    pub file: OpeningFile,
+    /// What held the file, when it came in a page.
+    pub page: Option<PageOrigin>,
+    /// Answers of the check, each with its reason.
+    pub report: OpeningReport,
+    /// How many keys the checker named.
+    pub pinned: usize,
+    /// Required answers that are not *yes*.
+    pub missing: Vec<(About, QuestionAnswer)>,
+    /// Whether it opens, is signed by a key that was named, and has every required answer.
+    pub holds: bool,
+}
+
+/// The page that an opening file was taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageOrigin {
+    /// It is, byte for byte, what this program makes of the file: it shows these texts.
+    Ours,
+    /// Another program or version made it, or it was changed: it may show anything.
+    Foreign,
+}
+
+impl PageOrigin {
+    /// The word that views have.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PageOrigin::Ours => "ours",
+            PageOrigin::Foreign => "foreign",
+        }
+    }
+}
+
+/// Checks an opening file.
+pub fn check(request: &CheckRequest) -> Result<CheckResult, String> {
+    let input = read(request)?;
+    let trust = Trust {
+        pinned: input.pinned.as_deref(),
+        policy: input.policy.as_ref(),
+        chain: input.chain.as_ref(),
+        network: request.network,
+    };
+    let report = check_opening(&input.file, trust);
+    let signed = input.pinned.is_none() || report.to(About::SignedBy).answer == QuestionAnswer::Yes;
+    let missing: Vec<(About, QuestionAnswer)> = request
+        .require
+        .iter()
+        .map(|about| (*about, report.to(*about).answer))
+        .filter(|(_, answer)| *answer != QuestionAnswer::Yes)
+        .collect();
+    Ok(CheckResult {
+        holds: report.opens() && signed && missing.is_empty(),
+        pinned: input.pinned.as_ref().map_or(0, Vec::len),
+        page: input.page,
+        file: input.file,
+        report,
+        missing,
+    })
+}
+
+/// The file, and what the checker brings along.
+struct CheckInput {
+    file: OpeningFile,
+    page: Option<PageOrigin>,
+    pinned: Option<Vec<PublicKey>>,
+    policy: Option<WitnessPolicy>,
+    chain: Option<BTreeMap<u32, Header>>,
+}
+
+fn read(request: &CheckRequest) -> Result<CheckInput, String> {
+    let place = request.file.display();
+    let bytes = crate::os::read_regular(&request.file, MAX_PAGE as u64);
+    let bytes = bytes.map_err(|e| format!("{place}: {e}; an opening file is wanted"))?;
+    let (bytes, page) = match in_page(&bytes) {
+        None => (bytes, None),
+        Some(Ok((file, origin))) => (file, Some(origin)),
+        Some(Err(why)) => return Err(format!("{place} is a page, and {why}")),
+    };
+    let file = OpeningFile::parse(&bytes);
+    let file = file.map_err(|e| format!("{place} is no opening file: {e}"))?;
+    let told = |e: TargetError| e.to_string();
+    let pinned = request
+        .signers
+        .iter()
+        .map(|text| read_signers(text))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(told)?;
+    let pinned = Some(pinned.concat()).filter(|keys| !keys.is_empty());
+    let policy = request
+        .policy
+        .as_deref()
+        .map(read_policy)
+        .transpose()
+        .map_err(told)?;
+    request
+        .headers
+        .as_deref()
+        .map(headers::folder)
+        .transpose()
+        .map_err(told)?;
+    let chain = request.headers.as_deref().zip(wanted_headers(&file));
+    let chain = chain
+        .map(|(folder, wanted)| kept(folder, &wanted))
+        .transpose()?;
+    Ok(CheckInput {
+        file,
+        page,
+        pinned,
+        policy,
+        chain,
+    })
+}
+
+/// Most bytes of a page: its file in base64, and what stands around.
+const MAX_PAGE: usize = MAX_FILE / 3 * 4 + (1 << 20);
+/// Where a page has its file.
+const HELD: &str = "<script type=\"text/plain\" id=\"opening\">";
+
+/// The file that a page of `gently share` holds; none when these bytes are no page.
+fn in_page(bytes: &[u8]) -> Option<Result<(Vec<u8>, PageOrigin), String>> {
+    let start = bytes.get(.."<!doctype html".len())?;
+    if !start.eq_ignore_ascii_case(b"<!doctype html") {
+        return None;
+    }
+    let other = "holds no file of gently share; check the .json that came with it".to_owned();
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Some(Err(other));
+    };
+    let held = text
+        .split_once(HELD)
+        .and_then(|(_, rest)| rest.split_once("</script>"));
+    let Some((held, _)) = held else {
+        return Some(Err(other));
+    };
+    let files: Vec<&str> = held.split_ascii_whitespace().collect();
+    let [file] = files.as_slice() else {
+        let count = files.len();
+        return Some(Err(format!(
+            "holds {count} files, where one is wanted; save them from it, and check each"
+        )));
+    };
+    let Some(file) = BASE64.decode(file).ok() else {
+        return Some(Err("what it holds is not base64".to_owned()));
+    };
+    let is_ours = std::str::from_utf8(&file).is_ok_and(|file| page(file) == text);
+    let origin = if is_ours {
+        PageOrigin::Ours
+    } else {
+        PageOrigin::Foreign
+    };
+    Some(Ok((file, origin)))
+}
+
+/// The headers at some heights, of a folder of kept ones whose whole chain is checked.
+fn kept(folder: &Path, wanted: &HeaderRequests) -> Result<BTreeMap<u32, Header>, String> {
+    let heights: Vec<u32> = wanted.attested.union(&wanted.named).copied().collect();
+    let store =
+        HeadersStore::open(folder, wanted.network, &heights).map_err(|fault| fault.to_string())?;
+    let store = store.ok_or_else(|| {
+        format!(
+            "{} holds no headers of {}; fill one with: gently anchor sync",
+            folder.display(),
+            wanted.network.name()
+        )
+    })?;
+    Ok(heights
+        .iter()
+        .filter_map(|height| Some((*height, store.header(*height)?)))
+        .collect())
+}
+
+/// Each opening with its line: the outcome's, where the file has it.
+pub fn opened(file: &OpeningFile) -> impl Iterator<Item = (&TextOpening, Option<Line>)> {
+    let lines: Vec<Line> = file
+        .lines
+        .iter()
+        .filter_map(|entry| Line::parse(entry.text.as_bytes()).ok())
+        .collect();
+    let mut artifacts = 0;
+    file.openings.iter().map(move |opening| {
+        let carries = |line: &&Line| match (&line.event, opening.role) {
+            (
+                Event::Response { .. },
+                Role::Prompt | Role::Response | Role::Exchange | Role::Request | Role::Reply,
+            )
+            | (Event::Prompt { .. }, Role::Prompt)
+            | (
+                Event::ResponseFail { .. } | Event::Denied { .. },
+                Role::Exchange | Role::Request | Role::Reply,
+            ) => line.event.seq() == opening.seq,
+            _ => false,
+        };
+        let line = if opening.role == Role::Artifact {
+            artifacts += 1;
+            lines
+                .iter()
+                .filter(|line| matches!(line.event, Event::Artifact { .. }))
+                .nth(artifacts - 1)
+        } else {
+            lines.iter().find(carries)
+        };
+        (opening, line.cloned())
+    })
+}

@@ -1,0 +1,256 @@
+//! Putting something on record for continuity: redacted under the numbers of the session that it
+//! belongs to.
+
+use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
+use crate::app::moment::when;
+use crate::continuity::candidate::Confidence;
+use crate::continuity::gates::is_blob;
+use crate::govern::sanitize::{Clean, Placeholders, redact_with};
+use crate::record::ledger::item::{ItemKind, ItemState, subject};
+use crate::record::time::Seconds;
+use crate::record::unseen::is_plain_name;
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError, always};
+use crate::store::SessionRow;
+
+use super::{RecordedItem, newest_session};
+
+/// A subject is a name, in bytes.
+const MAX_SUBJECT: usize = 200;
+
+/// What somebody said, as it was typed.
+pub struct ItemInput {
+    kind: ItemKind,
+    text: String,
+    about: Option<String>,
+    origin: ItemOrigin,
+}
+
+/// The same without its secrets.
+struct RedactedItem {
+    text: Clean,
+    subject: Option<Clean>,
+    source: Clean,
+    removed: Vec<String>,
+}
+
+/// Where an item is from, and from when on it may be shown.
+#[derive(Clone, Debug)]
+pub struct ItemOrigin {
+    /// A person, a document, an exchange.
+    pub source: String,
+    /// When it was observed, as it was typed; now without it.
+    pub observed_at: Option<String>,
+    /// The tier from which on it may be put before a model.
+    pub tier: u8,
+}
+
+impl Default for ItemOrigin {
+    fn default() -> Self {
+        ItemOrigin {
+            source: "user".to_owned(),
+            observed_at: None,
+            tier: 1,
+        }
+    }
+}
+
+impl ItemInput {
+    /// What somebody said; `about` is its subject.
+    pub fn new(kind: ItemKind, text: &str, about: Option<&str>, origin: ItemOrigin) -> ItemInput {
+        ItemInput {
+            kind,
+            text: text.trim().to_owned(),
+            about: about.map(subject),
+            origin,
+        }
+    }
+
+    fn clean(&self, numbers: &mut Placeholders) -> RedactedItem {
+        let text = redact_with(&self.text, numbers);
+        let subject = self.about.as_ref().map(|about| redact_with(about, numbers));
+        let source = redact_with(self.origin.source.trim(), numbers);
+        let found = text
+            .found
+            .iter()
+            .chain(subject.iter().flat_map(|about| &about.found))
+            .chain(&source.found);
+        let mut removed: Vec<String> = found.map(|finding| finding.kind.to_owned()).collect();
+        removed.dedup();
+        RedactedItem {
+            text: text.clean,
+            subject: subject.map(|about| about.clean),
+            source: source.clean,
+            removed,
+        }
+    }
+
+    /// Why it is nothing that can be put on record.
+    fn fault(&self) -> Option<String> {
+        let (name, clean) = (
+            self.kind.name(),
+            self.clean(&mut Placeholders::new([0; 32])),
+        );
+        if clean.text.as_str().is_empty() {
+            return Some(format!("the {name} says nothing"));
+        }
+        if is_blob(clean.text.as_str()) {
+            return Some(format!(
+                "this is a log, a dump of settings, a binary or a whole document, and no {name}: it would never be put \
+                 before a model. Say in a sentence or two what follows from it, and name it with --source"
+            ));
+        }
+        match clean.subject.as_ref().map(|subject| subject.as_str().len()) {
+            Some(0) => return Some("--subject names nothing".to_owned()),
+            Some(length) if length > MAX_SUBJECT => {
+                return Some(format!(
+                    "--subject has {length} bytes, at most {MAX_SUBJECT} are a name"
+                ));
+            }
+            _ => {}
+        }
+        let names = [
+            self.about.as_deref().unwrap_or_default(),
+            self.origin.source.trim(),
+        ];
+        if !names.into_iter().all(is_plain_name) {
+            return Some(
+                "--subject and --source are names: no characters that nobody sees, on one line"
+                    .to_owned(),
+            );
+        }
+        self.origin
+            .source
+            .trim()
+            .is_empty()
+            .then(|| "--source names nothing".to_owned())
+    }
+
+    fn observed_at(&self, now: Seconds) -> Result<Seconds, String> {
+        let given = self
+            .origin
+            .observed_at
+            .as_deref()
+            .map(|text| when("--observed-at", text, now))
+            .transpose()?;
+        match given {
+            Some(at) if at > now => {
+                Err(format!("--observed-at {at} is in the future; it is {now}"))
+            }
+            given => Ok(given.unwrap_or(now)),
+        }
+    }
+}
+
+/// So many times it is redacted again because a turn of the session named a secret meanwhile.
+const ATTEMPTS: u32 = 16;
+
+/// Why it can't be put on record, before a home is opened for it.
+pub fn check(said: &ItemInput) -> Result<(), OpenHomeError> {
+    said.fault()
+        .map_or(Ok(()), |why| Err(OpenHomeError::Refused(why)))
+}
+
+/// Puts an item on record: a fact as proposed, anything else as declared.
+pub async fn add(
+    opened: &OpenHome,
+    said: &ItemInput,
+    confidence: Option<Confidence>,
+) -> Result<RecordedItem, OpenHomeError> {
+    check(said)?;
+    let key = opened.authorize().await?;
+    let now = open::clock()?;
+    let observed_at = said.observed_at(now).map_err(OpenHomeError::Refused)?;
+    let mut attempt = 1;
+    let (clean, recorded) = loop {
+        let session = newest_session(opened, key)?;
+        let mut numbers = match &session {
+            Some(session) => opened.recorder.numbers(&opened.store, session.uuid)?,
+            None => Placeholders::new([0; 32]),
+        };
+        let clean = said.clean(&mut numbers);
+        let content = content(
+            said,
+            &clean,
+            confidence,
+            observed_at,
+            session.as_ref(),
+            opened.kernel.phase(),
+        );
+        let (kind, id) = (
+            said.kind.name(),
+            ArtifactId::Next {
+                prefix: said.kind.prefix(),
+            },
+        );
+        let in_session = session.as_ref().map(|session| session.id);
+        let new = NewArtifact {
+            kind,
+            id,
+            content,
+            session: in_session,
+            salt: fresh_salt()?,
+            now,
+        };
+        let recording = match session {
+            Some(session) => {
+                opened
+                    .recorder
+                    .artifact_numbered(new, session.uuid, numbers)
+                    .await
+            }
+            None => opened.recorder.artifact(new, always).await,
+        };
+        match recording {
+            Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
+            done => break (clean, done?),
+        }
+    };
+    let state = if said.kind == ItemKind::Fact {
+        ItemState::Proposed
+    } else {
+        ItemState::Declared
+    };
+    Ok(RecordedItem {
+        recorded,
+        state,
+        text: clean.text.as_str().to_owned(),
+        removed: clean.removed,
+    })
+}
+
+/// What is committed to.
+fn content(
+    said: &ItemInput,
+    clean: &RedactedItem,
+    confidence: Option<Confidence>,
+    observed_at: Seconds,
+    session: Option<&SessionRow>,
+    phase: &str,
+) -> Vec<(&'static str, ArtifactField)> {
+    vec![
+        (
+            "confidence",
+            confidence.map_or(ArtifactField::Null, |sure| {
+                ArtifactField::Word(sure.name().to_owned())
+            }),
+        ),
+        ("observed_at", ArtifactField::Number(observed_at.get())),
+        ("phase", ArtifactField::Word(phase.to_owned())),
+        (
+            "session",
+            session.map_or(ArtifactField::Null, |session| {
+                ArtifactField::Hash(session.id)
+            }),
+        ),
+        ("source", ArtifactField::Text(clean.source.clone())),
+        (
+            "subject",
+            clean
+                .subject
+                .clone()
+                .map_or(ArtifactField::Null, ArtifactField::Text),
+        ),
+        ("text", ArtifactField::Text(clean.text.clone())),
+        ("tier", ArtifactField::Number(said.origin.tier.into())),
+    ]
+}

@@ -1,0 +1,190 @@
+//! What a person puts on record for continuity (AEGIS 6): facts, notes, decisions and intents.
+
+mod add;
+pub mod conflict;
+pub mod list;
+pub mod summary;
+
+pub use add::{ItemInput, ItemOrigin, add, check};
+
+use crate::govern::sanitize::redact;
+use crate::record::hash::Hash32;
+use crate::record::ledger::item::{FACT_RATIFIED, Item, ItemKind, ItemState};
+use crate::record::ledger::short_name::{record_name, short_name};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError};
+use crate::store::{ReadStore, SessionRow};
+
+use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
+
+/// An item whose new state is on record.
+pub struct RecordedItem {
+    /// What went on record, with its line of the log.
+    pub recorded: RecordedArtifact,
+    /// The state that it gives.
+    pub state: ItemState,
+    /// What it says, without its secrets; empty when that is not here.
+    pub text: String,
+    /// Kinds of secrets that were removed from it.
+    pub removed: Vec<String>,
+}
+
+impl RecordedItem {
+    fn of(recorded: RecordedArtifact, state: ItemState, text: String) -> RecordedItem {
+        RecordedItem {
+            recorded,
+            state,
+            text,
+            removed: Vec::new(),
+        }
+    }
+
+    /// The state in a word. What is not kept can't be ratified, shown or taken back: it is in no
+    /// state.
+    pub fn state_name(&self) -> &'static str {
+        if self.recorded.is_kept {
+            self.state.name()
+        } else {
+            "not kept"
+        }
+    }
+}
+
+/// The newest open session of a key.
+pub(in crate::app) fn newest_session(
+    opened: &OpenHome,
+    key: Hash32,
+) -> Result<Option<SessionRow>, OpenHomeError> {
+    Ok(opened
+        .store
+        .open_sessions()?
+        .into_iter()
+        .rev()
+        .find(|session| session.auth_key_hash == key))
+}
+
+/// The id of the newest open session of a key.
+fn session(opened: &OpenHome, key: Hash32) -> Result<Option<Hash32>, OpenHomeError> {
+    Ok(newest_session(opened, key)?.map(|session| session.id))
+}
+
+/// The id on record that a person typed: `fact-183`, or 183 where a fact is meant.
+fn item_id(kind: ItemKind, typed: &str) -> String {
+    let named = record_name(typed).or_else(|| record_name(&format!("{}-{typed}", kind.name())));
+    named.unwrap_or_else(|| typed.to_owned())
+}
+
+/// Makes a proposed fact count.
+pub async fn ratify(opened: &OpenHome, id: &str) -> Result<RecordedItem, OpenHomeError> {
+    let key = opened.authorize().await?;
+    let id = &item_id(ItemKind::Fact, id);
+    let text = text_of(opened, id)?;
+    let named = id.to_owned();
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
+        Ok(match known(store, ItemKind::Fact, &named)? {
+            Err(fault) => Some(fault),
+            Ok(item) if item.state == ItemState::Proposed => None,
+            Ok(item) => Some(format!(
+                "{} is {} already; only a proposed fact can be ratified",
+                short_name(&named),
+                item.state
+            )),
+        })
+    };
+    let session = session(opened, key)?;
+    let content = vec![("by", ArtifactField::Hash(key))];
+    let (id, salt, now) = (ArtifactId::Of(id.to_owned()), fresh_salt()?, open::clock()?);
+    let new = NewArtifact {
+        kind: FACT_RATIFIED,
+        id,
+        content,
+        session,
+        salt,
+        now,
+    };
+    let recorded = opened.recorder.artifact(new, allowed).await?;
+    Ok(RecordedItem::of(recorded, ItemState::Ratified, text))
+}
+
+/// Takes an item back.
+pub async fn end(
+    opened: &OpenHome,
+    kind: ItemKind,
+    id: &str,
+    reason: Option<&str>,
+) -> Result<RecordedItem, OpenHomeError> {
+    let key = opened.authorize().await?;
+    let id = &item_id(kind, id);
+    let text = text_of(opened, id)?;
+    let named = id.to_owned();
+    let allowed = move |store: &ReadStore| -> Result<Option<String>, RecorderError> {
+        Ok(match known(store, kind, &named)? {
+            Err(fault) => Some(fault),
+            Ok(item) if item.state.is_in_force() || item.state == ItemState::Proposed => None,
+            Ok(item) => Some(format!("{} is {} already", short_name(&named), item.state)),
+        })
+    };
+    let session = session(opened, key)?;
+    let reason = reason.map_or(ArtifactField::Null, |reason| {
+        ArtifactField::Text(redact(reason.trim()).clean)
+    });
+    let content = vec![("by", ArtifactField::Hash(key)), ("reason", reason)];
+    let (id, salt, now) = (ArtifactId::Of(id.to_owned()), fresh_salt()?, open::clock()?);
+    let new = NewArtifact {
+        kind: kind.ended(),
+        id,
+        content,
+        session,
+        salt,
+        now,
+    };
+    let recorded = opened.recorder.artifact(new, allowed).await?;
+    let state = if kind == ItemKind::Intent {
+        ItemState::Cleared
+    } else {
+        ItemState::Retired
+    };
+    Ok(RecordedItem::of(recorded, state, text))
+}
+
+/// Takes the intent in force out of force.
+pub async fn clear_intent(opened: &OpenHome) -> Result<RecordedItem, OpenHomeError> {
+    let found = opened
+        .store
+        .items_of(&[ItemKind::Intent], &[ItemState::Declared], 1)?
+        .pop();
+    match found {
+        None => Err(list::no_intent()),
+        Some((item, _)) => end(opened, ItemKind::Intent, &item.id, None).await,
+    }
+}
+
+/// The text of an item, for saying what was done to it; empty when there is none such.
+fn text_of(opened: &OpenHome, id: &str) -> Result<String, OpenHomeError> {
+    let Some(item) = opened.store.item(id)? else {
+        return Ok(String::new());
+    };
+    Ok(opened.store.item_text(item.line)?.unwrap_or_default())
+}
+
+/// An item of a kind by its id, or why there is none such.
+fn known(
+    store: &ReadStore,
+    kind: ItemKind,
+    id: &str,
+) -> Result<Result<Item, String>, RecorderError> {
+    let (name, short) = (kind.name(), short_name(id));
+    Ok(match store.item(id)? {
+        Some(item) if item.kind == kind => Ok(item),
+        Some(item) => Err(format!(
+            "{short} is a {}, no {name}: {name}s are called {name}-NUMBER",
+            item.kind.name()
+        )),
+        None if store.has_artifact(name, id)? => Err(format!(
+            "{short} is on record by its commitment only: its text was not kept (store.content was \"none\"), so it is \
+             in no state"
+        )),
+        None => Err(format!(
+            "no {name} '{short}' is on record: gently {name} list"
+        )),
+    })
+}

@@ -1,0 +1,6 @@
+//! What is put on record for later questions, and what of it a model is shown.
+
+pub mod context;
+pub mod items;
+pub(super) mod named_artifact;
+pub mod project;

@@ -1,0 +1,81 @@
+//! Putting a name on record that a person gave something: without its secrets, under the numbers of
+//! the session that is open.
+
+use crate::govern::sanitize::{Placeholders, redact_with};
+use crate::record::hash::Hash32;
+use crate::recorder::{
+    ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError, always,
+};
+
+use super::items::newest_session;
+use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
+
+/// So many times it is redacted again because a turn of the session named a secret meanwhile.
+const ATTEMPTS: u32 = 16;
+
+/// A name that a person gives something.
+pub struct NamedArtifact<'a> {
+    /// The artifact's kind.
+    pub kind: &'static str,
+    /// Name of the artifact.
+    pub id: ArtifactId,
+    /// The key of the name in what it says.
+    pub name_key: &'static str,
+    /// The name, as it was typed; it has been checked.
+    pub name: &'a str,
+}
+
+/// Records it. `notice` is told what was taken out of the name, and that it is not kept where no
+/// texts are.
+pub async fn record_named(
+    opened: &OpenHome,
+    key: Hash32,
+    named: NamedArtifact<'_>,
+    notice: &dyn Fn(&str),
+) -> Result<RecordedArtifact, OpenHomeError> {
+    let mut attempt = 1;
+    let (found, recorded) = loop {
+        let session = newest_session(opened, key)?;
+        let mut numbers = match &session {
+            Some(session) => opened.recorder.numbers(&opened.store, session.uuid)?,
+            None => Placeholders::new([0; 32]),
+        };
+        let name = redact_with(named.name, &mut numbers);
+        let content = vec![
+            ("by", ArtifactField::Hash(key)),
+            (named.name_key, ArtifactField::Text(name.clean)),
+        ];
+        let new = NewArtifact {
+            kind: named.kind,
+            id: named.id.clone(),
+            content,
+            session: session.as_ref().map(|session| session.id),
+            salt: fresh_salt()?,
+            now: open::clock()?,
+        };
+        let recording = match session {
+            Some(session) => {
+                opened
+                    .recorder
+                    .artifact_numbered(new, session.uuid, numbers)
+                    .await
+            }
+            None => opened.recorder.artifact(new, always).await,
+        };
+        match recording {
+            Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
+            done => break (name.found, done?),
+        }
+    };
+    for finding in &found {
+        notice(&format!("removed before it was stored: {}", finding.kind));
+    }
+    let is_kept = recorded.document.content[named.name_key].is_string();
+    if !is_kept {
+        let key = named.name_key;
+        notice(&format!(
+            "the {key} is not kept (store.content is \"none\"): it is called by its id"
+        ));
+    }
+    Ok(recorded)
+}

@@ -1,0 +1,144 @@
+//! A chat on a terminal: lines are typed, commands are done, and what could not be asked stands in
+//! the line again.
+
+use crate::app::ask::chat::history;
+use crate::cli::screen::signals::{self, INTERRUPTED};
+use crate::cli::{FINE, could_not, say, stopped};
+
+use super::completion::ChatWords;
+use super::deeds::{Deed, perform};
+use super::lines::{LineEvent, LineInput};
+use super::place;
+use super::talk::Chat;
+use super::typed::ChatLine;
+
+/// Talks until somebody ends it.
+pub async fn run(chat: &mut Chat) -> u8 {
+    if let Err(error) = signals::outlive_interrupts() {
+        let why = format!("the system does not let gently listen to signals: {error}");
+        return could_not(&why, chat.json);
+    }
+    let words = ChatWords::of(chat.path().to_owned(), chat.thread);
+    let mut lines = match LineInput::open(words) {
+        Ok(lines) => lines,
+        Err(why) => return could_not(&why, chat.json),
+    };
+    say(&greeting(chat));
+    offer_history(chat, &mut lines);
+    let mut kept = String::new();
+    loop {
+        let line = match lines.read(&kept).await {
+            LineEvent::Line(line) => line,
+            LineEvent::Cleared => {
+                kept.clear();
+                continue;
+            }
+            LineEvent::Ended => return FINE,
+        };
+        kept.clear();
+        let text = match ChatLine::of(&line) {
+            ChatLine::Blank => continue,
+            ChatLine::Question(text) => text,
+            ChatLine::Mistyped(why) => {
+                say(&why);
+                kept = line;
+                continue;
+            }
+            ChatLine::Command(command) => match perform(chat, command).await {
+                Deed::Done => continue,
+                Deed::Moved => {
+                    offer_history(chat, &mut lines);
+                    continue;
+                }
+                Deed::Ask(text) => text,
+                Deed::Ended(code) => return code,
+            },
+        };
+        match ask(chat, &text, &mut lines).await {
+            NextStep::Line => {}
+            NextStep::Again => kept = typed_again(&text),
+            NextStep::End(code) => return code,
+        }
+    }
+}
+
+/// What comes after a question.
+enum NextStep {
+    /// Another line.
+    Line,
+    /// The same question, which is not on record.
+    Again,
+    /// The end, with this exit code.
+    End(u8),
+}
+
+async fn ask(chat: &mut Chat, text: &str, lines: &mut LineInput) -> NextStep {
+    let again = match lines.shows_kept() {
+        true => "your question stands in the line: Enter asks it, Ctrl-C clears it",
+        false => "an empty line asks it again",
+    };
+    match chat.renew_where_changed() {
+        Ok(None) => {}
+        Ok(Some(what)) => {
+            say(&format!(
+                "{what} was changed by another gently: the home was opened anew, and nothing was asked; {again}"
+            ));
+            return NextStep::Again;
+        }
+        Err(error) => {
+            stopped(&error, chat.json);
+            say(again);
+            return NextStep::Again;
+        }
+    }
+    let thread = chat.thread;
+    let turn = chat.ask(text).await;
+    if thread != chat.thread
+        && let Some(words) = lines.words()
+    {
+        words.thread = chat.thread;
+    }
+    // What comes next stands apart from what was answered.
+    say("");
+    if let Some(question) = &turn.offered {
+        lines.offer(question);
+    }
+    match turn.signalled {
+        Some(code) if code != INTERRUPTED => NextStep::End(code),
+        _ if turn.is_kept => {
+            say(again);
+            NextStep::Again
+        }
+        _ => NextStep::Line,
+    }
+}
+
+/// A question as it is typed: one that begins with a slash has two.
+fn typed_again(question: &str) -> String {
+    match question.starts_with('/') {
+        true => format!("/{question}"),
+        false => question.to_owned(),
+    }
+}
+
+/// What is said first: where the questions go, and how to find out the rest.
+fn greeting(chat: &Chat) -> String {
+    let place = chat.thread.and_then(|thread| {
+        let opened = chat.opened().ok()?;
+        place::described(&opened.store, thread).ok()
+    });
+    let place = place.unwrap_or_else(|| "a new conversation".to_owned());
+    format!("{place} · /help lists the commands, Ctrl-D ends")
+}
+
+/// Offers the questions on record again, and the words of this conversation.
+fn offer_history(chat: &Chat, lines: &mut LineInput) {
+    if let Some(words) = lines.words() {
+        words.thread = chat.thread;
+    }
+    let Ok(opened) = chat.opened() else { return };
+    match history(&opened.store, chat.thread) {
+        Ok(questions) => lines.offer_all(&questions),
+        Err(error) => say(&format!("earlier questions are not offered: {error}")),
+    }
+}

@@ -1,0 +1,300 @@
+//! Doing the commands: each does what the command of its name does.
+
+use std::path::{Path, PathBuf};
+
+use clap::Parser as _;
+use rustyline::completion::unescape;
+
+use crate::app::ask::attachment::Attachment;
+use crate::app::ask::chat::last_exchange;
+use crate::app::home::open::OpenHomeError;
+use crate::cli::args::{Audit, Cli, Command};
+use crate::cli::screen::{block, quiet};
+use crate::cli::{FINE, could_not, print, print_words, say, stopped};
+
+use super::talk::Chat;
+use super::typed::{COMMANDS, ChatCommand, ShownTurns};
+use super::{checking, place, written};
+
+/// Says what the chat goes on with after a command.
+pub enum Deed {
+    /// Nothing more.
+    Done,
+    /// The chat stands elsewhere, or what is on record is not what it was.
+    Moved,
+    /// A question.
+    Ask(String),
+    /// The end of the chat, with this exit code.
+    Ended(u8),
+}
+
+/// Does a command; what goes wrong is said.
+pub async fn perform(chat: &mut Chat, command: ChatCommand) -> Deed {
+    let json = chat.json;
+    done(chat, command).await.unwrap_or_else(|error| {
+        stopped(&error, json);
+        Deed::Done
+    })
+}
+
+async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeError> {
+    match command {
+        ChatCommand::Help => {
+            print_words(&help());
+        }
+        ChatCommand::New(title) => {
+            match title {
+                Some(title) => chat.begin_titled(&title).await?,
+                None => chat.begin_anew(),
+            }
+            say_place(chat)?;
+            return Ok(Deed::Moved);
+        }
+        ChatCommand::Open(None) => do_words(chat, &["conversation", "list"]).await,
+        ChatCommand::Open(Some(text)) => {
+            chat.go_to(&text)?;
+            say_place(chat)?;
+            return Ok(Deed::Moved);
+        }
+        ChatCommand::Title(title) => match chat.thread.map(|thread| thread.to_string()) {
+            Some(thread) => {
+                let words = ["conversation", "rename", "--", &thread, &title];
+                do_words(chat, &words).await;
+            }
+            None => {
+                chat.begin_titled(&title).await?;
+                say_place(chat)?;
+                return Ok(Deed::Moved);
+            }
+        },
+        ChatCommand::Project(None) => do_words(chat, &["project", "list"]).await,
+        ChatCommand::Project(Some(project)) => {
+            chat.join(&project)?;
+            match chat.thread.map(|thread| thread.to_string()) {
+                Some(thread) => {
+                    let words = ["conversation", "move", "--", &thread, &project];
+                    do_words(chat, &words).await;
+                }
+                None => say(&format!(
+                    "the new conversation joins {} with its first question",
+                    quiet(&project)
+                )),
+            }
+        }
+        ChatCommand::Model(None) => do_words(chat, &["model", "list"]).await,
+        ChatCommand::Model(Some(model)) => {
+            chat.choose_model(&model).await?;
+            say(&format!("{} is asked from here on", quiet(&model)));
+        }
+        ChatCommand::Refs(turns) => say(&refer(chat, turns)),
+        ChatCommand::Deep(deep) => {
+            chat.settings.context.deep = deep;
+            say(match deep {
+                true => "the turns of all conversations are searched, too",
+                false => "the turns of other conversations are not searched",
+            });
+        }
+        ChatCommand::File(path) => attach(chat, path.as_deref()),
+        ChatCommand::Context => {
+            if let Some(id) = last(chat)? {
+                do_words(chat, &["context", "show", "--", &id]).await;
+            }
+        }
+        ChatCommand::Show(Some(id)) => do_words(chat, &["show", "--", &id]).await,
+        ChatCommand::Show(None) => {
+            if let Some(id) = last(chat)? {
+                do_words(chat, &["show", "--", &id]).await;
+            }
+        }
+        ChatCommand::Search(text) => {
+            let words = in_words(&text);
+            let words = ["search", "--"].into_iter().chain(words);
+            do_words(chat, &words.collect::<Vec<_>>()).await;
+        }
+        ChatCommand::Fact(text) => do_words(chat, &["fact", "add", "--", &text]).await,
+        ChatCommand::Note(text) => do_words(chat, &["note", "add", "--", &text]).await,
+        ChatCommand::Drift => do_words(chat, &["drift", "list"]).await,
+        ChatCommand::Erase(id) => {
+            let id = match id.as_str() {
+                "last" => last(chat)?,
+                _ => Some(id),
+            };
+            if let Some(id) = id {
+                do_words(chat, &["erase", "--", &id]).await;
+            }
+            return Ok(Deed::Moved);
+        }
+        ChatCommand::Session => {
+            if let Some(id) = last(chat)? {
+                do_words(chat, &["session", "show", "--", &id]).await;
+            }
+        }
+        ChatCommand::Verify => return Ok(verify(chat.json).await),
+        ChatCommand::Edit(begun) => match written::question(chat.path(), &begun) {
+            Ok(Some(text)) => {
+                print(&block(&text, "> "));
+                return Ok(Deed::Ask(text));
+            }
+            Ok(None) => say("nothing was written: nothing is asked"),
+            Err(why) => {
+                could_not(&why, chat.json);
+            }
+        },
+        ChatCommand::Quit => return Ok(Deed::Ended(FINE)),
+    }
+    Ok(Deed::Done)
+}
+
+/// The words of a line; what stands in quotation marks is one, with them.
+fn in_words(text: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    let ends = |c: char| {
+        is_quoted ^= c == '"';
+        c.is_whitespace() && !is_quoted
+    };
+    text.split(ends).filter(|word| !word.is_empty()).collect()
+}
+
+/// Does what the command of these words does.
+async fn do_words(chat: &Chat, words: &[&str]) {
+    match Cli::try_parse_from(["gently"].iter().chain(words)) {
+        Ok(cli) => {
+            crate::cli::perform(cli.command, chat.json).await;
+        }
+        Err(error) => {
+            let text = error.to_string();
+            let line = text.lines().next().unwrap_or_default();
+            could_not(line.trim_start_matches("error: "), chat.json);
+        }
+    }
+}
+
+async fn verify(json: bool) -> Deed {
+    let parsed = Cli::try_parse_from(["gently", "audit", "verify", "--quiet"]);
+    let Ok(Command::Audit(Audit::Look(command))) = parsed.map(|cli| cli.command) else {
+        return Deed::Done;
+    };
+    match checking::run(command, json).await {
+        Some(code) if code != crate::cli::screen::signals::INTERRUPTED => Deed::Ended(code),
+        _ => Deed::Done,
+    }
+}
+
+/// The commands, each with what it does.
+fn help() -> String {
+    let typed = COMMANDS.iter().map(|command| {
+        let typed = format!("/{} {}", command.name, command.takes);
+        (typed.trim_end().to_owned(), command.does)
+    });
+    let typed: Vec<(String, &str)> = typed.collect();
+    let widest = typed.iter().map(|(typed, _)| typed.chars().count());
+    let widest = widest.max().unwrap_or_default();
+    let lines = typed
+        .iter()
+        .map(|(typed, does)| format!("{typed:widest$}  {does}\n"));
+    let lines: String = lines.collect();
+    format!(
+        "{lines}Enter asks; Alt-Enter, or \\ at the end of a line, begins another line.\n\
+         Ctrl-C clears the line, or gives up an answer. Up brings earlier questions.\n\
+         Tab completes. // begins a question with a slash.\n"
+    )
+}
+
+fn say_place(chat: &Chat) -> Result<(), OpenHomeError> {
+    say(&match chat.thread {
+        Some(thread) => place::described(&chat.opened()?.store, thread)?,
+        None => "a new conversation begins with the next question".to_owned(),
+    });
+    Ok(())
+}
+
+/// The exchange of this conversation that was asked last; says so where there is none.
+fn last(chat: &Chat) -> Result<Option<String>, OpenHomeError> {
+    let id = match chat.thread {
+        Some(thread) => last_exchange(&chat.opened()?.store, thread)?,
+        None => None,
+    };
+    if id.is_none() {
+        say("nothing was asked in this conversation yet");
+    }
+    Ok(id)
+}
+
+/// Says what of the earlier turns is shown to the model, as it is from here on.
+fn refer(chat: &mut Chat, turns: Option<ShownTurns>) -> String {
+    if let Some(turns) = turns {
+        turns.put_into(&mut chat.settings.context);
+    }
+    let context = &chat.settings.context;
+    if context.no_refs {
+        return "the model is shown no earlier turns".to_owned();
+    }
+    match context.refs.as_slice() {
+        [] => "the model is shown what your settings say: usually the last 40 turns".to_owned(),
+        refs => format!("the model is shown {}", quiet(&refs.join(", "))),
+    }
+}
+
+/// Puts a file behind the next question, takes all back, or says which stand there.
+fn attach(chat: &mut Chat, path: Option<&str>) {
+    let files = &mut chat.settings.files;
+    match path {
+        None => {}
+        Some("none") => files.clear(),
+        Some(path) => match Attachment::read(&meant(path)) {
+            Ok(file) => files.push(file),
+            Err(why) => {
+                could_not(&why, chat.json);
+                return;
+            }
+        },
+    }
+    let names: Vec<String> = files.iter().map(|file| quiet(&file.name)).collect();
+    say(&match names.is_empty() {
+        true => "no file goes with the next question".to_owned(),
+        false => format!("with the next question goes {}", names.join(", ")),
+    });
+}
+
+/// A path as it was typed or completed: `~/` is the home folder, a blank may be escaped or stand in
+/// quotation marks.
+fn meant(typed: &str) -> PathBuf {
+    let quoted = ['"', '\'']
+        .into_iter()
+        .find_map(|mark| typed.strip_prefix(mark)?.strip_suffix(mark));
+    let typed = match quoted {
+        Some(path) => path.into(),
+        None => unescape(typed, Some('\\')),
+    };
+    let home = std::env::var_os("HOME");
+    match (typed.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => PathBuf::from(typed.as_ref()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phrase_is_one_word() {
+        assert_eq!(
+            in_words("borrow  \"a mutable thing\" -rust"),
+            ["borrow", "\"a mutable thing\"", "-rust"]
+        );
+        assert_eq!(in_words("an \"open end"), ["an", "\"open end"]);
+    }
+
+    #[test]
+    fn a_path_is_what_was_typed_or_completed() {
+        for (typed, expected) in [
+            ("a.txt", "a.txt"),
+            ("my\\ notes.txt", "my notes.txt"),
+            ("\"my notes.txt\"", "my notes.txt"),
+            ("'my notes.txt'", "my notes.txt"),
+        ] {
+            assert_eq!(meant(typed), Path::new(expected), "{typed}");
+        }
+    }
+}

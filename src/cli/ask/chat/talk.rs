@@ -1,0 +1,331 @@
+//! The open home, where the chat stands, and one question.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::app::ask::attachment::Attachment;
+use crate::app::ask::chat::{HomeTerms, offered, thread_of};
+use crate::app::ask::model_choice::{CallOptions, choose};
+use crate::app::ask::references::{ContextRequest, ThreadRequest};
+use crate::app::ask::{AskRequest, beyond_without_a_home};
+use crate::app::home::open::{self, OpenHome, OpenHomeError};
+use crate::cli::ask::turn::{TurnDoor, TurnReport, settled};
+use crate::cli::screen::signals::Wait;
+use crate::cli::set_up::init;
+use crate::cli::{COULD_NOT, Notices, could_not, say, stopped};
+
+use super::ChatArgs;
+use super::place;
+
+/// Holds what lives from one question of a chat to the next.
+pub struct Chat {
+    /// Whether answers are JSON objects.
+    pub json: bool,
+    /// Where the home is.
+    path: PathBuf,
+    /// The home; none before the first question makes it, and after it failed.
+    home: Option<ChatHome>,
+    /// The conversation; none until the first question of a new one is on record.
+    pub thread: Option<Uuid>,
+    /// The project that new conversations join, where it is another one than the one in use.
+    joins: Option<String>,
+    /// What the questions to come are asked with.
+    pub settings: ChatSettings,
+    /// What was said, so that it is said once.
+    told: Rc<Notices>,
+}
+
+/// Says what the questions of a chat are asked with, until a command changes it.
+#[derive(Default)]
+pub struct ChatSettings {
+    /// A model's id or alias; the configured one without it.
+    pub model: Option<String>,
+    /// What is declared as context.
+    pub context: ContextRequest,
+    /// Files that go with the next question.
+    pub files: Vec<Attachment>,
+}
+
+/// An open home, and what is in force in it.
+struct ChatHome {
+    opened: OpenHome,
+    terms: HomeTerms,
+    /// Whether this chat made it.
+    is_new: bool,
+    /// Whether the log was changed since it was noted last.
+    is_touched: bool,
+}
+
+/// Says what came of a question, and whether it is to be asked again.
+pub struct ChatTurn {
+    /// The exit code.
+    pub code: u8,
+    /// Whether nothing of it is on record for certain, so that it is to be asked again.
+    pub is_kept: bool,
+    /// The exit code of the signal that gave it up.
+    pub signalled: Option<u8>,
+    /// Its text as it is offered again.
+    pub offered: Option<String>,
+}
+
+impl ChatTurn {
+    fn kept(code: u8) -> ChatTurn {
+        ChatTurn {
+            code,
+            is_kept: true,
+            signalled: None,
+            offered: None,
+        }
+    }
+}
+
+impl ChatHome {
+    /// Opens the home, and makes it where there is none.
+    fn open() -> Result<ChatHome, OpenHomeError> {
+        let (home, is_new) = open::home_or_new()?;
+        let is_touched = home.log_is_touched();
+        let opened = OpenHome::open_for_turns(home).inspect_err(|_| open::note_files())?;
+        Ok(ChatHome {
+            terms: HomeTerms::of(&opened.store)?,
+            opened,
+            is_new,
+            is_touched,
+        })
+    }
+}
+
+impl Chat {
+    /// Opens the home, if there is one, and finds the conversation that goes on.
+    pub async fn begin(args: &ChatArgs, json: bool) -> Result<Chat, OpenHomeError> {
+        let path = open::home_path()?;
+        let mut chat = Chat {
+            json,
+            home: None,
+            thread: None,
+            joins: None,
+            settings: ChatSettings {
+                model: args.model.clone(),
+                ..ChatSettings::default()
+            },
+            told: Rc::default(),
+            path,
+        };
+        if chat.path.exists() {
+            chat.home = Some(ChatHome::open()?);
+        }
+        if let Some(project) = &args.project {
+            chat.join(project)?;
+        }
+        match &args.conversation {
+            Some(text) => chat.go_to(text)?,
+            None if args.goes_on => chat.thread = Some(place::newest(chat.opened()?).await?),
+            None => {}
+        }
+        Ok(chat)
+    }
+
+    /// Goes on in the conversation that a text means.
+    pub fn go_to(&mut self, text: &str) -> Result<(), OpenHomeError> {
+        self.thread = Some(place::find(self.opened()?, text)?);
+        Ok(())
+    }
+
+    /// Begins another conversation with the next question.
+    pub fn begin_anew(&mut self) {
+        self.thread = None;
+    }
+
+    /// Begins another conversation now, and gives it a title.
+    pub async fn begin_titled(&mut self, title: &str) -> Result<(), OpenHomeError> {
+        let opened = self.opened()?;
+        let model = self.settings.model.as_deref();
+        let begun = place::begin(opened, title, model, &|line| say(line)).await?;
+        self.thread = Some(begun);
+        Ok(())
+    }
+
+    /// Has new conversations join a project, or none.
+    pub fn join(&mut self, project: &str) -> Result<(), OpenHomeError> {
+        if let Some(home) = &mut self.home {
+            place::join_project(&mut home.opened, project)?;
+        }
+        self.joins = Some(project.to_owned());
+        Ok(())
+    }
+
+    /// Asks a model from here on, if there is one of this name.
+    pub async fn choose_model(&mut self, model: &str) -> Result<(), OpenHomeError> {
+        let opened = self.opened()?;
+        let database = opened.home.paths().database();
+        let (call, config) = (CallOptions::default(), &opened.config);
+        choose(Some(model), &call, config, &database).await?;
+        self.settings.model = Some(model.to_owned());
+        Ok(())
+    }
+
+    /// Where the home is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open home.
+    pub fn opened(&self) -> Result<&OpenHome, OpenHomeError> {
+        let home = self.home.as_ref().map(|home| &home.opened);
+        home.ok_or_else(|| OpenHomeError::NoHome {
+            path: self.path.clone(),
+        })
+    }
+
+    /// Closes the home.
+    pub fn close(&mut self) {
+        if let Some(home) = self.home.take() {
+            open::close_and_note(home.opened);
+        }
+    }
+
+    /// Opens the home anew where another process changed what it is asked under; gives what was
+    /// changed.
+    pub fn renew_where_changed(&mut self) -> Result<Option<&'static str>, OpenHomeError> {
+        let Some(home) = &self.home else {
+            return Ok(None);
+        };
+        let changed = HomeTerms::of(&home.opened.store)?.changed_since(&home.terms);
+        if changed.is_some() {
+            self.renew()?;
+        }
+        Ok(changed)
+    }
+
+    /// Opens the home anew. Until that succeeds, every question tries it again.
+    fn renew(&mut self) -> Result<(), OpenHomeError> {
+        self.close();
+        self.home = Some(ChatHome::open()?);
+        // Somebody may have ended the project meanwhile, which keeps nobody from asking.
+        if let Some(project) = self.joins.take()
+            && let Err(error) = self.join(&project)
+        {
+            stopped(&error, false);
+        }
+        Ok(())
+    }
+
+    /// Asks in the conversation; all of it is said.
+    pub async fn ask(&mut self, text: &str) -> ChatTurn {
+        let request = self.request(text);
+        if !self.path.exists()
+            && let Some(why) = beyond_without_a_home(&request, &self.path).await
+        {
+            return ChatTurn::kept(could_not(&why, self.json));
+        }
+        if self.home.is_none()
+            && let Err(error) = self.renew()
+        {
+            return ChatTurn::kept(stopped(&error, self.json));
+        }
+        let Some(home) = &mut self.home else {
+            return ChatTurn::kept(COULD_NOT);
+        };
+        let told = Rc::clone(&self.told);
+        told.begin_turn();
+        let is_new = std::mem::take(&mut home.is_new);
+        if is_new {
+            init::welcome(&home.opened.home, &home.opened.config, &told);
+        }
+        let door = TurnDoor {
+            json: self.json,
+            verbose: false,
+            made: is_new,
+            told: &told,
+        };
+        let report = match door.ask(&home.opened, &request, None).await {
+            Ok(report) => report,
+            Err(error) => {
+                let code = stopped(&error, self.json);
+                if is_of_the_home(&error) {
+                    self.renew_and_say();
+                }
+                return ChatTurn::kept(code);
+            }
+        };
+        let mut turn = ChatTurn {
+            code: report.code,
+            is_kept: report.asked.is_none(),
+            signalled: report.signalled,
+            offered: None,
+        };
+        if let Some(exchange) = report.asked.as_ref().map(|asked| asked.exchange()) {
+            turn.offered = offered(&home.opened.store, exchange).ok().flatten();
+            self.stand_behind(exchange);
+        }
+        let signalled = self.settle(&report, &told).await;
+        turn.signalled = turn.signalled.or(signalled);
+        if report.is_unrecorded {
+            self.renew_and_say();
+        }
+        turn
+    }
+
+    fn request(&self, text: &str) -> AskRequest {
+        AskRequest {
+            text: text.to_owned(),
+            files: self.settings.files.clone(),
+            model: self.settings.model.clone(),
+            context: self.settings.context.clone(),
+            thread: ThreadRequest {
+                thread: self.thread.map(|thread| thread.to_string()),
+                anew: self.thread.is_none(),
+                ..ThreadRequest::default()
+            },
+            ..AskRequest::default()
+        }
+    }
+
+    /// What is on record was asked with the files, and began the conversation if none was there.
+    fn stand_behind(&mut self, exchange: Uuid) {
+        self.settings.files.clear();
+        let (Some(home), None) = (&self.home, self.thread) else {
+            return;
+        };
+        self.thread = thread_of(&home.opened.store, exchange).ok().flatten();
+    }
+
+    /// Does what can wait until the answer is there, until a signal comes; gives its exit code.
+    async fn settle(&mut self, report: &TurnReport, told: &Notices) -> Option<u8> {
+        let home = self.home.as_mut()?;
+        let is_touched = std::mem::take(&mut home.is_touched);
+        let cancelled = CancellationToken::new();
+        let wait = Wait::begin(cancelled.clone()).ok()?;
+        let settling = settled(&home.opened, report, is_touched, told);
+        if let Some(Err(error)) = cancelled.run_until_cancelled(settling).await {
+            stopped(&error, false);
+        }
+        wait.exit_code()
+    }
+
+    /// Opens the home anew after it failed, and says so.
+    fn renew_and_say(&mut self) {
+        match self.renew() {
+            Ok(()) => say("the home was opened anew"),
+            Err(error) => {
+                stopped(&error, false);
+            }
+        }
+    }
+}
+
+/// Whether an error before a question was on record is of the home and its keys, which another
+/// process may have changed, and not of what was asked.
+fn is_of_the_home(error: &OpenHomeError) -> bool {
+    matches!(
+        error,
+        OpenHomeError::Auth { .. }
+            | OpenHomeError::Home(_)
+            | OpenHomeError::Key(_)
+            | OpenHomeError::ReadOnly { .. }
+            | OpenHomeError::Recorder(_)
+            | OpenHomeError::Store(_)
+    )
+}

@@ -1,0 +1,327 @@
+//! What a line is: a question, or a command, which begins with a slash.
+
+use crate::app::ask::references::ContextRequest;
+use crate::cli::help::nearest;
+
+/// Tells a question from a command, by the slash that a command begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChatLine {
+    /// Nothing stands there.
+    Blank,
+    /// A question.
+    Question(String),
+    /// A command.
+    Command(ChatCommand),
+    /// Something else that begins with a slash, and a sentence about it.
+    Mistyped(String),
+}
+
+/// Names what can be done in a chat beside asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChatCommand {
+    /// List the commands.
+    Help,
+    /// Begin another conversation, with a title.
+    New(Option<String>),
+    /// Go on in a conversation; list them without one.
+    Open(Option<String>),
+    /// Give this conversation a title.
+    Title(String),
+    /// Put this conversation, and new ones, into a project; list them without one.
+    Project(Option<String>),
+    /// Ask a model from here on; list them without one.
+    Model(Option<String>),
+    /// What of the earlier turns is shown to the model; say it without any.
+    Refs(Option<ShownTurns>),
+    /// Whether the turns of all conversations are searched.
+    Deep(bool),
+    /// Put a file behind the next question; say which stand there without one.
+    File(Option<String>),
+    /// Show what was put before the model last.
+    Context,
+    /// Show an exchange; the last one without one.
+    Show(Option<String>),
+    /// Search what is on record.
+    Search(String),
+    /// Propose a fact.
+    Fact(String),
+    /// Put a note on record.
+    Note(String),
+    /// List what was wrong with answers.
+    Drift,
+    /// Erase an exchange.
+    Erase(String),
+    /// Show the session of the last question.
+    Session,
+    /// Check the record.
+    Verify,
+    /// Write the question in an editor, beginning with a text.
+    Edit(String),
+    /// End the chat.
+    Quit,
+}
+
+/// What a question declares of earlier turns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShownTurns {
+    /// What the configuration says.
+    Usual,
+    /// No earlier turns are shown.
+    Nothing,
+    /// `last:N`, exchanges, ids of events.
+    These(Vec<String>),
+}
+
+impl ShownTurns {
+    /// Puts them into what is declared.
+    pub fn put_into(self, context: &mut ContextRequest) {
+        (context.refs, context.no_refs) = match self {
+            ShownTurns::Usual => (Vec::new(), false),
+            ShownTurns::Nothing => (Vec::new(), true),
+            ShownTurns::These(refs) => (refs, false),
+        };
+    }
+}
+
+/// Describes a command in the list that `/help` shows.
+pub struct CommandHelp {
+    /// Its name.
+    pub name: &'static str,
+    /// What stands behind it.
+    pub takes: &'static str,
+    /// What it does.
+    pub does: &'static str,
+}
+
+const fn help(name: &'static str, takes: &'static str, does: &'static str) -> CommandHelp {
+    CommandHelp { name, takes, does }
+}
+
+/// All commands, in the order in which they are listed.
+pub const COMMANDS: [CommandHelp; 20] = [
+    help("help", "", "this list"),
+    help("new", "[TITLE]", "begin another conversation"),
+    help("open", "[CONVERSATION]", "go on in another one; list them"),
+    help("title", "TEXT", "give this conversation a title"),
+    help(
+        "project",
+        "[PROJECT]",
+        "put it into a project, or none; list them",
+    ),
+    help("model", "[MODEL]", "ask this one from here on; list them"),
+    help(
+        "refs",
+        "[REF…]",
+        "show the model last:N, none, usual, or an id",
+    ),
+    help(
+        "deep",
+        "on|off",
+        "search the turns of all conversations, too",
+    ),
+    help(
+        "file",
+        "[PATH]",
+        "a file behind the next question; none takes them back",
+    ),
+    help("edit", "[TEXT]", "write the question in $VISUAL or $EDITOR"),
+    help("context", "", "what was put before the model last"),
+    help(
+        "show",
+        "[ID]",
+        "what is on record of a question and its answer",
+    ),
+    help("search", "WORDS", "find what was said"),
+    help("fact", "TEXT", "propose a fact"),
+    help("note", "TEXT", "put a note on record"),
+    help("drift", "", "what was wrong with answers"),
+    help(
+        "erase",
+        "last|ID",
+        "destroy the texts of a question and its answer",
+    ),
+    help("session", "", "the session of the last question"),
+    help("verify", "", "check the record"),
+    help("quit", "", "end; so does Ctrl-D"),
+];
+
+impl ChatLine {
+    /// Reads a line.
+    pub fn of(line: &str) -> ChatLine {
+        let text = line.trim_end();
+        let Some(command) = text.strip_prefix('/') else {
+            return match text.trim().is_empty() {
+                true => ChatLine::Blank,
+                false => ChatLine::Question(text.to_owned()),
+            };
+        };
+        if command.starts_with('/') {
+            return ChatLine::Question(command.to_owned());
+        }
+        let (name, rest) = command
+            .split_once(char::is_whitespace)
+            .unwrap_or((command, ""));
+        match ChatCommand::of(name, rest.trim()) {
+            Ok(command) => ChatLine::Command(command),
+            Err(why) => ChatLine::Mistyped(why),
+        }
+    }
+}
+
+impl ChatCommand {
+    /// Reads what stands behind the slash.
+    ///
+    /// # Errors
+    /// A sentence for a person.
+    fn of(name: &str, rest: &str) -> Result<ChatCommand, String> {
+        let text = || match rest {
+            "" => None,
+            text => Some(text.to_owned()),
+        };
+        let needed = || text().ok_or_else(|| takes(name));
+        let bare = |command| match rest {
+            "" => Ok(command),
+            _ => Err(format!("/{name} takes nothing behind it")),
+        };
+        match name {
+            "help" | "?" => bare(ChatCommand::Help),
+            "new" => Ok(ChatCommand::New(text())),
+            "open" => Ok(ChatCommand::Open(text())),
+            "title" => needed().map(ChatCommand::Title),
+            "project" => Ok(ChatCommand::Project(text())),
+            "model" => Ok(ChatCommand::Model(text())),
+            "refs" => Ok(ChatCommand::Refs(shown_turns(rest))),
+            "deep" => match rest {
+                "on" => Ok(ChatCommand::Deep(true)),
+                "off" => Ok(ChatCommand::Deep(false)),
+                _ => Err(takes(name)),
+            },
+            "file" => Ok(ChatCommand::File(text())),
+            "context" => bare(ChatCommand::Context),
+            "show" => Ok(ChatCommand::Show(text())),
+            "search" => needed().map(ChatCommand::Search),
+            "fact" => needed().map(ChatCommand::Fact),
+            "note" => needed().map(ChatCommand::Note),
+            "drift" => bare(ChatCommand::Drift),
+            "erase" => needed().map(ChatCommand::Erase),
+            "session" => bare(ChatCommand::Session),
+            "verify" => bare(ChatCommand::Verify),
+            "edit" => Ok(ChatCommand::Edit(rest.to_owned())),
+            "quit" | "exit" => bare(ChatCommand::Quit),
+            _ => Err(unknown(name)),
+        }
+    }
+}
+
+/// `last:5`, `none`, `usual`, or ids; none when nothing is said.
+fn shown_turns(rest: &str) -> Option<ShownTurns> {
+    match rest {
+        "" => None,
+        "none" => Some(ShownTurns::Nothing),
+        "usual" => Some(ShownTurns::Usual),
+        refs => {
+            let refs = refs.split_whitespace().map(str::to_owned);
+            Some(ShownTurns::These(refs.collect()))
+        }
+    }
+}
+
+/// What has to stand behind a command.
+fn takes(name: &str) -> String {
+    let found = COMMANDS.iter().find(|command| command.name == name);
+    let what = found.map_or("something", |command| command.takes);
+    format!("/{name} takes something behind it: /{name} {what}")
+}
+
+/// That there is no such command, and which one was most likely meant.
+fn unknown(name: &str) -> String {
+    const EXCERPT: usize = 40;
+    let shown = crate::cli::screen::quiet(&crate::cli::screen::beginning(name, EXCERPT));
+    let meant = nearest(name, COMMANDS.iter().map(|command| command.name));
+    let meant = match meant {
+        Some(meant) => format!("did you mean /{meant}?"),
+        None => "/help lists the commands.".to_owned(),
+    };
+    format!(
+        "there is no /{shown}; {meant} To ask something that begins with a slash, type two: //{shown}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_question_unless_one_slash_begins_it() {
+        let asked = |text: &str| ChatLine::Question(text.to_owned());
+        for (line, expected) in [
+            ("What is 2 + 2?", asked("What is 2 + 2?")),
+            ("  indented\n  code  ", asked("  indented\n  code")),
+            ("//etc/hosts?", asked("/etc/hosts?")),
+            ("///", asked("//")),
+            (" /help", asked(" /help")),
+            ("", ChatLine::Blank),
+            (" \n\t", ChatLine::Blank),
+            ("/quit", ChatLine::Command(ChatCommand::Quit)),
+            ("/exit ", ChatLine::Command(ChatCommand::Quit)),
+            ("/new", ChatLine::Command(ChatCommand::New(None))),
+            (
+                "/new  a walk ",
+                ChatLine::Command(ChatCommand::New(Some("a walk".to_owned()))),
+            ),
+            (
+                "/note one\ntwo",
+                ChatLine::Command(ChatCommand::Note("one\ntwo".to_owned())),
+            ),
+            ("/deep on", ChatLine::Command(ChatCommand::Deep(true))),
+            ("/refs", ChatLine::Command(ChatCommand::Refs(None))),
+            (
+                "/refs none",
+                ChatLine::Command(ChatCommand::Refs(Some(ShownTurns::Nothing))),
+            ),
+            (
+                "/refs last:2 81bb5b35/1",
+                ChatLine::Command(ChatCommand::Refs(Some(ShownTurns::These(vec![
+                    "last:2".to_owned(),
+                    "81bb5b35/1".to_owned(),
+                ])))),
+            ),
+        ] {
+            assert_eq!(ChatLine::of(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_mistyped_gets_the_nearest_command() {
+        for (line, said) in [
+            ("/hlep", "did you mean /help?"),
+            ("/modle gpt", "did you mean /model?"),
+            ("/Title x", "did you mean /title?"),
+            ("/etc/hosts what is it?", "//etc/hosts"),
+            ("/", "/help lists the commands"),
+            ("/title", "/title TEXT"),
+            ("/deep", "/deep on|off"),
+            ("/deep maybe", "/deep on|off"),
+            ("/drift now", "takes nothing"),
+            ("/erase", "/erase last|ID"),
+        ] {
+            match ChatLine::of(line) {
+                ChatLine::Mistyped(why) => assert!(why.contains(said), "{line}: {why}"),
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_that_is_listed_is_one() {
+        for CommandHelp { name, takes, .. } in COMMANDS {
+            let behind = match takes {
+                "" => "",
+                "on|off" => " on",
+                _ => " something",
+            };
+            let line = ChatLine::of(&format!("/{name}{behind}"));
+            assert!(matches!(line, ChatLine::Command(_)), "{name}: {line:?}");
+        }
+    }
+}

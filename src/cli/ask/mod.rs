@@ -1,0 +1,157 @@
+//! `gently ask`: the answer on stdout and nothing else there; one line on stderr.
+
+pub(super) mod call_args;
+pub(super) mod chat;
+pub(super) mod receipt;
+pub(super) mod sight_args;
+pub(super) mod turn;
+
+use std::io::{IsTerminal, Read};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use crate::app::ask::attachment::Attachment;
+use crate::app::ask::{AskRequest, beyond_without_a_home};
+use crate::app::home::open::{self, OpenHome, OpenHomeError};
+
+use super::args::AskArgs;
+use super::set_up::init;
+use super::{Notices, could_not, program, say};
+use receipt::ReceiptFile;
+use turn::{TurnDoor, settled};
+
+/// Standard input past this is no prompt; the kernel's own limit is far below.
+pub(super) const MAX_INPUT: u64 = 16 * 1024 * 1024;
+/// Standard input that takes longer is worth a word.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Asks one question and prints what came of it.
+pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
+    let files = args.files.iter().map(|path| Attachment::read(path));
+    let files: Vec<Attachment> = match files.collect() {
+        Ok(files) => files,
+        Err(why) => return Ok(could_not(&why, json)),
+    };
+    let text = match question(&args.words, !files.is_empty()) {
+        Ok(text) => text,
+        Err(why) => return Ok(could_not(&why, json)),
+    };
+    let place = args.receipt.as_deref().map(ReceiptFile::reserve);
+    let place = match place.transpose() {
+        Ok(place) => place,
+        Err(why) => return Ok(could_not(&why, json)),
+    };
+    let request = AskRequest {
+        text,
+        files,
+        model: args.model,
+        call: args.call.options(),
+        context: args.refs.request(),
+        thread: args.place.request(),
+        sight: args.sight.wish(),
+    };
+    let path = open::home_path()?;
+    if !path.exists()
+        && let Some(why) = beyond_without_a_home(&request, &path).await
+    {
+        return Ok(could_not(&why, json));
+    }
+    let told = Notices::default();
+    let (home, made) = open::home_or_new()?;
+    let touched = home.log_is_touched();
+    let opened = OpenHome::open_for_turns(home).inspect_err(|_| open::note_files())?;
+    if made {
+        init::welcome(&opened.home, &opened.config, &told);
+    }
+    let door = TurnDoor {
+        json,
+        verbose: args.verbose,
+        made,
+        told: &told,
+    };
+    let done = answer(&door, &opened, &request, (place, touched)).await;
+    open::close_and_note(opened);
+    done
+}
+
+/// Asks, and does what can wait until the answer is there.
+async fn answer(
+    door: &TurnDoor<'_>,
+    opened: &OpenHome,
+    request: &AskRequest,
+    (place, is_touched): (Option<ReceiptFile>, bool),
+) -> Result<u8, OpenHomeError> {
+    let report = door.ask(opened, request, place).await?;
+    settled(opened, &report, is_touched, door.told).await?;
+    Ok(report.code)
+}
+
+/// The prompt from arguments, standard input, or both.
+fn question(words: &[String], with_files: bool) -> Result<String, String> {
+    let nothing = || format!("nothing asked: {} ask \"QUESTION\"", program());
+    let mut text = words.join(" ");
+    if std::io::stdin().is_terminal() {
+        return if words.is_empty() && !with_files {
+            Err(nothing())
+        } else {
+            Ok(text)
+        };
+    }
+    let piped = plain_text(piped()?, "standard input")?;
+    if words.is_empty() && piped.is_empty() && !with_files {
+        return Err(nothing());
+    }
+    if !words.is_empty() && !piped.is_empty() {
+        text.push_str("\n\n");
+    }
+    text.push_str(&piped);
+    Ok(text)
+}
+
+/// What somebody piped in, as the text of a question; `place` is what a refusal names.
+pub(super) fn plain_text(bytes: Vec<u8>, place: &str) -> Result<String, String> {
+    if bytes.len() as u64 > MAX_INPUT {
+        return Err(format!(
+            "{place} holds more than {MAX_INPUT} bytes; ask about less"
+        ));
+    }
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        format!("{place} is not UTF-8 at byte {at}; convert it first, for example with iconv")
+    })?;
+    match text.find('\0') {
+        Some(at) => Err(format!(
+            "{place} has a NUL byte at byte {at}: it is binary, or UTF-16; a prompt is UTF-8 text"
+        )),
+        None => Ok(text),
+    }
+}
+
+/// All of standard input; says so when it takes long, since a pipe that nobody closes looks like a
+/// hang.
+fn piped() -> Result<Vec<u8>, String> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin()
+            .lock()
+            .take(MAX_INPUT + 1)
+            .read_to_end(&mut bytes);
+        // Nobody listens only when the program is ending.
+        let _ = sender.send(
+            read.map(|_| bytes)
+                .map_err(|e| format!("reading standard input: {e}")),
+        );
+    });
+    let gone = || "reading standard input: it could not be read".to_owned();
+    match receiver.recv_timeout(PATIENCE) {
+        Ok(read) => read,
+        Err(RecvTimeoutError::Timeout) => {
+            say(
+                "waiting for the end of standard input, which is no terminal (with < /dev/null there is none)",
+            );
+            receiver.recv().map_err(|_| gone())?
+        }
+        Err(RecvTimeoutError::Disconnected) => Err(gone()),
+    }
+}

@@ -1,0 +1,364 @@
+//! One question at the terminal, whoever brings it: the wait, the answer on stdout, the lines on
+//! stderr.
+
+use crate::app::ask::warnings::DriftWarning;
+use crate::app::ask::{AskRequest, AskResult, prepare, settle};
+use crate::app::home::open::{OpenHome, OpenHomeError};
+use crate::app::home::unrecorded::RecordState;
+use crate::app::words::short_uuids;
+use crate::ask::{AskError, TurnEnd};
+use crate::config::AnchorMode;
+use crate::govern::drift::{DriftClass, ReplyVerdict};
+use crate::record::ledger::reply::readable;
+use crate::recorder::{RecordedAnswer, RecordedFailure, RecorderError};
+use crate::store::SessionRow;
+use crate::view::ask::turn::{
+    AttachmentView, TurnNotes, TurnView, answer_kinds, removed_kinds, tools_wanted,
+};
+use crate::view::ask::unrecorded::UnrecordedView;
+use crate::view::remember::context::disclosed;
+
+use super::receipt::{ReceiptFile, TurnReceipt};
+use crate::cli::look::action;
+use crate::cli::look::session::block_name;
+use crate::cli::prove::heads;
+use crate::cli::remember::context;
+use crate::cli::screen::mark;
+use crate::cli::screen::terminal::Terminal;
+use crate::cli::screen::view_or_words::{view_before_words, view_or_words};
+use crate::cli::{COULD_NOT, FINE, NEGATIVE, Notices, print, program, say, withheld};
+
+/// How a question came in at this door, and what was said at it.
+pub struct TurnDoor<'a> {
+    /// Whether the answer is one JSON object.
+    pub json: bool,
+    /// Whether more is said after an answer.
+    pub verbose: bool,
+    /// Whether the home was made for this question.
+    pub made: bool,
+    /// What was said, for `--json`.
+    pub told: &'a Notices,
+}
+
+/// What came of a question at this door.
+pub struct TurnReport {
+    /// The exit code.
+    pub code: u8,
+    /// The turn; none when it can't be told that all of it is on record.
+    pub asked: Option<AskResult>,
+    /// Whether the recorder failed: it is to be opened anew.
+    pub is_unrecorded: bool,
+    /// The exit code of the signal that ended the wait, if one did.
+    pub signalled: Option<u8>,
+    /// Where `main` was before, for what is done after the answer.
+    main_before: Option<u64>,
+}
+
+/// Does what can wait until the answer is there. `is_touched`: whether the log was changed since it
+/// was noted last.
+pub async fn settled(
+    opened: &OpenHome,
+    report: &TurnReport,
+    is_touched: bool,
+    told: &Notices,
+) -> Result<(), OpenHomeError> {
+    let settled = settle(opened, report.main_before).await;
+    settled.erased.iter().for_each(|line| say(line));
+    heads::say(&settled.outside, told);
+    // Reading all of the log costs nobody a wait now.
+    if is_touched && let Some(line) = opened.home.changed_line()? {
+        told.say(&format!(
+            "audit.log was changed: its line {line} is not the one on record. gently audit verify names what differs; \
+             gently audit rebuild sets the file aside and writes it anew, where the signed tree head agrees"
+        ));
+    }
+    Ok(())
+}
+
+impl TurnDoor<'_> {
+    /// Asks, and prints what came of it. The signals are armed for as long as it takes.
+    pub async fn ask(
+        &self,
+        opened: &OpenHome,
+        request: &AskRequest,
+        place: Option<ReceiptFile>,
+    ) -> Result<TurnReport, OpenHomeError> {
+        let setup = prepare(opened, request, &|line| self.told.say(line)).await?;
+        let main_before = setup.main_before();
+        let person = Terminal::listen(setup.model_id()).map_err(|e| OpenHomeError::Signals {
+            reason: e.to_string(),
+        })?;
+        let notice = |line: &str| self.told.say(line);
+        let turn = setup.ask(&person.control, &notice);
+        let outcome = person.attend(turn).await;
+        let signalled = person.exit_code();
+        // From here on a signal ends the process, whoever is slow to read what is printed.
+        drop(person);
+        let report = |code| TurnReport {
+            code,
+            asked: None,
+            is_unrecorded: false,
+            signalled,
+            main_before,
+        };
+        let unrecorded = |code| TurnReport {
+            is_unrecorded: true,
+            ..report(code)
+        };
+        let code = signalled.unwrap_or(COULD_NOT);
+        Ok(match outcome {
+            Ok(asked) => {
+                let receipt = TurnReceipt::of(opened, &asked, place, self.json);
+                let anchored = opened.config.anchor.mode == AnchorMode::Auto;
+                let code = self.show(&asked, &receipt, (code, anchored));
+                TurnReport {
+                    code: code.max(receipt.say()),
+                    asked: Some(asked),
+                    ..report(code)
+                }
+            }
+            Err(AskError::Interrupted) => report(given_up(self.json, code)),
+            Err(AskError::Prompt(cause)) => {
+                unrecorded(self.withheld(&cause, "no model was called"))
+            }
+            Err(AskError::Outcome(cause)) => {
+                unrecorded(self.withheld(&cause, "the answer is withheld"))
+            }
+        })
+    }
+
+    fn withheld(&self, cause: &RecorderError, what: &str) -> u8 {
+        let state = RecordState::of(cause);
+        withheld(&cause.to_string(), state, self.json, what)
+    }
+
+    /// Prints a turn. `signalled`: the exit code of one that was given up; `anchored`: whether blocks
+    /// are looked for.
+    fn show(
+        &self,
+        asked: &AskResult,
+        receipt: &TurnReceipt,
+        (signalled, anchored): (u8, bool),
+    ) -> u8 {
+        let turn = &asked.turn;
+        for conflict in &asked.conflicts {
+            say(&format!("{} {}", mark("warning"), conflict.sentence()));
+        }
+        let printed = self.print_answer(asked, receipt);
+        let code = match &turn.turn {
+            TurnEnd::Answered(answer) => self.show_answer(answer, asked, anchored),
+            TurnEnd::Refused(_, fault) => {
+                self.show_refusal(asked);
+                if fault.is_some() { COULD_NOT } else { NEGATIVE }
+            }
+            TurnEnd::Failed(failure, _) => {
+                self.show_failure(failure, asked);
+                COULD_NOT
+            }
+            TurnEnd::Interrupted(failure) => {
+                self.show_failure(failure, asked);
+                signalled
+            }
+        };
+        for action in &turn.actions {
+            say(&action::line_of(action, asked.is_withheld()));
+        }
+        if self.made {
+            say(&format!(
+                "To check your record at any time: {} audit verify",
+                program()
+            ));
+        }
+        match &turn.turn {
+            TurnEnd::Answered(_) => code.max(printed),
+            _ => code,
+        }
+    }
+
+    /// What a person should know of a turn, behind the line that says what became of it: what was
+    /// taken out of the question, and what of memory was left out.
+    fn tell_of_prompt(&self, asked: &AskResult) {
+        for kind in removed_kinds(&asked.turn) {
+            say(&format!(
+                "removed from the prompt before it was stored or sent: {kind}"
+            ));
+        }
+        if !matches!(asked.turn.turn, TurnEnd::Refused(..)) {
+            let all = self.verbose || asked.declared.names_turns();
+            let lost = context::beside_room(&asked.not_shown, all);
+            lost.iter().for_each(|line| say(line));
+        }
+    }
+
+    /// What stands on stdout: the answer, or the view of the turn.
+    fn print_answer(&self, asked: &AskResult, receipt: &TurnReceipt) -> u8 {
+        let view = || {
+            let beside = TurnNotes {
+                notes: self.told.lines(),
+                receipt: receipt.value(),
+                files: AttachmentView::of_all(&asked.files),
+            };
+            TurnView::of(asked, beside)
+        };
+        view_or_words(self.json, view, || match asked.answer().map(readable) {
+            Some(answer) if answer.ends_with('\n') => print(&answer),
+            Some(answer) => print(&format!("{answer}\n")),
+            None => FINE,
+        })
+    }
+
+    fn show_answer(&self, answer: &RecordedAnswer, asked: &AskResult, anchored: bool) -> u8 {
+        let code = match answer.judgement.verdict() {
+            ReplyVerdict::Show | ReplyVerdict::Warn => FINE,
+            ReplyVerdict::Block => NEGATIVE,
+        };
+        say(&recorded_line(asked, answer, anchored));
+        if self.verbose {
+            say(&more(asked, answer));
+        }
+        self.tell_of_prompt(asked);
+        warn(asked);
+        let missed = asked.shape_missed();
+        let code = if missed.is_some() { NEGATIVE } else { code };
+        // A kernel that warns of it has said so.
+        let is_said = |said: &DriftWarning| said.class == DriftClass::Schema.name();
+        if let Some(sentence) = missed.filter(|_| !asked.warnings.iter().any(is_said)) {
+            say(&format!("{} {sentence}", mark("warning")));
+        }
+        for kind in answer_kinds(answer) {
+            say(&format!(
+                "the answer held a secret ({kind}): it is stored without it"
+            ));
+        }
+        tools_wanted(answer).iter().for_each(|line| say(line));
+        if asked.is_withheld() {
+            say(&format!(
+                "The answer is on record and withheld, as your kernel says. To see it: {} show {} --withheld",
+                program(),
+                asked.id
+            ));
+        }
+        let context = &asked.turn.context;
+        disclosed(context).iter().for_each(|line| say(line));
+        sent_sight(asked).iter().for_each(|line| say(line));
+        code
+    }
+
+    fn show_refusal(&self, asked: &AskResult) {
+        let why = asked.why_unanswered().unwrap_or_default();
+        say(&format!("no model was called: {why}"));
+        say(&not_answered(asked, "no model was asked"));
+        self.tell_of_prompt(asked);
+        warn(asked);
+    }
+
+    fn show_failure(&self, failure: &RecordedFailure, asked: &AskResult) {
+        say(&format!(
+            "error: {}",
+            asked.why_unanswered().unwrap_or_default()
+        ));
+        let why = format!("no answer ({})", failure.reason);
+        say(&not_answered(asked, &why));
+        self.tell_of_prompt(asked);
+        sent_sight(asked).iter().for_each(|line| say(line));
+    }
+}
+
+/// `⚠ The answer says it restarted something ("I restarted it"). gently did nothing. (authority)`
+fn warn(asked: &AskResult) {
+    for warning in &asked.warnings {
+        let (sentence, class) = (&warning.sentence, &warning.class);
+        say(&format!("{} {sentence} ({class})", mark("warning")));
+    }
+}
+
+/// `✘ 8923fa34/4 · no answer (timeout) · on record`
+fn not_answered(asked: &AskResult, what: &str) -> String {
+    format!("{} {} · {what} · on record", mark("no"), asked.id)
+}
+
+/// `sent about this machine: disk_usage, sys_health (looked at just now)`; none when nothing was.
+fn sent_sight(asked: &AskResult) -> Option<String> {
+    let sent = asked.sent_sight();
+    let oldest = sent.iter().filter_map(|tool| tool.freshness_s).max()?;
+    let names: Vec<&str> = sent
+        .iter()
+        .map(|tool| tool.artifact_type.as_str())
+        .collect();
+    let when = match oldest {
+        0 | 1 => "just now".to_owned(),
+        seconds => format!("{seconds} seconds before"),
+    };
+    Some(format!(
+        "sent about this machine: {} (looked at {when})",
+        names.join(", ")
+    ))
+}
+
+/// Whoever asked gave up before there was anything to record.
+fn given_up(json: bool, signalled: u8) -> u8 {
+    let sentence = "interrupted before the prompt was recorded: no model was called";
+    view_before_words(json, || UnrecordedView::interrupted(sentence, signalled));
+    say(sentence);
+    signalled
+}
+
+/// `✔ 8923fa34/3 · block 930226`, and what the person should know: how much of the conversation was
+/// left out, whose answer is replayed.
+fn recorded_line(asked: &AskResult, answer: &RecordedAnswer, anchored: bool) -> String {
+    let lost = context::is_short_of_turns(&asked.turn);
+    let turns = context::turns_in(&asked.turn).filter(|_| lost);
+    let replayed = asked.replayed.as_deref().map(short_uuids);
+    let beside = [turns, replayed];
+    let beside = beside.into_iter().flatten();
+    let beside: String = beside.map(|text| format!(" · {text}")).collect();
+    let block = block_told(&answer.session, anchored);
+    let block = block.map_or_else(String::new, |block| format!(" · {block}"));
+    format!("{} {}{block}{beside}", mark("yes"), asked.id)
+}
+
+/// What `-v` adds: `openai/small-1b · branch-4 · chain 8923fa34… · 4 earlier turns · 812 tokens ·
+/// $0.0041 · window of 8192 tokens`.
+fn more(asked: &AskResult, answer: &RecordedAnswer) -> String {
+    let usage = &answer.usage;
+    let counts = [usage.prompt_tokens, usage.completion_tokens];
+    let tokens = counts
+        .iter()
+        .flatten()
+        .copied()
+        .reduce(u64::saturating_add)
+        .map(|sum| format!("{sum} tokens"));
+    let chain = format!("chain {}…", answer.chain_entry.short8());
+    // The line above says it where some of them are missing.
+    let turns = context::turns_in(&asked.turn);
+    let turns = turns.filter(|_| !context::is_short_of_turns(&asked.turn));
+    let parts = [
+        Some(answer.session.model.clone()),
+        Some(answer.session.branch.clone()),
+        Some(chain),
+        turns,
+        tokens,
+        answer.cost.as_ref().map(ToString::to_string),
+        asked.over_a_wire.then(|| window_told(asked.window)),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(" · ")
+}
+
+/// How much the model takes; what is sent depends on it.
+fn window_told(window: Option<u64>) -> String {
+    match window {
+        Some(tokens) => format!("window of {tokens} tokens"),
+        None => "window unknown".to_owned(),
+    }
+}
+
+/// `block 930226`, or that there is none where one was looked for.
+fn block_told(session: &SessionRow, anchored: bool) -> Option<String> {
+    match (session.anchor.block.is_local(), anchored) {
+        (false, _) => Some(block_name(session)),
+        (true, true) => Some("no block: offline".to_owned()),
+        // Nobody is asked, by choice.
+        (true, false) => None,
+    }
+}

@@ -1,0 +1,155 @@
+//! `gently backup`, `gently restore`, `gently audit adopt`: the way out of a loss.
+
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::keep::adopt::{self, AdoptCheck};
+use crate::app::keep::backup::{RestoreResult, backup, restore};
+use crate::home::Home;
+use crate::recorder::TakenOver;
+use crate::verify::{Report, VerifyError};
+use crate::view::keep::backup::{AdoptView, BackupView, RestoreView};
+
+use crate::cli::args::{AdoptArgs, BackupArgs, RestoreArgs};
+use crate::cli::prove::audit::answers::report_lines;
+use crate::cli::prove::stranger::bounded;
+use crate::cli::screen::counted;
+use crate::cli::screen::view_or_words::view_or_words;
+use crate::cli::{FINE, NEGATIVE, say};
+
+/// `gently backup FILE`.
+pub fn make(args: &BackupArgs, json: bool) -> Result<u8, OpenHomeError> {
+    let home = open::existing_home()?;
+    let made = backup(&home, &args.file, args.force)?;
+    let view = || BackupView::of(&made, &args.file);
+    Ok(view_or_words(json, view, || {
+        let (lines, head) = (made.lines, made.head.short16());
+        say(&format!(
+            "backed up {} as it was at {}: {lines} lines, head {head}…",
+            home.root().display(),
+            made.made_at
+        ));
+        say(&format!(
+            "{} holds keys and texts, encrypted; without its passphrase nobody can open it, you neither",
+            args.file.display()
+        ));
+        FINE
+    }))
+}
+
+/// `gently restore FILE`.
+pub fn bring_back(args: &RestoreArgs, json: bool) -> Result<u8, OpenHomeError> {
+    let restored = restore(&open::home_path()?, &args.file)?;
+    let code = if restored.is_sound() { FINE } else { NEGATIVE };
+    view_or_words(
+        json,
+        || RestoreView::of(&restored),
+        || say_restored(&restored),
+    );
+    Ok(code)
+}
+
+fn say_restored(restored: &RestoreResult) -> u8 {
+    let (back, made) = (&restored.back, &restored.back.manifest);
+    say(&format!(
+        "restored {} files to {}: the home as it was at {}",
+        back.files,
+        restored.root.display(),
+        made.made_at
+    ));
+    say(&format!(
+        "{} lines, head {}…, database {}",
+        made.lines,
+        made.head.short16(),
+        back.database
+    ));
+    say_report(&restored.report);
+    say("nothing is written here before you say what was published after this backup; one of:");
+    say("  gently audit adopt --from LEDGER     git clone --mirror URL LEDGER first");
+    say("  gently audit adopt --nothing-newer   nothing was published since");
+    FINE
+}
+
+/// `gently audit adopt`.
+pub async fn adopt_newer(args: &AdoptArgs, json: bool) -> Result<u8, OpenHomeError> {
+    let home = open::existing_home()?;
+    if args.nothing_newer {
+        return say_nothing_newer(&home, json).await;
+    }
+    let source = adopt::source(&home, args.from.as_deref(), args.log.as_deref())?;
+    let deadline = bounded(&source.repository, None).map_err(VerifyError::from)?;
+    let checked = adopt::check(&home, &source)?;
+    drop(deadline);
+    let newer = match checked {
+        AdoptCheck::Holds(newer) => newer,
+        AdoptCheck::Fails(report) => {
+            say_report(&report);
+            say(
+                "nothing was taken over: the ledger does not hold together, or is not signed by this home's key",
+            );
+            if args.from.is_none() {
+                say(
+                    "if somebody pushed to ledger.git or changed it: gently audit rebuild names what, and what to do",
+                );
+            }
+            return Ok(NEGATIVE);
+        }
+    };
+    if newer.unsigned > 0 {
+        let count = counted(newer.unsigned, "line");
+        say(&format!(
+            "left out: {count} of the log after line {}, signed by nobody",
+            newer.lines.len()
+        ));
+    }
+    Ok(show_taken(&adopt::take_over(&home, &newer)?, json))
+}
+
+async fn say_nothing_newer(home: &Home, json: bool) -> Result<u8, OpenHomeError> {
+    adopt::nothing_newer(home).await?;
+    Ok(view_or_words(
+        json,
+        || AdoptView::NothingNewer,
+        || {
+            say("on record: nothing newer was ever published. This home writes again");
+            say(
+                "if that is wrong, two histories exist from here on, and whoever has the other one can show it",
+            );
+            FINE
+        },
+    ))
+}
+
+fn show_taken(taken: &TakenOver, json: bool) -> u8 {
+    view_or_words(json, || AdoptView::of(taken), || say_taken(taken))
+}
+
+fn say_taken(taken: &TakenOver) -> u8 {
+    say(&format!(
+        "took over log lines {} to {}, {}, {}. This home writes again",
+        taken.from_line,
+        taken.to_line,
+        counted(taken.commits, "commit"),
+        counted(taken.sessions, "new session")
+    ));
+    if taken.texts_lost > 0 {
+        say(&format!(
+            "lost with the database, which alone had them: the texts of {} (a tombstone is on record)",
+            counted(taken.texts_lost, "exchange")
+        ));
+    }
+    for key in &taken.keys_lost {
+        say(&format!(
+            "the auth key {key} was added after the backup and opens nothing here: add it anew"
+        ));
+    }
+    if taken.open > 0 {
+        say(&format!(
+            "still open: {}; end with: gently session close",
+            counted(taken.open, "session")
+        ));
+    }
+    FINE
+}
+
+fn say_report(report: &Report) {
+    report_lines(report).iter().for_each(|line| say(line));
+}

@@ -1,0 +1,80 @@
+//! `gently erase`: text and salt are destroyed, what is committed to them stays, a tombstone says
+//! so.
+
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::keep::erase::{EraseTarget, ErasedNames, erase, names, plan};
+use crate::recorder::ErasureResult;
+use crate::view::keep::erasure::{ErasureReachView, ErasureView, words_also_in};
+
+use crate::cli::args::EraseArgs;
+use crate::cli::screen::consent::{self, ConsentWords};
+use crate::cli::screen::quiet;
+use crate::cli::screen::view_or_words::view_or_words;
+use crate::cli::{FINE, could_not, print_words, program, say};
+
+const WORDS: ConsentWords = ConsentWords {
+    does: "erase it",
+    done: "erased",
+};
+
+/// Erases what is named, or what is old, once somebody said yes to it.
+pub async fn run(args: &EraseArgs, json: bool) -> Result<u8, OpenHomeError> {
+    let target = match (&args.id, args.older_than) {
+        (Some(id), _) => EraseTarget::One(id.clone()),
+        (None, Some(days)) => EraseTarget::OlderThan(days),
+        (None, None) if args.due => EraseTarget::Due,
+        (None, None) => return Ok(could_not(&no_target(), json)),
+    };
+    if args.consent.dry_run {
+        let home = open::existing_home()?;
+        let planned = plan(&*open::store(&home)?, &open::config(&home)?, &target)?;
+        return Ok(consent::dry_run(&ErasureReachView::plan(&planned), json));
+    }
+    let opened = open::open_home()?;
+    opened.authorize().await?;
+    let planned = plan(&opened.store, &opened.config, &target)?;
+    let view = ErasureReachView::plan(&planned);
+    if let Err(why) = args.consent.ask(&view, WORDS) {
+        return Ok(could_not(&why, json));
+    }
+    let reason = args.reason.as_deref().unwrap_or("asked for");
+    let erased = erase(&opened, &planned, reason).await?;
+    let names = names(&opened, &planned, &erased)?;
+    report(&erased, &names, json)
+}
+
+/// The three forms.
+fn no_target() -> String {
+    let program = program();
+    format!(
+        "say what is to be erased: one question with its answer (or a fact, a note, …), all that is older than \
+         so many days, or what retention.content_days is over for\n    {program} erase last\n    \
+         {program} erase --older-than DAYS\n    {program} erase --due"
+    )
+}
+
+fn report(erased: &ErasureResult, names: &ErasedNames, json: bool) -> Result<u8, OpenHomeError> {
+    if !erased.scrubbed {
+        say(
+            "another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
+             without it",
+        );
+    }
+    Ok(view_or_words(
+        json,
+        || ErasureView::of(erased),
+        || show_erased(erased, names),
+    ))
+}
+
+fn show_erased(erased: &ErasureResult, names: &ErasedNames) -> u8 {
+    if erased.exchanges.is_empty() && erased.artifacts.is_empty() {
+        say("nothing to erase: it was erased before, was never kept, or nothing is that old");
+        return FINE;
+    }
+    let gone = names.exchanges.iter().chain(&names.artifacts);
+    let mut lines: Vec<String> = gone.map(|name| format!("erased {}", quiet(name))).collect();
+    lines.extend(words_also_in(&names.quoting));
+    say("an older backup still holds what it held; so does whoever was sent it");
+    print_words(&format!("{}\n", lines.join("\n")))
+}

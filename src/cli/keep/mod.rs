@@ -1,0 +1,6 @@
+//! Keeping a home: backups, erasing, the disk, and whether all is well.
+
+pub(super) mod backup;
+pub(super) mod disk_sync;
+pub(super) mod doctor;
+pub(super) mod erase;

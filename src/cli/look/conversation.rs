@@ -1,0 +1,431 @@
+//! `gently conversation`: what was asked and answered, as people look for it, name it and take it
+//! along.
+
+mod markdown;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::conversation::{
+    ConversationList, ConversationPage, ListRequest, ListedConversation, Message, MissingText,
+    PageRequest, archive, begin, delete, export, list, messages, move_to, plan_deletion, rename,
+    restore,
+};
+use crate::app::words::short_uuids;
+use crate::ask::withheld::WITHHELD;
+use crate::record::ledger::conversation::ConversationState;
+use crate::record::unseen::spelled;
+use crate::view::keep::erasure::words_also_in;
+use crate::view::look::conversation::{
+    ConversationDeletionView, ConversationListView, ConversationPageView, DeletedConversationView,
+    ExportedConversationView, ListedConversationView, still_waiting,
+};
+
+use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
+use crate::cli::screen::new_file::{NewFile, judge_name};
+use crate::cli::screen::{block, counted, minute, quiet, row};
+use crate::cli::{
+    Notices, could_not, json_line, present, present_as_is, present_or_tell, program, say,
+};
+
+const WORDS: ConsentWords = ConsentWords {
+    does: "delete it",
+    done: "deleted",
+};
+/// What is typed before a conversation is deleted.
+const DELETE: &str = "delete";
+/// Where what was said stands in from the margin.
+const INDENT: &str = "    ";
+
+/// What `gently conversation` is asked to do.
+#[derive(Debug, Subcommand)]
+pub enum ConversationCommand {
+    /// List conversations, the one that was asked in last first
+    List(ListArguments),
+    /// Show what was said in a conversation, the newest at the end
+    Show(ShowArguments),
+    /// Begin a conversation with a title; ask in it with --conversation
+    New {
+        /// What to call it
+        title: String,
+        /// In the session of which model it begins; any other can be asked in it
+        #[arg(long, short, value_name = "ID")]
+        model: Option<String>,
+    },
+    /// Give a conversation another title
+    Rename {
+        #[command(flatten)]
+        which: WhichConversation,
+        /// What to call it from now on
+        title: String,
+    },
+    /// Put a conversation into a project, or into none
+    Move {
+        #[command(flatten)]
+        which: WhichConversation,
+        /// A project's name, its id as in project-1, or none
+        project: String,
+    },
+    /// Put a conversation away; nothing of it is lost
+    Archive(WhichConversation),
+    /// Take a conversation out of the archive
+    Restore(WhichConversation),
+    /// Write a conversation to a new file, .md or .json, with what binds each answer to the record
+    Export {
+        #[command(flatten)]
+        which: WhichConversation,
+        /// The new file; its ending says which format
+        #[arg(long, short, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Erase all questions and answers of a conversation, for ever, and put it away
+    Delete {
+        #[command(flatten)]
+        which: WhichConversation,
+        /// Why; it stays on record, without secrets
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        #[command(flatten)]
+        consent: ConsentArgs,
+    },
+}
+
+/// Which conversation.
+#[derive(Debug, Args)]
+pub struct WhichConversation {
+    /// The first digits of its id, its whole title, or last
+    id: String,
+}
+
+/// `gently conversation list`.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// Those of this project, instead of the one in use
+    #[arg(long, value_name = "P", conflicts_with = "all")]
+    project: Option<String>,
+    /// Those of all projects, and of none
+    #[arg(long)]
+    all: bool,
+    /// Those that were put away
+    #[arg(long)]
+    archived: bool,
+    /// How many
+    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    number: u32,
+    /// The page behind this place, as the page before named it
+    #[arg(long, value_name = "CURSOR")]
+    before: Option<String>,
+}
+
+/// `gently conversation show`.
+#[derive(Debug, Args)]
+pub struct ShowArguments {
+    /// The first digits of its id, its whole title, or last
+    #[arg(default_value = "last")]
+    id: String,
+    /// How many questions and answers
+    #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    number: u32,
+    /// What was said before this place
+    #[arg(long, value_name = "CURSOR", conflicts_with = "after")]
+    before: Option<String>,
+    /// What was said behind this place
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<String>,
+    /// As text, as Markdown, or as JSON
+    #[arg(
+        short,
+        long = "output",
+        value_enum,
+        value_name = "FORMAT",
+        default_value = "text"
+    )]
+    output: OutputFormat,
+}
+
+/// How a conversation is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// For a terminal.
+    Text,
+    /// For a page.
+    Md,
+    /// For a program.
+    Json,
+}
+
+/// Does it.
+pub async fn run(command: ConversationCommand, json: bool) -> Result<u8, OpenHomeError> {
+    let told = Notices::default();
+    let notice = |line: &str| told.say(line);
+    let changed = match command {
+        ConversationCommand::List(args) => return print_list(args, json),
+        ConversationCommand::Show(args) => return print_messages(args, json),
+        ConversationCommand::Export { which, out } => return write(&which.id, &out, json),
+        ConversationCommand::Delete {
+            which,
+            reason,
+            consent,
+        } => return erase_all(&which.id, reason.as_deref(), consent, json).await,
+        ConversationCommand::New { title, model } => {
+            let opened = open::open_home()?;
+            begin(&opened, &title, model.as_deref(), &notice).await?
+        }
+        ConversationCommand::Rename { which, title } => {
+            rename(&open::open_home()?, &which.id, &title, &notice).await?
+        }
+        ConversationCommand::Move { which, project } => {
+            move_to(&open::open_home()?, &which.id, &project).await?
+        }
+        ConversationCommand::Archive(which) => archive(&open::open_home()?, &which.id).await?,
+        ConversationCommand::Restore(which) => restore(&open::open_home()?, &which.id).await?,
+    };
+    let view = || ListedConversationView::of(&changed);
+    Ok(present(json, view, || listed_lines(&changed)))
+}
+
+fn print_list(args: ListArguments, json: bool) -> Result<u8, OpenHomeError> {
+    let request = ListRequest {
+        project: args.project,
+        all: args.all,
+        archived: args.archived,
+        most: args.number,
+        before: args.before,
+    };
+    let found = list(&open::existing_home()?, &request)?;
+    let text = || {
+        say_what_is_listed(&found, args.archived);
+        found.conversations.iter().map(listed_lines).collect()
+    };
+    let printed = present(json, || ConversationListView::of(&found), text);
+    if let Some(next) = found.next.filter(|_| !json) {
+        say(&format!("there are more: --before {next}"));
+    }
+    Ok(printed)
+}
+
+fn say_what_is_listed(found: &ConversationList, archived: bool) {
+    let of = found.project.as_ref();
+    let of = of.map_or_else(String::new, |project| format!(" of {}", project.called()));
+    if found.is_in_use {
+        say(&format!(
+            "only those{of}, which is in use; --all lists the others, too"
+        ));
+    }
+    if found.conversations.is_empty() {
+        say(&match archived {
+            true => format!("none{of} was put away"),
+            false => format!(
+                "no conversation{of} yet: {} ask \"…\" begins one",
+                program()
+            ),
+        });
+    }
+}
+
+/// `6d1c0c30  2026-11-24 02:15    3 asked  What should I pack?`, and below it project and models.
+fn listed_lines(listed: &ListedConversation) -> String {
+    let at = listed.last_at.map(minute).unwrap_or_default();
+    let head = format!("{}  {at:16}  {:>3} asked", listed.short, listed.row.turns);
+    let mut beside: Vec<String> = Vec::new();
+    if listed.row.state == ConversationState::Archived {
+        beside.push("archived".to_owned());
+    }
+    beside.extend(listed.project.as_ref().map(|project| project.called()));
+    beside.extend((!listed.models.is_empty()).then(|| quiet(&listed.models.join(", "))));
+    let mut lines = row(&head, &quiet(&listed.title.shown()));
+    if !beside.is_empty() {
+        lines.push_str(&format!("          {}\n", beside.join(" · ")));
+    }
+    lines
+}
+
+fn print_messages(args: ShowArguments, json: bool) -> Result<u8, OpenHomeError> {
+    if json && args.output == OutputFormat::Md {
+        let why = "--json prints JSON, and -o md Markdown: say one of them";
+        return Ok(could_not(why, json));
+    }
+    let request = PageRequest {
+        id: args.id,
+        most: args.number,
+        before: args.before,
+        after: args.after,
+    };
+    let page = messages(&open::existing_home()?, &request)?;
+    let view = || ConversationPageView::of(&page);
+    Ok(match args.output {
+        OutputFormat::Md => {
+            let printed = present_as_is(false, view, || markdown::document(&page));
+            say_pages(&page);
+            printed
+        }
+        OutputFormat::Text if !json => {
+            let printed = present(false, view, || messages_text(&page));
+            say_pages(&page);
+            printed
+        }
+        OutputFormat::Text | OutputFormat::Json => present(true, view, String::new),
+    })
+}
+
+/// Where the pages before and behind begin.
+fn say_pages(page: &ConversationPage) {
+    let show = format!(
+        "{} conversation show {}",
+        program(),
+        page.conversation.short
+    );
+    let places = [
+        ("earlier", "--before", page.earlier),
+        ("later", "--after", page.later),
+    ];
+    for (word, flag, cursor) in places {
+        if let Some(cursor) = cursor {
+            say(&format!("{word}: {show} {flag} {cursor}"));
+        }
+    }
+}
+
+fn messages_text(page: &ConversationPage) -> String {
+    if page.messages.is_empty() {
+        say(&match page.conversation.row.turns {
+            0 => format!(
+                "nothing was asked in it yet: {} ask --conversation {} \"…\"",
+                program(),
+                page.conversation.short
+            ),
+            _ => "nothing was said there".to_owned(),
+        });
+    }
+    let mut text = listed_lines(&page.conversation);
+    for message in &page.messages {
+        let who = match message.by_user {
+            true => "you".to_owned(),
+            false => quiet(&message.model),
+        };
+        text.push_str(&format!(
+            "\n{}  {}  {who}\n",
+            message.id,
+            minute(message.at)
+        ));
+        text.push_str(&block(&said(message), INDENT));
+        text.extend(unanswered(message).map(|why| format!("{INDENT}({why})\n")));
+    }
+    text
+}
+
+/// What a message says, or in brackets why that is not shown.
+fn said(message: &Message) -> String {
+    match (&message.text, message.missing) {
+        (Some(text), _) => text.clone(),
+        (None, Some(MissingText::Withheld)) => format!("({WITHHELD})"),
+        (None, Some(missing)) => format!("({})", missing.name()),
+        (None, None) => String::new(),
+    }
+}
+
+/// Why a question has no answer.
+fn unanswered(message: &Message) -> Option<String> {
+    if !message.by_user {
+        return None;
+    }
+    let reason = message.reason.as_deref().map(short_uuids);
+    let reason = reason.map_or_else(String::new, |reason| format!(": {}", quiet(&reason)));
+    match message.outcome {
+        "answered" => None,
+        "in flight" => Some("no answer yet".to_owned()),
+        "denied" => Some(format!("denied{reason}")),
+        _ => Some(format!("no answer{reason}")),
+    }
+}
+
+/// The format that a file's name says.
+fn format_of(path: &Path) -> Result<OutputFormat, String> {
+    let ending = path.extension().unwrap_or_default();
+    let is = |name: &str| ending.eq_ignore_ascii_case(name);
+    match (is("md"), is("json")) {
+        (true, _) => Ok(OutputFormat::Md),
+        (_, true) => Ok(OutputFormat::Json),
+        _ => Err(format!(
+            "{}: the ending says how it is written; name a file that ends with .md or .json",
+            quiet(&path.display().to_string())
+        )),
+    }
+}
+
+fn write(id: &str, path: &Path, json: bool) -> Result<u8, OpenHomeError> {
+    let refused = |why: String| Ok(could_not(&why, json));
+    let format = match judge_name(path).and_then(|()| format_of(path)) {
+        Ok(format) => format,
+        Err(why) => return refused(why),
+    };
+    let page = export(&open::existing_home()?, id)?;
+    let text = match format {
+        OutputFormat::Md => markdown::document(&page),
+        // The same document, whatever a terminal would do with a character.
+        _ => spelled(&json_line(&ConversationPageView::of(&page))).into_owned(),
+    };
+    let written = NewFile::create(path).and_then(|file| file.fill_or(&text, "nothing was written"));
+    if let Err(why) = written {
+        return refused(why);
+    }
+    let name = match format {
+        OutputFormat::Md => "md",
+        _ => "json",
+    };
+    let view = || ExportedConversationView::of(&page, path, name);
+    let count = counted(page.messages.len(), "message");
+    let outcome = format!("{count} written to {}", quiet(&path.display().to_string()));
+    Ok(present_or_tell(
+        json,
+        view,
+        || format!("{outcome}\n"),
+        &outcome,
+    ))
+}
+
+async fn erase_all(
+    id: &str,
+    reason: Option<&str>,
+    consent: ConsentArgs,
+    json: bool,
+) -> Result<u8, OpenHomeError> {
+    if consent.dry_run {
+        let home = open::existing_home()?;
+        let store = open::store(&home)?;
+        let planned = plan_deletion(&store, &open::config(&home)?, id)?;
+        return Ok(consent::dry_run(
+            &ConversationDeletionView::plan(&planned),
+            json,
+        ));
+    }
+    let opened = open::open_home()?;
+    opened.authorize().await?;
+    let planned = plan_deletion(&opened.store, &opened.config, id)?;
+    let view = ConversationDeletionView::plan(&planned);
+    if let Err(why) = consent.ask_for(DELETE, &view, WORDS) {
+        return Ok(could_not(&why, json));
+    }
+    let result = delete(&opened, &planned, reason.unwrap_or("asked for")).await?;
+    if !result.erased.scrubbed {
+        say(
+            "another program reads the database: a copy may stand in gently.db-wal until the next gently starts \
+             without it",
+        );
+    }
+    let text = || {
+        let exchanges = counted(result.erased.exchanges.len(), "exchange");
+        let mut lines = vec![format!(
+            "deleted {}: {exchanges} erased, and it is archived",
+            result.conversation.short
+        )];
+        let quoting = planned.erasure.quoting().map(|one| one.id.clone());
+        lines.extend(words_also_in(&quoting.collect::<Vec<_>>()));
+        lines.extend(still_waiting(&result.waiting));
+        say("an older backup still holds what it held; so does whoever was sent it");
+        format!("{}\n", lines.join("\n"))
+    };
+    Ok(present(json, || DeletedConversationView::of(&result), text))
+}

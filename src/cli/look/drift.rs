@@ -1,0 +1,207 @@
+//! `gently drift`: what the validator found, what became of it, and a kernel tried on replies.
+
+use std::io::BufRead as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::look::drift::trial::{judge_line, kernel};
+use crate::app::look::drift::{
+    ACK, CLOSE, DriftDetails, DriftFilter, DriftStep, DriftTransition, list, show, state,
+};
+use crate::record::ledger::short_name::short_name;
+use crate::record::time::Seconds;
+use crate::store::DriftState;
+use crate::view::look::drift::{
+    DriftDetailsView, DriftListView, DriftTransitionView, TrialVerdictView,
+};
+
+use crate::cli::screen::quiet;
+use crate::cli::{FINE, could_not, present, print_view, program, say};
+
+/// Events of one list, unless another number is asked for.
+const USUAL: u32 = 1000;
+
+/// Subcommands of `gently drift`.
+#[derive(Debug, Subcommand)]
+pub enum DriftCommand {
+    /// List drift events that are not closed, newest last
+    List {
+        /// Closed ones too
+        #[arg(long)]
+        all: bool,
+        /// So many at most, the newest
+        #[arg(long, short = 'n', value_name = "N", default_value_t = USUAL, value_parser = clap::value_parser!(u32).range(1..))]
+        number: u32,
+        /// Only older ones than this event: the next page, by the first event of this one
+        #[arg(long, value_name = "EVENT")]
+        before: Option<String>,
+    },
+    /// Show one drift event with every field, and who looked at it
+    Show {
+        /// drift-42, 42, or the first digits of its id
+        event: String,
+    },
+    /// Say, on record, that you have seen drift events; they stay open
+    Ack(DriftStatement),
+    /// Say, on record, that drift events are dealt with
+    Close(DriftStatement),
+    /// Judge replies from standard input, a JSON object a line; records nothing
+    Test {
+        /// One `{"id","prompt","reply","bundle"?,"expect"?}` in, one
+        /// `{"id","refusal","validator","events"}` out, a line each
+        #[arg(long, required = true)]
+        jsonl: bool,
+        /// The kernel to try; else this home's, else the built-in one
+        #[arg(long, value_name = "FILE")]
+        kernel: Option<PathBuf>,
+    },
+}
+
+/// Which events, and why.
+#[derive(Debug, Args)]
+pub struct DriftStatement {
+    /// drift-42, 42, or the first digits of an id
+    #[arg(required = true)]
+    pub events: Vec<String>,
+    /// Why; on record, secrets removed
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+/// Runs the command.
+pub async fn run(command: DriftCommand, json: bool) -> Result<u8, OpenHomeError> {
+    match command {
+        DriftCommand::List {
+            all,
+            number,
+            before,
+        } => {
+            let filter = DriftFilter {
+                all,
+                number,
+                before,
+            };
+            print_list(&filter, json)
+        }
+        DriftCommand::Show { event } => print_event(&event, json),
+        DriftCommand::Ack(stated) => put(&stated, ACK, json).await,
+        DriftCommand::Close(stated) => put(&stated, CLOSE, json).await,
+        DriftCommand::Test { jsonl: _, kernel } => Ok(try_kernel(kernel.as_deref(), json)),
+    }
+}
+
+fn print_list(filter: &DriftFilter, json: bool) -> Result<u8, OpenHomeError> {
+    let found = list(&open::existing_home()?, filter)?;
+    let now = open::clock()?;
+    if let Some(first) = found.events.first().filter(|_| found.older > 0) {
+        let flags = if filter.all { " --all" } else { "" };
+        let next = format!(
+            "{} drift list{flags} --before {}",
+            program(),
+            short_name(&first.state.id())
+        );
+        say(&format!("{} older not listed: {next}", found.older));
+    }
+    let text = || {
+        if found.events.is_empty() {
+            say(if filter.all {
+                "no drift on record"
+            } else {
+                "no open drift; closed ones: gently drift list --all"
+            });
+        }
+        found.events.iter().map(|event| line(event, now)).collect()
+    };
+    Ok(present(json, || DriftListView::of(&found, now), text))
+}
+
+/// One event: what can be typed, where it stands, and under it the sentence.
+fn line(event: &DriftDetails, now: Seconds) -> String {
+    let DriftState { event: row, .. } = &event.state;
+    let (id, state) = (short_name(&event.state.id()), event.state.state());
+    let age = age(now.since(row.created_at));
+    format!(
+        "{id}  {state}  {}, {}  {}  {age}\n    {}\n",
+        quiet(&row.class),
+        quiet(&row.severity),
+        event.short,
+        quiet(&event.warning.sentence)
+    )
+}
+
+/// `3 h`: the largest unit of an age.
+fn age(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+fn print_event(id: &str, json: bool) -> Result<u8, OpenHomeError> {
+    let (details, steps) = show(&open::existing_home()?, id)?;
+    let now = open::clock()?;
+    let view = || DriftDetailsView::of(&details, &steps, now);
+    Ok(present(json, view, || text(&details, &steps, now)))
+}
+
+fn text(details: &DriftDetails, steps: &[DriftStep], now: Seconds) -> String {
+    let event = &details.state.event;
+    let mut text = line(details, now);
+    let fields = [
+        ("found", event.created_at.to_string()),
+        ("by rule", event.summary.clone()),
+        ("see", format!("{} show {}", program(), details.short)),
+    ];
+    for (name, value) in fields {
+        text.push_str(&format!("    {name:8}  {}\n", quiet(&value)));
+    }
+    for step in steps {
+        let field = |key: &str| quiet(step.said[key].as_str().unwrap_or("-"));
+        let (at, by, reason) = (field("at"), field("by"), field("reason"));
+        text.push_str(&format!("    {:8}  {at} by {by}: {reason}\n", step.word));
+    }
+    text
+}
+
+async fn put(
+    stated: &DriftStatement,
+    step: DriftTransition,
+    json: bool,
+) -> Result<u8, OpenHomeError> {
+    let opened = open::open_home()?;
+    let done = state(&opened, &stated.events, stated.reason.as_deref(), step).await?;
+    let view = DriftTransitionView {
+        state: step.word,
+        drift: done,
+    };
+    let line = |id: &String| format!("{} {}\n", short_name(id), step.word);
+    let text = || view.drift.iter().map(line).collect();
+    Ok(present(json, || &view, text))
+}
+
+/// Judges standard input line by line; the first line that can't be read ends it.
+fn try_kernel(file: Option<&Path>, json: bool) -> u8 {
+    let kernel = match kernel(file) {
+        Ok(kernel) => kernel,
+        Err(why) => return could_not(&why, json),
+    };
+    for (at, line) in std::io::stdin().lock().lines().enumerate() {
+        let verdict = match line.map_err(|e| e.to_string()) {
+            Ok(line) if line.trim().is_empty() => continue,
+            Ok(line) => judge_line(&kernel, &line),
+            Err(why) => Err(why),
+        };
+        let code = match verdict {
+            Ok(verdict) => print_view(&TrialVerdictView::of(&verdict)),
+            Err(why) => could_not(&format!("standard input, line {}: {why}", at + 1), json),
+        };
+        if code != FINE {
+            return code;
+        }
+    }
+    FINE
+}

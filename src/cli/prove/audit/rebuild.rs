@@ -1,0 +1,155 @@
+//! `gently audit rebuild`: a lost log or ledger from the database, or why not.
+//!
+//! Exit codes: 0 nothing to do, or restored and sound; 1 the sources contradict each other,
+//! something is lost (`--dry-run`), or what is there now does not hold; 2 could not, which includes
+//! that the database is lost.
+
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::keep::rebuild::{RebuildError, RebuildResult, RebuiltSignature, losses, rebuild};
+use crate::app::prove::verify::home::holds;
+use crate::recorder::{Contradiction, MissingParts, RebuildOutcome};
+use crate::view::keep::rebuild::{ContradictionView, LossesView, RebuildView};
+
+use super::answers::report_lines;
+use crate::cli::args::RebuildArgs;
+use crate::cli::screen::counted;
+use crate::cli::screen::view_or_words::view_before_words;
+use crate::cli::{FINE, NEGATIVE, present, say};
+
+/// `gently audit rebuild`.
+pub fn run(args: &RebuildArgs, json: bool) -> Result<u8, OpenHomeError> {
+    let root = open::home_path()?;
+    let done = if args.dry_run {
+        losses(&root).map(|lost| show_losses(&lost, json))
+    } else {
+        rebuild(&root).map(|result| show(&result, json))
+    };
+    match done {
+        Ok(code) => Ok(code),
+        Err(RebuildError::Contradiction(difference)) => Ok(refused(&difference, json)),
+        Err(RebuildError::Home(error)) => Err(error),
+    }
+}
+
+fn show_losses(lost: &MissingParts, json: bool) -> u8 {
+    let code = if lost.is_nothing() { FINE } else { NEGATIVE };
+    let text = || {
+        let mut lines = words(lost, "would restore", "would set aside");
+        if lost.is_nothing() {
+            lines
+                .push("nothing to do: audit.log and ledger.git are what gently.db says".to_owned());
+        }
+        joined(&lines)
+    };
+    code.max(present(json, || LossesView::of(lost, code), text))
+}
+
+fn show(result: &RebuildResult, json: bool) -> u8 {
+    match &result.signature {
+        RebuiltSignature::Signed => {}
+        RebuiltSignature::Restored => say(
+            "this home was restored from a backup, and its files are as that has them again; it writes nothing \
+             before gently audit adopt says whether there is newer history",
+        ),
+        RebuiltSignature::Unsigned(why) => say(&format!(
+            "the newest line is signed by nobody before something is recorded here: {why}"
+        )),
+    }
+    let code = if holds(&result.report) {
+        FINE
+    } else {
+        NEGATIVE
+    };
+    let view = || RebuildView::of(result, code);
+    present(json, view, || joined(&told(result)));
+    if result.rebuilt.lost.repository {
+        say(NOTES);
+    }
+    code
+}
+
+/// What the database can't bring back.
+const NOTES: &str = "not in the database: notes (refs/notes/ots, refs/notes/witness) and hooks of ledger.git. Fetch notes \
+                     from where they were published: git -C LEDGER fetch REMOTE 'refs/notes/*:refs/notes/*'; hooks: \
+                     gently hook install LEDGER";
+
+fn told(result: &RebuildResult) -> Vec<String> {
+    let RebuildOutcome {
+        lost,
+        recover,
+        lines: count,
+        commits,
+        head,
+    } = &result.rebuilt;
+    let mut lines = words(lost, "restored", "set aside");
+    if lost.is_nothing() {
+        lines.push(format!(
+            "nothing to do: audit.log has all {count} lines and ledger.git all {commits} commits that gently.db has"
+        ));
+    }
+    if let Some(number) = recover {
+        lines.push(format!(
+            "on record: recover, applied:{} (log line {number})",
+            lost.count()
+        ));
+    }
+    lines.push(format!(
+        "{count} lines, {commits} commits, head {}…; checked:",
+        head.short16()
+    ));
+    lines.extend(report_lines(&result.report));
+    lines
+}
+
+fn words(lost: &MissingParts, restored: &str, aside: &str) -> Vec<String> {
+    let mut lines: Vec<String> = lost
+        .aside
+        .iter()
+        .map(|path| format!("{aside}: {}", path.display()))
+        .collect();
+    if lost.repository {
+        lines.push(format!("{restored}: ledger.git, made anew"));
+    }
+    if lost.head {
+        lines.push(format!("{restored}: HEAD of ledger.git"));
+    }
+    if lost.commits > 0 {
+        lines.push(format!(
+            "{restored}: objects of {} of ledger.git",
+            counted(lost.commits, "commit")
+        ));
+    }
+    if !lost.refs.is_empty() {
+        lines.push(format!(
+            "{restored}: {} of ledger.git",
+            lost.refs.join(", ")
+        ));
+    }
+    if lost.checkpoint {
+        lines.push(format!("{restored}: audit.checkpoint"));
+    }
+    if let Some((from, to)) = lost.lines {
+        let torn = if lost.torn_bytes == 0 {
+            String::new()
+        } else {
+            format!(
+                ", {} bytes of an unfinished line written anew",
+                lost.torn_bytes
+            )
+        };
+        lines.push(format!(
+            "{restored}: lines {from} to {to} of audit.log{torn}"
+        ));
+    }
+    lines
+}
+
+fn joined(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn refused(difference: &Contradiction, json: bool) -> u8 {
+    view_before_words(json, || ContradictionView::of(difference, NEGATIVE));
+    say(&format!("refused: {difference}"));
+    NEGATIVE
+}

@@ -1,0 +1,11 @@
+//! Evidence: checking it, opening it to others, giving it away, bounding its time.
+
+pub(super) mod anchor;
+pub mod audit;
+pub(super) mod heads;
+pub(super) mod publish;
+pub(super) mod share;
+pub(super) mod stamp;
+pub(super) mod stranger;
+pub(super) mod sync;
+pub(super) mod witness;

@@ -1,0 +1,207 @@
+//! `gently share`: question and answer for somebody else, as an opening file and as a page that
+//! shows and checks it.
+//!
+//! What is revealed is listed and asked before anything is written. Exit codes as of `gently audit
+//! open`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::prove::opening::OpenTextsError;
+use crate::app::prove::share::{ShareSelection, SharedTurn, page, select, share};
+use crate::os::shell_word;
+use crate::view::prove::share::{ShareNotes, ShareView};
+
+use super::audit::open::{recorded, tell};
+use crate::cli::screen::consent::{self, ConsentWords};
+use crate::cli::screen::new_file::{NewFile, judge_name};
+use crate::cli::screen::quiet;
+use crate::cli::{could_not, present_or_tell, program, say};
+
+/// So many characters of a text are shown before it is handed on.
+const EXCERPT: usize = 44;
+
+/// Arguments of `gently share`.
+#[derive(Debug, Args)]
+pub struct ShareArgs {
+    /// An exchange as gently show takes it, or a session for all of it; a session is of one model:
+    /// what others answered in the same conversation is named, and shared by itself
+    #[arg(default_value = "last")]
+    pub id: String,
+    /// The new file; the page stands beside it, with the ending .html. With --html the page's own name
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Write the page alone; it holds the file
+    #[arg(long)]
+    pub html: bool,
+    /// Share an answer that the kernel withholds, too
+    #[arg(long)]
+    pub withheld: bool,
+    /// Don't ask before it is written
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// Publishes the chosen turns of a session after the person agreed.
+pub async fn run(args: ShareArgs, json: bool) -> Result<u8, OpenHomeError> {
+    match shared(&args, json).await {
+        Ok(code) => Ok(code),
+        Err(OpenTextsError::Because(why)) => Ok(could_not(&why, json)),
+        Err(OpenTextsError::Broken(error)) => Err(error),
+    }
+}
+
+/// Where what is written.
+struct Places {
+    file: Option<PathBuf>,
+    page: PathBuf,
+}
+
+impl Places {
+    /// # Errors
+    /// A sentence for a person.
+    fn of(args: &ShareArgs, selection: &ShareSelection) -> Result<Places, String> {
+        let session = selection.session.id.short8();
+        let name = match selection.turns.as_slice() {
+            [one] => format!("gently-{session}-{}", one.exchange.seq),
+            _ => format!("gently-{session}"),
+        };
+        let ending = if args.html { "html" } else { "json" };
+        let out = args.out.clone();
+        let out = out.unwrap_or_else(|| PathBuf::from(format!("{name}.{ending}")));
+        judge_name(&out)?;
+        if args.html {
+            if !is_page(&out) {
+                return Err(format!(
+                    "{}: with --html the page alone is written, and a browser wants it to end with .html",
+                    out.display()
+                ));
+            }
+            return Ok(Places {
+                file: None,
+                page: out,
+            });
+        }
+        if is_page(&out) {
+            return Err(format!(
+                "{}: --out names the file, and its page stands beside it with the ending .html: name the file with another ending (.json), or say --html for the page alone",
+                out.display()
+            ));
+        }
+        let page = out.with_extension("html");
+        judge_name(&page)?;
+        Ok(Places {
+            file: Some(out),
+            page,
+        })
+    }
+
+    fn list(&self) -> String {
+        let both = self.file.iter().chain([&self.page]);
+        let named: Vec<String> = both.map(|path| path.display().to_string()).collect();
+        named.join(" and ")
+    }
+}
+
+/// Whether a name has the ending of a page, as any file system compares it.
+fn is_page(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| {
+        ["html", "htm"]
+            .iter()
+            .any(|page| ending.eq_ignore_ascii_case(page))
+    })
+}
+
+async fn shared(args: &ShareArgs, json: bool) -> Result<u8, OpenTextsError> {
+    let home = open::open_home()?;
+    let key = home.authorize().await?;
+    let selection = select(&home, &args.id, args.withheld)?;
+    let places = Places::of(args, &selection).map_err(OpenTextsError::Because)?;
+    reveal(&selection);
+    let words = ConsentWords {
+        does: "write it",
+        done: "written, and nothing is on record of it",
+    };
+    consent::ask(args.yes, words).map_err(OpenTextsError::Because)?;
+    // Both places are taken before anything is on record.
+    let new_file = places.file.as_deref().map(NewFile::create).transpose();
+    let new_file = new_file.map_err(OpenTextsError::Because)?;
+    let new_page = NewFile::create(&places.page).map_err(OpenTextsError::Because)?;
+    let notes = ShareNotes::of(&selection);
+    let opening = share(&home, key, selection).await?;
+    if let Some(new) = new_file {
+        new.fill(&opening.text).map_err(OpenTextsError::Because)?;
+    }
+    let made = page(&opening.text);
+    new_page.fill(&made).map_err(OpenTextsError::Because)?;
+    tell(&opening);
+    let view = || ShareView::of(&opening, places.file.as_deref(), &places.page, notes);
+    let text = || {
+        recorded(&opening).iter().for_each(|line| say(line));
+        written(&places)
+    };
+    let outcome = format!("written, and on record: {}", places.list());
+    Ok(present_or_tell(json, view, text, &outcome))
+}
+
+/// What was written, and what somebody does with it.
+fn written(places: &Places) -> String {
+    let page = places.page.display();
+    let mut text =
+        format!("{page}\n    a page that checks itself in any browser, without a network\n");
+    if let Some(file) = &places.file {
+        text.push_str(&format!(
+            "{}\n    the same as a file; check it with\n    {} check {}\n",
+            file.display(),
+            program(),
+            shell_word(file)
+        ));
+    }
+    text
+}
+
+/// Says what somebody who gets the file can read.
+fn reveal(selection: &ShareSelection) {
+    say("Whoever gets this can read:");
+    for turn in &selection.turns {
+        revealed(turn).iter().for_each(|line| say(line));
+    }
+    say("and beside that:");
+    for line in &selection.reveals {
+        say(&format!("  {line}"));
+    }
+    say(if selection.neighbours_can_be_guessed {
+        "and can try what your other turns said: this ledger commits with plain SHA-256."
+    } else {
+        "No other turn can be read from it, and that you opened it goes on your record."
+    });
+    for note in &selection.left_out {
+        say(&format!("left out: {note}"));
+    }
+    for note in &selection.elsewhere {
+        say(&format!("not in it: {note}"));
+    }
+}
+
+fn revealed(turn: &SharedTurn) -> Vec<String> {
+    let seq = turn.exchange.seq;
+    let mut lines = vec![format!("  question {seq}: {}", begins(&turn.question))];
+    match &turn.answer {
+        Some(answer) => lines.push(format!("  answer   {seq}: {}", begins(answer))),
+        None => lines.push(format!("  that {}", turn.unanswered())),
+    }
+    lines
+}
+
+/// How a text begins, on one line.
+fn begins(text: &str) -> String {
+    let quiet = quiet(text);
+    let count = quiet.chars().count();
+    if count <= EXCERPT {
+        return quiet;
+    }
+    let start: String = quiet.chars().take(EXCERPT).collect();
+    format!("{start}… ({} bytes)", text.len())
+}

@@ -1,0 +1,6 @@
+//! What is put on record for later questions, and what disagrees there.
+
+pub(super) mod conflict;
+pub(super) mod context;
+pub(super) mod items;
+pub(super) mod project;

@@ -1,0 +1,154 @@
+//! `gently project`: names under which conversations are kept together, and the one in use.
+
+use clap::Subcommand;
+
+use crate::app::home::open::{self, OpenHomeError};
+use crate::app::remember::project::{
+    ListedProject, ProjectChoice, ProjectDetails, begin, choose, list, rename, retire,
+};
+use crate::record::ledger::conversation::ProjectState;
+use crate::view::remember::project::{ListedProjectView, ProjectChoiceView};
+
+use crate::cli::screen::{counted, quiet};
+use crate::cli::{Notices, present, program, say};
+
+/// What `gently project` is asked to do.
+#[derive(Debug, Subcommand)]
+pub enum ProjectCommand {
+    /// Make a project; gently project use puts it in use
+    New {
+        /// What to call it
+        name: String,
+    },
+    /// List projects, oldest first; the one in use has a star
+    List {
+        /// Those that are retired, too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Give a project another name
+    Rename {
+        /// Its name, or its id as in project-1
+        project: String,
+        /// What to call it from now on
+        name: String,
+    },
+    /// End a project for good: its conversations stay in it, no other one joins them
+    Retire {
+        /// Its name, or its id as in project-1
+        project: String,
+    },
+    /// Put a project in use: only its conversations are listed, and new ones join it
+    ///
+    /// Its id is written to gently.toml (conversation.project). GENTLY_CONVERSATION_PROJECT wins over
+    /// it, for one shell.
+    Use {
+        /// Its name, its id as in project-1, or none
+        project: String,
+    },
+}
+
+impl ProjectCommand {
+    /// Whether it changes a file of the home that sight compares.
+    pub fn writes(&self) -> bool {
+        matches!(self, ProjectCommand::Use { .. })
+    }
+}
+
+/// Does it.
+pub async fn run(command: ProjectCommand, json: bool) -> Result<u8, OpenHomeError> {
+    let told = Notices::default();
+    let notice = |line: &str| told.say(line);
+    match command {
+        ProjectCommand::New { name } => {
+            let made = begin(&open::open_home()?, &name, &notice).await?;
+            let printed = print_one(&made, json);
+            say(&format!(
+                "to put it in use: {} project use {}",
+                program(),
+                made.project.short
+            ));
+            Ok(printed)
+        }
+        ProjectCommand::List { all } => print_list(all, json),
+        ProjectCommand::Rename { project, name } => {
+            let renamed = rename(&open::open_home()?, &project, &name, &notice).await?;
+            Ok(print_one(&renamed, json))
+        }
+        ProjectCommand::Retire { project } => {
+            let retired = retire(&open::open_home()?, &project).await?;
+            if retired.is_in_use {
+                say(&format!(
+                    "it is in use, and what begins now is in no project: {} project use none",
+                    program()
+                ));
+            }
+            Ok(print_one(&retired, json))
+        }
+        ProjectCommand::Use { project } => put_in_use(&project, json),
+    }
+}
+
+fn print_list(all: bool, json: bool) -> Result<u8, OpenHomeError> {
+    let projects = list(&open::existing_home()?, all)?;
+    let views = || {
+        let views = projects.iter().map(ListedProjectView::of);
+        views.collect::<Vec<_>>()
+    };
+    let text = || {
+        if projects.is_empty() {
+            say(&format!(
+                "no project yet: {} project new \"…\" makes one",
+                program()
+            ));
+        }
+        projects.iter().map(line).collect()
+    };
+    Ok(present(json, views, text))
+}
+
+fn print_one(listed: &ListedProject, json: bool) -> u8 {
+    present(json, || ListedProjectView::of(listed), || line(listed))
+}
+
+/// `* project-1  Travel  (3 conversations, retired)`
+fn line(listed: &ListedProject) -> String {
+    let star = if listed.is_in_use { "*" } else { " " };
+    let mut beside = vec![counted(listed.conversations, "conversation")];
+    if listed.project.row.state == ProjectState::Retired {
+        beside.push("retired".to_owned());
+    }
+    let name = name(&listed.project);
+    let short = &listed.project.short;
+    format!("{star} {short}  {name}  ({})\n", beside.join(", "))
+}
+
+/// What a project is called, or in brackets why that is not here.
+fn name(project: &ProjectDetails) -> String {
+    match (&project.name, project.missing) {
+        (Some(name), _) => quiet(name),
+        (None, Some(missing)) => format!("({missing})"),
+        (None, None) => String::new(),
+    }
+}
+
+fn put_in_use(project: &str, json: bool) -> Result<u8, OpenHomeError> {
+    let choice = choose(&open::existing_home()?, project)?;
+    if let Some(variable) = &choice.setting.overridden_by {
+        say(&format!(
+            "not in force in this shell: {variable} is set and wins"
+        ));
+    }
+    Ok(present(
+        json,
+        || ProjectChoiceView::of(&choice),
+        || in_use(&choice),
+    ))
+}
+
+fn in_use(choice: &ProjectChoice) -> String {
+    match &choice.project {
+        Some(project) => format!("{} is in use\n", project.called()),
+        None => "no project is in use\n".to_owned(),
+    }
+}

@@ -1,0 +1,172 @@
+//! What happens on the terminal while a turn waits: a spinner, and the signals that end the wait.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::ask::TurnControl;
+
+use super::quiet;
+use super::signals::Wait;
+
+/// An answer that comes sooner needs no spinner.
+const QUICK: Duration = Duration::from_millis(300);
+/// Between two frames.
+const FRAME: Duration = Duration::from_millis(120);
+
+/// The person at the terminal, or the program that started us, while a turn waits.
+///
+/// The first signal ends a wait, and the turn is recorded as interrupted. A second one, and every
+/// one while nothing waits, ends the process at once (see `signals.rs`).
+pub struct Terminal {
+    /// What the first signal cancels.
+    pub control: TurnControl,
+    wait: Wait,
+    model: String,
+}
+
+impl Terminal {
+    /// Arms the signals for a turn, until this value is dropped.
+    pub fn listen(model: &str) -> std::io::Result<Self> {
+        let control = TurnControl {
+            is_watched: Spinner::is_wanted(),
+            ..TurnControl::default()
+        };
+        Ok(Terminal {
+            wait: Wait::begin(control.cancelled.clone())?,
+            control,
+            model: model.to_owned(),
+        })
+    }
+
+    /// Does the work of a turn, and shows a spinner whenever its model thinks.
+    pub async fn attend<T>(&self, turn: impl Future<Output = T>) -> T {
+        let mut thinking = self.control.thinking.subscribe();
+        let spinning = async {
+            // The sender is ours: a wait can't fail.
+            while thinking.wait_for(|thinks| *thinks).await.is_ok() {
+                let quick = thinking.wait_for(|thinks| !thinks);
+                let begun = Instant::now();
+                if tokio::time::timeout(QUICK, quick).await.is_err() {
+                    let spinner = Spinner::start(&wait_told(&self.model, QUICK, 0));
+                    tokio::select! {
+                        _ = thinking.wait_for(|thinks| !thinks) => {}
+                        never = self.tell_of(&spinner, begun) => match never {},
+                    }
+                }
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            biased;
+            done = turn => done,
+            never = spinning => never,
+        }
+    }
+
+    /// Says how long it has taken, and how much has come, for as long as it is waited for.
+    async fn tell_of(&self, spinner: &Spinner, begun: Instant) -> std::convert::Infallible {
+        loop {
+            let came = *self.control.came.borrow();
+            spinner.say(&wait_told(&self.model, begun.elapsed(), came));
+            tokio::time::sleep(FRAME).await;
+        }
+    }
+
+    /// The exit code of the signal that came, if one came.
+    pub fn exit_code(&self) -> Option<u8> {
+        self.wait.exit_code()
+    }
+}
+
+/// A spinner on stderr, there for as long as this value lives; nothing where there is no terminal.
+pub(in crate::cli) struct Spinner(Option<ProgressBar>);
+
+impl Spinner {
+    pub(in crate::cli) fn start(text: &str) -> Self {
+        if !Self::is_wanted() {
+            return Spinner(None);
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        bar.set_style(ProgressStyle::default_spinner());
+        bar.set_message(text.to_owned());
+        bar.enable_steady_tick(FRAME);
+        Spinner(Some(bar))
+    }
+
+    /// Whether there is a terminal for one.
+    fn is_wanted() -> bool {
+        wanted(
+            std::io::stderr().is_terminal(),
+            std::env::var("TERM").ok().as_deref(),
+        )
+    }
+
+    pub(in crate::cli) fn say(&self, text: &str) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(text.to_owned());
+        }
+    }
+}
+
+/// `ollama/llama3.1:8b is thinking: 12 s, 340 characters; Ctrl-C gives up`
+fn wait_told(model: &str, waited: Duration, came: u64) -> String {
+    let came = match came {
+        0 => String::new(),
+        1 => ", 1 character".to_owned(),
+        several => format!(", {several} characters"),
+    };
+    let seconds = waited.as_secs();
+    format!(
+        "{} is thinking: {seconds} s{came}; Ctrl-C gives up",
+        quiet(model)
+    )
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A terminal that can move its cursor.
+pub(in crate::cli) fn wanted(is_terminal: bool, term: Option<&str>) -> bool {
+    is_terminal && term.is_some_and(|term| !term.is_empty() && term != "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_told_in_seconds_and_characters() {
+        let told = |seconds, came| wait_told("observer", Duration::from_secs(seconds), came);
+        assert_eq!(told(12, 0), "observer is thinking: 12 s; Ctrl-C gives up");
+        assert_eq!(
+            told(0, 1),
+            "observer is thinking: 0 s, 1 character; Ctrl-C gives up"
+        );
+        let many = told(3600, 340);
+        assert_eq!(
+            many,
+            "observer is thinking: 3600 s, 340 characters; Ctrl-C gives up"
+        );
+    }
+
+    #[test]
+    fn a_spinner_needs_a_terminal_that_can_draw_one() {
+        for (is_terminal, term, expected) in [
+            (true, Some("xterm-256color"), true),
+            (true, Some("linux"), true),
+            (true, Some("dumb"), false),
+            (true, Some(""), false),
+            (true, None, false),
+            (false, Some("xterm"), false),
+        ] {
+            assert_eq!(wanted(is_terminal, term), expected, "{term:?}");
+        }
+    }
+}

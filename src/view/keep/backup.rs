@@ -1,0 +1,102 @@
+//! Backups, and the way back from one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::app::keep::backup::RestoreResult;
+use crate::backup::Manifest;
+use crate::recorder::TakenOver;
+
+use crate::view::prove::report::VerdictView;
+
+/// A backup that was made.
+#[derive(Clone, Debug, Serialize)]
+pub struct BackupView {
+    /// Path of the backup that was written.
+    pub file: String,
+    /// What it says of itself.
+    pub backup: Manifest,
+}
+
+impl BackupView {
+    /// Of a backup, and where it is.
+    pub fn of(manifest: &Manifest, file: &Path) -> Self {
+        BackupView {
+            file: file.display().to_string(),
+            backup: manifest.clone(),
+        }
+    }
+}
+
+/// A home that was restored.
+#[derive(Clone, Debug, Serialize)]
+pub struct RestoreView {
+    /// Where it is.
+    pub home: String,
+    /// What the backup says of itself.
+    pub backup: Manifest,
+    /// How many files came back.
+    pub files: u64,
+    /// SQLite's own words about the database.
+    pub database: String,
+    /// What a check of it found, by question.
+    pub answers: BTreeMap<&'static str, VerdictView>,
+    /// The next command.
+    pub next: &'static str,
+}
+
+impl RestoreView {
+    /// Of a restore.
+    pub fn of(result: &RestoreResult) -> Self {
+        RestoreView {
+            home: result.root.display().to_string(),
+            backup: result.back.manifest.clone(),
+            files: result.back.files,
+            database: result.back.database.clone(),
+            answers: VerdictView::all(&result.report),
+            next: "gently audit adopt",
+        }
+    }
+}
+
+/// What became of the question whether there is newer history.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "adopted", rename_all = "snake_case")]
+pub enum AdoptView {
+    /// There is none, as its owner says.
+    NothingNewer,
+    /// Newer history was there, and was taken over.
+    TakenOver {
+        /// The number of the first new line, from 1.
+        from_line: u64,
+        /// The number of the last.
+        to_line: u64,
+        /// How many commits are new.
+        commits: u64,
+        /// How many sessions are new.
+        sessions: u64,
+        /// How many exchanges have lost a text.
+        texts_lost: u64,
+        /// Auth keys that are lost.
+        keys_lost: Vec<String>,
+        /// How many sessions are open.
+        open: u64,
+    },
+}
+
+impl AdoptView {
+    /// Of what was taken over.
+    pub fn of(taken: &TakenOver) -> Self {
+        AdoptView::TakenOver {
+            from_line: taken.from_line,
+            to_line: taken.to_line,
+            commits: taken.commits,
+            sessions: taken.sessions,
+            texts_lost: taken.texts_lost,
+            keys_lost: taken.keys_lost.clone(),
+            open: taken.open,
+        }
+    }
+}

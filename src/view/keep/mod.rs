@@ -1,0 +1,8 @@
+//! What became of a home: backups, erasures, what is on the disk.
+
+pub mod backup;
+pub mod disk_sync;
+pub mod doctor;
+pub mod erasure;
+pub mod plan;
+pub mod rebuild;

@@ -1,0 +1,168 @@
+//! A log or ledger that is restored from the database.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::app::keep::rebuild::RebuildResult;
+use crate::recorder::{Contradiction, MissingParts};
+
+use crate::view::prove::report::VerdictView;
+
+/// Lines of the log.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LineRangeView {
+    /// The number of the first, from 1.
+    pub from: u64,
+    /// The number of the last.
+    pub to: u64,
+}
+
+/// What is lost of log and ledger, or was restored.
+#[derive(Clone, Debug, Serialize)]
+pub struct MissingPartsView {
+    /// Lines that the log lacks.
+    pub lines: Option<LineRangeView>,
+    /// Bytes of an unfinished last line.
+    pub torn_bytes: u64,
+    /// Whether the tree head beside the log is lost.
+    pub checkpoint: bool,
+    /// Whether there is no repository.
+    pub made_anew: bool,
+    /// Whether its `HEAD` is lost.
+    pub head: bool,
+    /// Commits of which an object is lost.
+    pub commits: u64,
+    /// Refs that are lost.
+    pub refs: Vec<String>,
+}
+
+impl MissingPartsView {
+    fn of(lost: &MissingParts) -> Self {
+        MissingPartsView {
+            lines: lost.lines.map(|(from, to)| LineRangeView { from, to }),
+            torn_bytes: lost.torn_bytes,
+            checkpoint: lost.checkpoint,
+            made_anew: lost.repository,
+            head: lost.head,
+            commits: lost.commits,
+            refs: lost.refs.clone(),
+        }
+    }
+}
+
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let name = |path: &PathBuf| path.display().to_string();
+    paths.iter().map(name).collect()
+}
+
+/// What would be restored.
+#[derive(Clone, Debug, Serialize)]
+pub struct LossesView {
+    /// Always true: nothing was written.
+    pub dry_run: bool,
+    /// What is lost.
+    pub lost: MissingPartsView,
+    /// Files that would be renamed.
+    pub set_aside: Vec<String>,
+    /// The exit code.
+    pub exit: u8,
+}
+
+impl LossesView {
+    /// Of what is lost.
+    pub fn of(lost: &MissingParts, exit: u8) -> Self {
+        LossesView {
+            dry_run: true,
+            lost: MissingPartsView::of(lost),
+            set_aside: names(&lost.aside),
+            exit,
+        }
+    }
+}
+
+/// What was restored.
+#[derive(Clone, Debug, Serialize)]
+pub struct RebuildView {
+    /// Whether nothing was written: always false.
+    pub dry_run: bool,
+    /// What was lost before.
+    pub restored: MissingPartsView,
+    /// Files that were renamed: their new names.
+    pub set_aside: Vec<String>,
+    /// The number of the `recover` line.
+    pub recover_line: Option<u64>,
+    /// Lines of the log.
+    pub lines: u64,
+    /// Commits of the ledger.
+    pub commits: u64,
+    /// HASH of the last line.
+    pub head: String,
+    /// What a check of it found, by question.
+    pub answers: BTreeMap<&'static str, VerdictView>,
+    /// The exit code.
+    pub exit: u8,
+}
+
+impl RebuildView {
+    /// Of a rebuild.
+    pub fn of(result: &RebuildResult, exit: u8) -> Self {
+        let rebuilt = &result.rebuilt;
+        RebuildView {
+            dry_run: false,
+            restored: MissingPartsView::of(&rebuilt.lost),
+            set_aside: names(&rebuilt.lost.aside),
+            recover_line: rebuilt.recover,
+            lines: rebuilt.lines,
+            commits: rebuilt.commits,
+            head: rebuilt.head.to_string(),
+            answers: VerdictView::all(&result.report),
+            exit,
+        }
+    }
+}
+
+/// Where database, log and ledger say different things.
+#[derive(Clone, Debug, Serialize)]
+pub struct DifferenceView {
+    /// Which line, commit or ref.
+    pub place: String,
+    /// What the database says.
+    pub database: String,
+    /// Who says otherwise.
+    #[serde(rename = "in")]
+    pub holder: &'static str,
+    /// What that one says.
+    pub found: String,
+    /// The next command.
+    pub next: String,
+}
+
+/// That nothing was rebuilt, because the sources contradict each other.
+#[derive(Clone, Debug, Serialize)]
+pub struct ContradictionView {
+    /// The same in words.
+    pub error: String,
+    /// What the two say, and where.
+    pub difference: DifferenceView,
+    /// The exit code.
+    pub exit: u8,
+}
+
+impl ContradictionView {
+    /// Of a contradiction.
+    pub fn of(difference: &Contradiction, exit: u8) -> Self {
+        ContradictionView {
+            error: difference.to_string(),
+            difference: DifferenceView {
+                place: difference.place.clone(),
+                database: difference.database.clone(),
+                holder: difference.holder,
+                found: difference.found.clone(),
+                next: difference.next.clone(),
+            },
+            exit,
+        }
+    }
+}

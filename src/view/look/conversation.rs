@@ -1,0 +1,287 @@
+//! Conversations, and what was said in one.
+
+use std::path::Path;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::app::look::conversation::{
+    ConversationDeletion, ConversationList, ConversationPage, DeletionResult, ListedConversation,
+    Message, MissingText,
+};
+use crate::app::words::counted;
+use crate::record::hash::Hash32;
+use crate::record::unseen::spelled_on_a_line;
+
+use crate::view::keep::erasure::{ErasureReachView, ErasureView};
+use crate::view::keep::plan::PlanView;
+use crate::view::remember::project::ProjectView;
+
+/// A conversation in a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListedConversationView {
+    /// Its id, which is its thread's.
+    pub conversation: Uuid,
+    /// The first digits of it, as commands take them.
+    pub id: String,
+    /// What it is called; null where that is not here.
+    pub title: Option<String>,
+    /// Where the title is from: `title`, `name`, `question`; or why there is none: `erased`, `not
+    /// kept`, `nothing asked`.
+    pub title_from: &'static str,
+    /// Its project; null without one.
+    pub project: Option<ProjectView>,
+    /// Questions in it.
+    pub questions: u64,
+    /// When it was asked in last; when it was begun, before that.
+    pub last_at: Option<String>,
+    /// The models that were asked in it, the one asked last first.
+    pub models: Vec<String>,
+    /// `open` or `archived`.
+    pub state: &'static str,
+}
+
+impl ListedConversationView {
+    /// Of a conversation.
+    pub fn of(listed: &ListedConversation) -> Self {
+        ListedConversationView {
+            conversation: listed.row.thread,
+            id: listed.short.clone(),
+            title: listed.title.text.clone(),
+            title_from: listed.title.source.name(),
+            project: listed.project.as_ref().map(ProjectView::of),
+            questions: listed.row.turns,
+            last_at: listed.last_at.map(|at| at.to_string()),
+            models: listed.models.clone(),
+            state: listed.row.state.name(),
+        }
+    }
+}
+
+/// A page of the list.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConversationListView {
+    /// Last asked first.
+    pub conversations: Vec<ListedConversationView>,
+    /// What `--before` takes for the next page; null when this is the last one.
+    pub next: Option<String>,
+    /// The project whose conversations are listed; null for all.
+    pub project: Option<ProjectView>,
+}
+
+impl ConversationListView {
+    /// Of a page.
+    pub fn of(list: &ConversationList) -> Self {
+        let all = list.conversations.iter();
+        ConversationListView {
+            conversations: all.map(ListedConversationView::of).collect(),
+            next: list.next.map(|cursor| cursor.to_string()),
+            project: list.project.as_ref().map(ProjectView::of),
+        }
+    }
+}
+
+/// What binds an answer to the record.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnswerEvidenceView {
+    /// Subject of the commit, such as `interaction-3`.
+    pub interaction: String,
+    /// Its session's id.
+    pub session: Hash32,
+    /// Its entry in the session's chain.
+    pub chain_entry: Option<Hash32>,
+    /// The ledger's commit.
+    pub commit: Option<String>,
+    /// The height of the block under which it was recorded; null for the local one.
+    pub block: Option<u32>,
+    /// That block's hash; null where it is not kept.
+    pub block_hash: Option<Hash32>,
+}
+
+/// A question or an answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct MessageView {
+    /// Its id: the turn's.
+    pub message: Uuid,
+    /// Id of the exchange that the message is part of.
+    pub exchange: Uuid,
+    /// How screens call that: `8923fa34/3`.
+    pub id: String,
+    /// `user` or `assistant`.
+    pub role: &'static str,
+    /// When it was recorded.
+    pub created_at: String,
+    /// Its place, as `--before` and `--after` take it.
+    pub cursor: String,
+    /// What it says; null where that is not shown.
+    pub text: Option<String>,
+    /// Why not: `erased`, `not kept`, `withheld`.
+    pub missing: Option<&'static str>,
+    /// Whether it is an answer that the kernel blocks.
+    pub withheld: bool,
+    /// The model that was asked.
+    pub model: String,
+    /// `answered`, `failed`, `denied`, or `in flight`.
+    pub outcome: &'static str,
+    /// Why there is no answer, by its code.
+    pub reason: Option<String>,
+    /// What binds it to the record; null for a question.
+    pub evidence: Option<AnswerEvidenceView>,
+}
+
+impl MessageView {
+    /// Of a message.
+    pub fn of(message: &Message) -> Self {
+        let evidence = message.evidence.as_ref();
+        MessageView {
+            message: message.turn,
+            exchange: message.exchange,
+            id: message.id.clone(),
+            role: match message.by_user {
+                true => "user",
+                false => "assistant",
+            },
+            created_at: message.at.to_string(),
+            cursor: message.cursor.to_string(),
+            text: message.text.clone(),
+            missing: message.missing.map(MissingText::name),
+            withheld: message.missing == Some(MissingText::Withheld),
+            model: message.model.clone(),
+            outcome: message.outcome,
+            reason: message.reason.clone(),
+            evidence: evidence.map(|evidence| AnswerEvidenceView {
+                interaction: evidence.interaction.clone(),
+                session: evidence.session,
+                chain_entry: evidence.chain_entry,
+                commit: evidence.commit.clone(),
+                block: evidence.block,
+                block_hash: evidence.block_hash,
+            }),
+        }
+    }
+}
+
+/// A page of what was said in a conversation.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConversationPageView {
+    /// The conversation that the messages are of.
+    #[serde(flatten)]
+    pub conversation: ListedConversationView,
+    /// Its messages, oldest first.
+    pub messages: Vec<MessageView>,
+    /// What `--before` takes for the page before; null when this is the first.
+    pub earlier: Option<String>,
+    /// What `--after` takes for the page behind; null when there is none yet.
+    pub later: Option<String>,
+}
+
+impl ConversationPageView {
+    /// Of a page.
+    pub fn of(page: &ConversationPage) -> Self {
+        ConversationPageView {
+            conversation: ListedConversationView::of(&page.conversation),
+            messages: page.messages.iter().map(MessageView::of).collect(),
+            earlier: page.earlier.map(|cursor| cursor.to_string()),
+            later: page.later.map(|cursor| cursor.to_string()),
+        }
+    }
+}
+
+/// A conversation that was written to a file.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExportedConversationView {
+    /// The conversation that was exported.
+    #[serde(flatten)]
+    pub conversation: ListedConversationView,
+    /// Path of the file that was written.
+    pub file: String,
+    /// `md` or `json`.
+    pub format: &'static str,
+    /// How many questions and answers stand in it.
+    pub messages: usize,
+}
+
+impl ExportedConversationView {
+    /// Of what was written where.
+    pub fn of(page: &ConversationPage, file: &Path, format: &'static str) -> Self {
+        ExportedConversationView {
+            conversation: ListedConversationView::of(&page.conversation),
+            file: file.display().to_string(),
+            format,
+            messages: page.messages.len(),
+        }
+    }
+}
+
+/// What deleting a conversation would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConversationDeletionView {
+    /// The conversation that would be deleted.
+    pub conversation: ListedConversationView,
+    /// What of it would be erased.
+    pub erasure: ErasureReachView,
+    /// Exchanges that wait for their answer, and would stay.
+    pub waiting: Vec<String>,
+}
+
+impl ConversationDeletionView {
+    /// Of what is planned.
+    pub fn plan(planned: &ConversationDeletion) -> PlanView<ConversationDeletionView> {
+        let erasure = ErasureReachView::plan(&planned.erasure);
+        let listed = &planned.conversation;
+        let mut would = vec![format!(
+            "deletes conversation {} \"{}\": {}, and puts it into the archive",
+            listed.short,
+            spelled_on_a_line(&listed.title.shown()),
+            counted(listed.row.turns, "question")
+        )];
+        would.extend(erasure.would);
+        if planned.has_name {
+            would.push("destroys its title, too, and what else was said of it".to_owned());
+        }
+        would.extend(still_waiting(&planned.waiting));
+        let details = ConversationDeletionView {
+            conversation: ListedConversationView::of(listed),
+            erasure: erasure.details,
+            waiting: planned.waiting.clone(),
+        };
+        let asks = !planned.erasure.is_empty() || planned.has_name;
+        PlanView::new(asks, would, details)
+    }
+}
+
+/// Which exchanges stay, as nobody knows yet what their answer is.
+pub fn still_waiting(waiting: &[String]) -> Option<String> {
+    let first = waiting.first()?;
+    let wait = match waiting.len() {
+        1 => "waits for its answer, and stays",
+        _ => "wait for their answers, and stay",
+    };
+    Some(format!(
+        "{} {wait}; once it is there: gently erase {first}",
+        waiting.join(", ")
+    ))
+}
+
+/// A conversation that was deleted.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeletedConversationView {
+    /// The conversation as it is now.
+    pub conversation: ListedConversationView,
+    /// What was erased.
+    #[serde(flatten)]
+    pub erasure: ErasureView,
+    /// Exchanges that wait for their answer, and stayed.
+    pub waiting: Vec<String>,
+}
+
+impl DeletedConversationView {
+    /// Of what was done.
+    pub fn of(result: &DeletionResult) -> Self {
+        DeletedConversationView {
+            conversation: ListedConversationView::of(&result.conversation),
+            erasure: ErasureView::of(&result.erased),
+            waiting: result.waiting.clone(),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What is on record, as people look at it.
+
+pub mod action;
+pub mod conversation;
+pub mod digests;
+pub mod drift;
+pub mod exchange;
+pub mod log_line;
+pub mod search;
+pub mod session;
+pub mod sight;
+pub mod stats;
+pub mod thread;

@@ -1,0 +1,5 @@
+//! What is put on record for later questions.
+
+pub mod context;
+pub mod item;
+pub mod project;

@@ -1,0 +1,69 @@
+//! Projects.
+
+use serde::Serialize;
+
+use crate::app::remember::project::{ListedProject, ProjectChoice, ProjectDetails};
+
+/// A project, as it stands beside a conversation.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProjectView {
+    /// Its id: `project:000001`.
+    pub id: String,
+    /// What it is called; null when that is erased or not kept.
+    pub name: Option<String>,
+    /// `open` or `retired`.
+    pub state: &'static str,
+}
+
+impl ProjectView {
+    /// Of a project.
+    pub fn of(project: &ProjectDetails) -> Self {
+        ProjectView {
+            id: project.row.id.clone(),
+            name: project.name.clone(),
+            state: project.row.state.name(),
+        }
+    }
+}
+
+/// A project in a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListedProjectView {
+    /// The project itself.
+    #[serde(flatten)]
+    pub project: ProjectView,
+    /// How many conversations it has, those in the archive among them.
+    pub conversations: u64,
+    /// Whether it is in use.
+    pub in_use: bool,
+}
+
+impl ListedProjectView {
+    /// Of a project in a list.
+    pub fn of(listed: &ListedProject) -> Self {
+        ListedProjectView {
+            project: ProjectView::of(&listed.project),
+            conversations: listed.conversations,
+            in_use: listed.is_in_use,
+        }
+    }
+}
+
+/// Which project is in use.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProjectChoiceView {
+    /// It; null for none.
+    pub project: Option<ProjectView>,
+    /// The variable of the environment that is set, and wins over what was chosen.
+    pub overridden_by: Option<String>,
+}
+
+impl ProjectChoiceView {
+    /// Of a choice.
+    pub fn of(choice: &ProjectChoice) -> Self {
+        ProjectChoiceView {
+            project: choice.project.as_ref().map(ProjectView::of),
+            overridden_by: choice.setting.overridden_by.clone(),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! A home.
+
+use serde::Serialize;
+
+use crate::app::set_up::init::NewHome;
+
+/// A home that was made.
+#[derive(Clone, Debug, Serialize)]
+pub struct HomeView {
+    /// Where it is.
+    pub home: String,
+    /// The ledger's name.
+    pub origin: String,
+    /// Its first key.
+    pub signer: String,
+    /// The chain whose blocks it names.
+    pub network: &'static str,
+    /// How texts are committed to.
+    pub commitments: &'static str,
+}
+
+impl HomeView {
+    /// Of a home and its genesis.
+    pub fn of(NewHome { home, genesis }: &NewHome) -> Self {
+        HomeView {
+            home: home.root().display().to_string(),
+            origin: genesis.origin.clone(),
+            signer: genesis.signer.to_string(),
+            network: genesis.network.name(),
+            commitments: genesis.commitments.name(),
+        }
+    }
+}
