@@ -30,8 +30,7 @@ pub trait WriteRequest: Send {
     /// nothing.
     fn is_outcome(&self) -> bool;
     /// Fills the draft; keeps its value until [`WriteRequest::finish`]. May be called again, with the
-    /// draft
-    /// of another try.
+    /// draft of another try.
     fn run(&mut self, transaction: &mut LedgerTransaction<'_>);
     /// Whether [`WriteRequest::run`] failed, so that the draft has to be restored.
     fn failed(&self) -> bool;
