@@ -230,8 +230,8 @@ pub(super) fn place_of(table: &dyn TableLike, name: &str, place: TablePlace<'_>)
 
 #[cfg(test)]
 mod tests {
+    use super::super::Settings;
     use super::*;
-    use crate::config::Settings;
 
     fn read(text: &str) -> Result<NamedTables, ConfigError> {
         Settings::read(text, "gently.toml", &|_| None).map(|settings| settings.named().clone())

@@ -145,8 +145,8 @@ pub(super) fn read(
 
 #[cfg(test)]
 mod tests {
+    use super::super::Settings;
     use super::*;
-    use crate::config::Settings;
     use crate::record::signature::PublicKey;
 
     fn vkey(seed: u8, kind: KeyKind) -> String {

@@ -269,9 +269,9 @@ fn goes_up(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernel::GENESIS_KERNEL;
+    use super::super::sanitize::redact;
     use super::*;
-    use crate::govern::kernel::GENESIS_KERNEL;
-    use crate::govern::sanitize::redact;
     use crate::record::context::event::EventPosition;
 
     fn ask(kernel: &Kernel, prompt: &str, model: &str) -> Decision {

@@ -229,8 +229,8 @@ impl Judgement {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernel::GENESIS_KERNEL;
     use super::*;
-    use crate::govern::kernel::GENESIS_KERNEL;
 
     /// The first rule of a class, which found something.
     fn ran(class: DriftClass) -> RuleResult {

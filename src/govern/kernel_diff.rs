@@ -80,8 +80,8 @@ fn flatten(prefix: &str, value: Value, found: &mut BTreeMap<String, Value>) {
 mod tests {
     use serde_json::json;
 
+    use super::super::kernel::GENESIS_KERNEL;
     use super::*;
-    use crate::govern::kernel::GENESIS_KERNEL;
 
     fn changed(from: &str, to: &str) -> Vec<KernelChange> {
         assert!(GENESIS_KERNEL.contains(from), "{from}");

@@ -4,3 +4,4 @@ pub mod context;
 pub mod items;
 pub(super) mod named_artifact;
 pub mod project;
+pub(super) mod under_numbers;

@@ -1,17 +1,12 @@
 //! Putting a name on record that a person gave something: without its secrets, under the numbers of
 //! the session that is open.
 
-use crate::govern::sanitize::{Placeholders, redact_with};
+use crate::govern::sanitize::redact_with;
 use crate::record::hash::Hash32;
-use crate::recorder::{
-    ArtifactField, ArtifactId, NewArtifact, RecordedArtifact, RecorderError, always,
-};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecordedArtifact};
 
-use super::items::newest_session;
+use super::under_numbers::record_under_numbers;
 use crate::app::home::open::{self, OpenHome, OpenHomeError, fresh_salt};
-
-/// So many times it is redacted again because a turn of the session named a secret meanwhile.
-const ATTEMPTS: u32 = 16;
 
 /// A name that a person gives something.
 pub struct NamedArtifact<'a> {
@@ -33,14 +28,8 @@ pub async fn record_named(
     named: NamedArtifact<'_>,
     notice: &dyn Fn(&str),
 ) -> Result<RecordedArtifact, OpenHomeError> {
-    let mut attempt = 1;
-    let (found, recorded) = loop {
-        let session = newest_session(opened, key)?;
-        let mut numbers = match &session {
-            Some(session) => opened.recorder.numbers(&opened.store, session.uuid)?,
-            None => Placeholders::new([0; 32]),
-        };
-        let name = redact_with(named.name, &mut numbers);
+    let (recorded, found) = record_under_numbers(opened, key, |numbers, session| {
+        let name = redact_with(named.name, numbers);
         let content = vec![
             ("by", ArtifactField::Hash(key)),
             (named.name_key, ArtifactField::Text(name.clean)),
@@ -49,24 +38,13 @@ pub async fn record_named(
             kind: named.kind,
             id: named.id.clone(),
             content,
-            session: session.as_ref().map(|session| session.id),
+            session: session.map(|session| session.id),
             salt: fresh_salt()?,
             now: open::clock()?,
         };
-        let recording = match session {
-            Some(session) => {
-                opened
-                    .recorder
-                    .artifact_numbered(new, session.uuid, numbers)
-                    .await
-            }
-            None => opened.recorder.artifact(new, always).await,
-        };
-        match recording {
-            Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
-            done => break (name.found, done?),
-        }
-    };
+        Ok((new, name.found))
+    })
+    .await?;
     for finding in &found {
         notice(&format!("removed before it was stored: {}", finding.kind));
     }

@@ -1,5 +1,5 @@
 //! The forms in which an act is asked for or announced, by [`Clause`] and the words of
-//! [`crate::govern::clauses::lexicon`].
+//! [`super::super::clauses::lexicon`].
 //!
 //! | form | as in |
 //! |---|---|

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use crate::record::tree::Frontier;
 use crate::store::LedgerHead;
 
+use super::super::RecorderError;
 use super::unapplied;
-use crate::recorder::RecorderError;
 use crate::recorder::comparison::{ExpectedCheckpoint, compare_checkpoint};
 
 /// A tree head has some 200 bytes; of what is no tree head no more than this is read.

@@ -8,8 +8,8 @@ use crate::ledger::{LedgerError, Oid};
 use crate::record::ledger::commit::CommitKind;
 use crate::store::{CommitRow, LedgerHead, ReadStore};
 
+use super::super::RecorderError;
 use super::{From, Paths, PendingWrites, unapplied};
-use crate::recorder::RecorderError;
 use crate::recorder::batch::failpoint::{Failpoint, FailpointWatch, pass};
 use crate::recorder::batch::transaction::{EntryFiles, oid, segment};
 use crate::recorder::comparison::{ExpectedRef, RefPosition, compare_refs};

@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::log::append::{AppendError, Appender};
 use crate::store::{LedgerHead, ReadStore};
 
+use super::super::RecorderError;
 use super::{PendingWrites, unapplied};
-use crate::recorder::RecorderError;
 use crate::recorder::batch::transaction::segment;
 use crate::recorder::comparison::{ExpectedLog, FoundLog, LogPosition, compare_log};
 

@@ -9,9 +9,9 @@ use crate::record::tree::note::CosignedNote;
 use crate::record::tree::proof::includes;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
+use super::super::report::{QuestionAnswer, QuestionVerdict};
 use super::lines::OpeningEntry;
 use super::{About, OpeningCheck, OpeningSubject};
-use crate::verify::report::{QuestionAnswer, QuestionVerdict};
 
 /// The ledger's keys, in the order in which they came into force.
 #[derive(Default)]

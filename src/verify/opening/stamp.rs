@@ -11,10 +11,10 @@ use crate::record::time::Seconds;
 use crate::record::tree::proof::includes;
 use crate::record::tree::{SignedNote, leaf, parse_note};
 
+use super::super::report::{QuestionAnswer, QuestionVerdict};
 use super::height;
 use super::time::{StartBlock, named};
 use super::{About, OpeningCheck, OpeningSubject};
-use crate::verify::report::{QuestionAnswer, QuestionVerdict};
 
 /// A fault that takes both *consistent* and *not after*.
 const BOTH: [About; 2] = [About::Consistent, About::NotAfter];

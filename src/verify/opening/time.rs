@@ -7,10 +7,10 @@ use crate::record::ledger::documents::Genesis;
 use crate::record::ledger::opening::Document;
 use crate::record::time::Seconds;
 
+use super::super::report::{QuestionAnswer, QuestionVerdict};
 use super::height;
 use super::lines::OpeningEntry;
 use super::{About, OpeningCheck, OpeningSubject};
-use crate::verify::report::{QuestionAnswer, QuestionVerdict};
 
 /// The block that the session started on, if its header shows it.
 pub(super) struct StartBlock {

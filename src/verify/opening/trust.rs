@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use crate::record::time::Seconds;
 use crate::record::tree::witness_policy::WitnessPolicy;
 
+use super::super::report::{QuestionAnswer, QuestionVerdict, counted};
 use super::time::StartBlock;
 use super::{About, OpeningCheck, OpeningSubject};
-use crate::verify::report::{QuestionAnswer, QuestionVerdict, counted};
 use crate::verify::time::witnesses::{FORGED, reached_by};
 
 impl<'a> OpeningCheck<'a> {

@@ -9,10 +9,11 @@ use crate::govern::sanitize::{Clean, Placeholders, redact_with};
 use crate::record::ledger::item::{ItemKind, ItemState, subject};
 use crate::record::time::Seconds;
 use crate::record::unseen::is_plain_name;
-use crate::recorder::{ArtifactField, ArtifactId, NewArtifact, RecorderError, always};
+use crate::recorder::{ArtifactField, ArtifactId, NewArtifact};
 use crate::store::SessionRow;
 
-use super::{RecordedItem, newest_session};
+use super::RecordedItem;
+use crate::app::remember::under_numbers::record_under_numbers;
 
 /// A subject is a name, in bytes.
 const MAX_SUBJECT: usize = 200;
@@ -141,9 +142,6 @@ impl ItemInput {
     }
 }
 
-/// So many times it is redacted again because a turn of the session named a secret meanwhile.
-const ATTEMPTS: u32 = 16;
-
 /// Why it can't be put on record, before a home is opened for it.
 pub fn check(said: &ItemInput) -> Result<(), OpenHomeError> {
     said.fault()
@@ -160,51 +158,21 @@ pub async fn add(
     let key = opened.authorize().await?;
     let now = open::clock()?;
     let observed_at = said.observed_at(now).map_err(OpenHomeError::Refused)?;
-    let mut attempt = 1;
-    let (clean, recorded) = loop {
-        let session = newest_session(opened, key)?;
-        let mut numbers = match &session {
-            Some(session) => opened.recorder.numbers(&opened.store, session.uuid)?,
-            None => Placeholders::new([0; 32]),
-        };
-        let clean = said.clean(&mut numbers);
-        let content = content(
-            said,
-            &clean,
-            confidence,
-            observed_at,
-            session.as_ref(),
-            opened.kernel.phase(),
-        );
-        let (kind, id) = (
-            said.kind.name(),
-            ArtifactId::Next {
-                prefix: said.kind.prefix(),
-            },
-        );
-        let in_session = session.as_ref().map(|session| session.id);
+    let phase = opened.kernel.phase();
+    let (recorded, clean) = record_under_numbers(opened, key, |numbers, session| {
+        let clean = said.clean(numbers);
+        let prefix = said.kind.prefix();
         let new = NewArtifact {
-            kind,
-            id,
-            content,
-            session: in_session,
+            kind: said.kind.name(),
+            id: ArtifactId::Next { prefix },
+            content: content(said, &clean, confidence, observed_at, session, phase),
+            session: session.map(|session| session.id),
             salt: fresh_salt()?,
             now,
         };
-        let recording = match session {
-            Some(session) => {
-                opened
-                    .recorder
-                    .artifact_numbered(new, session.uuid, numbers)
-                    .await
-            }
-            None => opened.recorder.artifact(new, always).await,
-        };
-        match recording {
-            Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
-            done => break (clean, done?),
-        }
-    };
+        Ok((new, clean))
+    })
+    .await?;
     let state = if said.kind == ItemKind::Fact {
         ItemState::Proposed
     } else {
