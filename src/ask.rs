@@ -9,10 +9,10 @@ pub mod withheld;
 
 use std::collections::BTreeMap;
 
-use futures_util::future::join;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::continuity::brought::{CleanRequest, SecretFault};
 use crate::continuity::compile::{CompileFault, ContextBundle, Inputs, compile};
 use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::{CompiledPrompt, PromptTokens, render};
@@ -27,6 +27,7 @@ use crate::models::{Model, ModelFault};
 use crate::record::context::turn::Counts;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::{ArtifactRef, SightEntry};
+use crate::record::ledger::client_request::ClientRequest;
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::params::Params;
@@ -109,6 +110,8 @@ pub struct Question<'a> {
     pub declared: &'a DeclaredContext,
     /// Where it stands.
     pub standing: ThreadPosition,
+    /// What a client brought beside it, in its own words.
+    pub client: Option<&'a ClientRequest>,
 }
 
 /// What a turn can't go on without.
@@ -154,31 +157,27 @@ pub async fn ask(
     gather: impl FnOnce() -> Observations,
     control: &TurnControl,
 ) -> Result<TurnResult, AskError> {
-    // The model's server is asked beside the block sources.
-    let resuming = join(
-        resume_or_open(environment, auth_key_hash),
-        model.look_at_window(),
-    );
+    let resuming = resume_or_open(environment, auth_key_hash);
     let resuming = control.cancelled.run_until_cancelled(resuming);
-    let (resumed, ()) = resuming.await.ok_or(AskError::Interrupted)?;
+    let resumed = resuming.await.ok_or(AskError::Interrupted)?;
     let resumed = resumed.map_err(AskError::Prompt)?;
     let seen = gather();
     let (mut attempt, mut room) = (1, None);
     let (clean, begun) = loop {
-        let clean = RedactedQuestion::of(environment, &resumed.session, model, &question)
-            .map_err(AskError::Prompt)?;
+        let clean = RedactedQuestion::of(environment, &resumed.session, model, &question)?;
         let asking = PromptInput {
             model,
             question: &question,
             clean: &clean,
             room,
-            is_watched: control.is_watched,
+            control,
         };
         match record(environment, &resumed, asking, seen.clone()).await {
             // Another turn of this session named a secret between the look and the record: nothing
             // is on record.
             Err(RecorderError::NumbersTaken) if attempt < ATTEMPTS => attempt += 1,
             Ok(PromptRecording::TooLong { room: less }) => room = Some(less),
+            Ok(PromptRecording::Interrupted) => return Err(AskError::Interrupted),
             Ok(PromptRecording::Done(begun)) => break (clean, *begun),
             Err(error) => return Err(AskError::Prompt(error)),
         }
@@ -350,11 +349,21 @@ async fn call(
     })
 }
 
+/// A client's request that can't be recorded.
+fn unrecordable(why: SecretFault) -> AskError {
+    AskError::Prompt(RecorderError::Unrecordable {
+        what: "the client's request",
+        reason: why.to_string(),
+    })
+}
+
 /// What goes to the model and on record, without its secrets, under the session's numbers.
 struct RedactedQuestion {
     text: Clean,
     /// The owner's part of the system message.
     own: Option<Clean>,
+    /// What a client brought.
+    client: Option<CleanRequest>,
     removed: Vec<SecretFinding>,
     numbers: Placeholders,
 }
@@ -365,18 +374,28 @@ impl RedactedQuestion {
         session: &SessionRow,
         model: &Model,
         question: &Question<'_>,
-    ) -> Result<RedactedQuestion, RecorderError> {
-        let mut numbers = environment
+    ) -> Result<RedactedQuestion, AskError> {
+        let numbers = environment
             .recorder
-            .numbers(environment.store, session.uuid)?;
+            .numbers(environment.store, session.uuid);
+        let mut numbers = numbers.map_err(AskError::Prompt)?;
         let mut removed = question.marked.to_vec();
-        let text = without(question.text, question.marked, &mut numbers);
+        let given = without(question.text, question.marked, &mut numbers);
         // What stays by the home's own list is said by the list's digest on record.
         let Redaction {
             clean: text,
             found,
             allowed: _,
-        } = redact_with(&text, &mut numbers);
+        } = redact_with(&given, &mut numbers);
+        let client = match question.client {
+            None => None,
+            Some(client) => {
+                let brought = CleanRequest::of(client, (&given, &found), &mut numbers);
+                let (client, more) = brought.map_err(unrecordable)?;
+                removed.extend(more);
+                Some(client)
+            }
+        };
         removed.extend(found);
         let own = model
             .system()
@@ -388,6 +407,7 @@ impl RedactedQuestion {
         Ok(RedactedQuestion {
             text,
             own,
+            client,
             removed,
             numbers,
         })
@@ -407,8 +427,8 @@ struct PromptInput<'a> {
     clean: &'a RedactedQuestion,
     /// What the model's window leaves for earlier turns, where that is known to be too little.
     room: Option<u64>,
-    /// Whether somebody watches how much of the answer has come.
-    is_watched: bool,
+    /// Whoever asks.
+    control: &'a TurnControl,
 }
 
 /// How recording went.
@@ -420,6 +440,8 @@ enum PromptRecording {
         /// Tokens that the model's window has for the prompt.
         room: u64,
     },
+    /// Nothing is: whoever asked gave up.
+    Interrupted,
 }
 
 /// A prompt on record, and what it declared.
@@ -446,6 +468,8 @@ enum PromptPlan {
     Refuse(Denial),
     /// It has to be made again: earlier turns may have no more than so many tokens.
     TooLong { room: u64 },
+    /// Whoever asked gave up.
+    Interrupted,
 }
 
 /// A question whose references are resolved and counted; nothing is decided yet.
@@ -468,7 +492,8 @@ async fn record(
     let question = ReferredQuestion::of(environment, resumed, asking)?;
     let moved = ProviderChange::of(environment.store, asking.model, &question.referred)?;
     let sight = std::mem::take(&mut seen.sight);
-    match question.plan(sight)? {
+    match question.plan(sight).await? {
+        PromptPlan::Interrupted => Ok(PromptRecording::Interrupted),
         PromptPlan::TooLong { room } => Ok(PromptRecording::TooLong { room }),
         PromptPlan::Refuse(denial) => question.refuse(denial, seen).await,
         PromptPlan::Send(draft) => {
@@ -518,14 +543,14 @@ impl<'a> ReferredQuestion<'a> {
         })
     }
 
-    /// Decides, recalls and compiles.
-    fn plan(&self, sight: BTreeMap<String, SightEntry>) -> Result<PromptPlan, RecorderError> {
+    /// Decides, recalls and compiles; a model's server is asked nothing before policy has allowed it.
+    async fn plan(&self, sight: BTreeMap<String, SightEntry>) -> Result<PromptPlan, RecorderError> {
         let PromptInput {
             model,
             question,
             clean,
             room,
-            is_watched,
+            control,
         } = self.input;
         let (session, kernel, text) = (&self.resumed.session, self.environment.kernel, &clean.text);
         let decision = decided(
@@ -567,11 +592,24 @@ impl<'a> ReferredQuestion<'a> {
         };
         let own = clean.own.as_ref();
         let params = Params {
-            stream: is_watched && model.streams(),
+            stream: control.is_watched && model.streams(),
             ..model.params(own.map(Clean::as_str))
         };
         let shape = params.shape_beside();
-        let beside = bundle.beside(own, shape.as_deref());
+        let rendered = |params: &Params| {
+            render(
+                kernel,
+                &bundle,
+                (own, params),
+                (text, clean.client.as_ref()),
+            )
+        };
+        let compiled = rendered(&params);
+        let brought = compiled.request().client(&params);
+        let brought = brought.as_ref().map(ClientRequest::texts);
+        let brought = brought.unwrap_or_default();
+        let mut beside = bundle.beside(own, shape.as_deref());
+        beside.texts.extend(brought.iter().map(String::as_str));
         let codes = broken_beside(kernel, text, self.counts, &beside);
         if let Some(reason) = codes.first().cloned() {
             return Ok(PromptPlan::Refuse(Denial {
@@ -580,8 +618,12 @@ impl<'a> ReferredQuestion<'a> {
                 fault: None,
             }));
         }
-        let rendered = |params: &Params| render(kernel, &bundle, (own, params), text);
-        let compiled = rendered(&params);
+        let looking = control
+            .cancelled
+            .run_until_cancelled(model.look_at_window());
+        if looking.await.is_none() {
+            return Ok(PromptPlan::Interrupted);
+        }
         Ok(match window::fit(model, &compiled, &bundle, room) {
             Ok(WindowFit::Within(room)) => PromptPlan::TooLong { room },
             Ok(WindowFit::Fits) => {

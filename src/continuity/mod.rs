@@ -1,5 +1,6 @@
 //! What the model is told: pure selection.
 
+pub mod brought;
 pub mod candidate;
 pub mod compile;
 pub mod conflict;

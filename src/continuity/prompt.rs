@@ -4,10 +4,12 @@
 use crate::govern::kernel::Kernel;
 use crate::govern::sanitize::Clean;
 use crate::record::hash::Hash32;
+use crate::record::ledger::client_request::ClientRequest;
 use crate::record::ledger::params::Params;
 use crate::record::ledger::prompt::{ChatMessage, PromptMessages};
 use crate::record::ledger::request::{RequestDoc, RequestTexts};
 
+use super::brought::CleanRequest;
 use super::compile::{ContextBundle, tokens};
 
 /// The prompt exactly as it goes to the model.
@@ -19,7 +21,7 @@ use super::compile::{ContextBundle, tokens};
 /// # use gently::govern::{kernel::Kernel, sanitize::redact};
 /// # use gently::continuity::compile::ContextBundle;
 /// fn without_redaction(kernel: &Kernel, bundle: &ContextBundle) {
-///     let _ = render(kernel, bundle, (None, &Default::default()), "password=hunter2");
+///     let _ = render(kernel, bundle, (None, &Default::default()), ("password=hunter2", None));
 /// }
 /// ```
 ///
@@ -33,7 +35,9 @@ pub struct CompiledPrompt {
     messages: PromptMessages,
     canonical: String,
     request: RequestDoc,
+    client: Option<CleanRequest>,
     own_bytes: usize,
+    tool_bytes: usize,
 }
 
 impl CompiledPrompt {
@@ -52,6 +56,11 @@ impl CompiledPrompt {
         &self.request
     }
 
+    /// What a client brought: its tools and settings with numbers as they are sent.
+    pub fn client(&self) -> Option<&ClientRequest> {
+        self.client.as_ref().map(CleanRequest::request)
+    }
+
     /// SHA-256 of the canonical JSON: `prompt_hash` of AEGIS.
     pub fn hash(&self) -> Hash32 {
         Hash32::digest(self.canonical.as_bytes())
@@ -60,8 +69,15 @@ impl CompiledPrompt {
     /// About how many tokens the question has, and how many are sent beside it; a token is counted
     /// as four bytes.
     pub fn tokens(&self) -> PromptTokens {
-        let contents = self.messages.list().iter().map(|one| one.content.len());
-        let all: usize = contents.sum();
+        let calls = |one: &ChatMessage| -> usize {
+            let calls = one.tool_calls.iter();
+            calls
+                .map(|call| call.name.len() + call.arguments.len())
+                .sum()
+        };
+        let contents = self.messages.list().iter();
+        let contents = contents.map(|one| one.content.len() + calls(one));
+        let all = contents.sum::<usize>() + self.tool_bytes;
         PromptTokens {
             own: tokens(self.own_bytes),
             added: tokens(all.saturating_sub(self.own_bytes)),
@@ -74,18 +90,20 @@ impl CompiledPrompt {
 pub struct PromptTokens {
     /// Tokens of the question.
     pub own: u64,
-    /// What is sent beside it: kernel, owner's text, bundle, earlier turns, the answer's shape.
+    /// What is sent beside it: kernel, owner's text, bundle, earlier turns, the answer's shape, a
+    /// client's messages and tools.
     pub added: u64,
 }
 
 /// Renders the prompt; a function of its arguments and nothing else.
 ///
-/// `own` is the owner's own part of the system message, behind the kernel's.
+/// `own` is the owner's own part of the system message, behind the kernel's; beside the question
+/// stands what a client brought.
 pub fn render(
     kernel: &Kernel,
     bundle: &ContextBundle,
     (own, settings): (Option<&Clean>, &Params),
-    question: &Clean,
+    (question, client): (&Clean, Option<&CleanRequest>),
 ) -> CompiledPrompt {
     let (spoken, shape) = (bundle.spoken(), settings.shape_beside());
     let texts = RequestTexts {
@@ -96,14 +114,21 @@ pub fn render(
         spoken: &spoken,
         question: question.as_str(),
         shape: shape.as_deref(),
+        client: client.map(CleanRequest::request),
     };
     let request = RequestDoc::new(&texts, &bundle.bundle().model_id, settings);
     let messages = request.messages(&texts);
     let messages = messages.expect("a request names the turns that it was made from");
+    let tools = request.tools.iter().map(|tool| {
+        let description = tool.description.as_ref().map_or(0, String::len);
+        tool.name.len() + description + tool.parameters.to_string().len()
+    });
     CompiledPrompt {
         canonical: messages.canonical(),
         messages,
+        tool_bytes: tools.sum(),
         request,
+        client: client.cloned(),
         own_bytes: question.as_str().len(),
     }
 }

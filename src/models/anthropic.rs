@@ -1,6 +1,8 @@
 //! Anthropic's `/v1/messages`.
 //!
 //! - the system text has a place of its own, and `max_tokens` is in every request;
+//! - results of tools are parts of a user's message, those of one answer in one; a schema of
+//!   arguments is an `input_schema`, and arguments are objects;
 //! - `content` is a list of parts; one text part is its text, anything else (a `tool_use` part,
 //!   several texts) is the list as it came, but for `thinking` and `redacted_thinking`, which are
 //!   no part of the answer;
@@ -11,12 +13,15 @@ use serde_json::{Value, json};
 
 use super::wire::{self, Completion, ReplyPlaces, WireError, WireImage, WireMessage, malformed};
 use super::{Request, Usage};
+use crate::record::ledger::client_request::{ClientRequest, ToolChoice};
 use crate::record::ledger::params::Params;
-use crate::record::ledger::prompt::ChatRole;
+use crate::record::ledger::prompt::{ChatMessage, ChatRole};
 use crate::record::ledger::reply::ReplyDoc;
 
 /// The version of the wire.
 pub(super) const VERSION: &str = "2023-06-01";
+/// The type of a part that says what came of a call.
+const RESULT: &str = "tool_result";
 /// Sent when nothing is configured: a long answer, within what every model of theirs takes.
 pub(super) const MAX_TOKENS: u64 = 4096;
 
@@ -30,26 +35,123 @@ struct AnthropicRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
 }
 
 pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -> Vec<u8> {
-    let (system, messages) = match request.messages {
-        [first, rest @ ..] if first.role == ChatRole::System => (first.content.as_str(), rest),
-        all => ("", all),
-    };
+    let system = request.messages.first();
+    let system = system.filter(|first| first.role == ChatRole::System);
+    let mut messages = wire::wire_messages(request, parts);
+    if system.is_some() {
+        messages.remove(0);
+    }
     let body = AnthropicRequest {
         model,
         max_tokens: params.max_tokens.unwrap_or(MAX_TOKENS),
-        system,
-        messages: wire::wire_messages(messages, request.images, parts),
+        system: system.map_or("", |first| first.content.as_str()),
+        messages: joined(messages),
         temperature: params.temperature.map(|t| t.as_f64()),
         stream: request.stream,
+        tools: request
+            .tools
+            .iter()
+            .map(|tool| {
+                let mut told = json!({"name": tool.name, "input_schema": tool.parameters});
+                if let Some(description) = &tool.description {
+                    told["description"] = json!(description);
+                }
+                told
+            })
+            .collect(),
+        tool_choice: request.tool_choice.map(|choice| match choice {
+            ToolChoice::Auto => json!({"type": "auto"}),
+            ToolChoice::None => json!({"type": "none"}),
+            ToolChoice::Required => json!({"type": "any"}),
+            ToolChoice::Name(name) => json!({"type": "tool", "name": name}),
+        }),
     };
-    wire::printed(&body, request, "")
+    wire::printed(&body, request, |_| "")
 }
 
-/// A question behind its images, as the vendor advises.
-fn parts(text: &str, images: Vec<WireImage>) -> Value {
+/// Why Anthropic can't be asked so.
+pub(super) fn refuses(client: &ClientRequest) -> Option<String> {
+    let (_, others) = client.heads();
+    if let Some(first) = others.first()
+        && first.role != ChatRole::User
+    {
+        let role = first.role.name();
+        return Some(format!(
+            "Anthropic takes no conversation that begins with a message of the role {role}: begin with a user's"
+        ));
+    }
+    if others.iter().any(|one| one.role == ChatRole::System) {
+        let why =
+            "Anthropic takes messages of the role system at the beginning only: put them there";
+        return Some(why.to_owned());
+    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if let Some(call) = client.calls().find(|one| !one.id.chars().all(is_plain)) {
+        return Some(format!(
+            "the call {} has an id that Anthropic does not take: expected letters, digits, - and _",
+            call.id
+        ));
+    }
+    wire::without_object(client)
+}
+
+/// Messages in which the results of one answer's calls are one message of a user, with what the user
+/// says behind them.
+fn joined(messages: Vec<WireMessage<'_>>) -> Vec<WireMessage<'_>> {
+    let mut sent: Vec<WireMessage<'_>> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match (sent.last_mut(), message) {
+            (Some(WireMessage::Parts(last)), WireMessage::Parts(mut next))
+                if has_results(last) && next["role"] == "user" =>
+            {
+                if let (Some(last), Some(next)) = (
+                    last["content"].as_array_mut(),
+                    next["content"].as_array_mut(),
+                ) {
+                    last.append(next);
+                }
+            }
+            (Some(WireMessage::Parts(last)), WireMessage::Text(next))
+                if has_results(last) && next.role == ChatRole::User =>
+            {
+                if let Some(last) = last["content"].as_array_mut() {
+                    last.push(json!({"type": "text", "text": next.content}));
+                }
+            }
+            (_, message) => sent.push(message),
+        }
+    }
+    sent
+}
+
+/// Whether a message has results of tools.
+fn has_results(message: &Value) -> bool {
+    message["content"][0]["type"] == RESULT
+}
+
+/// A text behind its images, as the vendor advises, one with calls, or the result of one.
+fn parts(message: &ChatMessage, images: Vec<WireImage>) -> Value {
+    let text = &message.content;
+    if let Some(id) = &message.tool_call_id {
+        let result = json!({"type": RESULT, "tool_use_id": id, "content": text});
+        return json!({"content": [result], "role": "user"});
+    }
+    if !message.tool_calls.is_empty() {
+        let text = Some(text).filter(|text| !text.is_empty());
+        let text = text.map(|text| json!({"type": "text", "text": text}));
+        let calls = message.tool_calls.iter().map(|call| {
+            json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.object()})
+        });
+        let parts: Vec<Value> = text.into_iter().chain(calls).collect();
+        return json!({"content": parts, "role": "assistant"});
+    }
     let images = images.into_iter().map(|image| {
         let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
         json!({"type": "image", "source": source})
@@ -154,6 +256,8 @@ mod tests {
             messages: &messages,
             images: &[],
             settings: &[],
+            tools: &[],
+            tool_choice: None,
             stream: false,
         };
         let body =
@@ -183,8 +287,10 @@ mod tests {
         ];
         let request = Request {
             messages: &messages,
-            images: &[image],
+            images: &[(1, &image)],
             settings: &[],
+            tools: &[],
+            tool_choice: None,
             stream: false,
         };
         let body: Value =

@@ -7,6 +7,9 @@ use std::time::Duration;
 use super::remote;
 use super::wire::Wire;
 
+/// What stands behind the code of a fault whose prompt was sent twice.
+const UNSTREAMED: &str = ".unstreamed";
+
 /// What a call was waiting for when its time ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallStage {
@@ -187,6 +190,10 @@ pub enum ModelFault {
         /// The library's words.
         detail: String,
     },
+    /// The server refused to answer piece by piece, and gave no answer without that either: the
+    /// prompt was sent twice.
+    #[error(transparent)]
+    Unstreamed(Box<ModelFault>),
 }
 
 impl ModelFault {
@@ -208,6 +215,9 @@ impl ModelFault {
             ModelFault::BadName { .. } => "bad_name",
             ModelFault::NoRecording { .. } => "no_recording",
             ModelFault::NoClient { .. } => "no_client",
+            ModelFault::Unstreamed(fault) => {
+                return Cow::Owned(format!("{}{UNSTREAMED}", fault.reason()));
+            }
         })
     }
 }

@@ -23,6 +23,7 @@ pub mod wire;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
+use crate::record::ledger::client_request::{ClientRequest, ToolChoice, ToolDefinition};
 use crate::record::ledger::image::ImageFile;
 use crate::record::ledger::prompt::ChatMessage;
 use crate::record::ledger::reply::ReplyDoc;
@@ -32,13 +33,17 @@ pub use model::Model;
 pub use window::ServerWindow;
 
 /// The messages of one compiled prompt, exactly as they are sent: system first, then user and
-/// assistant by turns, a user's last.
+/// assistant by turns, a user's last; or those of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Request<'a> {
     /// In their order; after secrets were removed.
     pub messages: &'a [ChatMessage],
-    /// Images that belong to the last of them.
-    pub images: &'a [ImageFile],
+    /// Images, each with the place of its message among them.
+    pub images: &'a [(usize, &'a ImageFile)],
+    /// What the model may call.
+    pub tools: &'a [ToolDefinition],
+    /// Whether and which of them; the server's choice without it.
+    pub tool_choice: Option<&'a ToolChoice>,
     /// What else is set for this call, by the names of the server's wire; it wins over what the
     /// backend was made with.
     pub settings: &'a [(String, Value)],
@@ -85,6 +90,12 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// [`ModelFault`], when there is no whole answer.
     fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Answer, ModelFault>>;
+
+    /// Why its server can't be asked so, in words for a person; none where it can.
+    fn refuses(&self, client: &ClientRequest) -> Option<String> {
+        let _ = client;
+        None
+    }
 
     /// What the server says of the model's window. Never fails, and takes no longer than a person
     /// can wait for what need not be known.

@@ -4,9 +4,11 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use crate::record::ledger::client_request::ClientRequest;
 use crate::record::ledger::image::ImageFile;
 use crate::record::ledger::params::{Params, Price};
 use crate::record::ledger::reply::SENT_KEY;
+use crate::record::ledger::request::{RequestDoc, RequestPart};
 use crate::recorder::{RecordedPrompt, Reply, Usage};
 
 use super::replay::ReplayModel;
@@ -19,6 +21,7 @@ pub struct Model {
     price: Option<Price>,
     window: Option<u64>,
     told: OnceLock<ServerWindow>,
+    /// The bytes of all images that its requests may name.
     images: Vec<ImageFile>,
 }
 
@@ -87,8 +90,35 @@ impl Model {
         }
     }
 
-    /// Asks its server how many tokens its window holds, where nobody said so.
+    /// With the images that a client's own messages name.
+    pub fn holding(mut self, images: &[ImageFile]) -> Self {
+        self.images.extend_from_slice(images);
+        self
+    }
+
+    /// Why it can't be asked so, in words for a person; none where it can.
+    pub fn refuses(&self, client: &ClientRequest) -> Option<String> {
+        if let Answerer::Wire(backend) = &self.answerer {
+            return backend.refuses(client);
+        }
+        let has = match (client.tools.is_empty(), client.images.is_empty()) {
+            (false, _) => "tools",
+            (_, false) => "images",
+            _ if !client.settings.is_empty() => "settings",
+            _ => return None,
+        };
+        Some(format!(
+            "{} is no language model behind a server and takes no {has}: name one that is",
+            self.id()
+        ))
+    }
+
+    /// Asks its server how many tokens its window holds, where nobody said so and it was not asked
+    /// yet.
     pub async fn look_at_window(&self) {
+        if self.told.get().is_some() {
+            return;
+        }
         if let (None, Answerer::Wire(backend)) = (self.window, &self.answerer) {
             let told = backend.window().await;
             // Whoever looked first is right as well.
@@ -162,6 +192,20 @@ impl Model {
         }
     }
 
+    /// The images that a request names, each with the place of its message.
+    fn placed(&self, request: &RequestDoc) -> Vec<(usize, &ImageFile)> {
+        let mut placed = Vec::new();
+        for (at, message) in request.messages.iter().enumerate() {
+            for part in &message.parts {
+                if let RequestPart::Image(named) = part {
+                    let file = self.images.iter().find(|image| image.named == *named);
+                    placed.extend(file.map(|file| (at, file)));
+                }
+            }
+        }
+        placed
+    }
+
     /// Asks once; takes nothing but a recorded prompt, and gives nothing that can be shown as it
     /// is.
     pub async fn invoke(&self, prompt: &RecordedPrompt) -> Result<Reply, ModelFault> {
@@ -183,10 +227,16 @@ impl Model {
                 let compiled = prompt.compiled();
                 let num_ctx = prompt.params().num_ctx;
                 let num_ctx = num_ctx.map(|tokens| ("num_ctx".to_owned(), Value::from(tokens)));
-                let settings: Vec<(String, Value)> = num_ctx.into_iter().collect();
+                let client = compiled.client();
+                let others = client.into_iter().flat_map(|client| &client.settings);
+                let others = others.map(|(name, value)| (name.clone(), value.clone()));
+                let settings: Vec<(String, Value)> = num_ctx.into_iter().chain(others).collect();
+                let images = self.placed(compiled.request());
                 let request = Request {
                     messages: compiled.messages(),
-                    images: &self.images,
+                    images: &images,
+                    tools: client.map_or(&[], |client| &client.tools),
+                    tool_choice: client.and_then(|client| client.tool_choice.as_ref()),
                     settings: &settings,
                     stream: false,
                 };

@@ -3,6 +3,7 @@
 //! - `done` must not be false: half an answer is `cut`;
 //! - `message.content` is the answer; with `message.tool_calls` it is the list of the text (as a
 //!   `text` part, if there is any) and the calls as they came;
+//! - arguments of tools are objects, and no server takes a choice of tools;
 //! - an answer with `done_reason` `load` has only loaded the model, and is `empty`;
 //! - `message.images`, which gently never asks for, is `malformed`: left out it would be lost.
 
@@ -11,7 +12,12 @@ use serde_json::{Value, json};
 
 use super::wire::{self, Completion, ReplyPlaces, WireError, WireImage, WireMessage, malformed};
 use super::{Request, Usage};
+use crate::record::ledger::client_request::{ClientRequest, ToolChoice};
 use crate::record::ledger::params::{ANY_JSON, Params, ResponseFormat};
+use crate::record::ledger::prompt::ChatMessage;
+
+/// Settings that stand beside the options, and not among them.
+const TOP: [&str; 4] = ["keep_alive", "logprobs", "think", "top_logprobs"];
 
 #[derive(Serialize)]
 struct OllamaRequest<'a> {
@@ -20,10 +26,14 @@ struct OllamaRequest<'a> {
     stream: bool,
     /// What is too long is refused, and not cut; older servers know no such wish.
     truncate: bool,
+    /// Nor is what was sent cut while the answer grows; the answer ends there instead.
+    shift: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     options: Option<Options>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
 }
 
 #[derive(Serialize)]
@@ -46,9 +56,12 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
     });
     let body = OllamaRequest {
         model,
-        messages: wire::wire_messages(request.messages, request.images, with_images),
+        messages: wire::wire_messages(request, |message, images| {
+            parts(message, images, request.messages)
+        }),
         stream: request.stream,
         truncate: false,
+        shift: false,
         format: params.response_format.map(|format| match format {
             ResponseFormat::JsonObject => Value::from(ANY_JSON),
             ResponseFormat::JsonSchema => {
@@ -56,12 +69,43 @@ pub(super) fn request_body(model: &str, request: Request<'_>, params: &Params) -
             }
         }),
         options,
+        tools: wire::function_tools(request.tools),
     };
-    wire::printed(&body, request, "options")
+    wire::printed(&body, request, |name| match TOP.contains(&name) {
+        true => "",
+        false => "options",
+    })
 }
 
-/// A question with its images.
-fn with_images(text: &str, images: Vec<WireImage>) -> Value {
+/// Why no Ollama can be asked so.
+pub(super) fn refuses(client: &ClientRequest) -> Option<String> {
+    if client
+        .tool_choice
+        .as_ref()
+        .is_some_and(|choice| *choice != ToolChoice::Auto)
+    {
+        let why = "an Ollama takes no tool_choice: leave it out, or leave the tools out";
+        return Some(why.to_owned());
+    }
+    wire::without_object(client)
+}
+
+/// A text with its images, one with calls, or the result of one.
+fn parts(message: &ChatMessage, images: Vec<WireImage>, all: &[ChatMessage]) -> Value {
+    let text = &message.content;
+    if let Some(id) = &message.tool_call_id {
+        let mut calls = all.iter().flat_map(|one| &one.tool_calls);
+        let name = calls.find(|call| call.id == *id).map(|call| &call.name);
+        return json!({"content": text, "role": "tool", "tool_call_id": id, "tool_name": name});
+    }
+    if !message.tool_calls.is_empty() {
+        let calls = message.tool_calls.iter().map(|call| {
+            let function = json!({"name": call.name, "arguments": call.object()});
+            json!({"id": call.id, "function": function})
+        });
+        let calls: Vec<Value> = calls.collect();
+        return json!({"content": text, "role": "assistant", "tool_calls": calls});
+    }
     let images: Vec<String> = images.into_iter().map(|image| image.data).collect();
     json!({"content": text, "images": images, "role": "user"})
 }
@@ -174,8 +218,10 @@ mod tests {
         let image = ImageFile::of(b"GIF89a".to_vec()).unwrap();
         let request = Request {
             messages: &messages,
-            images: &[image.clone(), image],
+            images: &[(0, &image), (0, &image)],
             settings: &[],
+            tools: &[],
+            tool_choice: None,
             stream: false,
         };
         let body: Value =
@@ -194,12 +240,14 @@ mod tests {
             messages: &messages,
             images: &[],
             settings: &[],
+            tools: &[],
+            tool_choice: None,
             stream: false,
         };
         let body = |params: &Params| {
             String::from_utf8(request_body("llama3.1:8b", request, params)).unwrap()
         };
-        let plain = r#"{"model":"llama3.1:8b","messages":[{"content":"be brief","role":"system"},{"content":"hi","role":"user"}],"stream":false,"truncate":false}"#;
+        let plain = r#"{"model":"llama3.1:8b","messages":[{"content":"be brief","role":"system"},{"content":"hi","role":"user"}],"stream":false,"truncate":false,"shift":false}"#;
         assert_eq!(body(&Params::default()), plain);
         assert_eq!(
             body(&Params {
@@ -215,8 +263,8 @@ mod tests {
             ..Params::default()
         };
         let with = plain.replace(
-            "\"truncate\":false}",
-            r#""truncate":false,"options":{"temperature":0.0,"num_predict":9,"seed":7}}"#,
+            "\"shift\":false}",
+            r#""shift":false,"options":{"temperature":0.0,"num_predict":9,"seed":7}}"#,
         );
         assert_eq!(body(&all), with);
         for (shape, format) in [
@@ -228,8 +276,8 @@ mod tests {
                 ..Params::default()
             };
             let (sent, _) = wire::Wire::Ollama.fit(&wanted);
-            let told = format!(r#""truncate":false,"format":{format}}}"#);
-            let told = plain.replace("\"truncate\":false}", &told);
+            let told = format!(r#""shift":false,"format":{format}}}"#);
+            let told = plain.replace("\"shift\":false}", &told);
             assert_eq!(body(&sent), told);
         }
         // What its server has to take stands among the options, whether there are others or not.

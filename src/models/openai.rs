@@ -5,6 +5,7 @@
 //! - `content` is a string (the answer, and may be empty) or a list of parts;
 //! - with tool calls or a refusal the answer is the list of the text (as a `text` part, if there is
 //!   any), the refusal (as a `refusal` part), then the tool calls as they came;
+//! - the result of a tool is a message of its own, and arguments are text;
 //! - `function_call` and `audio`, which gently never asks for, are `malformed`: left out they would
 //!   be lost.
 
@@ -13,7 +14,9 @@ use serde_json::{Value, json};
 
 use super::wire::{self, Completion, ReplyPlaces, WireError, WireImage, WireMessage, malformed};
 use super::{Request, Usage};
+use crate::record::ledger::client_request::ToolChoice;
 use crate::record::ledger::params::{Params, ResponseFormat};
+use crate::record::ledger::prompt::ChatMessage;
 
 /// OpenAI itself refuses `max_tokens` for its newer models; most other servers know nothing but it.
 const OFFICIAL_HOST: &str = "api.openai.com";
@@ -37,6 +40,10 @@ struct OpenAiRequest<'a> {
     seed: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -53,7 +60,7 @@ pub(super) fn request_body(
     let official = host == OFFICIAL_HOST;
     let body = OpenAiRequest {
         model,
-        messages: wire::wire_messages(request.messages, request.images, parts),
+        messages: wire::wire_messages(request, parts),
         stream: request.stream,
         // Without it no piece says what the answer used.
         stream_options: request.stream.then_some(StreamOptions {
@@ -64,8 +71,15 @@ pub(super) fn request_body(
         max_completion_tokens: params.max_tokens.filter(|_| official),
         seed: params.seed,
         response_format: params.response_format.map(|format| told(format, params)),
+        tools: wire::function_tools(request.tools),
+        tool_choice: request.tool_choice.map(|choice| match choice {
+            ToolChoice::Auto => json!("auto"),
+            ToolChoice::None => json!("none"),
+            ToolChoice::Required => json!("required"),
+            ToolChoice::Name(name) => json!({"type": "function", "function": {"name": name}}),
+        }),
     };
-    wire::printed(&body, request, "")
+    wire::printed(&body, request, |_| "")
 }
 
 /// A response format as this wire spells it.
@@ -80,8 +94,21 @@ fn told(format: ResponseFormat, params: &Params) -> Value {
     }
 }
 
-/// A question with its images.
-fn parts(text: &str, images: Vec<WireImage>) -> Value {
+/// A text with its images, one with calls, or the result of one.
+fn parts(message: &ChatMessage, images: Vec<WireImage>) -> Value {
+    let text = &message.content;
+    if let Some(id) = &message.tool_call_id {
+        return json!({"content": text, "role": "tool", "tool_call_id": id});
+    }
+    if !message.tool_calls.is_empty() {
+        let calls = message.tool_calls.iter().map(|call| {
+            let function = json!({"name": call.name, "arguments": call.arguments});
+            json!({"id": call.id, "type": "function", "function": function})
+        });
+        let text = Some(text).filter(|text| !text.is_empty());
+        let calls: Vec<Value> = calls.collect();
+        return json!({"content": text, "role": "assistant", "tool_calls": calls});
+    }
     let mut parts = vec![json!({"type": "text", "text": text})];
     parts.extend(images.into_iter().map(|image| {
         let url = format!("data:{};base64,{}", image.media_type, image.data);
@@ -244,7 +271,6 @@ fn answer_text(said: OpenAiMessage, finish_reason: Option<&str>) -> Result<Strin
 mod tests {
     use super::*;
     use crate::record::ledger::image::ImageFile;
-    use crate::record::ledger::prompt::ChatMessage;
 
     #[test]
     fn images_stand_behind_the_question() {
@@ -252,8 +278,10 @@ mod tests {
         let image = ImageFile::of(b"GIF89a".to_vec()).unwrap();
         let request = Request {
             messages: &messages,
-            images: &[image],
+            images: &[(0, &image)],
             settings: &[],
+            tools: &[],
+            tool_choice: None,
             stream: false,
         };
         let body = request_body("x", request, &Params::default(), "localhost");
@@ -278,6 +306,8 @@ mod tests {
                 messages: &[],
                 images: &[],
                 settings: &[],
+                tools: &[],
+                tool_choice: None,
                 stream: false,
             };
             let body = request_body("m", request, &params, "127.0.0.1");
@@ -306,6 +336,8 @@ mod tests {
             messages: &messages,
             images: &[],
             settings: &[],
+            tools: &[],
+            tool_choice: None,
             stream: false,
         };
         let body = |params: &Params, host| {

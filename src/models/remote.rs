@@ -11,6 +11,7 @@ use super::stream::{self, PieceCounter};
 use super::window::{self, ServerWindow};
 use super::wire::{Completion, Wire, WireError};
 use super::{Answer, Backend, ModelFault, Request};
+use crate::record::ledger::client_request::ClientRequest;
 use crate::record::ledger::params::Params;
 use crate::record::unseen::is_plain_name;
 
@@ -135,7 +136,13 @@ impl Remote {
             // A server that has no streams, or knows nothing of their options, has refused the
             // prompt before it looked at it.
             Err(fault) if self.wire == Wire::OpenAi && is_refused(&fault) => {
-                return self.ask(request).await;
+                return match self.ask(request).await {
+                    Ok(mut answer) => {
+                        answer.beside.unstreamed = true;
+                        Ok(answer)
+                    }
+                    Err(fault) => Err(ModelFault::Unstreamed(Box::new(fault))),
+                };
             }
             done => done?,
         };
@@ -196,6 +203,10 @@ impl Backend for Remote {
 
     fn call<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Answer, ModelFault>> {
         Box::pin(self.ask(request))
+    }
+
+    fn refuses(&self, client: &ClientRequest) -> Option<String> {
+        self.wire.refuses(client)
     }
 
     fn window(&self) -> BoxFuture<'_, ServerWindow> {

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use super::{Request, Usage, anthropic, ollama, openai, source};
 use crate::record::canon;
+use crate::record::ledger::client_request::{ClientRequest, ToolDefinition};
 use crate::record::ledger::documents::Format;
 use crate::record::ledger::image::ImageFile;
 use crate::record::ledger::params::{ANY_JSON, Params, ResponseFormat};
@@ -141,6 +142,15 @@ impl Wire {
         }
     }
 
+    /// Why a server of this wire can't be asked so, in words for a person; none where it can.
+    pub fn refuses(self, client: &ClientRequest) -> Option<String> {
+        match self {
+            Wire::OpenAi => None,
+            Wire::Ollama => ollama::refuses(client),
+            Wire::Anthropic => anthropic::refuses(client),
+        }
+    }
+
     /// Reads a whole response body.
     ///
     /// # Errors
@@ -253,48 +263,68 @@ pub(super) fn source_of(body: &[u8]) -> Result<Value, WireError> {
         .ok_or_else(|| malformed("expected JSON, found something else in a part of it"))
 }
 
-/// The print of a body; what is set for this call alone stands in the object at `place`, or at the
-/// top.
-pub(super) fn printed(body: &impl Serialize, request: Request<'_>, place: &str) -> Vec<u8> {
+/// The print of a body; what is set for this call alone stands in the object that `place` names for
+/// it, or at the top.
+pub(super) fn printed(
+    body: &impl Serialize,
+    request: Request<'_>,
+    place: impl Fn(&str) -> &'static str,
+) -> Vec<u8> {
     const PRINTS: &str = "strings and numbers always have a JSON form";
     if request.settings.is_empty() {
         return serde_json::to_vec(body).expect(PRINTS);
     }
     let mut body = serde_json::to_value(body).expect(PRINTS);
-    let settings = match place {
-        "" => &mut body,
-        place => &mut body[place],
-    };
     for (name, value) in request.settings {
-        settings[name] = value.clone();
+        match place(name) {
+            "" => body[name] = value.clone(),
+            place => body[place][name] = value.clone(),
+        }
     }
     serde_json::to_vec(&body).expect(PRINTS)
 }
 
-/// A message as it is sent: as it is, or of parts where it has images.
+/// A message as it is sent: as it is, or in the server's own words where it is more than a text.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum WireMessage<'a> {
     /// A message that is text alone.
     Text(&'a ChatMessage),
-    /// Text and images, in the server's own words.
+    /// One with images, calls of tools, or what came of one.
     Parts(Value),
 }
 
-/// The messages of a request; the last one as `parts` says it where there are images.
+/// The messages of a request, each with its images; `parts` has the words for one that is more than
+/// a text.
 pub(super) fn wire_messages<'a>(
-    messages: &'a [ChatMessage],
-    images: &[ImageFile],
-    parts: impl Fn(&str, Vec<WireImage>) -> Value,
+    request: Request<'a>,
+    parts: impl Fn(&ChatMessage, Vec<WireImage>) -> Value,
 ) -> Vec<WireMessage<'a>> {
-    let mut sent: Vec<WireMessage<'_>> = messages.iter().map(WireMessage::Text).collect();
-    if let (Some(last), Some(message)) = (sent.last_mut(), messages.last())
-        && !images.is_empty()
-    {
-        let images = images.iter().map(WireImage::of).collect();
-        *last = WireMessage::Parts(parts(&message.content, images));
-    }
-    sent
+    let sent = request.messages.iter().enumerate().map(|(at, message)| {
+        let images = request.images.iter().filter(|(of, _)| *of == at);
+        let images: Vec<WireImage> = images.map(|(_, image)| WireImage::of(image)).collect();
+        match message.is_plain() && images.is_empty() {
+            true => WireMessage::Text(message),
+            false => WireMessage::Parts(parts(message, images)),
+        }
+    });
+    sent.collect()
+}
+
+/// Why a wire can't take a call whose arguments are no object; none where all are.
+pub(super) fn without_object(client: &ClientRequest) -> Option<String> {
+    let call = client.calls().find(|call| call.object().is_none())?;
+    Some(format!(
+        "the call {} of the tool {} has arguments that are no JSON object, and its server takes no others",
+        call.id, call.name
+    ))
+}
+
+/// Tools as OpenAI and Ollama spell them.
+pub(super) fn function_tools(tools: &[ToolDefinition]) -> Vec<Value> {
+    let tools = tools.iter();
+    let tools = tools.map(|tool| json!({ "type": "function", "function": tool }));
+    tools.collect()
 }
 
 /// An image as wires take it.
@@ -359,6 +389,7 @@ impl ReplyPlaces<'_> {
             other: root.as_object().cloned().unwrap_or_default(),
             reasoning: reasoning.filter(|text| !text.is_empty()),
             tool_calls,
+            unstreamed: false,
         }
     }
 }

@@ -341,7 +341,11 @@ impl Exchange {
         };
         if let Some(request) = &self.request {
             let spoken = resolved.map(spoken).unwrap_or_default();
-            let texts = prompt.request_texts(&spoken, user)?;
+            let client = parsed::<RequestDoc>(request)?.client(&prompt.params);
+            let texts = RequestTexts {
+                client: client.as_ref(),
+                ..prompt.request_texts(&spoken, user)?
+            };
             let again = RequestDoc::new(&texts, &self.model, &prompt.params);
             if again.canonical().map_err(wrong)? != *request {
                 return Err(wrong("the request is not the one that its rows give"));
@@ -516,6 +520,7 @@ impl PromptTexts<'_> {
             spoken,
             question,
             shape: self.shape.as_deref(),
+            client: None,
         })
     }
 

@@ -80,10 +80,14 @@ pub struct AnswerDetails {
 impl AnswerDetails {
     /// The answer with all that is recorded of it.
     pub fn of(self, judged: JudgedReply) -> RecordedAnswer {
-        let tools = judged.beside.as_ref().map(ReplyDoc::tool_names);
-        let tools = tools.unwrap_or_default().into_iter();
+        let calls = judged.beside.as_ref().map(ReplyDoc::calls);
+        let calls = calls.unwrap_or_default();
+        let unoffered = calls
+            .iter()
+            .filter(|call| !judged.offered.contains(&call.name));
         RecordedAnswer {
-            tools: tools.map(|name| redact(name).clean).collect(),
+            tools: unoffered.map(|call| redact(&call.name).clean).collect(),
+            tool_calls: calls,
             text: judged.text,
             ids: self.ids,
             session: self.session,

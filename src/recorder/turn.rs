@@ -7,6 +7,7 @@
 
 use uuid::Uuid;
 
+use crate::continuity::candidate::Confidence;
 use crate::continuity::compile::ContextBundle;
 use crate::continuity::declared::TurnContext;
 use crate::continuity::prompt::CompiledPrompt;
@@ -19,6 +20,8 @@ use crate::govern::sanitize::{Clean, Placeholders};
 use crate::record::bitcoin::block::Anchor;
 use crate::record::context::turn::Counts;
 use crate::record::hash::Hash32;
+use crate::record::ledger::bundle::Fact;
+use crate::record::ledger::client_request::{ClientRequest, ToolCall};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::params::{Cost, Params};
@@ -230,6 +233,8 @@ pub struct Usage {
     pub completion_tokens: Option<u64>,
 }
 
+/// What a client's own words are called among all that a model was shown.
+const CLIENT: &str = "client";
 /// The largest integer that every reader of JSON holds exactly.
 const MAX_TOKENS: u64 = (1 << 53) - 1;
 
@@ -283,8 +288,20 @@ impl Reply {
 
     /// Redacts what will be stored, and judges the reply against what the model was shown.
     pub fn judge(self, kernel: &Kernel, prompt: &RecordedPrompt) -> JudgedReply {
+        let client = prompt.compiled.client();
+        let mut shown = prompt.bundle.shown();
+        let told = client.map(ClientRequest::texts).unwrap_or_default();
+        shown.facts.extend(told.into_iter().map(|text| Fact {
+            id: CLIENT.to_owned(),
+            claim: text,
+            source: "user".to_owned(),
+            observed_at: shown.compiled_at,
+            confidence: Confidence::Low.name().to_owned(),
+        }));
+        let offered = client.into_iter().flat_map(|client| &client.tools);
+        let offered = offered.map(|tool| tool.name.clone()).collect();
         let context = ReplyContext {
-            shown: prompt.bundle.shown(),
+            shown,
             question: prompt.text.clone(),
             shape: prompt.params.expect.as_deref().map(Shape::recorded),
         };
@@ -300,6 +317,7 @@ impl Reply {
             usage: self.usage,
             cost: self.cost,
             without: self.without,
+            offered,
             judgement,
             context,
         }
@@ -325,6 +343,8 @@ pub struct JudgedReply {
     pub(super) cost: Option<Cost>,
     /// Kinds of what was taken out of text and document before they came here.
     pub(super) without: Vec<String>,
+    /// Names of the tools that a client offered.
+    pub(super) offered: Vec<String>,
     pub(super) judgement: Judgement,
     pub(super) context: ReplyContext,
 }
@@ -368,8 +388,10 @@ pub struct RecordedAnswer {
     /// Kinds of secrets that were removed from what is stored, answer or what came beside it (the
     /// answer itself is shown as it came, but for the key that was sent).
     pub redacted: Vec<String>,
-    /// Names of the tools that it wants called; gently offers none, and calls none.
+    /// Names of the tools that it wants called and that nobody offered; gently calls none.
     pub tools: Vec<Clean>,
+    /// All that it wants called, as it said so, like its text.
+    pub tool_calls: Vec<ToolCall>,
 }
 
 /// A refusal on record.

@@ -321,7 +321,7 @@ impl House {
         };
         let bundle = compile(&inputs).unwrap();
         let params = Params::default();
-        let compiled = render(&self.kernel, &bundle, (None, &params), &text);
+        let compiled = render(&self.kernel, &bundle, (None, &params), (&text, None));
         // A request to act ("Restart …") becomes an artifact of its own, with a salt of its own.
         let action_salts = (0..2 * MAX_ACTS).map(|_| fresh_salt()).collect();
         Prompt {

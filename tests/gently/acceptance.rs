@@ -244,6 +244,7 @@ async fn silent_turn(person: &Person) {
         marked: &[],
         declared: &DeclaredContext::default(),
         standing: ThreadPosition::default(),
+        client: None,
     };
     let asked = ask(
         &house,

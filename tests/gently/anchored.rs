@@ -247,6 +247,7 @@ async fn a_newer_block_goes_on_record_when_a_quiet_session_goes_on() {
             marked: &[],
             declared: &DeclaredContext::default(),
             standing: ThreadPosition::default(),
+            client: None,
         };
         let asked = ask(
             &house,

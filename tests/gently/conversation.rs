@@ -567,7 +567,10 @@ fn an_ollama_is_told_to_take_what_is_sent() {
         let told = asked(&person, &[&long(n)]);
         assert_eq!(told["model_window"], 6000);
         let body = server.requests().pop().unwrap().json();
-        assert_eq!(body["truncate"], false);
+        assert_eq!(
+            (&body["truncate"], &body["shift"]),
+            (&json!(false), &json!(false))
+        );
         let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
         let num_ctx = body["options"]["num_ctx"].clone();
         // What was sent is on record.

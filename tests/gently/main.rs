@@ -23,6 +23,7 @@ mod calendar_server;
 mod chat;
 mod checkpoint;
 mod cli;
+mod client_messages;
 mod clock;
 mod company;
 mod concurrency;

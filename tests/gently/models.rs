@@ -31,6 +31,8 @@ fn request() -> Request<'static> {
         messages: MESSAGES.as_slice(),
         images: &[],
         settings: &[],
+        tools: &[],
+        tool_choice: None,
         stream: false,
     }
 }

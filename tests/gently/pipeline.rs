@@ -89,7 +89,7 @@ fn bundle_for(
 fn turn(kernel: &Kernel, text: &str) -> (Clean, ContextBundle, CompiledPrompt) {
     let clean = redact(text).clean;
     let bundle = bundle_for(kernel, &clean, sample_sight());
-    let prompt = render(kernel, &bundle, (None, &Params::default()), &clean);
+    let prompt = render(kernel, &bundle, (None, &Params::default()), (&clean, None));
     (clean, bundle, prompt)
 }
 

@@ -451,7 +451,7 @@ pub async fn prompt_in(
         recalled: &RecallResult::default(),
     };
     let bundle = compile(&inputs).unwrap();
-    let compiled = render(&kernel, &bundle, (None, &Params::default()), &clean);
+    let compiled = render(&kernel, &bundle, (None, &Params::default()), (&clean, None));
     let prompt = Prompt {
         params: Params::default(),
         session: session.id,

@@ -268,6 +268,7 @@ fn a_silent_tool_fails_the_turn_before_any_model() {
             marked: &[],
             declared: &DeclaredContext::default(),
             standing: ThreadPosition::default(),
+            client: None,
         };
         let asked = wait(ask(
             &house,

@@ -358,6 +358,7 @@ fn told(drawn: &Drawn, dice: Dice) -> Vec<Said> {
             marked: &[],
             declared: &declared,
             standing,
+            client: None,
         };
         let asked = wait(ask(
             &house,

@@ -34,6 +34,8 @@ fn request() -> Request<'static> {
         messages: MESSAGES.as_slice(),
         images: &[],
         settings: &[],
+        tools: &[],
+        tool_choice: None,
         stream: false,
     }
 }
@@ -88,7 +90,7 @@ async fn each_dialect_sends_its_shape_and_reads_its_answer() {
             Wire::Ollama,
             "POST /api/chat",
             json!({"model": "small-1b", "messages": messages, "stream": false,
-                   "truncate": false, "options": {"temperature": 0.2, "num_predict": 64, "seed": 7}}),
+                   "truncate": false, "shift": false, "options": {"temperature": 0.2, "num_predict": 64, "seed": 7}}),
         ),
         (
             Wire::Anthropic,
@@ -403,6 +405,7 @@ async fn a_server_that_refuses_to_stream_is_asked_once_more() {
         let model = Remote::new(config(Wire::OpenAi, &server.root_url())).unwrap();
         let answer = model.watch(request(), &came).await.unwrap();
         assert_eq!(answer.text, ANSWER);
+        assert!(answer.beside.unstreamed, "it says that both were sent");
         let sent: Vec<Value> = server.requests().iter().map(|one| one.json()).collect();
         let streams: Vec<&Value> = sent.iter().map(|one| &one["stream"]).collect();
         assert_eq!(streams, [&json!(true), &json!(false)]);
@@ -420,8 +423,10 @@ async fn a_server_that_refuses_to_stream_is_asked_once_more() {
         let name = format!("{wire:?} {behaviour:?}");
         let server = ModelServer::start(behaviour);
         let model = Remote::new(config(wire, &server.root_url())).unwrap();
-        model.watch(request(), &came).await.unwrap_err();
+        let fault = model.watch(request(), &came).await.unwrap_err();
         assert_eq!(server.requests().len(), times, "{name}");
+        let is_twice = fault.reason().ends_with(".unstreamed");
+        assert_eq!(is_twice, times == 2, "{name}: {}", fault.reason());
     }
 }
 
@@ -490,6 +495,8 @@ async fn a_real_model_answers_twice_alike_in_two_dialects() {
         messages: &messages,
         images: &[],
         settings: &[],
+        tools: &[],
+        tool_choice: None,
         stream: false,
     };
     for wire in [Wire::OpenAi, Wire::Anthropic] {
@@ -656,7 +663,10 @@ fn the_official_ollama_client_and_we_agree() {
         .filter(|(key, _)| ours.get(key).is_none())
         .collect();
     // Theirs has no such wish unless somebody has it.
-    assert_eq!(ours["truncate"], false);
+    assert_eq!(
+        (&ours["truncate"], &ours["shift"]),
+        (&json!(false), &json!(false))
+    );
     assert!(
         more.iter()
             .all(|(_, value)| value.as_array().is_some_and(Vec::is_empty)),

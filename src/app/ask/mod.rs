@@ -7,6 +7,7 @@ pub mod model_choice;
 pub mod references;
 pub mod warnings;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use uuid::Uuid;
@@ -16,6 +17,7 @@ use crate::ask::recall::DeclaredContext;
 use crate::ask::refer::ThreadPosition;
 use crate::ask::{AskError, Observations, Question, TurnEnd, TurnResult};
 use crate::config::Config;
+use crate::continuity::brought::CleanRequest;
 use crate::continuity::compile::SIGHT_REASON;
 use crate::govern::drift::{DriftClass, ReplyVerdict};
 use crate::govern::kernel::Kernel;
@@ -25,6 +27,7 @@ pub use crate::govern::sight_rules::SightWish;
 use crate::models::Model;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
+use crate::record::ledger::client_request::{ClientRequest, ToolCall};
 use crate::record::ledger::receipt::Receipt;
 use crate::recorder::TurnIds;
 use crate::session;
@@ -60,6 +63,9 @@ pub struct AskRequest {
     pub thread: ThreadRequest,
     /// Whether the observational tools are looked at.
     pub sight: SightWish,
+    /// A whole list of messages with tools and settings, in the place of a text: then the last words
+    /// of a user among them are the question, and no earlier turns are shown beside it.
+    pub client: Option<ClientRequest>,
 }
 
 /// A question for which everything is at hand, and nothing is on record.
@@ -69,6 +75,8 @@ pub struct AskSetup<'a> {
     asked: QuestionText,
     key: Hash32,
     model: Model,
+    /// What a client brought beside it.
+    client: Option<ClientRequest>,
     declared: DeclaredContext,
     standing: ThreadPosition,
     /// Whether it begins another conversation.
@@ -124,13 +132,24 @@ pub async fn prepare<'a>(
     )
     .await?;
     let most = opened.kernel.rules().prompt.max_bytes;
-    if let Some(why) = too_long(&request.text, &request.files, most) {
+    let (text, client) = match &request.client {
+        None => (Cow::Borrowed(request.text.as_str()), None),
+        Some(client) => {
+            let brought = brought(client, request, &choice.model, most);
+            let (text, client) = brought.map_err(OpenHomeError::Refused)?;
+            (Cow::Owned(text), Some(client))
+        }
+    };
+    if let Some(why) = too_long(&text, &request.files, most) {
         return Err(OpenHomeError::Refused(why));
     }
-    let asked = with_files(&request.text, &request.files);
+    let asked = with_files(&text, &request.files);
     // What is in a file is not what the question is about.
-    let plan = SightPlan::of(&opened.kernel, &request.text, request.sight);
-    let model = showing(choice.model, &request.files, notice)?;
+    let plan = SightPlan::of(&opened.kernel, &text, request.sight);
+    let mut model = showing(choice.model, &request.files, notice)?;
+    if let Some(client) = &client {
+        model = model.holding(&client.images);
+    }
     if is_beyond(&model, &plan, request) {
         let why = beyond_the_observer(&opened.config, request).await;
         return Err(OpenHomeError::Refused(why));
@@ -142,7 +161,12 @@ pub async fn prepare<'a>(
     why.into_iter()
         .chain(&choice.notes)
         .for_each(|note| notice(note));
-    let (context, store) = (&request.context, &opened.store);
+    let store = &opened.store;
+    // A client's messages are the conversation.
+    let context = ContextRequest {
+        no_refs: request.context.no_refs || client.is_some(),
+        ..request.context.clone()
+    };
     let project = project::joined_by_new(store, &opened.config, notice)?;
     let scope = ConversationScope {
         key: Some(key),
@@ -165,6 +189,7 @@ pub async fn prepare<'a>(
         asked,
         key,
         model,
+        client,
         declared: context.declared(&opened.config, opened.context.rules(), store)?,
         standing,
         anew,
@@ -172,6 +197,36 @@ pub async fn prepare<'a>(
         observations: opened.gather(&plan)?,
         main_before: tree_heads::main_tip(opened)?,
     })
+}
+
+/// The question of a client's request, and the request; or why nobody is asked with it.
+fn brought(
+    client: &ClientRequest,
+    request: &AskRequest,
+    model: &Model,
+    most: u64,
+) -> Result<(String, ClientRequest), String> {
+    if !request.text.is_empty() {
+        return Err(
+            "a list of messages brings its question along: leave the question beside it out".into(),
+        );
+    }
+    if !request.context.refs.is_empty() {
+        return Err(
+            "a list of messages brings its conversation along: leave the references out".into(),
+        );
+    }
+    let bytes = u64::try_from(client.bytes()).unwrap_or(u64::MAX);
+    if bytes > most {
+        return Err(format!(
+            "messages, tools and settings together have {bytes} bytes, and the kernel's prompt.max_bytes is {most}:              bring less, or raise it: gently kernel show > kernel.toml, edit it, gently kernel set kernel.toml"
+        ));
+    }
+    if let Some(why) = model.refuses(client) {
+        return Err(why);
+    }
+    CleanRequest::check_names(client).map_err(|e| e.to_string())?;
+    client.clone().taken_apart()
 }
 
 /// Whether a model is the one that was asked last, in a session that goes on: whoever asks was told
@@ -215,7 +270,8 @@ fn showing(
 
 /// Whether it is the observer that would be asked, and what no tool of this machine can tell.
 fn is_beyond(model: &Model, plan: &SightPlan, request: &AskRequest) -> bool {
-    let is_asked = !request.files.is_empty() || !request.text.trim().is_empty();
+    let is_asked =
+        !request.files.is_empty() || !request.text.trim().is_empty() || request.client.is_some();
     is_asked && model.is_observer() && !plan.wanted
 }
 
@@ -302,6 +358,7 @@ impl AskSetup<'_> {
             marked: &self.asked.marked,
             declared: &self.declared,
             standing: self.standing,
+            client: self.client.as_ref(),
         };
         let observations = self.observations;
         let gather = move || observations;
@@ -376,6 +433,15 @@ impl AskResult {
         match &self.turn.turn {
             TurnEnd::Answered(answer) if !self.is_withheld() => Some(&answer.text),
             _ => None,
+        }
+    }
+
+    /// What the answer wants called, as the model said so; nothing where it is withheld. gently calls
+    /// nothing.
+    pub fn tool_calls(&self) -> &[ToolCall] {
+        match &self.turn.turn {
+            TurnEnd::Answered(answer) if !self.is_withheld() => &answer.tool_calls,
+            _ => &[],
         }
     }
 

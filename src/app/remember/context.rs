@@ -306,7 +306,6 @@ pub async fn preview(
     let model = choose(request.model.as_deref(), &call, &config, &database)
         .await?
         .model;
-    model.look_at_window().await;
     let text = redact(&request.text).clean;
     let host_role = &config.session.host_role;
     let now = open::clock()?;
@@ -360,7 +359,7 @@ pub async fn preview(
         now,
         sight,
     };
-    let (outcome, referred) = asking.compiled()?;
+    let (outcome, referred) = asking.compiled().await?;
     let names = match &outcome {
         PreviewOutcome::Compiled(bundle) => {
             ContextNames::of(&store, bundle.refs(), bundle.exclusions())?
@@ -393,9 +392,10 @@ struct PreviewInput<'a> {
 }
 
 impl PreviewInput<'_> {
-    /// As `ask` does it: again with less room for earlier turns where the model's window asks for
+    /// As `ask` does it, which asks a model's server for its window once policy has allowed the
+    /// question: again with less room for earlier turns where the model's window asks for
     /// that.
-    fn compiled(&self) -> Result<(PreviewOutcome, ResolvedRefs), OpenHomeError> {
+    async fn compiled(&self) -> Result<(PreviewOutcome, ResolvedRefs), OpenHomeError> {
         let own = self.model.system().map(|text| redact(text.trim()).clean);
         let params = self.model.params(own.as_ref().map(Clean::as_str));
         let mut room = None;
@@ -410,7 +410,9 @@ impl PreviewInput<'_> {
             let PreviewOutcome::Compiled(bundle) = &outcome else {
                 return Ok((outcome, referred));
             };
-            let compiled = render(self.kernel, bundle, (own.as_ref(), &params), self.text);
+            self.model.look_at_window().await;
+            let settings = (own.as_ref(), &params);
+            let compiled = render(self.kernel, bundle, settings, (self.text, None));
             match fit(self.model, &compiled, bundle, room) {
                 Ok(WindowFit::Within(less)) => room = Some(less),
                 Ok(WindowFit::Fits) => return Ok((outcome, referred)),

@@ -22,8 +22,10 @@ use crate::record::context::event::{EventKind, IntentPayload};
 use crate::record::context::turn::Counts;
 use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::Bundle;
+use crate::record::ledger::client_request::ClientRequest;
 use crate::record::ledger::documents::AuthorityState;
 use crate::record::ledger::params::Params;
+use crate::record::ledger::request::RequestDoc;
 use crate::store::{ContextRows, ExchangeRow, StoreError};
 
 use super::source::EventSource;
@@ -189,14 +191,20 @@ pub(super) fn run(
     Ok(rolling.trial)
 }
 
-/// What was sent with a question: the bundle, the owner's part of the system message, and what was
-/// told of the answer's shape; none where nothing was sent, or it is not here.
-fn sent_with(row: &ExchangeRow) -> Option<(Bundle, [Option<String>; 2])> {
+/// What was sent with a question: the bundle, and as texts the owner's part of the system message,
+/// what was told of the answer's shape, and what a client brought; none where nothing was sent, or it
+/// is not here.
+fn sent_with(row: &ExchangeRow) -> Option<(Bundle, Vec<String>)> {
     let bundle = Bundle::parse(row.bundle_json.as_deref()?).ok()?;
     let params = row.params.as_deref().map(Params::parse);
     let params = params.and_then(Result::ok).unwrap_or_default();
+    let request = row.request.as_deref().map(RequestDoc::parse);
+    let request = request.and_then(Result::ok);
+    let client = request.and_then(|request| request.client(&params));
+    let brought = client.as_ref().map(ClientRequest::texts);
     let shape = params.shape_beside();
-    Some((bundle, [params.system, shape]))
+    let told = params.system.into_iter().chain(shape);
+    Some((bundle, told.chain(brought.unwrap_or_default()).collect()))
 }
 
 /// History up to a line, as it would have been.
@@ -282,7 +290,7 @@ impl TrialHistory<'_, '_> {
             let sent = sent_with(row);
             let mut beside = SentBeside::default();
             if let Some((bundle, told)) = &sent {
-                let told = told.iter().flatten().map(String::as_str);
+                let told = told.iter().map(String::as_str);
                 beside.texts.extend(told);
                 beside.texts.extend(bundle.texts_of_people());
                 beside.names.extend(bundle.names_by_people());

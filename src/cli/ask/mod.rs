@@ -49,6 +49,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         context: args.refs.request(),
         thread: args.place.request(),
         sight: args.sight.wish(),
+        client: None,
     };
     let path = open::home_path()?;
     if !path.exists()

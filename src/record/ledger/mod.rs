@@ -3,6 +3,7 @@
 pub mod auth_key;
 pub mod bundle;
 pub mod bundle_text;
+pub mod client_request;
 pub mod commit;
 pub mod commitment;
 pub mod conversation;

@@ -155,7 +155,7 @@ pub struct Params {
 }
 
 /// Whether something is left out because it is not so.
-fn is_false(value: &bool) -> bool {
+pub(super) fn is_false(value: &bool) -> bool {
     !value
 }
 

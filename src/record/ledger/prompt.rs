@@ -28,6 +28,7 @@ use crate::record::hash::Hash32;
 use crate::record::time::Seconds;
 
 use super::bundle::Moment;
+use super::client_request::ToolCall;
 
 /// `artifact_type` of an earlier turn.
 pub const TURN: &str = "turn";
@@ -124,13 +125,19 @@ impl PromptMessages {
     }
 }
 
-/// One message of a compiled prompt.
+/// One message of a compiled prompt; keys in this order are also their canonical order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChatMessage {
     /// Text of the message.
     pub content: String,
     /// Who says it.
     pub role: ChatRole,
+    /// The call that it is the result of; a tool's message alone has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+    /// What it wants called; only a client's own messages of an assistant have any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
 }
 
 impl ChatMessage {
@@ -139,7 +146,14 @@ impl ChatMessage {
         ChatMessage {
             content: content.into(),
             role,
+            tool_call_id: None,
+            tool_calls: Vec::new(),
         }
+    }
+
+    /// Whether it is text alone.
+    pub fn is_plain(&self) -> bool {
+        self.tool_call_id.is_none() && self.tool_calls.is_empty()
     }
 }
 
@@ -153,6 +167,8 @@ pub enum ChatRole {
     User,
     /// The model that answers.
     Assistant,
+    /// A tool that the model wanted called, and a client called.
+    Tool,
 }
 
 impl ChatRole {
@@ -162,6 +178,7 @@ impl ChatRole {
             ChatRole::System => "system",
             ChatRole::User => "user",
             ChatRole::Assistant => "assistant",
+            ChatRole::Tool => "tool",
         }
     }
 }

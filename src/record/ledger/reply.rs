@@ -15,7 +15,9 @@ use serde_json::{Map, Value};
 use crate::record::canon;
 use crate::record::canon::CanonError;
 
+use super::client_request::ToolCall;
 use super::documents::{FORMAT, Format};
+use super::params::is_false;
 
 /// The kind of secret that the key is which a model's server was sent: it is known, not looked for,
 /// and `[redacted:sent-key]` stands where the server repeated it.
@@ -40,6 +42,11 @@ pub struct ReplyDoc {
     pub reasoning: Option<String>,
     /// Tools that it wants called, as they came; they are part of the answer, too.
     pub tool_calls: Vec<Value>,
+    /// Whether the server refused to answer piece by piece, and was asked again without: then what
+    /// its request says of a stream was sent first, and the same without it second. Left out where
+    /// it was not so.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unstreamed: bool,
 }
 
 impl ReplyDoc {
@@ -55,16 +62,18 @@ impl ReplyDoc {
         members.insert("other".to_owned(), exact_map(self.other).into());
         members.insert("reasoning".to_owned(), self.reasoning.into());
         members.insert("tool_calls".to_owned(), exact_list(self.tool_calls).into());
+        let unstreamed = self.unstreamed;
         let mut clean = clean(Value::Object(members));
         if let Some(members) = clean.as_object_mut() {
             members.insert("format".to_owned(), FORMAT.into());
         }
-        serde_json::from_value(clean).unwrap_or_else(|_| {
+        let read = serde_json::from_value(clean).unwrap_or_else(|_| {
             let why = "left out: its secrets could not be taken out of it";
             let mut doc = ReplyDoc::default();
             doc.other.insert("unreadable".to_owned(), why.into());
             doc
-        })
+        });
+        ReplyDoc { unstreamed, ..read }
     }
 
     /// The same with every key and string that `change` has something else for replaced.
@@ -85,6 +94,7 @@ impl ReplyDoc {
                 .into_iter()
                 .map(|one| texts(one, change))
                 .collect(),
+            unstreamed: self.unstreamed,
         }
     }
 
@@ -96,6 +106,25 @@ impl ReplyDoc {
             name.and_then(Value::as_str).unwrap_or("?")
         });
         names.collect()
+    }
+
+    /// The same calls, alike for every dialect.
+    pub fn calls(&self) -> Vec<ToolCall> {
+        let calls = self.tool_calls.iter().zip(self.tool_names());
+        let calls = calls.map(|(call, name)| {
+            let given = call.pointer("/function/arguments").or(call.get("input"));
+            let arguments = match given {
+                Some(Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+                None => "{}".to_owned(),
+            };
+            ToolCall {
+                arguments,
+                id: call["id"].as_str().unwrap_or_default().to_owned(),
+                name: name.to_owned(),
+            }
+        });
+        calls.collect()
     }
 
     /// The canonical print, as it is stored and committed to.
@@ -157,7 +186,7 @@ fn exact(value: Value) -> Value {
     }
 }
 
-fn is_exact(number: &serde_json::Number) -> bool {
+pub(super) fn is_exact(number: &serde_json::Number) -> bool {
     let whole = number.as_u64().or(number.as_i64().map(i64::unsigned_abs));
     whole.is_some_and(|whole| whole <= MAX_EXACT)
 }
@@ -192,6 +221,7 @@ mod tests {
             let text = document.to_string().replace("secret", "[1]");
             serde_json::from_str(&text).unwrap()
         });
+        assert_eq!(doc.calls()[0].arguments, "[1]");
         let text = doc.canonical().unwrap();
         assert_eq!(
             text,

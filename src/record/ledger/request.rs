@@ -11,6 +11,8 @@
 //! ```
 //! Texts that are on record stand by the id of their turn, so that one erased is erased everywhere.
 //! Put in again they give the messages that were sent, whose canonical list is the compiled prompt.
+//! What a client brought in its own words ([`ClientRequest`]) stands as it was sent, in place of
+//! turns.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +25,7 @@ use crate::record::canon::CanonError;
 
 use super::bundle::{Bundle, NamedHash};
 use super::bundle_text::{brief_text, bundle_text};
+use super::client_request::{ClientRequest, ToolCall, ToolChoice, ToolDefinition, ToolResult};
 use super::documents::Format;
 use super::image::ImageEntry;
 use super::params::{Params, ResponseFormat, Temperature};
@@ -32,6 +35,8 @@ use super::prompt::{ChatMessage, ChatRole, PriorTurn, PromptMessages, SystemProm
 const NOT_SHOWN: &str = "(The question is not shown.)";
 /// What stands before turns of other conversations.
 const EARLIER: &str = "Earlier in this project:";
+/// The setting that says whether and which tool is to be called.
+const TOOL_CHOICE: &str = "tool_choice";
 
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,8 +62,12 @@ pub enum RequestPart {
     Shape,
     /// A text that is nowhere else on record.
     Text(String),
-    /// An image; the question names it in words, too.
+    /// An image; the question names it in words, too, or a client's message has it.
     Image(ImageEntry),
+    /// A tool that an assistant wants called.
+    ToolCall(ToolCall),
+    /// What came of a call.
+    ToolResult(ToolResult),
 }
 
 /// A message of the prompt, by its role and the commitments to its texts.
@@ -77,14 +86,15 @@ pub struct RequestMessage {
 pub struct RequestDoc {
     /// Version of the document's form: `gently/1`.
     pub format: Format,
-    /// The system message first; then user and assistant by turns, a user's last.
+    /// The system message first; then user and assistant by turns, a user's last, or a client's as
+    /// they are.
     pub messages: Vec<RequestMessage>,
     /// Which model is asked.
     pub model: String,
     /// Whatever is sent beside messages and tools; fractions stand as texts.
     pub settings: BTreeMap<String, Value>,
     /// What a model may call: none, unless a client brought some.
-    pub tools: Vec<Value>,
+    pub tools: Vec<ToolDefinition>,
 }
 
 /// A turn of the conversation that is sent as a message.
@@ -115,6 +125,8 @@ pub struct RequestTexts<'a> {
     pub question: &'a str,
     /// What the model is told of the answer's shape ([`Params::shape_beside`]).
     pub shape: Option<&'a str>,
+    /// What a client brought in its own words, in the place of earlier turns.
+    pub client: Option<&'a ClientRequest>,
 }
 
 /// A request names a turn whose text was not given.
@@ -139,6 +151,10 @@ impl RequestDoc {
         if texts.owner.is_some() {
             doc.say(ChatRole::System, RequestPart::Owner);
         }
+        if let Some(client) = texts.client {
+            doc.bring(client, texts, params);
+            return doc;
+        }
         // Some servers refuse a message without a word.
         let said = texts
             .spoken
@@ -155,22 +171,77 @@ impl RequestDoc {
             }
             doc.say(role, RequestPart::Turn(spoken.turn));
         }
-        if brief_text(texts.bundle).is_some() {
-            doc.say(ChatRole::User, RequestPart::Brief);
-        }
-        if !texts.earlier.is_empty() {
-            let turns = texts.earlier.iter().map(|turn| turn.turn).collect();
-            doc.say(ChatRole::User, RequestPart::Earlier(turns));
-        }
-        doc.say(ChatRole::User, RequestPart::Question);
-        // Behind the question, so that the messages before it stay as they were.
-        if texts.shape.is_some() {
-            doc.say(ChatRole::User, RequestPart::Shape);
-        }
-        for image in &params.images {
-            doc.say(ChatRole::User, RequestPart::Image(image.clone()));
+        for part in asked(texts, &[RequestPart::Question], params) {
+            doc.say(ChatRole::User, part);
         }
         doc
+    }
+
+    /// Adds what a client brought: its first words of the system's behind gently's own, and its
+    /// messages as they are, with what gently says around the question.
+    fn bring(&mut self, client: &ClientRequest, texts: &RequestTexts<'_>, params: &Params) {
+        let client = client.recorded();
+        let (heads, others) = client.heads();
+        for part in heads.iter().flat_map(|message| &message.parts) {
+            self.say(ChatRole::System, part.clone());
+        }
+        for message in others {
+            let parts = match message.parts.contains(&RequestPart::Question) {
+                true => asked(texts, &message.parts, params),
+                false => message.parts.clone(),
+            };
+            self.messages.push(RequestMessage {
+                parts,
+                role: message.role,
+            });
+        }
+        let choice = client.tool_choice.as_ref().map(serde_json::to_value);
+        let choice = choice.and_then(Result::ok);
+        self.settings
+            .extend(choice.map(|choice| (TOOL_CHOICE.to_owned(), choice)));
+        self.settings.extend(client.settings);
+        self.tools = client.tools;
+    }
+
+    /// What a client brought to it, with numbers as they are recorded; none where all of it is
+    /// gently's own.
+    pub fn client(&self, params: &Params) -> Option<ClientRequest> {
+        let mut parts = self.messages.iter().flat_map(|message| &message.parts);
+        if parts.any(|part| matches!(part, RequestPart::Turn(_))) {
+            return None;
+        }
+        let own = settings(params);
+        let mut others = self.settings.clone();
+        others.retain(|name, _| !own.contains_key(name));
+        let choice = others.remove(TOOL_CHOICE);
+        let choice = choice.and_then(|choice| serde_json::from_value::<ToolChoice>(choice).ok());
+        let mut messages = Vec::new();
+        for message in &self.messages {
+            let mut parts = message.parts.clone();
+            if parts.contains(&RequestPart::Question) {
+                parts.truncate(parts.len().saturating_sub(params.images.len()));
+            }
+            parts.retain(|part| !is_own(part));
+            // The first one may have nothing of the client's.
+            if !parts.is_empty() {
+                messages.push(RequestMessage {
+                    parts,
+                    role: message.role,
+                });
+            }
+        }
+        let is_alone = |message: &RequestMessage| message.parts == [RequestPart::Question];
+        let is_plain = matches!(messages.as_slice(), [only] if is_alone(only))
+            && others.is_empty()
+            && choice.is_none()
+            && self.tools.is_empty();
+        (!is_plain).then(|| ClientRequest {
+            messages,
+            settings: others,
+            tool_choice: choice,
+            tools: self.tools.clone(),
+            images: Vec::new(),
+        })
     }
 
     /// Adds a part to the last message, or begins another: many servers take no two messages of one
@@ -188,14 +259,21 @@ impl RequestDoc {
     /// The messages as they are sent.
     pub fn messages(&self, texts: &RequestTexts<'_>) -> Result<PromptMessages, UnknownTurn> {
         let rendered = self.messages.iter().map(|message| {
-            let is_text = |part: &&RequestPart| !matches!(part, RequestPart::Image(_));
+            let is_text = |part: &&RequestPart| {
+                !matches!(part, RequestPart::Image(_) | RequestPart::ToolCall(_))
+            };
             let parts = message.parts.iter().filter(is_text);
             let parts = parts.map(|part| rendered(part, texts));
             let parts: Vec<String> = parts.collect::<Result<_, _>>()?;
-            Ok(ChatMessage {
-                content: parts.join("\n\n"),
-                role: message.role,
-            })
+            let mut said = ChatMessage::new(message.role, parts.join("\n\n"));
+            for part in &message.parts {
+                match part {
+                    RequestPart::ToolCall(call) => said.tool_calls.push(call.clone()),
+                    RequestPart::ToolResult(result) => said.tool_call_id = Some(result.id.clone()),
+                    _ => {}
+                }
+            }
+            Ok(said)
         });
         rendered.collect::<Result<_, _>>().map(PromptMessages::new)
     }
@@ -215,6 +293,38 @@ impl RequestDoc {
     pub fn parse(text: &str) -> Result<RequestDoc, CanonError> {
         canon::parse(text.as_bytes())
     }
+}
+
+/// The message of the question: what a client's, or gently's, has in it, and what stands around that.
+fn asked(texts: &RequestTexts<'_>, own: &[RequestPart], params: &Params) -> Vec<RequestPart> {
+    let mut parts = Vec::new();
+    if brief_text(texts.bundle).is_some() {
+        parts.push(RequestPart::Brief);
+    }
+    if !texts.earlier.is_empty() {
+        let turns = texts.earlier.iter().map(|turn| turn.turn).collect();
+        parts.push(RequestPart::Earlier(turns));
+    }
+    parts.extend_from_slice(own);
+    // Behind the question, so that the messages before it stay as they were.
+    if texts.shape.is_some() {
+        parts.push(RequestPart::Shape);
+    }
+    parts.extend(params.images.iter().cloned().map(RequestPart::Image));
+    parts
+}
+
+/// Whether a part is said by gently around what is asked.
+fn is_own(part: &RequestPart) -> bool {
+    matches!(
+        part,
+        RequestPart::Kernel(_)
+            | RequestPart::Owner
+            | RequestPart::Brief
+            | RequestPart::Bundle
+            | RequestPart::Earlier(_)
+            | RequestPart::Shape
+    )
 }
 
 /// The settings of a call that are not part of its messages.
@@ -256,7 +366,8 @@ fn rendered(part: &RequestPart, texts: &RequestTexts<'_>) -> Result<String, Unkn
         RequestPart::Question => texts.question.to_owned(),
         RequestPart::Shape => texts.shape.unwrap_or_default().to_owned(),
         RequestPart::Text(text) => text.clone(),
-        RequestPart::Image(_) => String::new(),
+        RequestPart::ToolResult(result) => result.text.clone(),
+        RequestPart::Image(_) | RequestPart::ToolCall(_) => String::new(),
     })
 }
 
@@ -298,6 +409,7 @@ mod tests {
             spoken: &[],
             question: "How long?",
             shape: None,
+            client: None,
         };
         let new = RequestDoc::new(&texts, "m", &Params::default())
             .canonical()
