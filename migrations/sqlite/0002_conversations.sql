@@ -29,6 +29,21 @@ CREATE INDEX idx_artifact_title ON artifact(json_extract(document, '$.content.ti
 CREATE INDEX idx_artifact_project_name ON artifact(json_extract(document, '$.content.name'))
   WHERE kind IN ('project', 'project_renamed') AND document IS NOT NULL;
 
+-- Under which settings the newest record was made, without their values: a tag is HMAC-SHA-256 of name and value under a
+-- key of this home. Before the first record of this build there is no row.
+
+CREATE TABLE setting_state (
+  id              INTEGER PRIMARY KEY CHECK (id = 1),
+  key             TEXT NOT NULL,             -- 32 random bytes
+  digest          TEXT NOT NULL,             -- of all settings that count, as a config_reload names them
+  line            INTEGER REFERENCES artifact(line),  -- of the newest config_reload; null: there is none
+  named           TEXT                       -- the digest in it; null: its document came not with its line
+) STRICT;
+CREATE TABLE setting_tag (
+  name            TEXT PRIMARY KEY,          -- model.default
+  tag             TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- What is there already. A ledger that was taken over from a later build may have brought lines of these kinds.
 
 INSERT INTO conversation (thread_id, last_line, turns, title_line, project, state, state_line)

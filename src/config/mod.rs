@@ -14,6 +14,7 @@ mod error;
 mod kind;
 mod name_path;
 mod named_tables;
+mod recorded;
 mod rules;
 mod settings;
 pub mod table;
@@ -143,13 +144,20 @@ impl Config {
 
     /// Reads the configuration of a home; a missing file means the defaults.
     pub fn load(home: &Path, environment: Environment<'_>) -> Result<Self, ConfigError> {
+        let settings = Settings::load(home, environment)?;
+        Ok(Self::from_settings(&settings, home))
+    }
+}
+
+impl Settings {
+    /// Reads the settings of a home; a missing file means the defaults.
+    pub fn load(home: &Path, environment: Environment<'_>) -> Result<Self, ConfigError> {
         let path = home.join(FILE);
-        let settings = Settings::read(
+        Self::read(
             &file_text(&path)?.unwrap_or_default(),
             &path.display().to_string(),
             environment,
-        )?;
-        Ok(Self::from_settings(&settings, home))
+        )
     }
 }
 

@@ -60,6 +60,7 @@ pub use entries::exchanges::ABANDONED;
 pub use entries::genesis::{FirstRecords, create};
 pub use entries::rotation::signers;
 pub use entries::sessions::{SessionClose, SessionTerms, resumable};
+pub use entries::settings::SettingsInForce;
 pub use entries::threads::{POLICY, thread_id};
 pub use error::RecorderError;
 pub use lock::{WAIT, WriterLock};
@@ -96,10 +97,12 @@ pub struct Recorder {
 }
 
 /// How a home is written to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RecorderTerms {
     /// What is kept of texts from now on; without it, it stays as it is on record.
     pub content_policy: Option<ContentPolicy>,
+    /// The settings in force; without them, a change of them is not put on record.
+    pub settings: Option<SettingsInForce>,
     /// When git and log are synced.
     pub sync_policy: SyncPolicy,
     /// How long other writers are waited for, here and before every batch.
@@ -110,6 +113,7 @@ impl Default for RecorderTerms {
     fn default() -> Self {
         RecorderTerms {
             content_policy: None,
+            settings: None,
             sync_policy: SyncPolicy::EachBatch,
             wait: lock::WAIT,
         }
@@ -170,7 +174,8 @@ impl Recorder {
         watch: FailpointWatch,
         terms: RecorderTerms,
     ) -> Result<Self, RecorderError> {
-        let (key, writer_context) = (Arc::new(key), WriterContext::new(terms.content_policy)?);
+        let writer_context = WriterContext::new(terms.content_policy, terms.settings)?;
+        let key = Arc::new(key);
         let mut writer = Writer::open(
             paths.clone(),
             key.clone(),

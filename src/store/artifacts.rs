@@ -166,6 +166,7 @@ impl WriteStore {
             self.add_item(Item::made(origin, Some(content), artifact.commitment))?;
         }
         self.follow_artifact(artifact, content.as_ref())?;
+        self.follow_settings(artifact)?;
         let named = content.as_ref().filter(|_| kind == TOMBSTONE);
         let named = named.and_then(|content| content["ids"].as_array());
         for id in named.into_iter().flatten().filter_map(|id| id.as_str()) {

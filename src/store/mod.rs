@@ -27,6 +27,7 @@ mod questions;
 mod recall;
 mod rows;
 mod search;
+mod settings;
 mod sqlite;
 mod stats;
 mod table;
@@ -44,8 +45,8 @@ pub use rows::{
     BlockRow, CalendarState, CommitRow, ConfigRow, ContextRefRow, DriftRow, DriftState,
     ErasureCommitmentRow, EventRow, ExchangeOutcome, ExchangeRow, HomeFile, IntentRow, KernelRow,
     LedgerHead, MessageRow, MissingCommitments, OutcomeUpdate, PlaceholderRow, PlaceholderRows,
-    ReferredText, RowCounts, SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow,
-    WitnessState,
+    ReferredText, RowCounts, SessionProgress, SessionRow, SettingState, SettingTag, ThreadRow,
+    ThreadTurnRow, TurnRow, WitnessState,
 };
 pub use search::{ItemMatch, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 pub use stats::CountedExchange;
@@ -229,6 +230,8 @@ mod tests {
             declared::<Item>,
             declared::<ConversationRow>,
             declared::<ProjectRow>,
+            declared::<SettingState>,
+            declared::<SettingTag>,
         ] {
             declared(&connection);
         }

@@ -618,6 +618,41 @@ row! {
 }
 
 row! {
+    /// The settings that the newest record was made under.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct SettingState of "setting_state" {
+        /// Key of their tags.
+        key: Hash32 = "key",
+        /// What an artifact names them by.
+        digest: Hash32 = "digest",
+        /// Line of the newest artifact that names settings; none when they never changed.
+        line: Option<u64> = "line",
+        /// The digest that it names; none where its document is not known.
+        named: Option<Hash32> = "named",
+    } derived {
+        "id" = |_row| SqlValue::Integer(1),
+    }
+}
+
+impl SettingState {
+    /// Whether these are the settings that are on record.
+    pub fn holds(&self, digest: Hash32) -> bool {
+        self.digest == digest && (self.line.is_none() || self.named == Some(digest))
+    }
+}
+
+row! {
+    /// One of those settings.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct SettingTag of "setting_tag" {
+        /// `model.default`.
+        name: String = "name",
+        /// Keyed hash of its name and value.
+        tag: Hash32 = "tag",
+    }
+}
+
+row! {
     /// A file of the home that is no evidence, as it was when it was last looked at.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct HomeFile of "home_file" {

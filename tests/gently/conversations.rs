@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::model_server::{Behaviour, ModelServer};
 use crate::person::{Person, Ran};
+use crate::recorder::{Rig, turn, wait};
 use crate::share::at_terminal;
 
 fn person(server: &ModelServer) -> Person {
@@ -807,6 +808,49 @@ fn deleting_erases_all_exchanges_names_the_one_that_waits_and_archives() {
     let nothing = json(&person, &["conversation", "delete", &thread, "--yes"]);
     assert_eq!(nothing["erased"], false);
     assert_eq!(listed(&person, &[])[0]["conversation"], kept.as_str());
+    verified(&person);
+}
+
+/// Exchanges are erased 200 a batch: of 205 each is gone, in two batches.
+#[test]
+fn deleting_erases_more_exchanges_than_one_batch_takes() {
+    let person = Person::new();
+    let thread = asked(&person, &["Botany, the first?"]);
+    let rig = Rig::borrowed(&person.home());
+    let now = rig.store().head().unwrap().time;
+    let session = rig.open_sessions().pop().unwrap();
+    let texts: Vec<String> = (0..204).map(|n| format!("Botany, question {n}?")).collect();
+    let recorder = rig.recorder(now);
+    wait(async {
+        let turns = texts
+            .iter()
+            .map(|text| turn(&recorder, &session, text, now));
+        for done in futures_util::future::join_all(turns).await {
+            done.unwrap();
+        }
+    });
+    drop(recorder);
+    let row = json(&person, &["conversation", "list"]);
+    assert_eq!(row["conversations"][0]["questions"], 205, "{row}");
+
+    let done = json(&person, &["conversation", "delete", &thread, "--yes"]);
+    assert_eq!(done["exchanges"].as_array().unwrap().len(), 205);
+    let database = person.database();
+    let count = |sql: &str| -> u32 { database.query_row(sql, [], |row| row.get(0)).unwrap() };
+    let kept = "SELECT count(*) FROM chat_turn WHERE content IS NOT NULL";
+    assert_eq!(
+        (count("SELECT count(*) FROM chat_turn"), count(kept)),
+        (410, 0)
+    );
+    let tombstones = "SELECT count(*) FROM artifact WHERE kind = 'tombstone'";
+    assert_eq!(
+        (
+            count(tombstones),
+            count("SELECT count(*) FROM tombstone_id")
+        ),
+        (2, 205)
+    );
+    assert!(!holds(&person, "Botany"));
     verified(&person);
 }
 

@@ -28,12 +28,12 @@ impl Journey {
         person.set("GENTLY_ANCHOR_MODE", "auto");
         person.set("GENTLY_ANCHOR_ESPLORA", "[]");
         person.set("GENTLY_ANCHOR_HEADERS", headers.to_str().unwrap());
+        let server = ModelServer::start(Behaviour::error(500, "out of memory"));
+        person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
         person.ask("How is this machine doing?");
         person.ask("And the disk?");
         person.gently(&["ask", " "]).exits(1);
         person.ask("What don't you know?");
-        let server = ModelServer::start(Behaviour::error(500, "out of memory"));
-        person.set("GENTLY_MODEL_BASE_URL", &server.base_url());
         person
             .gently(&["ask", "-m", "openai/small", "Anybody there?"])
             .exits(2);

@@ -101,6 +101,7 @@ mod search;
 mod search_index;
 mod second;
 mod sent;
+mod settings;
 mod share;
 mod sight;
 mod signatures;

@@ -158,6 +158,7 @@ fn home() -> Person {
         (&["ask", "And the disk?"], 0),
         (&["ask", "--model", "openai/x", "Restart nginx"], 0),
         (&["drift", "ack", "1", "--reason", "looking"], 0),
+        (&["config", "set", "session.idle_minutes", "31"], 0),
         (&["ask", "--model", "openai/x", "Anybody there?"], 2),
         // What it stood in can't be put together any more; commitments stand in its place.
         (&["erase", "note:000001", "--yes"], 0),

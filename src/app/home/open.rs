@@ -14,7 +14,7 @@ use crate::anchor::bitcoind::{Auth, Bitcoind};
 use crate::anchor::esplora::Esplora;
 use crate::anchor::headers_file::HeadersFile;
 use crate::ask::Observations;
-use crate::config::{AnchorMode, Config, ConfigError, Content};
+use crate::config::{AnchorMode, Config, ConfigError, Content, Settings};
 use crate::continuity::compile::note_last_looks;
 use crate::govern::actions::actuation::MAX_ACTS;
 use crate::govern::kernel::Kernel;
@@ -29,7 +29,9 @@ use crate::record::ledger::bundle::{Bundle, SightEntry};
 use crate::record::ledger::commitment::Salt;
 use crate::record::ledger::documents::Genesis;
 use crate::record::time::Seconds;
-use crate::recorder::{ContentPolicy, Recorder, RecorderTerms, SyncPolicy, revoked_at, unwatched};
+use crate::recorder::{
+    ContentPolicy, Recorder, RecorderTerms, SettingsInForce, SyncPolicy, revoked_at, unwatched,
+};
 use crate::session::TurnEnvironment;
 use crate::sight::disk_usage::DiskUsage;
 use crate::sight::index_changed::IndexChanged;
@@ -154,7 +156,8 @@ impl OpenHome {
         OpenHomeError: From<E>,
     {
         remove_leftovers(home.root());
-        let config = config(&home)?;
+        let settings = Settings::load(home.root(), &env)?;
+        let config = Config::from_settings(&settings, home.root());
         put_in_force(&config)?;
         no_secret("session.host_role", &config.session.host_role)?;
         home.is_private()?;
@@ -163,6 +166,7 @@ impl OpenHome {
         let signer = signer(&home, &config)?;
         let terms = RecorderTerms {
             content_policy: Some(content_policy(&config)),
+            settings: Some(SettingsInForce(settings.recorded())),
             sync_policy,
             ..RecorderTerms::default()
         };

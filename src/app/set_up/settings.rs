@@ -131,12 +131,7 @@ fn key_named(name: &str, place: &str, home: &Path) -> Result<&'static Key, Confi
 }
 
 fn read(home: &Path, environment: Environment<'_>) -> Result<Settings, ConfigError> {
-    let path = home.join(FILE);
-    Settings::read(
-        &file_text(&path)?.unwrap_or_default(),
-        &path.display().to_string(),
-        environment,
-    )
+    Settings::load(home, environment)
 }
 
 /// Checks the auth key when a key guards the home: whoever has the machine for a minute has none.

@@ -31,6 +31,7 @@ impl RowCheck<'_> {
             );
         }
         self.check_auth_keys(&rows)?;
+        self.check_settings(&rows)?;
         let (mut items, mut said) = (Items::default(), ConversationRows::default());
         for row in rows {
             said.take(row.line, &row.kind, &row.id, row.document.as_deref());

@@ -10,5 +10,6 @@ pub(crate) mod conversations;
 pub(crate) mod database;
 pub(crate) mod exchange_rows;
 pub(crate) mod exchanges;
+pub(crate) mod settings;
 pub(crate) mod stored_lines;
 pub(crate) mod threads;

@@ -18,4 +18,5 @@ pub mod prompt;
 pub mod receipt;
 pub mod reply;
 pub mod request;
+pub mod settings;
 pub mod short_name;

@@ -9,6 +9,7 @@ use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::time::Seconds;
 use crate::store::{ArtifactFilter, AuthKeyRow, ReadStore, StoreError};
 
+use super::settings::settle_settings;
 use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::{Recorder, RecorderError};
 
@@ -91,6 +92,7 @@ impl Recorder {
                 AuthKeyChange::Add { name, hash } => add(transaction, name, *hash, now)?,
                 AuthKeyChange::Revoke { name, force } => revoke(transaction, name, *force, now)?,
             };
+            settle_settings(transaction, now)?;
             transaction.artifact(now, None, &document(&row)?, salt.clone())?;
             Ok(row)
         })

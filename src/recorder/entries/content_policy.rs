@@ -24,6 +24,7 @@ use crate::record::time::Seconds;
 use crate::store::ReadStore;
 
 use super::artifacts::ArtifactField;
+use super::settings::{SettingsInForce, settle_settings};
 use crate::recorder::RecorderError;
 use crate::recorder::batch::transaction::LedgerTransaction;
 
@@ -109,6 +110,8 @@ pub(in crate::recorder) fn is_text(kind: &str) -> bool {
 pub struct WriterContext {
     /// What is kept; none: as it is on record.
     pub wanted: Option<ContentPolicy>,
+    /// The settings in force; none: as they were.
+    pub settings: Option<SettingsInForce>,
     /// For salts of what nobody brought a salt for.
     pub seed: [u8; 32],
 }
@@ -117,10 +120,15 @@ impl WriterContext {
     /// With fresh randomness.
     pub(in crate::recorder) fn new(
         wanted: Option<ContentPolicy>,
+        settings: Option<SettingsInForce>,
     ) -> Result<WriterContext, RecorderError> {
         let mut seed = [0; 32];
         os_random(&mut seed)?;
-        Ok(WriterContext { wanted, seed })
+        Ok(WriterContext {
+            wanted,
+            settings,
+            seed,
+        })
     }
 }
 
@@ -130,8 +138,13 @@ impl WriterContext {
         self.secret("gently/1/placeholder_key/", session.as_bytes())
     }
 
+    /// A key for the tags of the settings.
+    pub(super) fn settings_key(&self) -> Hash32 {
+        Hash32::from_bytes(self.secret("gently/1/settings_key/", b""))
+    }
+
     /// A salt that nobody else has, for one label and number.
-    fn salt(&self, label: &str, number: &[u8]) -> Salt {
+    pub(super) fn salt(&self, label: &str, number: &[u8]) -> Salt {
         Salt::new(self.secret(label, number))
     }
 
@@ -154,11 +167,12 @@ fn policy_on_record(store: &ReadStore) -> Result<Option<ContentPolicy>, Recorder
 }
 
 /// What is kept of the texts that are recorded next; puts it on record, if it is not what is in
-/// force.
+/// force, and that settings changed, if they did.
 pub(in crate::recorder) fn settle(
     transaction: &mut LedgerTransaction<'_>,
     now: Seconds,
 ) -> Result<ContentPolicy, RecorderError> {
+    settle_settings(transaction, now)?;
     let known = policy_on_record(&*transaction.tx)?;
     // Nobody said what, and nobody knows: what is not kept can't be regretted.
     let wanted = transaction

@@ -25,6 +25,7 @@ use crate::record::ledger::documents::Format;
 use crate::record::ledger::exchange::ArtifactDoc;
 use crate::record::ledger::item::CONFLICT_RESOLVED;
 use crate::record::ledger::params::Params;
+use crate::record::ledger::settings::CONFIG_RELOAD;
 use crate::record::ledger::short_name::short_name;
 use crate::record::log::entry::Line;
 use crate::record::time::Seconds;
@@ -41,7 +42,7 @@ use crate::recorder::{Recorder, RecorderError};
 /// The kind of the artifact that says what was erased.
 pub const TOMBSTONE: &str = "tombstone";
 /// What a home can't do without, and what says that something else is gone.
-const KEPT: [&str; 7] = [
+const KEPT: [&str; 8] = [
     "kernel",
     "auth_key",
     TOMBSTONE,
@@ -49,6 +50,7 @@ const KEPT: [&str; 7] = [
     CONFLICT_RESOLVED,
     CONTENT_POLICY,
     SANITIZE_POLICY,
+    CONFIG_RELOAD,
 ];
 /// What nobody can put together again of an exchange whose model was shown a turn that is erased …
 const GONE_WITH_TURN: [Role; 3] = [

@@ -49,7 +49,7 @@ pub fn create(
         reason: e.to_string(),
     })?;
     let watch = crate::recorder::unwatched();
-    let writer_context = WriterContext::new(None)?;
+    let writer_context = WriterContext::new(None, None)?;
     let mut writer = Writer {
         paths: paths.clone(),
         store,

@@ -10,6 +10,7 @@ use crate::record::time::Seconds;
 use crate::store::{KernelRow, ReadStore};
 
 use super::sessions::SessionClose;
+use super::settings::settle_settings;
 use super::{exchanges, sessions};
 use crate::recorder::batch::transaction::LedgerTransaction;
 use crate::recorder::{Recorder, RecorderError};
@@ -89,6 +90,7 @@ pub(in crate::recorder) fn put(
     salt: Salt,
     now: Seconds,
 ) -> Result<(), RecorderError> {
+    settle_settings(transaction, now)?;
     let content = serde_json::from_str(canonical).map_err(|e| RecorderError::Unrecordable {
         what: "the kernel",
         reason: e.to_string(),

@@ -15,4 +15,5 @@ pub(in crate::recorder) mod receipts;
 pub(in crate::recorder) mod references;
 pub(in crate::recorder) mod rotation;
 pub(in crate::recorder) mod sessions;
+pub(in crate::recorder) mod settings;
 pub(in crate::recorder) mod threads;

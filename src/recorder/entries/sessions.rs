@@ -12,6 +12,7 @@ use crate::record::time::Seconds;
 use crate::store::{KernelRow, ReadStore, SessionRow};
 
 use super::kernel;
+use super::settings::settle_settings;
 use crate::recorder::batch::transaction::{
     EntryFiles, LedgerTransaction, NewCommit, NewLine, document, oid,
 };
@@ -75,6 +76,7 @@ pub fn open(
     kernel::check_in_force(&*transaction.tx, terms.kernel_hash)?;
     let time = transaction.line_time(now)?;
     blocks::check(transaction, anchor, time)?;
+    settle_settings(transaction, now)?;
     let (prev_log, block) = (transaction.head.hash, &anchor.block);
     let (height, branch) = (block.height, block.branch());
     let id = chain::session_id(terms.auth_key_hash, &block.hash.to_string(), prev_log);

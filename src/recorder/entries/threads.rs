@@ -24,6 +24,7 @@ use crate::store::{
     ConfigRow, ContextRefRow, EventRow, ExchangeRow, SessionRow, ThreadRow, ThreadTurnRow,
 };
 
+use super::settings::settle_settings;
 use crate::recorder::RecorderError;
 use crate::recorder::batch::transaction::{LedgerTransaction, NewLine};
 
@@ -258,6 +259,7 @@ pub fn begin(
     salt: Salt,
     now: Seconds,
 ) -> Result<ThreadRow, RecorderError> {
+    settle_settings(transaction, now)?;
     let number = transaction.tx.thread_count(session.uuid)?.max(1);
     let thread = thread_id(session.id, number);
     let content =

@@ -188,7 +188,7 @@ pub(in crate::recorder) fn take_over(
             reason: e.to_string(),
         })?;
     let plan = AdoptionPlan::make(&store, newer)?;
-    let writer_context = WriterContext::new(None)?;
+    let writer_context = WriterContext::new(None, None)?;
     let mut outcome = None;
     let committed = store.transact(&mut |tx| {
         let filled = plan
