@@ -2,8 +2,8 @@
 //! servers of all three kinds, recorded, checked and erased.
 
 use gently::app::ask::{AskRequest, AskResult, TurnControl, prepare};
-use gently::app::open::{OpenHome, home_at};
-use gently::app::settings;
+use gently::app::home::open::{OpenHome, home_at};
+use gently::app::set_up::settings;
 use gently::ask::TurnEnd;
 use gently::record::ledger::client_request::{ClientRequest, ToolCall};
 use gently::record::ledger::image::ImageFile;
