@@ -47,7 +47,7 @@ pub use rows::{
     ReferredText, RowCounts, SessionProgress, SessionRow, ThreadRow, ThreadTurnRow, TurnRow,
     WitnessState,
 };
-pub use search::{ItemMatch, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
+pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 pub use stats::CountedExchange;
 
 use std::path::PathBuf;
