@@ -33,6 +33,7 @@ mod new_file;
 mod pager;
 mod passphrase;
 mod project;
+mod prompt;
 mod publish;
 mod receipt;
 mod sanitize;
