@@ -20,8 +20,10 @@
 #   scripts/bench.sh check [SESSIONS…] gently audit check of one opened text, and a receipt, with a history of so many
 #                                      sessions (1000 when none is given); RUNS (200) runs
 #   scripts/bench.sh search [N…]       N messages of 60 words (1000000 when none is given): words, phrases, beginnings and
-#                                      filters, in process and by the program; RUNS (100) of each. PROFILE=dev takes the
-#                                      build without optimisation, for small N
+#                                      filters, lists, in process; the program; the walk along the log; the migration of
+#                                      the whole, killed and begun anew; a chat's first prompt and turns. RUNS (100) of
+#                                      each; what it is to take stands behind its name. PROFILE=dev takes the build
+#                                      without optimisation, for small N
 #
 # PAIRS (100) pairs a history; the median counts. Homes are made under BENCH_DIR (target/bench) and removed; a
 # history of 10000 sessions is some 200000 small files and takes minutes. Contacts nothing but itself.
@@ -32,7 +34,7 @@ root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
 cd -- "$root"
 
 usage() {
-  sed -n '2,29s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,31s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 part="${1:-}"
@@ -101,7 +103,7 @@ if [[ "$part" == replay ]]; then
   exit 0
 fi
 if [[ "$part" == search ]]; then
-  echo "                              median  90th percentile, milliseconds"
+  echo "                                             median  90th percentile, milliseconds"
   for count in "$@"; do
     "$bench" search "$target/gently" "$work/$count" "$count" "${RUNS:-100}"
     rm -rf -- "${work:?}/$count"
@@ -109,7 +111,7 @@ if [[ "$part" == search ]]; then
   exit 0
 fi
 if [[ "$part" == headers ]]; then
-  echo "                              median  90th percentile, milliseconds"
+  echo "                                             median  90th percentile, milliseconds"
   for count in "$@"; do
     "$bench" headers "$work/$count" "$count" "${RUNS:-5}"
     rm -rf -- "${work:?}/$count"
@@ -117,7 +119,7 @@ if [[ "$part" == headers ]]; then
   exit 0
 fi
 if [[ "$part" == context ]]; then
-  echo "                              median  90th percentile, milliseconds"
+  echo "                                             median  90th percentile, milliseconds"
   for count in "$@"; do
     "$bench" context "$work/$count" "$count" "${RUNS:-200}"
     rm -rf -- "${work:?}/$count"
@@ -125,7 +127,7 @@ if [[ "$part" == context ]]; then
   exit 0
 fi
 if [[ "$part" == check ]]; then
-  echo "                              median  90th percentile, milliseconds"
+  echo "                                             median  90th percentile, milliseconds"
   for count in "$@"; do
     "$bench" history "$work/$count" "$count"
     "$bench" check "$target/gently" "$work/$count" "${RUNS:-200}"
@@ -133,7 +135,7 @@ if [[ "$part" == check ]]; then
   done
   exit 0
 fi
-echo "                              median  90th percentile, milliseconds"
+echo "                                             median  90th percentile, milliseconds"
 "$bench" start "$target/gently" "${PAIRS:-100}"
 for count in "$@"; do
   echo

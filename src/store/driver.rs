@@ -112,6 +112,12 @@ pub struct IndexMatch {
     pub rank: &'static str,
 }
 
+/// Says of a text that an index gave whether it is one that is wanted.
+pub trait TextCheck {
+    /// Whether it is.
+    fn holds(&self, text: &str) -> Result<bool, StoreError>;
+}
+
 /// Where something stands in a text, in bytes.
 pub type TextSpan = std::ops::Range<usize>;
 
@@ -160,8 +166,11 @@ pub trait Driver: Send {
     /// `?1`. A lower score is a better fit, by BM25.
     fn hits(&self, query: &SearchQuery<'_>) -> (String, SqlValue<'static>);
     /// How a query asks an index for the texts that fit; whatever its terms hold, they are words to
-    /// it.
-    fn fits(&self, index: SearchIndex, wanted: &TextQuery) -> IndexMatch;
+    /// it. Where there is a [`Driver::text_check`], it gives others, too.
+    fn fits(&self, index: SearchIndex, wanted: &TextQuery) -> Result<IndexMatch, StoreError>;
+    /// What each text that an index gives has to be held against; none where the index answers for
+    /// all that is wanted.
+    fn text_check(&self, wanted: &TextQuery) -> Result<Option<Box<dyn TextCheck>>, StoreError>;
     /// Where texts have any of these terms, as the indexes know words; of a long text maybe only
     /// the places in a part of it.
     fn marks(&self, terms: &[SearchTerm], texts: &[&str])

@@ -48,7 +48,7 @@ pub use rows::{
     ReferredText, RowCounts, SessionProgress, SessionRow, SettingState, SettingTag, ThreadRow,
     ThreadTurnRow, TurnRow, WitnessState,
 };
-pub use search::{ItemMatch, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
+pub use search::{ItemMatch, SearchEffort, TakeMatch, ThreadFilter, TurnFilter, TurnMatch};
 pub use stats::CountedExchange;
 
 use std::path::PathBuf;

@@ -1,9 +1,10 @@
 //! What people look for: texts of turns and of items, newest first.
 //!
 //! An index gives the numbers of the texts that fit in their order, and a search goes along it until
-//! it has what it wants; nothing is sorted, and nothing read of what is not shown. A filter that few
-//! turns pass goes the other way round: then its turns are gathered first, and the index is held
-//! against them.
+//! it has what it wants; nothing is sorted, and nothing read of what is not shown. Where many have
+//! the words, and a filter has let none or few of the newest pass, the search begins again at the
+//! newest turn that the filter could let pass, and where that does not help, the filter's turns are
+//! gathered, and the index is held against them.
 
 use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
@@ -16,11 +17,33 @@ use crate::record::time::Seconds;
 
 use super::StoreError;
 use super::access::ReadStore;
-use super::driver::{IndexMatch, SearchIndex, SearchTerm, SqlValue, TextQuery, TextSpan};
+use super::driver::{
+    IndexMatch, SearchIndex, SearchTerm, SqlValue, TextCheck, TextQuery, TextSpan,
+};
 use super::table::{Bind, Cells, Columns, row, values};
 
-/// So many turns are gathered before an index is gone along, and so many hits looked at one by one.
-const GATHERED: u32 = 4000;
+/// How much is looked at before a search goes another way.
+///
+/// Whichever way it goes, it finds the same: this says only what that costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchEffort {
+    /// So many of the newest that have the words are looked at one by one, whether a filter lets
+    /// them pass.
+    pub looked_at: u32,
+    /// So many turns of a filter are gathered at most, so that the others are passed over unseen.
+    pub gathered: u32,
+}
+
+/// Looking a turn up and gathering one take about as long; a page of hits is most often among the
+/// first few hundred.
+impl Default for SearchEffort {
+    fn default() -> Self {
+        SearchEffort {
+            looked_at: 2000,
+            gathered: 25_000,
+        }
+    }
+}
 
 row! {
     /// A turn that fits a search.
@@ -49,6 +72,16 @@ row! {
         kind: ItemKind = "kind",
         /// Text of the item.
         text: String = "text",
+        /// What it is about; none of one that says nothing of it.
+        subject: Option<String> = "subject",
+    }
+}
+
+impl ItemMatch {
+    /// The texts of it that the index has the words of, and something that parts them.
+    fn indexed(&self) -> String {
+        let subject = self.subject.as_deref().unwrap_or_default();
+        format!("{}\n{subject}", self.text)
     }
 }
 
@@ -163,8 +196,39 @@ fn numbers_along_index(IndexMatch { table, holds, .. }: &IndexMatch) -> String {
     )
 }
 
-/// The places of the turns of the narrower half of a filter, in no order, up to `?4`; `?1` is the
-/// thread, the project, or what a model is like.
+/// Which of a filter's two halves few turns may pass: that of threads, or that of models.
+struct NarrowFilter<'a> {
+    /// The places of its turns, in no order, from `?2` and before `?3`, up to `?4`.
+    numbers: &'static str,
+    /// The number of its newest line; none where that is not known without reading all of it.
+    newest: Option<&'static str>,
+    /// The thread, the project, or what a model is like: `?1`.
+    value: SqlValue<'a>,
+}
+
+impl<'a> NarrowFilter<'a> {
+    fn of(filter: &'a TurnFilter) -> Option<Self> {
+        match (&filter.threads, &filter.model) {
+            (Some(ThreadFilter::One(thread)), _) => Some(NarrowFilter {
+                numbers: of_thread(),
+                newest: Some(newest_of_thread()),
+                value: thread.value(),
+            }),
+            (Some(ThreadFilter::Project(project)), _) => Some(NarrowFilter {
+                numbers: of_project(),
+                newest: Some(newest_of_project()),
+                value: project.value(),
+            }),
+            (None, Some(model)) => Some(NarrowFilter {
+                numbers: of_model(),
+                newest: None,
+                value: model.value(),
+            }),
+            (None, None) => None,
+        }
+    }
+}
+
 fn of_thread() -> &'static str {
     "SELECT t.n FROM thread_event v CROSS JOIN chat_turn t ON t.turn_id = v.event_id
       WHERE v.thread_id = ?1 AND v.kind IN ('INTENT', 'EXECUTION') AND t.n >= ?2 AND t.n < ?3 LIMIT ?4"
@@ -179,6 +243,24 @@ fn of_project() -> &'static str {
 fn of_model() -> &'static str {
     r"SELECT t.n FROM chat_session s CROSS JOIN chat_turn t ON t.session_id = s.session_id
       WHERE s.model_id LIKE ?1 ESCAPE '\' AND t.n >= ?2 AND t.n < ?3 LIMIT ?4"
+}
+
+fn newest_of_thread() -> &'static str {
+    "SELECT max(line) FROM thread_event WHERE thread_id = ?1"
+}
+
+fn newest_of_project() -> &'static str {
+    "SELECT max((SELECT max(v.line) FROM thread_event v WHERE v.thread_id = c.thread_id))
+       FROM conversation c WHERE c.project = ?1"
+}
+
+/// How a search along an index ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AlongEnd {
+    /// There is enough, or there is no more.
+    Whole,
+    /// So much was looked at; what comes next is before this place.
+    Before(u64),
 }
 
 /// The number of the line that a turn was recorded with, of the turn at the place `?1` or behind it.
@@ -248,87 +330,84 @@ impl ReadStore {
         filter: &TurnFilter,
         take: &mut TakeMatch<'_, TurnMatch>,
     ) -> Result<(), StoreError> {
-        let fits = self.driver.fits(SearchIndex::Turns, wanted);
-        let conditions = TurnConditions::of(filter);
-        match self.gathered(&fits, filter)? {
-            Some(numbers) => self.search_among(&fits, &conditions, &numbers, take),
-            None => {
-                let sql = along_index(&fits, &conditions);
-                let values = fitting(&fits, &filter.numbers, &conditions.values);
-                self.until_enough(&sql, &values, take)
-            }
-        }
+        self.search_turns_with(SearchEffort::default(), wanted, filter, take)
     }
 
-    /// The places of the turns of a filter's narrower half, when it has one, and when they are fewer
-    /// than what fits the words.
-    fn gathered(
+    /// The same with another effort than the usual one.
+    pub fn search_turns_with(
         &self,
-        fits: &IndexMatch,
+        effort: SearchEffort,
+        wanted: &TextQuery,
         filter: &TurnFilter,
-    ) -> Result<Option<HashSet<u64>>, StoreError> {
-        let (sql, first) = match (&filter.threads, &filter.model) {
-            (Some(ThreadFilter::One(thread)), _) => (of_thread(), thread.value()),
-            (Some(ThreadFilter::Project(project)), _) => (of_project(), project.value()),
-            (None, Some(model)) => (of_model(), model.value()),
-            (None, None) => return Ok(None),
-        };
-        let Range { start, end } = filter.numbers;
-        let most = GATHERED + 1;
-        let hits = format!(
-            "SELECT count(*) FROM ({} LIMIT ?4)",
-            numbers_along_index(fits)
-        );
-        let hits: u32 = self.sole(
-            SEARCHING,
-            &hits,
-            &fitting(fits, &filter.numbers, &[most.value()]),
-        )?;
-        if hits < most {
-            return Ok(None);
-        }
-        let mut values = vec![first];
-        values.extend([start.value(), end.value(), most.value()]);
-        let numbers: Vec<u64> = self.list(SEARCHING, sql, &values)?;
-        let are_few = numbers.len() < usize::try_from(most).unwrap_or(usize::MAX);
-        Ok(are_few.then(|| numbers.into_iter().collect()))
-    }
-
-    /// Of so many turns those that fit.
-    fn search_among(
-        &self,
-        fits: &IndexMatch,
-        conditions: &TurnConditions<'_>,
-        numbers: &HashSet<u64>,
         take: &mut TakeMatch<'_, TurnMatch>,
     ) -> Result<(), StoreError> {
-        let (Some(least), Some(most)) = (numbers.iter().min(), numbers.iter().max()) else {
+        let fits = self.driver.fits(SearchIndex::Turns, wanted)?;
+        let check = self.driver.text_check(wanted)?;
+        let mut take = |turn: TurnMatch| match holds(check.as_deref(), &turn.text)? {
+            true => take(turn),
+            false => Ok(ControlFlow::Continue(())),
+        };
+        let conditions = TurnConditions::of(filter);
+        let Some(narrow) = NarrowFilter::of(filter) else {
+            let sql = along_index(&fits, &conditions);
+            let values = fitting(&fits, &filter.numbers, &conditions.values);
+            return self.until_enough(&sql, &values, &mut take);
+        };
+        let along = TurnsAlong {
+            store: self,
+            fits: &fits,
+            conditions: &conditions,
+        };
+        let mut places = filter.numbers.clone();
+        let some = Some(effort.looked_at);
+        match along.look(&places, some, None, &mut take)? {
+            AlongEnd::Whole => return Ok(()),
+            AlongEnd::Before(end) => places.end = end,
+        }
+        if let Some(newest) = narrow.newest {
+            let newest: Option<u64> = self.sole(SEARCHING, newest, &[narrow.value.clone()])?;
+            let Some(newest) = newest else {
+                return Ok(());
+            };
+            let end = self.turn_number_from(newest + 1)?;
+            if end < places.end {
+                places.end = end;
+                match along.look(&places, some, None, &mut take)? {
+                    AlongEnd::Whole => return Ok(()),
+                    AlongEnd::Before(end) => places.end = end,
+                }
+            }
+        }
+        let most = effort.gathered.saturating_add(1);
+        let Range { start, end } = places;
+        let mut values = vec![narrow.value];
+        values.extend([start.value(), end.value(), most.value()]);
+        let numbers: Vec<u64> = self.list(SEARCHING, narrow.numbers, &values)?;
+        if numbers.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
+            return along.look(&places, None, None, &mut take).map(drop);
+        }
+        let numbers: HashSet<u64> = numbers.into_iter().collect();
+        let (Some(least), Some(newest)) = (numbers.iter().min(), numbers.iter().max()) else {
             return Ok(());
         };
-        let TurnConditions { joins, holds, .. } = conditions;
-        let turn = format!(
-            "SELECT {TURN} FROM chat_turn t{joins} WHERE t.n = ?1 AND t.content IS NOT NULL{holds}"
-        );
-        let range = *least..*most + 1;
-        let along = numbers_along_index(fits);
-        let along_values = fitting(fits, &range, &[]);
-        self.until_enough::<u64>(&along, &along_values, &mut |n| {
-            if !numbers.contains(&n) {
-                return Ok(ControlFlow::Continue(()));
-            }
-            let mut values = vec![n.value(), SqlValue::Null, SqlValue::Null];
-            values.extend(conditions.values.iter().cloned());
-            match self.one(SEARCHING, &turn, &values)? {
-                Some(found) => take(found),
-                None => Ok(ControlFlow::Continue(())),
-            }
-        })
+        let places = *least..*newest + 1;
+        along
+            .look(&places, None, Some(&numbers), &mut take)
+            .map(drop)
     }
 
     /// How many turns fit.
     pub fn count_turns(&self, wanted: &TextQuery, filter: &TurnFilter) -> Result<u64, StoreError> {
-        let fits = self.driver.fits(SearchIndex::Turns, wanted);
         let conditions = TurnConditions::of(filter);
+        if NarrowFilter::of(filter).is_some() || self.driver.text_check(wanted)?.is_some() {
+            let mut count = 0;
+            self.search_turns(wanted, filter, &mut |_| {
+                count += 1;
+                Ok(ControlFlow::Continue(()))
+            })?;
+            return Ok(count);
+        }
+        let fits = self.driver.fits(SearchIndex::Turns, wanted)?;
         let all = match conditions.is_empty() {
             true => numbers_along_index(&fits),
             false => along_index(&fits, &conditions),
@@ -345,11 +424,18 @@ impl ReadStore {
         filter: &TurnFilter,
         take: &mut TakeMatch<'_, (f64, TurnMatch)>,
     ) -> Result<(), StoreError> {
-        let fits = self.driver.fits(SearchIndex::Turns, wanted);
+        let fits = self.driver.fits(SearchIndex::Turns, wanted)?;
+        let check = self.driver.text_check(wanted)?;
         let conditions = TurnConditions::of(filter);
         let sql = ranked(&fits, &along_index(&fits, &conditions));
         let values = fitting(&fits, &filter.numbers, &conditions.values);
-        self.until_enough(&sql, &values, take)
+        self.until_enough::<(f64, TurnMatch)>(&sql, &values, &mut |found| match holds(
+            check.as_deref(),
+            &found.1.text,
+        )? {
+            true => take(found),
+            false => Ok(ControlFlow::Continue(())),
+        })
     }
 
     /// Gives the items that fit to `take`, newest first, until it has enough; `lines` are those of
@@ -360,8 +446,16 @@ impl ReadStore {
         lines: &Range<u64>,
         take: &mut TakeMatch<'_, ItemMatch>,
     ) -> Result<(), StoreError> {
-        let fits = self.driver.fits(SearchIndex::Items, wanted);
-        self.until_enough(&items(&fits), &fitting(&fits, lines, &[]), take)
+        let fits = self.driver.fits(SearchIndex::Items, wanted)?;
+        let check = self.driver.text_check(wanted)?;
+        let values = fitting(&fits, lines, &[]);
+        self.until_enough::<ItemMatch>(&items(&fits), &values, &mut |item| match holds(
+            check.as_deref(),
+            &item.indexed(),
+        )? {
+            true => take(item),
+            false => Ok(ControlFlow::Continue(())),
+        })
     }
 
     /// The same, best first, each with its score.
@@ -371,14 +465,30 @@ impl ReadStore {
         lines: &Range<u64>,
         take: &mut TakeMatch<'_, (f64, ItemMatch)>,
     ) -> Result<(), StoreError> {
-        let fits = self.driver.fits(SearchIndex::Items, wanted);
+        let fits = self.driver.fits(SearchIndex::Items, wanted)?;
+        let check = self.driver.text_check(wanted)?;
         let sql = ranked(&fits, &items(&fits));
-        self.until_enough(&sql, &fitting(&fits, lines, &[]), take)
+        let values = fitting(&fits, lines, &[]);
+        self.until_enough::<(f64, ItemMatch)>(&sql, &values, &mut |found| match holds(
+            check.as_deref(),
+            &found.1.indexed(),
+        )? {
+            true => take(found),
+            false => Ok(ControlFlow::Continue(())),
+        })
     }
 
     /// How many items fit.
     pub fn count_items(&self, wanted: &TextQuery, lines: &Range<u64>) -> Result<u64, StoreError> {
-        let fits = self.driver.fits(SearchIndex::Items, wanted);
+        if self.driver.text_check(wanted)?.is_some() {
+            let mut count = 0;
+            self.search_items(wanted, lines, &mut |_| {
+                count += 1;
+                Ok(ControlFlow::Continue(()))
+            })?;
+            return Ok(count);
+        }
+        let fits = self.driver.fits(SearchIndex::Items, wanted)?;
         let sql = format!("SELECT count(*) FROM ({})", numbers_along_index(&fits));
         self.sole(SEARCHING, &sql, &fitting(&fits, lines, &[]))
     }
@@ -411,6 +521,58 @@ impl ReadStore {
     }
 }
 
+/// Whether a text that an index gave is one that is wanted.
+fn holds(check: Option<&dyn TextCheck>, text: &str) -> Result<bool, StoreError> {
+    check.map_or(Ok(true), |check| check.holds(text))
+}
+
+/// Turns along an index that are looked at one by one, so that it is known how many that were.
+struct TurnsAlong<'a> {
+    store: &'a ReadStore,
+    fits: &'a IndexMatch,
+    conditions: &'a TurnConditions<'a>,
+}
+
+impl TurnsAlong<'_> {
+    /// Gives those between two places to `take`, until it has enough or `most` were looked at; with
+    /// `among`, all others are passed over.
+    fn look(
+        &self,
+        places: &Range<u64>,
+        most: Option<u32>,
+        among: Option<&HashSet<u64>>,
+        take: &mut TakeMatch<'_, TurnMatch>,
+    ) -> Result<AlongEnd, StoreError> {
+        let TurnConditions { joins, holds, .. } = self.conditions;
+        let turn = format!(
+            "SELECT {TURN} FROM chat_turn t{joins} WHERE t.n = ?1 AND t.content IS NOT NULL{holds}"
+        );
+        let along = numbers_along_index(self.fits);
+        let values = fitting(self.fits, places, &[]);
+        let (mut looked_at, mut end) = (0, AlongEnd::Whole);
+        self.store.until_enough::<u64>(&along, &values, &mut |n| {
+            if among.is_some_and(|numbers| !numbers.contains(&n)) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            let mut values = vec![n.value(), SqlValue::Null, SqlValue::Null];
+            values.extend(self.conditions.values.iter().cloned());
+            let found: Option<TurnMatch> = self.store.one(SEARCHING, &turn, &values)?;
+            if let Some(found) = found
+                && take(found)?.is_break()
+            {
+                return Ok(ControlFlow::Break(()));
+            }
+            looked_at += 1;
+            if most.is_some_and(|most| looked_at >= most) {
+                end = AlongEnd::Before(n);
+                return Ok(ControlFlow::Break(()));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(end)
+    }
+}
+
 /// What fits in an index, between two places, with the values of further parameters.
 fn fitting<'a>(
     fits: &IndexMatch,
@@ -426,7 +588,7 @@ fn fitting<'a>(
 /// The items that fit, along the index.
 fn items(IndexMatch { table, holds, .. }: &IndexMatch) -> String {
     format!(
-        "SELECT i.line, i.id, i.kind, json_extract(a.document, '$.content.text') FROM {table}
+        "SELECT i.line, i.id, i.kind, json_extract(a.document, '$.content.text'), json_extract(a.document, '$.content.subject') FROM {table}
            CROSS JOIN continuity_item i ON i.line = {table}.rowid CROSS JOIN artifact a ON a.line = i.line
           WHERE {holds} AND {table}.rowid >= ?2 AND {table}.rowid < ?3 AND a.document IS NOT NULL
           ORDER BY {table}.rowid DESC"
@@ -485,6 +647,8 @@ mod tests {
                 of_model(),
                 "SEARCH t USING INDEX idx_chat_turn_session_time (session_id=?)",
             ),
+            (newest_of_thread(), "idx_thread_event_line (thread_id=?)"),
+            (newest_of_project(), "idx_conversation_project (project=?)"),
             (
                 OWN_LINE,
                 "SEARCH e USING INDEX idx_llm_exchange_line (prompt_line=?)",

@@ -35,7 +35,7 @@ mod replay;
 mod search;
 mod server;
 
-use std::io::{Read, Write};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -117,7 +117,7 @@ fn ask(gently: &str, home: &str, pairs: usize) {
     print("added until the answer is shown", &mut shown);
     print("added until the process has ended", &mut added);
     let each = (processor::children() - used).as_secs_f64() * 1000.0 / pairs as f64;
-    println!("{:34} {each:8.2}", "processor time of gently ask, mean");
+    println!("{:42} {each:8.2}", "processor time of gently ask, mean");
 }
 
 /// The same question to the same server, with nothing around it.
@@ -195,25 +195,85 @@ fn beside(llm: &str, gently: &str, home: &str, pairs: usize) {
 fn search(gently: &str, home: &Path, messages: u64, runs: usize) {
     // One that is there is measured as it is.
     if !home.join("gently.db").exists() {
-        search::make(home, messages);
+        search::make(gently, home, messages);
     }
-    for (name, mut times) in search::measure(home, runs) {
-        print(name, &mut times);
+    println!("in process, a common word with each filter:");
+    for measured in search::measure(home, runs) {
+        print_target(measured);
     }
-    let mut times = Vec::new();
+    for measured in search::lists(home, runs) {
+        print_target(measured);
+    }
+    let (mut whole, mut start) = (Vec::new(), Vec::new());
     for round in 0..runs + WARM_UP {
-        let begun = Instant::now();
-        let done = Command::new(gently)
-            .args(["search", "--json", "--in", "turns", "ban"])
-            .env("GENTLY_HOME", home)
-            .output()
-            .unwrap();
-        assert!(done.status.code().is_some_and(|code| code < 2), "{done:?}");
-        if round >= WARM_UP {
-            times.push(begun.elapsed());
+        for (args, times) in [
+            (
+                &["search", "--json", "--in", "turns", "ban"][..],
+                &mut whole,
+            ),
+            (&["--version"], &mut start),
+        ] {
+            let begun = Instant::now();
+            let done = Command::new(gently)
+                .args(args)
+                .env("GENTLY_HOME", home)
+                .output()
+                .unwrap();
+            assert!(done.status.code().is_some_and(|code| code < 2), "{done:?}");
+            if round >= WARM_UP {
+                times.push(begun.elapsed());
+            }
         }
     }
-    print("gently search, whole", &mut times);
+    print_target(("gently search, a common word", 70, whole));
+    print("gently --version, for comparison", &mut start);
+    search::audit(gently, home);
+    search::migration(gently, home);
+    // What is put into tables can be searched, but not asked in: a chat has a home of its own.
+    let other = home.with_extension("chat");
+    history::make(&other, SESSIONS);
+    chat(gently, &other, runs);
+    std::fs::remove_dir_all(&other).unwrap();
+}
+
+/// A chat's first prompt, and what a turn of it adds to a bare call of the same server.
+fn chat(gently: &str, home: &Path, runs: usize) {
+    match search::first_prompts(gently, home, runs) {
+        Some(measured) => print_target(measured),
+        None => println!("chat, the first prompt: skipped, as no python3 is on the PATH"),
+    }
+    let address = server::instant();
+    let mut chat = Command::new(gently)
+        .args(["chat", "--model", "openai/instant"])
+        .env("GENTLY_HOME", home)
+        .env("GENTLY_ANCHOR_MODE", "off")
+        .env("GENTLY_MODEL_BASE_URL", format!("http://{address}/v1"))
+        .env_remove("OPENAI_API_KEY")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut asks = chat.stdin.take().unwrap();
+    let mut answers = BufReader::new(chat.stdout.take().unwrap());
+    let mut added = Vec::new();
+    for round in 0..runs + WARM_UP {
+        let one = call(address);
+        let begun = Instant::now();
+        writeln!(asks, "How is this machine doing, for the {round}th time?").unwrap();
+        let mut answer = String::new();
+        while answer.trim().is_empty() {
+            answer.clear();
+            assert!(answers.read_line(&mut answer).unwrap() > 0, "an answer");
+        }
+        let shown = begun.elapsed();
+        if round >= WARM_UP {
+            added.push(shown.saturating_sub(one));
+        }
+    }
+    drop(asks);
+    assert!(chat.wait().unwrap().success());
+    print_target(("chat, added until an answer shows", 15, added));
 }
 
 /// Sessions before the items: their turns are searched for open drift, and for deep history.
@@ -228,7 +288,7 @@ fn compile(home: &Path, items: u64, runs: usize) {
     for (name, mut times, mut used) in context::measure(home, runs) {
         print(&format!("compile, {name}"), &mut times);
         println!(
-            "{:34} {:8.2}",
+            "{:42} {:8.2}",
             "  slowest",
             times.last().unwrap().as_secs_f64() * 1000.0
         );
@@ -245,7 +305,7 @@ fn sanitize(runs: usize, files: &[&str]) {
     let begun = Instant::now();
     gently::govern::sanitize::redact("the first");
     println!(
-        "{:34} {:8.2}",
+        "{:42} {:8.2}",
         "the first redaction",
         begun.elapsed().as_secs_f64() * 1000.0
     );
@@ -264,7 +324,7 @@ fn sanitize(runs: usize, files: &[&str]) {
         let steps = gently::govern::sanitize::steps() - before;
         print(name, &mut times);
         println!(
-            "{:34} {:8.1}",
+            "{:42} {:8.1}",
             "  steps a byte",
             steps as f64 / (runs * text.len()) as f64
         );
@@ -290,6 +350,15 @@ fn start(gently: &str, runs: usize) {
     print("gently --help", &mut times);
 }
 
+/// The same with the most milliseconds that it is to take behind its name.
+fn print_target((what, most, mut times): search::Measured) {
+    let what = match most {
+        0 => what.to_owned(),
+        most => format!("{what} (≤ {most})"),
+    };
+    print(&what, &mut times);
+}
+
 fn print(what: &str, times: &mut [Duration]) {
     times.sort_unstable();
     let at = |percent: usize| {
@@ -299,7 +368,7 @@ fn print(what: &str, times: &mut [Duration]) {
     };
     let ms = |time: &Duration| time.as_secs_f64() * 1000.0;
     println!(
-        "{what:34} {:8.2} {:8.2}   ({} runs)",
+        "{what:42} {:8.2} {:8.2}   ({} runs)",
         ms(at(50)),
         ms(at(90)),
         times.len()

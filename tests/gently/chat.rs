@@ -446,6 +446,106 @@ fn a_signing_key_of_another_process_is_said() {
 }
 
 #[test]
+fn another_auth_key_is_said_before_anything_is_asked_with_it() {
+    let server = says(&["One.", "Two."]);
+    let person = person(&server);
+    let added = person.gently(&["key", "add", "laptop"]).exits(0).out;
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "What is 1?", "One.");
+    let file = person.at("keys/auth.key");
+    std::fs::write(&file, format!("{}\n", added.trim())).unwrap();
+    typist.types("What is 2?\r");
+    typist.sees("the auth key was changed by another gently");
+    typist.sees("> What is 2?");
+    assert_eq!(server.requests().len(), 1);
+    typist.types("\r");
+    typist.sees("Two.");
+    typist.sees(PROMPT);
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+    let database = person.database();
+    let names: Vec<String> = {
+        let mut query = database
+            .prepare("SELECT DISTINCT auth_key_hash FROM chat_session")
+            .unwrap();
+        let rows = query.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    assert_eq!(names.len(), 2, "each key asks in a session of its own");
+}
+
+#[test]
+fn ctrl_c_leaves_a_question_of_a_command_and_the_chat_goes_on() {
+    let server = says(&["One.", "Two."]);
+    let mut person = person(&server);
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    let mut typist = begin(&person, &[]);
+    sends(&mut typist, "What is 1?", "One.");
+    typist.types("/erase last\r");
+    typist.sees("Type yes to erase");
+    typist.types(CTRL_C);
+    typist.sees("nothing was erased");
+    typist.sees(PROMPT);
+    // What is typed there still counts.
+    typist.types("/erase last\r");
+    typist.sees("Type yes to erase");
+    typist.types("yes\r");
+    typist.sees(PROMPT);
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+    let rows: u32 = person
+        .database()
+        .query_row(
+            "SELECT count(*) FROM chat_turn WHERE content IS NOT NULL",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(rows, 0);
+}
+
+#[test]
+fn ctrl_c_leaves_a_passphrase_and_the_question_stands_in_the_line() {
+    let server = says(&["One."]);
+    let mut person = person(&server);
+    person.set("GENTLY_TEST_WORK_FACTOR", "4");
+    let phrase = ["--passphrase-cmd", "echo 'correct horse'", "key", "protect"];
+    person.gently(&phrase).exits(0);
+    let mut typist = begin(&person, &[]);
+    typist.types("What is 1?\r");
+    typist.sees("passphrase of ");
+    typist.types(CTRL_C);
+    typist.sees("the question was left");
+    typist.sees("> What is 1?");
+    assert!(server.requests().is_empty());
+    typist.types("\r");
+    typist.sees("passphrase of ");
+    typist.types("correct horse\r");
+    typist.sees("One.");
+    typist.sees(PROMPT);
+    assert!(!typist.raw().contains("correct horse"));
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+}
+
+#[test]
+fn help_is_one_object_for_a_program() {
+    let server = says(&["One."]);
+    let person = person(&server);
+    let mut typist = begin(&person, &["--json"]);
+    typist.types("/help\r");
+    let before = typist.sees("\"keys\":[");
+    let (_, object) = before.split_once('{').unwrap();
+    assert!(
+        object.contains("\"name\":\"erase\",\"takes\":\"last|ID\""),
+        "{object}"
+    );
+    typist.sees(PROMPT);
+    typist.types(CTRL_D);
+    typist.ends().exits(0);
+}
+
+#[test]
 fn a_kernel_of_another_process_holds_up_no_pipe() {
     let server = ModelServer::script(vec![Behaviour::Gate, Behaviour::Good]);
     let person = person(&server);

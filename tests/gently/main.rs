@@ -116,6 +116,7 @@ mod tamper_bytes;
 mod tamper_database;
 mod threads;
 mod times;
+mod tutorial;
 mod twins;
 mod two_messages;
 mod unkept;

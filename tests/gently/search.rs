@@ -1,10 +1,8 @@
 //! `gently search`: what was said is found again, by whoever's words, and nothing else is.
 
-use std::collections::BTreeMap;
-
 use gently::app::look::search::{NoSearch, SearchPlace, SearchRequest, TypedSearch, search_in};
 use gently::govern::kernel::GENESIS_KERNEL;
-use gently::store::Store;
+use gently::store::{Store, ThreadFilter};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -325,7 +323,8 @@ fn a_conversation_and_a_project_have_their_own() {
     person.ask("How is the wombat elsewhere?");
     let questions = ["wombat", "--by", "user"];
     assert_eq!(found(&person, &questions).len(), 2);
-    for name in [thread, "desk"] {
+    let digits = &thread[..6];
+    for name in [thread, "desk", digits] {
         let hits = found(
             &person,
             &[&questions[..], &["--conversation", name]].concat(),
@@ -333,6 +332,45 @@ fn a_conversation_and_a_project_have_their_own() {
         assert_eq!(hits.len(), 1, "{name}");
         assert_eq!(hits[0]["title"], "desk");
     }
+    // A title that was given, the beginning of a first question, and the last one.
+    person
+        .gently(&["ask", "--new", "Where does the wombat sleep?"])
+        .exits(0);
+    for name in ["last", "Where does the wombat sleep?"] {
+        let hits = found(
+            &person,
+            &[&questions[..], &["--conversation", name]].concat(),
+        );
+        assert_eq!(hits.len(), 1, "{name}");
+        assert_eq!(hits[0]["title"], "Where does the wombat sleep?");
+    }
+    let named = ["conversation", "rename", "last", "Burrows"];
+    person.gently(&named).exits(0);
+    let hits = found(
+        &person,
+        &[&questions[..], &["--conversation", "Burrows"]].concat(),
+    );
+    assert_eq!(hits.len(), 1);
+    assert_eq!(hits[0]["title"], "Burrows");
+    // A project by its name and its id; nothing of what is outside.
+    person.gently(&["project", "new", "Animals"]).exits(0);
+    assert_eq!(
+        person
+            .gently(&["search", "wombat", "--project", "Animals"])
+            .exits(1)
+            .out,
+        ""
+    );
+    let moved = ["conversation", "move", "Burrows", "Animals"];
+    person.gently(&moved).exits(0);
+    for name in ["Animals", "project-1"] {
+        let hits = found(&person, &[&questions[..], &["--project", name]].concat());
+        assert_eq!(hits.len(), 1, "{name}");
+        assert_eq!(hits[0]["title"], "Burrows");
+    }
+    person
+        .gently(&["search", "wombat", "--project", "Plants"])
+        .exits(2);
     let many = found(
         &person,
         &[
@@ -352,8 +390,12 @@ fn a_conversation_and_a_project_have_their_own() {
     );
 }
 
-/// The stems of a text in their order, from an index of the same kind over that text alone.
+/// The words of a text in their order, and their stems, from indexes of the same kinds over that text
+/// alone.
 struct Stems(Connection);
+
+/// A word as it is written, in small letters without accents, and its stem.
+type WrittenWord = (String, String);
 
 impl Stems {
     fn new() -> Stems {
@@ -361,23 +403,25 @@ impl Stems {
         connection
             .execute_batch(
                 "CREATE VIRTUAL TABLE w USING fts5(t, tokenize = 'porter unicode61 remove_diacritics 2');
-                 CREATE VIRTUAL TABLE v USING fts5vocab(w, 'instance');",
+                 CREATE VIRTUAL TABLE v USING fts5vocab(w, 'instance');
+                 CREATE VIRTUAL TABLE x USING fts5(t, tokenize = 'unicode61 remove_diacritics 2');
+                 CREATE VIRTUAL TABLE y USING fts5vocab(x, 'instance');",
             )
             .unwrap();
         Stems(connection)
     }
 
-    fn of(&self, text: &str) -> Vec<String> {
-        self.0.execute("DELETE FROM w", []).unwrap();
-        self.0
-            .execute("INSERT INTO w (t) VALUES (?1)", [text])
-            .unwrap();
-        let mut stems = self.0.prepare("SELECT offset, term FROM v").unwrap();
-        let stems = stems.query_map([], |row| {
-            Ok((row.get::<_, u32>(0)?, row.get::<_, String>(1)?))
-        });
-        let stems: BTreeMap<u32, String> = stems.unwrap().map(Result::unwrap).collect();
-        stems.into_values().collect()
+    fn of(&self, text: &str) -> Vec<WrittenWord> {
+        let terms = |index: &str, vocabulary: &str| -> Vec<String> {
+            self.0.execute(&format!("DELETE FROM {index}"), []).unwrap();
+            let put = format!("INSERT INTO {index} (t) VALUES (?1)");
+            self.0.execute(&put, [text]).unwrap();
+            let sql = format!("SELECT term FROM {vocabulary} ORDER BY offset");
+            let mut terms = self.0.prepare(&sql).unwrap();
+            let terms = terms.query_map([], |row| row.get(0)).unwrap();
+            terms.map(Result::unwrap).collect()
+        };
+        terms("x", "y").into_iter().zip(terms("w", "v")).collect()
     }
 }
 
@@ -397,7 +441,7 @@ impl Typed {
         }
     }
 
-    fn is_in(&self, stems: &Stems, text: &[String]) -> bool {
+    fn is_in(&self, stems: &Stems, text: &[WrittenWord]) -> bool {
         let (Typed::Words(typed) | Typed::Beginning(typed)) = self;
         let wanted = stems.of(typed);
         let is_beginning = matches!(self, Typed::Beginning(_));
@@ -406,8 +450,12 @@ impl Typed {
         };
         text.windows(wanted.len()).any(|words| {
             let (end, begin) = words.split_last().unwrap();
-            let ends = end == last || (is_beginning && end.starts_with(last));
-            ends && begin == before
+            let ends = match is_beginning {
+                true => end.0.starts_with(&last.0),
+                false => end.1 == last.1,
+            };
+            let stems = begin.iter().map(|word| &word.1);
+            ends && stems.eq(before.iter().map(|word| &word.1))
         })
     }
 }
@@ -435,6 +483,7 @@ fn word() -> impl Strategy<Value = String> {
         "don't",
         "hours",
         "house",
+        "housing",
     ];
     prop::sample::select(words.map(str::to_owned).to_vec())
 }
@@ -445,7 +494,7 @@ fn typed() -> impl Strategy<Value = Typed> {
     prop_oneof![
         4 => alone.prop_map(Typed::Words),
         1 => phrase.prop_map(Typed::Words),
-        1 => prop::sample::select(vec!["polic", "run", "eco", "hou", "web-ser"]).prop_map(|word| Typed::Beginning(word.to_owned())),
+        1 => prop::sample::select(vec!["polic", "policy", "run", "runn", "eco", "hou", "hous", "web-ser"]).prop_map(|word| Typed::Beginning(word.to_owned())),
     ]
 }
 
@@ -618,4 +667,157 @@ fn a_narrow_filter_finds_what_a_wide_one_does() {
     request.model = Some("nobody".to_owned());
     assert!(numbers(&request).is_empty());
     assert!(search_in(&store, &request).unwrap().hits.is_empty());
+}
+
+/// One of the filters that few turns may pass, over turns that are spread in some way.
+#[derive(Clone, Debug)]
+struct Spread {
+    /// Every so manieth turn is let pass.
+    step: u64,
+    /// Of the turns between these places.
+    from: u64,
+    to: u64,
+    kind: u8,
+    word: &'static str,
+    effort: gently::store::SearchEffort,
+}
+
+fn spread() -> impl Strategy<Value = Spread> {
+    let effort = (1u32..60, 0u32..200);
+    let places = (1u64..40, 2u64..TURNS, 0u64..TURNS);
+    let word = prop::sample::select(vec!["wombat", "seldom", "nowhere", "wom*"]);
+    (effort, places, 0u8..3, word).prop_map(
+        |((looked_at, gathered), (step, from, more), kind, word)| Spread {
+            step,
+            from,
+            to: (from + more).min(TURNS + 2),
+            kind,
+            word,
+            effort: gently::store::SearchEffort {
+                looked_at,
+                gathered,
+            },
+        },
+    )
+}
+
+/// Turns of the home in which filters are spread.
+const TURNS: u64 = 400;
+
+/// Whichever way a search goes, along the index or along a filter, it finds what a look at each turn
+/// finds, in the same order, and its beginning when it is stopped.
+#[test]
+fn a_filter_finds_the_same_whichever_way_the_search_goes() {
+    let person = Person::new();
+    person.ask("How is it?");
+    let texts: Vec<String> = (0..TURNS)
+        .map(|n| match n % 13 {
+            0 => "wombat seldom".to_owned(),
+            3 => "woman".to_owned(),
+            _ => format!("wombat {n}"),
+        })
+        .collect();
+    let store = written(&person, &texts);
+    let database = Connection::open(person.at("gently.db")).unwrap();
+    let triggers: String = database
+        .query_row(
+            "SELECT group_concat('DROP TRIGGER ' || name, ';') FROM sqlite_schema WHERE type = 'trigger'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    database.execute_batch(&triggers).unwrap();
+    // Each turn is one of an exchange of its own here: only what a filter reads is there.
+    database
+        .execute_batch(
+            "PRAGMA foreign_keys = OFF;
+             INSERT INTO chat_session SELECT 'other', started_at, ended_at, phase, tier, kernel_hash, host_role, 'ollama/rare',
+               status, 'other', auth_key_hash, branch, block, header, prompts, interactions, chain_head, last_at FROM chat_session LIMIT 1;
+             INSERT INTO thread SELECT '00000000-0000-8000-8000-000000000099', session_id, 99, 'other', created_at FROM thread LIMIT 1;
+             INSERT INTO conversation SELECT '00000000-0000-8000-8000-000000000099', 1, 1, NULL, 'project:000009', 'open', 1;
+             DELETE FROM thread_event; DELETE FROM thread_turn; DELETE FROM llm_exchange;
+             UPDATE chat_turn SET line = n + 1000;",
+        )
+        .unwrap();
+    let own: String = database
+        .query_row(
+            "SELECT session_id FROM chat_session WHERE session_id <> 'other'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 150,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let tried = runner.run(&spread(), |spread| {
+        let passes = |n: u64| (spread.from..spread.to).contains(&n) && n % spread.step == 0;
+        database.execute_batch("BEGIN; DELETE FROM thread_event; DELETE FROM thread_turn").unwrap();
+        database.execute("UPDATE chat_turn SET session_id = ?1", [&own]).unwrap();
+        for n in (2..TURNS + 2).filter(|n| passes(*n)) {
+            let n = u32::try_from(n).unwrap();
+            database
+                .execute("UPDATE chat_turn SET session_id = 'other' WHERE n = ?1", [n])
+                .unwrap();
+            database
+                .execute(
+                    "INSERT INTO thread_event
+                     SELECT '00000000-0000-8000-8000-000000000099', n, turn_id, 'INTENT', turn_id, line, created_at, 1, NULL
+                       FROM chat_turn WHERE n = ?1",
+                    [n],
+                )
+                .unwrap();
+            database
+                .execute(
+                    "INSERT INTO thread_turn (line, turn_id, thread_id, intent_type, config_digest, declared,
+                       transformations, inputs, reasons)
+                     SELECT line, turn_id, '00000000-0000-8000-8000-000000000099', '', '', '[]', '[]', '{}', '[]'
+                       FROM chat_turn WHERE n = ?1",
+                    [n],
+                )
+                .unwrap();
+        }
+        database.execute_batch("COMMIT").unwrap();
+        let (mut model, mut threads) = (None, None);
+        match spread.kind {
+            0 => model = Some("%rare%".to_owned()),
+            1 => threads = Some(ThreadFilter::Project("project:000009".to_owned())),
+            _ => {
+                let thread = "00000000-0000-8000-8000-000000000099".parse().unwrap();
+                threads = Some(ThreadFilter::One(thread));
+            }
+        }
+        let filter = gently::store::TurnFilter {
+            numbers: store.turn_numbers().unwrap(),
+            since: None,
+            until: None,
+            by_user: None,
+            model,
+            threads,
+        };
+        let begins = spread.word.trim_end_matches('*');
+        let expected: Vec<u64> = (2..TURNS + 2)
+            .rev()
+            .filter(|n| passes(*n) && texts[*n as usize - 2].contains(begins))
+            .collect();
+        let query = TypedSearch::of_line(spread.word).unwrap().query(false);
+        for most in [usize::MAX, 3] {
+            let mut found = Vec::new();
+            store
+                .search_turns_with(spread.effort, &query, &filter, &mut |turn| {
+                    found.push(turn.n);
+                    Ok(match found.len() >= most {
+                        true => std::ops::ControlFlow::Break(()),
+                        false => std::ops::ControlFlow::Continue(()),
+                    })
+                })
+                .unwrap();
+            let page = &expected[..expected.len().min(most)];
+            prop_assert_eq!(&found, page, "{:?}", spread);
+        }
+        prop_assert_eq!(store.count_turns(&query, &filter).unwrap(), expected.len() as u64);
+        Ok(())
+    });
+    tried.unwrap();
 }

@@ -6,12 +6,15 @@ use std::path::Path;
 
 use uuid::Uuid;
 
+use crate::home::Home;
+use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::unseen::spelled;
 use crate::store::{ReadStore, StoreError};
 
 use super::attachment::without_files;
 use crate::app::find;
+use crate::app::home::secrets::auth_key_file;
 
 /// The kind of a kernel's artifacts.
 const KERNEL: &str = "kernel";
@@ -89,24 +92,36 @@ pub struct HomeTerms {
     kernel: Option<String>,
     /// The signing key in force.
     signer: PublicKey,
+    /// The file of the auth key that is presented, by its digest.
+    auth_key: Option<Hash32>,
 }
 
 impl HomeTerms {
     /// Those in force.
-    pub fn of(store: &ReadStore) -> Result<HomeTerms, StoreError> {
+    pub fn of(home: &Home, store: &ReadStore) -> Result<HomeTerms, StoreError> {
         Ok(HomeTerms {
             kernel: store.newest_artifact(KERNEL)?.map(|row| row.id),
             signer: store.head()?.signer,
+            auth_key: auth_key_file(home),
         })
     }
 
     /// What these have that the earlier ones had not, in words; none when they are the same.
-    pub fn changed_since(&self, earlier: &HomeTerms) -> Option<&'static str> {
-        match (self.kernel == earlier.kernel, self.signer == earlier.signer) {
-            (true, true) => None,
-            (false, true) => Some("the kernel"),
-            (true, false) => Some("the signing key"),
-            (false, false) => Some("kernel and signing key"),
+    ///
+    /// A file of an auth key that is gone is no other key: the next question says that there is none.
+    pub fn changed_since(&self, earlier: &HomeTerms) -> Option<String> {
+        let is_other_key = self.auth_key.is_some() && self.auth_key != earlier.auth_key;
+        let changed = [
+            (self.kernel != earlier.kernel, "kernel"),
+            (self.signer != earlier.signer, "signing key"),
+            (is_other_key, "auth key"),
+        ];
+        let changed = changed.into_iter().filter(|(is_changed, _)| *is_changed);
+        let names: Vec<&str> = changed.map(|(_, name)| name).collect();
+        match names.as_slice() {
+            [] => None,
+            [one] => Some(format!("the {one}")),
+            several => Some(several.join(" and ")),
         }
     }
 }

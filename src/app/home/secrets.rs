@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 use crate::config::Config;
 use crate::home::Home;
 use crate::keys::{AUTH_KEY_ENV, AuthKey, KeyError, WorkFactor};
+use crate::os::read_regular;
 use crate::record::hash::Hash32;
 
 use super::open::env;
@@ -21,6 +22,9 @@ use super::open::env;
 pub const PASSPHRASE_ENV: &str = "GENTLY_PASSPHRASE";
 /// More than any secret has; a command that prints more is not what was meant.
 const MAX_SECRET: usize = 64 * 1024;
+
+/// More than any file of an auth key has.
+const MAX_KEY_FILE: u64 = 64 * 1024;
 
 /// The auth key that a passphrase opened last, with the digest of its file.
 static UNSEALED: Mutex<Option<(Hash32, Zeroizing<String>)>> = Mutex::new(None);
@@ -157,6 +161,16 @@ pub fn auth_key(home: &Home, config: &Config) -> Result<AuthKey, KeyError> {
             }
         }
     }
+}
+
+/// The digest of the file that the auth key is in, whether it has a passphrase or not; none where the
+/// environment presents the key, and where there is no such file.
+pub fn auth_key_file(home: &Home) -> Option<Hash32> {
+    if env(AUTH_KEY_ENV).is_some() {
+        return None;
+    }
+    let bytes = read_regular(&home.auth_key_path(), MAX_KEY_FILE).ok()?;
+    Some(Hash32::digest(&Zeroizing::new(bytes)))
 }
 
 /// The key of a file that has a passphrase, which is asked for once for as long as the file stays as

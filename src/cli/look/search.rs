@@ -39,7 +39,7 @@ pub struct SearchArgs {
     /// Only what is older than that
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
-    /// Of one conversation: its first digits, or its title
+    /// Of one conversation: its first digits, its title, or last
     #[arg(long, value_name = "ID")]
     pub conversation: Option<String>,
     /// Of one project: its name, or project-1

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::os::shell_word;
 use crate::view::keep::plan::PlanView;
 
+use super::{prompt, signals};
 use crate::cli::{present, program, say, say_finding};
 
 /// The word that most questions take.
@@ -94,11 +95,9 @@ fn ask_word(word: &str, yes: bool, words: ConsentWords) -> Result<(), String> {
     } else if !std::io::stderr().is_terminal() {
         "nobody can see here what is asked (standard error is no terminal)"
     } else {
-        say(&format!("Type {word} to {does}, anything else to stop:"));
-        let mut typed = String::new();
-        let read = std::io::stdin().read_line(&mut typed);
-        return match read {
-            Ok(_) if typed.trim() == word => Ok(()),
+        let asked = format!("Type {word} to {does}, anything else to stop:");
+        return match typed_line(&asked) {
+            Ok(Some(typed)) if typed.trim() == word => Ok(()),
             _ => Err(format!("not confirmed: nothing was {done}")),
         };
     };
@@ -106,6 +105,22 @@ fn ask_word(word: &str, yes: bool, words: ConsentWords) -> Result<(), String> {
         "{missing}: nothing was {done}; to {does} all the same, say --yes: {}",
         with_yes()
     ))
+}
+
+/// The line that a person types when asked; none when they leave the question.
+fn typed_line(asked: &str) -> std::io::Result<Option<String>> {
+    if signals::outlives_interrupts() {
+        let ask = || {
+            say(asked);
+            Ok(())
+        };
+        let typed = prompt::line(&std::io::stdin(), true, ask)?;
+        return Ok(typed.map(|typed| String::from_utf8_lossy(&typed).into_owned()));
+    }
+    say(asked);
+    let mut typed = String::new();
+    std::io::stdin().read_line(&mut typed)?;
+    Ok(Some(typed))
 }
 
 /// The command as it was typed, with `--yes`.

@@ -10,6 +10,7 @@ pub(super) mod line_break;
 pub(super) mod new_file;
 pub(super) mod pager;
 pub(super) mod passphrase;
+pub(super) mod prompt;
 pub(super) mod signals;
 pub(super) mod terminal;
 pub(super) mod view_or_words;

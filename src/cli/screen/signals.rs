@@ -107,6 +107,11 @@ pub fn outlive_interrupts() -> std::io::Result<()> {
     Ok(())
 }
 
+/// Whether this process outlives a Ctrl-C that comes while nothing waits.
+pub fn outlives_interrupts() -> bool {
+    state().is_chat
+}
+
 /// Ends the process as a signal does that nothing waits for.
 pub fn end(code: u8) -> ! {
     leave(&state(), code)

@@ -21,7 +21,48 @@ const OTHER: &str = "\u{fffd}";
 /// when this one has none.
 const PART: usize = 32 * 1024;
 
-const INDEX: &str = "CREATE VIRTUAL TABLE part USING fts5(content, tokenize = 'porter unicode61 remove_diacritics 2')";
+/// One that knows words as the indexes do, and one that knows them as they are written, for
+/// beginnings of words.
+const INDEXES: &str = "
+    CREATE VIRTUAL TABLE part USING fts5(content, tokenize = 'porter unicode61 remove_diacritics 2');
+    CREATE VIRTUAL TABLE written USING fts5(content, tokenize = 'unicode61 remove_diacritics 2')";
+
+/// One question to one of the two.
+struct MarkQuery {
+    table: &'static str,
+    expression: String,
+}
+
+impl MarkQuery {
+    /// What is asked of a text, and, where that finds nothing, what is asked then.
+    fn all(terms: &[SearchTerm]) -> [Vec<MarkQuery>; 2] {
+        let of = |is_beginning: bool| -> Vec<SearchTerm> {
+            let terms = terms
+                .iter()
+                .filter(|term| term.is_beginning == is_beginning);
+            terms.cloned().collect()
+        };
+        let query = |table, terms: Vec<SearchTerm>| {
+            let expression = any_of(&terms);
+            (!terms.is_empty()).then_some(MarkQuery { table, expression })
+        };
+        // Of words that follow one another all but the last may be there in other forms.
+        let last = |term: SearchTerm| {
+            let is_part = |c: char| !c.is_alphanumeric();
+            let word = term.text.rsplit(is_part).next().unwrap_or_default();
+            SearchTerm {
+                text: word.to_owned(),
+                ..term
+            }
+        };
+        let first = [query("part", of(false)), query("written", of(true))];
+        let then = query("written", of(true).into_iter().map(last).collect());
+        [
+            first.into_iter().flatten().collect(),
+            then.into_iter().collect(),
+        ]
+    }
+}
 
 /// What [`Driver::marks`](crate::store::driver::Driver::marks) gives.
 pub(super) fn marks(
@@ -34,14 +75,16 @@ pub(super) fn marks(
     }
     let failed = failed("mark words");
     let index = Connection::open_in_memory().map_err(&failed)?;
-    index.execute_batch(INDEX).map_err(&failed)?;
-    let expression = any_of(terms);
+    index.execute_batch(INDEXES).map_err(&failed)?;
+    let rounds = MarkQuery::all(terms);
     for (text, spans) in texts.iter().zip(&mut found) {
-        let mut from = 0;
-        while from < text.len() && spans.is_empty() {
-            let part = part_of(text, from);
-            *spans = in_part(&index, &expression, part, from).map_err(&failed)?;
-            from += part.len();
+        for queries in &rounds {
+            let mut from = 0;
+            while from < text.len() && spans.is_empty() {
+                let part = part_of(text, from);
+                *spans = in_part(&index, queries, part, from).map_err(&failed)?;
+                from += part.len();
+            }
         }
     }
     Ok(found)
@@ -61,22 +104,39 @@ fn part_of(text: &str, from: usize) -> &str {
 
 fn in_part(
     index: &Connection,
-    expression: &str,
+    queries: &[MarkQuery],
     part: &str,
     from: usize,
 ) -> rusqlite::Result<Vec<TextSpan>> {
     // What is given back ends at a NUL, which parts words as a blank does.
     let plain = part.replace([BEFORE, BEHIND], OTHER).replace('\0', " ");
-    let put = "INSERT OR REPLACE INTO part (rowid, content) VALUES (1, ?1)";
-    index.prepare_cached(put)?.execute([plain])?;
-    let sql = "SELECT highlight(part, 0, ?2, ?3) FROM part WHERE part MATCH ?1";
-    let mut statement = index.prepare_cached(sql)?;
     let (before, behind) = (BEFORE.to_string(), BEHIND.to_string());
-    let mut rows = statement.query([expression, &before, &behind])?;
-    match rows.next()? {
-        Some(row) => Ok(spans(row.get_ref(0)?.as_str()?, from)),
-        None => Ok(Vec::new()),
+    let mut found = Vec::new();
+    for MarkQuery { table, expression } in queries {
+        let put = format!("INSERT OR REPLACE INTO {table} (rowid, content) VALUES (1, ?1)");
+        index.prepare_cached(&put)?.execute([&plain])?;
+        let sql =
+            format!("SELECT highlight({table}, 0, ?2, ?3) FROM {table} WHERE {table} MATCH ?1");
+        let mut statement = index.prepare_cached(&sql)?;
+        let mut rows = statement.query([expression, &before, &behind])?;
+        if let Some(row) = rows.next()? {
+            found.extend(spans(row.get_ref(0)?.as_str()?, from));
+        }
     }
+    Ok(joined(found))
+}
+
+/// Places in their order, those in one that overlap.
+fn joined(mut places: Vec<TextSpan>) -> Vec<TextSpan> {
+    places.sort_by_key(|place| (place.start, place.end));
+    let mut joined: Vec<TextSpan> = Vec::new();
+    for place in places {
+        match joined.last_mut() {
+            Some(last) if place.start < last.end => last.end = last.end.max(place.end),
+            _ => joined.push(place),
+        }
+    }
+    joined
 }
 
 /// The places between marks, in the bytes of the text without them.
@@ -118,6 +178,16 @@ mod tests {
             ["run", "running", "run"]
         );
         assert_eq!(marked(&[term("schoo", true)], text), ["school", "SCHOOLS"]);
+        assert_eq!(marked(&[term("runn", true)], text), ["runner", "running"]);
+        assert_eq!(
+            marked(&[term("écol", true), term("ecole", false)], text),
+            ["Écoles"]
+        );
+        assert_eq!(marked(&[term("schools run", true)], text), ["SCHOOLS run"]);
+        assert_eq!(
+            marked(&[term("school runn", true)], text),
+            ["runner", "running"]
+        );
         assert_eq!(
             marked(&[term("running the", false), term("absent", false)], text),
             ["running the"]

@@ -1,5 +1,6 @@
 //! SQLite: WAL, `synchronous=FULL`, foreign keys on, migrations numbered and checksummed.
 
+mod beginnings;
 mod evidence;
 mod marks;
 mod search;
@@ -16,8 +17,9 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 use super::StoreError;
 use super::driver::{
     Driver, EachRow, IndexMatch, ResultRow, SearchIndex, SearchQuery, SearchTerm, SqlValue,
-    TextQuery, TextSpan, TransactionMode,
+    TextCheck, TextQuery, TextSpan, TransactionMode,
 };
+use beginnings::WordCheck;
 
 /// How long a locked database is waited for.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -454,8 +456,12 @@ impl Driver for Sqlite {
         search::hits(query)
     }
 
-    fn fits(&self, index: SearchIndex, wanted: &TextQuery) -> IndexMatch {
+    fn fits(&self, index: SearchIndex, wanted: &TextQuery) -> Result<IndexMatch, StoreError> {
         search::fits(index, wanted)
+    }
+
+    fn text_check(&self, wanted: &TextQuery) -> Result<Option<Box<dyn TextCheck>>, StoreError> {
+        WordCheck::of(wanted)
     }
 
     fn marks(

@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 
+use super::beginnings::widened;
 use super::{Sqlite, failed};
 use crate::store::StoreError;
 use crate::store::driver::{IndexMatch, SearchIndex, SearchQuery, SearchTerm, SqlValue, TextQuery};
@@ -65,14 +66,14 @@ pub(super) fn hits(query: &SearchQuery<'_>) -> (String, SqlValue<'static>) {
 }
 
 /// What [`Driver::fits`](crate::store::driver::Driver::fits) gives.
-pub(super) fn fits(index: SearchIndex, wanted: &TextQuery) -> IndexMatch {
+pub(super) fn fits(index: SearchIndex, wanted: &TextQuery) -> Result<IndexMatch, StoreError> {
     let Fts { table, rank, .. } = fts(index);
-    IndexMatch {
+    Ok(IndexMatch {
         table,
         holds: format!("{table} MATCH ?1"),
-        value: SqlValue::Text(expression(wanted).into()),
+        value: SqlValue::Text(expression(&widened(wanted)?).into()),
         rank,
-    }
+    })
 }
 
 /// `("a" OR "b c") AND ("d"*) NOT ("e")`: terms in quotes, and between them operators of ours alone.

@@ -47,3 +47,23 @@ pub struct ManPagesView {
     /// Pages of an earlier gently that are there no more.
     pub removed: Vec<String>,
 }
+
+/// The commands of a chat, as `/help` lists them.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChatHelpView {
+    /// Each with what it does.
+    pub commands: Vec<ChatCommandView>,
+    /// What keys do, and signs in a line; a sentence or two each.
+    pub keys: [&'static str; 3],
+}
+
+/// A command of a chat.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChatCommandView {
+    /// Its name, which is typed behind a slash.
+    pub name: &'static str,
+    /// What can be typed behind it; empty when nothing can.
+    pub takes: &'static str,
+    /// What it does.
+    pub does: &'static str,
+}

@@ -19,23 +19,24 @@ pub use snippet::{Snippet, SnippetPart};
 pub use typed::{NoSearch, TypedSearch};
 
 use crate::ask::withheld::Withheld;
+use crate::config::Config;
 use crate::home::Home;
 use crate::record::hash::Hash32;
-use crate::record::ledger::conversation::ConversationRow;
 use crate::record::ledger::item::ItemKind;
-use crate::record::ledger::short_name::{record_name, short_name};
 use crate::record::log::page_cursor::PageCursor;
 use crate::record::time::Seconds;
 use crate::record::unseen::spelled_on_a_line;
 use crate::store::{
     ExchangeRow, GivenTitle, ItemMatch, ReadStore, StoreError, TextQuery, TextSpan, ThreadFilter,
-    ThreadRow, TurnFilter, TurnMatch,
+    TurnFilter, TurnMatch,
 };
 
+use super::conversation::conversation;
 use super::session::question_begins;
 use crate::app::find;
 use crate::app::home::open::{self, OpenHomeError};
 use crate::app::moment::when;
+use crate::app::remember::project;
 
 /// What is looked through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -190,14 +191,33 @@ pub struct SearchResult {
 
 /// The hits of a home that are asked for.
 pub fn search(home: &Home, request: &SearchRequest) -> Result<SearchResult, OpenHomeError> {
-    let store = open::store(home)?;
-    store.reading(|store| search_in(store, request))
+    let (store, config) = (open::store(home)?, open::config(home)?);
+    store.reading(|store| search_in(store, &by_id(store, &config, request)?))
 }
 
 /// How many hits there are.
 pub fn count(home: &Home, request: &SearchRequest) -> Result<u64, OpenHomeError> {
-    let store = open::store(home)?;
-    store.reading(|store| Search::prepare(store, request)?.count())
+    let (store, config) = (open::store(home)?, open::config(home)?);
+    store.reading(|store| {
+        let request = by_id(store, &config, request)?;
+        Search::prepare(store, &request)?.count()
+    })
+}
+
+/// The same request with a conversation by its id, so that a place in the list stays one whatever
+/// `last` is by then.
+fn by_id(
+    store: &ReadStore,
+    config: &Config,
+    request: &SearchRequest,
+) -> Result<SearchRequest, OpenHomeError> {
+    let mut request = request.clone();
+    if let Some(text) = &request.conversation {
+        let in_use = project::id_in_use(store, config)?;
+        let row = conversation(store, text, in_use.as_deref())?;
+        request.conversation = Some(row.thread.to_string());
+    }
+    Ok(request)
 }
 
 /// The same in a store of which one state is seen.
@@ -576,10 +596,8 @@ fn turn_filter(
     lines: &Range<u64>,
 ) -> Result<TurnFilter, OpenHomeError> {
     let threads = match (&request.conversation, &request.project) {
-        (Some(conversation), None) => Some(ThreadFilter::One(
-            conversation_called(store, conversation)?.thread,
-        )),
-        (None, Some(project)) => Some(ThreadFilter::Project(project_called(store, project)?)),
+        (Some(text), None) => Some(ThreadFilter::One(conversation(store, text, None)?.thread)),
+        (None, Some(text)) => Some(ThreadFilter::Project(project::find(store, text)?.row.id)),
         (None, None) => None,
         (Some(_), Some(_)) => {
             return Err(OpenHomeError::Refused(
@@ -619,75 +637,5 @@ fn like(pattern: &str) -> String {
         like
     } else {
         format!("%{like}%")
-    }
-}
-
-/// How many that a text could mean are named.
-const NAMED: u32 = 8;
-/// So many digits of an id are printed, and are enough.
-const DIGITS: usize = 8;
-
-/// The conversation that a text means: the first digits of its id, its title, or its thread's name.
-fn conversation_called(store: &ReadStore, text: &str) -> Result<ConversationRow, OpenHomeError> {
-    let typed = text.trim();
-    let shown = spelled_on_a_line(typed);
-    let mut found = store.conversations_titled(typed, NAMED)?;
-    let digits = typed.trim_end_matches('…').to_ascii_lowercase();
-    let is_id = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-    if is_id {
-        let mut threads: Vec<ThreadRow> = store.like(&digits, NAMED)?;
-        if digits.len() >= DIGITS {
-            threads.truncate(1);
-        }
-        for thread in threads {
-            found.extend(store.conversation(thread.thread)?);
-        }
-    }
-    match found.len() {
-        1 => found.pop().ok_or_else(|| no_conversation(&shown)),
-        0 => Err(no_conversation(&shown)),
-        _ => {
-            let named = found
-                .iter()
-                .map(|row| find::short_thread(store, row.thread));
-            let named: Vec<String> = named.collect::<Result<_, _>>()?;
-            Err(OpenHomeError::Refused(format!(
-                "'{shown}' could be any of: {}; say which by its id",
-                named.join(", ")
-            )))
-        }
-    }
-}
-
-fn no_conversation(shown: &str) -> OpenHomeError {
-    OpenHomeError::Refused(format!(
-        "no conversation '{shown}' here: its first digits, or its whole title; gently conversation list --all shows them"
-    ))
-}
-
-/// The id of the project that a text means: by its id, or by its name.
-fn project_called(store: &ReadStore, text: &str) -> Result<String, OpenHomeError> {
-    let typed = text.trim();
-    let id = record_name(typed).unwrap_or_else(|| typed.to_owned());
-    if let Some(project) = store.project(&id)? {
-        return Ok(project.id);
-    }
-    let shown = spelled_on_a_line(typed);
-    let mut found = store.projects_named(typed, NAMED)?;
-    match found.len() {
-        1 => Ok(found.pop().map(|project| project.id).unwrap_or_default()),
-        0 => Err(OpenHomeError::Refused(format!(
-            "no project '{shown}' here; gently project list shows them"
-        ))),
-        _ => {
-            let named: Vec<String> = found
-                .iter()
-                .map(|project| short_name(&project.id))
-                .collect();
-            Err(OpenHomeError::Refused(format!(
-                "'{shown}' could be any of: {}; say which by its id",
-                named.join(", ")
-            )))
-        }
     }
 }

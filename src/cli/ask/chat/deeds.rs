@@ -10,7 +10,8 @@ use crate::app::ask::chat::last_exchange;
 use crate::app::home::open::OpenHomeError;
 use crate::cli::args::{Audit, Cli, Command};
 use crate::cli::screen::{block, quiet};
-use crate::cli::{FINE, could_not, print, print_words, say, stopped};
+use crate::cli::{FINE, could_not, json_line, print, print_words, say, stopped};
+use crate::view::set_up::help::{ChatCommandView, ChatHelpView};
 
 use super::talk::Chat;
 use super::typed::{COMMANDS, ChatCommand, ShownTurns};
@@ -40,7 +41,10 @@ pub async fn perform(chat: &mut Chat, command: ChatCommand) -> Deed {
 async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeError> {
     match command {
         ChatCommand::Help => {
-            print_words(&help());
+            match chat.json {
+                true => print(&json_line(&help_view())),
+                false => print_words(&help()),
+            };
         }
         ChatCommand::New(title) => {
             match title {
@@ -180,6 +184,26 @@ async fn verify(json: bool) -> Deed {
     }
 }
 
+/// What the list of commands says, for a program.
+fn help_view() -> ChatHelpView {
+    let commands = COMMANDS.iter().map(|command| ChatCommandView {
+        name: command.name,
+        takes: command.takes,
+        does: command.does,
+    });
+    ChatHelpView {
+        commands: commands.collect(),
+        keys: KEYS,
+    }
+}
+
+/// What keys do, and signs.
+const KEYS: [&str; 3] = [
+    "Enter asks; Alt-Enter, or \\ at the end of a line, begins another line.",
+    "Ctrl-C clears the line, or gives up an answer. Up brings earlier questions.",
+    "Tab completes. // begins a question with a slash.",
+];
+
 /// The commands, each with what it does.
 fn help() -> String {
     let typed = COMMANDS.iter().map(|command| {
@@ -193,11 +217,7 @@ fn help() -> String {
         .iter()
         .map(|(typed, does)| format!("{typed:widest$}  {does}\n"));
     let lines: String = lines.collect();
-    format!(
-        "{lines}Enter asks; Alt-Enter, or \\ at the end of a line, begins another line.\n\
-         Ctrl-C clears the line, or gives up an answer. Up brings earlier questions.\n\
-         Tab completes. // begins a question with a slash.\n"
-    )
+    format!("{lines}{}\n", KEYS.join("\n"))
 }
 
 fn say_place(chat: &Chat) -> Result<(), OpenHomeError> {

@@ -89,7 +89,7 @@ impl ChatHome {
         let is_touched = home.log_is_touched();
         let opened = OpenHome::open_for_turns(home).inspect_err(|_| open::note_files())?;
         Ok(ChatHome {
-            terms: HomeTerms::of(&opened.store)?,
+            terms: HomeTerms::of(&opened.home, &opened.store)?,
             opened,
             is_new,
             is_touched,
@@ -188,11 +188,12 @@ impl Chat {
 
     /// Opens the home anew where another process changed what it is asked under; gives what was
     /// changed.
-    pub fn renew_where_changed(&mut self) -> Result<Option<&'static str>, OpenHomeError> {
+    pub fn renew_where_changed(&mut self) -> Result<Option<String>, OpenHomeError> {
         let Some(home) = &self.home else {
             return Ok(None);
         };
-        let changed = HomeTerms::of(&home.opened.store)?.changed_since(&home.terms);
+        let terms = HomeTerms::of(&home.opened.home, &home.opened.store)?;
+        let changed = terms.changed_since(&home.terms);
         if changed.is_some() {
             self.renew()?;
         }
