@@ -207,7 +207,10 @@ fn search(gently: &str, home: &Path, messages: u64, runs: usize) {
     let (mut whole, mut start) = (Vec::new(), Vec::new());
     for round in 0..runs + WARM_UP {
         for (args, times) in [
-            (&["search", "--json", "--in", "turns", "ban"][..], &mut whole),
+            (
+                &["search", "--json", "--in", "turns", "ban"][..],
+                &mut whole,
+            ),
             (&["--version"], &mut start),
         ] {
             let begun = Instant::now();
