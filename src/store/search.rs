@@ -204,6 +204,8 @@ struct NarrowFilter<'a> {
     newest: Option<&'static str>,
     /// The thread, the project, or what a model is like: `?1`.
     value: SqlValue<'a>,
+    /// Whether it is so narrow that its turns are gathered before any hit is looked at.
+    is_one: bool,
 }
 
 impl<'a> NarrowFilter<'a> {
@@ -213,16 +215,19 @@ impl<'a> NarrowFilter<'a> {
                 numbers: of_thread(),
                 newest: Some(newest_of_thread()),
                 value: thread.value(),
+                is_one: true,
             }),
             (Some(ThreadFilter::Project(project)), _) => Some(NarrowFilter {
                 numbers: of_project(),
                 newest: Some(newest_of_project()),
                 value: project.value(),
+                is_one: false,
             }),
             (None, Some(model)) => Some(NarrowFilter {
                 numbers: of_model(),
                 newest: None,
                 value: model.value(),
+                is_one: false,
             }),
             (None, None) => None,
         }
@@ -360,18 +365,22 @@ impl ReadStore {
         };
         let mut places = filter.numbers.clone();
         let some = Some(effort.looked_at);
-        match along.look(&places, some, None, &mut take)? {
-            AlongEnd::Whole => return Ok(()),
-            AlongEnd::Before(end) => places.end = end,
+        if !narrow.is_one {
+            match along.look(&places, some, None, &mut take)? {
+                AlongEnd::Whole => return Ok(()),
+                AlongEnd::Before(end) => places.end = end,
+            }
         }
         if let Some(newest) = narrow.newest {
-            let newest: Option<u64> = self.sole(SEARCHING, newest, &[narrow.value.clone()])?;
+            let newest: Option<u64> =
+                self.sole(SEARCHING, newest, std::slice::from_ref(&narrow.value))?;
             let Some(newest) = newest else {
                 return Ok(());
             };
             let end = self.turn_number_from(newest + 1)?;
-            if end < places.end {
-                places.end = end;
+            let is_older = end < places.end;
+            places.end = places.end.min(end);
+            if is_older && !narrow.is_one {
                 match along.look(&places, some, None, &mut take)? {
                     AlongEnd::Whole => return Ok(()),
                     AlongEnd::Before(end) => places.end = end,

@@ -455,7 +455,7 @@ fn another_auth_key_is_said_before_anything_is_asked_with_it() {
     let file = person.at("keys/auth.key");
     std::fs::write(&file, format!("{}\n", added.trim())).unwrap();
     typist.types("What is 2?\r");
-    typist.sees("the auth key was changed by another gently");
+    typist.sees("another auth key is in its file now");
     typist.sees("> What is 2?");
     assert_eq!(server.requests().len(), 1);
     typist.types("\r");

@@ -106,22 +106,22 @@ impl HomeTerms {
         })
     }
 
-    /// What these have that the earlier ones had not, in words; none when they are the same.
+    /// What these have that the earlier ones had not, as a sentence begins; none when they are the
+    /// same.
     ///
     /// A file of an auth key that is gone is no other key: the next question says that there is none.
-    pub fn changed_since(&self, earlier: &HomeTerms) -> Option<String> {
-        let is_other_key = self.auth_key.is_some() && self.auth_key != earlier.auth_key;
-        let changed = [
-            (self.kernel != earlier.kernel, "kernel"),
-            (self.signer != earlier.signer, "signing key"),
-            (is_other_key, "auth key"),
-        ];
-        let changed = changed.into_iter().filter(|(is_changed, _)| *is_changed);
-        let names: Vec<&str> = changed.map(|(_, name)| name).collect();
-        match names.as_slice() {
-            [] => None,
-            [one] => Some(format!("the {one}")),
-            several => Some(several.join(" and ")),
+    pub fn changed_since(&self, earlier: &HomeTerms) -> Option<&'static str> {
+        let is_same_kernel = self.kernel == earlier.kernel;
+        let is_same_key = self.auth_key.is_none() || self.auth_key == earlier.auth_key;
+        match (is_same_kernel, self.signer == earlier.signer, is_same_key) {
+            (true, true, true) => None,
+            (true, true, false) => Some("another auth key is in its file now"),
+            (_, _, false) => Some(
+                "another auth key is in its file now, and kernel or signing key were changed by another gently",
+            ),
+            (false, true, _) => Some("the kernel was changed by another gently"),
+            (true, false, _) => Some("the signing key was changed by another gently"),
+            (false, false, _) => Some("kernel and signing key were changed by another gently"),
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! A chat outlives Ctrl-C, so that no signal can end a question in it. For as long as one is asked,
 //! the terminal sends no signals: Ctrl-C ends the line, as Enter does, and is seen at its end.
-//! Ctrl-Z and Ctrl-\\ are signs like others meanwhile.
+//! Ctrl-Z and Ctrl-\ are signs like others meanwhile.
 
 use std::io;
 use std::os::fd::AsFd;

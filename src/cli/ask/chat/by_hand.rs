@@ -81,7 +81,7 @@ async fn ask(chat: &mut Chat, text: &str, lines: &mut LineInput) -> NextStep {
         Ok(None) => {}
         Ok(Some(what)) => {
             say(&format!(
-                "{what} was changed by another gently: the home was opened anew, and nothing was asked; {again}"
+                "{what}: the home was opened anew, and nothing was asked; {again}"
             ));
             return NextStep::Again;
         }

@@ -35,9 +35,7 @@ pub async fn run(chat: &mut Chat) -> u8 {
         };
         match chat.renew_where_changed() {
             Ok(None) => {}
-            Ok(Some(what)) => say(&format!(
-                "{what} was changed by another gently: the home was opened anew"
-            )),
+            Ok(Some(what)) => say(&format!("{what}: the home was opened anew")),
             // The question says what is wrong.
             Err(_) => {}
         }

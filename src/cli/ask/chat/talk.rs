@@ -188,7 +188,7 @@ impl Chat {
 
     /// Opens the home anew where another process changed what it is asked under; gives what was
     /// changed.
-    pub fn renew_where_changed(&mut self) -> Result<Option<String>, OpenHomeError> {
+    pub fn renew_where_changed(&mut self) -> Result<Option<&'static str>, OpenHomeError> {
         let Some(home) = &self.home else {
             return Ok(None);
         };
