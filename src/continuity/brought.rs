@@ -75,7 +75,7 @@ impl CleanRequest {
         }
     }
 
-    /// It.
+    /// All that the client brought, as it is sent.
     pub fn request(&self) -> &ClientRequest {
         &self.0
     }

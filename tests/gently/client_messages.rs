@@ -11,6 +11,7 @@ use gently::record::ledger::request::RequestPart;
 use serde_json::{Value, json};
 
 use crate::model_server::{ANSWER, Behaviour, ModelServer};
+use crate::opening;
 use crate::person::{Person, run};
 
 /// A model behind each kind of server.
@@ -577,4 +578,43 @@ async fn a_stream_that_was_refused_is_on_record() {
         assert_eq!(server.requests().len(), times);
         holds(&person);
     }
+}
+
+/// What a client brought is opened to somebody without the ledger as it was sent; where nothing is
+/// kept, nothing of it is.
+#[tokio::test]
+async fn what_was_brought_is_opened_and_not_kept_where_nothing_is() {
+    let server = ModelServer::start(Behaviour::Good);
+    let (person, opened) = house(&server);
+    let (client, _) = full(MODELS[0]);
+    let asked = ask(&opened, MODELS[0], client.clone(), &TurnControl::default()).await;
+    asked.unwrap();
+    drop(opened);
+    let roles = ["last", "1", "--role", "request,exchange"];
+    let file = opening::open(&person, "opening.json", &roles);
+    let facts = opening::holds(&person, &file);
+    let text = facts["openings"][1]["text"].as_str().unwrap();
+    for words in [
+        "A heron.",
+        "Measures a well.",
+        r#""settings":{"tool_choice""#,
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+
+    settings::set("store.content", "none", &person.home(), &|_| None).unwrap();
+    let (home, _) = home_at(&person.home()).unwrap();
+    let opened = OpenHome::open(home).unwrap();
+    let asked = ask(&opened, MODELS[0], client, &TurnControl::default())
+        .await
+        .unwrap();
+    assert_eq!(asked.answer(), Some(ANSWER));
+    drop(opened);
+    let shown = person.gently(&["show", "last", "--json"]).exits(0).json();
+    assert_eq!(
+        (&shown["request"], &shown["kept"]),
+        (&Value::Null, &json!(false)),
+        "{shown:#}"
+    );
+    holds(&person);
 }
