@@ -73,7 +73,9 @@ impl TurnEnvironment<'_> {
         let known = |hash, height| block_elsewhere(self.store, hash, height).ok().flatten();
         let seen = observe_beside(self.sources, self.network, self.policy, now, &known).await;
         match self.has_told_of_no_block(now) {
-            true => seen.notes_beside_offline().for_each(|note| (self.say)(note)),
+            true => seen
+                .notes_beside_offline()
+                .for_each(|note| (self.say)(note)),
             false => seen.notes.iter().for_each(|note| (self.say)(note)),
         }
         seen.anchor

@@ -201,9 +201,9 @@ pub async fn observe_beside(
         // Whom nobody is to ask has chosen so, and is not told every time.
         if !sources.is_empty() {
             notes.push(match heard.iter().all(SourceAnswer::is_silent) {
-                true => format!(
-                    "{OFFLINE}: {why}. To stop asking: gently config set anchor.mode off"
-                ),
+                true => {
+                    format!("{OFFLINE}: {why}. To stop asking: gently config set anchor.mode off")
+                }
                 false => format!("no anchor, the local clock only: {why}"),
             });
         }

@@ -438,7 +438,9 @@ fn all_dead_is_said_in_one_line() {
     assert_eq!(note, expected);
     is_local(&person, &told);
     // It is said once in a day, whatever asks; each answer says what it stands on.
-    let next = person.gently(&["ask", "--new", "How is its disk?"]).exits(0);
+    let next = person
+        .gently(&["ask", "--new", "How is its disk?"])
+        .exits(0);
     let closed = person.gently(&["session", "close"]).exits(0);
     for ran in [&next, &closed] {
         assert!(!ran.err.contains("Offline: "), "{ran:#?}");

@@ -234,7 +234,10 @@ fn a_plain_question_goes_on_where_somebody_asked_or_began_last() {
     assert!(!chatted.err.contains(" · in "), "{chatted:#?}");
     let told = json(&person, &["ask", "So?"]);
     let place = &told["conversation"];
-    assert_eq!((&place["title"], &place["earlier"]), (&"Chatty?".into(), &1.into()));
+    assert_eq!(
+        (&place["title"], &place["earlier"]),
+        (&"Chatty?".into(), &1.into())
+    );
     // What was begun last is gone on with, by whichever model.
     let empty = begun("Empty two");
     assert_eq!(asked(&person, &["-m", "ollama/small-1b", "Hello?"]), empty);
@@ -245,7 +248,12 @@ fn a_plain_question_goes_on_where_somebody_asked_or_began_last() {
     // A long title leaves the line in its columns.
     let long = "A title that is as long as titles are, ".repeat(3);
     person
-        .gently(&["conversation", "rename", "last", long.trim_end_matches([' ', ','])])
+        .gently(&[
+            "conversation",
+            "rename",
+            "last",
+            long.trim_end_matches([' ', ',']),
+        ])
         .exits(0);
     let ran = person.gently(&["ask", "How long?"]).exits(0);
     let line = ran.err.lines().find(|line| line.starts_with("✔ ")).unwrap();
@@ -269,17 +277,25 @@ fn a_conversation_keeps_the_model_that_answered_last() {
     let large = ["-m", "ollama/small-1b", "Two?"];
     assert_eq!(model(&large, &person), "ollama/small-1b");
     assert_eq!(model(&["-c", "Three?"], &person), "ollama/small-1b");
-    assert_eq!(model(&["--conversation", "One?", "Four?"], &person), "ollama/small-1b");
+    assert_eq!(
+        model(&["--conversation", "One?", "Four?"], &person),
+        "ollama/small-1b"
+    );
     let preview = json(&person, &["context", "preview", "-c", "And?"]);
     assert!(!preview.is_null());
     person.piped(&["chat", "-c"], b"Five?\n").exits(0);
     assert_eq!(server.requests().pop().unwrap().line, "POST /api/chat");
     // Whoever names one gets it, and that is the one that answered last.
-    assert_eq!(model(&["-c", "-m", "openai/other:2b", "Six?"], &person), "openai/other:2b");
+    assert_eq!(
+        model(&["-c", "-m", "openai/other:2b", "Six?"], &person),
+        "openai/other:2b"
+    );
     assert_eq!(model(&["-c", "Seven?"], &person), "openai/other:2b");
     assert_eq!(model(&["Eight?"], &person), "openai/m");
     // What is built in is kept by nobody, and what is not there is said.
-    person.gently(&["ask", "-c", "-m", "observer", "--sight", "How is it?"]).exits(0);
+    person
+        .gently(&["ask", "-c", "-m", "observer", "--sight", "How is it?"])
+        .exits(0);
     assert_eq!(model(&["-c", "Nine?"], &person), "openai/m");
     assert_eq!(model(&large, &person), "ollama/small-1b");
     person.set("GENTLY_MODEL_OLLAMA_URL", "http://127.0.0.77:9");
@@ -916,9 +932,18 @@ fn deleting_names_what_a_killed_process_left() {
     child.kill().unwrap();
     child.wait().unwrap();
     let plan = json(&person, &["conversation", "delete", "last", "--dry-run"]);
-    assert_eq!((plan["waiting"].as_array().unwrap().len(), plan["given_up"].as_array().unwrap().len()), (0, 1));
+    assert_eq!(
+        (
+            plan["waiting"].as_array().unwrap().len(),
+            plan["given_up"].as_array().unwrap().len()
+        ),
+        (0, 1)
+    );
     let id = plan["given_up"][0].as_str().unwrap().to_owned();
-    let thread = plan["conversation"]["conversation"].as_str().unwrap().to_owned();
+    let thread = plan["conversation"]["conversation"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let done = person
         .gently(&["conversation", "delete", &thread, "--yes"])
         .exits(0);
@@ -926,8 +951,13 @@ fn deleting_names_what_a_killed_process_left() {
         "{id} has no answer, and stays: the gently that asked it was ended; to erase it: gently session close, then \
          gently erase {id}"
     );
-    assert!(done.out.contains(&said) || done.err.contains(&said), "{done:#?}");
-    assert!(!done.out.contains("waits for its answer") && !done.err.contains("waits for its answer"));
+    assert!(
+        done.out.contains(&said) || done.err.contains(&said),
+        "{done:#?}"
+    );
+    assert!(
+        !done.out.contains("waits for its answer") && !done.err.contains("waits for its answer")
+    );
     person.gently(&["session", "close", "--yes"]).exits(0);
     person.gently(&["erase", &id, "--yes"]).exits(0);
     verified(&person);
@@ -1030,13 +1060,18 @@ fn a_project_that_is_retired_while_in_use_takes_nothing_more() {
         "{asks:#?}"
     );
     let dry = json(&person, &["project", "retire", "Travel", "--dry-run"]);
-    assert_eq!((&dry["dry_run"], &dry["name"]), (&true.into(), &"Travel".into()));
+    assert_eq!(
+        (&dry["dry_run"], &dry["name"]),
+        (&true.into(), &"Travel".into())
+    );
     let list = person.gently(&["project", "list"]).exits(0);
     assert!(
         list.out.starts_with("project-1  Travel  (") && list.out.contains(", in use)\n"),
         "{list:#?}"
     );
-    let retired = person.gently(&["project", "retire", "Travel", "--yes"]).exits(0);
+    let retired = person
+        .gently(&["project", "retire", "Travel", "--yes"])
+        .exits(0);
     assert!(retired.err.contains("it is in use"), "{retired:#?}");
     person.gently(&["project", "retire", "Travel"]).exits(2);
     person.gently(&["project", "use", "Travel"]).exits(2);

@@ -192,7 +192,9 @@ fn a_server_that_somebody_set_is_all_it_takes() {
     assert!(
         keyless.code == 2
             && keyless.err.lines().count() == 1
-            && keyless.err.contains("needs a key and there is none: set $OPENAI_API_KEY")
+            && keyless
+                .err
+                .contains("needs a key and there is none: set $OPENAI_API_KEY")
             && keyless.err.contains("gently config set model.base_url URL"),
         "{}",
         keyless.err
@@ -216,7 +218,11 @@ fn a_server_that_somebody_set_is_all_it_takes() {
         "{}",
         set.err
     );
-    assert!(set.err.starts_with("gently keeps your records in "), "{}", set.err);
+    assert!(
+        set.err.starts_with("gently keeps your records in "),
+        "{}",
+        set.err
+    );
     let asked = gently(&home, &[], &["ask", "--json", "Who wrote Faust?"]);
     assert_eq!(asked.code, 0, "{}", asked.err);
     assert_eq!(asked.json()["answer"], ANSWER);
@@ -233,9 +239,16 @@ fn a_server_that_somebody_set_is_all_it_takes() {
     let asked = gently(&home, &keys, &["ask", "--new", "--json", "Who?"]);
     assert_eq!(asked.json()["model"], model.as_str());
     // Where it is not there, that is said.
-    let shut = gently(&home, &[("GENTLY_MODEL_BASE_URL", NOBODY)], &["ask", "Who?"]);
+    let shut = gently(
+        &home,
+        &[("GENTLY_MODEL_BASE_URL", NOBODY)],
+        &["ask", "Who?"],
+    );
     assert!(
-        shut.code == 2 && shut.err.contains(&format!("no list of models at {NOBODY}.")),
+        shut.code == 2
+            && shut
+                .err
+                .contains(&format!("no list of models at {NOBODY}.")),
         "{}",
         shut.err
     );

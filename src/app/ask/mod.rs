@@ -27,8 +27,8 @@ use crate::record::hash::Hash32;
 use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::receipt::Receipt;
 use crate::recorder::TurnIds;
-use crate::store::ReadStore;
 use crate::session;
+use crate::store::ReadStore;
 
 use super::find;
 use super::home::open::{self, OpenHome, OpenHomeError, clock_or_epoch};
@@ -236,9 +236,9 @@ pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<
     let model = request.model.as_deref();
     let choice = match choose(model, call, &config, nowhere).await {
         Ok(choice) => choice,
-        Err(
-            error @ (OpenHomeError::Setting { .. } | OpenHomeError::UnknownModel { .. }),
-        ) => return Some(error.to_string()),
+        Err(error @ (OpenHomeError::Setting { .. } | OpenHomeError::UnknownModel { .. })) => {
+            return Some(error.to_string());
+        }
         Err(_) => return None,
     };
     let plan = SightPlan::of(&Kernel::genesis(), &request.text, request.sight);

@@ -172,7 +172,8 @@ pub async fn choose_in(
     };
     let mut choice = choose(None, call, config, database).await?;
     let answers = choice.model.id();
-    let note = format!("{answers} answers; {last}, which did so here before, can't be asked: {why}");
+    let note =
+        format!("{answers} answers; {last}, which did so here before, can't be asked: {why}");
     choice.notes.insert(0, note);
     Ok(choice)
 }
@@ -205,7 +206,10 @@ async fn first_there(config: &Config) -> (String, String) {
     let (id, why) = if let Some(name) = first_of_set_server(config).await {
         (
             format!("openai/{name}"),
-            format!("the first of the server at {}", clean(&config.model.base_url)),
+            format!(
+                "the first of the server at {}",
+                clean(&config.model.base_url)
+            ),
         )
     } else if let Some(name) = first_of_ollama(config).await {
         (
@@ -473,7 +477,8 @@ fn remote(
              is there{}",
             wire.name(),
             match wire {
-                Wire::OpenAi => "; of any OpenAI-compatible server: gently config set model.base_url URL",
+                Wire::OpenAi =>
+                    "; of any OpenAI-compatible server: gently config set model.base_url URL",
                 _ => "",
             }
         );

@@ -24,9 +24,9 @@ use crate::cli::look::action;
 use crate::cli::look::session::block_name;
 use crate::cli::prove::heads;
 use crate::cli::remember::context;
-use crate::cli::screen::{mark, quiet};
 use crate::cli::screen::terminal::Terminal;
 use crate::cli::screen::view_or_words::{view_before_words, view_or_words};
+use crate::cli::screen::{mark, quiet};
 use crate::cli::{COULD_NOT, FINE, NEGATIVE, Notices, print, program, say, withheld};
 
 /// How a question came in at this door, and what was said at it.

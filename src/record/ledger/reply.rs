@@ -119,7 +119,9 @@ const TEXT_PART: &str = "text";
 pub fn readable(answer: &str) -> Cow<'_, str> {
     let text = |part: &Value| {
         let kind = part.get("type")?.as_str()?;
-        let text = part.get(kind).filter(|_| [TEXT_PART, REFUSAL_PART].contains(&kind));
+        let text = part
+            .get(kind)
+            .filter(|_| [TEXT_PART, REFUSAL_PART].contains(&kind));
         text.and_then(Value::as_str).map(str::to_owned)
     };
     let texts = parts(answer).and_then(|parts| parts.iter().map(text).collect::<Option<String>>());

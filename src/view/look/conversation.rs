@@ -271,8 +271,14 @@ pub fn still_waiting(waiting: &[String]) -> Option<String> {
 pub fn given_up(exchanges: &[String]) -> Option<String> {
     let first = exchanges.first()?;
     let (is, it) = match exchanges.len() {
-        1 => ("has no answer, and stays: the gently that asked it was ended", "it"),
-        _ => ("have no answers, and stay: the gently that asked them was ended", "them"),
+        1 => (
+            "has no answer, and stays: the gently that asked it was ended",
+            "it",
+        ),
+        _ => (
+            "have no answers, and stay: the gently that asked them was ended",
+            "them",
+        ),
     };
     Some(format!(
         "{} {is}; to erase {it}: gently session close, then gently erase {first}",

@@ -134,7 +134,10 @@ impl QuestionPlace {
 
     /// Whether somebody gave it a title, or a name.
     pub fn is_titled(&self) -> bool {
-        !matches!(self.title.source, TitleSource::Question | TitleSource::Nothing)
+        !matches!(
+            self.title.source,
+            TitleSource::Question | TitleSource::Nothing
+        )
     }
 
     /// Its title, or where that is not here its id: `"Tax questions"`, `conversation 9e922fe3`.

@@ -249,9 +249,9 @@ fn meant(name: &str, rest: &str) -> String {
     match nearest(name, names()).filter(|_| !is_command) {
         Some(meant) => format!("/{meant} {rest}").trim_end().to_owned(),
         None if is_command => format!("/{name} {}", rest.trim_start()),
-        None if name.contains('/') || !rest.trim().is_empty() => format!("//{name} {rest}")
-            .trim_end()
-            .to_owned(),
+        None if name.contains('/') || !rest.trim().is_empty() => {
+            format!("//{name} {rest}").trim_end().to_owned()
+        }
         None => String::new(),
     }
 }
