@@ -199,7 +199,7 @@ fn a_server_that_somebody_set_is_all_it_takes() {
         "{}",
         keyless.err
     );
-    let nobody = gently(&home, &[], &["ask", "Who wrote Faust?"]);
+    let nobody = gently(&home, &[], &["ask", "--no-sight", "Who wrote Faust?"]);
     assert!(
         nobody.code == 2
             && nobody
@@ -239,11 +239,8 @@ fn a_server_that_somebody_set_is_all_it_takes() {
     let asked = gently(&home, &keys, &["ask", "--new", "--json", "Who?"]);
     assert_eq!(asked.json()["model"], model.as_str());
     // Where it is not there, that is said.
-    let shut = gently(
-        &home,
-        &[("GENTLY_MODEL_BASE_URL", NOBODY)],
-        &["ask", "Who?"],
-    );
+    let args = ["ask", "--no-sight", "Who?"];
+    let shut = gently(&home, &[("GENTLY_MODEL_BASE_URL", NOBODY)], &args);
     assert!(
         shut.code == 2
             && shut
