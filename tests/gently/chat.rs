@@ -300,7 +300,7 @@ fn commands_do_what_the_commands_of_their_names_do() {
     typist.types("\r");
     typist.sees("/erase last|ID");
     typist.sees(PROMPT);
-    sends(&mut typist, "/delete", "gently conversation delete");
+    sends(&mut typist, "/delete", "there is no /delete");
     sends(&mut typist, "/refs foo", "'foo' is nothing on record");
     sends(&mut typist, "/file no.txt", "there is no such file");
     sends(
@@ -752,8 +752,8 @@ fn a_chat_says_first_who_answers() {
     }
     typist.sees(PROMPT);
     typist.types("Who wrote Faust?\r");
-    let refused = typist.sees("> Who wrote Faust?");
-    assert!(!refused.contains("Enter asks it"), "{refused}");
+    typist.sees("your question stands in the line; Ctrl-C clears it");
+    typist.sees("> Who wrote Faust?");
     typist.types(CTRL_C);
     typist.sees(PROMPT);
     typist.types(CTRL_D);
@@ -788,7 +788,6 @@ fn what_another_process_erases_is_offered_no_more() {
     person
         .gently(&["conversation", "delete", "last", "--yes"])
         .exits(0);
-    sends(&mut typist, "/new", "a new conversation begins");
     sends(&mut typist, "What is 2?", "Two.");
     typist.types(&format!("{UP}{UP}{UP}\r"));
     typist.sees("Three.");
