@@ -33,9 +33,12 @@ fn sent(server: &ModelServer) -> Vec<Value> {
 fn a_model_is_told_of_open_warnings_in_a_sentence_once() {
     let server = ModelServer::start(Behaviour::Says("I've restarted nginx.".to_owned()));
     let person = person(&server);
-    for _ in 0..3 {
-        person.gently(&["ask", "Please restart nginx"]).exits(0);
-    }
+    // People are told when that begins, with the command that ends it.
+    let line = "told to the model with your question: An earlier answer says it did something. gently did \
+                nothing. To end that: gently drift close drift-1";
+    let runs = [1, 2, 3].map(|_| person.gently(&["ask", "Please restart nginx"]).exits(0));
+    let is_told = runs.map(|ran| ran.err.contains(line));
+    assert_eq!(is_told, [false, true, false]);
     person.gently(&["ask", "Is it well?"]).exits(0);
     let messages = sent(&server);
     assert_eq!(
@@ -61,6 +64,26 @@ fn a_model_is_told_of_open_warnings_in_a_sentence_once() {
         told.starts_with("Open questions on record:\n- An earlier"),
         "{told}"
     );
+    person.gently(&["audit", "verify"]).exits(0);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// What a server says in its field for refusals is one, whatever its words; people read the words.
+#[test]
+fn the_refusal_field_of_a_reply_is_a_refusal() {
+    let message = json!({"role": "assistant", "content": null, "refusal": "Rather not, thanks."});
+    let server = ModelServer::start(Behaviour::Message(message));
+    let person = person(&server);
+    let ran = person.gently(&["ask", "Sing?"]).exits(0);
+    assert_eq!(ran.out, "Rather not, thanks.\n");
+    let told = asked(&person, &["And dance?"]);
+    assert_eq!(told["drift"]["refusal"], true, "{told:#}");
+    assert_eq!(
+        told["answer"],
+        r#"[{"refusal":"Rather not, thanks.","type":"refusal"}]"#
+    );
+    let counted = person.gently(&["stats", "--json"]).exits(0).json();
+    assert_eq!(counted["refusals"], 2, "{counted:#}");
     person.gently(&["audit", "verify"]).exits(0);
     person.gently(&["audit", "replay", "--all"]).exits(0);
 }

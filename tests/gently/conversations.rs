@@ -77,7 +77,7 @@ fn a_conversation_goes_on_over_three_models_and_a_kernel_change() {
     person.gently(&["kernel", "set", file]).exits(0);
     let third = asked(&person, &["-c", "-m", "ollama/other:2b", "And yours?"]);
     person.gently(&["session", "close"]).exits(0);
-    let fourth = asked(&person, &["-c", "So?"]);
+    let fourth = asked(&person, &["-c", "-m", "openai/m", "So?"]);
     assert_eq!([&second, &third, &fourth], [&first, &first, &first]);
     // The newest model was shown what the first one was told.
     let newest = server.requests().pop().unwrap().json();
@@ -185,7 +185,7 @@ fn a_question_without_a_name_does_not_go_on_in_the_archive() {
     let told = person.gently(&["ask", "Three?"]).exits(0);
     assert!(
         told.err
-            .contains("another conversation begins: the one that went on is archived"),
+            .contains("New conversation: \"One?\", the last one, is archived."),
         "{told:#?}"
     );
     let now = asked(&person, &["Four?"]);
@@ -193,12 +193,118 @@ fn a_question_without_a_name_does_not_go_on_in_the_archive() {
     assert_eq!(listed(&person, &[])[0]["questions"], 2);
     // There is none to go on with once all are put away.
     person.gently(&["conversation", "archive", &now]).exits(0);
+    let list = person.gently(&["conversation", "list"]).exits(0);
+    let said = "every conversation was put away: gently conversation list --archived";
+    assert!(list.err.contains(said), "{list:#?}");
     let none = person.gently(&["ask", "-c", "Five?"]).exits(2);
     assert!(
         none.err
             .contains("there is no open conversation of this auth key"),
         "{none:#?}"
     );
+}
+
+/// A plain question follows whatever was asked in or begun last, in whichever way that was named; and
+/// the line below the answer says where it went.
+#[test]
+fn a_plain_question_goes_on_where_somebody_asked_or_began_last() {
+    let (_server, person) = served();
+    let begun = |title: &str| {
+        let told = json(&person, &["conversation", "new", title]);
+        told["conversation"].as_str().unwrap().to_owned()
+    };
+    // Begun in a home without a session.
+    let taxes = begun("Tax questions");
+    let first = person.gently(&["ask", "What is due?"]).exits(0);
+    assert!(first.err.contains(" · in \"Tax questions\""), "{first:#?}");
+    assert_eq!(asked(&person, &["And when?"]), taxes);
+    let spain = json(&person, &["ask", "--new", "What is the capital of Spain?"]);
+    assert_eq!(spain["conversation"]["earlier"], 0);
+    assert_eq!(spain["conversation"]["title_from"], "question");
+    let ran = person.gently(&["ask", "And of Italy?"]).exits(0);
+    assert!(
+        ran.err.contains(" · in \"What is the capital of Spain?\""),
+        "{ran:#?}"
+    );
+    // By its title, by -c, in a chat, with another model.
+    let by_title = ["--conversation", "Tax questions", "And heating?"];
+    assert_eq!(asked(&person, &by_title), taxes);
+    assert_eq!(asked(&person, &["A plain one."]), taxes);
+    assert_eq!(asked(&person, &["-c", "Another."]), taxes);
+    let chatted = person.piped(&["chat"], b"Chatty?\n").exits(0);
+    assert!(!chatted.err.contains(" · in "), "{chatted:#?}");
+    let told = json(&person, &["ask", "So?"]);
+    let place = &told["conversation"];
+    assert_eq!(
+        (&place["title"], &place["earlier"]),
+        (&"Chatty?".into(), &1.into())
+    );
+    // What was begun last is gone on with, by whichever model.
+    let empty = begun("Empty two");
+    assert_eq!(asked(&person, &["-m", "ollama/small-1b", "Hello?"]), empty);
+    assert_eq!(asked(&person, &["And I?"]), empty);
+    let three = begun("Empty three");
+    assert_eq!(asked(&person, &["-c", "Well?"]), three);
+    assert_eq!(asked(&person, &["Plain?"]), three);
+    // A long title leaves the line in its columns.
+    let long = "A title that is as long as titles are, ".repeat(3);
+    person
+        .gently(&[
+            "conversation",
+            "rename",
+            "last",
+            long.trim_end_matches([' ', ',']),
+        ])
+        .exits(0);
+    let ran = person.gently(&["ask", "How long?"]).exits(0);
+    let line = ran.err.lines().find(|line| line.starts_with("✔ ")).unwrap();
+    assert!(line.contains("…\"") && line.chars().count() <= 80, "{line}");
+    // Somebody may have opened a session to begin another one.
+    person.gently(&["session", "open"]).exits(0);
+    assert_ne!(asked(&person, &["Anew?"]), three);
+    verified(&person);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// A conversation that somebody comes back to keeps its model; a plain question goes to the default.
+#[test]
+fn a_conversation_keeps_the_model_that_answered_last() {
+    let (server, mut person) = served();
+    let model = |args: &[&str], person: &Person| {
+        let told = json(person, &[&["ask"], args].concat());
+        told["model"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(model(&["One?"], &person), "openai/m");
+    let large = ["-m", "ollama/small-1b", "Two?"];
+    assert_eq!(model(&large, &person), "ollama/small-1b");
+    assert_eq!(model(&["-c", "Three?"], &person), "ollama/small-1b");
+    assert_eq!(
+        model(&["--conversation", "One?", "Four?"], &person),
+        "ollama/small-1b"
+    );
+    let preview = json(&person, &["context", "preview", "-c", "And?"]);
+    assert!(!preview.is_null());
+    person.piped(&["chat", "-c"], b"Five?\n").exits(0);
+    assert_eq!(server.requests().pop().unwrap().line, "POST /api/chat");
+    // Whoever names one gets it, and that is the one that answered last.
+    assert_eq!(
+        model(&["-c", "-m", "openai/other:2b", "Six?"], &person),
+        "openai/other:2b"
+    );
+    assert_eq!(model(&["-c", "Seven?"], &person), "openai/other:2b");
+    assert_eq!(model(&["Eight?"], &person), "openai/m");
+    // What is built in is kept by nobody, and what is not there is said.
+    person
+        .gently(&["ask", "-c", "-m", "observer", "--sight", "How is it?"])
+        .exits(0);
+    assert_eq!(model(&["-c", "Nine?"], &person), "openai/m");
+    assert_eq!(model(&large, &person), "ollama/small-1b");
+    person.set("GENTLY_MODEL_OLLAMA_URL", "http://127.0.0.77:9");
+    let ran = person.gently(&["ask", "-c", "Ten?"]).exits(0);
+    let said = "openai/m answers; ollama/small-1b, which did so here before, can't be asked: nobody \
+                listens at http://127.0.0.77:9";
+    assert!(ran.err.contains(said), "{ran:#?}");
+    verified(&person);
 }
 
 #[test]
@@ -854,6 +960,53 @@ fn deleting_erases_more_exchanges_than_one_batch_takes() {
     verified(&person);
 }
 
+/// A question whose process was killed waits for nobody: deleting says what it takes.
+#[test]
+fn deleting_names_what_a_killed_process_left() {
+    let server = ModelServer::script(vec![Behaviour::Good, Behaviour::NeverBegins]);
+    let person = person(&server);
+    asked(&person, &["What stays?"]);
+    let mut child = person
+        .command(&["ask", "And what else?"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    server.wait_for(2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let plan = json(&person, &["conversation", "delete", "last", "--dry-run"]);
+    assert_eq!(
+        (
+            plan["waiting"].as_array().unwrap().len(),
+            plan["given_up"].as_array().unwrap().len()
+        ),
+        (0, 1)
+    );
+    let id = plan["given_up"][0].as_str().unwrap().to_owned();
+    let thread = plan["conversation"]["conversation"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let done = person
+        .gently(&["conversation", "delete", &thread, "--yes"])
+        .exits(0);
+    let said = format!(
+        "{id} has no answer, and stays: the gently that asked it was ended; to erase it: gently session close, then \
+         gently erase {id}"
+    );
+    assert!(
+        done.out.contains(&said) || done.err.contains(&said),
+        "{done:#?}"
+    );
+    assert!(
+        !done.out.contains("waits for its answer") && !done.err.contains("waits for its answer")
+    );
+    person.gently(&["session", "close", "--yes"]).exits(0);
+    person.gently(&["erase", &id, "--yes"]).exits(0);
+    verified(&person);
+}
+
 #[test]
 fn a_project_in_use_holds_what_begins_and_what_is_listed() {
     let (_server, mut person) = served();
@@ -876,7 +1029,7 @@ fn a_project_in_use_holds_what_begins_and_what_is_listed() {
     let told = person.gently(&["ask", "Where to?"]).exits(0);
     assert!(
         told.err
-            .contains("another conversation begins: project-1 \"Travel\" is in use"),
+            .contains("New conversation: \"Before any project?\", the last one, is not in project-1 \"Travel\""),
         "{told:#?}"
     );
     assert!(told.err.contains("is in project-1 \"Travel\""), "{told:#?}");
@@ -944,7 +1097,25 @@ fn a_project_that_is_retired_while_in_use_takes_nothing_more() {
     person.gently(&["project", "new", "Travel"]).exits(0);
     person.gently(&["project", "use", "project-1"]).exits(0);
     let inside = asked(&person, &["Where to?"]);
-    let retired = person.gently(&["project", "retire", "Travel"]).exits(0);
+    // It is for good, so it asks; and a look changes nothing.
+    let asks = person.gently(&["project", "retire", "Travel"]).exits(2);
+    assert!(
+        asks.err.contains("retires project-1 \"Travel\" for good") && asks.err.contains("--yes"),
+        "{asks:#?}"
+    );
+    let dry = json(&person, &["project", "retire", "Travel", "--dry-run"]);
+    assert_eq!(
+        (&dry["dry_run"], &dry["name"]),
+        (&true.into(), &"Travel".into())
+    );
+    let list = person.gently(&["project", "list"]).exits(0);
+    assert!(
+        list.out.starts_with("project-1  Travel  (") && list.out.contains(", in use)\n"),
+        "{list:#?}"
+    );
+    let retired = person
+        .gently(&["project", "retire", "Travel", "--yes"])
+        .exits(0);
     assert!(retired.err.contains("it is in use"), "{retired:#?}");
     person.gently(&["project", "retire", "Travel"]).exits(2);
     person.gently(&["project", "use", "Travel"]).exits(2);

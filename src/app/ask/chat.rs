@@ -10,6 +10,7 @@ use crate::home::Home;
 use crate::record::hash::Hash32;
 use crate::record::signature::PublicKey;
 use crate::record::unseen::spelled;
+use crate::recorder::TOMBSTONE;
 use crate::store::{ReadStore, StoreError};
 
 use super::attachment::without_files;
@@ -124,6 +125,11 @@ impl HomeTerms {
             (false, false, _) => Some("kernel and signing key were changed by another gently"),
         }
     }
+}
+
+/// What was erased last, so that somebody who offers texts again knows when to read them anew.
+pub fn last_erasure(store: &ReadStore) -> Result<Option<String>, StoreError> {
+    Ok(store.newest_artifact(TOMBSTONE)?.map(|row| row.id))
 }
 
 /// The models that were asked, each once.

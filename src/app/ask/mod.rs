@@ -31,20 +31,23 @@ use crate::record::ledger::client_request::{ClientRequest, ToolCall};
 use crate::record::ledger::receipt::Receipt;
 use crate::recorder::TurnIds;
 use crate::session;
+use crate::store::ReadStore;
 
 use super::find;
 use super::home::open::{self, OpenHome, OpenHomeError, clock_or_epoch};
 use super::keep::erase;
-use super::look::conversation::{ConversationScope, begins_anew, is_archived, join_project};
+use super::look::conversation::{
+    ConversationScope, QuestionPlace, begins_anew, is_archived, join_project,
+};
 use super::look::not_shown::{UnshownReference, not_shown};
 use super::prove::tree_heads::{self, ThirdPartyReport};
 use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
 use attachment::{Attachment, AttachmentNote, QuestionText, too_long, with_files};
 use denial::{fault_words, refusal_words};
-use model_choice::{AUTO, CallOptions, choose, first_of_ollama, key};
+use model_choice::{AUTO, CallOptions, choose, choose_in, first_of_ollama, key, set_server};
 use references::{ContextRequest, ThreadRequest};
-use warnings::DriftWarning;
+use warnings::{CarriedWarning, DriftWarning};
 
 /// What is asked, and how.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +101,8 @@ pub struct AskResult {
     pub replayed: Option<String>,
     /// How screens call it: `8923fa34/3`.
     pub id: String,
+    /// The conversation that it was asked in; none where that can't be looked up.
+    pub place: Option<QuestionPlace>,
     /// What disagrees among what its model was shown.
     pub conflicts: Vec<Conflict>,
     /// What was declared as its context and is not shown to its model.
@@ -106,6 +111,8 @@ pub struct AskResult {
     pub unresolved: Option<String>,
     /// What a person is told of its answer.
     pub warnings: Vec<DriftWarning>,
+    /// The open warnings of earlier answers that the model was told of for the first time here.
+    pub carried: Vec<CarriedWarning>,
     /// What is told of the files behind the question.
     pub files: Vec<AttachmentNote>,
     /// How many tokens the model's window holds, where that is known.
@@ -124,11 +131,18 @@ pub async fn prepare<'a>(
 ) -> Result<AskSetup<'a>, OpenHomeError> {
     let key = opened.authorize().await?;
     let database = opened.home.paths().database();
-    let choice = choose(
+    let store = &opened.store;
+    let scope = ConversationScope {
+        key: Some(key),
+        project: project::id_in_use(store, &opened.config)?,
+    };
+    let standing = request.thread.standing(store, &scope)?;
+    let keeps = standing.thread.filter(|_| request.thread.keeps_model());
+    let choice = choose_in(
+        keeps.map(|thread| (&**store, thread)),
         request.model.as_deref(),
         &request.call,
-        &opened.config,
-        &database,
+        (&opened.config, &database),
     )
     .await?;
     let most = opened.kernel.rules().prompt.max_bytes;
@@ -151,7 +165,7 @@ pub async fn prepare<'a>(
         model = model.holding(&client.images);
     }
     if is_beyond(&model, &plan, request) {
-        let why = beyond_the_observer(&opened.config, request).await;
+        let why = beyond_the_observer(&opened.config, request.model.as_deref()).await;
         return Err(OpenHomeError::Refused(why));
     }
     let why = choice
@@ -161,18 +175,12 @@ pub async fn prepare<'a>(
     why.into_iter()
         .chain(&choice.notes)
         .for_each(|note| notice(note));
-    let store = &opened.store;
     // A client's messages are the conversation.
     let context = ContextRequest {
         no_refs: request.context.no_refs || client.is_some(),
         ..request.context.clone()
     };
     let project = project::joined_by_new(store, &opened.config, notice)?;
-    let scope = ConversationScope {
-        key: Some(key),
-        project: project::id_in_use(store, &opened.config)?,
-    };
-    let standing = request.thread.standing(store, &scope)?;
     if let Some(thread) = standing.thread {
         is_archived(store, thread)?
             .iter()
@@ -276,26 +284,63 @@ fn is_beyond(model: &Model, plan: &SightPlan, request: &AskRequest) -> bool {
 }
 
 /// Why a question can't be asked by somebody who has no home yet and no language model: then none is
-/// made. None where it can, or where something else is wrong, which is said when the home is made.
+/// made; nor for a model that there is not. None where it can, or where something else is wrong, which
+/// is said when the home is made.
 pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<String> {
     let config = Config::load(home, &open::env).ok()?;
     let (call, nowhere) = (&request.call, Path::new(""));
     let model = request.model.as_deref();
-    let choice = choose(model, call, &config, nowhere).await.ok()?;
+    let choice = match choose(model, call, &config, nowhere).await {
+        Ok(choice) => choice,
+        Err(error @ (OpenHomeError::Setting { .. } | OpenHomeError::UnknownModel { .. })) => {
+            return Some(error.to_string());
+        }
+        Err(_) => return None,
+    };
     let plan = SightPlan::of(&Kernel::genesis(), &request.text, request.sight);
     match is_beyond(&choice.model, &plan, request) {
-        true => Some(beyond_the_observer(&config, request).await),
+        true => Some(beyond_the_observer(&config, model).await),
         false => None,
     }
 }
 
-/// Why the observer is not asked what no tool can tell, and three ways to somebody who may know:
+/// Who answers what is asked next.
+pub struct AnsweringModel {
+    /// Its id.
+    pub id: String,
+    /// Warnings about the choice, each a whole sentence.
+    pub notes: Vec<String>,
+    /// Why it is no language model, and how to ask one; none where it is one.
+    pub without: Option<String>,
+}
+
+/// Who would answer in a conversation, or in a new one without it.
+pub async fn answering(
+    place: Option<(&ReadStore, Uuid)>,
+    model: Option<&str>,
+    (config, database): (&Config, &Path),
+) -> Result<AnsweringModel, OpenHomeError> {
+    let call = CallOptions::default();
+    let choice = choose_in(place, model, &call, (config, database)).await?;
+    let without = match choice.model.is_observer() {
+        true => Some(beyond_the_observer(config, model).await),
+        false => None,
+    };
+    Ok(AnsweringModel {
+        id: choice.model.id().to_owned(),
+        notes: choice.notes,
+        without,
+    })
+}
+
+/// Why the observer is not asked what no tool can tell, and four ways to somebody who may know:
 /// those that are there, and what it takes for the others to be.
-async fn beyond_the_observer(config: &Config, request: &AskRequest) -> String {
-    let chosen = request.model.as_deref().unwrap_or(&config.model.default);
-    let why = match chosen {
-        AUTO => "No language model is set up.",
-        _ => "The model that was chosen, observer, is no language model.",
+async fn beyond_the_observer(config: &Config, model: Option<&str>) -> String {
+    let chosen = model.unwrap_or(&config.model.default);
+    let why = match (chosen, set_server(config)) {
+        (AUTO, Some(url)) => format!("No language model is there: no list of models at {url}."),
+        (AUTO, None) => "No language model is set up.".to_owned(),
+        _ => "The model that was chosen, observer, is no language model.".to_owned(),
     };
     let local = match first_of_ollama(config).await {
         Some(name) => format!("gently ask -m ollama/{name} \"…\""),
@@ -312,6 +357,10 @@ async fn beyond_the_observer(config: &Config, request: &AskRequest) -> String {
             "Anthropic",
         ),
         (of_provider(&config.model.api_key_env, "gpt"), "OpenAI"),
+        (
+            "gently config set model.base_url URL".to_owned(),
+            "any OpenAI-compatible server",
+        ),
     ];
     if chosen != AUTO {
         // Nobody else is asked where the observer is what somebody chose.
@@ -395,10 +444,13 @@ impl AskSetup<'_> {
         let fault = referred.resolved().err();
         Ok(AskResult {
             id,
+            place: QuestionPlace::of(&self.opened.store, referred.thread()).ok(),
             conflicts,
             not_shown: not_shown(&self.opened.store, referred),
             unresolved: fault.map(|fault| fault_words(&self.opened.store, fault)),
             warnings: warnings::of_turn(&self.opened.kernel, &turn.turn),
+            carried: warnings::carried(&self.opened.store, &turn.context, referred.parent())
+                .unwrap_or_default(),
             turn,
             files: self.asked.files,
             declared: self.declared,
@@ -479,6 +531,13 @@ impl AskResult {
         let mut events = answer.judgement.events().iter();
         let missed = events.find(|event| event.class == DriftClass::Schema)?;
         Some(DriftWarning::without_excerpt(missed.class.name(), &missed.summary).sentence)
+    }
+
+    /// The conversation where a person can't know of it without being told: it has earlier questions,
+    /// or a title that somebody gave it.
+    pub fn place_to_tell(&self) -> Option<&QuestionPlace> {
+        let place = self.place.as_ref()?;
+        (self.turn.earlier > 0 || place.is_titled()).then_some(place)
     }
 
     /// The tools whose values went to a server; none for a model that is built in.

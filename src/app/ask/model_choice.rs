@@ -7,6 +7,7 @@ use std::time::Duration;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
+use crate::ask::conversation::stands_beside;
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::govern::reply::output::Shape;
@@ -19,17 +20,19 @@ use crate::net;
 use crate::record::hash::Hash32;
 use crate::record::ledger::params::{ANY_JSON, Params};
 use crate::record::unseen::is_plain_name;
-use crate::store::{ExchangeOutcome, ExchangeRow, Store, StoreError};
+use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, Store, StoreError};
 
 use crate::app::find;
 use crate::app::find::FindError;
 use crate::app::home::open::{OpenHomeError, env};
 use crate::app::look::show;
-use crate::app::redacted::no_secret;
+use crate::app::redacted::{clean, no_secret};
 use crate::app::set_up::provider_key::provider_key;
 
 /// How long `auto` waits for an Ollama to show itself: it is on this machine, or near.
 const PROBE: Duration = Duration::from_millis(200);
+/// The same for a server that somebody set and that is not on this machine.
+const PROBE_FAR: Duration = Duration::from_secs(1);
 /// The port of an Ollama.
 const OLLAMA_PORT: u16 = 11434;
 /// The word for "the first that is there".
@@ -143,6 +146,46 @@ pub async fn choose(
     }
 }
 
+/// The same for a question in a conversation that somebody named or is talking in: the model that
+/// answered there last answers again, unless `asked` names one. Where it can't be asked that is said,
+/// and the configured one answers.
+pub async fn choose_in(
+    place: Option<(&ReadStore, Uuid)>,
+    asked: Option<&str>,
+    call: &CallOptions,
+    (config, database): (&Config, &Path),
+) -> Result<ModelChoice, OpenHomeError> {
+    let last = match (place, asked) {
+        (Some((store, thread)), None) => store.models_of(thread, 1)?.pop(),
+        _ => None,
+    };
+    let configured = resolve(&config.model.default, config);
+    let Some(last) = last.filter(|id| !stands_beside(id) && *id != configured) else {
+        return choose(asked, call, config, database).await;
+    };
+    let why = match choose(Some(&last), call, config, database).await {
+        Ok(choice) => match shut_server(&last, config).await {
+            None => return Ok(choice),
+            Some(url) => format!("nobody listens at {url}"),
+        },
+        Err(error) => error.to_string(),
+    };
+    let mut choice = choose(None, call, config, database).await?;
+    let answers = choice.model.id();
+    let note =
+        format!("{answers} answers; {last}, which did so here before, can't be asked: {why}");
+    choice.notes.insert(0, note);
+    Ok(choice)
+}
+
+/// The address of a model's server, if that is on this machine and nobody listens there.
+async fn shut_server(id: &str, config: &Config) -> Option<String> {
+    let (provider, _) = id.split_once('/')?;
+    let wire = Wire::ALL.into_iter().find(|wire| wire.name() == provider)?;
+    let (url, _) = server(wire, config);
+    is_shut(&url).await.then(|| clean(&url))
+}
+
 /// The full id of a name.
 fn resolve(name: &str, config: &Config) -> String {
     config
@@ -154,12 +197,21 @@ fn resolve(name: &str, config: &Config) -> String {
         .to_owned()
 }
 
-/// The first that is there: an Ollama, a key of Anthropic, a key of OpenAI, `observer`; and which
-/// it is.
+/// The first that is there: a server that somebody set, an Ollama, a key of Anthropic, a key of
+/// OpenAI, `observer`; and which it is.
 async fn first_there(config: &Config) -> (String, String) {
     let ollama = ollama_url(config);
     let (anthropic, openai) = (&config.model.anthropic_key_env, &config.model.api_key_env);
-    let (id, why) = if let Some(name) = first_of_ollama(config).await {
+    let set = set_server(config);
+    let (id, why) = if let Some(name) = first_of_set_server(config).await {
+        (
+            format!("openai/{name}"),
+            format!(
+                "the first of the server at {}",
+                clean(&config.model.base_url)
+            ),
+        )
+    } else if let Some(name) = first_of_ollama(config).await {
         (
             format!("ollama/{name}"),
             format!("the first of the Ollama at {ollama}"),
@@ -175,12 +227,44 @@ async fn first_there(config: &Config) -> (String, String) {
             format!("there is a key in ${openai}"),
         )
     } else {
-        let nothing = format!("no Ollama at {ollama}, no ${anthropic}, no ${openai}");
+        let silent = set.map(|url| format!("no list of models at {url}, "));
+        let nothing = format!(
+            "{}no Ollama at {ollama}, no ${anthropic}, no ${openai}",
+            silent.unwrap_or_default()
+        );
         (observer::ID.to_owned(), nothing)
     };
     let note =
         format!("model {id}: {why}. Choose with --model, or gently config set model.default ID");
     (id, note)
+}
+
+/// The address of the OpenAI-compatible server that somebody set, without a secret; none where it is
+/// the one that everybody has.
+pub fn set_server(config: &Config) -> Option<String> {
+    let url = &config.model.base_url;
+    (url != Wire::OpenAi.base_url()).then(|| clean(url))
+}
+
+/// The model that is asked of the server that somebody set: the one that `gpt` means, if the server
+/// has it, else its first.
+async fn first_of_set_server(config: &Config) -> Option<String> {
+    set_server(config)?;
+    let (url, variable) = server(Wire::OpenAi, config);
+    if is_shut(&url).await {
+        return None;
+    }
+    let key = provider_key(Wire::OpenAi, variable, config).ok().flatten();
+    let limit = match net::parse_address(&url) {
+        Ok(url) if net::is_loopback(&url) => PROBE,
+        _ => PROBE_FAR,
+    };
+    let listed = listing::models(place(Wire::OpenAi, &url, key, variable, limit));
+    let listed = tokio::time::timeout(limit, listed).await.ok()?.ok()?;
+    let meant = resolve("gpt", config);
+    let is_meant = |name: &&String| meant.strip_prefix("openai/") == Some(name.as_str());
+    let found = listed.iter().find(is_meant).or_else(|| listed.first());
+    found.cloned()
 }
 
 /// The first model of the Ollama, if one is there.
@@ -390,8 +474,13 @@ fn remote(
         // be answered.
         let reason = format!(
             "{}/{name} needs a key and there is none: set ${variable}, or --key-cmd CMD; gently model list shows what \
-             is there",
-            wire.name()
+             is there{}",
+            wire.name(),
+            match wire {
+                Wire::OpenAi =>
+                    "; of any OpenAI-compatible server: gently config set model.base_url URL",
+                _ => "",
+            }
         );
         return Err(OpenHomeError::Setting {
             flag: "--model",

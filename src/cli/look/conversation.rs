@@ -20,7 +20,7 @@ use crate::record::unseen::spelled;
 use crate::view::keep::erasure::words_also_in;
 use crate::view::look::conversation::{
     ConversationDeletionView, ConversationListView, ConversationPageView, DeletedConversationView,
-    ExportedConversationView, ListedConversationView, still_waiting,
+    ExportedConversationView, ListedConversationView, given_up, still_waiting,
 };
 
 use crate::cli::screen::consent::{self, ConsentArgs, ConsentWords};
@@ -217,6 +217,10 @@ fn say_what_is_listed(found: &ConversationList, archived: bool) {
     if found.conversations.is_empty() {
         say(&match archived {
             true => format!("none{of} was put away"),
+            false if found.are_put_away => format!(
+                "every conversation{of} was put away: {} conversation list --archived",
+                program()
+            ),
             false => format!(
                 "no conversation{of} yet: {} ask \"…\" begins one",
                 program()
@@ -395,7 +399,7 @@ async fn erase_all(
     if consent.dry_run {
         let home = open::existing_home()?;
         let store = open::store(&home)?;
-        let planned = plan_deletion(&store, &open::config(&home)?, id)?;
+        let planned = plan_deletion((&home, &store), &open::config(&home)?, id)?;
         return Ok(consent::dry_run(
             &ConversationDeletionView::plan(&planned),
             json,
@@ -403,7 +407,7 @@ async fn erase_all(
     }
     let opened = open::open_home()?;
     opened.authorize().await?;
-    let planned = plan_deletion(&opened.store, &opened.config, id)?;
+    let planned = plan_deletion((&opened.home, &opened.store), &opened.config, id)?;
     let view = ConversationDeletionView::plan(&planned);
     if let Err(why) = consent.ask_for(DELETE, &view, WORDS) {
         return Ok(could_not(&why, json));
@@ -424,6 +428,7 @@ async fn erase_all(
         let quoting = planned.erasure.quoting().map(|one| one.id.clone());
         lines.extend(words_also_in(&quoting.collect::<Vec<_>>()));
         lines.extend(still_waiting(&result.waiting));
+        lines.extend(given_up(&result.given_up));
         say("an older backup still holds what it held; so does whoever was sent it");
         format!("{}\n", lines.join("\n"))
     };

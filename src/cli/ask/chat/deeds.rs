@@ -7,6 +7,7 @@ use rustyline::completion::unescape;
 
 use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::last_exchange;
+use crate::app::ask::references::check;
 use crate::app::home::open::OpenHomeError;
 use crate::cli::args::{Audit, Cli, Command};
 use crate::cli::screen::{block, quiet};
@@ -16,6 +17,9 @@ use crate::view::set_up::help::{ChatCommandView, ChatHelpView};
 use super::talk::Chat;
 use super::typed::{COMMANDS, ChatCommand, ShownTurns};
 use super::{checking, place, written};
+
+/// What is said where the next question begins a conversation.
+const BEGINS: &str = "a new conversation begins with the next question";
 
 /// Says what the chat goes on with after a command.
 pub enum Deed {
@@ -51,13 +55,13 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
                 Some(title) => chat.begin_titled(&title).await?,
                 None => chat.begin_anew(),
             }
-            say_place(chat)?;
+            say_place(chat, BEGINS).await;
             return Ok(Deed::Moved);
         }
         ChatCommand::Open(None) => do_words(chat, &["conversation", "list"]).await,
         ChatCommand::Open(Some(text)) => {
             chat.go_to(&text)?;
-            say_place(chat)?;
+            say_place(chat, BEGINS).await;
             return Ok(Deed::Moved);
         }
         ChatCommand::Title(title) => match chat.thread.map(|thread| thread.to_string()) {
@@ -67,7 +71,7 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
             }
             None => {
                 chat.begin_titled(&title).await?;
-                say_place(chat)?;
+                say_place(chat, BEGINS).await;
                 return Ok(Deed::Moved);
             }
         },
@@ -90,7 +94,12 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
             chat.choose_model(&model).await?;
             say(&format!("{} is asked from here on", quiet(&model)));
         }
-        ChatCommand::Refs(turns) => say(&refer(chat, turns)),
+        ChatCommand::Refs(turns) => {
+            if let (Some(ShownTurns::These(refs)), Ok(opened)) = (&turns, chat.opened()) {
+                check(&opened.store, refs, chat.thread)?;
+            }
+            say(&refer(chat, turns));
+        }
         ChatCommand::Deep(deep) => {
             chat.settings.context.deep = deep;
             say(match deep {
@@ -220,12 +229,30 @@ fn help() -> String {
     format!("{lines}{}\n", KEYS.join("\n"))
 }
 
-fn say_place(chat: &Chat) -> Result<(), OpenHomeError> {
-    say(&match chat.thread {
-        Some(thread) => place::described(&chat.opened()?.store, thread)?,
-        None => "a new conversation begins with the next question".to_owned(),
+/// Where the next question goes and who answers it; before that, what is missing for that. `new`:
+/// what is said of a conversation that there is not yet.
+pub async fn say_place(chat: &Chat, new: &str) {
+    let place = chat.thread.and_then(|thread| {
+        let opened = chat.opened().ok()?;
+        place::described(&opened.store, thread).ok()
     });
-    Ok(())
+    let place = place.unwrap_or_else(|| new.to_owned());
+    let who = match chat.answering().await {
+        Ok(answering) => {
+            let missing = answering.without.iter().chain(&answering.notes);
+            missing.for_each(|line| say(line));
+            let limits = match answering.without {
+                Some(_) => ", about this machine alone",
+                None => "",
+            };
+            format!(" · {} answers{limits}", quiet(&answering.id))
+        }
+        Err(error) => {
+            stopped(&error, false);
+            String::new()
+        }
+    };
+    say(&format!("{place}{who}"));
 }
 
 /// The exchange of this conversation that was asked last; says so where there is none.

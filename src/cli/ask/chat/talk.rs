@@ -10,12 +10,13 @@ use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::{HomeTerms, offered, thread_of};
 use crate::app::ask::model_choice::{CallOptions, choose};
 use crate::app::ask::references::{ContextRequest, ThreadRequest};
-use crate::app::ask::{AskRequest, beyond_without_a_home};
+use crate::app::ask::{AnsweringModel, AskRequest, answering, beyond_without_a_home};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::cli::ask::turn::{TurnDoor, TurnReport, settled};
 use crate::cli::screen::signals::Wait;
 use crate::cli::set_up::init;
 use crate::cli::{COULD_NOT, Notices, could_not, say, stopped};
+use crate::config::Config;
 
 use super::ChatArgs;
 use super::place;
@@ -65,6 +66,8 @@ pub struct ChatTurn {
     pub code: u8,
     /// Whether nothing of it is on record for certain, so that it is to be asked again.
     pub is_kept: bool,
+    /// Whether it was refused as it is: the same again is refused again.
+    pub is_refused: bool,
     /// The exit code of the signal that gave it up.
     pub signalled: Option<u8>,
     /// Its text as it is offered again.
@@ -76,8 +79,16 @@ impl ChatTurn {
         ChatTurn {
             code,
             is_kept: true,
+            is_refused: false,
             signalled: None,
             offered: None,
+        }
+    }
+
+    fn refused(code: u8) -> ChatTurn {
+        ChatTurn {
+            is_refused: true,
+            ..ChatTurn::kept(code)
         }
     }
 }
@@ -166,6 +177,23 @@ impl Chat {
         Ok(())
     }
 
+    /// Who answers the next question: the model that this chat was told to ask, else the one that
+    /// answered in the conversation last, else the configured one.
+    pub async fn answering(&self) -> Result<AnsweringModel, OpenHomeError> {
+        let model = self.settings.model.as_deref();
+        match &self.home {
+            Some(ChatHome { opened, .. }) => {
+                let place = self.thread.map(|thread| (&*opened.store, thread));
+                let database = opened.home.paths().database();
+                answering(place, model, (&opened.config, &database)).await
+            }
+            None => {
+                let config = Config::load(&self.path, &open::env)?;
+                answering(None, model, (&config, Path::new(""))).await
+            }
+        }
+    }
+
     /// Where the home is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -219,7 +247,7 @@ impl Chat {
         if !self.path.exists()
             && let Some(why) = beyond_without_a_home(&request, &self.path).await
         {
-            return ChatTurn::kept(could_not(&why, self.json));
+            return ChatTurn::refused(could_not(&why, self.json));
         }
         if self.home.is_none()
             && let Err(error) = self.renew()
@@ -239,6 +267,7 @@ impl Chat {
             json: self.json,
             verbose: false,
             made: is_new,
+            names_place: false,
             told: &told,
         };
         let report = match door.ask(&home.opened, &request, None).await {
@@ -247,13 +276,15 @@ impl Chat {
                 let code = stopped(&error, self.json);
                 if is_of_the_home(&error) {
                     self.renew_and_say();
+                    return ChatTurn::kept(code);
                 }
-                return ChatTurn::kept(code);
+                return ChatTurn::refused(code);
             }
         };
         let mut turn = ChatTurn {
             code: report.code,
             is_kept: report.asked.is_none(),
+            is_refused: false,
             signalled: report.signalled,
             offered: None,
         };
@@ -277,6 +308,7 @@ impl Chat {
             context: self.settings.context.clone(),
             thread: ThreadRequest {
                 thread: self.thread.map(|thread| thread.to_string()),
+                is_talk: true,
                 anew: self.thread.is_none(),
                 ..ThreadRequest::default()
             },
@@ -322,8 +354,7 @@ impl Chat {
 fn is_of_the_home(error: &OpenHomeError) -> bool {
     matches!(
         error,
-        OpenHomeError::Auth { .. }
-            | OpenHomeError::Home(_)
+        OpenHomeError::Home(_)
             | OpenHomeError::Key(_)
             | OpenHomeError::ReadOnly { .. }
             | OpenHomeError::Recorder(_)
