@@ -119,7 +119,7 @@ async fn session(house: &House<'_>, number: u64, now: Seconds) {
         })
         .unwrap();
         let params = Params::default();
-        let compiled = render(house.kernel, &bundle, (None, &params), &text);
+        let compiled = render(house.kernel, &bundle, (None, &params), (&text, None));
         let mut salt = [0; 32];
         os_random(&mut salt).unwrap();
         let (authority_state, salt) = (AuthorityState::Ok, Salt::new(salt));

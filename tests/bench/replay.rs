@@ -224,7 +224,7 @@ async fn ask(house: &House<'_>, session: &SessionRow, turn: u64, now: Seconds) {
     })
     .unwrap();
     let params = Params::default();
-    let compiled = render(house.kernel, &bundle, (None, &params), &text);
+    let compiled = render(house.kernel, &bundle, (None, &params), (&text, None));
     let prompt = Prompt {
         session: session.id,
         text,
