@@ -1,8 +1,9 @@
 //! Which conversation goes on with a question that names no thread.
 //!
-//! A session is of one model, and a conversation is not: the thread that was used last is gone on
-//! with, whatever model is asked next, for as long as the session of its newest turn is open. A
-//! session that somebody opened beforehand begins another one, and so does a thread that is named.
+//! A session is of one model, and a conversation is not: the one that was asked in or begun last by
+//! the same auth key is gone on with, however it was named then and whatever model is asked next, for
+//! as long as the session of that is open. A session that somebody opened beforehand begins another
+//! one. A thread that was begun by a name of its own, and has no title, is entered by that alone.
 
 use crate::models::{observer, replay};
 use crate::recorder::thread_id;
@@ -16,8 +17,8 @@ use uuid::Uuid;
 pub fn thread_of(store: &ReadStore, active: &ActiveSession) -> Result<Uuid, StoreError> {
     let session = &active.session;
     let own = thread_id(session.id, 0);
-    let is_opened_beforehand = !active.is_new && session.prompts == 0;
-    if is_opened_beforehand || stands_beside(&session.model) {
+    let begins = !active.is_new && is_opened_beforehand(store, session)?;
+    if begins || stands_beside(&session.model) {
         return Ok(own);
     }
     let open = store.open_sessions()?;
@@ -27,7 +28,12 @@ pub fn thread_of(store: &ReadStore, active: &ActiveSession) -> Result<Uuid, Stor
     Ok(newest(store, of_one_person)?.unwrap_or(own))
 }
 
-/// The conversation that some sessions have gone on with last, if any of them has one.
+/// Whether somebody opened a session, and neither asked nor began anything in it yet.
+pub fn is_opened_beforehand(store: &ReadStore, session: &SessionRow) -> Result<bool, StoreError> {
+    Ok(session.prompts == 0 && store.thread_count(session.uuid)? == 0)
+}
+
+/// The conversation that was asked in or begun last in some sessions, if any of them has one.
 pub fn newest<'a>(
     store: &ReadStore,
     sessions: impl Iterator<Item = &'a SessionRow>,
@@ -35,6 +41,7 @@ pub fn newest<'a>(
     let mut last: Option<(u64, Uuid)> = None;
     for session in sessions.filter(|session| !stands_beside(&session.model)) {
         last = last.max(store.newest_in_conversation(session.uuid)?);
+        last = last.max(store.newest_begun(session.uuid)?);
     }
     Ok(last.map(|(_, thread)| thread))
 }

@@ -28,12 +28,19 @@ pub(super) const OF_EXCHANGE: &str = "FROM llm_exchange e JOIN thread_turn h ON 
        JOIN thread_event v ON v.thread_id = h.thread_id AND v.line >= e.prompt_line
         AND v.line <= ifnull(e.outcome_line, 9223372036854775807) AND v.turn_id = e.exchange_id WHERE e.exchange_id = ?1";
 
-/// The newest turn of a session in a thread without a number of its own: along the session's
-/// exchanges from the newest, so that it does not grow with the session.
+/// The newest turn of a session in a thread without a number of its own, or with a title: along the
+/// session's exchanges from the newest, so that it does not grow with the session.
 const IN_CONVERSATION: &str = "SELECT t.line, t.thread_id FROM llm_exchange e
       CROSS JOIN thread_turn t ON t.line = e.prompt_line
       CROSS JOIN thread h ON h.thread_id = t.thread_id
-      WHERE e.session_id = ?1 AND h.number = 0 ORDER BY e.seq DESC LIMIT 1";
+      CROSS JOIN conversation c ON c.thread_id = t.thread_id
+      WHERE e.session_id = ?1 AND (h.number = 0 OR c.title_line IS NOT NULL) ORDER BY e.seq DESC LIMIT 1";
+
+/// The thread that was begun last in a session, if it has a title and nobody has asked in it.
+const BEGUN: &str = "SELECT c.last_line, c.thread_id
+      FROM (SELECT thread_id FROM thread WHERE session_id = ?1 ORDER BY number DESC LIMIT 1) h
+      CROSS JOIN conversation c ON c.thread_id = h.thread_id
+      WHERE c.turns = 0 AND c.title_line IS NOT NULL";
 
 /// The events of an exchange, in their order; by the plus not in that of the key, which would walk
 /// the whole thread.
@@ -108,10 +115,16 @@ impl ReadStore {
     }
 
     /// The prompt's line and the thread of the newest turn of a session that stands in a session's
-    /// own thread, whichever session began that.
+    /// own thread, or in one with a title, whichever session began that.
     pub fn newest_in_conversation(&self, session: Uuid) -> Result<Option<(u64, Uuid)>, StoreError> {
         let what = "read a session's newest turn";
         self.one(what, IN_CONVERSATION, values![session])
+    }
+
+    /// The line and the thread of what was begun last in a session with a title, if nobody has asked
+    /// in it yet.
+    pub fn newest_begun(&self, session: Uuid) -> Result<Option<(u64, Uuid)>, StoreError> {
+        self.one("read a session's newest thread", BEGUN, values![session])
     }
 
     /// The event of that id; none when there is none.
@@ -281,6 +294,11 @@ mod tests {
         assert!(
             newest.contains("(session_id=?)") && !newest.contains("TEMP B-TREE"),
             "{newest}"
+        );
+        let begun = plan(BEGUN);
+        assert!(
+            begun.contains("(session_id=?)") && !begun.contains("TEMP B-TREE"),
+            "{begun}"
         );
         let decision = "SELECT * FROM thread_event WHERE line >> 15 = 0 AND event_id = '0' AND kind = 'DECISION'";
         let index = "idx_thread_event_decision (<expr>=? AND event_id=?";

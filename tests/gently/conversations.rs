@@ -184,7 +184,7 @@ fn a_question_without_a_name_does_not_go_on_in_the_archive() {
     let told = person.gently(&["ask", "Three?"]).exits(0);
     assert!(
         told.err
-            .contains("another conversation begins: the one that went on is archived"),
+            .contains("New conversation: \"One?\", the last one, is archived."),
         "{told:#?}"
     );
     let now = asked(&person, &["Four?"]);
@@ -198,6 +198,68 @@ fn a_question_without_a_name_does_not_go_on_in_the_archive() {
             .contains("there is no open conversation of this auth key"),
         "{none:#?}"
     );
+}
+
+/// A plain question follows whatever was asked in or begun last, in whichever way that was named; and
+/// the line below the answer says where it went.
+#[test]
+fn a_plain_question_goes_on_where_somebody_asked_or_began_last() {
+    let (_server, person) = served();
+    let begun = |title: &str| {
+        let told = json(&person, &["conversation", "new", title]);
+        told["conversation"].as_str().unwrap().to_owned()
+    };
+    // Begun in a home without a session.
+    let taxes = begun("Tax questions");
+    let first = person.gently(&["ask", "What is due?"]).exits(0);
+    assert!(first.err.contains(" · in \"Tax questions\""), "{first:#?}");
+    assert_eq!(asked(&person, &["And when?"]), taxes);
+    let spain = json(&person, &["ask", "--new", "What is the capital of Spain?"]);
+    assert_eq!(spain["conversation"]["earlier"], 0);
+    assert_eq!(spain["conversation"]["title_from"], "question");
+    let ran = person.gently(&["ask", "And of Italy?"]).exits(0);
+    assert!(
+        ran.err.contains(" · in \"What is the capital of Spain?\""),
+        "{ran:#?}"
+    );
+    // By its title, by -c, in a chat, with another model.
+    let by_title = ["--conversation", "Tax questions", "And heating?"];
+    assert_eq!(asked(&person, &by_title), taxes);
+    assert_eq!(asked(&person, &["A plain one."]), taxes);
+    assert_eq!(asked(&person, &["-c", "Another."]), taxes);
+    let chatted = person.piped(&["chat"], b"Chatty?\n").exits(0);
+    assert!(!chatted.err.contains(" · in "), "{chatted:#?}");
+    let told = json(&person, &["ask", "So?"]);
+    let place = &told["conversation"];
+    assert_eq!(
+        (&place["title"], &place["earlier"]),
+        (&"Chatty?".into(), &1.into())
+    );
+    // What was begun last is gone on with, by whichever model.
+    let empty = begun("Empty two");
+    assert_eq!(asked(&person, &["-m", "ollama/small-1b", "Hello?"]), empty);
+    assert_eq!(asked(&person, &["And I?"]), empty);
+    let three = begun("Empty three");
+    assert_eq!(asked(&person, &["-c", "Well?"]), three);
+    assert_eq!(asked(&person, &["Plain?"]), three);
+    // A long title leaves the line in its columns.
+    let long = "A title that is as long as titles are, ".repeat(3);
+    person
+        .gently(&[
+            "conversation",
+            "rename",
+            "last",
+            long.trim_end_matches([' ', ',']),
+        ])
+        .exits(0);
+    let ran = person.gently(&["ask", "How long?"]).exits(0);
+    let line = ran.err.lines().find(|line| line.starts_with("✔ ")).unwrap();
+    assert!(line.contains("…\"") && line.chars().count() <= 80, "{line}");
+    // Somebody may have opened a session to begin another one.
+    person.gently(&["session", "open"]).exits(0);
+    assert_ne!(asked(&person, &["Anew?"]), three);
+    verified(&person);
+    person.gently(&["audit", "replay", "--all"]).exits(0);
 }
 
 #[test]

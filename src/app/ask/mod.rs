@@ -32,7 +32,9 @@ use crate::session;
 use super::find;
 use super::home::open::{self, OpenHome, OpenHomeError, clock_or_epoch};
 use super::keep::erase;
-use super::look::conversation::{ConversationScope, begins_anew, is_archived, join_project};
+use super::look::conversation::{
+    ConversationScope, QuestionPlace, begins_anew, is_archived, join_project,
+};
 use super::look::not_shown::{UnshownReference, not_shown};
 use super::prove::tree_heads::{self, ThirdPartyReport};
 use super::remember::items::conflict::{Conflict, in_context};
@@ -90,6 +92,8 @@ pub struct AskResult {
     pub replayed: Option<String>,
     /// How screens call it: `8923fa34/3`.
     pub id: String,
+    /// The conversation that it was asked in; none where that can't be looked up.
+    pub place: Option<QuestionPlace>,
     /// What disagrees among what its model was shown.
     pub conflicts: Vec<Conflict>,
     /// What was declared as its context and is not shown to its model.
@@ -338,6 +342,7 @@ impl AskSetup<'_> {
         let fault = referred.resolved().err();
         Ok(AskResult {
             id,
+            place: QuestionPlace::of(&self.opened.store, referred.thread()).ok(),
             conflicts,
             not_shown: not_shown(&self.opened.store, referred),
             unresolved: fault.map(|fault| fault_words(&self.opened.store, fault)),
@@ -413,6 +418,13 @@ impl AskResult {
         let mut events = answer.judgement.events().iter();
         let missed = events.find(|event| event.class == DriftClass::Schema)?;
         Some(DriftWarning::without_excerpt(missed.class.name(), &missed.summary).sentence)
+    }
+
+    /// The conversation where a person can't know of it without being told: it has earlier questions,
+    /// or a title that somebody gave it.
+    pub fn place_to_tell(&self) -> Option<&QuestionPlace> {
+        let place = self.place.as_ref()?;
+        (self.turn.earlier > 0 || place.is_titled()).then_some(place)
     }
 
     /// The tools whose values went to a server; none for a model that is built in.

@@ -67,6 +67,7 @@ pub async fn run(args: AskArgs, json: bool) -> Result<u8, OpenHomeError> {
         json,
         verbose: args.verbose,
         made,
+        names_place: true,
         told: &told,
     };
     let done = answer(&door, &opened, &request, (place, touched)).await;

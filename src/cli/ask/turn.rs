@@ -5,6 +5,7 @@ use crate::app::ask::warnings::DriftWarning;
 use crate::app::ask::{AskRequest, AskResult, prepare, settle};
 use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::app::home::unrecorded::RecordState;
+use crate::app::look::conversation::QuestionPlace;
 use crate::app::words::short_uuids;
 use crate::ask::{AskError, TurnEnd};
 use crate::config::AnchorMode;
@@ -23,9 +24,9 @@ use crate::cli::look::action;
 use crate::cli::look::session::block_name;
 use crate::cli::prove::heads;
 use crate::cli::remember::context;
-use crate::cli::screen::mark;
 use crate::cli::screen::terminal::Terminal;
 use crate::cli::screen::view_or_words::{view_before_words, view_or_words};
+use crate::cli::screen::{mark, quiet};
 use crate::cli::{COULD_NOT, FINE, NEGATIVE, Notices, print, program, say, withheld};
 
 /// How a question came in at this door, and what was said at it.
@@ -36,6 +37,8 @@ pub struct TurnDoor<'a> {
     pub verbose: bool,
     /// Whether the home was made for this question.
     pub made: bool,
+    /// Whether the line below an answer names the conversation; a chat has said where it is.
+    pub names_place: bool,
     /// What was said, for `--json`.
     pub told: &'a Notices,
 }
@@ -212,7 +215,8 @@ impl TurnDoor<'_> {
             ReplyVerdict::Show | ReplyVerdict::Warn => FINE,
             ReplyVerdict::Block => NEGATIVE,
         };
-        say(&recorded_line(asked, answer, anchored));
+        let place = asked.place_to_tell().filter(|_| self.names_place);
+        say(&recorded_line(asked, answer, (anchored, place)));
         if self.verbose {
             say(&more(asked, answer));
         }
@@ -303,9 +307,15 @@ fn given_up(json: bool, signalled: u8) -> u8 {
     signalled
 }
 
-/// `✔ 8923fa34/3 · block 930226`, and what the person should know: how much of the conversation was
-/// left out, whose answer is replayed.
-fn recorded_line(asked: &AskResult, answer: &RecordedAnswer, anchored: bool) -> String {
+/// `✔ 8923fa34/3 · in "Tax questions" · block 930226`, and what the person should know: how much of
+/// the conversation was left out, whose answer is replayed.
+fn recorded_line(
+    asked: &AskResult,
+    answer: &RecordedAnswer,
+    (anchored, place): (bool, Option<&QuestionPlace>),
+) -> String {
+    /// The columns that the line has: a title takes what is left of them.
+    const COLUMNS: usize = 80;
     let lost = context::is_short_of_turns(&asked.turn);
     let turns = context::turns_in(&asked.turn).filter(|_| lost);
     let replayed = asked.replayed.as_deref().map(short_uuids);
@@ -314,7 +324,16 @@ fn recorded_line(asked: &AskResult, answer: &RecordedAnswer, anchored: bool) -> 
     let beside: String = beside.map(|text| format!(" · {text}")).collect();
     let block = block_told(&answer.session, anchored);
     let block = block.map_or_else(String::new, |block| format!(" · {block}"));
-    format!("{} {}{block}{beside}", mark("yes"), asked.id)
+    let begins = format!("{} {}", mark("yes"), asked.id);
+    let place = place.map_or_else(String::new, |place| {
+        let others = [&begins, " · in ", &block, &beside];
+        let taken: usize = others.iter().map(|text| text.chars().count()).sum();
+        format!(
+            " · in {}",
+            quiet(&place.called_within(COLUMNS.saturating_sub(taken)))
+        )
+    });
+    format!("{begins}{place}{block}{beside}")
 }
 
 /// What `-v` adds: `openai/small-1b · branch-4 · chain 8923fa34… · 4 earlier turns · 812 tokens ·

@@ -55,6 +55,8 @@ pub struct TurnView {
     pub prompt_line: Hash32,
     /// Id of the thread.
     pub thread_id: Uuid,
+    /// The conversation, which is that thread as a person knows it; null where it can't be looked up.
+    pub conversation: Option<QuestionPlaceView>,
     /// The turn's id in its thread, which is the exchange's.
     pub turn_id: Uuid,
     /// The turn that it replies to.
@@ -85,6 +87,20 @@ pub struct TurnView {
     pub warnings: Vec<WarningView>,
     /// What disagrees among what the model was shown.
     pub conflicts: Vec<ShownConflictView>,
+}
+
+/// The conversation that a question was asked in.
+#[derive(Clone, Debug, Serialize)]
+pub struct QuestionPlaceView {
+    /// The first digits of its id, as commands take them.
+    pub id: String,
+    /// What it is called; null where that is not here.
+    pub title: Option<String>,
+    /// Where the title is from: `title`, `name`, `question`; or why there is none: `erased`, `not
+    /// kept`.
+    pub title_from: &'static str,
+    /// How many questions were asked in it before.
+    pub earlier: u64,
 }
 
 /// A file that stands behind a question.
@@ -284,6 +300,12 @@ impl TurnView {
             prompt_hash: ids.prompt_hash,
             prompt_line: ids.prompt_line,
             thread_id: turn.referred.thread(),
+            conversation: asked.place.as_ref().map(|place| QuestionPlaceView {
+                id: place.short.clone(),
+                title: place.title.text.clone(),
+                title_from: place.title.source.name(),
+                earlier: turn.earlier,
+            }),
             turn_id: ids.exchange,
             parent_turn_id: turn.referred.parent(),
             removed_from_prompt: removed_kinds(turn).into_iter().map(str::to_owned).collect(),

@@ -26,5 +26,7 @@ pub use list::{ConversationList, ListRequest, ListedConversation, list, listed};
 pub use messages::{
     AnswerEvidence, ConversationPage, Message, MissingText, PageRequest, export, messages,
 };
-pub use standing::{ConversationScope, begins_anew, is_archived, join_project, named};
+pub use standing::{
+    ConversationScope, QuestionPlace, begins_anew, is_archived, join_project, named,
+};
 pub use title::{ConversationTitle, GivenText, TitleSource, said_in, title_of};

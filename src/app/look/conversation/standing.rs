@@ -5,14 +5,18 @@ use uuid::Uuid;
 use crate::app::find::short_thread;
 use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::app::remember::project::ProjectDetails;
-use crate::ask::conversation::{newest, stands_beside};
+use crate::app::words::beginning;
+use crate::ask::conversation::{is_opened_beforehand, newest, stands_beside};
 use crate::record::hash::Hash32;
 use crate::record::ledger::conversation::{CONVERSATION_PROJECT, ConversationState};
+use crate::record::unseen::spelled_on_a_line;
 use crate::recorder::{resumable, thread_id};
 use crate::store::{ReadStore, SessionRow, StoreError};
 
 use super::change::put_into;
 use super::find::conversation;
+use super::list::row_of;
+use super::title::{ConversationTitle, TitleSource, title_of};
 
 /// Among which conversations one is looked for.
 #[derive(Clone, Debug, Default)]
@@ -72,16 +76,16 @@ pub fn begins_anew(
     let Some(row) = opened.store.conversation(thread)? else {
         return Ok(None);
     };
+    let called = QuestionPlace::of(&opened.store, thread)?.called();
     if row.state == ConversationState::Archived {
-        let short = short_thread(&opened.store, thread)?;
         return Ok(Some(format!(
-            "another conversation begins: the one that went on is archived (gently ask --conversation {short})"
+            "New conversation: {called}, the last one, is archived."
         )));
     }
     let in_use = project.filter(|project| row.project.as_deref() != Some(project.row.id.as_str()));
     Ok(in_use.map(|project| {
         format!(
-            "another conversation begins: {} is in use, and the one that went on is not in it",
+            "New conversation: {called}, the last one, is not in {}, which is in use.",
             project.called()
         )
     }))
@@ -94,8 +98,10 @@ fn going_on(opened: &OpenHome, key: Hash32, model: &str) -> Result<Option<Uuid>,
     let is_idle = |session: &SessionRow| now.since(session.last_at) >= idle;
     let fits = resumable(&opened.store, &environment.terms(key))?;
     let fits = fits.filter(|session| !is_idle(session));
-    if fits.as_ref().is_some_and(|session| session.prompts == 0) {
-        // It was opened beforehand: its own conversation begins.
+    if let Some(session) = &fits
+        && is_opened_beforehand(&opened.store, session)?
+    {
+        // Its own conversation begins.
         return Ok(None);
     }
     let own = fits.map(|session| thread_id(session.id, 0));
@@ -107,6 +113,54 @@ fn going_on(opened: &OpenHome, key: Hash32, model: &str) -> Result<Option<Uuid>,
         .iter()
         .filter(|session| session.auth_key_hash == key && !is_idle(session));
     Ok(newest(&opened.store, mine)?.or(own))
+}
+
+/// The conversation that a question was asked in, as a person knows it.
+pub struct QuestionPlace {
+    /// The first digits of its id, as commands take them.
+    pub short: String,
+    /// What it is called.
+    pub title: ConversationTitle,
+}
+
+impl QuestionPlace {
+    /// Of a thread; it is read by ids alone, however long the conversation is.
+    pub fn of(store: &ReadStore, thread: Uuid) -> Result<QuestionPlace, StoreError> {
+        Ok(QuestionPlace {
+            short: short_thread(store, thread)?,
+            title: title_of(store, &row_of(store, thread)?)?,
+        })
+    }
+
+    /// Whether somebody gave it a title, or a name.
+    pub fn is_titled(&self) -> bool {
+        !matches!(
+            self.title.source,
+            TitleSource::Question | TitleSource::Nothing
+        )
+    }
+
+    /// Its title, or where that is not here its id: `"Tax questions"`, `conversation 9e922fe3`.
+    pub fn called(&self) -> String {
+        match &self.title.text {
+            Some(text) => format!("\"{}\"", spelled_on_a_line(text)),
+            None => format!("conversation {}", self.short),
+        }
+    }
+
+    /// The same in as many columns as there are, and never in fewer than a title needs to be known.
+    pub fn called_within(&self, columns: usize) -> String {
+        /// Fewer characters of a title say nothing.
+        const LEAST: usize = 16;
+        let marks = "\"…\"".chars().count();
+        match &self.title.text {
+            Some(text) => {
+                let most = columns.saturating_sub(marks).max(LEAST);
+                format!("\"{}\"", beginning(text, most))
+            }
+            None => self.called(),
+        }
+    }
 }
 
 /// Puts a conversation that has begun with a question into the project in use, unless somebody has

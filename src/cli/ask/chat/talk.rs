@@ -238,6 +238,7 @@ impl Chat {
             json: self.json,
             verbose: false,
             made: is_new,
+            names_place: false,
             told: &told,
         };
         let report = match door.ask(&home.opened, &request, None).await {
