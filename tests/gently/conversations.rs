@@ -894,7 +894,7 @@ fn a_project_in_use_holds_what_begins_and_what_is_listed() {
     let told = person.gently(&["ask", "Where to?"]).exits(0);
     assert!(
         told.err
-            .contains("another conversation begins: project-1 \"Travel\" is in use"),
+            .contains("New conversation: \"Before any project?\", the last one, is not in project-1 \"Travel\""),
         "{told:#?}"
     );
     assert!(told.err.contains("is in project-1 \"Travel\""), "{told:#?}");

@@ -77,14 +77,18 @@ fn the_first_that_is_there_answers_and_is_named() {
     let (_dir, home) = home();
     let server = ModelServer::start(Behaviour::Good);
     let (root, v1) = (server.root_url(), server.base_url());
+    // One that answers, and lists no models.
+    let unlisted = ModelServer::silent(Behaviour::Good);
+    let (unlisted_root, unlisted_v1) = (unlisted.root_url(), unlisted.base_url());
     let keys = [
         ("ANTHROPIC_API_KEY", "test-anthropic"),
         ("OPENAI_API_KEY", "test-openai"),
     ];
     let servers = [
-        ("GENTLY_MODEL_ANTHROPIC_URL", root.as_str()),
-        ("GENTLY_MODEL_BASE_URL", v1.as_str()),
+        ("GENTLY_MODEL_ANTHROPIC_URL", unlisted_root.as_str()),
+        ("GENTLY_MODEL_BASE_URL", unlisted_v1.as_str()),
     ];
+    let own = [("GENTLY_MODEL_BASE_URL", v1.as_str())];
     let ollama = [("OLLAMA_HOST", root.trim_start_matches("http://"))];
     let empty = [("ANTHROPIC_API_KEY", " "), ("OPENAI_API_KEY", "")];
     for (more, id, why) in [
@@ -113,6 +117,12 @@ fn the_first_that_is_there_answers_and_is_named() {
             vec![("GENTLY_MODEL_OLLAMA_URL", root.as_str())],
             "ollama/other:2b",
             "the first of the Ollama",
+        ),
+        // What somebody set comes before what is there by itself.
+        (
+            [&own[..], &keys[..], &ollama[..]].concat(),
+            "openai/other:2b",
+            "the first of the server at http://127.0.0.1:",
         ),
     ] {
         let ran = gently(
@@ -166,6 +176,78 @@ fn the_first_that_is_there_answers_and_is_named() {
         ran.code == 0 && !ran.err.contains("model observer"),
         "{}",
         ran.err
+    );
+    verified(&home);
+}
+
+/// Nothing but a server of one's own: the first setting makes the home, and its first model answers.
+#[test]
+fn a_server_that_somebody_set_is_all_it_takes() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("home");
+    // What can't be set, and a model without a key, make no home, and say what would do.
+    let wrong = gently(&home, &[], &["config", "set", "model.base_url", "nowhere"]);
+    assert_eq!(wrong.code, 2, "{}", wrong.err);
+    let keyless = gently(&home, &[], &["ask", "-m", "openai/small-1b", "Who?"]);
+    assert!(
+        keyless.code == 2
+            && keyless.err.lines().count() == 1
+            && keyless
+                .err
+                .contains("needs a key and there is none: set $OPENAI_API_KEY")
+            && keyless.err.contains("gently config set model.base_url URL"),
+        "{}",
+        keyless.err
+    );
+    let nobody = gently(&home, &[], &["ask", "--no-sight", "Who wrote Faust?"]);
+    assert!(
+        nobody.code == 2
+            && nobody
+                .err
+                .contains("\n  gently config set model.base_url URL  any OpenAI-compatible server"),
+        "{}",
+        nobody.err
+    );
+    assert!(!home.exists());
+    let server = ModelServer::telling(vec![Behaviour::Good], Value::Null, json!({}));
+    let url = server.base_url();
+    let set = gently(&home, &[], &["config", "set", "model.base_url", &url]);
+    assert_eq!(
+        (set.code, set.out.as_str()),
+        (0, format!("model.base_url = \"{url}\"\n").as_str()),
+        "{}",
+        set.err
+    );
+    assert!(
+        set.err.starts_with("gently keeps your records in "),
+        "{}",
+        set.err
+    );
+    let asked = gently(&home, &[], &["ask", "--json", "Who wrote Faust?"]);
+    assert_eq!(asked.code, 0, "{}", asked.err);
+    assert_eq!(asked.json()["answer"], ANSWER);
+    let model = asked.json()["model"].as_str().unwrap().to_owned();
+    assert!(
+        asked
+            .err
+            .contains(&format!("model {model}: the first of the server at {url}.")),
+        "{}",
+        asked.err
+    );
+    // A key in the environment is of somebody else: what was set wins, and gets no other's key.
+    let keys = [("ANTHROPIC_API_KEY", "test-anthropic")];
+    let asked = gently(&home, &keys, &["ask", "--new", "--json", "Who?"]);
+    assert_eq!(asked.json()["model"], model.as_str());
+    // Where it is not there, that is said.
+    let args = ["ask", "--no-sight", "Who?"];
+    let shut = gently(&home, &[("GENTLY_MODEL_BASE_URL", NOBODY)], &args);
+    assert!(
+        shut.code == 2
+            && shut
+                .err
+                .contains(&format!("no list of models at {NOBODY}.")),
+        "{}",
+        shut.err
     );
     verified(&home);
 }

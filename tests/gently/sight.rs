@@ -520,7 +520,7 @@ fn without_a_language_model_only_this_machine_is_asked_about() {
     );
 }
 
-/// The first question of all: four lines, and nothing is made for it.
+/// The first question of all: five lines, and nothing is made for it.
 #[test]
 fn a_first_question_that_nobody_can_answer_makes_no_home() {
     let person = Person::with(&[
@@ -536,7 +536,7 @@ fn a_first_question_that_nobody_can_answer_makes_no_home() {
             .starts_with("error: No language model is set up. gently can"),
         "{beyond:?}"
     );
-    assert_eq!(beyond.err.lines().count(), 4, "{beyond:?}");
+    assert_eq!(beyond.err.lines().count(), 5, "{beyond:?}");
     assert!(!person.home().exists());
     // What is about this machine is answered, and is the first that is on record.
     person.ask("Is the disk full?");

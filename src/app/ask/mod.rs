@@ -41,7 +41,7 @@ use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
 use attachment::{Attachment, AttachmentNote, QuestionText, too_long, with_files};
 use denial::{fault_words, refusal_words};
-use model_choice::{AUTO, CallOptions, choose, first_of_ollama, key};
+use model_choice::{AUTO, CallOptions, choose, first_of_ollama, key, set_server};
 use references::{ContextRequest, ThreadRequest};
 use warnings::DriftWarning;
 
@@ -224,12 +224,19 @@ fn is_beyond(model: &Model, plan: &SightPlan, request: &AskRequest) -> bool {
 }
 
 /// Why a question can't be asked by somebody who has no home yet and no language model: then none is
-/// made. None where it can, or where something else is wrong, which is said when the home is made.
+/// made; nor for a model that there is not. None where it can, or where something else is wrong, which
+/// is said when the home is made.
 pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<String> {
     let config = Config::load(home, &open::env).ok()?;
     let (call, nowhere) = (&request.call, Path::new(""));
     let model = request.model.as_deref();
-    let choice = choose(model, call, &config, nowhere).await.ok()?;
+    let choice = match choose(model, call, &config, nowhere).await {
+        Ok(choice) => choice,
+        Err(error @ (OpenHomeError::Setting { .. } | OpenHomeError::UnknownModel { .. })) => {
+            return Some(error.to_string());
+        }
+        Err(_) => return None,
+    };
     let plan = SightPlan::of(&Kernel::genesis(), &request.text, request.sight);
     match is_beyond(&choice.model, &plan, request) {
         true => Some(beyond_the_observer(&config, request).await),
@@ -237,13 +244,14 @@ pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<
     }
 }
 
-/// Why the observer is not asked what no tool can tell, and three ways to somebody who may know:
+/// Why the observer is not asked what no tool can tell, and four ways to somebody who may know:
 /// those that are there, and what it takes for the others to be.
 async fn beyond_the_observer(config: &Config, request: &AskRequest) -> String {
     let chosen = request.model.as_deref().unwrap_or(&config.model.default);
-    let why = match chosen {
-        AUTO => "No language model is set up.",
-        _ => "The model that was chosen, observer, is no language model.",
+    let why = match (chosen, set_server(config)) {
+        (AUTO, Some(url)) => format!("No language model is there: no list of models at {url}."),
+        (AUTO, None) => "No language model is set up.".to_owned(),
+        _ => "The model that was chosen, observer, is no language model.".to_owned(),
     };
     let local = match first_of_ollama(config).await {
         Some(name) => format!("gently ask -m ollama/{name} \"…\""),
@@ -260,6 +268,10 @@ async fn beyond_the_observer(config: &Config, request: &AskRequest) -> String {
             "Anthropic",
         ),
         (of_provider(&config.model.api_key_env, "gpt"), "OpenAI"),
+        (
+            "gently config set model.base_url URL".to_owned(),
+            "any OpenAI-compatible server",
+        ),
     ];
     if chosen != AUTO {
         // Nobody else is asked where the observer is what somebody chose.

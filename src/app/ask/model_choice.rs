@@ -25,11 +25,13 @@ use crate::app::find;
 use crate::app::find::FindError;
 use crate::app::home::open::{OpenHomeError, env};
 use crate::app::look::show;
-use crate::app::redacted::no_secret;
+use crate::app::redacted::{clean, no_secret};
 use crate::app::set_up::provider_key::provider_key;
 
 /// How long `auto` waits for an Ollama to show itself: it is on this machine, or near.
 const PROBE: Duration = Duration::from_millis(200);
+/// The same for a server that somebody set and that is not on this machine.
+const PROBE_FAR: Duration = Duration::from_secs(1);
 /// The port of an Ollama.
 const OLLAMA_PORT: u16 = 11434;
 /// The word for "the first that is there".
@@ -154,12 +156,21 @@ fn resolve(name: &str, config: &Config) -> String {
         .to_owned()
 }
 
-/// The first that is there: an Ollama, a key of Anthropic, a key of OpenAI, `observer`; and which
-/// it is.
+/// The first that is there: a server that somebody set, an Ollama, a key of Anthropic, a key of
+/// OpenAI, `observer`; and which it is.
 async fn first_there(config: &Config) -> (String, String) {
     let ollama = ollama_url(config);
     let (anthropic, openai) = (&config.model.anthropic_key_env, &config.model.api_key_env);
-    let (id, why) = if let Some(name) = first_of_ollama(config).await {
+    let set = set_server(config);
+    let (id, why) = if let Some(name) = first_of_set_server(config).await {
+        (
+            format!("openai/{name}"),
+            format!(
+                "the first of the server at {}",
+                clean(&config.model.base_url)
+            ),
+        )
+    } else if let Some(name) = first_of_ollama(config).await {
         (
             format!("ollama/{name}"),
             format!("the first of the Ollama at {ollama}"),
@@ -175,12 +186,44 @@ async fn first_there(config: &Config) -> (String, String) {
             format!("there is a key in ${openai}"),
         )
     } else {
-        let nothing = format!("no Ollama at {ollama}, no ${anthropic}, no ${openai}");
+        let silent = set.map(|url| format!("no list of models at {url}, "));
+        let nothing = format!(
+            "{}no Ollama at {ollama}, no ${anthropic}, no ${openai}",
+            silent.unwrap_or_default()
+        );
         (observer::ID.to_owned(), nothing)
     };
     let note =
         format!("model {id}: {why}. Choose with --model, or gently config set model.default ID");
     (id, note)
+}
+
+/// The address of the OpenAI-compatible server that somebody set, without a secret; none where it is
+/// the one that everybody has.
+pub fn set_server(config: &Config) -> Option<String> {
+    let url = &config.model.base_url;
+    (url != Wire::OpenAi.base_url()).then(|| clean(url))
+}
+
+/// The model that is asked of the server that somebody set: the one that `gpt` means, if the server
+/// has it, else its first.
+async fn first_of_set_server(config: &Config) -> Option<String> {
+    set_server(config)?;
+    let (url, variable) = server(Wire::OpenAi, config);
+    if is_shut(&url).await {
+        return None;
+    }
+    let key = provider_key(Wire::OpenAi, variable, config).ok().flatten();
+    let limit = match net::parse_address(&url) {
+        Ok(url) if net::is_loopback(&url) => PROBE,
+        _ => PROBE_FAR,
+    };
+    let listed = listing::models(place(Wire::OpenAi, &url, key, variable, limit));
+    let listed = tokio::time::timeout(limit, listed).await.ok()?.ok()?;
+    let meant = resolve("gpt", config);
+    let is_meant = |name: &&String| meant.strip_prefix("openai/") == Some(name.as_str());
+    let found = listed.iter().find(is_meant).or_else(|| listed.first());
+    found.cloned()
 }
 
 /// The first model of the Ollama, if one is there.
@@ -390,8 +433,13 @@ fn remote(
         // be answered.
         let reason = format!(
             "{}/{name} needs a key and there is none: set ${variable}, or --key-cmd CMD; gently model list shows what \
-             is there",
-            wire.name()
+             is there{}",
+            wire.name(),
+            match wire {
+                Wire::OpenAi =>
+                    "; of any OpenAI-compatible server: gently config set model.base_url URL",
+                _ => "",
+            }
         );
         return Err(OpenHomeError::Setting {
             flag: "--model",

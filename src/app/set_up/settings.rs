@@ -215,6 +215,16 @@ pub fn set(
     Ok(changed(key, Some(value), environment))
 }
 
+/// Refuses what [`set`] would refuse whatever stands in the file, before a home is made for it.
+pub fn check_typed(name: &str, typed: &str, home: &Path) -> Result<(), ConfigError> {
+    match NamePath::read(name) {
+        Some(_) => Ok(()),
+        None => key_named(name, "gently config set", home)?
+            .accept_typed(typed, "gently config set")
+            .map(drop),
+    }
+}
+
 /// Refuses a part of a price that is not there.
 fn is_priced(model: &str, settings: &Settings) -> Result<(), ConfigError> {
     let whole = NamePath::Price(model.to_owned(), None);

@@ -13,7 +13,9 @@ use crate::view::set_up::setting::{
 };
 
 use crate::cli::screen::Gate;
-use crate::cli::{paged, print, rendered};
+use crate::cli::{Notices, paged, print, rendered};
+
+use super::init;
 
 /// What `gently config` is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
@@ -56,12 +58,29 @@ pub fn run(command: &ConfigCommand, json: bool) -> Result<u8, OpenHomeError> {
     if let ConfigCommand::Set { key, .. } | ConfigCommand::Unset { key } = command {
         settings::authorize(key, &home)?;
     }
+    if let ConfigCommand::Set { key, value } = command {
+        home_for(key, value, &home)?;
+    }
     let said = run_in(command, &home, json, &open::env)?;
     // One value is for scripts; all of them are for reading.
     Ok(match command {
         ConfigCommand::Get { key: None } if !json => paged(&said, Gate::told),
         _ => print(&said),
     })
+}
+
+/// Makes a home for the first setting, as the first question does; none for what can't be set.
+fn home_for(key: &str, value: &str, path: &Path) -> Result<(), OpenHomeError> {
+    if path.exists() {
+        return Ok(());
+    }
+    settings::check_typed(key, value, path)?;
+    let (home, is_new) = open::home_at(path)?;
+    if is_new {
+        init::welcome(&home, &open::config(&home)?, &Notices::default());
+        open::note_files();
+    }
+    Ok(())
 }
 
 /// Does it in a given environment, and returns what stdout shows.
