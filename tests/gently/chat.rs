@@ -721,7 +721,7 @@ fn a_chat_names_conversations_and_moves_between_them() {
     );
     let greeting = Typist::begin(&person, SIZE, &["chat", "-c"]).sees("/help lists");
     assert!(
-        greeting.contains("\"Rust notes\" · 3 questions"),
+        greeting.contains("\"Rust notes\" · 3 questions") && greeting.contains(" answers"),
         "{greeting}"
     );
     let ran = person.piped(&["chat", "--conversation", "no such"], b"Hi\n");

@@ -76,7 +76,7 @@ fn a_conversation_goes_on_over_three_models_and_a_kernel_change() {
     person.gently(&["kernel", "set", file]).exits(0);
     let third = asked(&person, &["-c", "-m", "ollama/other:2b", "And yours?"]);
     person.gently(&["session", "close"]).exits(0);
-    let fourth = asked(&person, &["-c", "So?"]);
+    let fourth = asked(&person, &["-c", "-m", "openai/m", "So?"]);
     assert_eq!([&second, &third, &fourth], [&first, &first, &first]);
     // The newest model was shown what the first one was told.
     let newest = server.requests().pop().unwrap().json();
@@ -260,6 +260,47 @@ fn a_plain_question_goes_on_where_somebody_asked_or_began_last() {
     assert_ne!(asked(&person, &["Anew?"]), three);
     verified(&person);
     person.gently(&["audit", "replay", "--all"]).exits(0);
+}
+
+/// A conversation that somebody comes back to keeps its model; a plain question goes to the default.
+#[test]
+fn a_conversation_keeps_the_model_that_answered_last() {
+    let (server, mut person) = served();
+    let model = |args: &[&str], person: &Person| {
+        let told = json(person, &[&["ask"], args].concat());
+        told["model"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(model(&["One?"], &person), "openai/m");
+    let large = ["-m", "ollama/small-1b", "Two?"];
+    assert_eq!(model(&large, &person), "ollama/small-1b");
+    assert_eq!(model(&["-c", "Three?"], &person), "ollama/small-1b");
+    assert_eq!(
+        model(&["--conversation", "One?", "Four?"], &person),
+        "ollama/small-1b"
+    );
+    let preview = json(&person, &["context", "preview", "-c", "And?"]);
+    assert!(!preview.is_null());
+    person.piped(&["chat", "-c"], b"Five?\n").exits(0);
+    assert_eq!(server.requests().pop().unwrap().line, "POST /api/chat");
+    // Whoever names one gets it, and that is the one that answered last.
+    assert_eq!(
+        model(&["-c", "-m", "openai/other:2b", "Six?"], &person),
+        "openai/other:2b"
+    );
+    assert_eq!(model(&["-c", "Seven?"], &person), "openai/other:2b");
+    assert_eq!(model(&["Eight?"], &person), "openai/m");
+    // What is built in is kept by nobody, and what is not there is said.
+    person
+        .gently(&["ask", "-c", "-m", "observer", "--sight", "How is it?"])
+        .exits(0);
+    assert_eq!(model(&["-c", "Nine?"], &person), "openai/m");
+    assert_eq!(model(&large, &person), "ollama/small-1b");
+    person.set("GENTLY_MODEL_OLLAMA_URL", "http://127.0.0.77:9");
+    let ran = person.gently(&["ask", "-c", "Ten?"]).exits(0);
+    let said = "openai/m answers; ollama/small-1b, which did so here before, can't be asked: nobody \
+                listens at http://127.0.0.77:9";
+    assert!(ran.err.contains(said), "{ran:#?}");
+    verified(&person);
 }
 
 #[test]

@@ -28,6 +28,7 @@ use crate::record::ledger::bundle::ArtifactRef;
 use crate::record::ledger::receipt::Receipt;
 use crate::recorder::TurnIds;
 use crate::session;
+use crate::store::ReadStore;
 
 use super::find;
 use super::home::open::{self, OpenHome, OpenHomeError, clock_or_epoch};
@@ -41,7 +42,7 @@ use super::remember::items::conflict::{Conflict, in_context};
 use super::remember::project::{self, ProjectDetails};
 use attachment::{Attachment, AttachmentNote, QuestionText, too_long, with_files};
 use denial::{fault_words, refusal_words};
-use model_choice::{AUTO, CallOptions, choose, first_of_ollama, key, set_server};
+use model_choice::{AUTO, CallOptions, choose, choose_in, first_of_ollama, key, set_server};
 use references::{ContextRequest, ThreadRequest};
 use warnings::DriftWarning;
 
@@ -120,11 +121,18 @@ pub async fn prepare<'a>(
 ) -> Result<AskSetup<'a>, OpenHomeError> {
     let key = opened.authorize().await?;
     let database = opened.home.paths().database();
-    let choice = choose(
+    let (context, store) = (&request.context, &opened.store);
+    let scope = ConversationScope {
+        key: Some(key),
+        project: project::id_in_use(store, &opened.config)?,
+    };
+    let standing = request.thread.standing(store, &scope)?;
+    let keeps = standing.thread.filter(|_| request.thread.keeps_model());
+    let choice = choose_in(
+        keeps.map(|thread| (&**store, thread)),
         request.model.as_deref(),
         &request.call,
-        &opened.config,
-        &database,
+        (&opened.config, &database),
     )
     .await?;
     let most = opened.kernel.rules().prompt.max_bytes;
@@ -136,7 +144,7 @@ pub async fn prepare<'a>(
     let plan = SightPlan::of(&opened.kernel, &request.text, request.sight);
     let model = showing(choice.model, &request.files, notice)?;
     if is_beyond(&model, &plan, request) {
-        let why = beyond_the_observer(&opened.config, request).await;
+        let why = beyond_the_observer(&opened.config, request.model.as_deref()).await;
         return Err(OpenHomeError::Refused(why));
     }
     let why = choice
@@ -146,13 +154,7 @@ pub async fn prepare<'a>(
     why.into_iter()
         .chain(&choice.notes)
         .for_each(|note| notice(note));
-    let (context, store) = (&request.context, &opened.store);
     let project = project::joined_by_new(store, &opened.config, notice)?;
-    let scope = ConversationScope {
-        key: Some(key),
-        project: project::id_in_use(store, &opened.config)?,
-    };
-    let standing = request.thread.standing(store, &scope)?;
     if let Some(thread) = standing.thread {
         is_archived(store, thread)?
             .iter()
@@ -239,15 +241,44 @@ pub async fn beyond_without_a_home(request: &AskRequest, home: &Path) -> Option<
     };
     let plan = SightPlan::of(&Kernel::genesis(), &request.text, request.sight);
     match is_beyond(&choice.model, &plan, request) {
-        true => Some(beyond_the_observer(&config, request).await),
+        true => Some(beyond_the_observer(&config, model).await),
         false => None,
     }
 }
 
+/// Who answers what is asked next.
+pub struct AnsweringModel {
+    /// Its id.
+    pub id: String,
+    /// Warnings about the choice, each a whole sentence.
+    pub notes: Vec<String>,
+    /// Why it is no language model, and how to ask one; none where it is one.
+    pub without: Option<String>,
+}
+
+/// Who would answer in a conversation, or in a new one without it.
+pub async fn answering(
+    place: Option<(&ReadStore, Uuid)>,
+    model: Option<&str>,
+    (config, database): (&Config, &Path),
+) -> Result<AnsweringModel, OpenHomeError> {
+    let call = CallOptions::default();
+    let choice = choose_in(place, model, &call, (config, database)).await?;
+    let without = match choice.model.is_observer() {
+        true => Some(beyond_the_observer(config, model).await),
+        false => None,
+    };
+    Ok(AnsweringModel {
+        id: choice.model.id().to_owned(),
+        notes: choice.notes,
+        without,
+    })
+}
+
 /// Why the observer is not asked what no tool can tell, and four ways to somebody who may know:
 /// those that are there, and what it takes for the others to be.
-async fn beyond_the_observer(config: &Config, request: &AskRequest) -> String {
-    let chosen = request.model.as_deref().unwrap_or(&config.model.default);
+async fn beyond_the_observer(config: &Config, model: Option<&str>) -> String {
+    let chosen = model.unwrap_or(&config.model.default);
     let why = match (chosen, set_server(config)) {
         (AUTO, Some(url)) => format!("No language model is there: no list of models at {url}."),
         (AUTO, None) => "No language model is set up.".to_owned(),

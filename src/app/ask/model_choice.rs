@@ -7,6 +7,7 @@ use std::time::Duration;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
+use crate::ask::conversation::stands_beside;
 use crate::ask::withheld::Withheld;
 use crate::config::Config;
 use crate::govern::reply::output::Shape;
@@ -19,7 +20,7 @@ use crate::net;
 use crate::record::hash::Hash32;
 use crate::record::ledger::params::{ANY_JSON, Params};
 use crate::record::unseen::is_plain_name;
-use crate::store::{ExchangeOutcome, ExchangeRow, Store, StoreError};
+use crate::store::{ExchangeOutcome, ExchangeRow, ReadStore, Store, StoreError};
 
 use crate::app::find;
 use crate::app::find::FindError;
@@ -143,6 +144,46 @@ pub async fn choose(
         }
         Err(other) => Err(other),
     }
+}
+
+/// The same for a question in a conversation that somebody named or is talking in: the model that
+/// answered there last answers again, unless `asked` names one. Where it can't be asked that is said,
+/// and the configured one answers.
+pub async fn choose_in(
+    place: Option<(&ReadStore, Uuid)>,
+    asked: Option<&str>,
+    call: &CallOptions,
+    (config, database): (&Config, &Path),
+) -> Result<ModelChoice, OpenHomeError> {
+    let last = match (place, asked) {
+        (Some((store, thread)), None) => store.models_of(thread, 1)?.pop(),
+        _ => None,
+    };
+    let configured = resolve(&config.model.default, config);
+    let Some(last) = last.filter(|id| !stands_beside(id) && *id != configured) else {
+        return choose(asked, call, config, database).await;
+    };
+    let why = match choose(Some(&last), call, config, database).await {
+        Ok(choice) => match shut_server(&last, config).await {
+            None => return Ok(choice),
+            Some(url) => format!("nobody listens at {url}"),
+        },
+        Err(error) => error.to_string(),
+    };
+    let mut choice = choose(None, call, config, database).await?;
+    let answers = choice.model.id();
+    let note =
+        format!("{answers} answers; {last}, which did so here before, can't be asked: {why}");
+    choice.notes.insert(0, note);
+    Ok(choice)
+}
+
+/// The address of a model's server, if that is on this machine and nobody listens there.
+async fn shut_server(id: &str, config: &Config) -> Option<String> {
+    let (provider, _) = id.split_once('/')?;
+    let wire = Wire::ALL.into_iter().find(|wire| wire.name() == provider)?;
+    let (url, _) = server(wire, config);
+    is_shut(&url).await.then(|| clean(&url))
 }
 
 /// The full id of a name.

@@ -31,6 +31,8 @@ pub struct ThreadRequest {
     pub conversation: Option<String>,
     /// Whether it is the newest open conversation of who asks.
     pub goes_on: bool,
+    /// Whether somebody is talking there: the model that answered last answers again.
+    pub is_talk: bool,
     /// The earlier exchange that it replies to.
     pub parent: Option<String>,
     /// Whether it begins another conversation, in a session of its own.
@@ -96,6 +98,11 @@ impl ThreadRequest {
             || self.thread.is_some()
             || self.conversation.is_some()
             || self.parent.is_some()
+    }
+
+    /// Whether the model that answered there last answers again, where no other one is named.
+    pub fn keeps_model(&self) -> bool {
+        self.is_talk || self.goes_on || self.conversation.is_some()
     }
 
     /// Looks thread and parent up; a conversation among those of the scope.

@@ -29,7 +29,7 @@ use crate::store::{ArtifactRefRow, ExchangeRow, ReadStore, Store, StoreError};
 
 use super::project;
 use crate::app::ask::denial::{denial_words, fault_words};
-use crate::app::ask::model_choice::{CallOptions, choose};
+use crate::app::ask::model_choice::{CallOptions, choose_in};
 use crate::app::ask::references::{ContextRequest, ThreadRequest};
 use crate::app::ask::warnings::issue_words;
 use crate::app::find;
@@ -302,8 +302,15 @@ pub async fn preview(
     let config = config.on_host(kernel.host_role());
     let context = home.context()?;
     let declared = request.context.declared(&config, context.rules(), &store)?;
-    let call = CallOptions::default();
-    let model = choose(request.model.as_deref(), &call, &config, &database)
+    let scope = ConversationScope {
+        key: None,
+        project: project::id_in_use(&store, &config)?,
+    };
+    let standing = request.thread.standing(&store, &scope)?;
+    let keeps = standing.thread.filter(|_| request.thread.keeps_model());
+    let keeps = keeps.map(|thread| (&*store, thread));
+    let (call, asked) = (CallOptions::default(), request.model.as_deref());
+    let model = choose_in(keeps, asked, &call, (&config, &database))
         .await?
         .model;
     model.look_at_window().await;
@@ -322,11 +329,6 @@ pub async fn preview(
             && session.host_role == *host_role
     });
     let session = row.map(|session| session.uuid);
-    let scope = ConversationScope {
-        key: None,
-        project: project::id_in_use(&store, &config)?,
-    };
-    let standing = request.thread.standing(&store, &scope)?;
     let thread = match (standing.thread, row) {
         (Some(thread), _) => thread,
         (None, Some(session)) => {

@@ -6,9 +6,8 @@ use crate::cli::screen::signals::{self, INTERRUPTED};
 use crate::cli::{FINE, could_not, say, stopped};
 
 use super::completion::ChatWords;
-use super::deeds::{Deed, perform};
+use super::deeds::{Deed, perform, say_place};
 use super::lines::{LineEvent, LineInput};
-use super::place;
 use super::talk::Chat;
 use super::typed::ChatLine;
 
@@ -23,7 +22,7 @@ pub async fn run(chat: &mut Chat) -> u8 {
         Ok(lines) => lines,
         Err(why) => return could_not(&why, chat.json),
     };
-    say(&greeting(chat));
+    greet(chat).await;
     offer_history(chat, &mut lines);
     let mut kept = String::new();
     loop {
@@ -121,14 +120,10 @@ fn typed_again(question: &str) -> String {
     }
 }
 
-/// What is said first: where the questions go, and how to find out the rest.
-fn greeting(chat: &Chat) -> String {
-    let place = chat.thread.and_then(|thread| {
-        let opened = chat.opened().ok()?;
-        place::described(&opened.store, thread).ok()
-    });
-    let place = place.unwrap_or_else(|| "a new conversation".to_owned());
-    format!("{place} · /help lists the commands, Ctrl-D ends")
+/// Says first what the questions need that is not there, where they go, and how to find out the rest.
+async fn greet(chat: &Chat) {
+    say_place(chat, "a new conversation").await;
+    say("/help lists the commands, Ctrl-D ends");
 }
 
 /// Offers the questions on record again, and the words of this conversation.

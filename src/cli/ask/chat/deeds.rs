@@ -16,6 +16,9 @@ use super::talk::Chat;
 use super::typed::{COMMANDS, ChatCommand, ShownTurns};
 use super::{checking, place, written};
 
+/// What is said where the next question begins a conversation.
+const BEGINS: &str = "a new conversation begins with the next question";
+
 /// Says what the chat goes on with after a command.
 pub enum Deed {
     /// Nothing more.
@@ -47,13 +50,13 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
                 Some(title) => chat.begin_titled(&title).await?,
                 None => chat.begin_anew(),
             }
-            say_place(chat)?;
+            say_place(chat, BEGINS).await;
             return Ok(Deed::Moved);
         }
         ChatCommand::Open(None) => do_words(chat, &["conversation", "list"]).await,
         ChatCommand::Open(Some(text)) => {
             chat.go_to(&text)?;
-            say_place(chat)?;
+            say_place(chat, BEGINS).await;
             return Ok(Deed::Moved);
         }
         ChatCommand::Title(title) => match chat.thread.map(|thread| thread.to_string()) {
@@ -63,7 +66,7 @@ async fn done(chat: &mut Chat, command: ChatCommand) -> Result<Deed, OpenHomeErr
             }
             None => {
                 chat.begin_titled(&title).await?;
-                say_place(chat)?;
+                say_place(chat, BEGINS).await;
                 return Ok(Deed::Moved);
             }
         },
@@ -200,12 +203,30 @@ fn help() -> String {
     )
 }
 
-fn say_place(chat: &Chat) -> Result<(), OpenHomeError> {
-    say(&match chat.thread {
-        Some(thread) => place::described(&chat.opened()?.store, thread)?,
-        None => "a new conversation begins with the next question".to_owned(),
+/// Where the next question goes and who answers it; before that, what is missing for that. `new`:
+/// what is said of a conversation that there is not yet.
+pub async fn say_place(chat: &Chat, new: &str) {
+    let place = chat.thread.and_then(|thread| {
+        let opened = chat.opened().ok()?;
+        place::described(&opened.store, thread).ok()
     });
-    Ok(())
+    let place = place.unwrap_or_else(|| new.to_owned());
+    let who = match chat.answering().await {
+        Ok(answering) => {
+            let missing = answering.without.iter().chain(&answering.notes);
+            missing.for_each(|line| say(line));
+            let limits = match answering.without {
+                Some(_) => ", about this machine alone",
+                None => "",
+            };
+            format!(" · {} answers{limits}", quiet(&answering.id))
+        }
+        Err(error) => {
+            stopped(&error, false);
+            String::new()
+        }
+    };
+    say(&format!("{place}{who}"));
 }
 
 /// The exchange of this conversation that was asked last; says so where there is none.

@@ -10,12 +10,13 @@ use crate::app::ask::attachment::Attachment;
 use crate::app::ask::chat::{HomeTerms, offered, thread_of};
 use crate::app::ask::model_choice::{CallOptions, choose};
 use crate::app::ask::references::{ContextRequest, ThreadRequest};
-use crate::app::ask::{AskRequest, beyond_without_a_home};
+use crate::app::ask::{AnsweringModel, AskRequest, answering, beyond_without_a_home};
 use crate::app::home::open::{self, OpenHome, OpenHomeError};
 use crate::cli::ask::turn::{TurnDoor, TurnReport, settled};
 use crate::cli::screen::signals::Wait;
 use crate::cli::set_up::init;
 use crate::cli::{COULD_NOT, Notices, could_not, say, stopped};
+use crate::config::Config;
 
 use super::ChatArgs;
 use super::place;
@@ -166,6 +167,23 @@ impl Chat {
         Ok(())
     }
 
+    /// Who answers the next question: the model that this chat was told to ask, else the one that
+    /// answered in the conversation last, else the configured one.
+    pub async fn answering(&self) -> Result<AnsweringModel, OpenHomeError> {
+        let model = self.settings.model.as_deref();
+        match &self.home {
+            Some(ChatHome { opened, .. }) => {
+                let place = self.thread.map(|thread| (&*opened.store, thread));
+                let database = opened.home.paths().database();
+                answering(place, model, (&opened.config, &database)).await
+            }
+            None => {
+                let config = Config::load(&self.path, &open::env)?;
+                answering(None, model, (&config, Path::new(""))).await
+            }
+        }
+    }
+
     /// Where the home is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -277,6 +295,7 @@ impl Chat {
             context: self.settings.context.clone(),
             thread: ThreadRequest {
                 thread: self.thread.map(|thread| thread.to_string()),
+                is_talk: true,
                 anew: self.thread.is_none(),
                 ..ThreadRequest::default()
             },
