@@ -33,9 +33,12 @@ fn sent(server: &ModelServer) -> Vec<Value> {
 fn a_model_is_told_of_open_warnings_in_a_sentence_once() {
     let server = ModelServer::start(Behaviour::Says("I've restarted nginx.".to_owned()));
     let person = person(&server);
-    for _ in 0..3 {
-        person.gently(&["ask", "Please restart nginx"]).exits(0);
-    }
+    // People are told when that begins, with the command that ends it.
+    let line = "told to the model with your question: An earlier answer says it did something. gently did \
+                nothing. To end that: gently drift close drift-1";
+    let runs = [1, 2, 3].map(|_| person.gently(&["ask", "Please restart nginx"]).exits(0));
+    let is_told = runs.map(|ran| ran.err.contains(line));
+    assert_eq!(is_told, [false, true, false]);
     person.gently(&["ask", "Is it well?"]).exits(0);
     let messages = sent(&server);
     assert_eq!(

@@ -44,7 +44,7 @@ use attachment::{Attachment, AttachmentNote, QuestionText, too_long, with_files}
 use denial::{fault_words, refusal_words};
 use model_choice::{AUTO, CallOptions, choose, choose_in, first_of_ollama, key, set_server};
 use references::{ContextRequest, ThreadRequest};
-use warnings::DriftWarning;
+use warnings::{CarriedWarning, DriftWarning};
 
 /// What is asked, and how.
 #[derive(Clone, Debug, Default)]
@@ -103,6 +103,8 @@ pub struct AskResult {
     pub unresolved: Option<String>,
     /// What a person is told of its answer.
     pub warnings: Vec<DriftWarning>,
+    /// The open warnings of earlier answers that the model was told of for the first time here.
+    pub carried: Vec<CarriedWarning>,
     /// What is told of the files behind the question.
     pub files: Vec<AttachmentNote>,
     /// How many tokens the model's window holds, where that is known.
@@ -390,6 +392,8 @@ impl AskSetup<'_> {
             not_shown: not_shown(&self.opened.store, referred),
             unresolved: fault.map(|fault| fault_words(&self.opened.store, fault)),
             warnings: warnings::of_turn(&self.opened.kernel, &turn.turn),
+            carried: warnings::carried(&self.opened.store, &turn.context, referred.parent())
+                .unwrap_or_default(),
             turn,
             files: self.asked.files,
             declared: self.declared,

@@ -6,15 +6,22 @@ use crate::govern::drift::{DriftEvent, ReplyVerdict, rule_of};
 use crate::govern::kernel::Kernel;
 use crate::govern::reply::found_on::{FoundWords, ReplyContext};
 use crate::govern::reply::output::Shape;
-use crate::govern::reply::warning_words::sentence;
+use crate::govern::reply::warning_words::{open_question, sentence};
 use crate::govern::reply_rule::ReplyRule;
 use crate::govern::sanitize::redact;
 use crate::record::Exchange;
-use crate::record::ledger::bundle::{Fact, Moment};
+use crate::record::ledger::bundle::{ArtifactRef, Fact, Moment};
+use crate::record::ledger::short_name::short_name;
 use crate::recorder::Refusal;
 use crate::store::{DriftRow, ExchangeRow, ExchangeRows, ReadStore, StoreError};
 
+use uuid::Uuid;
+
+use crate::app::find;
 use crate::app::look::show::kernel_of;
+
+/// What the id of a warning begins with, where it stands in a context.
+const WARNING: &str = "driftwatch:";
 
 /// One thing that was found in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +88,38 @@ pub fn of_turn(kernel: &Kernel, turn: &TurnEnd) -> Vec<DriftWarning> {
     let warning =
         |event: &DriftEvent| DriftWarning::new(event.class.name(), &event.summary, found(event));
     told.into_iter().map(warning).collect()
+}
+
+/// An open warning that was put before a model for the first time in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CarriedWarning {
+    /// How screens call it, and commands take it: `drift-1`.
+    pub id: String,
+    /// What the model was told of it.
+    pub sentence: String,
+}
+
+/// The open warnings among what a model was shown that the turn before it was not shown.
+pub fn carried(
+    store: &ReadStore,
+    shown: &[ArtifactRef],
+    parent: Option<Uuid>,
+) -> Result<Vec<CarriedWarning>, StoreError> {
+    let is_warning = |one: &&ArtifactRef| one.artifact_id.starts_with(WARNING);
+    let mut shown = shown.iter().filter(is_warning).peekable();
+    let before = match (shown.peek(), parent) {
+        (Some(_), Some(parent)) => store.artifact_refs(parent)?,
+        _ => Vec::new(),
+    };
+    let is_new = |one: &&ArtifactRef| before.iter().all(|row| row.artifact_id != one.artifact_id);
+    let named = |one: &ArtifactRef| {
+        let state = find::drift(store, &one.artifact_id).ok()?;
+        Some(CarriedWarning {
+            id: short_name(&state.id()),
+            sentence: open_question(&state.event.summary),
+        })
+    };
+    Ok(shown.filter(is_new).filter_map(named).collect())
 }
 
 /// All that is on record of an exchange's answer. Its words are told with `with_words`, as far as

@@ -1,7 +1,7 @@
 //! One question at the terminal, whoever brings it: the wait, the answer on stdout, the lines on
 //! stderr.
 
-use crate::app::ask::warnings::DriftWarning;
+use crate::app::ask::warnings::{CarriedWarning, DriftWarning};
 use crate::app::ask::{AskRequest, AskResult, prepare, settle};
 use crate::app::home::open::{OpenHome, OpenHomeError};
 use crate::app::home::unrecorded::RecordState;
@@ -242,6 +242,7 @@ impl TurnDoor<'_> {
                 asked.id
             ));
         }
+        carried(asked);
         let context = &asked.turn.context;
         disclosed(context).iter().for_each(|line| say(line));
         sent_sight(asked).iter().for_each(|line| say(line));
@@ -264,6 +265,7 @@ impl TurnDoor<'_> {
         let why = format!("no answer ({})", failure.reason);
         say(&not_answered(asked, &why));
         self.tell_of_prompt(asked);
+        carried(asked);
         sent_sight(asked).iter().for_each(|line| say(line));
     }
 }
@@ -273,6 +275,17 @@ fn warn(asked: &AskResult) {
     for warning in &asked.warnings {
         let (sentence, class) = (&warning.sentence, &warning.class);
         say(&format!("{} {sentence} ({class})", mark("warning")));
+    }
+}
+
+/// `told to the model with your question: An earlier answer says it did something. gently did nothing.`
+/// and how that ends.
+fn carried(asked: &AskResult) {
+    let program = program();
+    for CarriedWarning { id, sentence } in asked.carried.iter().filter(|_| asked.over_a_wire) {
+        say(&format!(
+            "told to the model with your question: {sentence} To end that: {program} drift close {id}"
+        ));
     }
 }
 

@@ -18,7 +18,7 @@ use crate::record::ledger::image::ImageType;
 use crate::recorder::{RecordedAnswer, Refusal};
 use crate::store::SessionRow;
 
-use super::warning::WarningView;
+use super::warning::{CarriedWarningView, WarningView};
 use crate::view::look::action::ActionView;
 use crate::view::look::exchange::UsageView;
 use crate::view::remember::context::TurnContextView;
@@ -85,6 +85,8 @@ pub struct TurnView {
     pub actions: Vec<ActionView>,
     /// What a person is told of the answer.
     pub warnings: Vec<WarningView>,
+    /// The open warnings of earlier answers that the model was told of for the first time here.
+    pub carried_warnings: Vec<CarriedWarningView>,
     /// What disagrees among what the model was shown.
     pub conflicts: Vec<ShownConflictView>,
 }
@@ -327,6 +329,7 @@ impl TurnView {
                 .map(|action| ActionView::of(action, withheld))
                 .collect(),
             warnings: asked.warnings.iter().map(WarningView::of).collect(),
+            carried_warnings: asked.carried.iter().map(CarriedWarningView::of).collect(),
             conflicts: asked.conflicts.iter().map(ShownConflictView::of).collect(),
         }
     }

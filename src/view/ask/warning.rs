@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::app::ask::warnings::DriftWarning;
+use crate::app::ask::warnings::{CarriedWarning, DriftWarning};
 
 /// One thing that was found in an answer.
 #[derive(Clone, Debug, Serialize)]
@@ -26,6 +26,25 @@ impl WarningView {
             reason: warning.reason.clone(),
             sentence: warning.sentence.clone(),
             found_on: warning.found_on.clone(),
+        }
+    }
+}
+
+/// An open warning that a model was told of with a question.
+#[derive(Clone, Debug, Serialize)]
+pub struct CarriedWarningView {
+    /// How commands take it: `drift-1`.
+    pub id: String,
+    /// What the model was told of it.
+    pub sentence: String,
+}
+
+impl CarriedWarningView {
+    /// Of a warning.
+    pub fn of(warning: &CarriedWarning) -> Self {
+        CarriedWarningView {
+            id: warning.id.clone(),
+            sentence: warning.sentence.clone(),
         }
     }
 }
